@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+//
+// All of batchfeed.
+#pragma once
+
+#include <batchfeed/buffer.h>
+#include <batchfeed/config.h>
+#include <batchfeed/error.h>
+#include <batchfeed/limits.h>
+#include <batchfeed/minibatch.h>
+#include <batchfeed/options.h>
+#include <batchfeed/reader.h>
+#include <batchfeed/schema.h>
+#include <batchfeed/source.h>
+#include <batchfeed/tools.h>
+#include <batchfeed/version.h>

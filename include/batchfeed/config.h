@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+//
+// `.cntk` configuration text to options (docs/reference/config.md).
+#pragma once
+
+#include <batchfeed/options.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace batchfeed {
+
+struct ConfigRequest {
+  std::vector<std::string> files;      // in order, as configFile=A+B
+  std::vector<std::string> set;        // further text, later wins; see DESIGN on --set
+  std::string section;                 // dotted path of the reader section; empty: find it
+  std::optional<Element> precision;    // overrides every `precision` key
+  Limits limits;
+  Report report;                       // unknown keys, dead keys, sloppy spelling
+};
+
+struct LoadedConfig {
+  Setup setup;
+  std::string section;                           // the path that was used, as spelled in the file
+  std::vector<std::uint64_t> minibatch_size;     // from the enclosing SGD section, if it says so
+  std::optional<std::uint64_t> epoch_size;       // likewise
+};
+
+// Throws Error with file, line and column of the configuration.
+LoadedConfig load_config(const ConfigRequest& request);
+
+// Every reader section in the files, as dotted paths in file order.
+std::vector<std::string> reader_sections(const ConfigRequest& request);
+
+// One key of a reader section: the table behind binding, warnings and
+// docs/reference/config.md.
+struct ConfigKey {
+  std::string_view section;   // "CNTKTextFormatReader", "input.STREAM", ...
+  std::string_view key;       // as documented, matched ignoring case
+  std::string_view type;      // "bool", "int", "size", "string", "array", "section"
+  std::string_view fallback;  // default as text; "required"
+  std::string_view option;    // the options field it sets; empty if it has no effect here
+  std::string_view note;      // one sentence; who ignores it and why
+};
+std::vector<ConfigKey> config_keys();
+
+}  // namespace batchfeed

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+//
+// The reader: a corpus, an order and a packing make a stream of minibatches.
+#pragma once
+
+#include <batchfeed/minibatch.h>
+#include <batchfeed/options.h>
+#include <batchfeed/source.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace batchfeed {
+
+// What one minibatch consists of, without its data.
+struct BatchPlan {
+  struct Item {
+    std::uint32_t chunk = 0, row = 0;
+    std::uint64_t key = 0;
+    std::uint64_t samples = 0;
+    std::optional<std::uint32_t> frame;  // set where single frames are drawn
+  };
+  std::vector<Item> items;
+  std::uint64_t position = 0;
+  bool end_of_epoch = false, end_of_sweep = false;
+};
+
+// Not thread-safe; one consumer. Opened before fork() it refuses to work in the
+// child. Destroying it waits for at most the chunk reads under way and leaves no thread.
+class Reader {
+ public:
+  // Opens the sources, joins them by key and indexes what has no valid index
+  // cache. Throws Error.
+  explicit Reader(Setup setup);
+  Reader(Reader&&) noexcept;
+  Reader& operator=(Reader&&) noexcept;
+  ~Reader();
+
+  const std::vector<StreamInfo>& streams() const noexcept;
+  std::uint64_t num_samples() const noexcept;    // of one sweep, all workers
+  std::uint64_t num_sequences() const noexcept;
+  const Source& source() const noexcept;         // the joined corpus
+  const ReaderOptions& options() const noexcept;
+  std::string key_text(std::uint64_t key) const;
+
+  // The next minibatch that has data; nothing at the end of the epoch (call
+  // begin_epoch() to go on). Epochs: the first call begins epoch `start_epoch`.
+  std::optional<Minibatch> next();
+
+  // The next answer as the reference gives it, also those without data; false
+  // when the run is over. After an answer with end_of_epoch the next epoch
+  // begins by itself.
+  bool read(Minibatch& out);
+
+  void begin_epoch(std::uint64_t epoch);
+
+  // From the next minibatch on.
+  void set_workers(std::uint64_t workers, std::uint64_t rank);
+  void set_minibatch_size(std::uint64_t size);
+
+  // A few hundred bytes of JSON that name the place behind the minibatch last
+  // handed out. restore() throws Error (kind state) if it belongs to other data
+  // or other options.
+  std::string state() const;
+  void restore(std::string_view state);
+
+  // Minibatches of the current epoch from the next on, planned without data.
+  std::vector<BatchPlan> plan(std::uint64_t minibatches) const;
+
+  // Bytes of chunks the window needs at most, and what is held now.
+  std::uint64_t memory_needed() const noexcept;
+  std::uint64_t memory_held() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Options that override what a configuration file says.
+struct OpenOptions {
+  std::string section;                 // "Train.reader"; empty: the only reader section
+  std::vector<std::string> set;        // configuration text, as on CNTK's command line
+  std::optional<Element> precision;
+  std::optional<std::uint64_t> minibatch_samples;
+  std::optional<std::uint64_t> workers, rank;
+  std::optional<unsigned> threads;
+  Report report;
+};
+
+// A reader for a `.cntk` file.
+Reader open(const std::string& config, const OpenOptions& options = {});
+
+}  // namespace batchfeed

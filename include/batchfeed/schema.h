@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+//
+// What a stream is: one named input of a corpus.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace batchfeed {
+
+enum class Storage : std::uint8_t { dense, sparse };
+enum class Element : std::uint8_t { f32, f64 };
+
+constexpr std::size_t size_of(Element e) noexcept { return e == Element::f32 ? 4 : 8; }
+
+struct StreamInfo {
+  std::string name;
+  std::uint64_t dim = 0;  // values of a dense sample; exclusive bound of sparse indices (then at most 2^31-1)
+  Storage storage = Storage::dense;
+  Element element = Element::f32;
+  bool defines_mb_size = false;  // minibatches are counted in samples of this stream
+
+  bool operator==(const StreamInfo&) const = default;
+};
+
+}  // namespace batchfeed

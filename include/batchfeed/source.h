@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+//
+// The one seam between file formats and everything after them: a Source says
+// what there is (streams, chunks, sequences) and turns one chunk of bytes into
+// columns. It knows nothing of order, minibatches or epochs. Users may write
+// their own.
+#pragma once
+
+#include <batchfeed/buffer.h>
+#include <batchfeed/error.h>
+#include <batchfeed/schema.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace batchfeed {
+
+// Size of one chunk; enough to plan an order without reading data.
+struct ChunkInfo {
+  std::uint64_t sequences = 0;
+  std::uint64_t samples = 0;  // sum of the sequences' nominal lengths
+  std::uint64_t bytes = 0;    // of the file, or 0 if unknown; a measure of what read() will cost
+};
+
+// One sequence of a chunk. `samples` is the nominal length, the only length an
+// order sees; a stream's real length may differ (it stands in the Chunk).
+struct SequenceInfo {
+  std::uint64_t key = 0;      // joins sequences across sources
+  std::uint32_t row = 0;      // its place in the columns of the Chunk that read() gives
+  std::uint32_t samples = 0;  // >= 1
+};
+
+// The data of one stream in one chunk, sequence after sequence.
+//
+// Sample i of sequence r, with n = first_sample[r] + i:
+//   dense   values[begin[r] + i * step .. + dim)
+//           `begin` counts elements. step = dim for plain data, less for windows
+//           that overlap, 0 where one stored sample stands for all of a sequence.
+//   sparse  values[first_value[n] .. first_value[n+1]), indices likewise,
+//           in stored order: neither sorted nor merged.
+struct Column {
+  Storage storage = Storage::dense;
+  Element element = Element::f32;
+  std::uint64_t dim = 0;
+  std::uint64_t step = 0;                 // dense only
+  Buffer<std::uint32_t> first_sample;     // sequences + 1; first_sample[0] = 0
+  Buffer<std::uint64_t> begin;            // dense: one per sequence, in elements
+  Buffer<std::uint32_t> first_value;      // sparse: samples + 1; first_value[0] = 0
+  Buffer<std::byte> values;               // of type `element`
+  Buffer<std::int32_t> indices;           // sparse: one per value
+
+  std::uint32_t samples(std::uint32_t row) const noexcept { return first_sample[row + 1] - first_sample[row]; }
+  template <class T>
+  const T* as() const noexcept { return reinterpret_cast<const T*>(values.data()); }
+  template <class T>
+  T* as() noexcept { return reinterpret_cast<T*>(values.data()); }
+
+  // Empty, with the right offsets for zero sequences; keeps its memory.
+  void reset(const StreamInfo& stream);
+};
+
+// One chunk of data: a column per stream. Rows are the sequences of the chunk
+// in table order. Plain data, movable, reusable: read() into a used Chunk
+// recycles its memory.
+struct Chunk {
+  std::vector<Column> columns;
+  std::vector<std::uint8_t> invalid;  // per row: 1 = damaged, not to be delivered; empty = none is
+
+  bool is_invalid(std::uint32_t row) const noexcept { return !invalid.empty() && invalid[row] != 0; }
+  void reset(const std::vector<StreamInfo>& streams);
+  std::uint64_t memory() const noexcept;  // bytes held, used or not
+};
+
+// Where a sequence stands in a file, for people (`read --explain`).
+struct Place {
+  std::string file;
+  std::uint64_t begin = 0, end = 0;            // bytes
+  std::uint64_t first_line = 0, last_line = 0; // from 1; 0 = not a text file or unknown
+};
+
+// All functions are const and may be called from several threads at once.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  virtual const std::vector<StreamInfo>& streams() const = 0;
+  virtual const std::vector<ChunkInfo>& chunks() const = 0;
+
+  // The table of one chunk, in order; `out` is overwritten. Metadata only.
+  virtual void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const = 0;
+
+  // The data of one chunk; `out` is overwritten, its memory reused. Throws Error.
+  virtual void read(std::uint32_t chunk, Chunk& out) const = 0;
+
+  // A key as people know it. The default prints it in decimal.
+  virtual std::string key_text(std::uint64_t key) const { return std::to_string(key); }
+
+  // Where a row of a chunk comes from; the default knows nothing. May read the file.
+  virtual Place place(std::uint32_t chunk, std::uint32_t row) const;
+
+  // In frame mode each frame is a sequence of its own. A source whose sequences
+  // can be split so (speech) says true; others deliver whole sequences.
+  virtual bool splits_frames() const { return false; }
+
+  // Binds a saved state to the data: differs if the data differ. The default
+  // hashes streams, chunks and sequence tables.
+  virtual std::uint64_t fingerprint() const;
+
+  // One line on what was left out at open and why ("3 utterances with a repeated
+  // key"), or nothing.
+  virtual std::vector<Notice> notices() const { return {}; }
+};
+
+}  // namespace batchfeed

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "io/atomic_file.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "io/file.h"
+#include "io/sys.h"
+
+namespace batchfeed::io {
+namespace {
+
+// Makes a rename survive a loss of power. File systems that cannot sync a
+// directory say EINVAL; the rename itself is done by then.
+void sync_directory(const std::string& path) {
+  std::string directory = std::filesystem::path(path).parent_path().string();
+  if (directory.empty()) directory = ".";
+  const int fd = sys().open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  if (fd < 0) return;
+  const int result = sys().fsync(fd);
+  const int error = errno;
+  sys().close(fd);
+  if (result != 0 && error != EINVAL && error != EROFS) fail("sync", directory, error);
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), temp_(path_ + ".tmp.XXXXXX") {
+  fd_ = sys().mkostemp(temp_.data(), O_CLOEXEC);
+  if (fd_ < 0) fail("create", path_, errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd_ >= 0) sys().close(fd_);
+  if (!committed_) sys().unlink(temp_.c_str());
+}
+
+void AtomicFile::append(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ::ssize_t n = sys().write(fd_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("write", path_, errno);
+    size_ += static_cast<std::uint64_t>(n);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+}
+
+void AtomicFile::commit() {
+  if (sys().fchmod(fd_, 0644) != 0) fail("chmod", path_, errno);
+  if (sys().fsync(fd_) != 0) fail("sync", path_, errno);
+  if (sys().close(std::exchange(fd_, -1)) != 0) fail("close", path_, errno);
+  if (sys().rename(temp_.c_str(), path_.c_str()) != 0) fail("rename", path_, errno);
+  committed_ = true;
+  sync_directory(path_);
+}
+
+}  // namespace batchfeed::io

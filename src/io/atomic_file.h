@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// A file that appears whole or not at all: written beside its final name,
+// flushed to disk, then renamed. Destroyed without commit(), it leaves nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace batchfeed::io {
+
+class AtomicFile {
+ public:
+  // Throws Error(io). The temporary name is unique, so writers may race: the
+  // last commit wins and each result is whole.
+  explicit AtomicFile(std::string path);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+
+  void append(std::span<const std::byte> bytes);
+  void append(std::string_view text) { append(std::as_bytes(std::span(text))); }
+  std::uint64_t size() const noexcept { return size_; }
+  void commit();
+
+ private:
+  std::string path_, temp_;
+  int fd_ = -1;
+  bool committed_ = false;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace batchfeed::io

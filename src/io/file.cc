@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "io/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "io/sys.h"
+
+namespace batchfeed::io {
+namespace {
+
+std::string hint_for(int error) {
+  switch (error) {
+    case ENOENT: return "relative paths count from the working directory";
+    case EMFILE:
+    case ENFILE: return "too many open files; raise the limit with ulimit -n";
+    case ENOSPC:
+    case EDQUOT: return "free some space, or write elsewhere";
+    default: return {};
+  }
+}
+
+Identity identify(int fd, const std::string& path) {
+  struct ::stat s {};
+  if (sys().fstat(fd, &s) != 0) fail("examine", path, errno);
+  if (!S_ISREG(s.st_mode)) {
+    throw Error(Fault{.kind = FaultKind::io,
+                      .id = "io.not-a-file",
+                      .at = {.file = path},
+                      .what = S_ISDIR(s.st_mode) ? "is a directory, expected a file" : "is not a regular file",
+                      .hint = "data must be in a file that can be read at any offset"});
+  }
+  return {.device = static_cast<std::uint64_t>(s.st_dev),
+          .inode = static_cast<std::uint64_t>(s.st_ino),
+          .size = static_cast<std::uint64_t>(s.st_size),
+          .mtime_ns = static_cast<std::int64_t>(s.st_mtim.tv_sec) * 1'000'000'000 + s.st_mtim.tv_nsec};
+}
+
+}  // namespace
+
+void fail(const char* action, const std::string& path, int error) {
+  throw Error(Fault{.kind = FaultKind::io,
+                    .id = std::string("io.") + action,
+                    .at = {.file = path},
+                    .what = std::string("cannot ") + action + ": " + std::strerror(error),
+                    .hint = hint_for(error)});
+}
+
+File::File(std::string path) : path_(std::move(path)) {
+  do {
+    // O_NONBLOCK: opening a FIFO must not wait for a writer; regular files ignore it.
+    fd_ = sys().open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+  } while (fd_ < 0 && errno == EINTR);
+  if (fd_ < 0) fail("open", path_, errno);
+  try {
+    identity_ = identify(fd_, path_);
+  } catch (...) {
+    sys().close(fd_);
+    throw;
+  }
+}
+
+File::File(File&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), identity_(other.identity_) {}
+
+File& File::operator=(File&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(fd_, other.fd_);
+  std::swap(identity_, other.identity_);
+  return *this;
+}
+
+File::~File() {
+  if (fd_ >= 0) sys().close(fd_);
+}
+
+void File::read(std::uint64_t offset, std::span<std::byte> out) const {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const ::ssize_t n = sys().pread(fd_, out.data() + done, out.size() - done, static_cast<::off_t>(offset + done));
+    if (n > 0) {
+      done += static_cast<std::size_t>(n);
+      continue;
+    }
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("read", path_, errno);
+    throw Error(Fault{.kind = FaultKind::stale,
+                      .id = "io.ends-early",
+                      .at = {.file = path_, .byte = offset + done, .has_byte = true},
+                      .what = "file ends " + std::to_string(out.size() - done) + " bytes before it should",
+                      .hint = "it was truncated or replaced while it was being read"});
+  }
+}
+
+void File::expect_unchanged() const {
+  const Identity now = identify(fd_, path_);
+  if (now == identity_) return;
+  throw Error(Fault{.kind = FaultKind::stale,
+                    .id = "io.changed",
+                    .at = {.file = path_},
+                    .what = "changed while it was being read: " + std::to_string(identity_.size) + " bytes when opened, " +
+                            std::to_string(now.size) + " now",
+                    .hint = "open it again"});
+}
+
+std::string read_whole(const std::string& path, std::uint64_t limit, const char* limit_name) {
+  const File file(path);
+  if (file.size() > limit) {
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = "limit.file",
+                      .at = {.file = path},
+                      .what = "has " + std::to_string(file.size()) + " bytes, the limit is " + std::to_string(limit),
+                      .hint = std::string("raise limits.") + limit_name});
+  }
+  std::string text(static_cast<std::size_t>(file.size()), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+}  // namespace batchfeed::io

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+//
+// The system calls batchfeed makes on files, as a table, so that tests can make
+// any of them fail.
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <cstddef>
+
+namespace batchfeed::io {
+
+struct Sys {
+  int (*open)(const char* path, int flags, unsigned mode);
+  int (*fstat)(int fd, struct ::stat* out);
+  ::ssize_t (*pread)(int fd, void* to, std::size_t bytes, ::off_t at);
+  ::ssize_t (*read)(int fd, void* to, std::size_t bytes);
+  ::ssize_t (*write)(int fd, const void* from, std::size_t bytes);
+  int (*fsync)(int fd);
+  int (*fchmod)(int fd, ::mode_t mode);
+  int (*rename)(const char* from, const char* to);
+  int (*unlink)(const char* path);
+  int (*close)(int fd);
+  int (*mkostemp)(char* pattern, int flags);
+};
+
+// The real calls.
+extern const Sys kSystem;
+
+// The table in use; tests exchange it. Not to be changed while files are open.
+const Sys& sys() noexcept;
+void set_sys(const Sys* table) noexcept;  // nullptr: the real one
+
+}  // namespace batchfeed::io

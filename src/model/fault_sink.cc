@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "model/fault_sink.h"
+
+#include <utility>
+
+namespace batchfeed {
+
+FaultSink::FaultSink(std::string file, std::uint64_t budget, int trace_level, Report report, std::uint64_t per_id)
+    : file_(std::move(file)), budget_(budget), trace_level_(trace_level), report_(std::move(report)), per_id_(per_id) {}
+
+void FaultSink::error(Fault fault) {
+  bool exhausted = false;
+  {
+    const std::lock_guard lock(mutex_);
+    ++errors_;
+    exhausted = errors_ > budget_;
+    if (!exhausted && first_.size() < 3) first_.push_back(fault);
+  }
+  if (!exhausted) {
+    notice(Severity::warning, std::move(fault));
+    return;
+  }
+  if (budget_ > 0) {
+    std::string before;
+    const std::lock_guard lock(mutex_);
+    for (const Fault& f : first_) before += (before.empty() ? "" : ", ") + std::to_string(f.at.line) + ':' + std::to_string(f.at.column);
+    fault.what += " (one error more than the " + std::to_string(budget_) + " that maxErrors tolerates" +
+                  (before.empty() ? ")" : "; the first were at " + before + ')');
+  }
+  throw Error(std::move(fault));
+}
+
+void FaultSink::notice(Severity severity, Fault fault) {
+  if (severity == Severity::warning ? trace_level_ < 1 : trace_level_ < 2) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (++seen_[fault.id] > per_id_ && per_id_ != 0) return;
+  }
+  if (report_) report_({severity, std::move(fault)});
+}
+
+std::uint64_t FaultSink::errors() const {
+  const std::lock_guard lock(mutex_);
+  return errors_;
+}
+
+std::vector<Notice> FaultSink::finish() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Notice> out;
+  for (const auto& [id, n] : seen_) {
+    if (per_id_ == 0 || n <= per_id_) continue;
+    out.push_back({Severity::warning,
+                   Fault{.kind = FaultKind::format, .id = id, .at = {.file = file_}, .what = std::to_string(n - per_id_) + " further notices of '" + id + "' were not shown", .hint = "batchfeed check lists all of them"}});
+  }
+  if (errors_ > 0) {
+    out.push_back({Severity::warning,
+                   Fault{.kind = FaultKind::format, .id = "errors-skipped", .at = {.file = file_}, .what = std::to_string(errors_) + " damaged places were skipped (maxErrors = " + std::to_string(budget_) + ')', .hint = "batchfeed check lists all of them"}});
+  }
+  return out;
+}
+
+}  // namespace batchfeed

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "model/key_table.h"
+
+#include "base/hash.h"
+
+namespace batchfeed {
+
+std::uint64_t KeyTable::id(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  if (mode_ == KeyMode::hashed) {
+    const std::uint64_t hash = cntk_key_hash(text);
+    const auto [at, fresh] = hashed_.try_emplace(hash, text);
+    if (!fresh && at->second != text) ++collisions_;
+    return hash;
+  }
+  if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
+  const std::uint64_t number = texts_.size();
+  ids_.emplace(texts_.emplace_back(text), number);
+  return number;
+}
+
+std::string KeyTable::text(std::uint64_t key) const {
+  const std::lock_guard lock(mutex_);
+  if (mode_ == KeyMode::text && key < texts_.size()) return texts_[key];
+  if (mode_ == KeyMode::hashed) {
+    if (const auto found = hashed_.find(key); found != hashed_.end()) return found->second;
+  }
+  return std::to_string(key);
+}
+
+std::size_t KeyTable::collisions() const {
+  const std::lock_guard lock(mutex_);
+  return collisions_;
+}
+
+}  // namespace batchfeed

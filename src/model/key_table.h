@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// The key space that all sources of one reader share: text keys become numbers
+// that can be compared, and back.
+#pragma once
+
+#include <batchfeed/options.h>
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace batchfeed {
+
+// numeric: text is never registered. text: dense numbers in order of first
+// appearance. hashed: CNTK's hash; the text is kept for messages and two texts
+// with one hash are found. Thread-safe.
+class KeyTable {
+ public:
+  explicit KeyTable(KeyMode mode) : mode_(mode) {}
+
+  KeyMode mode() const noexcept { return mode_; }
+
+  // The number of a text key, registering it if need be. Modes text and hashed.
+  std::uint64_t id(std::string_view text);
+
+  // Back to text; numeric keys in decimal.
+  std::string text(std::uint64_t key) const;
+
+  // Pairs of texts whose hashes are equal (mode hashed), as "a" and "b".
+  std::size_t collisions() const;
+
+ private:
+  KeyMode mode_;
+  mutable std::mutex mutex_;
+  std::deque<std::string> texts_;                             // mode text: by number
+  std::unordered_map<std::string_view, std::uint64_t> ids_;   // views into texts_
+  std::unordered_map<std::uint64_t, std::string> hashed_;
+  std::size_t collisions_ = 0;
+};
+
+}  // namespace batchfeed

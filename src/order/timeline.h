@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+//
+// The seam between an order and the reader: which sequences come next. A
+// timeline works on metadata only and is a pure function of (tables, options,
+// position), so it is known ahead which chunk is needed when.
+#pragma once
+
+#include <batchfeed/options.h>
+#include <batchfeed/source.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace batchfeed::order {
+
+// One thing the timeline counts: a whole sequence, or one frame of it.
+struct Item {
+  static constexpr std::uint32_t kWhole = 0xFFFFFFFFu;
+
+  std::uint32_t chunk = 0;       // of the source
+  std::uint32_t row = 0;         // of the chunk
+  std::uint32_t frame = kWhole;  // sample of the sequence, in frame mode
+  std::uint32_t samples = 0;     // nominal length; 1 for a frame
+
+  bool operator==(const Item&) const = default;
+};
+
+// The metadata an order sees. In frame mode (split_frames) every sequence of n
+// samples counts as n sequences of one sample, in order. The source must outlive it.
+class Corpus {
+ public:
+  Corpus(const Source& source, bool split_frames);
+
+  std::uint32_t chunks() const noexcept { return static_cast<std::uint32_t>(sizes_.size()); }
+  std::uint64_t sequences(std::uint32_t chunk) const noexcept { return sizes_[chunk].sequences; }
+  std::uint64_t samples(std::uint32_t chunk) const noexcept { return sizes_[chunk].samples; }
+  std::uint64_t total_samples() const noexcept { return total_samples_; }
+  std::uint64_t total_sequences() const noexcept { return total_sequences_; }
+  // Appends the items of a chunk, in table order.
+  void table(std::uint32_t chunk, std::vector<Item>& out) const;
+
+ private:
+  struct Size {
+    std::uint64_t sequences, samples;
+  };
+  const Source* source_;
+  bool split_frames_;
+  std::vector<Size> sizes_;
+  std::uint64_t total_samples_ = 0, total_sequences_ = 0;
+};
+
+// One answer: this worker's items, flags and the position behind it.
+struct Batch {
+  std::vector<Item> items;
+  bool end_of_sweep = false;
+  bool end_of_epoch = false;
+  std::uint64_t position = 0;
+  // Chunks of the source (this worker's) that the window held while the batch was
+  // made, in the order they are needed; what is not in it may be dropped.
+  std::vector<std::uint32_t> window;
+};
+
+// Positions are global samples on the endless line of sweeps (minibatch.md 3).
+class Timeline {
+ public:
+  static constexpr std::uint64_t kUnlimited = ~0ull;
+
+  virtual ~Timeline() = default;
+
+  // Epoch [begin, begin + size); restores position `begin`. `index` is the
+  // epoch's number: the ordered reader's end is size * (index + 1).
+  virtual void begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t index) = 0;
+  // To the first sequence start at or behind `position` (minibatch.md 6.2, 7).
+  virtual void restore(std::uint64_t position) = 0;
+  // Takes effect with the next restore() (minibatch.md 6.3 rule 7).
+  virtual void set_workers(std::uint64_t workers, std::uint64_t rank) = 0;
+  // Limits in samples, over all workers and for this one; both > 0.
+  virtual void next(std::uint64_t global_limit, std::uint64_t local_limit, Batch& out) = 0;
+  virtual std::uint64_t position() const = 0;
+};
+
+// Kinds cntk, uniform and file, sharded as Shard::chunk says; Shard::even wraps a
+// timeline of one worker (see even.h). `cross_sweeps`: may a batch span sweeps.
+std::unique_ptr<Timeline> make_timeline(const Corpus& corpus, const OrderOptions& options, bool cross_sweeps,
+                                        std::uint64_t workers, std::uint64_t rank);
+
+}  // namespace batchfeed::order

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+//
+// From sequences in chunks to a minibatch: lengths become a layout, samples are
+// gathered with one copy per sequence and stream.
+#pragma once
+
+#include <batchfeed/minibatch.h>
+#include <batchfeed/source.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace batchfeed::pack {
+
+// One sequence to deliver: a row of a chunk, or one frame of it.
+struct Slice {
+  static constexpr std::uint32_t kWhole = 0xFFFFFFFFu;
+
+  const Chunk* chunk = nullptr;
+  std::uint32_t row = 0;
+  std::uint32_t frame = kWhole;
+};
+
+// Layouts (minibatch.md 10.3, 10.4), from the sequences' real lengths. `out` is reused.
+void layout_sequences(std::span<const std::uint32_t> lengths, Layout& out);
+void layout_frames(std::uint32_t sequences, Layout& out);
+
+// Fill out.streams (all fields) from the slices; every stream is packed with its
+// own real lengths. Keys, flags and counts are left to the caller. frames():
+// Error(config) naming the length if a sequence has more than one sample.
+// Both reuse the memory of `out`. No slices: out.streams is emptied.
+void sequences(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Minibatch& out);
+void frames(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Minibatch& out);
+
+// A part of a sequence in one row of a truncated minibatch.
+struct Piece {
+  Slice slice;
+  std::uint32_t sequence = 0;  // index of the minibatch's keys
+  std::uint32_t row = 0;
+  std::uint32_t step = 0;      // first step of the minibatch it fills
+  std::uint32_t first = 0;     // first sample of the sequence it takes
+  std::uint32_t count = 0;     // samples it takes
+  std::uint32_t length = 0;    // of the sequence: entry is [step - first, step - first + length)
+};
+// Truncated BPTT (minibatch.md 11): pieces in order of their `sequence`, gaps =
+// what rows x steps leaves empty, one gap entry per row end. Sparse streams come dense.
+void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::uint32_t steps,
+               std::span<const Piece> pieces, Minibatch& out);
+
+}  // namespace batchfeed::pack
