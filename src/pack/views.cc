@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+//
+// The other forms of a packed stream: padded, and CNTK's columns.
+#include <batchfeed/error.h>
+#include <batchfeed/minibatch.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace batchfeed {
+namespace {
+
+void zero(Buffer<std::byte>& bytes, std::size_t size) {
+  bytes.resize(size);
+  if (size != 0) std::memset(bytes.data(), 0, size);
+}
+
+// Writes sample n of the stream as `dim` dense values to zeroed memory.
+void put_sample(const StreamBatch& stream, std::size_t n, std::byte* to) {
+  const std::size_t each = size_of(stream.element);
+  if (stream.storage == Storage::dense) {
+    std::memcpy(to, stream.values.data() + n * stream.dim * each, static_cast<std::size_t>(stream.dim) * each);
+    return;
+  }
+  for (auto k = static_cast<std::size_t>(stream.sample_begin[n]); k < static_cast<std::size_t>(stream.sample_begin[n + 1]); ++k) {
+    std::memcpy(to + static_cast<std::size_t>(stream.indices[k]) * each, stream.values.data() + k * each, each);
+  }
+}
+
+// Packed sample that stands in each column, or -1 for a gap.
+std::vector<std::int64_t> sample_of_column(const StreamBatch& stream) {
+  const Layout& layout = stream.layout;
+  std::vector<std::int64_t> out(static_cast<std::size_t>(layout.rows) * layout.steps, -1);
+  for (std::size_t e = 0; e < layout.sequences; ++e) {
+    const LayoutEntry& entry = layout.entries[e];
+    auto column = static_cast<std::size_t>(std::max<std::int64_t>(entry.begin, 0)) * layout.rows + entry.row;
+    for (std::int64_t n = stream.offsets[e]; n < stream.offsets[e + 1]; ++n, column += layout.rows) out[column] = n;
+  }
+  return out;
+}
+
+}  // namespace
+
+PaddedView StreamBatch::padded() const {
+  PaddedView view;
+  view.sequences = layout.sequences;
+  view.dim = dim;
+  for (std::size_t e = 0; e < layout.sequences; ++e) {
+    view.steps = std::max(view.steps, static_cast<std::uint64_t>(offsets[e + 1] - offsets[e]));
+  }
+  const std::size_t cells = static_cast<std::size_t>(view.sequences * view.steps);
+  const std::size_t sample = static_cast<std::size_t>(dim) * size_of(element);
+  zero(view.values, cells * sample);
+  view.mask.resize(cells);
+  if (cells != 0) std::memset(view.mask.data(), 0, cells);
+  for (std::size_t e = 0; e < layout.sequences; ++e) {
+    std::size_t cell = e * static_cast<std::size_t>(view.steps);
+    for (std::int64_t n = offsets[e]; n < offsets[e + 1]; ++n, ++cell) {
+      put_sample(*this, static_cast<std::size_t>(n), view.values.data() + cell * sample);
+      view.mask[cell] = 1;
+    }
+  }
+  return view;
+}
+
+CntkDenseView StreamBatch::cntk_dense() const {
+  CntkDenseView view;
+  view.dim = dim;
+  const std::vector<std::int64_t> at = sample_of_column(*this);
+  view.columns = at.size();
+  const std::size_t sample = static_cast<std::size_t>(dim) * size_of(element);
+  zero(view.values, at.size() * sample);
+  for (std::size_t c = 0; c < at.size(); ++c) {
+    if (at[c] >= 0) put_sample(*this, static_cast<std::size_t>(at[c]), view.values.data() + c * sample);
+  }
+  return view;
+}
+
+CntkSparseView StreamBatch::cntk_sparse() const {
+  CntkSparseView view;
+  if (storage != Storage::sparse) {
+    throw Error(Fault{.kind = FaultKind::usage, .id = "pack.not-sparse", .what = "stream '" + name + "' is dense, it has no sparse columns", .hint = "use cntk_dense()", .stream = name});
+  }
+  const std::size_t each = size_of(element);
+  const std::vector<std::int64_t> at = sample_of_column(*this);
+  view.values.reserve(values.size());
+  view.indices.reserve(indices.size());
+  view.columns.reserve(at.size() + 1);
+  view.columns.push_back(0);
+  for (const std::int64_t n : at) {
+    if (n >= 0) {
+      const auto from = static_cast<std::size_t>(sample_begin[static_cast<std::size_t>(n)]);
+      const auto count = static_cast<std::size_t>(sample_begin[static_cast<std::size_t>(n) + 1]) - from;
+      view.values.append(values.data() + from * each, count * each);
+      view.indices.append(indices.data() + from, count);
+    }
+    view.columns.push_back(static_cast<std::int64_t>(view.indices.size()));
+  }
+  return view;
+}
+
+const StreamBatch* Minibatch::find(std::string_view name) const noexcept {
+  const auto found = std::find_if(streams.begin(), streams.end(), [&](const StreamBatch& s) { return s.name == name; });
+  return found == streams.end() ? nullptr : &*found;
+}
+
+const StreamBatch& Minibatch::operator[](std::string_view name) const {
+  if (const StreamBatch* stream = find(name)) return *stream;
+  std::string known;
+  for (const StreamBatch& s : streams) known += (known.empty() ? "" : ", ") + s.name;
+  throw Error(Fault{.kind = FaultKind::usage, .id = "minibatch.no-stream", .what = "no stream '" + std::string(name) + "' in this minibatch", .hint = known.empty() ? "it has no data" : "it has " + known});
+}
+
+}  // namespace batchfeed
