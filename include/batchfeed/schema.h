@@ -20,6 +20,9 @@ struct StreamInfo {
   Storage storage = Storage::dense;
   Element element = Element::f32;
   bool defines_mb_size = false;  // minibatches are counted in samples of this stream
+  // One sample stands for every sample of the sequence it is joined with
+  // (expandToUtterance): a join gives it its primary's length.
+  bool broadcast = false;
 
   bool operator==(const StreamInfo&) const = default;
 };
