@@ -10,6 +10,7 @@
 #include <batchfeed/schema.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -193,6 +194,9 @@ struct Setup {
   ReaderOptions reader;
   Limits limits;
   Report report;                       // receives notices; may be empty
+  // Called now and then while sources are indexed, with bytes done and in all
+  // (0 = unknown); may be empty, may throw to give up.
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress;
 };
 
 }  // namespace batchfeed

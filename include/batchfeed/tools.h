@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace batchfeed {
@@ -77,5 +78,10 @@ struct Description {
   std::vector<Notice> notices;
 };
 Description describe(const Source& source);
+
+// A saved state on disk: appears whole or not at all. load_state() refuses more
+// than limits.state_bytes.
+void save_state(const std::string& path, std::string_view state);
+std::string load_state(const std::string& path, const Limits& limits = {});
 
 }  // namespace batchfeed
