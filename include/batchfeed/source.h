@@ -65,10 +65,15 @@ struct Column {
 // in table order. Plain data, movable, reusable: read() into a used Chunk
 // recycles its memory.
 struct Chunk {
-  std::vector<Column> columns;
-  std::vector<std::uint8_t> invalid;  // per row: 1 = damaged, not to be delivered; empty = none is
+  // What `invalid` says of a row. Damaged rows are not delivered.
+  static constexpr std::uint8_t kValid = 0;
+  static constexpr std::uint8_t kPaid = 1;    // damaged; the source's own error budget has paid for it
+  static constexpr std::uint8_t kUnpaid = 2;  // damaged; counts against ReaderOptions::max_invalid
 
-  bool is_invalid(std::uint32_t row) const noexcept { return !invalid.empty() && invalid[row] != 0; }
+  std::vector<Column> columns;
+  std::vector<std::uint8_t> invalid;  // per row; empty = all are valid
+
+  bool is_invalid(std::uint32_t row) const noexcept { return !invalid.empty() && invalid[row] != kValid; }
   void reset(const std::vector<StreamInfo>& streams);
   std::uint64_t memory() const noexcept;  // bytes held, used or not
 };

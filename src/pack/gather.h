@@ -19,8 +19,8 @@ struct Run {
 };
 
 inline Run run_of(const Slice& slice, const Column& column) noexcept {
-  if (slice.frame == Slice::kWhole) return {0, column.samples(slice.row)};
-  return {slice.frame, 1};
+  if (slice.count != Slice::kAll) return {slice.first, slice.count};
+  return {slice.first, column.samples(slice.row) - slice.first};
 }
 
 // Appends the samples' values to a dense stream. The column must be dense.

@@ -13,13 +13,14 @@
 
 namespace batchfeed::pack {
 
-// One sequence to deliver: a row of a chunk, or one frame of it.
+// One sequence to deliver: a row of a chunk, or a part of it (a frame: count 1).
 struct Slice {
-  static constexpr std::uint32_t kWhole = 0xFFFFFFFFu;
+  static constexpr std::uint32_t kAll = 0xFFFFFFFFu;
 
   const Chunk* chunk = nullptr;
   std::uint32_t row = 0;
-  std::uint32_t frame = kWhole;
+  std::uint32_t first = 0;     // sample
+  std::uint32_t count = kAll;  // samples; kAll: what the stream has from `first` on
 };
 
 // Layouts (minibatch.md 10.3, 10.4), from the sequences' real lengths. `out` is reused.

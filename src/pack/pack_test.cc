@@ -45,7 +45,7 @@ const std::vector<StreamInfo> kDense = {{.name = "x", .dim = 1}};
 
 std::vector<Slice> all_of(const Chunk& chunk) {
   std::vector<Slice> slices;
-  for (std::uint32_t r = 0; r + 1 < chunk.columns[0].first_sample.size(); ++r) slices.push_back({&chunk, r, Slice::kWhole});
+  for (std::uint32_t r = 0; r + 1 < chunk.columns[0].first_sample.size(); ++r) slices.push_back({&chunk, r});
   return slices;
 }
 
@@ -111,7 +111,7 @@ TEST(PackFrames, EverySequenceIsARow) {  // K9, X4
 TEST(PackFrames, TakesSingleFramesOutOfSequences) {
   const Chunk chunk = dense_chunk({3, 2});
   Minibatch batch;
-  const std::vector<Slice> slices = {{&chunk, 1, 1}, {&chunk, 0, 2}};
+  const std::vector<Slice> slices = {{&chunk, 1, 1, 1}, {&chunk, 0, 2, 1}};
   frames(kDense, slices, batch);
   const auto* values = batch["x"].as<float>();
   EXPECT_EQ(std::vector<float>(values, values + 2), (std::vector<float>{11, 2}));

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "base/hash.h"
+#include "join/join.h"
+
+namespace batchfeed::join {
+namespace {
+
+class Concatenated final : public Source {
+ public:
+  explicit Concatenated(std::vector<std::unique_ptr<Source>> shards) : shards_(std::move(shards)) {
+    for (std::uint32_t s = 0; s < shards_.size(); ++s) {
+      for (std::uint32_t c = 0; c < shards_[s]->chunks().size(); ++c) {
+        chunks_.push_back(shards_[s]->chunks()[c]);
+        at_.push_back({s, c});
+      }
+    }
+  }
+
+  const std::vector<StreamInfo>& streams() const override { return shards_[0]->streams(); }
+  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { shard(chunk).sequences(at_[chunk].chunk, out); }
+  void read(std::uint32_t chunk, Chunk& out) const override { shard(chunk).read(at_[chunk].chunk, out); }
+  std::string key_text(std::uint64_t key) const override { return shards_[0]->key_text(key); }
+  Place place(std::uint32_t chunk, std::uint32_t row) const override { return shard(chunk).place(at_[chunk].chunk, row); }
+  bool splits_frames() const override { return shards_[0]->splits_frames(); }
+
+  std::vector<Notice> notices() const override {
+    std::vector<Notice> out;
+    for (const auto& s : shards_) {
+      for (Notice& n : s->notices()) out.push_back(std::move(n));
+    }
+    return out;
+  }
+  std::uint64_t fingerprint() const override {
+    Fingerprint print;
+    for (const auto& s : shards_) print.add(s->fingerprint());
+    return print.value();
+  }
+
+ private:
+  struct At {
+    std::uint32_t shard, chunk;
+  };
+  const Source& shard(std::uint32_t chunk) const { return *shards_[at_[chunk].shard]; }
+
+  std::vector<std::unique_ptr<Source>> shards_;
+  std::vector<ChunkInfo> chunks_;
+  std::vector<At> at_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> concatenate(std::vector<std::unique_ptr<Source>> shards) {
+  for (std::size_t s = 1; s < shards.size(); ++s) {
+    if (shards[s]->streams() == shards[0]->streams()) continue;
+    throw Error(Fault{.kind = FaultKind::config,
+                      .id = "join.shards-differ",
+                      .what = "shard " + std::to_string(s + 1) + " of the corpus has other streams than the first",
+                      .hint = "shards must agree in names, dims, storage and element type"});
+  }
+  if (shards.size() == 1) return std::move(shards[0]);
+  return std::make_unique<Concatenated>(std::move(shards));
+}
+
+}  // namespace batchfeed::join

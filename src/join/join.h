@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//
+// Several sources become one, by key: the first is primary and gives chunks,
+// order and the set of sequences; each other gives the sequence with the same
+// key (minibatch.md 2). And: shards of one corpus, one after the other.
+#pragma once
+
+#include <batchfeed/source.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace batchfeed::join {
+
+struct Options {
+  // Frames are drawn one by one: each sequence counts the frames of the primary,
+  // and every source must have all of them (htk.md 11.1).
+  bool frames = false;
+  // Bytes of decoded chunks of secondary sources kept for reuse.
+  std::uint64_t cache_bytes = 512ull << 20;
+};
+
+// Throws Error(config): a stream name twice, two sources that define the
+// minibatch size, no key in common. What the join leaves out is in notices().
+std::unique_ptr<Source> join(std::vector<std::unique_ptr<Source>> sources, const Options& options);
+
+// One source of all chunks, in order. Throws Error(config) if streams differ.
+std::unique_ptr<Source> concatenate(std::vector<std::unique_ptr<Source>> shards);
+
+}  // namespace batchfeed::join

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// Where a source keeps the sequence of a key.
+#pragma once
+
+#include <batchfeed/source.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace batchfeed::join {
+
+struct Location {
+  static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
+  std::uint32_t chunk = kNone;
+  std::uint32_t row = 0;
+  std::uint32_t samples = 0;
+};
+
+// Built once from all tables of a source. Of a repeated key the first counts.
+class KeyIndex {
+ public:
+  explicit KeyIndex(const Source& source);
+
+  // Looks for `key`, first right behind the last hit: corpora are mostly written
+  // in the same order, and then no search happens.
+  const Location* find(std::uint64_t key);
+
+  std::uint64_t sequences() const noexcept { return entries_.size(); }
+  std::uint64_t repeated() const noexcept { return repeated_; }
+  std::uint64_t first_repeated() const noexcept { return first_repeated_; }
+  // Sequences nobody asked for, and up to `most` of their keys in source order.
+  std::uint64_t unused(std::size_t most, std::vector<std::uint64_t>& keys) const;
+
+ private:
+  struct Entry {
+    std::uint64_t key;
+    Location at;
+  };
+  std::vector<Entry> entries_;       // ascending keys, of equal ones the first in the source first
+  std::vector<bool> used_;
+  std::uint64_t repeated_ = 0, first_repeated_ = 0;
+  std::size_t next_ = 0;
+};
+
+}  // namespace batchfeed::join

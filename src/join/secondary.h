@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// Rows of a secondary source, copied to where the primary's chunk wants them.
+#pragma once
+
+#include <batchfeed/source.h>
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+
+#include "join/key_index.h"
+
+namespace batchfeed::join {
+
+// Decoded chunks of one source, the last used ones kept up to a bound. Two
+// threads that want one chunk decode it once. Thread-safe.
+class ChunkCache {
+ public:
+  ChunkCache(const Source& source, std::uint64_t bytes) : source_(source), bytes_(bytes) {}
+  std::shared_ptr<const Chunk> get(std::uint32_t chunk) const;
+
+ private:
+  struct Slot {
+    std::mutex loading;
+    bool loaded = false;
+    Chunk chunk;
+    std::uint64_t memory = 0;
+  };
+  const Source& source_;
+  std::uint64_t bytes_;
+  mutable std::mutex mutex_;
+  mutable std::list<std::pair<std::uint32_t, std::shared_ptr<Slot>>> recent_;  // the last used first
+  mutable std::unordered_map<std::uint32_t, decltype(recent_)::iterator> slots_;
+};
+
+// Fills columns [first, first + streams) of `out` with the rows at `where` (one
+// per row of the primary chunk; kNone: none). `lengths` are the primary's
+// samples per row, for streams that repeat one sample. Damaged rows are marked.
+void fetch(const Source& source, const ChunkCache& cache, std::span<const Location> where,
+           std::span<const std::uint32_t> lengths, std::size_t first, Chunk& out);
+
+}  // namespace batchfeed::join
