@@ -47,13 +47,14 @@ function(batchfeed_module folder)
   endif()
 endfunction()
 
-# batchfeed_test(formats/ctf scan_test.cc ... [LIBS rapidcheck])
+# batchfeed_test(formats/ctf scan_test.cc ... [LIBS rapidcheck] [DEPS ...] [THREADS])
 # One test program a folder, named after it; it may see the folder's floors.
+# THREADS: it starts threads, and so ./test also runs it under the thread sanitizer.
 function(batchfeed_test folder)
   if(NOT BATCHFEED_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBS;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "" "LIBS;DEPS")
   string(REPLACE "/" "_" name "${folder}")
   set(sources ${arg_UNPARSED_ARGUMENTS})
   list(TRANSFORM sources PREPEND "${PROJECT_SOURCE_DIR}/src/${folder}/")
@@ -65,6 +66,9 @@ function(batchfeed_test folder)
   target_link_libraries(${name}_test PRIVATE batchfeed batchfeed_${name} ${arg_DEPS} batchfeed_flags GTest::gtest_main GTest::gmock ${arg_LIBS})
   add_test(NAME ${name} COMMAND ${name}_test)
   set_tests_properties(${name} PROPERTIES WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  if(arg_THREADS)
+    set_tests_properties(${name} PROPERTIES LABELS threads)
+  endif()
 endfunction()
 
 # batchfeed_fuzz(formats/ctf scan)  from scan_fuzz.cc: a libFuzzer program, and a

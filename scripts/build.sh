@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+#
+# build PRESET [TARGET]...: configures once and builds, quietly; the log is shown
+# when it fails. To be sourced, in the root of the tree.
+build() {
+  local preset=$1 log="build/logs/build-$1.log" args=()
+  shift
+  mkdir -p build/logs
+  command -v ccache >/dev/null && args+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  if [ ! -f "build/$preset/build.ninja" ]; then
+    if ! cmake --preset "$preset" "${args[@]}" >"$log" 2>&1; then
+      tail -n 40 "$log" >&2
+      echo "configuring '$preset' failed; $log has all of it" >&2
+      return 1
+    fi
+  fi
+  local begin=$SECONDS
+  if ! cmake --build "build/$preset" -j "$(nproc 2>/dev/null || echo 2)" ${1:+--target "$@"} >"$log" 2>&1; then
+    grep -nE 'error|FAILED|undefined' "$log" | head -n 40 >&2
+    tail -n 20 "$log" >&2
+    echo "building '$preset' failed; $log has all of it" >&2
+    return 1
+  fi
+  echo "built $preset in $((SECONDS - begin)) s"
+}
