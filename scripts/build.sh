@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: MIT
 #
-# build PRESET [TARGET]...: configures once and builds, quietly; the log is shown
-# when it fails. To be sourced, in the root of the tree.
-build() {
-  local preset=$1 log="build/logs/build-$1.log" args=()
-  shift
+# To be sourced, in the root of the tree. Quiet; the log is shown when it fails.
+
+# configure PRESET: once.
+configure() {
+  local preset=$1 log="build/logs/configure-$1.log" args=()
+  [ -f "build/$preset/build.ninja" ] && return 0
   mkdir -p build/logs
   command -v ccache >/dev/null && args+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-  if [ ! -f "build/$preset/build.ninja" ]; then
-    if ! cmake --preset "$preset" "${args[@]}" >"$log" 2>&1; then
-      tail -n 40 "$log" >&2
-      echo "configuring '$preset' failed; $log has all of it" >&2
-      return 1
-    fi
+  if ! cmake --preset "$preset" "${args[@]}" >"$log" 2>&1; then
+    tail -n 40 "$log" >&2
+    echo "configuring '$preset' failed; $log has all of it" >&2
+    return 1
   fi
-  local begin=$SECONDS
+}
+
+# build PRESET [TARGET]...
+build() {
+  local preset=$1 log="build/logs/build-$1.log" begin=$SECONDS
+  shift
+  configure "$preset" || return 1
   if ! cmake --build "build/$preset" -j "$(nproc 2>/dev/null || echo 2)" ${1:+--target "$@"} >"$log" 2>&1; then
     grep -nE 'error|FAILED|undefined' "$log" | head -n 40 >&2
     tail -n 20 "$log" >&2

@@ -122,7 +122,7 @@ def main():
             if line.strip() and not line.startswith("#"):
                 name, _, why = line.partition(" ")
                 excused[name] = why
-    untested = 0
+    tested = 0
     for name in sorted(found):
         mentioned = re.search(r"(?<![\w.-])" + re.escape(name) + r"(?![\w-])", tests)
         if mentioned and name in excused:
@@ -131,11 +131,11 @@ def main():
         elif not mentioned and name not in excused:
             print(f"{name}: no test mentions it")
             bad += 1
-        untested += name in excused
+        tested += bool(mentioned)
     for name in sorted(excused.keys() - found.keys()):
         print(f"{name}: is in {UNTESTED.relative_to(ROOT)}, but no longer in the sources")
         bad += 1
-    print(f"faults: {len(found)} ids, {len(found) - untested} with a test, {bad} wrong")
+    print(f"faults: {len(found)} ids, {tested} with a test, {bad} wrong")
     return 1 if bad else 0
 
 

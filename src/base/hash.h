@@ -39,7 +39,8 @@ class Fingerprint {
 // The key hash of CNTK (minibatch.md 2.3): bytes count as signed.
 constexpr std::uint64_t cntk_key_hash(std::string_view key) noexcept {
   std::uint64_t h = 5381;
-  for (const char c : key) h = (h * 33) ^ static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<signed char>(c)));
+  for (const char c : key)
+    h = (h * 33) ^ static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<signed char>(c)));
   return h;
 }
 

@@ -102,8 +102,8 @@ void File::expect_unchanged() const {
   throw Error(Fault{.kind = FaultKind::stale,
                     .id = "io.changed",
                     .at = {.file = path_},
-                    .what = "changed while it was being read: " + std::to_string(identity_.size) + " bytes when opened, " +
-                            std::to_string(now.size) + " now",
+                    .what = "changed while it was being read: " + std::to_string(identity_.size) +
+                            " bytes when opened, " + std::to_string(now.size) + " now",
                     .hint = "open it again"});
 }
 

@@ -23,7 +23,8 @@ void FaultSink::error(Fault fault) {
   if (budget_ > 0) {
     std::string before;
     const std::lock_guard lock(mutex_);
-    for (const Fault& f : first_) before += (before.empty() ? "" : ", ") + std::to_string(f.at.line) + ':' + std::to_string(f.at.column);
+    for (const Fault& f : first_)
+      before += (before.empty() ? "" : ", ") + std::to_string(f.at.line) + ':' + std::to_string(f.at.column);
     fault.what += " (one error more than the " + std::to_string(budget_) + " that maxErrors tolerates" +
                   (before.empty() ? ")" : "; the first were at " + before + ')');
   }
@@ -50,11 +51,20 @@ std::vector<Notice> FaultSink::finish() const {
   for (const auto& [id, n] : seen_) {
     if (per_id_ == 0 || n <= per_id_) continue;
     out.push_back({Severity::warning,
-                   Fault{.kind = FaultKind::format, .id = id, .at = {.file = file_}, .what = std::to_string(n - per_id_) + " further notices of '" + id + "' were not shown", .hint = "batchfeed check lists all of them"}});
+                   Fault{.kind = FaultKind::format,
+                         .id = id,
+                         .at = {.file = file_},
+                         .what = std::to_string(n - per_id_) + " further notices of '" + id + "' were not shown",
+                         .hint = "batchfeed check lists all of them"}});
   }
   if (errors_ > 0) {
-    out.push_back({Severity::warning,
-                   Fault{.kind = FaultKind::format, .id = "errors-skipped", .at = {.file = file_}, .what = std::to_string(errors_) + " damaged places were skipped (maxErrors = " + std::to_string(budget_) + ')', .hint = "batchfeed check lists all of them"}});
+    out.push_back(
+        {Severity::warning, Fault{.kind = FaultKind::format,
+                                  .id = "errors-skipped",
+                                  .at = {.file = file_},
+                                  .what = std::to_string(errors_) +
+                                          " damaged places were skipped (maxErrors = " + std::to_string(budget_) + ')',
+                                  .hint = "batchfeed check lists all of them"}});
   }
   return out;
 }

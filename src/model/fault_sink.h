@@ -47,8 +47,8 @@ class FaultSink {
   std::uint64_t per_id_;
   mutable std::mutex mutex_;
   std::uint64_t errors_ = 0;
-  std::vector<Fault> first_;                    // the first three errors
-  std::map<std::string, std::uint64_t> seen_;   // by id
+  std::vector<Fault> first_;                   // the first three errors
+  std::map<std::string, std::uint64_t> seen_;  // by id
 };
 
 }  // namespace batchfeed

@@ -36,8 +36,8 @@ class KeyTable {
  private:
   KeyMode mode_;
   mutable std::mutex mutex_;
-  std::deque<std::string> texts_;                             // mode text: by number
-  std::unordered_map<std::string_view, std::uint64_t> ids_;   // views into texts_
+  std::deque<std::string> texts_;                            // mode text: by number
+  std::unordered_map<std::string_view, std::uint64_t> ids_;  // views into texts_
   std::unordered_map<std::uint64_t, std::string> hashed_;
   std::size_t collisions_ = 0;
 };

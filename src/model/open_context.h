@@ -16,10 +16,10 @@ namespace batchfeed {
 
 struct OpenContext {
   Limits limits;
-  Report report;                    // notices as they arise; thread-safe; may be empty
-  std::shared_ptr<KeyTable> keys;   // shared by all sources of a reader; never null
-  unsigned threads = 1;             // for indexing; at least 1
-  bool check = false;               // report every fault, tolerate what can be tolerated
+  Report report;                   // notices as they arise; thread-safe; may be empty
+  std::shared_ptr<KeyTable> keys;  // shared by all sources of a reader; never null
+  unsigned threads = 1;            // for indexing; at least 1
+  bool check = false;              // report every fault, tolerate what can be tolerated
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;  // bytes indexed; may be empty
 };
 

@@ -29,7 +29,8 @@ std::uint64_t Chunk::memory() const noexcept {
   std::uint64_t bytes = invalid.capacity();
   for (const Column& c : columns) {
     bytes += c.first_sample.capacity() * sizeof(std::uint32_t) + c.begin.capacity() * sizeof(std::uint64_t) +
-             c.first_value.capacity() * sizeof(std::uint32_t) + c.values.capacity() + c.indices.capacity() * sizeof(std::int32_t);
+             c.first_value.capacity() * sizeof(std::uint32_t) + c.values.capacity() +
+             c.indices.capacity() * sizeof(std::int32_t);
   }
   return bytes;
 }
@@ -39,7 +40,11 @@ Place Source::place(std::uint32_t, std::uint32_t) const { return {}; }
 std::uint64_t Source::fingerprint() const {
   Fingerprint print;
   for (const StreamInfo& s : streams()) {
-    print.add(s.name).add(s.dim).add(static_cast<std::uint64_t>(s.storage)).add(static_cast<std::uint64_t>(s.element)).add(s.defines_mb_size ? 1 : 0);
+    print.add(s.name)
+        .add(s.dim)
+        .add(static_cast<std::uint64_t>(s.storage))
+        .add(static_cast<std::uint64_t>(s.element))
+        .add(s.defines_mb_size ? 1 : 0);
   }
   std::vector<SequenceInfo> table;
   for (std::uint32_t c = 0; c < chunks().size(); ++c) {

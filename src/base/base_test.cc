@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+#include <batchfeed/error.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <array>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/cursor.h"
+#include "base/hash.h"
+#include "base/rng.h"
+#include "base/saturate.h"
+
+namespace batchfeed {
+namespace {
+
+constexpr std::uint64_t kMax = ~0ull;
+
+std::vector<std::byte> bytes(std::initializer_list<int> values) {
+  std::vector<std::byte> out;
+  for (const int v : values) out.push_back(static_cast<std::byte>(v));
+  return out;
+}
+
+TEST(Cursor, ReadsLittleEndianFieldsAtAnyAlignment) {
+  const auto data = bytes({0xFF, 0x01, 0x02, 0x03, 0x04, 0x00, 0x00, 0x80, 0x3F});
+  Cursor cursor(data);
+  EXPECT_EQ(cursor.field<std::uint8_t>(), 0xFF);
+  EXPECT_EQ(cursor.field<std::uint32_t>(), 0x04030201u);
+  EXPECT_EQ(cursor.field<float>(), 1.0f);
+  EXPECT_EQ(cursor.left(), 0u);
+  EXPECT_EQ(cursor.at(), 9u);
+}
+
+TEST(Cursor, AFieldThatIsCutOffIsNoFieldAndTakesNothing) {
+  const auto data = bytes({1, 2, 3});
+  Cursor cursor(data);
+  EXPECT_EQ(cursor.field<std::uint32_t>(), std::nullopt);
+  EXPECT_EQ(cursor.left(), 3u);
+  EXPECT_EQ(cursor.field<std::uint16_t>(), 0x0201);
+  EXPECT_EQ(cursor.field<std::uint16_t>(), std::nullopt);
+}
+
+TEST(Cursor, TakeComparesBeforeItMultiplies) {
+  const std::vector<std::byte> data(64);
+  // Products of these with 8 wrap to something small in 64 or 32 bits.
+  const std::uint64_t counts[] = {9,    1ull << 29, (1ull << 29) + 1, 1ull << 32, 1ull << 61, (1ull << 61) + 1,
+                                  kMax, kMax / 8};
+  for (const std::uint64_t count : counts) {
+    Cursor cursor(data);
+    EXPECT_EQ(cursor.take(count, 8), std::nullopt) << count;
+    EXPECT_EQ(cursor.left(), 64u);
+  }
+  Cursor cursor(data);
+  EXPECT_EQ(cursor.take(8, 8)->size(), 64u);
+  EXPECT_EQ(cursor.take(0, 8)->size(), 0u);
+  EXPECT_EQ(cursor.take(1, 1), std::nullopt);
+}
+
+TEST(Cursor, BigEndianIsTheSwappedLittleEndian) {
+  const auto data = bytes({0x12, 0x34, 0x56, 0x78, 0x9A, 0xBC, 0xDE, 0xF0});
+  EXPECT_EQ((load<std::uint16_t, std::endian::big>(data.data())), 0x1234);
+  EXPECT_EQ((load<std::uint32_t, std::endian::big>(data.data())), 0x12345678u);
+  EXPECT_EQ((load<std::uint64_t, std::endian::big>(data.data())), 0x123456789ABCDEF0ull);
+  EXPECT_EQ((load<std::uint8_t, std::endian::big>(data.data())), 0x12);
+  EXPECT_EQ(byte_swap(byte_swap(1.5f)), 1.5f);
+}
+
+RC_GTEST_PROP(Cursor, TakesWhatThereIsOrNothing,
+              (std::vector<std::uint8_t> data, std::uint64_t count, std::uint8_t each)) {
+  const std::size_t size = each == 0 ? 1 : each;
+  Cursor cursor(std::as_bytes(std::span(data)));
+  const auto taken = cursor.take(count, size);
+  if (taken) {
+    RC_ASSERT(taken->size() == count * size);
+    RC_ASSERT(taken->size() + cursor.left() == data.size());
+  } else {
+    RC_ASSERT(cursor.left() == data.size());
+    RC_ASSERT(count > data.size() / size);
+  }
+}
+
+TEST(Saturate, StopsAtTheLargestValue) {
+  EXPECT_EQ(add_sat(2, 3), 5u);
+  EXPECT_EQ(add_sat(kMax, 0), kMax);
+  EXPECT_EQ(add_sat(kMax, 1), kMax);
+  EXPECT_EQ(add_sat(kMax - 5, 5), kMax);
+  EXPECT_EQ(add_sat(1ull << 63, 1ull << 63), kMax);
+  EXPECT_EQ(mul_sat(6, 7), 42u);
+  EXPECT_EQ(mul_sat(0, kMax), 0u);
+  EXPECT_EQ(mul_sat(kMax, 0), 0u);
+  EXPECT_EQ(mul_sat(kMax, 1), kMax);
+  EXPECT_EQ(mul_sat(1ull << 32, (1ull << 32) - 1), ((1ull << 32) - 1) << 32);
+  EXPECT_EQ(mul_sat(1ull << 32, 1ull << 32), kMax);
+}
+
+RC_GTEST_PROP(Saturate, EqualsWideArithmeticCutOff, (std::uint64_t a, std::uint64_t b)) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide sum = static_cast<Wide>(a) + b, product = static_cast<Wide>(a) * b;
+  RC_ASSERT(add_sat(a, b) == (sum > kMax ? kMax : static_cast<std::uint64_t>(sum)));
+  RC_ASSERT(mul_sat(a, b) == (product > kMax ? kMax : static_cast<std::uint64_t>(product)));
+}
+
+// minibatch.md 18.10, X1.
+TEST(Hash, KeysHashAsTheReferenceHashesThem) {
+  EXPECT_EQ(cntk_key_hash("100"), 193358996u);
+  EXPECT_EQ(cntk_key_hash("not"), 193419184u);
+  EXPECT_EQ(cntk_key_hash("abcDEF_+123!890x.Y.Z@"), 1661589163364855789u);
+  EXPECT_EQ(cntk_key_hash(""), 5381u);
+  // Bytes above 127 count as negative numbers.
+  EXPECT_EQ(cntk_key_hash("\xE9"), (5381ull * 33) ^ static_cast<std::uint64_t>(-23));
+}
+
+TEST(Hash, FingerprintDependsOnOrderAndOnBoundaries) {
+  EXPECT_EQ(Fingerprint().add(1).add(2).value(), Fingerprint().add(1).add(2).value());
+  EXPECT_NE(Fingerprint().add(1).add(2).value(), Fingerprint().add(2).add(1).value());
+  EXPECT_NE(Fingerprint().add("ab").add("c").value(), Fingerprint().add("a").add("bc").value());
+  EXPECT_NE(Fingerprint().add(0).value(), Fingerprint().value());
+}
+
+TEST(Hash, IsTheSameOnEverySystem) {
+  // XXH3 of the empty input, seed 0: a published test vector.
+  EXPECT_EQ(hash_text(""), 0x2D06800538D394C2ull);
+}
+
+// minibatch.md 18.1, R1-R3.
+TEST(Rng, IsTheReferencesGenerator) {
+  CntkRng rng;
+  rng.seed(5489);
+  for (int i = 0; i < 9999; ++i) rng.next();
+  EXPECT_EQ(rng.next(), 9981545732273789042ull);
+  rng.seed(0);
+  EXPECT_EQ(rng.next(), 2947667278772165694ull);
+  EXPECT_EQ(rng.next(), 18301848765998365067ull);
+  EXPECT_EQ(rng.next(), 729919693006235833ull);
+  rng.seed(1);
+  EXPECT_EQ(rng.next(), 2469588189546311528ull);
+  EXPECT_EQ(rng.next(), 2516265689700432462ull);
+  EXPECT_EQ(rng.next(), 8323445853463659930ull);
+}
+
+TEST(Rng, ADrawTakesOneNumber) {
+  CntkRng rng;
+  rng.seed(0);
+  EXPECT_EQ(rng.draw(10, 17), 10 + 2947667278772165694ull % 7);
+  EXPECT_EQ(rng.draw(0, kMax), 18301848765998365067ull);
+  EXPECT_EQ(rng.draw(3, 4), 3u);
+}
+
+TEST(Rng, CounterNumbersAreAPureFunctionOfKeyAndCounter) {
+  CounterRng all(7);
+  std::vector<std::uint64_t> numbers;
+  for (int i = 0; i < 100; ++i) numbers.push_back(all.next());
+  for (std::uint64_t i = 0; i < 100; ++i) EXPECT_EQ(CounterRng(7, i).next(), numbers[i]);
+  EXPECT_EQ(std::set<std::uint64_t>(numbers.begin(), numbers.end()).size(), 100u);
+  EXPECT_NE(CounterRng(8).next(), numbers[0]);
+}
+
+TEST(Rng, BelowStaysBelowAndReachesEverything) {
+  CounterRng rng(1);
+  std::array<int, 5> hits{};
+  for (int i = 0; i < 5000; ++i) ++hits[static_cast<std::size_t>(rng.below(5))];
+  for (const int n : hits) EXPECT_NEAR(n, 1000, 150);
+  EXPECT_EQ(rng.below(1), 0u);
+  // Just above half of the range nearly every second number is rejected.
+  for (int i = 0; i < 100; ++i) EXPECT_LT(rng.below((1ull << 63) + 1), (1ull << 63) + 1);
+}
+
+struct Grammar {
+  Position at;
+  const char* hint;
+  const char* text;
+};
+
+// The message grammar: FILE[:LINE[:COLUMN]][ (byte N)]: WHAT[; hint: HINT]
+TEST(Fault, TextFollowsTheGrammar) {
+  const Grammar cases[] = {
+      {{}, "", "batchfeed: w"},
+      {{}, "h", "batchfeed: w; hint: h"},
+      {{.file = "f"}, "", "f: w"},
+      {{.file = "f", .line = 3}, "", "f:3: w"},
+      {{.file = "f", .line = 3, .column = 9}, "h", "f:3:9: w; hint: h"},
+      {{.file = "f", .column = 9}, "", "f: w"},
+      {{.file = "f", .byte = 0, .has_byte = true}, "", "f (byte 0): w"},
+      {{.file = "f", .byte = 12, .line = 3, .column = 9, .has_byte = true}, "", "f:3:9 (byte 12): w"},
+      {{.file = "f", .byte = 12, .line = 3}, "", "f:3: w"},
+  };
+  for (const Grammar& c : cases) {
+    const Fault fault{.kind = FaultKind::format, .id = "x.y", .at = c.at, .what = "w", .hint = c.hint};
+    EXPECT_EQ(fault.text(), c.text);
+    EXPECT_STREQ(Error(fault).what(), c.text);
+    EXPECT_EQ(Error(fault).fault().id, "x.y");
+  }
+}
+
+TEST(Fault, KindsHaveTheirNames) {
+  const std::pair<FaultKind, const char*> names[] = {
+      {FaultKind::usage, "usage"},   {FaultKind::config, "config"},     {FaultKind::io, "io"},
+      {FaultKind::format, "format"}, {FaultKind::limit, "limit"},       {FaultKind::stale, "stale"},
+      {FaultKind::state, "state"},   {FaultKind::internal, "internal"},
+  };
+  for (const auto& [kind, text] : names) EXPECT_EQ(name(kind), text);
+  EXPECT_EQ(name(static_cast<FaultKind>(200)), "internal");
+}
+
+}  // namespace
+}  // namespace batchfeed

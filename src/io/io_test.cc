@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/atomic_file.h"
+#include "io/file.h"
+#include "support/faulty_sys.h"
+
+namespace batchfeed::io {
+namespace {
+
+using ::batchfeed::testing::content_of;
+using ::batchfeed::testing::every;
+using ::batchfeed::testing::FaultySys;
+using ::batchfeed::testing::nth_call;
+using ::batchfeed::testing::open_descriptors;
+using ::batchfeed::testing::ScratchFolder;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+template <class Do>
+Fault fault_of(Do&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.fault();
+  }
+  ADD_FAILURE() << "no fault";
+  return {};
+}
+
+std::string read_all(const File& file) {
+  std::string text(static_cast<std::size_t>(file.size()), '?');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+TEST(File, ReadsAnyRange) {
+  const ScratchFolder folder;
+  const File file(folder.write("a", "0123456789"));
+  EXPECT_EQ(file.size(), 10u);
+  EXPECT_EQ(read_all(file), "0123456789");
+  std::string middle(3, '?');
+  file.read(4, std::as_writable_bytes(std::span(middle)));
+  EXPECT_EQ(middle, "456");
+  file.read(10, {});
+}
+
+TEST(File, ShortReadsAndInterruptionsAreInvisible) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("a", std::string(1000, 'x') + "end");
+  int storm = 100;
+  FaultySys sys(
+      [&](const auto& call) { return (call.name == "pread" || call.name == "open") && storm-- > 0 ? EINTR : 0; });
+  sys.at_most(7);
+  EXPECT_EQ(read_all(File(path)), std::string(1000, 'x') + "end");
+}
+
+TEST(File, AFailedCallIsAFaultThatNamesThePath) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("a", "text");
+  const std::size_t before = open_descriptors();
+  for (const int error : {EIO, ESTALE, EACCES, EAGAIN}) {
+    for (const char* call : {"open", "fstat", "pread"}) {
+      const FaultySys sys(every(call, error));
+      const Fault fault = fault_of([&] { read_all(File(path)); });
+      EXPECT_EQ(fault.kind, FaultKind::io) << call;
+      EXPECT_EQ(fault.at.file, path);
+      EXPECT_THAT(fault.what, HasSubstr(std::strerror(error)));
+    }
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(File, IdsNameTheCall) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("a", "text");
+  const std::pair<const char*, const char*> ids[] = {
+      {"open", "io.open"}, {"fstat", "io.examine"}, {"pread", "io.read"}};
+  for (const auto& [call, id] : ids) {
+    const FaultySys sys(every(call, EIO));
+    EXPECT_EQ(fault_of([&] { read_all(File(path)); }).id, id);
+  }
+}
+
+TEST(File, HintsSayWhatToDo) {
+  EXPECT_THAT(fault_of([] { File("no/such/file"); }).hint, HasSubstr("working directory"));
+  const FaultySys sys(every("open", EMFILE));
+  EXPECT_THAT(fault_of([] { File("any"); }).hint, HasSubstr("ulimit -n"));
+}
+
+TEST(File, OnlyRegularFilesAreData) {
+  const ScratchFolder folder;
+  const std::string fifo = folder / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  // Opening a FIFO without a writer must not wait.
+  for (const std::string& path : {folder.path().string(), fifo, std::string("/dev/zero"), std::string("/dev/null")}) {
+    const Fault fault = fault_of([&] { File{path}; });
+    EXPECT_EQ(fault.id, "io.not-a-file") << path;
+    EXPECT_EQ(fault.at.file, path);
+  }
+}
+
+TEST(File, TruncatedWhileOpenIsStale) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("a", "0123456789");
+  const File file(path);
+  file.expect_unchanged();
+  std::filesystem::resize_file(path, 4);
+  const Fault fault = fault_of([&] { read_all(file); });
+  EXPECT_EQ(fault.kind, FaultKind::stale);
+  EXPECT_EQ(fault.id, "io.ends-early");
+  EXPECT_EQ(fault.at.byte, 4u);
+  EXPECT_TRUE(fault.at.has_byte);
+  EXPECT_EQ(fault_of([&] { file.expect_unchanged(); }).id, "io.changed");
+}
+
+TEST(File, RewrittenWithTheSameSizeIsStale) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("a", "0123456789");
+  const File file(path);
+  ::timespec times[2] = {{.tv_sec = 1, .tv_nsec = 0}, {.tv_sec = 1, .tv_nsec = 1}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+  const Fault fault = fault_of([&] { file.expect_unchanged(); });
+  EXPECT_EQ(fault.kind, FaultKind::stale);
+}
+
+TEST(File, MovesAndClosesOnce) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("a", "a"), other = folder.write("b", "b");
+  const std::size_t before = open_descriptors();
+  {
+    File first(path);
+    File second(std::move(first));
+    EXPECT_EQ(read_all(second), "a");
+    File third(other);
+    third = std::move(second);
+    EXPECT_EQ(read_all(third), "a");
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(File, ManyThreadsReadOneFile) {
+  const ScratchFolder folder;
+  std::string text;
+  for (int i = 0; i < 10000; ++i) text += static_cast<char>('a' + i % 26);
+  const File file(folder.write("a", text));
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (std::size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::size_t i = 0; i < 500; ++i) {
+        const std::size_t at = (i * 7919 + t * 104729) % (text.size() - 100);
+        std::string part(100, '?');
+        file.read(at, std::as_writable_bytes(std::span(part)));
+        wrong += part != text.substr(at, 100) ? 1 : 0;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(ReadWhole, HasALimit) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("a", "0123456789");
+  EXPECT_EQ(read_whole(path, 10, "config_bytes"), "0123456789");
+  const Fault fault = fault_of([&] { read_whole(path, 9, "config_bytes"); });
+  EXPECT_EQ(fault.kind, FaultKind::limit);
+  EXPECT_EQ(fault.id, "limit.file");
+  EXPECT_THAT(fault.hint, HasSubstr("config_bytes"));
+  EXPECT_EQ(read_whole(folder.write("empty", ""), 0, "x"), "");
+}
+
+TEST(ReadWhole, ASparseGiantIsRefusedBeforeAnythingIsAllocated) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("a", "");
+  ASSERT_EQ(::truncate(path.c_str(), std::int64_t{1} << 42), 0);
+  EXPECT_EQ(fault_of([&] { read_whole(path, 16 << 20, "config_bytes"); }).id, "limit.file");
+}
+
+void write_file(const std::string& path) {
+  AtomicFile file(path);
+  file.append("new ");
+  file.append("content");
+  EXPECT_EQ(file.size(), 11u);
+  file.commit();
+}
+
+// Write all, flush, close, rename, flush the folder: this order survives a loss of power.
+TEST(AtomicFile, MakesItsCallsInTheOrderThatSurvives) {
+  const ScratchFolder folder;
+  const FaultySys sys;
+  write_file(folder / "out");
+  EXPECT_THAT(sys.names(), ElementsAre("mkostemp", "write", "write", "fchmod", "fsync", "close", "rename", "open",
+                                       "fsync", "close"));
+  EXPECT_EQ(content_of(folder / "out"), "new content");
+  // The temporary file lies in the same folder: a rename does not cross file systems.
+  const auto log = sys.log();
+  EXPECT_EQ(std::filesystem::path(log[0].path).parent_path(), folder.path());
+  EXPECT_EQ(log[7].path, folder.path().string());
+}
+
+TEST(AtomicFile, WithoutCommitThereIsNothing) {
+  const ScratchFolder folder;
+  folder.write("out", "old");
+  {
+    AtomicFile file(folder / "out");
+    file.append("new");
+  }
+  EXPECT_THAT(folder.names(), ElementsAre("out"));
+  EXPECT_EQ(content_of(folder / "out"), "old");
+}
+
+// Every call fails in turn, with every error that it may fail with.
+TEST(AtomicFile, IsOldOrNewWhicheverCallFails) {
+  const std::size_t before = open_descriptors();
+  for (const int error : {EIO, ENOSPC, EDQUOT, EFBIG, EXDEV, EPERM, EINTR}) {
+    bool succeeded = false;
+    for (std::uint64_t n = 1; !succeeded; ++n) {
+      ASSERT_LT(n, 20u);
+      const ScratchFolder folder;
+      folder.write("out", "old");
+      bool committed = true;
+      {
+        const FaultySys sys(nth_call(n, error));
+        try {
+          write_file(folder / "out");
+          succeeded = sys.calls() < n;
+        } catch (const Error& e) {
+          committed = false;
+          EXPECT_EQ(e.fault().kind, FaultKind::io);
+          EXPECT_THAT(e.fault().at.file, HasSubstr(folder.path().string()));
+        }
+      }
+      EXPECT_THAT(folder.names(), ElementsAre("out")) << "call " << n << ", error " << error;
+      const std::string content = content_of(folder / "out");
+      EXPECT_TRUE(content == "new content" || (!committed && content == "old")) << "call " << n << ": " << content;
+      write_file(folder / "out");
+      EXPECT_EQ(content_of(folder / "out"), "new content");
+    }
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(AtomicFile, IdsNameTheCall) {
+  const ScratchFolder folder;
+  const std::pair<const char*, const char*> ids[] = {{"mkostemp", "io.create"}, {"write", "io.write"},
+                                                     {"fchmod", "io.chmod"},    {"fsync", "io.sync"},
+                                                     {"close", "io.close"},     {"rename", "io.rename"}};
+  for (const auto& [call, id] : ids) {
+    const FaultySys sys(every(call, EIO));
+    EXPECT_EQ(fault_of([&] { write_file(folder / "out"); }).id, id);
+  }
+}
+
+// After a failed fsync the pages may be gone: trying again on the same file would lie.
+TEST(AtomicFile, AFailedSyncIsNotTriedAgain) {
+  const ScratchFolder folder;
+  const FaultySys sys(every("fsync", EIO));
+  EXPECT_EQ(fault_of([&] { write_file(folder / "out"); }).id, "io.sync");
+  const auto names = sys.names();
+  EXPECT_EQ(std::count(names.begin(), names.end(), "fsync"), 1);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "rename"), 0);
+  EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(AtomicFile, ShortWritesAreInvisible) {
+  const ScratchFolder folder;
+  FaultySys sys;
+  sys.at_most(3);
+  write_file(folder / "out");
+  EXPECT_EQ(content_of(folder / "out"), "new content");
+}
+
+TEST(AtomicFile, ReplacesALinkInsteadOfFollowingIt) {
+  const ScratchFolder folder;
+  const std::string elsewhere = folder.write("elsewhere", "precious");
+  std::filesystem::create_symlink(elsewhere, folder / "out");
+  write_file(folder / "out");
+  EXPECT_EQ(content_of(elsewhere), "precious");
+  EXPECT_FALSE(std::filesystem::is_symlink(folder / "out"));
+}
+
+TEST(AtomicFile, WritersMayRace) {
+  const ScratchFolder folder;
+  std::vector<std::thread> writers;
+  for (int t = 0; t < 4; ++t) {
+    writers.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i) {
+        AtomicFile file(folder / "out");
+        file.append(std::string(5000, static_cast<char>('a' + t)));
+        file.commit();
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  const std::string content = content_of(folder / "out");
+  EXPECT_EQ(content, std::string(5000, content.at(0)));
+  EXPECT_THAT(folder.names(), ElementsAre("out"));
+}
+
+}  // namespace
+}  // namespace batchfeed::io
