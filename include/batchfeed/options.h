@@ -59,8 +59,8 @@ struct CbfOptions {
     std::string name;   // as delivered
     std::string alias;  // as in the file
   };
-  std::vector<std::string> files;
-  std::vector<Rename> renames;
+  std::vector<std::string> files = {};
+  std::vector<Rename> renames = {};
   Element element = Element::f32;
   bool convert_element = false;  // deliver `element` although the file holds another; else that is a fault
   int trace_level = 1;

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// One chunk of bytes into columns. Everything is checked here that scheduling
+// does not need: lengths, counts, indices.
+//
+//   chunk      u32 length[sequences], stream data in header order
+//   dense      per sequence: u32 N, ELEM value[N * dim]
+//   sparse     per sequence: u32 N, i32 nnz, ELEM value[nnz], i32 index[nnz], i32 count[N]
+#pragma once
+
+#include <batchfeed/source.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "formats/cbf/faults.h"
+#include "formats/cbf/feed.h"
+#include "formats/cbf/header.h"
+#include "formats/cbf/lengths.h"
+#include "model/fault_sink.h"
+
+namespace batchfeed::cbf {
+
+struct Decoder {
+  const Header& header;
+  const std::vector<StreamInfo>& streams;  // as delivered: names, element
+  const Limits& limits;
+  const Faults& faults;
+  FaultSink& sink;
+  // Damage that does not hide what follows is given to the sink, the sequence
+  // marked invalid; otherwise it is thrown.
+  bool check = false;
+
+  void damaged(Chunk& out, std::uint32_t row, Fault fault) const;
+};
+
+// `feed` covers exactly the chunk. Throws Error.
+void decode(const Decoder& decoder, std::size_t chunk, const Lengths& lengths, Feed& feed, Chunk& out);
+
+// What both layouts share.
+// n values from the feed to the end of column.values, as the stream is delivered.
+void append_values(Feed& feed, std::uint64_t n, Element stored, Column& column);
+// n values of type `stored` at `from` to `to`, as type `wanted`.
+void convert_values(const std::byte* from, Element stored, std::byte* to, Element wanted, std::size_t n);
+
+}  // namespace batchfeed::cbf

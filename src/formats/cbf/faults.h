@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+//
+// Faults of this format, located by byte. Cold code, kept out of the loops.
+#pragma once
+
+#include <batchfeed/error.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace batchfeed::cbf {
+
+// Makes faults for one file.
+class Faults {
+ public:
+  explicit Faults(std::string file) : file_(std::move(file)) {}
+
+  // `rule` is the last part of the id: "bad-nnz" gives "cbf.bad-nnz".
+  Fault make(std::string_view rule, std::uint64_t byte, std::string what, std::string hint = {},
+             std::string stream = {}) const {
+    return {.kind = FaultKind::format,
+            .id = "cbf." + std::string(rule),
+            .at = {.file = file_, .byte = byte, .has_byte = true},
+            .what = std::move(what),
+            .hint = std::move(hint),
+            .stream = std::move(stream)};
+  }
+  [[noreturn]] void fail(std::string_view rule, std::uint64_t byte, std::string what, std::string hint = {},
+                         std::string stream = {}) const {
+    throw Error(make(rule, byte, std::move(what), std::move(hint), std::move(stream)));
+  }
+  // A bound of limits.h, `field`, was exceeded.
+  [[noreturn]] void over_limit(std::string_view rule, std::uint64_t byte, const std::string& what, std::uint64_t found,
+                               std::uint64_t limit, const std::string& field) const {
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = "limit." + std::string(rule),
+                      .at = {.file = file_, .byte = byte, .has_byte = true},
+                      .what = what + ": " + std::to_string(found) + ", the limit is " + std::to_string(limit),
+                      .hint = "raise limits." + field});
+  }
+  const std::string& file() const noexcept { return file_; }
+
+ private:
+  std::string file_;
+};
+
+// A name out of a file, fit for a message: clipped, odd bytes as \xNN.
+std::string printable(std::string_view name);
+
+}  // namespace batchfeed::cbf

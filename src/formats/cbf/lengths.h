@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// The nominal lengths of a chunk's sequences: all an order needs to know. The
+// modern layout states them in front of each chunk; in the older one they follow
+// from the sparse streams' row numbers.
+#pragma once
+
+#include <batchfeed/buffer.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "formats/cbf/faults.h"
+#include "formats/cbf/feed.h"
+#include "formats/cbf/header.h"
+
+namespace batchfeed::cbf {
+
+// One number a sequence, or a single one if all are equal (as in most corpora of
+// single samples).
+class Lengths {
+ public:
+  Lengths() = default;
+  explicit Lengths(std::vector<std::uint32_t> each);
+
+  std::uint32_t operator[](std::size_t i) const noexcept { return each_.empty() ? all_ : each_[i]; }
+  bool uniform() const noexcept { return each_.empty(); }
+  std::uint64_t sum() const noexcept { return sum_; }
+  std::uint64_t zeros() const noexcept { return zeros_; }
+
+ private:
+  std::uint32_t all_ = 0;
+  std::vector<std::uint32_t> each_;
+  std::uint64_t sum_ = 0;
+  std::uint64_t zeros_ = 0;  // sequences without samples
+};
+
+// `feed` stands at the start of the chunk. Throws Error.
+Lengths read_lengths(const Header& header, std::size_t chunk, Feed& feed, const Faults& faults);
+
+}  // namespace batchfeed::cbf

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+//
+// Bytes of chunks, with neighbours of a tiny chunk read along: the reference's
+// converter leaves one sequence a chunk, and a call to the system for each would
+// cost more than its bytes. Thread-safe.
+#pragma once
+
+#include <batchfeed/buffer.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "formats/cbf/feed.h"
+#include "io/file.h"
+
+namespace batchfeed::cbf {
+
+class Nearby {
+ public:
+  static constexpr std::uint64_t kTiny = std::uint64_t{128} << 10;
+  static constexpr std::uint64_t kBlock = std::uint64_t{1} << 20;
+
+  explicit Nearby(const io::File& file) : file_(&file) {}
+
+  // Bytes of one chunk for as long as this lives; gives its memory back after.
+  class Lease {
+   public:
+    Lease(Lease&&) = default;
+    Lease& operator=(Lease&&) = delete;
+    ~Lease();
+    Feed feed() const;
+
+   private:
+    friend class Nearby;
+    struct Block {
+      std::uint64_t begin = 0;
+      Buffer<std::byte> bytes;
+    };
+    Lease(const Nearby* owner, std::uint64_t begin, std::uint64_t end) : owner_(owner), begin_(begin), end_(end) {}
+
+    const Nearby* owner_;
+    std::uint64_t begin_, end_;
+    std::shared_ptr<Block> block_;                // tiny chunks
+    std::unique_ptr<Buffer<std::byte>> scratch_;  // others
+  };
+
+  Lease chunk(std::uint64_t begin, std::uint64_t end) const { return prefix(begin, end, end - begin); }
+  // As chunk(), of which only the first `wanted` bytes will be looked at.
+  Lease prefix(std::uint64_t begin, std::uint64_t end, std::uint64_t wanted) const;
+
+ private:
+  static constexpr std::size_t kBlocks = 4;
+
+  std::shared_ptr<Lease::Block> block(std::uint64_t begin, std::uint64_t end) const;
+
+  const io::File* file_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Buffer<std::byte>>> scratch_;  // idle
+  mutable std::vector<std::shared_ptr<Lease::Block>> blocks_;        // most recent first
+  mutable std::vector<std::uint64_t> ends_;                          // of tiny chunks lately read, most recent first
+};
+
+}  // namespace batchfeed::cbf

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "base/hash.h"
+#include "formats/cbf/cbf.h"
+#include "formats/cbf/decode.h"
+#include "formats/cbf/header.h"
+#include "formats/cbf/lengths.h"
+#include "formats/cbf/nearby.h"
+#include "model/fault_sink.h"
+
+namespace batchfeed::cbf {
+namespace {
+
+// ASCII letters only, as the configuration language compares names.
+std::string lower(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
+}
+
+// The name a stream of the file is delivered under: of several renames of it the
+// one that sorts last.
+std::string delivered_name(const std::string& stream, const std::vector<CbfOptions::Rename>& renames) {
+  const CbfOptions::Rename* best = nullptr;
+  for (const CbfOptions::Rename& r : renames) {
+    if (r.alias != stream || r.name.empty()) continue;
+    if (best == nullptr || lower(best->name) <= lower(r.name)) best = &r;
+  }
+  return best == nullptr ? stream : best->name;
+}
+
+class CbfSource final : public Source {
+ public:
+  CbfSource(const CbfOptions& options, const std::string& file, const OpenContext& context)
+      : file_(file),
+        faults_(file),
+        limits_(context.limits),
+        sink_(file, ~0ull, options.trace_level, context.report, context.check ? 0 : FaultSink::kPerId),
+        check_(context.check),
+        header_(read_header(file_, limits_, sink_)),
+        nearby_(file_) {
+    if (context.keys && context.keys->mode() != KeyMode::numeric) {
+      throw Error(Fault{.kind = FaultKind::config,
+                        .id = "cbf.keys-not-numeric",
+                        .at = {.file = file},
+                        .what = "sequences of this format are numbered, the reader compares keys as text",
+                        .hint = "set useNumericSequenceKeys = true (option keys = numeric)"});
+    }
+    name_streams(options);
+    index(context);
+    file_.expect_unchanged();
+  }
+
+  const std::vector<StreamInfo>& streams() const override { return streams_; }
+  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
+
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
+    out.clear();
+    const Table& table = tables_[chunk];
+    const std::uint32_t rows = header_.rows[table.row].sequences;
+    out.reserve(static_cast<std::size_t>(chunks_[chunk].sequences));
+    for (std::uint32_t s = 0; s < rows; ++s) {
+      if (table.lengths[s] != 0) out.push_back({table.first_key + s, s, table.lengths[s]});
+    }
+  }
+
+  void read(std::uint32_t chunk, Chunk& out) const override {
+    const Table& table = tables_[chunk];
+    const ChunkRow& row = header_.rows[table.row];
+    const Decoder decoder{header_, streams_, limits_, faults_, sink_, check_};
+    const Nearby::Lease lease = nearby_.chunk(row.begin, row.end);
+    Feed feed = lease.feed();
+    decode(decoder, table.row, table.lengths, feed, out);
+    file_.expect_unchanged();
+  }
+
+  Place place(std::uint32_t chunk, std::uint32_t) const override {
+    const ChunkRow& row = header_.rows[tables_[chunk].row];
+    return {.file = file_.path(), .begin = row.begin, .end = row.end};
+  }
+
+  std::uint64_t fingerprint() const override {
+    return Fingerprint().add(Source::fingerprint()).add(file_.size()).value();
+  }
+
+  std::vector<Notice> notices() const override { return sink_.finish(); }
+
+ private:
+  struct Table {
+    std::size_t row = 0;  // of the header
+    std::uint64_t first_key = 0;
+    Lengths lengths;
+  };
+
+  void name_streams(const CbfOptions& options) {
+    for (const FileStream& stream : header_.streams) {
+      if (stream.element != options.element && !options.convert_element) {
+        const auto word = [](Element e) { return e == Element::f32 ? "float" : "double"; };
+        faults_.fail("precision-mismatch", stream.element_at,
+                     "stream '" + printable(stream.name) + "': the file holds " + word(stream.element) + ", " +
+                         word(options.element) + " is asked for",
+                     std::string("set precision = \"") + word(stream.element) +
+                         "\", or let the values be converted (convert_element)",
+                     stream.name);
+      }
+      StreamInfo info{.name = delivered_name(stream.name, options.renames),
+                      .dim = stream.dim,
+                      .storage = stream.storage,
+                      .element = options.element};
+      for (const StreamInfo& other : streams_) {
+        if (other.name != info.name) continue;
+        faults_.fail("duplicate-stream", stream.element_at,
+                     "two streams are named '" + printable(info.name) + "' after renaming", "rename one of them",
+                     info.name);
+      }
+      streams_.push_back(std::move(info));
+    }
+  }
+
+  // Reads the lengths of all sequences, so that tables, sums and data agree from
+  // the start whatever the header claims.
+  void index(const OpenContext& context) {
+    std::uint64_t key = 0;
+    std::uint64_t samples = 0;
+    std::uint64_t zeros = 0;
+    for (std::size_t i = 0; i < header_.rows.size(); ++i) {
+      const ChunkRow& row = header_.rows[i];
+      Table table{.row = i, .first_key = key, .lengths = {}};
+      if (row.sequences > 0) {
+        const Nearby::Lease lease =
+            nearby_.prefix(row.begin, row.end,
+                           header_.layout == Layout::modern ? std::uint64_t{row.sequences} * 4 : row.end - row.begin);
+        Feed feed = lease.feed();
+        table.lengths = read_lengths(header_, i, feed, faults_);
+      }
+      key += row.sequences;
+      compare_samples(i, table.lengths.sum());
+      zeros += table.lengths.zeros();
+      if (table.lengths.sum() > 0) {  // an order has no place for a chunk without samples
+        samples += table.lengths.sum();
+        chunks_.push_back({.sequences = row.sequences - table.lengths.zeros(),
+                           .samples = table.lengths.sum(),
+                           .bytes = row.end - row.begin});
+        tables_.push_back(std::move(table));
+      }
+      if (context.progress) context.progress(row.end, file_.size());
+    }
+    if (zeros > 0) {
+      sink_.warning(Fault{.kind = FaultKind::format,
+                          .id = "cbf.empty-sequence",
+                          .at = {.file = file_.path()},
+                          .what = std::to_string(zeros) + " sequences have length 0 and are left out",
+                          .hint = "their numbers stay unused"});
+    }
+    if (samples == 0) {
+      throw Error(Fault{.kind = FaultKind::format,
+                        .id = "cbf.no-samples",
+                        .at = {.file = file_.path()},
+                        .what = "no samples: " + std::to_string(header_.rows.size()) + " chunks with " +
+                                std::to_string(key) + " sequences of length 0",
+                        .hint = "the corpus it was written from was empty"});
+    }
+  }
+
+  void compare_samples(std::size_t chunk, std::uint64_t sum) const {
+    const ChunkRow& row = header_.rows[chunk];
+    if (sum == row.samples) return;
+    Fault fault = faults_.make("sample-count-mismatch", row.at + 12,
+                               "chunk " + std::to_string(chunk) + ": the table says " + std::to_string(row.samples) +
+                                   " samples, its sequences have " + std::to_string(sum),
+                               "the lengths of the sequences are used");
+    // Writers of the older layout often put the number of sequences there.
+    header_.layout == Layout::legacy ? sink_.info(std::move(fault)) : sink_.warning(std::move(fault));
+  }
+
+  io::File file_;
+  Faults faults_;
+  Limits limits_;
+  mutable FaultSink sink_;
+  bool check_;
+  Header header_;
+  Nearby nearby_;
+  std::vector<StreamInfo> streams_;
+  std::vector<ChunkInfo> chunks_;
+  std::vector<Table> tables_;  // as chunks_
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open(const CbfOptions& options, const std::string& file, const OpenContext& context) {
+  return std::make_unique<CbfSource>(options, file, context);
+}
+
+}  // namespace batchfeed::cbf

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "formats/cbf/golden.h"
+
+namespace batchfeed::cbf {
+namespace {
+
+using golden::Bytes;
+using golden::Opened;
+using golden::TempFile;
+using golden::with;
+
+std::vector<float> values(const Column& column, std::uint32_t row) {
+  const float* const from = column.as<float>();
+  if (column.storage == Storage::dense) {
+    const std::uint64_t n = column.samples(row) * column.dim;
+    return {from + column.begin[row], from + column.begin[row] + n};
+  }
+  return {from + column.first_value[column.first_sample[row]], from + column.first_value[column.first_sample[row + 1]]};
+}
+std::vector<std::int32_t> indices(const Column& column, std::uint32_t row) {
+  return {column.indices.data() + column.first_value[column.first_sample[row]],
+          column.indices.data() + column.first_value[column.first_sample[row + 1]]};
+}
+std::vector<std::uint32_t> lengths(const Source& source, std::uint32_t chunk = 0) {
+  std::vector<SequenceInfo> table;
+  source.sequences(chunk, table);
+  std::vector<std::uint32_t> out;
+  for (const SequenceInfo& s : table) out.push_back(s.samples);
+  return out;
+}
+std::string fault_of(const Bytes& bytes, const CbfOptions& options = {}) {
+  const TempFile file(bytes);
+  try {
+    const Opened opened(file.path(), options);
+    Chunk chunk;
+    for (std::uint32_t c = 0; c < opened.source->chunks().size(); ++c) opened.source->read(c, chunk);
+  } catch (const Error& e) {
+    return e.fault().id;
+  }
+  return "";
+}
+
+TEST(CbfSource, ReadsTheModernExample) {
+  const TempFile file(golden::modern());
+  const Opened opened(file.path());
+  const Source& source = *opened.source;
+  ASSERT_EQ(source.streams().size(), 2u);
+  EXPECT_EQ(source.streams()[0], (StreamInfo{.name = "feat", .dim = 2}));
+  EXPECT_EQ(source.streams()[1], (StreamInfo{.name = "lab", .dim = 5, .storage = Storage::sparse}));
+  ASSERT_EQ(source.chunks().size(), 1u);
+  EXPECT_EQ(source.chunks()[0].samples, 4u);
+  EXPECT_EQ(lengths(source), (std::vector<std::uint32_t>{3, 1}));
+  Chunk chunk;
+  source.read(0, chunk);
+  EXPECT_EQ(values(chunk.columns[0], 0), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(values(chunk.columns[0], 1), (std::vector<float>{5, 6}));
+  EXPECT_EQ(values(chunk.columns[1], 0), (std::vector<float>{0.5f, 2, 1, -1}));
+  EXPECT_EQ(indices(chunk.columns[1], 0), (std::vector<std::int32_t>{1, 3, 0, 2}));
+  EXPECT_EQ(std::vector(chunk.columns[1].first_value.begin(), chunk.columns[1].first_value.end()),
+            (std::vector<std::uint32_t>{0, 2, 3, 4, 5}));
+  EXPECT_EQ(indices(chunk.columns[1], 1), (std::vector<std::int32_t>{4}));
+  EXPECT_TRUE(opened.notices.empty());
+}
+
+TEST(CbfSource, ReadsTheLegacyExample) {
+  const TempFile file(golden::legacy());
+  const Opened opened(file.path());
+  EXPECT_EQ(lengths(*opened.source), (std::vector<std::uint32_t>{2, 1}));
+  Chunk chunk;
+  opened.source->read(0, chunk);
+  EXPECT_EQ(values(chunk.columns[0], 0), (std::vector<float>{1, 2}));
+  EXPECT_EQ(values(chunk.columns[0], 1), (std::vector<float>{5, 6}));
+  EXPECT_EQ(std::vector(chunk.columns[1].first_value.begin(), chunk.columns[1].first_value.end()),
+            (std::vector<std::uint32_t>{0, 2, 3, 4}));
+  EXPECT_EQ(indices(chunk.columns[1], 0), (std::vector<std::int32_t>{1, 3, 0}));
+  EXPECT_EQ(values(chunk.columns[1], 1), (std::vector<float>{8}));
+}
+
+TEST(CbfSource, NumbersSequencesThroughTheFile) {
+  const TempFile file(golden::modern());
+  const Opened opened(file.path());
+  std::vector<SequenceInfo> table;
+  opened.source->sequences(0, table);
+  ASSERT_EQ(table.size(), 2u);
+  EXPECT_EQ(table[1].key, 1u);
+  EXPECT_EQ(table[1].row, 1u);
+}
+
+TEST(CbfSource, RenamesByAliasAndTheLastNameWins) {
+  const TempFile file(golden::modern());
+  const CbfOptions options{.renames = {{"a", "feat"}, {"Z", "feat"}, {"n", "nothing"}, {"x", ""}}};
+  const Opened opened(file.path(), options);
+  EXPECT_EQ(opened.source->streams()[0].name, "Z");
+  EXPECT_EQ(opened.source->streams()[1].name, "lab");
+}
+
+TEST(CbfSource, SwapsNames) {
+  const TempFile file(golden::modern());
+  const Opened opened(file.path(), CbfOptions{.renames = {{"feat", "lab"}, {"lab", "feat"}}});
+  EXPECT_EQ(opened.source->streams()[0].name, "lab");
+  EXPECT_EQ(opened.source->streams()[1].name, "feat");
+}
+
+TEST(CbfSource, RefusesTwoStreamsOfOneNameAfterRenaming) {
+  EXPECT_EQ(fault_of(golden::modern(), {.renames = {{"feat", "lab"}}}), "cbf.duplicate-stream");
+}
+
+TEST(CbfSource, RefusesTheOtherPrecisionUnlessItMayConvert) {
+  EXPECT_EQ(fault_of(golden::modern(), {.element = Element::f64}), "cbf.precision-mismatch");
+  const TempFile file(golden::modern());
+  const Opened opened(file.path(), CbfOptions{.element = Element::f64, .convert_element = true});
+  Chunk chunk;
+  opened.source->read(0, chunk);
+  EXPECT_EQ(chunk.columns[0].as<double>()[chunk.columns[0].begin[1] + 1], 6.0);
+  EXPECT_EQ(chunk.columns[1].as<double>()[4], 8.0);
+}
+
+TEST(CbfSource, RefusesKeysThatAreText) {
+  const TempFile file(golden::modern());
+  OpenContext context;
+  context.keys = std::make_shared<KeyTable>(KeyMode::text);
+  EXPECT_THROW(open({}, file.path(), context), Error);
+}
+
+TEST(CbfSource, GivesTheLengthsOfTheDataWhenTheTableIsWrong) {
+  const TempFile file(with(golden::modern(), 0xb3, 99u));
+  const Opened opened(file.path());
+  EXPECT_TRUE(opened.reported("cbf.sample-count-mismatch"));
+  EXPECT_EQ(opened.source->chunks()[0].samples, 4u);
+}
+
+TEST(CbfSource, LeavesSequencesOfLengthZeroOut) {
+  const TempFile file(with(golden::modern(), 0x0c, 0u));
+  const Opened opened(file.path());
+  EXPECT_TRUE(opened.reported("cbf.empty-sequence"));
+  EXPECT_EQ(opened.source->chunks()[0].sequences, 1u);
+  std::vector<SequenceInfo> table;
+  opened.source->sequences(0, table);
+  ASSERT_EQ(table.size(), 1u);
+  EXPECT_EQ(table[0].key, 1u);
+  EXPECT_EQ(table[0].row, 1u);
+}
+
+}  // namespace
+}  // namespace batchfeed::cbf
