@@ -65,8 +65,10 @@ class Error : public std::runtime_error {
 };
 
 // Something the user should know although the work goes on. `info` is for
-// curious users (traceLevel 2), `warning` for all.
-enum class Severity : std::uint8_t { info, warning };
+// curious users (traceLevel 2), `warning` for all, `error` damage that was
+// tolerated because the user allowed some (maxErrors), or because all of it is
+// being collected (check).
+enum class Severity : std::uint8_t { info, warning, error };
 
 struct Notice {
   Severity severity = Severity::warning;

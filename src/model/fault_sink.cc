@@ -17,7 +17,7 @@ void FaultSink::error(Fault fault) {
     if (!exhausted && first_.size() < 3) first_.push_back(fault);
   }
   if (!exhausted) {
-    notice(Severity::warning, std::move(fault));
+    notice(Severity::error, std::move(fault));
     return;
   }
   if (budget_ > 0) {
@@ -32,7 +32,7 @@ void FaultSink::error(Fault fault) {
 }
 
 void FaultSink::notice(Severity severity, Fault fault) {
-  if (severity == Severity::warning ? trace_level_ < 1 : trace_level_ < 2) return;
+  if (trace_level_ < (severity == Severity::info ? 2 : 1)) return;
   {
     const std::lock_guard lock(mutex_);
     if (++seen_[fault.id] > per_id_ && per_id_ != 0) return;
