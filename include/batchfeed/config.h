@@ -5,12 +5,15 @@
 
 #include <batchfeed/options.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace batchfeed {
 
+// One reader section, and what it lacks is looked for around it.
 struct ConfigRequest {
   std::vector<std::string> files;      // in order, as configFile=A+B
   std::vector<std::string> set;        // further text, later wins; see DESIGN on --set
@@ -20,11 +23,25 @@ struct ConfigRequest {
   Report report;                       // unknown keys, dead keys, sloppy spelling
 };
 
+// One key as the binding saw it.
+struct ResolvedValue {
+  enum class From : std::uint8_t {
+    section,    // the section itself
+    enclosing,  // inherited from a section around it
+    fallback,   // not given: the default
+  };
+  std::string path;   // "Test.reader.input.features.dim"
+  std::string value;  // as text, $variables$ replaced
+  Position at;        // of the value; of the section for defaults
+  From from = From::section;
+};
+
 struct LoadedConfig {
   Setup setup;
   std::string section;                           // the path that was used, as spelled in the file
   std::vector<std::uint64_t> minibatch_size;     // from the enclosing SGD section, if it says so
   std::optional<std::uint64_t> epoch_size;       // likewise
+  std::vector<ResolvedValue> resolved;           // every key that was looked at, in that order
 };
 
 // Throws Error with file, line and column of the configuration.
@@ -42,7 +59,11 @@ struct ConfigKey {
   std::string_view fallback;  // default as text; "required"
   std::string_view option;    // the options field it sets; empty if it has no effect here
   std::string_view note;      // one sentence; who ignores it and why
+  bool quiet = false;         // without effect, and not worth a warning
 };
 std::vector<ConfigKey> config_keys();
+
+// docs/reference/config.md: the same table as Markdown.
+std::string config_reference();
 
 }  // namespace batchfeed

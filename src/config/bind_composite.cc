@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+//
+// The composite reader: deserializers = ( [...] : [...] ).
+#include "config/binder.h"
+#include "config/order_keys.h"
+#include "config/parse.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+namespace batchfeed::config {
+namespace {
+
+enum class Kind : std::uint8_t { text, binary, htk, mlf, mlf_binary };
+
+struct Type {
+  std::string_view name;
+  std::string_view module;
+  std::string_view other_module;
+  Kind kind;
+};
+constexpr std::array kTypes = {
+    Type{"CNTKTextFormatDeserializer", "CNTKTextFormatReader", "Cntk.Deserializers.TextFormat", Kind::text},
+    Type{"CNTKBinaryFormatDeserializer", "CNTKBinaryReader", "Cntk.Deserializers.Binary", Kind::binary},
+    Type{"HTKFeatureDeserializer", "HTKDeserializers", "Cntk.Deserializers.HTK", Kind::htk},
+    Type{"HTKMLFDeserializer", "HTKDeserializers", "Cntk.Deserializers.HTK", Kind::mlf},
+    Type{"HTKMLFBinaryDeserializer", "HTKDeserializers", "Cntk.Deserializers.HTK", Kind::mlf_binary},
+};
+
+const Type& type_of(Binder& binder, const Section& element) {
+  Document& doc = binder.doc();
+  const std::string name = binder.required(element, "type", Reach::own, "write type = \"CNTKTextFormatDeserializer\"");
+  const std::string module = binder.required(element, "module", Reach::own, "write module = \"CNTKTextFormatReader\"");
+  const Value value = *element.own("type");
+  const auto type = std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& t) { return t.name == name; });
+  if (type == kTypes.end()) {
+    std::string hint = "known are CNTKTextFormatDeserializer, CNTKBinaryFormatDeserializer, HTKFeatureDeserializer, "
+                       "HTKMLFDeserializer and HTKMLFBinaryDeserializer";
+    for (const Type& t : kTypes) {
+      if (same_word(t.name, name)) hint = "case matters: write " + std::string(t.name);
+    }
+    if (name == "ImageDeserializer" || name == "Base64ImageDeserializer" || name == "LatticeDeserializer") {
+      binder.fail(value, "unsupported", value.path + ": " + quoted(name) + " is not one of batchfeed's formats", hint);
+    }
+    binder.fail(value, "unknown-type", value.path + ": no deserializer is called " + quoted(name), hint);
+  }
+  if (module != type->module && module != type->other_module) {
+    const Value at = *element.own("module");
+    doc.fail(at.at(), "unknown-module", at.path + ": " + quoted(name) + " is not in a module " + quoted(module),
+             "write module = \"" + std::string(type->module) + '"');
+  }
+  return *type;
+}
+
+void bind_window(Binder& binder, const Section& reader, bool has_text, OrderOptions& order) {
+  Document& doc = binder.doc();
+  const auto own = binder.value(reader, "randomizationWindow", Reach::own);
+  const auto own_unit = binder.value(reader, "sampleBasedRandomizationWindow", Reach::own);
+  if (has_text && !own) {
+    if (own_unit && binder.flag(reader, "sampleBasedRandomizationWindow", true, Reach::own)) {
+      binder.fail(*own_unit, "conflict", own_unit->path + ": a window in samples needs its size",
+                  "add randomizationWindow = the number of samples");
+    }
+    order.window_in_samples = false;
+    order.window = (4ull << 30) / chunk_bytes(binder, reader, 32ull << 20, Reach::outwards);
+    binder.fallback(reader, "randomizationWindow", std::to_string(order.window));
+    if (const auto outer = reader.find("randomizationWindow"); outer && outer->inherited) {
+      doc.warn(outer->key_at, "dead-key", outer->path + ": has no effect outside the section of the reader",
+               "move it into " + reader.path());
+    }
+    if (order.window == 0) {
+      doc.warn(reader.at(), "no-window",
+               reader.path() + ": chunkSizeInBytes is above 4 GiB, so the default window is 0 chunks", "write randomizationWindow");
+    }
+    return;
+  }
+  order.window = binder.maybe_size(reader, "randomizationWindow").value_or(kWholeSet);
+  if (order.window == kWholeSet) binder.fallback(reader, "randomizationWindow", "everything");
+  order.window_in_samples = binder.flag(reader, "sampleBasedRandomizationWindow", true);
+  if (has_text && own && !reader.find("sampleBasedRandomizationWindow")) {
+    doc.note(own->key_at, "window-unit", own->path + ": the window counts samples, not chunks",
+             "write sampleBasedRandomizationWindow = false for chunks");
+  }
+}
+
+void bind_order(Binder& binder, const Section& reader, bool has_text, OrderOptions& order) {
+  const Command command = command_of(reader);
+  order.kind = OrderKind::cntk;
+  if (command.writes) {
+    order.kind = OrderKind::file;
+  } else if (command.forces_file_order && !reader.has("randomize")) {
+    binder.doc().fail(reader.at(), "bad-bool",
+                      reader.path_of("randomize") + ": a command with action " + quoted(command.action) +
+                          " sets it to None, which a composite reader does not take for a boolean",
+                      "write randomize = false in " + reader.path());
+  } else if (!binder.flag(reader, "randomize", true)) {
+    order.kind = OrderKind::file;
+  }
+  order.seed = binder.size(reader, "randomizationSeed", 0);
+  bind_window(binder, reader, has_text, order);
+}
+
+void bind_packing(Binder& binder, const Section& reader, PackOptions& pack) {
+  Document& doc = binder.doc();
+  const bool frames = binder.flag(reader, "frameMode", false);
+  const bool truncated = binder.flag(reader, "truncated", false);
+  if (frames && truncated) {
+    doc.fail(reader.find("truncated")->at(), "conflict", reader.path() + ": frameMode and truncated are both true",
+             "keep one of them");
+  }
+  pack.truncation_length = truncated ? binder.count(reader, "truncationLength", 0) : 0;
+  if (truncated && pack.truncation_length == 0) {
+    const auto given = reader.find("truncationLength");
+    doc.fail(given ? given->at() : reader.find("truncated")->key_at, "missing-required",
+             reader.path_of("truncationLength") + ": truncated = true needs a length above 0", "add truncationLength = 20");
+  }
+  pack.right_splice = binder.count(reader, "rightSplice", 0);
+  if (pack.right_splice > pack.truncation_length) {
+    const Value splice = *reader.find("rightSplice");
+    binder.fail(splice, "conflict",
+                splice.path + ": " + std::to_string(pack.right_splice) + " is more than truncationLength (" +
+                    std::to_string(pack.truncation_length) + ')');
+  }
+  pack.kind = frames ? Packing::frames : truncated ? Packing::truncated : Packing::sequences;
+  if (command_of(reader).writes) pack.kind = Packing::sequences;
+}
+
+void bind_keys(Binder& binder, const Section& reader, bool has_speech, ReaderOptions& out) {
+  const bool numeric = binder.flag(reader, "useNumericSequenceKeys", !has_speech);
+  const bool hashed = binder.flag(reader, "hashSequenceKeys", false);
+  if (numeric && hashed) {
+    binder.doc().fail(reader.find("hashSequenceKeys")->at(), "conflict",
+                      reader.path() + ": hashSequenceKeys = true, but keys are numbers",
+                      "add useNumericSequenceKeys = false");
+  }
+  out.keys = numeric ? KeyMode::numeric : hashed ? KeyMode::hashed : KeyMode::text;
+}
+
+// Stream names must be unique over all deserializers, and one at most sizes minibatches.
+class Names {
+ public:
+  Names(Document& doc) : doc_(doc) {}
+  void add(const Section& element, const std::string& name, bool sizing) {
+    if (!names_.insert(name).second) {
+      doc_.fail(element.at(), "duplicate-stream", element.path() + ": another deserializer has a stream " + quoted(name) + " too",
+                "give one of them another name");
+    }
+    if (!sizing) return;
+    if (sizing_ != nullptr && sizing_ != &element) {
+      doc_.fail(element.at(), "conflict", element.path() + " and " + sizing_->path() + " both say definesMBSize",
+                "keep it for one of them");
+    }
+    sizing_ = &element;
+  }
+
+ private:
+  Document& doc_;
+  std::set<std::string> names_;
+  const Section* sizing_ = nullptr;
+};
+
+void bind_element(Binder& binder, const Section& element, const Type& type, const PushedDown& pushed, Names& names,
+                  Setup& setup) {
+  Document& doc = binder.doc();
+  const bool first = setup.sources.empty();
+  switch (type.kind) {
+    case Kind::text: {
+      CtfOptions source = bind_ctf_source(binder, element, &pushed);
+      for (const StreamSpec& stream : source.streams) names.add(element, stream.name, stream.defines_mb_size);
+      setup.sources.emplace_back(std::move(source));
+      return;
+    }
+    case Kind::binary:
+      if (!first) {
+        doc.fail(element.at(), "conflict", element.path() + ": a binary deserializer must be the first", "put it first");
+      }
+      setup.sources.emplace_back(bind_cbf_source(binder, element, &pushed));
+      return;
+    case Kind::htk: {
+      HtkOptions source = bind_htk_source(binder, element, pushed);
+      if (first && source.expand_to_utterance) {
+        doc.fail(element.at(), "conflict", element.path() + ": expandToUtterance is not for the first deserializer",
+                 "put the features that have every frame first");
+      }
+      names.add(element, source.name, source.defines_mb_size);
+      setup.sources.emplace_back(std::move(source));
+      return;
+    }
+    case Kind::mlf:
+    case Kind::mlf_binary: {
+      if (first) {
+        doc.fail(element.at(), "conflict", element.path() + ": labels cannot be the first deserializer",
+                 "put the features first");
+      }
+      MlfOptions source = bind_mlf_source(binder, element, pushed, type.kind == Kind::mlf_binary);
+      names.add(element, source.name, false);
+      setup.sources.emplace_back(std::move(source));
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+void bind_composite(Binder& binder, const Section& reader, Setup& setup) {
+  Document& doc = binder.doc();
+  const auto list = binder.value(reader, "deserializers");
+  if (!list) binder.missing(reader, "deserializers");
+  const std::vector<const Section*> elements = reader.elements("deserializers", *list);
+  if (elements.empty()) {
+    binder.fail(*list, "no-deserializers", list->path + ": the list of deserializers is empty",
+                "add [ type = \"CNTKTextFormatDeserializer\" ; module = \"CNTKTextFormatReader\" ; ... ]");
+  }
+  std::vector<const Type*> types;
+  for (const Section* element : elements) {
+    types.push_back(&type_of(binder, *element));
+    if (!binder.flag(*element, "composable", true, Reach::own) && elements.size() > 1) {
+      binder.fail(*element->own("composable"), "conflict",
+                  element->path() + ": a deserializer with composable = false must be the only one", "remove it");
+    }
+  }
+  const auto has = [&](auto... kinds) {
+    return std::any_of(types.begin(), types.end(), [&](const Type* t) { return ((t->kind == kinds) || ...); });
+  };
+  const bool has_text = has(Kind::text);
+
+  setup.reader.local_timeline = binder.flag(reader, "localTimeline", true);
+  setup.reader.check_data = binder.flag(reader, "checkData", true);
+  setup.reader.keep_in_memory = binder.flag(reader, "keepDataInMemory", false, Reach::own);
+  setup.reader.max_invalid = binder.count(reader, "maxErrors", 0);
+  bind_packing(binder, reader, setup.reader.pack);
+  bind_keys(binder, reader, has(Kind::htk, Kind::mlf), setup.reader);
+  bind_order(binder, reader, has_text, setup.reader.order);
+
+  const PushedDown pushed{.reader = &reader, .frame_mode = setup.reader.pack.kind == Packing::frames};
+  Names names(doc);
+  for (std::size_t i = 0; i < elements.size(); ++i) bind_element(binder, *elements[i], *types[i], pushed, names, setup);
+  binder.check_keys(reader, "CompositeDataReader");
+}
+
+}  // namespace batchfeed::config

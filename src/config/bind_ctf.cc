@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+//
+// CNTKTextFormatReader and CNTKTextFormatDeserializer.
+#include "config/binder.h"
+#include "config/order_keys.h"
+#include "config/parse.h"
+#include "config/value.h"
+
+#include <map>
+#include <utility>
+
+namespace batchfeed::config {
+namespace {
+
+// A name that can never match one in a data file.
+bool is_matchable(std::string_view alias) {
+  if (alias.starts_with('#')) return false;
+  for (const char c : alias) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte <= 0x20 || byte == 0x7f || c == '|') return false;
+  }
+  return true;
+}
+
+StreamSpec bind_stream(Binder& binder, const Section& input, const Entry& entry) {
+  Document& doc = binder.doc();
+  if (!entry.other_spelling.empty()) {
+    doc.fail(entry.other_at, "stream-case",
+             input.path() + ": streams " + quoted(entry.key) + " and " + quoted(entry.other_spelling) +
+                 " differ only in case and would become one",
+             "give one of them another name, and its old name as alias");
+  }
+  const Section& section = input.child(entry.key);
+  StreamSpec stream{.name = entry.key};
+  const auto dim = binder.value(section, "dim", Reach::own);
+  const auto format = binder.value(section, "format", Reach::own);
+  if (!dim || !format || dim->text.empty() || format->text.empty()) {
+    doc.fail(entry.key_at, "missing-required",
+             section.path() + ": 'dim' and 'format' are required, " +
+                 (dim && !dim->text.empty() ? "'format' is missing"
+                                            : format && !format->text.empty() ? "'dim' is missing" : "both are missing"),
+             "write " + quoted(entry.key + " = [ dim = 10 ; format = \"dense\" ]"));
+  }
+  if (same_word(format->text.bytes(), "dense")) {
+    stream.storage = Storage::dense;
+  } else if (same_word(format->text.bytes(), "sparse")) {
+    stream.storage = Storage::sparse;
+  } else {
+    binder.fail(*format, "bad-format", format->path + ": expected dense or sparse, found " + quoted(format->text.bytes()),
+                "write format = \"dense\" or \"sparse\"");
+  }
+  if (dim->text.bytes().starts_with('-')) {
+    binder.fail(*dim, "bad-dim", dim->path + ": expected at least 1, found " + quoted(dim->text.bytes()));
+  }
+  stream.dim = parse_size(doc, dim->text, dim->path);
+  if (stream.dim == 0) binder.fail(*dim, "bad-dim", dim->path + ": expected at least 1, found 0");
+  if (stream.storage == Storage::sparse && stream.dim > 2147483647) {
+    binder.fail(*dim, "bad-dim", dim->path + ": " + std::to_string(stream.dim) +
+                                     " is too large for a sparse stream, whose indices have 31 bits",
+                "the largest is 2147483647");
+  }
+  if (stream.dim > doc.limits().dim) doc.over_limit(dim->at(), "dim", doc.limits().dim, dim->path + ": " + std::to_string(stream.dim));
+
+  const auto alias = binder.value(section, "alias", Reach::own);
+  if (alias && alias->text.empty()) binder.missing(section, "alias", alias->key_at);
+  if (alias) stream.alias = std::string(alias->text.bytes());
+  const std::string_view in_file = stream.alias.empty() ? std::string_view(stream.name) : stream.alias;
+  if (!is_matchable(in_file)) {
+    doc.fail(alias ? alias->at() : entry.key_at, "bad-alias",
+             section.path() + ": the name " + quoted(in_file) + " cannot occur in a text file",
+             "a name there has no blank, no '|', no control byte, and does not begin with '#'; give alias = the name in the file");
+  }
+  if (in_file.size() > doc.limits().name_bytes) {
+    doc.over_limit(alias ? alias->at() : entry.key_at, "name_bytes", doc.limits().name_bytes, section.path() + ": the name is too long");
+  }
+  stream.defines_mb_size = binder.flag(section, "definesMBSize", false, Reach::own);
+  if (const auto transforms = binder.value(section, "transforms", Reach::own);
+      transforms && !scan_array(doc, transforms->text).empty()) {
+    binder.fail(*transforms, "unsupported", transforms->path + ": streams of a text file have no transforms",
+                "remove it; transforms belong to image readers, which batchfeed does not have");
+  }
+  binder.check_keys(section, "CNTKTextFormatReader.input.STREAM");
+  return stream;
+}
+
+std::vector<StreamSpec> bind_streams(Binder& binder, const Section& owner) {
+  Document& doc = binder.doc();
+  const Entry* entry = owner.entry("input");
+  if (entry == nullptr) {
+    doc.fail(owner.at(), "no-input", owner.path_of("input") + ": no input section; it says which streams the file has",
+             "add input = [ name = [ dim = 10 ; format = \"dense\" ] ]");
+  }
+  if (entry->value.empty()) binder.missing(owner, "input", entry->key_at);
+  const Section& input = owner.child("input");
+  if (input.entries().empty()) {
+    doc.fail(entry->key_at, "empty-input", input.path() + ": the input section has no stream",
+             "add name = [ dim = 10 ; format = \"dense\" ]");
+  }
+  if (input.entries().size() > doc.limits().streams) {
+    doc.over_limit(entry->key_at, "streams", doc.limits().streams, input.path() + ": too many streams");
+  }
+  // why: the reference would apply it to every stream; no one means that.
+  if (const auto outside = owner.find("definesMBSize")) {
+    doc.warn(outside->key_at, "dead-key",
+             outside->path + ": has no effect outside the section of a stream", "move it into the stream it belongs to");
+  }
+  std::vector<StreamSpec> streams;
+  std::map<std::string, std::string> by_alias;
+  const StreamSpec* sizing = nullptr;
+  streams.reserve(input.entries().size());
+  for (const auto& [key, stream] : input.entries()) {
+    streams.push_back(bind_stream(binder, input, stream));
+    const StreamSpec& made = streams.back();
+    const auto [at, is_new] = by_alias.emplace(made.alias.empty() ? made.name : made.alias, made.name);
+    if (!is_new) {
+      doc.fail(stream.key_at, "duplicate-alias",
+               input.path() + ": streams " + quoted(at->second) + " and " + quoted(made.name) + " both read " + quoted(at->first),
+               "give each stream its own alias");
+    }
+    if (!made.defines_mb_size) continue;
+    if (sizing != nullptr) {
+      doc.fail(stream.key_at, "conflict",
+               input.path() + ": streams " + quoted(sizing->name) + " and " + quoted(made.name) + " both say definesMBSize",
+               "keep it for one of them");
+    }
+    sizing = &made;
+  }
+  return streams;
+}
+
+}  // namespace
+
+CtfOptions bind_ctf_source(Binder& binder, const Section& section, const PushedDown* pushed) {
+  CtfOptions out;
+  const Reach reach = pushed != nullptr ? Reach::own : Reach::surprising;
+  out.files = binder.files(section, reach);
+  out.streams = bind_streams(binder, section);
+  out.element = binder.precision(pushed != nullptr ? *pushed->reader : section);
+  // A deserializer has no enclosing section. What it lacks the reader may say,
+  // but for keys that change chunks or sequences, as in the reference.
+  const auto owner = [&](std::string_view key) -> const Section& {
+    return pushed != nullptr && !section.has(key) ? *pushed->reader : section;
+  };
+  const auto reach_of = [&](std::string_view key) {
+    return pushed != nullptr ? Reach::own : key == "traceLevel" ? Reach::outwards : Reach::surprising;
+  };
+  out.skip_sequence_ids = binder.flag(section, "skipSequenceIds", false, reach_of("skipSequenceIds"));
+  const Section& errors = owner("maxErrors");
+  const std::int32_t max_errors = binder.integer(errors, "maxErrors", 0, reach_of("maxErrors"));
+  if (max_errors < 0) {
+    const auto value = errors.find("maxErrors");
+    binder.fail(*value, "bad-value", value->path + ": expected 0 or more, found " + std::to_string(max_errors),
+                "write a large number to tolerate everything");
+  }
+  out.max_errors = static_cast<std::uint64_t>(max_errors);
+  out.trace_level = pushed != nullptr && !section.has("traceLevel") ? binder.trace_level(*pushed->reader, 1)
+                                                                    : binder.trace_level(section, 1);
+  out.chunk_bytes = chunk_bytes(binder, section, 32ull << 20, reach_of("chunkSizeInBytes"));
+  out.cache_index = binder.flag(owner("cacheIndex"), "cacheIndex", false, reach_of("cacheIndex"));
+  if (pushed != nullptr) {
+    check_ignored_order_keys(binder, section);
+    binder.check_keys(section, "CNTKTextFormatDeserializer");
+  }
+  return out;
+}
+
+void bind_ctf_reader(Binder& binder, const Section& reader, Setup& setup) {
+  CtfOptions source = bind_ctf_source(binder, reader, nullptr);
+  setup.reader.local_timeline = false;
+  if (binder.flag(reader, "frameMode", false, Reach::surprising)) setup.reader.pack.kind = Packing::frames;
+  setup.reader.keep_in_memory = binder.flag(reader, "keepDataInMemory", false, Reach::surprising);
+  bind_old_order(binder, reader, (4ull << 30) / source.chunk_bytes, setup.reader.order);
+  setup.sources.emplace_back(std::move(source));
+  binder.check_keys(reader, "CNTKTextFormatReader");
+}
+
+}  // namespace batchfeed::config

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "config/binder.h"
+
+#include "config/parse.h"
+#include "config/schema.h"
+#include "config/value.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace batchfeed::config {
+
+std::optional<Value> Binder::value(const Section& section, std::string_view key, Reach reach) {
+  std::optional<Value> found = reach == Reach::own ? section.own(key) : section.find(key);
+  if (!found) return std::nullopt;
+  if (found->is_default()) return std::nullopt;
+  if (reach == Reach::surprising && found->inherited) {
+    doc_.warn(found->key_at, "inherited-key",
+              "key " + quoted(key) + " stands outside the section it belongs to; it is used for " + section.path(),
+              "move it into " + section.path());
+  }
+  resolved_.push_back({.path = found->path, .value = std::string(found->text.bytes()), .at = doc_.position(found->at()),
+                       .from = found->inherited ? ResolvedValue::From::enclosing : ResolvedValue::From::section});
+  return found;
+}
+
+void Binder::fallback(const Section& section, std::string_view key, std::string text) {
+  resolved_.push_back({.path = section.path_of(key), .value = std::move(text), .at = doc_.position(section.at()),
+                       .from = ResolvedValue::From::fallback});
+}
+
+template <class T, class Convert>
+std::optional<T> Binder::converted(const Section& section, std::string_view key, Reach reach, Convert convert) {
+  const std::optional<Value> found = value(section, key, reach);
+  if (!found) return std::nullopt;
+  Text text = found->text;
+  if (text.empty()) text.append_at("", found->key_at);
+  return convert(doc_, text, found->path);
+}
+
+bool Binder::flag(const Section& section, std::string_view key, bool otherwise, Reach reach) {
+  const auto found = converted<bool>(section, key, reach, parse_bool);
+  if (!found) fallback(section, key, otherwise ? "true" : "false");
+  return found.value_or(otherwise);
+}
+
+std::int32_t Binder::integer(const Section& section, std::string_view key, std::int32_t otherwise, Reach reach) {
+  const auto found = converted<std::int32_t>(section, key, reach, parse_int);
+  if (!found) fallback(section, key, std::to_string(otherwise));
+  return found.value_or(otherwise);
+}
+
+std::optional<std::uint64_t> Binder::maybe_size(const Section& section, std::string_view key, Reach reach) {
+  return converted<std::uint64_t>(section, key, reach, parse_size);
+}
+
+std::uint64_t Binder::size(const Section& section, std::string_view key, std::uint64_t otherwise, Reach reach) {
+  const auto found = maybe_size(section, key, reach);
+  if (!found) fallback(section, key, std::to_string(otherwise));
+  return found.value_or(otherwise);
+}
+
+std::string Binder::text(const Section& section, std::string_view key, std::string otherwise, Reach reach) {
+  const std::optional<Value> found = value(section, key, reach);
+  if (found) return std::string(found->text.bytes());
+  fallback(section, key, otherwise);
+  return otherwise;
+}
+
+std::uint64_t Binder::count(const Section& section, std::string_view key, std::uint64_t otherwise, Reach reach) {
+  const std::optional<Value> found = value(section, key, reach);
+  if (!found) {
+    fallback(section, key, std::to_string(otherwise));
+    return otherwise;
+  }
+  if (found->text.bytes().starts_with('-')) {
+    fail(*found, "bad-value", found->path + ": expected 0 or more, found " + quoted(found->text.bytes()));
+  }
+  Text digits = found->text;
+  if (digits.empty()) digits.append_at("", found->key_at);
+  return parse_size(doc_, digits, found->path);
+}
+
+std::string Binder::required(const Section& section, std::string_view key, Reach reach, std::string hint) {
+  const std::optional<Value> found = value(section, key, reach);
+  if (!found) missing(section, key, {}, std::move(hint));
+  if (found->text.empty()) missing(section, key, found->key_at, std::move(hint));
+  return std::string(found->text.bytes());
+}
+
+std::optional<bool> Binder::flag_or_none(const Section& section, std::string_view key, bool otherwise) {
+  const std::optional<Value> found = value(section, key);
+  if (!found) {
+    fallback(section, key, otherwise ? "true" : "false");
+    return otherwise;
+  }
+  if (same_word(found->text.bytes(), "none")) return std::nullopt;
+  Text word = found->text;
+  if (word.empty()) word.append_at("", found->key_at);
+  return parse_bool(doc_, word, found->path);
+}
+
+Element Binder::precision(const Section& section) {
+  const std::optional<Value> found = value(section, "precision");
+  std::optional<Element> element;
+  if (!found) {
+    fallback(section, "precision", "float");
+    element = Element::f32;
+  } else if (same_word(found->text.bytes(), "float")) {
+    element = Element::f32;
+  } else if (same_word(found->text.bytes(), "double")) {
+    element = Element::f64;
+  } else {
+    fail(*found, "bad-precision", found->path + ": expected float or double, found " + quoted(found->text.bytes()),
+         "write precision = \"float\"");
+  }
+  return precision_.value_or(*element);
+}
+
+int Binder::trace_level(const Section& section, int otherwise) {
+  return std::clamp(integer(section, "traceLevel", otherwise), 0, 2);
+}
+
+std::vector<std::int32_t> Binder::integers(const Section& section, std::string_view key, std::int32_t otherwise,
+                                           Reach reach) {
+  const std::optional<Value> found = value(section, key, reach);
+  if (!found) {
+    fallback(section, key, std::to_string(otherwise));
+    return {otherwise};
+  }
+  std::vector<std::int32_t> out;
+  for (const Text& element : scan_array(doc_, found->text)) out.push_back(parse_int(doc_, element, found->path));
+  if (out.empty()) fail(*found, "bad-int", found->path + ": expected numbers, found " + quoted(found->text.bytes()));
+  return out;
+}
+
+std::vector<std::string> Binder::files(const Section& section, Reach reach) {
+  if (const std::optional<Value> list = value(section, "files", Reach::own)) {
+    if (section.has("file")) {
+      fail(*list, "conflict", section.path() + ": both 'file' and 'files' are given", "keep one of them");
+    }
+    std::vector<std::string> out;
+    for (const Text& element : scan_array(doc_, list->text)) {
+      if (!element.empty()) out.emplace_back(element.bytes());
+    }
+    if (out.empty()) missing(section, "files", list->key_at);
+    return out;
+  }
+  return {required(section, "file", reach)};
+}
+
+void Binder::missing(const Section& section, std::string_view key, std::optional<Origin> at, std::string hint) {
+  const std::string path = section.path_of(key);
+  if (hint.empty()) hint = "add " + std::string(key) + " = ... to " + (section.path().empty() ? "the file" : section.path());
+  doc_.fail(at.value_or(section.at()), "missing-required", path + ": a value is required" + (at ? ", found none" : ""),
+            std::move(hint));
+}
+
+void Binder::fail(const Value& value, std::string id, std::string what, std::string hint) {
+  doc_.fail(value.at(), std::move(id), std::move(what), std::move(hint));
+}
+
+void Binder::check_keys(const Section& section, std::string_view name, const std::vector<std::string>& skip) {
+  for (const auto& [key, entry] : section.entries()) {
+    if (std::find(skip.begin(), skip.end(), key) != skip.end()) continue;
+    const ConfigKey* known = find_key(name, key);
+    const std::string path = section.path_of(entry.key);
+    if (known == nullptr) {
+      const std::string_view nearest = nearest_key(name, key);
+      doc_.warn(entry.key_at, "unknown-key", path + ": no such key in a section of kind " + std::string(name),
+                nearest.empty() ? "remove it; it has no effect" : "did you mean '" + std::string(nearest) + "'?");
+    } else if (known->option.empty() && !known->quiet) {
+      doc_.warn(entry.key_at, "dead-key", path + ": has no effect here: " + std::string(known->note), "remove it");
+    }
+  }
+}
+
+}  // namespace batchfeed::config

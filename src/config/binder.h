@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+//
+// What the bind_*.cc files share: typed look-ups in sections that record what
+// was found where, and the checks of keys against the table (schema.h).
+#pragma once
+
+#include "config/section.h"
+
+#include <batchfeed/config.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace batchfeed::config {
+
+// How far a key is looked for.
+enum class Reach : std::uint8_t {
+  own,        // the section itself
+  outwards,   // the enclosing sections too
+  surprising, // outwards, with a warning if it is found there: the key belongs to the section
+};
+
+class Binder {
+ public:
+  Binder(Document& doc, std::optional<Element> precision, std::vector<ResolvedValue>& resolved)
+      : doc_(doc), precision_(precision), resolved_(resolved) {}
+
+  Document& doc() noexcept { return doc_; }
+
+  // The raw value, or nothing if the key is absent or says `default`.
+  std::optional<Value> value(const Section& section, std::string_view key, Reach reach = Reach::outwards);
+  // Records what a key that is not there amounts to.
+  void fallback(const Section& section, std::string_view key, std::string text);
+
+  bool flag(const Section& section, std::string_view key, bool otherwise, Reach reach = Reach::outwards);
+  std::int32_t integer(const Section& section, std::string_view key, std::int32_t otherwise, Reach reach = Reach::outwards);
+  std::uint64_t size(const Section& section, std::string_view key, std::uint64_t otherwise, Reach reach = Reach::outwards);
+  std::optional<std::uint64_t> maybe_size(const Section& section, std::string_view key, Reach reach = Reach::outwards);
+  std::string text(const Section& section, std::string_view key, std::string otherwise, Reach reach = Reach::outwards);
+  // A minus sign is a fault.
+  std::uint64_t count(const Section& section, std::string_view key, std::uint64_t otherwise, Reach reach = Reach::outwards);
+  // Absent, empty or `default`: Error missing-required.
+  std::string required(const Section& section, std::string_view key, Reach reach = Reach::outwards, std::string hint = {});
+  // A word or boolean: nullopt = the word `none`.
+  std::optional<bool> flag_or_none(const Section& section, std::string_view key, bool otherwise);
+
+  // `float` or `double` in any case; ConfigRequest.precision wins.
+  Element precision(const Section& section);
+  // 0, 1 or 2; larger ones are 2.
+  int trace_level(const Section& section, int otherwise);
+  // Whole numbers of an array, at least one.
+  std::vector<std::int32_t> integers(const Section& section, std::string_view key, std::int32_t otherwise,
+                                     Reach reach = Reach::outwards);
+
+  // Files of a source: `file`, which may hold a '*', or the array `files`.
+  std::vector<std::string> files(const Section& section, Reach reach = Reach::outwards);
+
+  [[noreturn]] void missing(const Section& section, std::string_view key, std::optional<Origin> at = {}, std::string hint = {});
+  [[noreturn]] void fail(const Value& value, std::string id, std::string what, std::string hint = {});
+
+  // Warns of keys of `section` that the table `name` does not know or knows to be
+  // without effect. Entries for which `skip` says true are not keys but streams.
+  void check_keys(const Section& section, std::string_view name,
+                  const std::vector<std::string>& skip = {});
+
+ private:
+  template <class T, class Convert>
+  std::optional<T> converted(const Section& section, std::string_view key, Reach reach, Convert convert);
+
+  Document& doc_;
+  std::optional<Element> precision_;
+  std::vector<ResolvedValue>& resolved_;
+};
+
+// The binders: a reader section to a Setup. `enclosing` facts come by look-up.
+void bind_ctf_reader(Binder& binder, const Section& reader, Setup& setup);
+void bind_cbf_reader(Binder& binder, const Section& reader, Setup& setup);
+void bind_composite(Binder& binder, const Section& reader, Setup& setup);
+void bind_speech_shim(Binder& binder, const Section& reader, Setup& setup);
+void bind_speech_legacy(Binder& binder, const Section& reader, Setup& setup);
+
+// One element of `deserializers`; `reader` gives what is pushed down.
+struct PushedDown {
+  const Section* reader = nullptr;
+  bool frame_mode = false;
+};
+CtfOptions bind_ctf_source(Binder& binder, const Section& section, const PushedDown* pushed);
+CbfOptions bind_cbf_source(Binder& binder, const Section& section, const PushedDown* pushed);
+HtkOptions bind_htk_source(Binder& binder, const Section& element, const PushedDown& pushed);
+MlfOptions bind_mlf_source(Binder& binder, const Section& element, const PushedDown& pushed, bool binary);
+
+// What a command does to its reader section (docs/reference/config.md, "commands").
+struct Command {
+  std::string action;           // lower case; empty if none is known
+  bool writes = false;
+  bool forces_file_order = false;  // test, eval without `randomize`; write always
+};
+Command command_of(const Section& reader);
+
+}  // namespace batchfeed::config

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "config/document.h"
+
+#include "config/section.h"
+
+#include <utility>
+
+namespace batchfeed::config {
+
+Document::Document(Limits limits, Report report) : limits_(limits), report_(std::move(report)) {}
+Document::~Document() = default;
+
+void Document::fail(Origin at, std::string id, std::string what, std::string hint) const {
+  throw Error({.kind = FaultKind::config, .id = "config." + std::move(id), .at = position(at), .what = std::move(what),
+               .hint = std::move(hint)});
+}
+
+void Document::over_limit(Origin at, const char* field, std::uint64_t limit, std::string what) const {
+  throw Error({.kind = FaultKind::limit, .id = "config.limit", .at = position(at),
+               .what = std::move(what) + ": above the limit " + field + " = " + std::to_string(limit),
+               .hint = std::string("raise limits.") + field + " if the configuration is meant so"});
+}
+
+void Document::tell(Severity severity, Origin at, std::string id, std::string what, std::string hint) {
+  if (!report_ || quiet_) return;
+  if (!told_.emplace(at, id + '\0' + what).second) return;
+  report_({severity, {.kind = FaultKind::config, .id = "config." + std::move(id), .at = position(at),
+                      .what = std::move(what), .hint = std::move(hint)}});
+}
+
+void Document::warn(Origin at, std::string id, std::string what, std::string hint) {
+  tell(Severity::warning, at, std::move(id), std::move(what), std::move(hint));
+}
+
+void Document::note(Origin at, std::string id, std::string what, std::string hint) {
+  tell(Severity::info, at, std::move(id), std::move(what), std::move(hint));
+}
+
+void Document::count_expansion(Origin at, std::size_t bytes) {
+  if (++expansions_ > limits_.config_expansions) {
+    over_limit(at, "config_expansions", limits_.config_expansions, "too many $variables$ are replaced");
+  }
+  expanded_bytes_ += bytes;
+  if (expanded_bytes_ > limits_.config_bytes) {
+    over_limit(at, "config_bytes", limits_.config_bytes, "the text grows too long by replacing $variables$");
+  }
+}
+
+Section& Document::keep(std::unique_ptr<Section> section) {
+  sections_.push_back(std::move(section));
+  return *sections_.back();
+}
+
+std::string quoted(std::string_view text) {
+  constexpr std::size_t kMost = 80;
+  std::string out = "'";
+  for (const char c : text.substr(0, kMost)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      out += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      constexpr char kHex[] = "0123456789abcdef";
+      out += "\\x";
+      out += kHex[byte >> 4];
+      out += kHex[byte & 15];
+    } else {
+      out += c;
+    }
+  }
+  out += text.size() > kMost ? "...'" : "'";
+  return out;
+}
+
+}  // namespace batchfeed::config

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+//
+// What one run of load_config shares: the joined text, its source map, the
+// limits, and the notices made on the way. Internals take texts, so tests and
+// the fuzzer need no disk.
+#pragma once
+
+#include "config/text.h"
+
+#include <batchfeed/limits.h>
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace batchfeed::config {
+
+// One thing given to the loader, in order: a file, or text of the command line.
+struct Input {
+  std::string name;            // path; for text: how it is called in messages
+  std::string text;            // text inputs only
+  bool is_file = true;
+};
+
+// Content of a file by its path as written; throws Error.
+using Open = std::function<std::string(const std::string& path)>;
+
+class Section;
+
+class Document {
+ public:
+  Document(Limits limits, Report report);
+  ~Document();
+  Document(const Document&) = delete;
+  Document& operator=(const Document&) = delete;
+
+  // Reads inputs and their includes into one text (lex.cc).
+  void load(const std::vector<Input>& inputs, const Open& open);
+
+  const Text& text() const noexcept { return text_; }
+  const SourceMap& map() const noexcept { return map_; }
+  const Limits& limits() const noexcept { return limits_; }
+  Position position(Origin at) const { return map_.position(at); }
+
+  // Throws Error(config) at `at`.
+  [[noreturn]] void fail(Origin at, std::string id, std::string what, std::string hint = {}) const;
+  // Throws Error(limit); `field` is the name in Limits.
+  [[noreturn]] void over_limit(Origin at, const char* field, std::uint64_t limit, std::string what) const;
+
+  // The same warning at the same place is given once.
+  void warn(Origin at, std::string id, std::string what, std::string hint = {});
+  void note(Origin at, std::string id, std::string what, std::string hint = {});
+
+  // Counts what expansion makes; throws Error(limit).
+  void count_expansion(Origin at, std::size_t bytes);
+  // While quiet, notices are dropped: for looking around before the real reading.
+  void set_quiet(bool quiet) noexcept { quiet_ = quiet; }
+
+  // Sections live as long as the document.
+  Section& keep(std::unique_ptr<Section> section);
+
+ private:
+  friend class Lexer;
+  void tell(Severity severity, Origin at, std::string id, std::string what, std::string hint);
+
+  Limits limits_;
+  Report report_;
+  SourceMap map_;
+  Text text_;
+  bool quiet_ = false;
+  std::set<std::pair<Origin, std::string>> told_;
+  std::uint64_t expansions_ = 0;
+  std::uint64_t expanded_bytes_ = 0;
+  std::vector<std::unique_ptr<Section>> sections_;
+};
+
+// Evidence in a message: quoted, at most 80 bytes, unprintable ones escaped.
+std::string quoted(std::string_view text);
+
+}  // namespace batchfeed::config

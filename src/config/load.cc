@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+//
+// From a request to a reader section, and from there to the binder of its type.
+#include "config/load.h"
+
+#include "config/binder.h"
+#include "config/order_keys.h"
+#include "config/parse.h"
+#include "config/schema.h"
+#include "config/value.h"
+
+#include "io/file.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace batchfeed::config {
+namespace {
+
+using Bind = void (*)(Binder&, const Section&, Setup&);
+struct ReaderType {
+  std::string_view name;
+  std::string_view other_name;
+  Bind bind;
+};
+constexpr std::array kReaders = {
+    ReaderType{"CNTKTextFormatReader", "Cntk.Deserializers.TextFormat", bind_ctf_reader},
+    ReaderType{"CNTKBinaryReader", "Cntk.Deserializers.Binary", bind_cbf_reader},
+    ReaderType{"CompositeDataReader", "Cntk.Composite", bind_composite},
+    ReaderType{"HTKDeserializers", "Cntk.Deserializers.HTK", bind_speech_shim},
+    ReaderType{"HTKMLFReader", "Cntk.Reader.HTKMLF", bind_speech_legacy},
+};
+
+bool is_section(const Entry& entry) {
+  return entry.value.bytes().starts_with('[') || entry.value.bytes().starts_with('{');
+}
+
+bool is_reader(std::string_view key, const Section& section) {
+  if (section.has("readerType") || section.has("deserializers") || section.has("readers")) return true;
+  constexpr std::string_view kReader = "reader";
+  const bool named = key.size() >= kReader.size() && same_word(key.substr(key.size() - kReader.size()), kReader);
+  return named && (section.has("file") || section.has("files") || section.has("input"));
+}
+
+// Looks at raw texts only: a command that is not asked for may hold unknown
+// variables, and a network description need not parse.
+void walk(Document& doc, const Section& section, std::vector<std::pair<Origin, std::string>>& out) {
+  for (const auto& [key, entry] : section.entries()) {
+    if (!is_section(entry)) continue;
+    try {
+      const Section inner(doc, entry.value, &section, section.path_of(entry.key), entry.key_at);
+      if (is_reader(key, inner)) {
+        out.emplace_back(entry.first_at, inner.path());
+      } else {
+        walk(doc, inner, out);
+      }
+    } catch (const Error&) {  // not a section of ours; asking for it by name tells why
+      continue;
+    }
+  }
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+// The parts of a dotted path; a key may itself hold dots, so parts are joined
+// again as far as needed.
+const Section& descend(Document& doc, const Section& root, std::string_view path) {
+  const Section* section = &root;
+  std::string_view rest = path;
+  while (!rest.empty()) {
+    const Entry* entry = nullptr;
+    std::size_t end = 0;
+    for (end = rest.find('.');; end = rest.find('.', end + 1)) {
+      entry = section->entry(rest.substr(0, end));
+      if (entry != nullptr || end == std::string_view::npos) break;
+    }
+    if (entry == nullptr || !is_section(*entry)) {
+      const std::string_view wanted = rest.substr(0, rest.find('.'));
+      std::string nearest;
+      std::size_t distance = std::max<std::size_t>(2, wanted.size() / 2);
+      for (const auto& [key, other] : section->entries()) {
+        if (!is_section(other)) continue;
+        if (const std::size_t d = edit_distance(key, wanted, distance); d < distance) {
+          distance = d;
+          nearest = section->path_of(other.key);
+        }
+      }
+      const std::vector<std::string> readers = find_readers(doc);
+      std::string hint = !nearest.empty() ? "did you mean '" + nearest + "'?" : "";
+      if (!readers.empty()) hint += std::string(hint.empty() ? "" : " ") + "reader sections here: " + list_of(readers);
+      doc.fail(entry != nullptr ? entry->key_at : section->at(), "no-section",
+               entry != nullptr ? section->path_of(entry->key) + " is no section" : "no section " + quoted(path) + ": " +
+                   (section->path().empty() ? "the configuration" : section->path()) + " has no " + quoted(wanted),
+               std::move(hint));
+    }
+    section = &section->child(entry->key);
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  }
+  return *section;
+}
+
+const Section& choose(Document& doc, const Section& root, const std::string& asked) {
+  std::string path = asked;
+  if (path.empty()) {
+    const std::vector<std::string> readers = find_readers(doc);
+    if (readers.size() > 1) {
+      doc.fail(root.at(), "several-readers", "the configuration has several reader sections: " + list_of(readers),
+               "choose one: --section " + readers.front());
+    }
+    if (readers.empty()) {
+      // The section of a reader may be the file itself.
+      if (is_reader("reader", root)) return root;
+      doc.fail(root.at(), "no-reader", "the configuration has no reader section",
+               "a reader section has readerType = \"...\" or deserializers = ( ... )");
+    }
+    path = readers.front();
+  }
+  const Section& section = descend(doc, root, path);
+  if (!is_reader("", section) && !section.has("input")) {
+    const Entry* reader = section.entry("reader");
+    if (reader != nullptr && is_section(*reader)) return section.child("reader");
+  }
+  return section;
+}
+
+Bind binder_of(Document& doc, Binder& binder, const Section& reader) {
+  if (const auto names = reader.find("readers")) {
+    doc.fail(names->at(), "unsupported", names->path + ": several readers in one section are not supported",
+             "read them one by one: --section " + reader.path_of(names->text.bytes().substr(0, names->text.bytes().find(':'))));
+  }
+  const auto type = binder.value(reader, "readerType");
+  if (!type) {
+    const bool composite = reader.find("deserializers").has_value();
+    binder.fallback(reader, "readerType", composite ? "CompositeDataReader" : "CNTKTextFormatReader");
+    return composite ? bind_composite : bind_ctf_reader;
+  }
+  const std::string_view name = type->text.bytes();
+  std::string_view nearest;
+  std::size_t distance = 6;
+  for (const ReaderType& one : kReaders) {
+    if (name == one.name || name == one.other_name) return one.bind;
+    if (const std::size_t d = edit_distance(name, one.name, distance); d < distance) {
+      distance = d;
+      nearest = one.name;
+    }
+  }
+  binder.fail(*type, "unknown-reader", type->path + ": no reader is called " + quoted(name),
+              nearest.empty() ? "known are CNTKTextFormatReader, CNTKBinaryReader, HTKMLFReader, HTKDeserializers and "
+                                "CompositeDataReader"
+                              : "did you mean '" + std::string(nearest) + "'? case matters");
+}
+
+// Minibatch and epoch sizes belong to the SGD section beside the reader, or to
+// the command.
+void bind_sizes(Document& doc, const Section& reader, LoadedConfig& out) {
+  const Section* owner = reader.parent();
+  if (owner == nullptr) return;
+  if (const Entry* sgd = owner->entry("SGD"); sgd != nullptr && is_section(*sgd)) owner = &owner->child("SGD");
+  if (const auto sizes = owner->find("minibatchSize")) {
+    std::vector<std::uint64_t> list;
+    for (const Text& element : scan_array(doc, sizes->text)) {
+      const std::int32_t size = parse_int(doc, element, sizes->path);
+      if (size <= 0) {
+        doc.fail(element.origin(0), "bad-value", sizes->path + ": expected at least 1, found " + quoted(element.bytes()));
+      }
+      list.push_back(static_cast<std::uint64_t>(size));
+    }
+    out.minibatch_size = std::move(list);
+  }
+  if (const auto size = owner->find("epochSize"); size && !size->is_default() && !size->text.empty()) {
+    out.epoch_size = parse_size(doc, size->text, size->path);
+  }
+}
+
+}  // namespace
+
+Command command_of(const Section& reader) {
+  Command out;
+  const auto action = reader.find("action");
+  if (!action) return out;
+  out.action = lower(action->text.bytes());
+  out.writes = out.action == "write";
+  out.forces_file_order = out.writes || out.action == "test" || out.action == "eval";
+  return out;
+}
+
+std::vector<std::string> find_readers(Document& doc) {
+  doc.set_quiet(true);
+  std::vector<std::pair<Origin, std::string>> found;
+  const Section root(doc);
+  walk(doc, root, found);
+  doc.set_quiet(false);
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> out;
+  for (auto& [at, path] : found) out.push_back(std::move(path));
+  return out;
+}
+
+LoadedConfig load(Document& doc, const ConfigRequest& request) {
+  LoadedConfig out;
+  const Section& root = doc.keep(std::make_unique<Section>(doc));
+  const Section& reader = choose(doc, root, request.section);
+  Binder binder(doc, request.precision, out.resolved);
+  const Bind bind = binder_of(doc, binder, reader);
+  bind_common(binder, reader, out.setup);
+  bind(binder, reader, out.setup);
+  out.section = reader.path();
+  bind_sizes(doc, reader, out);
+  out.setup.limits = request.limits;
+  out.setup.report = request.report;
+  return out;
+}
+
+namespace {
+
+std::unique_ptr<Document> read(const ConfigRequest& request) {
+  auto doc = std::make_unique<Document>(request.limits, request.report);
+  std::vector<Input> inputs;
+  for (const std::string& file : request.files) inputs.push_back({.name = file, .text = {}, .is_file = true});
+  for (std::size_t i = 0; i < request.set.size(); ++i) {
+    inputs.push_back({.name = "--set#" + std::to_string(i + 1), .text = request.set[i], .is_file = false});
+  }
+  const std::uint64_t limit = request.limits.config_bytes;
+  doc->load(inputs, [limit](const std::string& path) { return io::read_whole(path, limit, "config_bytes"); });
+  return doc;
+}
+
+}  // namespace
+}  // namespace batchfeed::config
+
+namespace batchfeed {
+
+LoadedConfig load_config(const ConfigRequest& request) {
+  const auto doc = config::read(request);
+  return config::load(*doc, request);
+}
+
+std::vector<std::string> reader_sections(const ConfigRequest& request) {
+  const auto doc = config::read(request);
+  return config::find_readers(*doc);
+}
+
+}  // namespace batchfeed

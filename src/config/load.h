@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// load_config over texts: what the public functions, the tests and the fuzzer share.
+#pragma once
+
+#include "config/document.h"
+
+#include <batchfeed/config.h>
+
+#include <string>
+#include <vector>
+
+namespace batchfeed::config {
+
+// Binds the reader section `request.section` of the loaded document. Files and
+// `set` of the request are not looked at.
+LoadedConfig load(Document& doc, const ConfigRequest& request);
+
+// Every reader section, as dotted paths in file order.
+std::vector<std::string> find_readers(Document& doc);
+
+}  // namespace batchfeed::config

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "config/order_keys.h"
+
+namespace batchfeed::config {
+
+std::uint64_t chunk_bytes(Binder& binder, const Section& section, std::uint64_t otherwise, Reach reach) {
+  const std::uint64_t bytes = binder.count(section, "chunkSizeInBytes", otherwise, reach);
+  if (bytes == 0) {
+    const auto value = section.find("chunkSizeInBytes");
+    binder.fail(*value, "bad-value", value->path + ": expected at least 1, found 0", "remove it for the default");
+  }
+  return bytes;
+}
+
+void bind_old_order(Binder& binder, const Section& reader, std::uint64_t window, OrderOptions& order) {
+  order.kind = OrderKind::cntk;
+  order.window_in_samples = binder.flag(reader, "sampleBasedRandomizationWindow", false, Reach::surprising);
+  const std::optional<bool> randomize = binder.flag_or_none(reader, "randomize", true);
+  const auto given = binder.maybe_size(reader, "randomizationWindow", Reach::surprising);
+  order.seed = binder.size(reader, "randomizationSeed", 0, Reach::surprising);
+  order.window = given.value_or(order.window_in_samples ? kWholeSet : window);
+  if (!given) binder.fallback(reader, "randomizationWindow", order.window == kWholeSet ? "everything" : std::to_string(window));
+  if (!randomize.value_or(false)) {
+    order.kind = OrderKind::file;
+  } else if (order.window == 0) {
+    order.kind = OrderKind::file;
+    if (!given) {
+      binder.doc().warn(reader.at(), "no-window",
+                        reader.path() + ": a chunk is larger than 4 GiB, so the default window is 0 chunks and nothing is shuffled",
+                        "write randomizationWindow, or a smaller chunkSizeInBytes");
+    }
+  }
+  const Command command = command_of(reader);
+  if (command.forces_file_order && (command.writes || !reader.has("randomize"))) order.kind = OrderKind::file;
+}
+
+void check_ignored_order_keys(Binder& binder, const Section& section) {
+  binder.flag_or_none(section, "randomize", true);
+  binder.maybe_size(section, "randomizationWindow", Reach::own);
+  binder.flag(section, "sampleBasedRandomizationWindow", false, Reach::own);
+  binder.size(section, "randomizationSeed", 0, Reach::own);
+  binder.flag(section, "keepDataInMemory", false, Reach::own);
+  binder.flag(section, "frameMode", false, Reach::own);
+}
+
+void bind_common(Binder& binder, const Section& reader, Setup& setup) {
+  setup.reader.shard = Shard::chunk;
+  setup.reader.prefetch = binder.flag(reader, "prefetch", true);
+}
+
+}  // namespace batchfeed::config

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+//
+// Keys of order and chunks that several reader types share.
+#pragma once
+
+#include "config/binder.h"
+
+namespace batchfeed::config {
+
+// `chunkSizeInBytes`, at least 1.
+std::uint64_t chunk_bytes(Binder& binder, const Section& section, std::uint64_t otherwise, Reach reach);
+
+// randomize, randomizationWindow, sampleBasedRandomizationWindow and
+// randomizationSeed of the text and binary readers. `window` is the default in chunks.
+void bind_old_order(Binder& binder, const Section& reader, std::uint64_t window, OrderOptions& order);
+
+// The same keys where they are read for their form only.
+void check_ignored_order_keys(Binder& binder, const Section& section);
+
+// `aliasses` of a reader that cannot take truncation etc.: prefetch and the rest
+// that the layer above every reader handles.
+void bind_common(Binder& binder, const Section& reader, Setup& setup);
+
+}  // namespace batchfeed::config

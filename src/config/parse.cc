@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+#include "config/parse.h"
+
+#include "config/value.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace batchfeed::config {
+namespace {
+
+constexpr std::string_view kCustom = "`~!@$%^&*_-+|:;,?.";
+
+bool is_delimiter(char c, char custom) { return c == ',' || c == '\n' || c == '\r' || c == custom; }
+
+// What sections and arrays have in common: where records begin and end.
+// `handle` gets a record and returns where the next one begins.
+class Scanner {
+ public:
+  Scanner(Document& doc, const Text& text) : doc_(doc), text_(text), bytes_(text.bytes()) {}
+  virtual ~Scanner() = default;
+  Scanner(const Scanner&) = delete;
+  Scanner& operator=(const Scanner&) = delete;
+
+  void run(char delimiter) {
+    std::size_t pos = 0;
+    std::size_t stop = bytes_.size();
+    bool inside = false;
+    char custom = delimiter;
+    std::size_t glued = bytes_.size() + 1;  // the end of a bracket no delimiter has followed yet
+    while (true) {
+      const std::size_t before = pos;
+      while (pos < bytes_.size() && is_delimiter(bytes_[pos], custom)) ++pos;
+      if (pos > before) glued = bytes_.size() + 1;
+      while (pos < bytes_.size() && is_blank(bytes_[pos])) ++pos;
+      if (pos >= bytes_.size()) return;
+      if (pos >= stop) {  // the end of a flattened group, or blanks before it
+        pos = std::max(pos, stop) + (pos == stop ? 1 : 0);
+        stop = bytes_.size();
+        inside = false;
+        custom = delimiter;
+        continue;
+      }
+      Span record;
+      std::size_t next = 0;
+      bool quoted_record = false;
+      if (closer_of(bytes_[pos]) != '\0') {
+        const std::size_t close = matching(pos);
+        if (bytes_[pos] == '"') check_quoted_key(close, inside);
+        if (!inside) {
+          ++pos;
+          take_custom(pos, close, custom);
+          stop = close;
+          inside = true;
+          continue;
+        }
+        quoted_record = bytes_[pos] == '"';
+        record = quoted_record ? Span{pos + 1, close} : Span{pos, close + 1};
+        next = quoted_record ? close : close + 1;
+      } else {
+        next = pos;
+        while (next < stop && !is_delimiter(bytes_[next], custom) && closer_of(bytes_[next]) == '\0') ++next;
+        if (next < stop && closer_of(bytes_[next]) != '\0') next = std::min(matching(next) + 1, stop);
+        record = {pos, next};
+      }
+      if (record.size() != 0) {
+        if (glued == before) this->glued(record);
+        next = handle(record, next);
+        if (next > record.begin && next <= bytes_.size() && !is_delimiter(bytes_[next - 1], custom)) glued = next;
+      }
+      pos = next + (quoted_record ? 1 : 0);
+      if (quoted_record) glued = pos;
+      if (abandoned_) return;
+      if (pos == stop) {
+        ++pos;
+        stop = bytes_.size();
+        inside = false;
+        custom = delimiter;
+      }
+    }
+  }
+
+ protected:
+  virtual std::size_t handle(Span record, std::size_t next) = 0;
+  virtual void glued(Span) {}
+
+  // `"a b" = 1`: a key cannot be quoted. In a group the reference passes over it.
+  virtual void check_quoted_key(std::size_t, bool) {}
+
+  // The place of the bracket that closes the one at `open`.
+  std::size_t matching(std::size_t open) {
+    if (bytes_[open] == '"') {
+      const std::size_t close = bytes_.find('"', open + 1);
+      if (close == std::string_view::npos) unclosed(open);
+      return close;
+    }
+    std::vector<std::size_t> stack{open};
+    for (std::size_t i = open + 1; i < bytes_.size(); ++i) {
+      const char c = bytes_[i];
+      if (c == '"') {
+        const std::size_t close = bytes_.find('"', i + 1);
+        if (close == std::string_view::npos) unclosed(i);
+        i = close;
+      } else if (closer_of(c) != '\0') {
+        if (stack.size() >= doc_.limits().config_depth) {
+          doc_.over_limit(text_.origin(i), "config_depth", doc_.limits().config_depth, "brackets are nested too deep");
+        }
+        stack.push_back(i);
+      } else if (c == ']' || c == '}' || c == ')') {
+        if (c != closer_of(bytes_[stack.back()])) {
+          const Position opened = doc_.position(text_.origin(stack.back()));
+          doc_.fail(text_.origin(i), "unmatched",
+                    std::string("'") + c + "' closes the '" + bytes_[stack.back()] + "' of line " +
+                        std::to_string(opened.line) + ", which needs '" + closer_of(bytes_[stack.back()]) + "'",
+                    "balance the brackets; '//' does not start a comment in this language, '#' does");
+        }
+        stack.pop_back();
+        if (stack.empty()) return i;
+      }
+    }
+    unclosed(stack.back());
+  }
+
+  [[noreturn]] void unclosed(std::size_t open) {
+    const char c = bytes_[open];
+    if (c == '"') {
+      doc_.fail(text_.origin(open), "unclosed", "a '\"' is never closed",
+                "there is no escape for '\"', and a '#' after a blank starts a comment even inside quotes");
+    }
+    doc_.fail(text_.origin(open), "unclosed",
+              std::string("the bracket '") + c + "' is never closed: no '" + closer_of(c) + "' follows",
+              "balance the brackets; BrainScript files are another language");
+  }
+
+  void take_custom(std::size_t& pos, std::size_t close, char& custom) {
+    if (pos >= close || kCustom.find(bytes_[pos]) == std::string_view::npos) return;
+    const std::string_view rest = bytes_.substr(pos, close - pos);
+    if (rest.starts_with("..") || rest.starts_with("./") || rest.starts_with(".\\")) return;
+    const char c = bytes_[pos];
+    if ((c == '-' || c == '+' || c == '.' || c == '_') && rest.size() > 1 &&
+        ((rest[1] >= '0' && rest[1] <= '9') || c == '_')) {
+      doc_.warn(text_.origin(pos), "custom-delimiter",
+                std::string("'") + c + "' directly after a bracket separates the entries of that group, as ';' does elsewhere",
+                "put a blank after the bracket if it belongs to the first entry");
+    }
+    custom = c;
+    ++pos;
+  }
+
+  Document& doc_;
+  const Text& text_;
+  std::string_view bytes_;
+  bool abandoned_ = false;
+};
+
+class SectionScanner final : public Scanner {
+ public:
+  using Scanner::Scanner;
+  std::vector<Record> records;
+
+ private:
+  std::size_t handle(Span record, std::size_t next) override {
+    std::size_t eq = record.begin;
+    while (eq < record.end && bytes_[eq] != '=' && closer_of(bytes_[eq]) == '\0') ++eq;
+    const Span key = trim(bytes_, {record.begin, eq});
+    if (eq == record.end) {
+      if (key.size() != 0) records.push_back({key, {record.end, record.end}, true});
+      return next;
+    }
+    std::size_t at = eq;
+    if (bytes_[at] == '=') ++at;
+    while (at < record.end && is_blank(bytes_[at])) ++at;
+    if (at >= record.end) {
+      doc_.fail(text_.origin(eq), "no-value", "key " + quoted(bytes_.substr(key.begin, key.size())) + " has no value",
+                "put the value on the line of the '='; an empty text is \"\"");
+    }
+    Span value{at, record.end};
+    if (closer_of(bytes_[at]) != '\0') {
+      const std::size_t close = matching(at);
+      next = close + 1;
+      value = bytes_[at] == '"' ? Span{at + 1, close} : Span{at, close + 1};
+    } else if (const std::size_t second = bytes_.substr(0, record.end).find('=', at); second != std::string_view::npos) {
+      const std::string_view tail = bytes_.substr(at, second - at);
+      if (tail.find_first_of(" \t") != std::string_view::npos) {
+        doc_.warn(text_.origin(at), "glued-records",
+                  "the value " + quoted(bytes_.substr(value.begin, value.size())) + " of key " +
+                      quoted(bytes_.substr(key.begin, key.size())) + " holds another '='",
+                  "separate entries with ';' or put each on its own line");
+      }
+    }
+    if (key.size() != 0) records.push_back({key, trim(bytes_, value), false});
+    return next;
+  }
+
+  void check_quoted_key(std::size_t close, bool inside) override {
+    std::size_t at = close + 1;
+    while (at < bytes_.size() && is_blank(bytes_[at])) ++at;
+    if (at >= bytes_.size() || bytes_[at] != '=') return;
+    constexpr const char* kWhat = "the name before this '=' is quoted; a key cannot be quoted";
+    constexpr const char* kHint = "write the key without quotes, blanks inside are allowed";
+    if (!inside) doc_.fail(text_.origin(at), "quoted-key", kWhat, kHint);
+    doc_.warn(text_.origin(at), "quoted-key", std::string(kWhat) + " and the value is lost", kHint);
+  }
+
+  void glued(Span record) override {
+    doc_.note(text_.origin(record.begin), "glued-records",
+              "an entry follows a bracket or quote without a delimiter: " +
+                  quoted(bytes_.substr(record.begin, std::min<std::size_t>(record.size(), 40))),
+              "separate entries with ';' or put each on its own line");
+  }
+};
+
+class ArrayScanner final : public Scanner {
+ public:
+  using Scanner::Scanner;
+  std::vector<Text> elements;
+
+ private:
+  std::size_t handle(Span record, std::size_t next) override {
+    record = trim(bytes_, record);
+    if (record.size() == 0) return next;
+    if (closer_of(bytes_[record.begin]) != '\0') {
+      add(record, 1);
+      return next;
+    }
+    const std::string_view words = bytes_.substr(record.begin, record.size());
+    const std::size_t star = words.find('*');
+    if (star == std::string_view::npos) {
+      if (words.front() == ';') {
+        doc_.warn(text_.origin(record.begin), "array-semicolon", "';' does not separate the elements of an array",
+                  "write ':' between them");
+      }
+      add(record, 1);
+      return next;
+    }
+    const Span count = trim(bytes_, {record.begin + star + 1, record.end});
+    if (count.size() == 0) {
+      doc_.warn(text_.origin(record.begin), "star-without-count",
+                "'*' without a count ends the array: this element and all after it are left out",
+                "write how often the element is meant, '512*3'");
+      abandoned_ = true;
+      return next;
+    }
+    const std::int32_t times = parse_int(doc_, text_.slice(count.begin, count.end), "count after '*'");
+    if (times > 0) add(trim(bytes_, {record.begin, record.begin + star}), static_cast<std::uint64_t>(times));
+    return next;
+  }
+
+  void add(Span span, std::uint64_t times) {
+    size_ += times * (span.size() + 1);
+    if (times > doc_.limits().config_expansions || size_ > doc_.limits().config_bytes) {
+      doc_.over_limit(text_.origin(span.begin), "config_expansions", doc_.limits().config_expansions,
+                      "an array element is repeated too often");
+    }
+    for (std::uint64_t i = 0; i < times; ++i) elements.push_back(text_.slice(span.begin, span.end));
+  }
+
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = lower(c);
+  return out;
+}
+
+bool same_word(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); });
+}
+
+Span trim(std::string_view bytes, Span span) {
+  while (span.begin < span.end && is_blank(bytes[span.begin])) ++span.begin;
+  while (span.end > span.begin && is_blank(bytes[span.end - 1])) --span.end;
+  return span;
+}
+
+std::vector<Record> scan_section(Document& doc, const Text& text) {
+  SectionScanner scanner(doc, text);
+  scanner.run(';');
+  return std::move(scanner.records);
+}
+
+std::vector<Text> scan_array(Document& doc, const Text& text) {
+  ArrayScanner scanner(doc, text);
+  scanner.run(':');
+  return std::move(scanner.elements);
+}
+
+}  // namespace batchfeed::config

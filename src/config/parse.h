@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// The scanner of the configuration language: text to records, as the reference
+// cuts it, sloppy input included (docs/reference/config-language.md).
+#pragma once
+
+#include "config/document.h"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace batchfeed::config {
+
+constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
+// The bracket that closes `open`, or 0 if it is none of [ { ( ".
+constexpr char closer_of(char open) noexcept {
+  return open == '[' ? ']' : open == '{' ? '}' : open == '(' ? ')' : open == '"' ? '"' : '\0';
+}
+constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+std::string lower(std::string_view text);
+bool same_word(std::string_view a, std::string_view b);  // ignoring ASCII case
+
+struct Span {
+  std::size_t begin = 0, end = 0;
+  std::size_t size() const noexcept { return end - begin; }
+};
+// `span` without blanks at its ends.
+Span trim(std::string_view bytes, Span span);
+
+// One entry of a section as written, before it is merged with others.
+struct Record {
+  Span key;
+  Span value;         // empty for a flag
+  bool flag = false;  // a key alone: true
+};
+
+// The records of a section in order. Throws Error: Unmatched, Unclosed, NoValue.
+std::vector<Record> scan_section(Document& doc, const Text& text);
+
+// The elements of an array, repetitions (`512*3`) expanded.
+std::vector<Text> scan_array(Document& doc, const Text& text);
+
+}  // namespace batchfeed::config

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include "config/section.h"
+
+#include "config/parse.h"
+
+#include <memory>
+#include <utility>
+
+namespace batchfeed::config {
+namespace {
+
+// Punctuation in a flag is a sign of text that was cut in another way than meant.
+bool odd_flag(std::string_view key) {
+  if (key == "...") return false;  // documentation snippets
+  for (const char c : key) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                       c == '-' || c == '.';
+    if (!plain) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Section::Section(Document& doc) : doc_(&doc) { parse(doc.text()); }
+
+Section::Section(Document& doc, const Text& text, const Section* parent, std::string path, Origin at)
+    : doc_(&doc), parent_(parent), path_(std::move(path)), at_(at) {
+  parse(text);
+}
+
+void Section::parse(const Text& text) {
+  for (const Record& record : scan_section(*doc_, text)) {
+    const std::string_view key = text.bytes().substr(record.key.begin, record.key.size());
+    const Origin key_at = text.origin(record.key.begin);
+    if (record.flag) {
+      Text yes;
+      yes.append_at("true", key_at);
+      insert(key, std::move(yes), key_at, true);
+    } else {
+      insert(key, text.slice(record.value.begin, record.value.end), key_at, false);
+    }
+  }
+}
+
+void Section::insert(std::string_view key, Text value, Origin key_at, bool flag) {
+  if (flag && odd_flag(key)) {
+    doc_->warn(key_at, "odd-flag", "text without '=' is taken as a key of its own: " + quoted(key),
+               key.size() == 1 && (key == "}" || key == "]" || key == ")") ? "remove the bracket; it closes nothing"
+                                                                           : "quote the value it belongs to, or remove it");
+  }
+  auto [at, is_new] = entries_.try_emplace(lower(key));
+  Entry& entry = at->second;
+  if (is_new) {
+    entry.key = std::string(key);
+    entry.first_at = key_at;
+  }
+  const SourceMap& map = doc_->map();
+  const bool same_file = !is_new && map.file(entry.key_at) == map.file(key_at);
+  if (same_file && key != entry.key && entry.other_spelling.empty()) {
+    entry.other_spelling = std::string(key);
+    entry.other_at = key_at;
+  }
+  const Origin before = std::exchange(entry.key_at, key_at);
+  if (is_new || entry.value.empty()) {
+    entry.value = std::move(value);
+    return;
+  }
+  const bool merges = value.bytes().starts_with('[');
+  if (same_file) {
+    const std::string line = std::to_string(map.position(before).line);
+    const std::string_view old = entry.value.bytes();
+    if (merges && !old.starts_with('[') && !old.starts_with('{')) {
+      doc_->warn(key_at, "merge-odd", "section " + quoted(key) + " is joined to the plain value of line " + line,
+                 "give the key one kind of value");
+    } else if (value.bytes().starts_with('{')) {
+      doc_->warn(key_at, "merge-braces", quoted(key) + " in braces replaces all of what line " + line + " says",
+                 "write [ ] instead of { } to add to the section");
+    } else if (!merges) {
+      doc_->warn(key_at, "duplicate-key", "key " + quoted(key) + " is given again; the value of line " + line + " is lost",
+                 "keep one of them");
+    }
+  }
+  if (merges) {
+    entry.value.append_at(" ", key_at);
+    entry.value.append(value);
+  } else {
+    entry.value = std::move(value);
+  }
+}
+
+std::string Section::path_of(std::string_view key) const {
+  return path_.empty() ? std::string(key) : path_ + '.' + std::string(key);
+}
+
+const Entry* Section::entry(std::string_view key) const {
+  const auto at = entries_.find(lower(key));
+  return at == entries_.end() ? nullptr : &at->second;
+}
+
+std::optional<Value> Section::own(std::string_view key) const {
+  const Entry* found = entry(key);
+  if (found == nullptr) return std::nullopt;
+  return Value{.text = expand(*this, found->value), .path = path_of(key), .key_at = found->key_at};
+}
+
+std::optional<Value> Section::find(std::string_view key) const {
+  const std::string name = lower(key);
+  for (const Section* section = this; section != nullptr; section = section->parent_) {
+    const auto at = section->entries_.find(name);
+    if (at == section->entries_.end()) continue;
+    return Value{.text = expand(*section, at->second.value), .path = path_of(key), .key_at = at->second.key_at,
+                 .inherited = section != this};
+  }
+  return std::nullopt;
+}
+
+const Section& Section::child(std::string_view key) const {
+  const std::string name = lower(key);
+  if (const auto at = children_.find(name); at != children_.end()) return *at->second;
+  const Entry& found = entries_.at(name);
+  const Section& made = doc_->keep(
+      std::make_unique<Section>(*doc_, expand(*this, found.value), this, path_of(found.key), found.key_at));
+  children_.emplace(name, &made);
+  return made;
+}
+
+std::vector<const Section*> Section::elements(std::string_view key, const Value& array) const {
+  std::vector<const Section*> out;
+  for (const Text& element : scan_array(*doc_, array.text)) {
+    if (!element.bytes().starts_with('[') && !element.bytes().starts_with('{') && !element.bytes().starts_with('(')) {
+      doc_->warn(element.origin(0), "array-of-sections",
+                 path_of(key) + ": an element is no section: " + quoted(element.bytes()),
+                 "put the list in ( ), each section in [ ], and ':' between them");
+    }
+    std::string path = path_of(key) + '[' + std::to_string(out.size()) + ']';
+    out.push_back(&doc_->keep(std::make_unique<Section>(*doc_, element, nullptr, std::move(path), element.origin(0))));
+  }
+  return out;
+}
+
+}  // namespace batchfeed::config
