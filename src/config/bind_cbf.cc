@@ -4,6 +4,7 @@
 #include "config/binder.h"
 #include "config/order_keys.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace batchfeed::config {
@@ -17,23 +18,22 @@ CbfOptions bind_cbf_source(Binder& binder, const Section& section, const PushedD
                                                                     : binder.trace_level(section, 1);
   if (const Entry* entry = section.entry("input"); entry != nullptr && !entry->value.empty()) {
     const Section& input = section.child("input");
-    std::map<std::string, std::string> by_alias;
     for (const auto& [key, stream] : input.entries()) {
       const Section& one = input.child(key);
       const auto alias = binder.value(one, "alias", Reach::own);
       if (alias && alias->text.empty()) binder.missing(one, "alias", alias->key_at);
       CbfOptions::Rename rename{.name = stream.key, .alias = alias ? std::string(alias->text.bytes()) : stream.key};
       binder.check_keys(one, "CNTKBinaryReader.input.STREAM");
-      // The first to ask for a stream of the file gets it.
-      const auto [at, is_new] = by_alias.emplace(rename.alias, rename.name);
-      if (is_new) {
-        out.renames.push_back(std::move(rename));
-      } else {
+      // Of several names for one stream of the file the last wins.
+      const auto same = [&](const CbfOptions::Rename& other) { return other.alias == rename.alias; };
+      if (const auto old = std::find_if(out.renames.begin(), out.renames.end(), same); old != out.renames.end()) {
         binder.doc().warn(stream.key_at, "duplicate-alias",
-                          input.path() + ": stream '" + rename.name + "' is left out: '" + rename.alias +
-                              "' is delivered as '" + at->second + '\'',
+                          input.path() + ": streams " + quoted(old->name) + " and " + quoted(rename.name) + " both read " +
+                              quoted(rename.alias) + "; it is delivered as " + quoted(rename.name),
                           "give each stream its own alias");
+        out.renames.erase(old);
       }
+      out.renames.push_back(std::move(rename));
     }
   }
   if (pushed != nullptr) {

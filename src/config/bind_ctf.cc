@@ -31,7 +31,8 @@ StreamSpec bind_stream(Binder& binder, const Section& input, const Entry& entry)
              "give one of them another name, and its old name as alias");
   }
   const Section& section = input.child(entry.key);
-  StreamSpec stream{.name = entry.key};
+  StreamSpec stream;
+  stream.name = entry.key;
   const auto dim = binder.value(section, "dim", Reach::own);
   const auto format = binder.value(section, "format", Reach::own);
   if (!dim || !format || dim->text.empty() || format->text.empty()) {

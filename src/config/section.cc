@@ -120,7 +120,7 @@ const Section& Section::child(std::string_view key) const {
   if (const auto at = children_.find(name); at != children_.end()) return *at->second;
   const Entry& found = entries_.at(name);
   const Section& made = doc_->keep(
-      std::make_unique<Section>(*doc_, expand(*this, found.value), this, path_of(found.key), found.key_at));
+      std::make_unique<Section>(*doc_, expand(*this, found.value), this, path_of(found.key), found.first_at));
   children_.emplace(name, &made);
   return made;
 }
