@@ -37,6 +37,8 @@ class Corpus {
   std::uint64_t samples(std::uint32_t chunk) const noexcept { return sizes_[chunk].samples; }
   std::uint64_t total_samples() const noexcept { return total_samples_; }
   std::uint64_t total_sequences() const noexcept { return total_sequences_; }
+  bool split_frames() const noexcept { return split_frames_; }
+  const Source& source() const noexcept { return *source_; }
   // Appends the items of a chunk, in table order.
   void table(std::uint32_t chunk, std::vector<Item>& out) const;
 
@@ -56,9 +58,13 @@ struct Batch {
   bool end_of_sweep = false;
   bool end_of_epoch = false;
   std::uint64_t position = 0;
-  // Chunks of the source (this worker's) that the window held while the batch was
-  // made, in the order they are needed; what is not in it may be dropped.
+  // Chunks of the source (this worker's) that the order draws from around this
+  // batch, in order of their turn; what is not in it may be dropped. The chunks of
+  // `items` are among them and needed first.
   std::vector<std::uint32_t> window;
+  // Equal numbers mean equal windows (of timelines over one corpus and one set of
+  // options); next() leaves `window` alone if the number it finds here is right.
+  std::uint64_t window_generation = 0;
 };
 
 // Positions are global samples on the endless line of sweeps (minibatch.md 3).
@@ -78,6 +84,8 @@ class Timeline {
   // Limits in samples, over all workers and for this one; both > 0.
   virtual void next(std::uint64_t global_limit, std::uint64_t local_limit, Batch& out) = 0;
   virtual std::uint64_t position() const = 0;
+  // A copy that runs on alone, for looking ahead. Tables are shared.
+  virtual std::unique_ptr<Timeline> clone() const = 0;
 };
 
 // Kinds cntk, uniform and file, sharded as Shard::chunk says; Shard::even wraps a

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+//
+// The line of sweeps read through a randomised order (minibatch.md 6): where
+// minibatches and epochs are cut, and what belongs to this worker. Orders are
+// interchangeable under it; a sequence belongs to a worker by the place of the
+// chunk it comes from.
+#pragma once
+
+#include "base/rng.h"
+#include "base/saturate.h"
+#include "order/timeline.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace batchfeed::order {
+
+// The faults every kind of timeline shares.
+void check_limits(std::uint64_t global_limit, std::uint64_t local_limit);
+void check_workers(std::uint64_t workers, std::uint64_t rank);
+void check_epoch(std::uint64_t size);
+
+// Sweep: a copyable cursor over one sweep, as CntkSweep.
+template <class Sweep>
+class BlockTimeline final : public Timeline {
+ public:
+  BlockTimeline(Sweep sweep, std::uint64_t identity, bool cross_sweeps, std::uint64_t workers, std::uint64_t rank)
+      : sweep_(std::move(sweep)),
+        sweep_samples_(sweep_.corpus().total_samples()),
+        identity_(identity),
+        cross_sweeps_(cross_sweeps) {
+    set_workers(workers, rank);
+    begin_epoch(0, kWholeSet, 0);
+  }
+
+  void begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t /*index*/) override {
+    check_epoch(size);
+    end_ = add_sat(begin, size);
+    restore(begin);
+  }
+
+  void restore(std::uint64_t position) override {
+    workers_ = next_workers_;
+    rank_ = next_rank_;
+    enter_sweep(position / sweep_samples_);
+    sweep_.seek(position % sweep_samples_);
+    position_ = sweep_.sweep() * sweep_samples_ + sweep_.sample();
+    if (rank_ >= sweep_.corpus().chunks()) position_ = end_;  // a worker without any chunk
+  }
+
+  void set_workers(std::uint64_t workers, std::uint64_t rank) override {
+    check_workers(workers, rank);
+    next_workers_ = workers;
+    next_rank_ = rank;
+  }
+
+  void next(std::uint64_t global_limit, std::uint64_t local_limit, Batch& out) override {
+    check_limits(global_limit, local_limit);
+    out.items.clear();
+    out.end_of_sweep = out.end_of_epoch = false;
+    crossed_ = 0;
+    Taken all;
+    do {
+      const bool continuing = out.end_of_sweep;
+      if (continuing) keep_window(out);
+      const Taken taken = fill(global_limit - all.global, local_limit - all.local, !continuing, out);
+      if (continuing && taken.global == 0) break;
+      all.global += taken.global;
+      all.local += taken.local;
+    } while (cross_sweeps_ && out.end_of_sweep && !out.end_of_epoch && all.global < global_limit &&
+             all.local < local_limit);
+    out.position = position_;
+    report_window(out);
+  }
+
+  std::uint64_t position() const override { return position_; }
+  std::unique_ptr<Timeline> clone() const override { return std::make_unique<BlockTimeline>(*this); }
+
+  const Sweep& cursor() const noexcept { return sweep_; }
+
+ private:
+  struct Taken {
+    std::uint64_t global = 0, local = 0;
+  };
+
+  void enter_sweep(std::uint64_t sweep) {
+    if (entered_ && sweep == sweep_.sweep()) return;
+    sweep_.begin(sweep);
+    entered_ = true;
+  }
+
+  bool own(std::uint32_t home) const noexcept { return workers_ == 1 || home % workers_ == rank_; }
+
+  // Takes what fits from the current sweep. Until the first own sequence neither
+  // limit applies, so that a worker always gets something where there is any.
+  Taken fill(std::uint64_t global_limit, std::uint64_t local_limit, bool need_one, Batch& out) {
+    const std::uint64_t in_sweep = position_ % sweep_samples_;
+    if (position_ >= end_) {
+      out.end_of_epoch = true;
+      out.end_of_sweep = out.end_of_sweep || (position_ >= sweep_samples_ && in_sweep == 0);
+      interval_ = sweep_.interval();
+      return {};
+    }
+    enter_sweep(position_ / sweep_samples_);
+    global_limit = std::min(global_limit, sweep_samples_ - in_sweep);
+    const std::uint64_t left = end_ - position_;
+    sweep_.settle();
+    const std::uint32_t lo = sweep_.interval().first;
+    Taken taken;
+    while (sweep_.settle()) {
+      const std::uint32_t samples = sweep_.samples();
+      const bool mine = own(sweep_.home());
+      if (!need_one &&
+          (taken.global + samples > global_limit || (mine && taken.local + samples > local_limit))) {
+        break;
+      }
+      if (taken.global >= left) break;
+      if (mine) {
+        out.items.push_back(sweep_.item());
+        taken.local += samples;
+        need_one = false;
+      }
+      taken.global += samples;
+      sweep_.advance();
+    }
+    interval_ = {lo, sweep_.interval().second};
+    out.end_of_sweep = out.end_of_sweep || in_sweep + taken.global >= sweep_samples_;
+    out.end_of_epoch = out.end_of_epoch || taken.global >= left;
+    position_ += taken.global;
+    return taken;
+  }
+
+  std::uint64_t interval_number() const noexcept {
+    const auto [lo, hi] = interval_;
+    return mix64(identity_ + mix64(sweep_.sweep() + mix64((std::uint64_t{lo} << 32 | hi) + mix64(workers_ + mix64(rank_)))));
+  }
+
+  void append_interval(std::vector<std::uint32_t>& window) const {
+    for (std::uint32_t c = interval_.first; c < interval_.second; ++c) {
+      if (own(c)) window.push_back(sweep_.chunk_at(c));
+    }
+  }
+
+  // Before the order of the sweep is gone that a batch leaves behind.
+  void keep_window(Batch& out) {
+    if (crossed_ == 0) out.window.clear();
+    append_interval(out.window);
+    crossed_ = mix64(crossed_ + interval_number());
+  }
+
+  void report_window(Batch& out) {
+    if (crossed_ == 0) {
+      const std::uint64_t number = interval_number() | 1;
+      if (out.window_generation == number) return;
+      out.window_generation = number;
+      out.window.clear();
+      append_interval(out.window);
+      return;
+    }
+    keep_window(out);
+    out.window_generation = crossed_ | 1;
+    std::vector<bool> seen(sweep_.corpus().chunks());
+    std::erase_if(out.window, [&](std::uint32_t chunk) {
+      const bool again = seen[chunk];
+      seen[chunk] = true;
+      return again;
+    });
+  }
+
+  Sweep sweep_;
+  std::uint64_t sweep_samples_;
+  std::uint64_t identity_;
+  bool cross_sweeps_;
+  bool entered_ = false;
+  std::uint64_t workers_ = 1, rank_ = 0;
+  std::uint64_t next_workers_ = 1, next_rank_ = 0;
+  std::uint64_t end_ = 0, position_ = 0;
+  std::pair<std::uint32_t, std::uint32_t> interval_;  // chunk places the last fill drew from
+  std::uint64_t crossed_ = 0;                          // number of the intervals before it in this batch; 0: none
+};
+
+}  // namespace batchfeed::order

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "order/file_order.h"
+
+#include "base/rng.h"
+#include "base/saturate.h"
+#include "order/block_timeline.h"
+
+#include <algorithm>
+
+namespace batchfeed::order {
+
+FileTimeline::FileTimeline(const Corpus& corpus, bool cross_sweeps, std::uint64_t workers, std::uint64_t rank)
+    : corpus_(&corpus), cross_sweeps_(cross_sweeps) {
+  auto starts = std::make_shared<Starts>();
+  starts->samples.push_back(0);
+  starts->sequences.push_back(0);
+  for (std::uint32_t c = 0; c < corpus.chunks(); ++c) {
+    starts->samples.push_back(starts->samples.back() + corpus.samples(c));
+    starts->sequences.push_back(starts->sequences.back() + corpus.sequences(c));
+  }
+  starts_ = std::move(starts);
+  set_workers(workers, rank);
+  begin_epoch(0, kWholeSet, 0);
+}
+
+void FileTimeline::begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t /*index*/) {
+  check_epoch(size);
+  end_ = add_sat(begin, size);
+  workers_ = next_workers_;
+  rank_ = next_rank_;
+  seek(begin);
+  first_sweep_ = position_ / corpus_->total_samples();
+  number_ = starts_->sequences[chunk_] + row_;
+}
+
+void FileTimeline::restore(std::uint64_t position) {
+  workers_ = next_workers_;
+  rank_ = next_rank_;
+  seek(position);
+  const std::uint64_t sweep = position_ / corpus_->total_samples();
+  number_ = starts_->sequences[chunk_] + row_;
+  if (sweep > first_sweep_) number_ += (sweep - first_sweep_) * corpus_->total_sequences();
+}
+
+void FileTimeline::set_workers(std::uint64_t workers, std::uint64_t rank) {
+  check_workers(workers, rank);
+  next_workers_ = workers;
+  next_rank_ = rank;
+}
+
+// To the first sequence that starts at or behind `position`.
+void FileTimeline::seek(std::uint64_t position) {
+  const std::uint64_t offset = position % corpus_->total_samples();
+  const std::vector<std::uint64_t>& starts = starts_->samples;
+  const auto at = std::upper_bound(starts.begin(), starts.end() - 1, offset);
+  enter(static_cast<std::uint32_t>(at - starts.begin()) - 1);
+  std::uint64_t sample = starts[chunk_];
+  while (sample < offset) {
+    sample += table_->samples(row_);
+    step();
+  }
+  position_ = position - offset + sample;
+}
+
+// Chunks without sequences are passed by; the corpus has some with.
+void FileTimeline::enter(std::uint32_t chunk) {
+  while (chunk == corpus_->chunks() || corpus_->sequences(chunk) == 0) {
+    chunk = chunk == corpus_->chunks() ? 0 : chunk + 1;
+  }
+  if (!table_ || table_->chunk() != chunk) table_ = std::make_shared<const Table>(*corpus_, chunk);
+  chunk_ = chunk;
+  row_ = 0;
+}
+
+void FileTimeline::step() {
+  if (++row_ == table_->size()) enter(chunk_ + 1);
+}
+
+void FileTimeline::next(std::uint64_t global_limit, std::uint64_t local_limit, Batch& out) {
+  check_limits(global_limit, local_limit);
+  const std::uint64_t sweep_samples = corpus_->total_samples();
+  const std::uint64_t in_sweep = position_ % sweep_samples;
+  out.items.clear();
+  out.position = position_;
+  if (position_ >= end_) {
+    out.end_of_epoch = true;
+    out.end_of_sweep = position_ >= sweep_samples && in_sweep == 0;
+    report_window(chunk_, 1, out);
+    return;
+  }
+  if (!cross_sweeps_) global_limit = std::min(global_limit, sweep_samples - in_sweep);
+  const std::uint32_t first_chunk = chunk_;
+  std::uint64_t visited = 1;
+  std::uint64_t global = 0;
+  std::uint64_t local = 0;
+  bool need_one = true;
+  while (global < global_limit && local < local_limit && position_ < end_) {
+    const std::uint32_t samples = table_->samples(row_);
+    const bool mine = workers_ == 1 || number_ % workers_ == rank_;
+    if (!need_one && (global + samples > global_limit || (mine && local + samples > local_limit))) break;
+    if (mine) {
+      out.items.push_back(table_->item(row_));
+      local += samples;
+      need_one = false;
+    }
+    global += samples;
+    position_ += samples;
+    ++number_;
+    const std::uint32_t before = chunk_;
+    step();
+    if (row_ == 0) visited += chunk_ > before ? chunk_ - before : corpus_->chunks() - before + chunk_;
+  }
+  out.end_of_epoch = position_ >= end_;
+  out.end_of_sweep = position_ / sweep_samples != (out.position / sweep_samples);
+  out.position = position_;
+  report_window(first_chunk, visited, out);
+}
+
+void FileTimeline::report_window(std::uint32_t first_chunk, std::uint64_t visited, Batch& out) const {
+  const std::uint32_t chunks = corpus_->chunks();
+  const std::uint64_t count = std::min<std::uint64_t>(visited, chunks);
+  const std::uint64_t number = mix64(first_chunk + mix64(count)) | 1;
+  if (out.window_generation == number) return;
+  out.window_generation = number;
+  out.window.clear();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    out.window.push_back(static_cast<std::uint32_t>((first_chunk + i) % chunks));
+  }
+}
+
+}  // namespace batchfeed::order

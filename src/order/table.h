@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+//
+// The sequence table of one chunk, as small as an order can use it: lengths and
+// rows only where they are not obvious, frames not at all.
+#pragma once
+
+#include "order/timeline.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace batchfeed::order {
+
+// A sequence as an order moves it about: which chunk it comes from (by place in
+// the order of chunks) and its number in that chunk's table.
+struct Entry {
+  std::uint32_t home = 0;
+  std::uint32_t index = 0;
+
+  bool operator==(const Entry&) const = default;
+};
+
+class Table {
+ public:
+  // Throws Error if the source's table contradicts its list of chunks.
+  Table(const Corpus& corpus, std::uint32_t chunk);
+
+  std::uint32_t chunk() const noexcept { return chunk_; }
+  std::uint32_t size() const noexcept { return size_; }
+  std::uint32_t samples(std::uint32_t i) const noexcept { return samples_.empty() ? common_samples_ : samples_[i]; }
+  Item item(std::uint32_t i) const noexcept {
+    if (!frame_end_.empty()) return frame(i);
+    return {chunk_, rows_.empty() ? i : rows_[i], Item::kWhole, samples(i)};
+  }
+
+ private:
+  Item frame(std::uint32_t i) const noexcept;
+
+  std::uint32_t chunk_;
+  std::uint32_t size_ = 0;
+  std::uint32_t common_samples_ = 1;      // if samples_ is empty
+  std::vector<std::uint32_t> samples_;    // empty: all alike
+  std::vector<std::uint32_t> rows_;       // empty: row i is sequence i
+  std::vector<std::uint32_t> frame_end_;  // frame mode: frames up to and with sequence i
+};
+
+}  // namespace batchfeed::order
