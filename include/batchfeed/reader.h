@@ -36,6 +36,8 @@ class Reader {
   // Opens the sources, joins them by key and indexes what has no valid index
   // cache. Throws Error.
   explicit Reader(Setup setup);
+  // Reads a source of the caller's own.
+  Reader(std::shared_ptr<const Source> source, const ReaderOptions& options, const Limits& limits = {}, const Report& report = {});
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) noexcept;
   ~Reader();

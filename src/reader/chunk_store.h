@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+//
+// The one owner of chunks: reads them ahead of need on worker threads, hands
+// them to the packing thread, recycles their memory when they are let go.
+#pragma once
+
+#include <batchfeed/source.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace batchfeed::reader {
+
+struct LoadedChunk {
+  Chunk chunk;
+  std::vector<std::uint64_t> keys;  // per row
+  std::uint64_t memory = 0;         // bytes, as counted in ChunkStore::memory()
+};
+
+// Two sides: loader threads of its own, and one user thread that calls the
+// functions below. What get() returned stays valid until the user drops it.
+class ChunkStore {
+ public:
+  // `frames`: every stream must have at least the nominal samples of a sequence;
+  // those that do not are marked as damaged. threads = 0: all in the caller's thread.
+  ChunkStore(const Source& source, bool frames, unsigned threads);
+  ~ChunkStore();  // waits for the reads under way
+  ChunkStore(const ChunkStore&) = delete;
+  ChunkStore& operator=(const ChunkStore&) = delete;
+
+  // Asks for a chunk that will be needed. Does nothing without threads.
+  void want(std::uint32_t id);
+  // Reads it now if nobody has begun to. Throws what reading it threw.
+  const LoadedChunk& get(std::uint32_t id);
+  // Frees what is not to be kept. Chunks under way are kept.
+  template <class Keep>
+  void drop_unless(Keep&& keep) {
+    const std::lock_guard lock(mutex_);
+    for (auto at = slots_.begin(); at != slots_.end();) at = droppable(*at->second) && !keep(at->first) ? drop(at) : std::next(at);
+  }
+
+  std::size_t unfinished() const;  // wanted and not yet read
+  // Bytes of all chunks held, spare ones included.
+  std::uint64_t memory() const noexcept { return memory_.load(std::memory_order_relaxed); }
+
+ private:
+  enum class State : std::uint8_t { queued, loading, ready, failed };
+  struct Slot {
+    State state = State::queued;
+    std::unique_ptr<LoadedChunk> data;
+    std::exception_ptr error;
+  };
+  using Slots = std::unordered_map<std::uint32_t, std::unique_ptr<Slot>>;
+
+  static bool droppable(const Slot& slot) noexcept { return slot.state != State::loading; }
+  Slots::iterator drop(Slots::iterator at);
+  void load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>& lock);
+  void read(std::uint32_t id, LoadedChunk& out) const;
+  void run();
+
+  const Source& source_;
+  bool frames_;
+  mutable std::mutex mutex_;
+  std::condition_variable work_, done_;
+  bool stop_ = false;
+  Slots slots_;
+  std::deque<std::uint32_t> queue_;
+  std::size_t unfinished_ = 0;
+  std::vector<std::unique_ptr<LoadedChunk>> free_;
+  std::atomic<std::uint64_t> memory_{0};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace batchfeed::reader

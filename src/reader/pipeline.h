@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+//
+// Plans become minibatches: chunks are read ahead in the order the plans will
+// need them, minibatches are packed on one thread and wait in a short queue.
+// The stream does not depend on threads or depth; an error arrives at its place
+// in it.
+#pragma once
+
+#include <batchfeed/minibatch.h>
+#include <batchfeed/options.h>
+#include <batchfeed/source.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "reader/chunk_store.h"
+#include "reader/plan.h"
+
+namespace batchfeed::reader {
+
+class Pipeline {
+ public:
+  struct Settings {
+    std::uint64_t max_invalid = 0;
+    std::uint64_t memory_limit = 0;
+    bool keep_in_memory = false;
+    bool frames = false;            // frame packing
+    bool prefetch = true;
+    bool stop_at_epoch_end = true;  // plan no further until asked to
+    unsigned threads = 1;
+    std::size_t depth = 4;          // minibatches that wait
+  };
+
+  // The store is shared with the planner (truncated packing looks into chunks)
+  // and outlives restarts, with what it holds.
+  Pipeline(const Source& source, ChunkStore& store, Planner& planner, const Settings& settings);
+  ~Pipeline();  // waits for the minibatch being packed
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  // The next answer; `mark` becomes the place behind it. Swaps buffers with
+  // `out`, whose memory is used again. Throws at the place of the fault, and again
+  // each time after.
+  void pop(Minibatch& out, Mark& mark);
+
+ private:
+  struct Ready {
+    Minibatch batch;
+    Mark mark;
+    std::exception_ptr error;
+    bool end_of_epoch = false;
+  };
+
+  void run();
+  void produce(Ready& out);
+  void look_ahead();
+  void want_chunks(const Plan& plan);
+  void pack(const Plan& plan, Ready& out);
+  void let_go(const Plan& plan);
+  void check_memory() const;
+
+  const Source& source_;
+  ChunkStore& store_;
+  Planner& planner_;
+  Settings settings_;
+
+  // Owned by the producing side.
+  std::deque<std::unique_ptr<Plan>> planned_;
+  std::vector<std::unique_ptr<Plan>> spare_plans_;
+  std::exception_ptr planning_error_;         // found while looking ahead; its place is behind planned_
+  bool paused_ = false;                       // the last plan ended an epoch
+  std::vector<std::uint32_t> planned_uses_;   // per chunk: plans in planned_ that need it
+  std::vector<std::uint64_t> seen_;           // per chunk: number of the plan that saw it last
+  std::uint64_t plan_number_ = 0;
+  std::vector<std::uint32_t> window_;         // of the last minibatch packed
+  std::uint64_t window_generation_ = 0;
+  std::uint64_t invalid_ = 0, invalid_before_ = 0;
+  bool first_plan_ = true;
+
+  // Shared.
+  std::mutex mutex_;
+  std::condition_variable room_, ready_;
+  std::deque<std::unique_ptr<Ready>> queue_;
+  std::vector<std::unique_ptr<Ready>> spare_;
+  bool stop_ = false;
+  bool waiting_at_end_ = false;
+  std::thread thread_;
+};
+
+}  // namespace batchfeed::reader

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+//
+// What a minibatch will consist of, decided from metadata alone, and the place
+// in the stream behind it. Planning runs ahead of the data.
+#pragma once
+
+#include <batchfeed/options.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace batchfeed::reader {
+
+// A place in the stream, behind an answer: everything a state has to hold.
+struct Mark {
+  std::uint64_t epoch = 0;
+  std::uint64_t index = 0;      // of the next answer in the epoch
+  std::uint64_t position = 0;   // of the timeline
+  bool begun = false;           // false: the epoch has not been entered yet
+  bool ended = false;           // the last answer carried end_of_epoch
+  std::uint64_t invalid = 0;    // damaged sequences counted so far
+  std::uint64_t skipped = 0;    // sequences left out on request (too long, last partial minibatch)
+  std::vector<std::uint64_t> queue;  // truncated packing: sequences begun, as their planner wrote them
+
+  bool operator==(const Mark&) const = default;
+};
+
+// A sequence of the answer, or the part [first, first + count) of it.
+struct PlanItem {
+  static constexpr std::uint32_t kAll = 0xFFFFFFFFu;
+  std::uint32_t chunk = 0, row = 0;
+  std::uint32_t first = 0, count = kAll;
+  std::uint32_t samples = 0;  // nominal
+};
+
+struct Plan {
+  // Truncated packing: where a part of items[i] stands.
+  struct Part {
+    std::uint32_t item = 0;
+    std::uint32_t row = 0, step = 0;
+    std::uint32_t first = 0, count = 0, length = 0;
+  };
+
+  std::vector<PlanItem> items;
+  bool rectangular = false;  // packed as rows x steps of parts
+  std::uint32_t rows = 0, steps = 0;
+  std::vector<Part> parts;
+
+  std::uint64_t epoch = 0, index = 0;
+  bool end_of_epoch = false, end_of_sweep = false;
+  std::vector<std::uint32_t> window;  // chunks the order may still want; others may go
+  std::uint64_t window_generation = 0;  // equal numbers but 0: equal windows
+  Mark after;
+};
+
+// Decides answer after answer. One per run; not thread-safe.
+class Planner {
+ public:
+  virtual ~Planner() = default;
+  virtual void begin_epoch(std::uint64_t epoch) = 0;
+  virtual void restore(const Mark& mark) = 0;
+  // The next answer. Behind end_of_epoch: of the next epoch (Driver::epochs), or
+  // empty for ever (Driver::timeline).
+  virtual void next(Plan& out) = 0;
+};
+
+}  // namespace batchfeed::reader

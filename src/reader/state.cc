@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#include "reader/state.h"
+
+#include <charconv>
+#include <map>
+#include <optional>
+
+#include "base/hash.h"
+
+namespace batchfeed::reader {
+namespace {
+
+constexpr std::uint64_t kVersion = 1;
+
+std::string hex(std::uint64_t value) {
+  char text[17] = {};
+  for (int i = 15; i >= 0; --i, value >>= 4) text[i] = "0123456789abcdef"[value & 15];
+  return text;
+}
+
+Fault state_fault(std::string id, std::string what, std::string hint) {
+  return {.kind = FaultKind::state, .id = "state." + std::move(id), .what = std::move(what), .hint = std::move(hint)};
+}
+
+[[noreturn]] void damaged(std::string_view why) {
+  throw Error(state_fault("damaged", "the saved state is damaged: " + std::string(why), "use another saved state"));
+}
+
+// The JSON this file writes: one flat object of numbers, flags, plain strings and
+// arrays of numbers. Anything else is damage.
+class Fields {
+ public:
+  explicit Fields(std::string_view text) : rest_(text) {
+    expect('{');
+    while (true) {
+      const std::string name = string();
+      expect(':');
+      values_[name] = value();
+      if (peek() == '}') break;
+      expect(',');
+    }
+    expect('}');
+    while (!rest_.empty() && (rest_.front() == '\n' || rest_.front() == ' ')) rest_.remove_prefix(1);
+    if (!rest_.empty()) damaged("text behind the object");
+  }
+
+  const std::string* find(const std::string& name) const {
+    const auto found = values_.find(name);
+    return found == values_.end() ? nullptr : &found->second;
+  }
+  const std::string& text(const std::string& name) const {
+    if (const std::string* found = find(name)) return *found;
+    damaged("no field '" + name + "'");
+  }
+  std::uint64_t number(const std::string& name) const { return to_number(text(name)); }
+  std::vector<std::uint64_t> numbers(const std::string& name) const {
+    std::vector<std::uint64_t> out;
+    std::string_view list = text(name);
+    while (!list.empty()) {
+      const std::size_t comma = list.find(',');
+      out.push_back(to_number(list.substr(0, comma)));
+      list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
+    }
+    return out;
+  }
+
+ private:
+  static std::uint64_t to_number(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (code != std::errc{} || end != text.data() + text.size()) damaged("not a number: '" + std::string(text) + '\'');
+    return value;
+  }
+  char peek() const {
+    if (rest_.empty()) damaged("it ends too early");
+    return rest_.front();
+  }
+  void expect(char c) {
+    if (peek() != c) damaged(std::string("expected '") + c + '\'');
+    rest_.remove_prefix(1);
+  }
+  std::string until(std::string_view stops) {
+    const std::size_t n = rest_.find_first_of(stops);
+    if (n == std::string_view::npos) damaged("it ends too early");
+    std::string out(rest_.substr(0, n));
+    rest_.remove_prefix(n);
+    return out;
+  }
+  std::string string() {
+    expect('"');
+    std::string out = until("\"");
+    expect('"');
+    return out;
+  }
+  std::string value() {
+    if (peek() == '"') return string();
+    if (peek() != '[') return until(",}");
+    expect('[');
+    std::string out = until("]");
+    expect(']');
+    return out;
+  }
+
+  std::string_view rest_;
+  std::map<std::string, std::string> values_;
+};
+
+std::string list(const std::vector<std::uint64_t>& values, char between) {
+  std::string out;
+  for (const std::uint64_t v : values) out += (out.empty() ? "" : std::string(1, between)) + std::to_string(v);
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> identity(const ReaderOptions& o) {
+  const auto number = [](auto value) { return std::to_string(static_cast<std::uint64_t>(value)); };
+  static constexpr const char* kOrders[] = {"file", "cntk", "uniform"};
+  static constexpr const char* kPacks[] = {"sequences", "frames", "truncated"};
+  static constexpr const char* kUnits[] = {"samples", "sequences", "cells"};
+  static constexpr const char* kLong[] = {"alone", "skip", "split", "error"};
+  std::vector<std::pair<std::string, std::string>> out = {
+      {"order", kOrders[static_cast<int>(o.order.kind)]},
+      {"window", number(o.order.window) + (o.order.window_in_samples ? " samples" : " chunks")},
+      {"seed", number(o.order.seed)},
+      {"pack", kPacks[static_cast<int>(o.pack.kind)]},
+      {"minibatch_size", list(o.minibatch_size, ':')},
+      {"size_unit", kUnits[static_cast<int>(o.size_unit)]},
+      {"epoch_samples", number(o.epoch_samples)},
+      {"epoch_sweeps", number(o.epoch_sweeps)},
+      {"driver", o.driver == ReaderOptions::Driver::epochs ? "epochs" : "timeline"},
+      {"cross_sweeps", o.cross_sweeps ? (*o.cross_sweeps ? "yes" : "no") : "default"},
+      {"long_sequence", kLong[static_cast<int>(o.long_sequence)]},
+      {"last_minibatch", o.last_minibatch == LastMinibatch::keep ? "keep" : "drop"},
+      {"bucket_by_length", o.bucket_by_length ? "yes" : "no"},
+      {"shard", o.shard == Shard::chunk ? "chunk" : "even"},
+  };
+  if (o.order.kind == OrderKind::file) std::erase_if(out, [](const auto& f) { return f.first == "window" || f.first == "seed"; });
+  if (o.pack.kind == Packing::truncated) {
+    out.emplace_back("truncation_length", number(o.pack.truncation_length));
+    out.emplace_back("right_splice", number(o.pack.right_splice));
+  }
+  if (o.legacy_speech) {
+    out.emplace_back("legacy", std::string(o.full_minibatches ? "full" : "partial") + (o.rolling_window ? " rolling " : " ") + list(o.rows_per_epoch, ':'));
+  }
+  if (o.shard == Shard::chunk) {
+    out.emplace_back("local_timeline", o.local_timeline ? "yes" : "no");
+    out.emplace_back("workers", number(o.workers));
+    out.emplace_back("rank", number(o.rank));
+  }
+  return out;
+}
+
+std::string write_state(const Mark& mark, std::uint64_t data, const ReaderOptions& options) {
+  std::string out = "{\"batchfeed_state\":" + std::to_string(kVersion) + ",\"data\":\"" + hex(data) + '"';
+  const auto number = [&](const char* name, std::uint64_t value) { out += ",\"" + std::string(name) + "\":" + std::to_string(value); };
+  number("epoch", mark.epoch);
+  number("minibatch", mark.index);
+  number("position", mark.position);
+  number("begun", mark.begun ? 1 : 0);
+  number("ended", mark.ended ? 1 : 0);
+  number("invalid", mark.invalid);
+  number("skipped", mark.skipped);
+  if (!mark.queue.empty()) out += ",\"queue\":[" + list(mark.queue, ',') + ']';
+  for (const auto& [name, value] : identity(options)) out += ",\"" + name + "\":\"" + value + '"';
+  out += ",\"check\":\"" + hex(hash_text(out)) + "\"}";
+  return out;
+}
+
+Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& options, const Limits& limits) {
+  if (text.size() > limits.state_bytes) {
+    throw Error(Fault{.kind = FaultKind::limit, .id = "limit.state", .what = "the saved state has " + std::to_string(text.size()) + " bytes, the limit is " + std::to_string(limits.state_bytes), .hint = "raise limits.state_bytes"});
+  }
+  const Fields fields(text);
+  if (const std::uint64_t version = fields.number("batchfeed_state"); version > kVersion) {
+    throw Error(state_fault("newer", "the state was saved by a newer batchfeed (state version " + std::to_string(version) + ", known: " + std::to_string(kVersion) + ')', "use that version to go on"));
+  }
+  const std::string& check = fields.text("check");
+  const std::size_t end = text.rfind(",\"check\"");
+  if (end == std::string_view::npos || hex(hash_text(text.substr(0, end))) != check) damaged("its checksum does not fit");
+  for (const auto& [name, value] : identity(options)) {
+    const std::string* saved = fields.find(name);
+    if (saved != nullptr && *saved == value) continue;
+    throw Error(state_fault("other-options", "the state was saved with " + name + " = " + (saved == nullptr ? "(not set)" : *saved) + ", the reader has " + value,
+                            "open the reader with the options of the saved run"));
+  }
+  if (fields.text("data") != hex(data)) {
+    throw Error(state_fault("other-data", "the state belongs to other data: fingerprint " + fields.text("data") + ", these have " + hex(data),
+                            "restore it with the corpus, the streams and the joins it was saved with"));
+  }
+  Mark mark;
+  mark.epoch = fields.number("epoch");
+  mark.index = fields.number("minibatch");
+  mark.position = fields.number("position");
+  mark.begun = fields.number("begun") != 0;
+  mark.ended = fields.number("ended") != 0;
+  mark.invalid = fields.number("invalid");
+  mark.skipped = fields.number("skipped");
+  if (fields.find("queue") != nullptr) mark.queue = fields.numbers("queue");
+  return mark;
+}
+
+}  // namespace batchfeed::reader

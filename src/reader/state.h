@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+//
+// A saved reader: one line of JSON that holds a place in the stream and what it
+// belongs to (docs/reference/formats/state.md).
+#pragma once
+
+#include <batchfeed/options.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "reader/plan.h"
+
+namespace batchfeed::reader {
+
+// The options that decide which sequences come when, as name and value. Threads,
+// prefetch and memory are not among them; workers and rank only where the place
+// is a worker's own (Shard::chunk).
+std::vector<std::pair<std::string, std::string>> identity(const ReaderOptions& options);
+
+std::string write_state(const Mark& mark, std::uint64_t data, const ReaderOptions& options);
+
+// Throws Error(state): damaged, of a newer version, other data, or an option
+// that differs (named). Limits::state_bytes bounds the text.
+Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& options, const Limits& limits);
+
+}  // namespace batchfeed::reader

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "reader/truncated_planner.h"
+
+#include <algorithm>
+
+namespace batchfeed::reader {
+
+TruncatedPlanner::TruncatedPlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples, const ReaderOptions& options, Inspect inspect)
+    : timeline_(std::move(timeline)), options_(options), epochs_(options, sweep_samples), inspect_(std::move(inspect)) {
+  resize_rows();
+}
+
+void TruncatedPlanner::resize_rows() {
+  const std::uint64_t size = minibatch_size(options_, mark_.epoch, mark_.index);
+  const std::uint64_t all = std::max<std::uint64_t>(1, size / options_.pack.truncation_length);
+  if (options_.workers > all) {
+    throw Error(Fault{.kind = FaultKind::config,
+                      .id = "reader.more-workers-than-rows",
+                      .what = "a minibatch of " + std::to_string(size) + " samples has " + std::to_string(all) + " rows of " +
+                              std::to_string(options_.pack.truncation_length) + " steps, too few for " + std::to_string(options_.workers) + " workers",
+                      .hint = "raise the minibatch size to at least workers x truncationLength"});
+  }
+  own_rows_ = share(all, options_.workers, options_.rank);
+  first_row_ = 0;
+  if (options_.shard == Shard::even) {
+    for (std::uint64_t r = 0; r < options_.rank; ++r) first_row_ += share(all, options_.workers, r);
+  }
+  const std::uint64_t planned = options_.shard == Shard::even ? all : own_rows_;
+  if (rows_.size() == planned) return;
+  // Another size drops what is queued, as in the reference.
+  rows_.clear();
+  rows_.resize(static_cast<std::size_t>(planned));
+}
+
+void TruncatedPlanner::begin_epoch(std::uint64_t epoch) {
+  timeline_->begin_epoch(epochs_.begin(epoch), epochs_.size, epoch);
+  mark_.epoch = epoch;
+  mark_.index = 0;
+  mark_.begun = true;
+  mark_.ended = false;
+  rows_.clear();
+  resize_rows();
+  exhausted_ = false;
+}
+
+void TruncatedPlanner::restore(const Mark& mark) {
+  begin_epoch(mark.epoch);
+  mark_ = mark;
+  rows_.clear();
+  resize_rows();
+  timeline_->restore(mark.position);
+  // One row after the other: cursor, number of sequences, then each as chunk,
+  // row, frame, nominal length, length, flag.
+  std::size_t at = 0;
+  const auto field = [&] {
+    if (at == mark.queue.size()) throw Error(Fault{.kind = FaultKind::state, .id = "state.damaged", .what = "the saved queue of sequences is cut short", .hint = "use another saved state"});
+    return mark.queue[at++];
+  };
+  if (mark.queue.empty()) return;
+  for (Row& row : rows_) {
+    row.cursor = static_cast<std::uint32_t>(field());
+    const std::uint64_t n = field();
+    for (std::uint64_t i = 0; i < n; ++i) {
+      Queued q;
+      q.item.chunk = static_cast<std::uint32_t>(field());
+      q.item.row = static_cast<std::uint32_t>(field());
+      q.item.frame = static_cast<std::uint32_t>(field());
+      q.item.samples = static_cast<std::uint32_t>(field());
+      q.length = static_cast<std::uint32_t>(field());
+      q.end_of_sweep = field() != 0;
+      row.available += q.length;
+      row.queue.push_back(q);
+    }
+    row.available -= std::min<std::uint64_t>(row.cursor, row.available);
+  }
+}
+
+void TruncatedPlanner::save_queue(std::vector<std::uint64_t>& out) const {
+  out.clear();
+  for (const Row& row : rows_) {
+    out.insert(out.end(), {row.cursor, row.queue.size()});
+    for (const Queued& q : row.queue) {
+      out.insert(out.end(), {q.item.chunk, q.item.row, q.item.frame, q.item.samples, q.length, q.end_of_sweep ? 1u : 0u});
+    }
+  }
+}
+
+// A row looks at least one sample beyond its minibatch, so that the end of the
+// epoch is known in time.
+void TruncatedPlanner::refill(Row& row) {
+  while (row.available <= options_.pack.truncation_length) {
+    timeline_->next(order::Timeline::kUnlimited, 1, one_);
+    if (!one_.items.empty()) {
+      const order::Item& item = one_.items[0];
+      const std::optional<std::uint32_t> length = inspect_ ? inspect_(item, mark_) : item.samples;
+      if (length && *length != 0) {
+        row.queue.push_back({item, *length, one_.end_of_sweep});
+        row.available += *length;
+      }
+    }
+    if (one_.end_of_epoch) return;
+  }
+}
+
+// Takes up to truncation_length samples of a row into the plan; how many.
+std::uint32_t TruncatedPlanner::take(Row& row, std::uint32_t index, Plan& out) {
+  const auto steps = static_cast<std::uint32_t>(options_.pack.truncation_length);
+  const bool own = index >= first_row_ && index < first_row_ + own_rows_;
+  std::uint32_t step = 0;
+  while (step < steps && !row.queue.empty()) {
+    const Queued& front = row.queue.front();
+    const std::uint32_t count = std::min(steps - step, front.length - row.cursor);
+    if (own) {
+      out.parts.push_back({.item = static_cast<std::uint32_t>(out.items.size()),
+                           .row = static_cast<std::uint32_t>(index - first_row_),
+                           .step = step,
+                           .first = row.cursor,
+                           .count = count,
+                           .length = front.length});
+      out.items.push_back({front.item.chunk, front.item.row, 0, PlanItem::kAll, count});
+    }
+    const bool filled_alone = step == 0 && count == steps;
+    step += count;
+    row.cursor += count;
+    row.available -= count;
+    if (filled_alone) {
+      const auto splice = static_cast<std::uint32_t>(options_.pack.right_splice);
+      row.cursor -= splice;
+      row.available += splice;
+    }
+    if (row.cursor == front.length) {
+      swept_ = swept_ || front.end_of_sweep;
+      row.queue.pop_front();
+      row.cursor = 0;
+    }
+  }
+  return step;
+}
+
+void TruncatedPlanner::next(Plan& out) {
+  if (mark_.ended && options_.driver == ReaderOptions::Driver::epochs) begin_epoch(mark_.epoch + 1);
+  resize_rows();
+  out.items.clear();
+  out.parts.clear();
+  out.rectangular = true;
+  out.rows = static_cast<std::uint32_t>(own_rows_);
+  out.steps = static_cast<std::uint32_t>(options_.pack.truncation_length);
+  for (Row& row : rows_) refill(row);
+  swept_ = false;
+  for (std::uint32_t r = 0; r < rows_.size(); ++r) take(rows_[r], r, out);
+  out.end_of_epoch = std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.queue.empty(); });
+  out.end_of_sweep = swept_;
+  // Chunks of queued sequences are wanted as long as they are queued.
+  out.window = one_.window;
+  out.window_generation = 0;
+  for (const Row& row : rows_) {
+    for (const Queued& q : row.queue) out.window.push_back(q.item.chunk);
+  }
+  out.epoch = mark_.epoch;
+  out.index = mark_.index++;
+  mark_.position = timeline_->position();
+  mark_.ended = out.end_of_epoch;
+  save_queue(mark_.queue);
+  out.after = mark_;
+}
+
+}  // namespace batchfeed::reader
