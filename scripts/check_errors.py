@@ -5,9 +5,9 @@
     check_errors.py            fails if the page is not up to date or an id has no test
     check_errors.py --write    writes the page
 
-An id is the stable name of a rule, such as "ctf.index-range". A test mentions it
-in a *_test.cc, a *_fuzz.cc or a tests/**/*.py. Ids that only a broken system can
-cause are listed in scripts/errors_untested.txt, with the reason.
+An id is the stable name of a rule, such as "ctf.index-range". A test mentions it,
+or "index-range" in quotes, in a *_test.cc, a *_fuzz.cc or under tests/. Ids that
+cannot be caused by a test are listed in scripts/errors_untested.txt, with the reason.
 """
 import pathlib
 import re
@@ -18,68 +18,159 @@ PAGE = ROOT / "docs/reference/errors.md"
 UNTESTED = ROOT / "scripts/errors_untested.txt"
 
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
-ID = re.compile(r"^[a-z][a-z0-9_]*(\.[a-z0-9]+(-[a-z0-9]+)*)+$")
-ASSIGNED = re.compile(r'\.id\s*=\s*"([^"]+)"')
-FAILED = re.compile(r'\bfail\(\s*"([a-z]+)"')
+# An id in full: a known prefix, then words.
+ID = re.compile(r"^(?:[a-z0-9_]+\.[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*)$")
+WORD = re.compile(r"^[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*$")
+ASSIGNED = re.compile(r'\.id\s*=\s*"([^"]+)"(?!\s*\+)')
+# .id = "join." + std::move(id): a helper that puts the prefix in front.
+PREFIXING = re.compile(r'\.id\s*=\s*(?:std::string\()?"([a-z0-9_]+\.)"\)?\s*\+')
+FUNCTION = re.compile(r"\b(\w+)\(((?:[^(){};]|\([^()]*\)|\{\})*)\)\s*(?:const\s*)?(?:noexcept\s*)?(?::[^{;]*)?\{")
 KIND = re.compile(r"FaultKind::(\w+)")
-# A literal with a dot that is a file's name, not an id.
-FILE_ENDINGS = {"ctf", "cbf", "cntk", "md", "txt", "cc", "h", "tmp", "json", "scp", "mlf", "cache", "bin", "idx", "html", "feed", "state", "npy", "pt"}
+PREFIXES = {"io", "limit", "ctf", "cbf", "htk", "scp", "mlf", "kaldi", "config", "index", "index_cache", "cache", "join", "order", "timeline", "pack", "minibatch",
+            "reader", "state", "source", "check", "convert", "describe", "usage", "keys", "path", "text", "cli", "file"}
+TABLES = {"schema"}  # names of options, which look like ids
+FILE_ENDINGS = {"ctf", "cbf", "cntk", "md", "txt", "cc", "h", "tmp", "json", "scp", "mlf", "cache", "bin", "html"}
 
 
 def sources():
     for top in ("src", "cli"):
         for path in sorted((ROOT / top).rglob("*")):
-            if path.suffix in (".h", ".cc") and not path.stem.endswith(("_test", "_fuzz")):
-                yield path, path.read_text(encoding="utf-8")
+            if path.suffix in (".h", ".cc") and not path.stem.endswith(("_test", "_fuzz")) and path.stem not in TABLES:
+                yield path, re.sub(r"(?m)(^|\s)//[^\n]*", "", path.read_text(encoding="utf-8"))
 
 
-def words(literal_run):
-    """The text of adjacent string literals, with "..." for what is inserted at run time."""
-    text = " ".join(literal_run.split())
-    parts = LITERAL.findall(text)
+def words(code):
+    """The text of the string literals in an expression, "..." for what is filled in at run time."""
+    parts, gaps = LITERAL.findall(code), LITERAL.split(code)[::2]
     if not parts:
         return ""
-    gaps = LITERAL.sub("\0", text).split("\0")
-    out = "" if gaps[0].strip() in ("", "std::string(") else "..."
+    out = "..." if gaps[0].strip() not in ("", "std::string(") else ""
     for part, gap in zip(parts, gaps[1:]):
-        out += part
-        if "+" in gap and gap.strip(" +)") not in ("", "std::string("):
-            out += "..."
-    return out.replace("\\\"", '"').replace("\\n", " ")
+        alternative = ":" in gap.replace("::", "") and "?" not in gap
+        out += part + (" / " if alternative and gap is not gaps[-1] else "..." if "+" in gap and gap.strip(" +)\n") not in ("", "std::string(") else "")
+    return " ".join(out.replace('\\"', '"').replace("\\n", " ").split())
 
 
-def field(body, name):
-    found = re.search(r"\." + name + r"\s*=\s*(.*?)(?:,\s*\.\w+\s*=|\}\s*[;)]|$)", body, re.S)
-    return words(found.group(1)) if found else ""
+def arguments(code, start):
+    """The top-level arguments of the call whose '(' or '{' precedes `start`."""
+    depth, begin, out, i = 0, start, [], start
+    while i < len(code):
+        c = code[i]
+        if c == '"':
+            found = LITERAL.match(code, i)
+            i = found.end() if found else i + 1
+            continue
+        if c in "({[":
+            depth += 1
+        elif c in ")}]":
+            if depth == 0:
+                break
+            depth -= 1
+        elif c == "," and depth == 0:
+            out.append(code[begin:i])
+            begin = i + 1
+        i += 1
+    return out + [code[begin:i]]
+
+
+def opening(code, at):
+    """Just behind the bracket that encloses `at`."""
+    depth = 0
+    for i in range(at - 1, max(at - 3000, -1), -1):
+        if code[i] in ")}]":
+            depth += 1
+        elif code[i] in "({[":
+            if depth == 0:
+                return i + 1
+            depth -= 1
+    return at
+
+
+def details(code, at):
+    """(kind, what, hint) of the fault or call around an id at `at`."""
+    args = arguments(code, opening(code, at))
+    fields = {m.group(1): arg[m.end():] for arg in args if (m := re.match(r"\s*\.(\w+)\s*=", arg))}
+    if fields:
+        kind = KIND.search(fields.get("kind", ""))
+        return kind.group(1) if kind else "", words(fields.get("what", "")), words(fields.get("hint", ""))
+    texts = [words(arg) for i, arg in enumerate(args)
+             if LITERAL.search(arg) and sum(len(x) + 1 for x in args[:i + 1]) + opening(code, at) > at + 1]
+    # The first of them is the id itself.
+    return "", texts[1] if len(texts) > 1 else "", texts[2] if len(texts) > 2 else ""
+
+
+def helpers_of(texts):
+    """{folder: {function: (prefix, kind)}} for functions that put a prefix in front of an id, or pass one on to such."""
+    out = {}
+    for folder, code in texts:
+        for match in PREFIXING.finditer(code):
+            around = [f for f in FUNCTION.finditer(code, 0, match.start())]
+            if around:
+                kind = KIND.search(code, around[-1].end())
+                out.setdefault(folder, {}).setdefault(around[-1].group(1), (match.group(1), kind.group(1) if kind else ""))
+    for _ in range(3):
+        for folder, code in texts:
+            for function in FUNCTION.finditer(code):
+                name = re.search(r"\b(id|rule)\b", function.group(2))
+                known = out.get(folder, {})
+                if not name or function.group(1) in known:
+                    continue
+                body = ",".join(arguments(code, function.end()))
+                for helper, entry in list(known.items()):
+                    if re.search(r"\b" + helper + r"\([^;]*\b" + name.group(1) + r"\b", body):
+                        known[function.group(1)] = entry
+    return out
 
 
 def collect():
     """{id: (kind, what, hint, folder)}"""
-    prefixes, texts = set(), list(sources())
-    for _, text in texts:
-        prefixes |= {i.split(".")[0] for i in ASSIGNED.findall(text) if "." in i}
-    found = {}
-    for path, text in texts:
-        folder = path.relative_to(ROOT).parent.as_posix()
-        code = re.sub(r"//[^\n]*", "", text)
+    texts = [(path.relative_to(ROOT).parent.as_posix(), code) for path, code in sources()]
+    helpers, found = helpers_of(texts), {}
+
+    def add(name, kind, what, hint, folder):
+        if name not in found or (what and not found[name][1]):
+            found[name] = (kind or (found[name][0] if name in found else ""), what, hint, folder)
+
+    kinds = {}  # (folder, function) -> kind, for helpers that take an id in full
+    for folder, code in texts:
+        for match in re.finditer(r"\.id\s*=\s*(?:std::move\()?(?:std::string\()?(?:id|rule)\b", code):
+            around = [f for f in FUNCTION.finditer(code, 0, match.start())]
+            kind = [k for k in KIND.finditer(code, max(0, match.start() - 300), match.start())]
+            if around and kind:
+                kinds[folder, around[-1].group(1)] = kind[-1].group(1)
+    for folder, code in texts:
         for match in LITERAL.finditer(code):
             literal = match.group(1)
-            plain = ASSIGNED.search(code[max(0, match.start() - 12):match.end()])
-            if not (plain and plain.group(1) == literal):
-                if not ID.match(literal) or literal.split(".")[0] not in prefixes or literal.split(".")[-1] in FILE_ENDINGS:
+            assigned = re.search(r"\.id\s*=\s*$", code[max(0, match.start() - 12):match.start()])
+            if assigned:
+                if literal.endswith("."):
                     continue
-                if code[max(0, match.start() - 9):match.start()].endswith("#include "):
-                    continue
-            if literal.endswith("."):
-                continue  # a prefix; what follows is put together at run time
-            start = code.rfind("Fault{", 0, match.start())
-            body = code[start if start >= 0 and match.start() - start < 300 else match.start():match.start() + 900]
-            kind = KIND.search(body)
-            entry = (kind.group(1) if kind else "", field(body, "what"), field(body, "hint"), folder)
-            if literal not in found or (entry[1] and not found[literal][1]):
-                found[literal] = entry
-        for action in FAILED.findall(code):
-            found.setdefault(f"io.{action}", ("io", f"cannot {action}: the system's words", "", folder))
+            elif not ID.match(literal) or literal.split(".")[0] not in PREFIXES or literal.split(".")[-1] in FILE_ENDINGS:
+                continue
+            elif code[:match.start()].rstrip().endswith("#include"):
+                continue
+            kind, what, hint = details(code, match.start())
+            before = code[:opening(code, match.start()) - 1]
+            name = re.search(r"(\w+)$", before)
+            add(literal, kind or kinds.get((folder, name.group(1) if name else ""), ""), what, hint, folder)
+        known = {name: entry for name, entry in helpers.get(folder, {}).items()}
+        patterns = [(re.compile(r"\b" + name + r"\("), entry) for name, entry in known.items()]
+        if folder != "src/io":
+            patterns += [(re.compile(r"\bio::" + name + r"\("), entry) for name, entry in helpers.get("src/io", {}).items()]
+        for pattern, (prefix, kind) in patterns:
+            for call in pattern.finditer(code):
+                args = arguments(code, call.end())
+                for i, arg in enumerate(args):
+                    ids = [w for w in LITERAL.findall(arg) if WORD.match(w)]
+                    if not ids or len(ids) != len(LITERAL.findall(arg)) or "+" in arg:
+                        if LITERAL.search(arg):
+                            break
+                        continue
+                    rest = [words(a) for a in args[i + 1:] if LITERAL.search(a)]
+                    for word in ids:
+                        what = f"cannot {word}: the system's words" if prefix == "io." else (rest[0] if rest else "")
+                        add(prefix + word, kind, what, rest[1] if len(rest) > 1 else "", folder)
+                    break
     return found
 
 
@@ -124,7 +215,8 @@ def main():
                 excused[name] = why
     tested = 0
     for name in sorted(found):
-        mentioned = re.search(r"(?<![\w.-])" + re.escape(name) + r"(?![\w-])", tests)
+        mentioned = (re.search(r"(?<![\w.-])" + re.escape(name) + r"(?![\w-])", tests)
+                     or f'"{name.partition(".")[2]}"' in tests)
         if mentioned and name in excused:
             print(f"{name}: has a test by now; take it out of {UNTESTED.relative_to(ROOT)}")
             bad += 1
