@@ -1,13 +1,233 @@
 // SPDX-License-Identifier: MIT
-#include "config/binder.h"
+//
+// The two readers whose section holds its streams directly: HTKDeserializers and
+// the legacy HTKMLFReader.
+#include "config/order_keys.h"
+#include "config/parse.h"
+#include "config/speech.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace batchfeed::config {
 namespace {
-[[noreturn]] void not_yet(Binder& binder, const Section& s) {
-  binder.doc().fail(s.at(), "unsupported", s.path() + ": speech readers cannot be configured yet");
+
+struct Streams {
+  std::vector<SpeechStream> features, labels;
+  std::vector<std::string> keys;  // lower case, all kinds
+};
+
+Streams sort_streams(Binder& binder, const Section& reader) {
+  Streams out;
+  for (SpeechStream& stream : classify(reader)) {
+    out.keys.push_back(lower(stream.key));
+    if (stream.kind == StreamKind::feature) {
+      out.features.push_back(std::move(stream));
+    } else if (stream.kind == StreamKind::label) {
+      out.labels.push_back(std::move(stream));
+    } else {
+      binder.doc().warn(stream.section->at(), "dead-key",
+                        stream.section->path() + ": " + (stream.kind == StreamKind::hmm ? "an HMM" : "a lattice") +
+                            " section; batchfeed delivers features and labels only");
+    }
+  }
+  return out;
 }
+
+// `type` of features, `labelType` or `type` of labels.
+void check_type(Binder& binder, const Section& stream, bool label) {
+  auto value = label ? binder.value(stream, "labelType", Reach::own) : std::nullopt;
+  if (!value) value = binder.value(stream, "type");
+  const std::string_view expected = label ? "category" : "real";
+  if (!value || same_word(value->text.bytes(), expected)) return;
+  binder.fail(*value, "bad-value", value->path + ": expected " + std::string(expected) + ", found " + quoted(value->text.bytes()));
+}
+
+// Expanded streams follow one that has every frame: the alphabetically first.
+void check_expansion(Binder& binder, const Section& stream, const HtkOptions& feature, bool first, bool legacy) {
+  if (!feature.expand_to_utterance) return;
+  const Value value = *stream.find("expandToUtterance");
+  if (first) {
+    binder.fail(value, "conflict", value.path + ": not for the alphabetically first feature stream, which gives the frames",
+                "rename the streams so that another comes first");
+  }
+  if (legacy && feature.context && *feature.context != std::pair<std::uint32_t, std::uint32_t>{0, 0}) {
+    binder.fail(value, "conflict", value.path + ": not together with a contextWindow");
+  }
+}
+
+bool bind_modes(Binder& binder, const Section& reader, PackOptions& pack) {
+  const bool frames = binder.flag(reader, "frameMode", true);
+  const bool truncated = binder.flag(reader, "truncated", false);
+  if (frames && truncated) {
+    binder.doc().fail(reader.find("truncated")->at(), "conflict",
+                      reader.path() + ": truncated is true, and so is frameMode" +
+                          (reader.find("frameMode") ? "" : ", its default"),
+                      "add frameMode = false");
+  }
+  pack.kind = frames ? Packing::frames : truncated ? Packing::truncated : Packing::sequences;
+  return frames;
+}
+
+std::vector<std::uint64_t> bind_rows(Binder& binder, const Section& reader) {
+  std::vector<std::uint64_t> out;
+  for (const std::int32_t rows : binder.integers(reader, "nbruttsineachrecurrentiter", 1)) {
+    if (rows < 1) {
+      const Value value = *reader.find("nbruttsineachrecurrentiter");
+      binder.fail(value, "bad-value", value.path + ": expected at least 1, found " + std::to_string(rows));
+    }
+    out.push_back(static_cast<std::uint64_t>(rows));
+  }
+  return out;
+}
+
+[[noreturn]] void no_window(Binder& binder, const Section& reader, std::string_view method) {
+  const auto given = reader.own("randomize");
+  const Command command = command_of(reader);
+  binder.doc().fail(given ? given->at() : reader.at(), "conflict",
+                    reader.path_of("randomize") + ": no randomization" +
+                        (!given && command.forces_file_order ? ", as in every command with action " + quoted(command.action) : "") +
+                        ", but readMethod = blockRandomize",
+                    "write readMethod = \"" + std::string(method) + "\", or randomize = \"auto\"");
+}
+
+void add_streams(Binder& binder, const Section& reader, const Streams& streams, bool legacy, Setup& setup) {
+  const bool frames = setup.reader.pack.kind == Packing::frames;
+  const Element element = binder.precision(reader);
+  const int trace = binder.trace_level(reader, 1);
+  for (const SpeechStream& one : streams.features) {
+    const Section& section = *one.section;
+    HtkOptions out = bind_feature(binder, section, one.key);
+    check_type(binder, section, false);
+    check_expansion(binder, section, out, setup.sources.empty(), legacy);
+    out.element = element;
+    out.trace_level = trace;
+    out.frame_mode = frames;
+    out.legacy = legacy;
+    if (!legacy) {
+      out.max_sequence_frames = binder.count(section, "maxSequenceSize", ~0ull);
+      out.defines_mb_size = binder.flag(section, "definesMBSize", false);
+    } else if (setup.reader.pack.kind == Packing::sequences) {
+      const std::uint64_t most = binder.count(reader, "maxUtteranceLength", 10000);
+      out.max_utterance_frames = most;
+    }
+    setup.sources.emplace_back(std::move(out));
+    binder.check_keys(section, "speech.FEATURES");
+  }
+  for (const SpeechStream& one : streams.labels) {
+    const Section& section = *one.section;
+    MlfOptions out = bind_label(binder, section, one.key, legacy);
+    check_type(binder, section, true);
+    out.element = element;
+    out.trace_level = trace;
+    out.frame_mode = frames;
+    out.legacy = legacy;
+    if (legacy) {
+      out.target_mapping_file = binder.text(section, "labelToTargetMappingFile", "");
+      if (!out.target_mapping_file.empty()) {
+        out.target_dim = binder.count(section, "targetDim", 0);
+        if (out.target_dim == 0) binder.missing(section, "targetDim", {}, "add targetDim = the number of bits in a line of that file");
+      }
+    } else {
+      out.phone_boundaries = binder.flag(section, "phoneBoundaries", false) && !frames;
+      out.chunk_bytes = chunk_bytes(binder, section, 64ull << 20, Reach::outwards);
+      out.cache_index = binder.flag(section, "cacheIndex", false);
+    }
+    setup.sources.emplace_back(std::move(out));
+    binder.check_keys(section, "speech.LABELS");
+  }
+}
+
 }  // namespace
-void bind_speech_shim(Binder& b, const Section& s, Setup&) { not_yet(b, s); }
-void bind_speech_legacy(Binder& b, const Section& s, Setup&) { not_yet(b, s); }
-HtkOptions bind_htk_source(Binder& b, const Section& s, const PushedDown&) { not_yet(b, s); }
-MlfOptions bind_mlf_source(Binder& b, const Section& s, const PushedDown&, bool) { not_yet(b, s); }
+
+void bind_speech_shim(Binder& binder, const Section& reader, Setup& setup) {
+  Document& doc = binder.doc();
+  const Streams streams = sort_streams(binder, reader);
+  if (streams.features.empty()) {
+    doc.fail(reader.at(), "no-features", reader.path() + ": no section of it has an scpFile, so there are no features",
+             "add features = [ dim = 40 ; scpFile = \"...\" ]");
+  }
+  setup.reader.local_timeline = false;
+  bind_modes(binder, reader, setup.reader.pack);
+  if (setup.reader.pack.kind == Packing::truncated) {
+    setup.reader.pack.truncation_length = binder.count(reader, "truncationLength", 0);
+  }
+  const std::vector<std::uint64_t> rows = bind_rows(binder, reader);
+  if (setup.reader.pack.kind == Packing::truncated && setup.reader.pack.truncation_length == 0) {
+    setup.reader.rows_per_epoch = rows;
+  }
+  setup.reader.check_data = binder.flag(reader, "checkData", true);
+  setup.reader.keys = binder.flag(reader, "useNumericSequenceKeys", false) ? KeyMode::numeric : KeyMode::text;
+
+  OrderOptions& order = setup.reader.order;
+  const std::string method = binder.text(reader, "readMethod", "blockRandomize");
+  const bool none = same_word(method, "none");
+  if (!none && !same_word(method, "blockRandomize")) {
+    binder.fail(*reader.find("readMethod"), "bad-value",
+                reader.path_of("readMethod") + ": expected blockRandomize or none, found " + quoted(method),
+                same_word(method, "rollingWindow") ? "rollingWindow is of readerType = \"HTKMLFReader\"" : "");
+  }
+  const auto action = reader.find("action");
+  if (action && action->text.bytes() == "write" && !none) {
+    const auto given = reader.find("readMethod");
+    doc.fail(given ? given->at() : reader.at(), "conflict",
+             reader.path_of("readMethod") + ": a command with action 'write' needs none", "write readMethod = \"none\"");
+  }
+  order.window = bind_frames_window(binder, reader);
+  order.window_in_samples = true;
+  if (!none && order.window == 0) no_window(binder, reader, "none");
+  order.seed = binder.size(reader, "randomizationSeed", 0);
+  order.kind = none ? OrderKind::file : OrderKind::cntk;
+
+  add_streams(binder, reader, streams, false, setup);
+  binder.check_keys(reader, "HTKDeserializers", streams.keys);
+}
+
+void bind_speech_legacy(Binder& binder, const Section& reader, Setup& setup) {
+  Document& doc = binder.doc();
+  if (const auto mode = reader.find("legacyMode")) {
+    binder.fail(*mode, "unsupported", mode->path + ": this key is refused, by the reference too", "remove it");
+  }
+  const Streams streams = sort_streams(binder, reader);
+  if (streams.features.empty() || streams.features.size() + streams.labels.size() < 2) {
+    doc.fail(reader.at(), "no-features",
+             reader.path() + ": this reader needs at least two streams, one of them with an scpFile; it has " +
+                 std::to_string(streams.features.size()) + " of features and " + std::to_string(streams.labels.size()) +
+                 " of labels",
+             "use readerType = \"HTKDeserializers\" for one stream");
+  }
+  setup.reader.legacy_speech = true;
+  setup.reader.local_timeline = false;
+  setup.reader.keys = KeyMode::text;
+  const bool frames = bind_modes(binder, reader, setup.reader.pack);
+  setup.reader.rows_per_epoch = bind_rows(binder, reader);
+  if (frames && std::any_of(setup.reader.rows_per_epoch.begin(), setup.reader.rows_per_epoch.end(),
+                            [](std::uint64_t rows) { return rows != 1; })) {
+    binder.fail(*reader.find("nbruttsineachrecurrentiter"), "conflict",
+                reader.path_of("nbruttsineachrecurrentiter") + ": must be 1 in frame mode", "add frameMode = false");
+  }
+  setup.reader.full_minibatches = !same_word(binder.text(reader, "miniBatchMode", "partial"), "partial");
+
+  OrderOptions& order = setup.reader.order;
+  const std::string method = binder.text(reader, "readMethod", "blockRandomize");
+  setup.reader.rolling_window = same_word(method, "rollingWindow");
+  if (!setup.reader.rolling_window && !same_word(method, "blockRandomize")) {
+    binder.fail(*reader.find("readMethod"), "bad-value",
+                reader.path_of("readMethod") + ": expected blockRandomize or rollingWindow, found " + quoted(method));
+  }
+  order.window = bind_frames_window(binder, reader);
+  order.window_in_samples = true;
+  if (order.window == 0 && !setup.reader.rolling_window) no_window(binder, reader, "rollingWindow");
+  order.kind = order.window == 0 || command_of(reader).writes ? OrderKind::file : OrderKind::cntk;
+  if (command_of(reader).writes && !streams.labels.empty()) {
+    doc.fail(streams.labels.front().section->at(), "conflict",
+             streams.labels.front().section->path() + ": a command with action 'write' reads features only", "remove the labels");
+  }
+
+  add_streams(binder, reader, streams, true, setup);
+  binder.check_keys(reader, "HTKMLFReader", streams.keys);
+}
+
 }  // namespace batchfeed::config

@@ -39,6 +39,9 @@ class Document {
   // Reads inputs and their includes into one text (lex.cc).
   void load(const std::vector<Input>& inputs, const Open& open);
 
+  // A file of the kind `load` was given, for lists that keys name.
+  std::string open(const std::string& path) const { return open_(path); }
+
   const Text& text() const noexcept { return text_; }
   const SourceMap& map() const noexcept { return map_; }
   const Limits& limits() const noexcept { return limits_; }
@@ -67,6 +70,7 @@ class Document {
 
   Limits limits_;
   Report report_;
+  Open open_;
   SourceMap map_;
   Text text_;
   bool quiet_ = false;

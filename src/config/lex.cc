@@ -148,7 +148,8 @@ class Lexer {
 };
 
 void Document::load(const std::vector<Input>& inputs, const Open& open) {
-  Lexer lexer(*this, open);
+  open_ = open;
+  Lexer lexer(*this, open_);
   std::set<std::string> given;
   for (const Input& input : inputs) {
     if (!input.is_file) {

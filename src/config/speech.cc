@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "config/speech.h"
+
+#include "config/order_keys.h"
+#include "config/parse.h"
+#include "config/value.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace batchfeed::config {
+namespace {
+
+constexpr std::uint64_t kMostClasses = 65535;
+
+std::pair<std::uint32_t, std::uint32_t> bind_context(Binder& binder, const Value& value) {
+  std::vector<std::int32_t> sides;
+  for (const Text& element : scan_array(binder.doc(), value.text)) {
+    sides.push_back(parse_int(binder.doc(), element, value.path));
+    if (sides.back() < 0) {
+      binder.fail(value, "bad-value", value.path + ": expected 0 or more frames, found " + quoted(element.bytes()));
+    }
+  }
+  if (sides.size() == 2) return {static_cast<std::uint32_t>(sides[0]), static_cast<std::uint32_t>(sides[1])};
+  if (sides.size() != 1 || sides[0] % 2 == 0) {
+    binder.fail(value, "bad-value", value.path + ": expected an odd width or left:right, found " + quoted(value.text.bytes()),
+                "a width counts the frame itself: 11 is five on each side, 5:5");
+  }
+  const auto side = static_cast<std::uint32_t>(sides[0] / 2);
+  return {side, side};
+}
+
+// A positive dimension that may be inherited.
+std::uint64_t bind_dim(Binder& binder, const Section& stream, std::string_view key) {
+  const Value value = *binder.value(stream, key);
+  if (value.text.empty()) binder.missing(stream, key, value.key_at);
+  if (value.text.bytes().starts_with('-')) {
+    binder.fail(value, "bad-dim", value.path + ": expected at least 1, found " + quoted(value.text.bytes()));
+  }
+  const std::uint64_t dim = parse_size(binder.doc(), value.text, value.path);
+  if (dim == 0) binder.fail(value, "bad-dim", value.path + ": expected at least 1, found 0");
+  if (dim > binder.doc().limits().dim) {
+    binder.doc().over_limit(value.at(), "dim", binder.doc().limits().dim, value.path + ": " + std::to_string(dim));
+  }
+  return dim;
+}
+
+// One path a line, any line end.
+std::vector<std::string> read_list(Binder& binder, const Value& value) {
+  const std::string path(value.text.bytes());
+  std::string content;
+  try {
+    content = binder.doc().open(path);
+  } catch (const Error& error) {
+    Fault fault = error.fault();
+    fault.what = value.path + ": list of files " + quoted(path) + ": " + fault.what;
+    fault.at = binder.doc().position(value.at());
+    throw Error(std::move(fault));
+  }
+  std::vector<std::string> out;
+  for (std::size_t begin = 0; begin < content.size();) {
+    const std::size_t end = std::min(content.find_first_of("\r\n", begin), content.size());
+    const Span line = trim(content, {begin, end});
+    if (line.size() != 0) out.push_back(content.substr(line.begin, line.size()));
+    begin = end + 1;
+  }
+  if (out.empty()) binder.fail(value, "bad-value", value.path + ": list of files " + quoted(path) + " is empty");
+  return out;
+}
+
+}  // namespace
+
+std::vector<SpeechStream> classify(const Section& reader) {
+  std::vector<SpeechStream> out;
+  for (const auto& [key, entry] : reader.entries()) {
+    if (!entry.value.bytes().starts_with('[') && !entry.value.bytes().starts_with('{')) continue;
+    const Section& section = reader.child(key);
+    if (section.has("scpFile")) {
+      out.push_back({StreamKind::feature, entry.key, &section});
+    } else if (section.has("mlfFile") || section.has("mlfFileList")) {
+      out.push_back({StreamKind::label, entry.key, &section});
+    } else if (section.has("phoneFile")) {
+      out.push_back({StreamKind::hmm, entry.key, &section});
+    } else if (section.has("denLatTocFile")) {
+      out.push_back({StreamKind::lattice, entry.key, &section});
+    }
+  }
+  return out;
+}
+
+HtkOptions bind_feature(Binder& binder, const Section& stream, const std::string& name) {
+  HtkOptions out;
+  out.name = name;
+  if (!binder.value(stream, "dim")) binder.missing(stream, "dim");
+  out.dim = bind_dim(binder, stream, "dim");
+  out.scp_files = {binder.required(stream, "scpFile")};
+  out.prefix = normal_prefix(binder.text(stream, "prefixPathInSCP", ""));
+  if (const auto context = binder.value(stream, "contextWindow")) out.context = bind_context(binder, *context);
+  out.expand_to_utterance = binder.flag(stream, "expandToUtterance", false);
+  return out;
+}
+
+MlfOptions bind_label(Binder& binder, const Section& stream, const std::string& name, bool list_only) {
+  MlfOptions out;
+  out.name = name;
+  const bool has_label_dim = stream.find("labelDim").has_value();
+  if (!has_label_dim && !stream.find("dim")) {
+    binder.missing(stream, "labelDim", {}, "add labelDim = the number of classes");
+  }
+  const std::string_view dim_key = has_label_dim ? "labelDim" : "dim";
+  if (!binder.value(stream, dim_key)) binder.missing(stream, dim_key);
+  out.dim = bind_dim(binder, stream, dim_key);
+  if (out.dim > kMostClasses) {
+    const Value value = *stream.find(dim_key);
+    binder.fail(value, "bad-dim", value.path + ": expected at most 65535 classes, found " + std::to_string(out.dim));
+  }
+  if (const auto file = binder.value(stream, "mlfFile", Reach::own)) {
+    if (file->text.empty()) binder.missing(stream, "mlfFile", file->key_at);
+    out.files = {std::string(file->text.bytes())};
+  } else if (const auto list = binder.value(stream, "mlfFileList", Reach::own)) {
+    if (list->text.empty()) binder.missing(stream, "mlfFileList", list->key_at);
+    const bool is_array = !list_only && list->text.bytes().find(':') != std::string_view::npos;
+    if (!is_array) {
+      out.files = read_list(binder, *list);
+    } else {
+      for (const Text& path : scan_array(binder.doc(), list->text)) out.files.emplace_back(path.bytes());
+    }
+  } else {
+    binder.missing(stream, "mlfFile", {}, "add mlfFile = the label file, or mlfFileList");
+  }
+  out.mapping_file = binder.text(stream, "labelMappingFile", "");
+  return out;
+}
+
+std::string normal_prefix(std::string_view prefix) {
+  std::string out(prefix);
+  for (char& c : out) {
+    if (c == '\\') c = '/';
+  }
+  while (out.ends_with('/')) out.pop_back();
+  if (!out.empty()) out += '/';
+  return out;
+}
+
+std::uint64_t bind_frames_window(Binder& binder, const Section& reader) {
+  const auto value = binder.value(reader, "randomize");
+  // Commands that test set it to `none` where the section does not say it.
+  const Command command = command_of(reader);
+  if (command.forces_file_order && !command.writes && !reader.has("randomize")) {
+    binder.fallback(reader, "randomize", "none");
+    return 0;
+  }
+  if (!value) {
+    binder.fallback(reader, "randomize", "auto");
+    return kWholeSet;
+  }
+  if (same_word(value->text.bytes(), "auto")) return kWholeSet;
+  if (same_word(value->text.bytes(), "none")) return 0;
+  if (value->text.bytes().starts_with('-')) {
+    binder.fail(*value, "bad-int", value->path + ": expected auto, none or a window in frames, found " + quoted(value->text.bytes()));
+  }
+  return std::min(parse_size(binder.doc(), value->text, value->path), kWholeSet);
+}
+
+HtkOptions bind_htk_source(Binder& binder, const Section& element, const PushedDown& pushed) {
+  const Entry* entry = element.entry("input");
+  if (entry == nullptr || entry->value.empty()) binder.missing(element, "input");
+  const Section& input = element.child("input");
+  if (input.entries().empty()) {
+    binder.doc().fail(entry->key_at, "empty-input", input.path() + ": the input section has no stream",
+                      "add features = [ dim = 40 ; scpFile = \"...\" ]");
+  }
+  const auto& [key, first] = *input.entries().begin();
+  if (input.entries().size() > 1) {
+    binder.doc().warn(std::next(input.entries().begin())->second.key_at, "dead-key",
+                      input.path() + ": only the alphabetically first entry, " + quoted(first.key) + ", is used",
+                      "give each stream a deserializer of its own");
+  }
+  const Section& stream = input.child(key);
+  HtkOptions out = bind_feature(binder, stream, first.key);
+  out.max_sequence_frames = binder.count(input, "maxSequenceSize", ~0ull);
+  out.defines_mb_size = binder.flag(input, "definesMBSize", false);
+  out.element = binder.precision(*pushed.reader);
+  out.frame_mode = pushed.frame_mode;
+  out.trace_level = binder.trace_level(element.has("traceLevel") ? element : *pushed.reader, 1);
+  binder.check_keys(stream, "HTKFeatureDeserializer.input.STREAM");
+  binder.check_keys(element, "HTKFeatureDeserializer");
+  return out;
+}
+
+MlfOptions bind_mlf_source(Binder& binder, const Section& element, const PushedDown& pushed, bool binary) {
+  const Entry* entry = element.entry("input");
+  if (entry == nullptr || entry->value.empty()) binder.missing(element, "input");
+  const Section& input = element.child("input");
+  if (input.entries().empty()) {
+    binder.doc().fail(entry->key_at, "empty-input", input.path() + ": the input section has no stream",
+                      "add labels = [ labelDim = 132 ; mlfFile = \"...\" ]");
+  }
+  const auto& [key, first] = *input.entries().begin();
+  if (input.entries().size() > 1) {
+    binder.doc().warn(std::next(input.entries().begin())->second.key_at, "dead-key",
+                      input.path() + ": only the alphabetically first entry, " + quoted(first.key) + ", is used",
+                      "give each stream a deserializer of its own");
+  }
+  const Section& stream = input.child(key);
+  MlfOptions out = bind_label(binder, stream, first.key, false);
+  out.binary = binary;
+  if (binary) out.mapping_file.clear();
+  out.phone_boundaries = binder.flag(stream, "phoneBoundaries", false);
+  if (out.phone_boundaries && (binary || pushed.frame_mode)) {
+    binder.fail(*stream.find("phoneBoundaries"), "conflict",
+                stream.path() + ": phoneBoundaries is not for " + (binary ? "binary label files" : "frameMode = true"),
+                "remove it");
+  }
+  out.chunk_bytes = chunk_bytes(binder, element, 64ull << 20, Reach::own);
+  const bool stream_caches = stream.find("cacheIndex").has_value();
+  out.cache_index = binder.flag(stream_caches ? stream : *pushed.reader, "cacheIndex", false);
+  out.element = binder.precision(*pushed.reader);
+  out.frame_mode = pushed.frame_mode;
+  out.trace_level = binder.trace_level(element.has("traceLevel") ? element : *pushed.reader, 1);
+  binder.check_keys(stream, "HTKMLFDeserializer.input.STREAM");
+  binder.check_keys(element, "HTKMLFDeserializer");
+  return out;
+}
+
+}  // namespace batchfeed::config
