@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "formats/ctf/blocks.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace batchfeed::ctf {
+
+Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end) {
+  struct State {
+    const io::File* file;
+    std::uint64_t at, end;
+    std::optional<io::File> fresh;
+  };
+  auto state = std::make_shared<State>(State{&file, begin, end, std::nullopt});
+  return [state](char* to, std::size_t size) -> std::size_t {
+    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(size, state->end - state->at));
+    if (n == 0) return 0;
+    const auto out = std::as_writable_bytes(std::span(to, n));
+    try {
+      state->file->read(state->at, out);
+    } catch (const Error& error) {
+      if (error.fault().kind != FaultKind::io || state->fresh) throw;
+      state->fresh.emplace(state->file->path());
+      if (state->fresh->identity() != state->file->identity()) {
+        throw Error(Fault{.kind = FaultKind::stale, .id = "io.changed", .at = {.file = state->file->path()}, .what = "was replaced while it was being read", .hint = "open it again"});
+      }
+      state->file = &*state->fresh;
+      state->file->read(state->at, out);
+    }
+    state->at += n;
+    return n;
+  };
+}
+
+LineBlocks::LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file, std::uint64_t line_bytes, std::size_t block)
+    : fill_(std::move(fill)), buffer_(buffer), file_(file), line_bytes_(line_bytes), block_(std::max<std::size_t>(block, 1)), offset_(offset) {}
+
+bool LineBlocks::next() {
+  offset_ += end_ - begin_;
+  const std::size_t rest = filled_ - end_;
+  if (rest != 0) std::memmove(buffer_.data(), buffer_.data() + end_, rest);
+  begin_ = end_ = 0;
+  filled_ = rest;
+  std::size_t searched = rest;  // the rest holds no newline
+  while (!at_end_) {
+    buffer_.resize(filled_);
+    // Fill the block; where a line is longer than that, double it.
+    const std::size_t want = (filled_ < block_ ? block_ : filled_ * 2) - filled_;
+    buffer_.reserve(filled_ + want + 1);
+    const std::size_t got = fill_(buffer_.data() + filled_, want);
+    filled_ += got;
+    buffer_.resize(filled_);
+    at_end_ = got == 0;
+    const void* const last = got == 0 ? nullptr : ::memrchr(buffer_.data() + searched, '\n', filled_ - searched);
+    if (last != nullptr) {
+      end_ = static_cast<std::size_t>(static_cast<const char*>(last) - buffer_.data()) + 1;
+      return true;
+    }
+    searched = filled_;
+    if (filled_ > line_bytes_) {
+      throw Error(Fault{.kind = FaultKind::limit,
+                        .id = "limit.line",
+                        .at = {.file = file_, .byte = offset_, .has_byte = true},
+                        .what = "a line of more than " + std::to_string(line_bytes_) + " bytes starts here",
+                        .hint = "raise limits.line_bytes, or check that this is a text corpus"});
+    }
+  }
+  if (filled_ == 0) return false;
+  buffer_.push_back('\n');
+  end_ = ++filled_;
+  added_newline_ = true;
+  return true;
+}
+
+}  // namespace batchfeed::ctf

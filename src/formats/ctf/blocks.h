@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//
+// A range of bytes as blocks of whole lines, in a buffer that fits the L2 cache
+// and is used again. Whatever the block's size, lines come out whole.
+#pragma once
+
+#include <batchfeed/buffer.h>
+#include <batchfeed/limits.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "io/file.h"
+
+namespace batchfeed::ctf {
+
+// Fills up to `size` bytes, in order; 0 = the end.
+using Fill = std::function<std::size_t(char* to, std::size_t size)>;
+
+// Reads [begin, end) of a file. A read that the system refuses is tried once more
+// on a fresh handle; the file must still be the same.
+Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end);
+
+class LineBlocks {
+ public:
+  static constexpr std::size_t kBlock = 512 << 10;
+
+  // `offset`: of the first byte that `fill` gives, where a line starts. `buffer`
+  // is the caller's, to be used again; one at a time. Error(limit) for a line above `line_bytes`.
+  LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file, std::uint64_t line_bytes, std::size_t block = kBlock);
+
+  // The next block of at least one line, or false. A last line without a newline is given one.
+  bool next();
+
+  const char* begin() const noexcept { return buffer_.data() + begin_; }
+  const char* end() const noexcept { return buffer_.data() + end_; }  // behind a newline
+  std::uint64_t offset() const noexcept { return offset_; }           // of begin() in the file
+  std::uint64_t offset_of(const char* at) const noexcept { return offset_ + static_cast<std::uint64_t>(at - begin()); }
+  bool closed_by_end_of_file() const noexcept { return added_newline_; }
+
+ private:
+  Fill fill_;
+  Buffer<char>& buffer_;
+  std::string file_;
+  std::uint64_t line_bytes_;
+  std::size_t block_;
+  std::size_t begin_ = 0, end_ = 0;  // the block
+  std::size_t filled_ = 0;           // bytes in the buffer: the block and the start of the next line
+  std::uint64_t offset_;
+  bool at_end_ = false;
+  bool added_newline_ = false;
+};
+
+}  // namespace batchfeed::ctf

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+//
+// The byte classes of the text format, on unsigned bytes, and the searches over
+// them. Text is always a block of whole lines: '\n' ends it and 64 readable
+// bytes follow, so no loop here needs an end.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "base/cursor.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace batchfeed::ctf {
+
+enum class Byte : std::uint8_t { printable, blank, control, pipe, newline };
+
+constexpr std::array<Byte, 256> kClasses = [] {
+  std::array<Byte, 256> table{};
+  for (unsigned c = 0; c < 256; ++c) table[c] = c < 0x20 || c >= 0x80 ? Byte::control : Byte::printable;
+  table[' '] = table['\t'] = Byte::blank;
+  table['|'] = Byte::pipe;
+  table['\n'] = Byte::newline;
+  return table;
+}();
+
+inline Byte class_of(char c) noexcept { return kClasses[static_cast<unsigned char>(c)]; }
+inline bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
+inline bool is_digit(char c) noexcept { return static_cast<unsigned char>(c - '0') < 10; }
+// Ends the values of a sample.
+inline bool ends_sample(char c) noexcept {
+  const Byte k = class_of(c);
+  return k != Byte::printable && k != Byte::blank;
+}
+// Ends a name. Bytes from 80 on belong to it, so that names may be UTF-8.
+inline bool ends_name(char c) noexcept { return static_cast<unsigned char>(c) <= 0x20 || c == '|'; }
+// What may stand in front of an id: bytes 00..20 but the newline.
+inline const char* skip_margin(const char* p) noexcept {
+  while (static_cast<unsigned char>(*p) <= 0x20 && *p != '\n') ++p;
+  return p;
+}
+inline const char* skip_blanks(const char* p) noexcept {
+  while (is_blank(*p)) ++p;
+  return p;
+}
+
+// The next '|' or '\n' at or behind p.
+inline const char* find_pipe_or_newline(const char* p) noexcept {
+#if defined(__SSE2__)
+  const __m128i pipe = _mm_set1_epi8('|');
+  const __m128i newline = _mm_set1_epi8('\n');
+  for (;; p += 16) {
+    const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const int hits = _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(v, pipe), _mm_cmpeq_epi8(v, newline)));
+    if (hits != 0) return p + std::countr_zero(static_cast<unsigned>(hits));
+  }
+#else
+  const auto zero_byte = [](std::uint64_t v) { return (v - 0x0101010101010101u) & ~v & 0x8080808080808080u; };
+  for (;; p += 8) {
+    const std::uint64_t v = load<std::uint64_t>(p);
+    const std::uint64_t hits = zero_byte(v ^ 0x7C7C7C7C7C7C7C7Cu) | zero_byte(v ^ 0x0A0A0A0A0A0A0A0Au);
+    if (hits != 0) return p + std::countr_zero(hits) / 8;
+  }
+#endif
+}
+
+}  // namespace batchfeed::ctf

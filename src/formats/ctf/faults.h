@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+//
+// The cold half of reading text: codes and positions become faults that people
+// understand. Line numbers are found only here.
+#pragma once
+
+#include <batchfeed/error.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "formats/ctf/scan.h"
+#include "formats/ctf/schema.h"
+#include "io/file.h"
+#include "model/fault_sink.h"
+
+namespace batchfeed::ctf {
+
+// Faults of opening.
+Fault not_utf8(const std::string& file);
+Fault empty_file(const std::string& file);
+Fault no_sequence(const std::string& file, const std::string& why);
+Fault no_id(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column, const char* at);
+Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column);
+Fault id_range(const io::File& file, std::string_view id, std::uint64_t line_begin);
+Fault long_key(const io::File& file, std::uint64_t limit, std::uint64_t line_begin);
+
+// Evidence for a message: the text at p up to a blank, pipe or line end, at most
+// 80 bytes, in single quotes, unprintable bytes escaped.
+std::string quoted(const char* p);
+std::string quoted(std::string_view text);
+
+// Tells the sink what the parser meets, while it is in one block of one file.
+class FaultLog {
+ public:
+  struct Context {
+    const Schema* schema;
+    FaultSink* sink;
+    std::string file;
+    std::function<std::uint64_t(std::uint64_t byte, const char* at)> line_of;  // `at` may be null
+    std::function<std::string(std::uint64_t key)> key_text;
+    bool quiet = false;  // the chunk was loaded before: nothing is counted or told again
+    int trace_level = 1;
+  };
+  explicit FaultLog(Context context) : context_(std::move(context)), told_short_(context_.schema->size()) {}
+
+  // The text that positions point into, and its place in the file.
+  void block(const char* begin, std::uint64_t offset) noexcept {
+    block_ = begin;
+    offset_ = offset;
+  }
+  void sequence(std::uint64_t key, std::uint64_t begin) noexcept {
+    key_ = key;
+    sequence_begin_ = begin;
+  }
+  std::uint64_t offset_of(const char* at) const noexcept { return offset_ + static_cast<std::uint64_t>(at - block_); }
+  bool curious() const noexcept { return context_.trace_level >= 2 && !context_.quiet; }
+
+  // Errors: each costs one of the budget and may throw.
+  void bad_sample(ScanCode code, std::size_t stream, const char* name, const char* at);
+  void garbage(const char* at, bool front);
+  void empty_name(const char* pipe);
+  void repeated(std::size_t stream, std::uint64_t samples, std::uint64_t rows, std::uint64_t byte, std::uint64_t column);
+  void missing(std::size_t stream);
+  // Warnings and notes.
+  void too_short(std::size_t stream, std::uint64_t values, const char* name);
+  void overflow(std::size_t stream, const char* name);
+  void crowded_row(std::uint64_t samples, const char* at);
+  void unknown(const char* name);
+  void loaded(std::uint64_t rows);
+  // Bounds of memory: throws.
+  [[noreturn]] void too_much(std::size_t stream, std::uint64_t limit);
+
+  std::uint64_t column_of(const char* at) const noexcept;
+
+ private:
+  Fault fault(const char* id, const char* at, std::string what, std::string hint = {}, int stream = Schema::kNone) const;
+  std::string of_sequence() const;
+  const StreamInfo& stream(std::size_t i) const { return context_.schema->streams()[i]; }
+
+  Context context_;
+  const char* block_ = nullptr;
+  std::uint64_t offset_ = 0;
+  std::uint64_t key_ = 0, sequence_begin_ = 0;
+  std::vector<bool> told_short_;
+};
+
+}  // namespace batchfeed::ctf

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+//
+// The front of a line, and a line as the index sees it: an id, names, and
+// whether there is damage that must not vanish unnoticed.
+#pragma once
+
+#include <string_view>
+
+#include "formats/ctf/schema.h"
+#include "text/number.h"
+
+namespace batchfeed::ctf {
+
+// What stands in front of the first sample.
+struct LineFront {
+  const char* begin;  // behind blanks: the id, the first pipe, garbage or the newline
+  const char* end;    // behind the id; = begin where there is none
+  std::uint64_t id = 0;
+  bool overflow = false;  // an id above 2^64 - 1
+
+  bool has_id() const noexcept { return end != begin; }
+  std::string_view text() const noexcept { return {begin, static_cast<std::size_t>(end - begin)}; }
+};
+
+inline LineFront numeric_front(const char* p) noexcept {
+  p = skip_margin(p);
+  LineFront front{.begin = p, .end = p};
+  const text::UnsignedEnd digits = text::read_unsigned(p, front.id);
+  front.end = digits.at;
+  front.overflow = digits.overflow;
+  return front;
+}
+
+// Ids of text run to the next blank, byte below 20 or pipe.
+inline LineFront text_front(const char* p) noexcept {
+  p = skip_margin(p);
+  LineFront front{.begin = p, .end = p};
+  while (!ends_name(*front.end)) ++front.end;
+  return front;
+}
+
+// Names and damage of the rest of a line.
+struct LineRest {
+  const char* next;      // the next line
+  bool damaged = false;  // something that is no sample in front of the first pipe, or a pipe without a name
+  bool blank = true;     // nothing in it
+  bool comment = true;   // only comments
+};
+
+// `p` behind the id. Calls token(stream) for each name of a declared stream.
+template <class Token>
+inline LineRest walk_names(const char* p, const Schema& schema, int& likely, Token&& token) noexcept {
+  LineRest rest{.next = p};
+  while (*p != '|' && *p != '\n') {
+    const Byte k = class_of(*p);
+    if (k == Byte::printable) {
+      rest.damaged = true;
+      p = find_pipe_or_newline(p);
+      break;
+    }
+    if (static_cast<unsigned char>(*p) >= 0x80) rest.comment = rest.blank = false;
+    ++p;
+  }
+  while (*p == '|') {
+    rest.blank = false;
+    ++p;
+    if (*p != '#') {
+      rest.comment = false;
+      if (ends_name(*p)) {
+        rest.damaged = true;
+      } else if (const int stream = schema.match(p, likely); stream != Schema::kNone) {
+        likely = schema.after(stream);
+        token(stream);
+      }
+    }
+    p = find_pipe_or_newline(p);
+  }
+  if (rest.damaged) rest.comment = rest.blank = false;
+  rest.next = p + 1;
+  return rest;
+}
+
+}  // namespace batchfeed::ctf

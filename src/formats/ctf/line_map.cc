@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "formats/ctf/line_map.h"
+
+#include <algorithm>
+#include <span>
+
+namespace batchfeed::ctf {
+
+constexpr std::uint64_t kStep = 1 << 20;
+
+std::uint64_t LineMap::newlines(std::uint64_t begin, std::uint64_t end) {
+  std::uint64_t n = 0;
+  for (std::uint64_t at = begin; at < end; at += kStep) {
+    const std::uint64_t size = std::min(kStep, end - at);
+    block_.resize(static_cast<std::size_t>(size));
+    file_.read(at, block_);
+    n += static_cast<std::uint64_t>(std::count(block_.begin(), block_.end(), std::byte{'\n'}));
+  }
+  return n;
+}
+
+std::uint64_t LineMap::line_of(std::uint64_t byte) {
+  const std::lock_guard lock(mutex_);
+  byte = std::min(byte, file_.size());
+  const std::uint64_t step = byte / kStep;
+  while (before_.size() <= step) {
+    const std::uint64_t from = (before_.size() - 1) * kStep;
+    before_.push_back(before_.back() + newlines(from, from + kStep));
+  }
+  std::uint64_t from = step * kStep;
+  std::uint64_t n = before_[static_cast<std::size_t>(step)];
+  if (last_byte_ > from && last_byte_ <= byte) {
+    from = last_byte_;
+    n = last_newlines_;
+  }
+  n += newlines(from, byte);
+  last_byte_ = byte;
+  last_newlines_ = n;
+  return n + 1;
+}
+
+}  // namespace batchfeed::ctf

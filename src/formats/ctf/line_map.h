@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+//
+// Line numbers for people: found by counting newlines when somebody asks, so
+// that the index need not carry them.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "io/file.h"
+
+namespace batchfeed::ctf {
+
+// Thread-safe. Remembers a count per MiB of what it has passed.
+class LineMap {
+ public:
+  explicit LineMap(const io::File& file) : file_(file) {}
+  // The number, from 1, of the line that holds the byte.
+  std::uint64_t line_of(std::uint64_t byte);
+
+ private:
+  std::uint64_t newlines(std::uint64_t begin, std::uint64_t end);
+
+  const io::File& file_;
+  std::mutex mutex_;
+  std::vector<std::uint64_t> before_ = {0};  // newlines before each MiB
+  std::vector<std::byte> block_;
+  std::uint64_t last_byte_ = 0, last_newlines_ = 0;  // the last answer
+};
+
+}  // namespace batchfeed::ctf

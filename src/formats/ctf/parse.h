@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+//
+// Rows into columns: the values of a chunk, appended where they will stay.
+#pragma once
+
+#include <batchfeed/limits.h>
+#include <batchfeed/source.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "formats/ctf/faults.h"
+#include "formats/ctf/schema.h"
+
+namespace batchfeed::ctf {
+
+// T is the element type. Not thread-safe; one a chunk.
+//   for each sequence: begin(); lines() for each block of its text; end()
+template <class T>
+class Parser {
+ public:
+  // `text_ids`: ids are any text (key modes text and hashed).
+  Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limits& limits, std::vector<Column>& columns);
+
+  void begin(std::uint64_t key, std::uint64_t offset);
+  // Whole lines of one sequence, [p, end).
+  void lines(const char* p, const char* end);
+  // One line, wherever it belongs; gives the next one.
+  const char* line(const char* p);
+  // Checks the sequence; a dropped one leaves rows without samples. Returns whether it is whole.
+  bool end();
+
+  // Forgets the values read so far, not the counts: for checking without keeping.
+  void discard_values();
+  std::uint64_t samples(std::size_t stream) const noexcept { return streams_[stream].samples; }
+  std::uint64_t rows() const noexcept { return rows_; }
+
+ private:
+  struct StreamState {
+    Column* column;
+    std::uint64_t dim;
+    std::uint32_t name_length;
+    bool sparse;
+    std::uint64_t samples = 0;        // of the running sequence, well-formed
+    std::uint64_t stored = 0;         // samples in the column
+    std::uint64_t values = 0;         // values in the column
+    std::uint64_t begin_stored = 0, begin_values = 0;  // where the running sequence starts
+  };
+
+  const char* sample(const char* name, std::size_t stream);
+  const char* dense(const char* name, StreamState& s, std::size_t stream);
+  const char* sparse(const char* name, StreamState& s, std::size_t stream);
+  void added(StreamState& s, std::size_t stream, const char* name);
+  void note_repeat(std::size_t stream, const char* name);
+
+  const Schema& schema_;
+  const bool text_ids_;
+  FaultLog& log_;
+  const std::uint64_t max_values_;
+  std::vector<StreamState> streams_;
+  int likely_ = 0;
+  std::uint64_t rows_ = 0;     // with a declared input
+  std::uint64_t counted_ = 0;  // rows that bound the samples: `rows_`, or those with the main stream
+  bool damaged_ = false;       // an error was counted in this sequence
+  struct Repeat {
+    bool seen = false;
+    std::size_t stream = 0;
+    std::uint64_t byte = 0, column = 0;
+  } repeat_;
+};
+
+extern template class Parser<float>;
+extern template class Parser<double>;
+
+}  // namespace batchfeed::ctf

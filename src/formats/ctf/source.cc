@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "formats/ctf/source.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "base/hash.h"
+#include "formats/ctf/blocks.h"
+#include "formats/ctf/ctf.h"
+#include "formats/ctf/faults.h"
+#include "formats/ctf/parse.h"
+
+namespace batchfeed::ctf {
+
+CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const OpenContext& context, std::size_t block)
+    : schema_(options, context.limits),
+      options_(options),
+      context_(context),
+      file_(file),
+      block_(block),
+      sink_(file, context.check ? ~0ull : options.max_errors, context.check ? std::max(options.trace_level, 1) : options.trace_level, context.report, context.check ? 0 : FaultSink::kPerId),
+      lines_(file_) {
+  if (file_.size() == 0) throw Error(empty_file(file));
+  start_ = find_start(file_, options_.skip_sequence_ids, context_.keys->mode(), context_.limits);
+  IndexResult result = index_file(file_, start_, schema_, context_);
+  file_.expect_unchanged();
+  index_ = std::move(result.index);
+  notes_ = result.notes;
+  cut_chunks(index_, std::min(options_.chunk_bytes, file_.size()));
+  chunks_.resize(index_.chunks());
+  for (std::uint32_t c = 0; c < chunks_.size(); ++c) {
+    const auto first = index_.entries.begin() + static_cast<std::ptrdiff_t>(index_.chunk_first[c]);
+    const auto last = index_.entries.begin() + static_cast<std::ptrdiff_t>(index_.chunk_first[c + 1]);
+    ChunkInfo& info = chunks_[c];
+    info.sequences = static_cast<std::uint64_t>(last - first);
+    info.bytes = (last - 1)->begin + (last - 1)->bytes - first->begin;
+    for (auto e = first; e != last; ++e) info.samples += e->samples;
+  }
+  counted_ = std::make_unique<std::atomic<bool>[]>(chunks_.size());
+}
+
+void CtfSource::sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const {
+  const std::uint64_t first = index_.chunk_first[chunk];
+  out.resize(static_cast<std::size_t>(index_.chunk_first[chunk + 1] - first));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const IndexEntry& e = index_.entries[static_cast<std::size_t>(first) + i];
+    out[i] = {.key = e.key, .row = static_cast<std::uint32_t>(i), .samples = e.samples};
+  }
+}
+
+void CtfSource::read(std::uint32_t chunk, Chunk& out) const {
+  out.reset(schema_.streams());
+  const bool quiet = counted_[chunk].exchange(true);
+  try {
+    if (options_.element == Element::f32) {
+      parse<float>(chunk, out, quiet);
+    } else {
+      parse<double>(chunk, out, quiet);
+    }
+    file_.expect_unchanged();
+  } catch (...) {
+    if (!quiet) counted_[chunk] = false;
+    throw;
+  }
+}
+
+template <class T>
+void CtfSource::parse(std::uint32_t chunk, Chunk& out, bool quiet) const {
+  const std::uint64_t first = index_.chunk_first[chunk];
+  const std::span entries(index_.entries.data() + first, static_cast<std::size_t>(index_.chunk_first[chunk + 1] - first));
+  FaultLog log({.schema = &schema_,
+                .sink = &sink_,
+                .file = file_.path(),
+                .line_of = [this](std::uint64_t byte, const char*) { return lines_.line_of(byte); },
+                .key_text = [this](std::uint64_t key) { return key_text(key); },
+                .quiet = quiet,
+                .trace_level = options_.trace_level});
+  Parser<T> parser(schema_, !start_.line_mode && context_.keys->mode() != KeyMode::numeric, log, context_.limits, out.columns);
+
+  Buffer<char> buffer = borrow();
+  const std::uint64_t end = entries.back().begin + entries.back().bytes;
+  LineBlocks blocks(fill_from(file_, entries.front().begin, end), entries.front().begin, buffer, file_.path(), context_.limits.line_bytes, block_);
+  std::size_t row = 0;
+  bool open = false;
+  while (blocks.next()) {
+    log.block(blocks.begin(), blocks.offset());
+    const char* p = blocks.begin();
+    // A newline added at the end of the file lies behind the last sequence's bytes.
+    const std::uint64_t file_end = blocks.offset_of(blocks.end()) - (blocks.closed_by_end_of_file() ? 1 : 0);
+    while (row < entries.size() && entries[row].begin < file_end) {
+      const IndexEntry& e = entries[row];
+      if (!open) {
+        p = blocks.begin() + (e.begin - blocks.offset());
+        parser.begin(e.key, e.begin);
+        open = true;
+      }
+      const std::uint64_t e_end = e.begin + e.bytes;
+      const bool ends_here = e_end <= file_end;
+      const char* const stop = e_end >= file_end ? blocks.end() : blocks.begin() + (e_end - blocks.offset());
+      parser.lines(p, stop);
+      p = stop;
+      if (!ends_here) break;
+      if (!parser.end()) {
+        if (out.invalid.empty()) out.invalid.assign(entries.size(), 0);
+        out.invalid[row] = 1;
+      }
+      open = false;
+      ++row;
+    }
+  }
+  give_back(std::move(buffer));
+  if (row != entries.size()) {
+    throw Error(Fault{.kind = FaultKind::stale, .id = "io.changed", .at = {.file = file_.path()}, .what = "ends before its last sequence", .hint = "open it again"});
+  }
+}
+
+Buffer<char> CtfSource::borrow() const {
+  const std::lock_guard lock(buffers_mutex_);
+  if (buffers_.empty()) return {};
+  Buffer<char> buffer = std::move(buffers_.back());
+  buffers_.pop_back();
+  return buffer;
+}
+
+void CtfSource::give_back(Buffer<char> buffer) const {
+  const std::lock_guard lock(buffers_mutex_);
+  buffers_.push_back(std::move(buffer));
+}
+
+Place CtfSource::place(std::uint32_t chunk, std::uint32_t row) const {
+  const IndexEntry& e = index_.entries[static_cast<std::size_t>(index_.chunk_first[chunk]) + row];
+  const std::uint64_t end = e.begin + e.bytes;
+  return {.file = file_.path(), .begin = e.begin, .end = end, .first_line = lines_.line_of(e.begin), .last_line = lines_.line_of(end - 1)};
+}
+
+std::uint64_t content_fingerprint(const io::File& file) {
+  constexpr std::uint64_t kEdge = 64 << 10, kSample = 4 << 10;
+  constexpr std::uint64_t kSamples = 16;
+  Fingerprint print;
+  print.add(file.size());
+  std::vector<std::byte> bytes;
+  const auto add = [&](std::uint64_t at, std::uint64_t size) {
+    bytes.resize(static_cast<std::size_t>(size));
+    file.read(at, bytes);
+    print.add(hash_bytes(bytes.data(), bytes.size()));
+  };
+  const std::uint64_t edge = std::min(kEdge, file.size());
+  add(0, edge);
+  add(file.size() - edge, edge);
+  if (file.size() > 2 * kEdge + kSamples * kSample) {
+    for (std::uint64_t i = 1; i <= kSamples; ++i) add(file.size() / (kSamples + 1) * i, kSample);
+  } else if (file.size() > 2 * kEdge) {
+    add(kEdge, file.size() - 2 * kEdge);
+  }
+  return print.value();
+}
+
+std::uint64_t CtfSource::fingerprint() const {
+  Fingerprint print;
+  print.add(content_fingerprint(file_));
+  print.add(hash_bytes(index_.entries.data(), index_.entries.size() * sizeof(IndexEntry)));
+  for (std::size_t i = 0; i < schema_.size(); ++i) {
+    const StreamInfo& s = schema_.streams()[i];
+    print.add(s.name).add(schema_.alias(i)).add(s.dim).add(static_cast<std::uint64_t>(s.storage)).add(static_cast<std::uint64_t>(s.element)).add(s.defines_mb_size ? 1 : 0);
+  }
+  return print.value();
+}
+
+std::vector<Notice> CtfSource::notices() const {
+  std::vector<Notice> out;
+  if (notes_.left_out > 0) {
+    out.push_back({Severity::info,
+                   Fault{.kind = FaultKind::format,
+                         .id = "ctf.left-out",
+                         .at = {.file = file_.path(), .byte = notes_.first_left_out, .line = lines_.line_of(notes_.first_left_out), .has_byte = true},
+                         .what = std::to_string(notes_.left_out) + (notes_.left_out == 1 ? " sequence" : " sequences") + " without a sample of " + (schema_.main() == Schema::kNone ? "any declared input" : "'" + schema_.alias(static_cast<std::size_t>(schema_.main())) + "'") + (notes_.left_out == 1 ? " was left out" : " were left out, the first is here")}});
+  }
+  if (notes_.repeated) {
+    out.push_back({Severity::warning,
+                   Fault{.kind = FaultKind::format,
+                         .id = "ctf.repeated-id",
+                         .at = {.file = file_.path(), .byte = notes_.repeated->second, .line = lines_.line_of(notes_.repeated->second), .column = 1, .has_byte = true},
+                         .what = "sequence id " + key_text(notes_.repeated->key) + " comes back; it was used from line " + std::to_string(lines_.line_of(notes_.repeated->first)) + " on",
+                         .hint = "each run of lines with one id is a sequence of its own"}});
+  }
+  const std::vector<Notice> faults = sink_.finish();
+  out.insert(out.end(), faults.begin(), faults.end());
+  return out;
+}
+
+std::unique_ptr<Source> open(const CtfOptions& options, const std::string& file, const OpenContext& context) {
+  return std::make_unique<CtfSource>(options, file, context);
+}
+
+}  // namespace batchfeed::ctf

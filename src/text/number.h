@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+//
+// Numbers out of text: the decimal grammar of the text corpora, read eight
+// digits at a time and rounded correctly. Short numbers take one multiplication
+// or division whose rounding is provable; all others go to fast_float.
+//
+// Contract of every function here: at least kOverread readable bytes follow the
+// position given, and a byte that is no part of a number ends the text.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/cursor.h"
+
+namespace batchfeed::text {
+
+inline constexpr std::size_t kOverread = 16;
+
+inline constexpr double kTen[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+inline constexpr double kTenth[23] = {1e0,   1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,  1e-8,  1e-9,  1e-10, 1e-11,
+                                      1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22};
+inline constexpr std::uint64_t kPower[9] = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
+
+// The digits at the front of eight bytes.
+struct Digits {
+  std::uint64_t value;  // each byte of the text xor '0'
+  unsigned count;       // 0..8
+};
+
+inline Digits leading_digits(const char* p) noexcept {
+  const std::uint64_t value = load<std::uint64_t>(p) ^ 0x3030303030303030u;
+  // The high bit of each byte that is above 9. A carry reaches only bytes behind the first such one.
+  const std::uint64_t other = ((value + 0x7676767676767676u) | value) & 0x8080808080808080u;
+  return {value, other == 0 ? 8u : static_cast<unsigned>(std::countr_zero(other)) / 8};
+}
+
+// The number that `count` (1..8) digits spell.
+inline std::uint64_t spell(Digits digits) noexcept {
+  std::uint64_t v = digits.value << (64 - 8 * digits.count);  // zeros in front
+  v = v * 10 + (v >> 8);
+  return (((v & 0x000000FF000000FFu) * 0x000F424000000064u) + (((v >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u)) >> 32;
+}
+
+// Appends the digits at p to `value` (which wraps beyond 19 digits) and moves p behind them.
+inline void read_digits(const char*& p, std::uint64_t& value) noexcept {
+  for (;;) {
+    const Digits digits = leading_digits(p);
+    if (digits.count == 0) return;
+    value = value * kPower[digits.count] + spell(digits);
+    p += digits.count;
+    if (digits.count < 8) return;
+  }
+}
+
+// An unsigned number of decimal digits, up to 2^64 - 1.
+struct UnsignedEnd {
+  const char* at;  // behind the digits; the position given if there are none
+  bool overflow;
+};
+inline UnsignedEnd read_unsigned(const char* p, std::uint64_t& value) noexcept {
+  const Digits first = leading_digits(p);
+  value = 0;
+  if (first.count == 0) return {p, false};
+  value = spell(first);
+  p += first.count;
+  if (first.count < 8) return {p, false};
+  bool overflow = false;
+  for (; static_cast<unsigned char>(*p - '0') < 10; ++p) {
+    const std::uint64_t digit = static_cast<std::uint64_t>(*p - '0');
+    overflow |= __builtin_mul_overflow(value, std::uint64_t{10}, &value) || __builtin_add_overflow(value, digit, &value);
+  }
+  return {p, overflow};
+}
+
+namespace detail {
+// The nearest double of a well-formed number [p, end), which may be infinite or zero.
+double exact(const char* p, const char* end) noexcept;
+
+// The mantissa and scale of a short number into T, or false where rounding is in doubt.
+template <class T>
+inline bool quick(std::uint64_t mantissa, unsigned fraction, T& out) noexcept {
+  if constexpr (std::is_same_v<T, double>) {
+    // Both operands are exact, so the division rounds once.
+    if (mantissa > (1ull << 53)) return false;
+    out = static_cast<double>(mantissa) / kTen[fraction];
+  } else {
+    // Off by less than 4 units of the double's last place; only near the middle between two floats can that matter.
+    const double d = static_cast<double>(mantissa) * kTenth[fraction];
+    const std::uint64_t low = std::bit_cast<std::uint64_t>(d) & 0x1FFFFFFFu;
+    if (low - (0x10000000u - 4) <= 8) return false;
+    out = static_cast<float>(d);
+  }
+  return true;
+}
+}  // namespace detail
+
+// One value: [sign] digits ['.' [digits]] [exponent]. After a blank or a colon
+// (`fresh`) also without digits before the point, or with none between the point
+// and the exponent. Gives the nearest double, rounded to T; `overflow` is set
+// where that is infinite. Returns the end, or nullptr where there is no number.
+template <class T>
+inline const char* read_number(const char* p, bool fresh, T& out, bool& overflow) noexcept {
+  const char* const begin = p;
+  const bool negative = *p == '-';
+  p += static_cast<int>(negative) | static_cast<int>(*p == '+');
+  std::uint64_t mantissa = 0;
+  const char* const whole = p;
+  read_digits(p, mantissa);
+  const auto whole_digits = static_cast<std::size_t>(p - whole);
+  std::size_t fraction_digits = 0;
+  bool bare_point = false;
+  if (*p == '.') {
+    const char* const fraction = ++p;
+    read_digits(p, mantissa);
+    fraction_digits = static_cast<std::size_t>(p - fraction);
+    bare_point = fraction_digits == 0;
+    if (whole_digits == 0 && (bare_point || !fresh)) return nullptr;
+  } else if (whole_digits == 0) {
+    return nullptr;
+  }
+  const bool exponent = (*p | 0x20) == 'e';
+  if (exponent) {
+    if (bare_point && !fresh) return nullptr;
+    ++p;
+    p += static_cast<int>(*p == '-') | static_cast<int>(*p == '+');
+    if (static_cast<unsigned char>(*p - '0') >= 10) return nullptr;
+    while (static_cast<unsigned char>(*p - '0') < 10) ++p;
+  } else if (whole_digits + fraction_digits <= 18) {
+    T value;
+    if (detail::quick(mantissa, static_cast<unsigned>(fraction_digits), value)) {
+      out = negative ? -value : value;
+      return p;
+    }
+  }
+  const T value = static_cast<T>(detail::exact(whole, p));
+  if (value > static_cast<T>(1e30) && value - value != 0) overflow = true;  // infinity
+  out = *begin == '-' ? -value : value;
+  return p;
+}
+
+}  // namespace batchfeed::text

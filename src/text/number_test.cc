@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "text/number.h"
+
+#include <fast_float/fast_float.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <string>
+
+namespace batchfeed::text {
+namespace {
+
+template <class T>
+struct Read {
+  std::ptrdiff_t length;  // -1: no number
+  T value;
+  bool overflow;
+};
+
+template <class T>
+Read<T> read(const std::string& text, bool fresh = true) {
+  std::string padded = text + '\n' + std::string(kOverread, 'x');
+  T value = 77;
+  bool overflow = false;
+  const char* end = read_number(padded.data(), fresh, value, overflow);
+  return {end == nullptr ? -1 : end - padded.data(), value, overflow};
+}
+
+double nearest(const std::string& text) {
+  const bool negative = text[0] == '-';
+  const std::size_t skip = negative || text[0] == '+' ? 1 : 0;
+  double value = 0;
+  fast_float::from_chars(text.data() + skip, text.data() + text.size(), value);
+  return negative ? -value : value;
+}
+
+void expect_exact(const std::string& text) {
+  const double want = nearest(text);
+  const auto d = read<double>(text);
+  const auto f = read<float>(text);
+  ASSERT_EQ(d.length, static_cast<std::ptrdiff_t>(text.size())) << text;
+  ASSERT_EQ(f.length, static_cast<std::ptrdiff_t>(text.size())) << text;
+  ASSERT_EQ(std::bit_cast<std::uint64_t>(d.value), std::bit_cast<std::uint64_t>(want)) << text;
+  ASSERT_EQ(std::bit_cast<std::uint32_t>(f.value), std::bit_cast<std::uint32_t>(static_cast<float>(want))) << text;
+}
+
+TEST(Number, Grammar) {
+  for (const char* good : {"0", "12", "-3", "+4", "007", "7.", "0.25", "1e5", "1E-2", "2e+10", "9.10e-11", "1e005", ".5", "-.5", "+.5", "5.e3"}) {
+    expect_exact(good);
+  }
+  for (const char* bad : {"", "-", "+", ".", "-.", "e5", ".e5", "1e", "1e+", "1e-", "--1", "+-1", "inf", "nan", "x"}) {
+    EXPECT_EQ(read<double>(bad).length, -1) << bad;
+    EXPECT_EQ(read<float>(bad).length, -1) << bad;
+  }
+}
+
+TEST(Number, EndsAtTheFirstByteThatCannotContinueIt) {
+  EXPECT_EQ(read<double>("1-2").length, 1);
+  EXPECT_EQ(read<double>("1.2.3").length, 3);
+  EXPECT_EQ(read<double>("0x10").length, 1);
+  EXPECT_EQ(read<double>("1e1.5").length, 3);
+  EXPECT_EQ(read<double>("123456789012,5").length, 12);
+}
+
+TEST(Number, BarePointsNeedAFreshStart) {
+  EXPECT_EQ(read<double>(".5", false).length, -1);
+  EXPECT_EQ(read<double>("-.5", false).length, -1);
+  EXPECT_EQ(read<double>("5.e3", false).length, -1);
+  EXPECT_EQ(read<double>("5.", false).length, 2);
+}
+
+TEST(Number, SignOfZero) {
+  EXPECT_TRUE(std::signbit(read<double>("-0").value));
+  EXPECT_TRUE(std::signbit(read<float>("-0.0").value));
+  EXPECT_FALSE(std::signbit(read<float>("+0").value));
+}
+
+TEST(Number, OverflowAndUnderflow) {
+  EXPECT_TRUE(std::isinf(read<double>("1e400").value));
+  EXPECT_TRUE(read<double>("1e400").overflow);
+  EXPECT_EQ(read<double>("-1e400").value, -HUGE_VAL);
+  EXPECT_TRUE(read<float>("1e39").overflow);
+  EXPECT_FALSE(read<double>("1e39").overflow);
+  EXPECT_EQ(read<double>("1e-400").value, 0);
+  EXPECT_FALSE(read<double>("1e-400").overflow);
+  EXPECT_EQ(read<float>("1e-46").value, 0.0F);
+  EXPECT_TRUE(std::isinf(read<double>("1e999999999999999999999").value));
+  EXPECT_TRUE(std::isinf(read<double>(std::string(400, '9')).value));
+  EXPECT_EQ(read<double>("0." + std::string(100'000, '0') + '1').value, 0);
+}
+
+TEST(Number, HardCases) {
+  expect_exact("16777217");                  // the middle between two floats
+  expect_exact("16777219");
+  expect_exact("9007199254740993");          // between two doubles
+  expect_exact("0.10000000149011611938");
+  expect_exact("1.00000005960464477539062500");
+  expect_exact("1.0000000596046448");        // rounds to a float's middle as a double first
+  expect_exact("3.4028235e38");
+  expect_exact("3.4028235677973366e38");
+  expect_exact("4.9e-324");
+  expect_exact("123456789012345678");
+  expect_exact("0.000000000000000001");
+  expect_exact("18446744073709551616");
+  expect_exact("2.2250738585072011e-308");
+}
+
+TEST(Number, RandomNumbersAreTheNearest) {
+  std::mt19937_64 draw(1);
+  for (int i = 0; i < 200'000; ++i) {
+    std::string text;
+    const std::uint64_t shape = draw();
+    if ((shape & 3) == 0) text += (shape & 4) != 0 ? '-' : '+';
+    for (std::uint64_t n = 1 + (shape >> 8) % 12; n > 0; --n) text += static_cast<char>('0' + draw() % 10);
+    if ((shape & 24) != 0) {
+      text += '.';
+      for (std::uint64_t n = (shape >> 16) % 12; n > 0; --n) text += static_cast<char>('0' + draw() % 10);
+    }
+    if ((shape & 224) == 0) text += 'e' + std::to_string(static_cast<int>((shape >> 24) % 90) - 45);
+    expect_exact(text);
+  }
+}
+
+TEST(Number, MiddlesBetweenFloats) {
+  std::mt19937_64 draw(2);
+  for (int i = 0; i < 100'000; ++i) {
+    const float a = std::bit_cast<float>(static_cast<std::uint32_t>(0x3A000000 + draw() % 0x0E000000));
+    const double middle = (static_cast<double>(a) + static_cast<double>(std::nextafter(a, HUGE_VALF))) / 2;
+    char text[64];
+    for (const int digits : {8, 9, 12, 17}) {
+      std::snprintf(text, sizeof text, "%.*g", digits, middle);
+      expect_exact(text);
+    }
+  }
+}
+
+TEST(Unsigned, RangeIsExact) {
+  const auto read_one = [](std::string text, std::uint64_t& value) {
+    text += '\n' + std::string(kOverread, 'x');
+    return read_unsigned(text.data(), value).overflow;
+  };
+  std::uint64_t value = 0;
+  EXPECT_FALSE(read_one("18446744073709551615", value));
+  EXPECT_EQ(value, ~0ull);
+  EXPECT_TRUE(read_one("18446744073709551616", value));
+  EXPECT_TRUE(read_one("30000000000000000000", value));
+  EXPECT_FALSE(read_one("000000000000000000000000018", value));
+  EXPECT_EQ(value, 18u);
+  EXPECT_FALSE(read_one("12345678", value));
+  EXPECT_EQ(value, 12345678u);
+}
+
+}  // namespace
+}  // namespace batchfeed::text
