@@ -36,7 +36,8 @@ class StreamDecoder {
     for (std::uint32_t s = 0; s < row_.sequences; ++s) {
       const std::uint64_t at = feed_.at();
       const std::uint32_t n = dense_head(s);
-      if (n != 0 && dim > feed_.left() / width / n) truncated(s, at, n, mul_sat(mul_sat(n, dim), width));
+      if (n > feed_.left() / width / dim) truncated(s, at, n, mul_sat(mul_sat(n, dim), width));
+      if (n > d_.limits.sequence_samples) too_long(at, n);
       column_.begin[s] = column_.values.size() / size_of(column_.element);
       samples += n;
       limit_values(at, samples);
@@ -119,9 +120,7 @@ class StreamDecoder {
   std::uint32_t dense_head(std::uint32_t s) {
     const std::uint64_t at = feed_.at();
     if (feed_.left() < 4) truncated(s, at, 0, 4);
-    const auto n = feed_.get<std::uint32_t>();
-    if (n > d_.limits.sequence_samples) too_long(at, n);
-    return n;
+    return feed_.get<std::uint32_t>();
   }
 
   // All that is left belongs to this stream: so many entries at most.
@@ -185,7 +184,7 @@ class StreamDecoder {
     } else {
       what += "its samples have " + std::to_string(sum) + " entries together, the sequence has " + std::to_string(nnz);
     }
-    d_.damaged(out_, s, d_.faults.make("bad-sample-sizes", sizes_at, std::move(what), {}, stream_.name));
+    d_.damaged(out_, s, d_.faults.make("cbf.bad-sample-sizes", sizes_at, std::move(what), {}, stream_.name));
     // Only when checking: the entries are given to the first sample, so that the offsets stay whole.
     for (std::uint32_t i = 0; i < n; ++i) to[i] = static_cast<std::uint32_t>(before + nnz);
     if (n == 0) lost_entries(nnz);
@@ -218,7 +217,7 @@ class StreamDecoder {
     for (std::size_t i = from; i < column_.indices.size(); ++i) {
       if (static_cast<std::uint32_t>(index[i]) < stream_.dim) continue;
       d_.damaged(out_, s,
-                 d_.faults.make("index-out-of-range", place(i),
+                 d_.faults.make("cbf.index-out-of-range", place(i),
                                 who(s) + ": index " + std::to_string(index[i]) + ", expected 0 to " +
                                     std::to_string(stream_.dim - 1),
                                 "the header says dimension " + std::to_string(stream_.dim), stream_.name));
@@ -227,7 +226,7 @@ class StreamDecoder {
       for (std::size_t i = std::size_t{first[k]} + 1; i < first[k + 1]; ++i) {
         if (index[i] > index[i - 1]) continue;
         const bool twice = index[i] == index[i - 1];
-        d_.sink.warning(d_.faults.make(twice ? "duplicate-index" : "unsorted-indices", place(i),
+        d_.sink.warning(d_.faults.make(twice ? "cbf.duplicate-index" : "cbf.unsorted-indices", place(i),
                                        who(s) + ", sample " + std::to_string(k) + ": index " +
                                            std::to_string(index[i]) +
                                            (twice ? " stands twice" : " stands behind " + std::to_string(index[i - 1])),
@@ -243,23 +242,23 @@ class StreamDecoder {
   }
   [[noreturn, gnu::cold]] void truncated(std::uint32_t s, std::uint64_t at, std::uint32_t n,
                                          std::uint64_t bytes) const {
-    d_.faults.fail("sequence-truncated", at,
+    d_.faults.fail("cbf.sequence-truncated", at,
                    who(s) + ": " + std::to_string(n) + " samples need " + std::to_string(bytes) + " bytes, " +
                        std::to_string(feed_.left()) + " are left in the chunk",
                    {}, stream_.name);
   }
   [[noreturn, gnu::cold]] void bad_nnz(std::uint32_t s, std::uint64_t at, std::int32_t nnz) const {
-    d_.faults.fail("bad-nnz", at, who(s) + ": number of entries " + std::to_string(nnz) + ", expected 0 or more", {},
+    d_.faults.fail("cbf.bad-nnz", at, who(s) + ": number of entries " + std::to_string(nnz) + ", expected 0 or more", {},
                    stream_.name);
   }
   [[noreturn, gnu::cold]] void too_long(std::uint64_t at, std::uint32_t n) const {
-    d_.faults.over_limit("sequence-samples", at, "stream '" + printable(stream_.name) + "': samples of one sequence", n,
+    d_.faults.over_limit("limit.sequence-samples", at, "stream '" + printable(stream_.name) + "': samples of one sequence", n,
                          d_.limits.sequence_samples, "sequence_samples");
   }
   void limit_values(std::uint64_t at, std::uint64_t n) const {
     const std::uint64_t most = std::min<std::uint64_t>(d_.limits.chunk_values, 0xFFFFFFFFu);
     if (n > most)
-      d_.faults.over_limit("chunk-values", at,
+      d_.faults.over_limit("limit.chunk-values", at,
                            "stream '" + printable(stream_.name) + "': values in chunk " + std::to_string(chunk_), n,
                            most, "chunk_values");
   }
@@ -283,7 +282,7 @@ void compare_lengths(const Decoder& decoder, std::size_t chunk, const Lengths& l
     std::uint32_t longest = 0;
     for (const Column& column : out.columns) longest = std::max(longest, column.samples(s));
     if (lengths[s] == longest) continue;
-    decoder.sink.warning(decoder.faults.make("sample-count-differs", row.begin + std::uint64_t{s} * 4,
+    decoder.sink.warning(decoder.faults.make("cbf.sample-count-differs", row.begin + std::uint64_t{s} * 4,
                                              "chunk " + std::to_string(chunk) + ", sequence " + std::to_string(s) +
                                                  ": its length is given as " + std::to_string(lengths[s]) +
                                                  ", its longest stream has " + std::to_string(longest) + " samples",
@@ -313,7 +312,7 @@ void decode(const Decoder& decoder, std::size_t chunk, const Lengths& lengths, F
     decoder.header.streams[i].storage == Storage::dense ? stream.dense() : stream.sparse();
   }
   if (feed.left() > 0) {
-    decoder.sink.warning(decoder.faults.make("trailing-bytes-in-chunk", feed.at(),
+    decoder.sink.warning(decoder.faults.make("cbf.trailing-bytes-in-chunk", feed.at(),
                                              "chunk " + std::to_string(chunk) + ": " + std::to_string(feed.left()) +
                                                  " bytes are left behind its last stream"));
   }

@@ -16,25 +16,25 @@ class Faults {
  public:
   explicit Faults(std::string file) : file_(std::move(file)) {}
 
-  // `rule` is the last part of the id: "bad-nnz" gives "cbf.bad-nnz".
-  Fault make(std::string_view rule, std::uint64_t byte, std::string what, std::string hint = {},
+  // `id` is the last part of the id: "cbf.bad-nnz" gives "cbf.bad-nnz".
+  Fault make(std::string_view id, std::uint64_t byte, std::string what, std::string hint = {},
              std::string stream = {}) const {
     return {.kind = FaultKind::format,
-            .id = "cbf." + std::string(rule),
+            .id = std::string(id),
             .at = {.file = file_, .byte = byte, .has_byte = true},
             .what = std::move(what),
             .hint = std::move(hint),
             .stream = std::move(stream)};
   }
-  [[noreturn]] void fail(std::string_view rule, std::uint64_t byte, std::string what, std::string hint = {},
+  [[noreturn]] void fail(std::string_view id, std::uint64_t byte, std::string what, std::string hint = {},
                          std::string stream = {}) const {
-    throw Error(make(rule, byte, std::move(what), std::move(hint), std::move(stream)));
+    throw Error(make(id, byte, std::move(what), std::move(hint), std::move(stream)));
   }
   // A bound of limits.h, `field`, was exceeded.
-  [[noreturn]] void over_limit(std::string_view rule, std::uint64_t byte, const std::string& what, std::uint64_t found,
+  [[noreturn]] void over_limit(std::string_view id, std::uint64_t byte, const std::string& what, std::uint64_t found,
                                std::uint64_t limit, const std::string& field) const {
     throw Error(Fault{.kind = FaultKind::limit,
-                      .id = "limit." + std::string(rule),
+                      .id = std::string(id),
                       .at = {.file = file_, .byte = byte, .has_byte = true},
                       .what = what + ": " + std::to_string(found) + ", the limit is " + std::to_string(limit),
                       .hint = "raise limits." + field});

@@ -20,7 +20,7 @@ FileStream read_stream(Feed& feed, const HeaderParts& parts, std::size_t number)
   const std::string who = "stream " + std::to_string(number);
   const auto room = [&](std::uint64_t bytes, const char* field) {
     if (feed.left() < bytes) {
-      parts.faults.fail("header-truncated", feed.at(),
+      parts.faults.fail("cbf.header-truncated", feed.at(),
                         who + ": " + field + " needs " + std::to_string(bytes) + " bytes, " +
                             std::to_string(feed.left()) + " are left in the header");
     }
@@ -30,14 +30,14 @@ FileStream read_stream(Feed& feed, const HeaderParts& parts, std::size_t number)
   const std::uint64_t encoding_at = feed.at();
   const auto encoding = feed.get<std::uint8_t>();
   if (encoding > 1) {
-    parts.faults.fail("unknown-encoding", encoding_at,
+    parts.faults.fail("cbf.unknown-encoding", encoding_at,
                       who + ": encoding " + std::to_string(encoding) + ", expected 0 (dense) or 1 (sparse)");
   }
   stream.storage = encoding == 0 ? Storage::dense : Storage::sparse;
   const std::uint64_t length_at = feed.at();
   const auto length = feed.get<std::uint32_t>();
   if (length > feed.left()) {
-    parts.faults.fail("bad-name-length", length_at,
+    parts.faults.fail("cbf.bad-name-length", length_at,
                       who + ": name length " + std::to_string(length) + ", only " + std::to_string(feed.left()) +
                           " bytes are left in the header");
   }
@@ -54,12 +54,12 @@ std::vector<ChunkRow> read_rows(Feed& feed, const HeaderParts& parts, std::uint3
                                 std::uint64_t data_end) {
   const std::uint64_t left = feed.left();
   if (chunks > left / kRowBytes) {
-    parts.faults.fail("bad-chunk-table", chunks_at,
+    parts.faults.fail("cbf.bad-chunk-table", chunks_at,
                       "number of chunks " + std::to_string(chunks) + " needs " + std::to_string(chunks * kRowBytes) +
                           " bytes, only " + std::to_string(left) + " are left for the chunk table");
   }
   if (chunks * kRowBytes != left) {
-    parts.sink.warning(parts.faults.make("bad-chunk-table", chunks_at,
+    parts.sink.warning(parts.faults.make("cbf.bad-chunk-table", chunks_at,
                                          "number of chunks " + std::to_string(chunks) + " needs " +
                                              std::to_string(chunks * kRowBytes) + " bytes, the chunk table has " +
                                              std::to_string(left),
@@ -73,7 +73,7 @@ std::vector<ChunkRow> read_rows(Feed& feed, const HeaderParts& parts, std::uint3
     row.samples = feed.get<std::uint32_t>();
     const std::uint64_t least = &row == rows.data() ? kPrefixBytes : (&row - 1)->begin;
     if (offset < 0 || static_cast<std::uint64_t>(offset) < least || static_cast<std::uint64_t>(offset) > data_end) {
-      parts.faults.fail("bad-chunk-offset", row.at,
+      parts.faults.fail("cbf.bad-chunk-offset", row.at,
                         "chunk " + std::to_string(&row - rows.data()) + ": offset " + std::to_string(offset) +
                             ", expected " + std::to_string(least) + " to " + std::to_string(data_end) +
                             " (the start of the header)");
@@ -84,7 +84,7 @@ std::vector<ChunkRow> read_rows(Feed& feed, const HeaderParts& parts, std::uint3
     ChunkRow& row = rows[i];
     row.end = i + 1 < rows.size() ? rows[i + 1].begin : data_end;
     if (row.sequences > (row.end - row.begin) / 4) {
-      parts.faults.fail("chunk-too-small", row.at + 8,
+      parts.faults.fail("cbf.chunk-too-small", row.at + 8,
                         "chunk " + std::to_string(i) + ": " + std::to_string(row.sequences) +
                             " sequences need 4 bytes each for their lengths, the chunk has " +
                             std::to_string(row.end - row.begin) + " bytes");
@@ -96,7 +96,7 @@ std::vector<ChunkRow> read_rows(Feed& feed, const HeaderParts& parts, std::uint3
 Header read_modern(const io::File& file, const HeaderParts& parts, Buffer<std::byte>& scratch) {
   if (file.size() < kSmallest) {
     parts.faults.fail(
-        "too-small", file.size(),
+        "cbf.too-small", file.size(),
         "file has " + std::to_string(file.size()) + " bytes, the smallest has " + std::to_string(kSmallest),
         "it was cut off; write it again");
   }
@@ -104,20 +104,20 @@ Header read_modern(const io::File& file, const HeaderParts& parts, Buffer<std::b
   Feed ends(file, 8, kPrefixBytes, scratch);
   const auto version = ends.get<std::uint32_t>();
   if (version != kVersion) {
-    parts.faults.fail("unsupported-version", 8, "version " + std::to_string(version) + ", expected 1");
+    parts.faults.fail("cbf.unsupported-version", 8, "version " + std::to_string(version) + ", expected 1");
   }
   Feed trailer(file, trailer_at, file.size(), scratch);
   const auto offset = trailer.get<std::int64_t>();
   const std::uint64_t last = trailer_at - kHeaderBytes;
   if (offset < static_cast<std::int64_t>(kPrefixBytes) || static_cast<std::uint64_t>(offset) > last) {
-    parts.faults.fail("bad-header-offset", trailer_at,
+    parts.faults.fail("cbf.bad-header-offset", trailer_at,
                       "header offset " + std::to_string(offset) + ", expected 12 to " + std::to_string(last),
                       "the file was cut off or something was appended; write it again");
   }
   const auto header_at = static_cast<std::uint64_t>(offset);
   Feed feed(file, header_at, trailer_at, scratch);
   if (feed.get<std::uint64_t>() != kMagic) {
-    parts.faults.fail("bad-header-magic", header_at,
+    parts.faults.fail("cbf.bad-header-magic", header_at,
                       "no header where the last 8 bytes of the file say it starts (expected 'nib_ktnc')",
                       "the file was cut off or something was appended; write it again");
   }
@@ -125,7 +125,7 @@ Header read_modern(const io::File& file, const HeaderParts& parts, Buffer<std::b
   const auto chunks = feed.get<std::uint32_t>();
   const auto streams = feed.get<std::uint32_t>();
   if (streams == 0 || streams > feed.left() / kStreamBytes) {
-    parts.faults.fail("bad-stream-count", counts_at + 4,
+    parts.faults.fail("cbf.bad-stream-count", counts_at + 4,
                       "number of streams " + std::to_string(streams) + ", expected 1 to " +
                           std::to_string(feed.left() / kStreamBytes) + " (" + std::to_string(feed.left()) +
                           " bytes of header are left)");
@@ -155,7 +155,7 @@ Header read_header(const io::File& file, const Limits& limits, FaultSink& sink) 
   const Faults faults(file.path());
   const HeaderParts parts{faults, limits, sink};
   if (file.size() < 20) {
-    faults.fail("too-small", file.size(),
+    faults.fail("cbf.too-small", file.size(),
                 "file has " + std::to_string(file.size()) + " bytes, too few for a CNTK binary file",
                 "it was cut off or is of another format");
   }
@@ -167,7 +167,7 @@ Header read_header(const io::File& file, const Limits& limits, FaultSink& sink) 
   } else if (first == 1) {
     header = read_legacy(file, parts, scratch);
   } else {
-    faults.fail("not-cbf", 0,
+    faults.fail("cbf.not-cbf", 0,
                 "starts with " + hex(first) +
                     ", expected 6e 69 62 5f 6b 74 6e 63 ('nib_ktnc') or, in the older layout, "
                     "01 00 00 00 00 00 00 00",
@@ -177,7 +177,7 @@ Header read_header(const io::File& file, const Limits& limits, FaultSink& sink) 
   for (std::size_t i = 0; i < header.streams.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
       if (header.streams[i].name != header.streams[k].name) continue;
-      faults.fail("duplicate-stream", header.streams[i].element_at,
+      faults.fail("cbf.duplicate-stream", header.streams[i].element_at,
                   "streams " + std::to_string(k) + " and " + std::to_string(i) + " have one name, '" +
                       printable(header.streams[i].name) + "'",
                   "names must differ", header.streams[i].name);

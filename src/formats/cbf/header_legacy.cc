@@ -36,7 +36,7 @@ class LegacyHeader {
 
  private:
   [[noreturn]] void bad(std::uint64_t at, const std::string& what, const std::string& stream = {}) const {
-    parts_.faults.fail("bad-legacy-header", at, what, "the file was cut off or is of another format", stream);
+    parts_.faults.fail("cbf.bad-legacy-header", at, what, "the file was cut off or is of another format", stream);
   }
 
   template <class T>

@@ -12,7 +12,7 @@ std::string who(std::size_t chunk, const FileStream& stream) {
 
 [[noreturn]] void truncated(std::size_t chunk, const FileStream& stream, const Feed& feed, const Faults& faults,
                             const std::string& what, std::uint64_t bytes) {
-  faults.fail("sequence-truncated", feed.at(),
+  faults.fail("cbf.sequence-truncated", feed.at(),
               who(chunk, stream) + ": " + what + " need " + std::to_string(bytes) + " bytes, " +
                   std::to_string(feed.left()) + " are left in the chunk",
               {}, stream.name);
@@ -56,34 +56,34 @@ class Unfold {
     const std::int32_t row = column_.indices[i];
     const std::uint32_t open = samples == 0 ? 0 : samples - 1;
     if (row < 0) {
-      damaged(s, "bad-legacy-row", i, "row " + std::to_string(row) + ", expected 0 or more");
+      damaged(s, "cbf.bad-legacy-row", i, "row " + std::to_string(row) + ", expected 0 or more");
       column_.indices[i] = 0;
       return open;
     }
     const std::uint32_t sample = static_cast<std::uint32_t>(row) / stream_.dim;
     column_.indices[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(row) % stream_.dim);
     if (sample >= open) return sample;
-    damaged(s, "bad-legacy-row", i,
+    damaged(s, "cbf.bad-legacy-row", i,
             "row " + std::to_string(row) + " is of sample " + std::to_string(sample) + ", behind one of sample " +
                 std::to_string(open));
     return open;
   }
 
-  void damaged(std::uint32_t s, const char* rule, std::uint32_t entry, const std::string& what) const {
+  void damaged(std::uint32_t s, const char* id, std::uint32_t entry, const std::string& what) const {
     d_.damaged(
         out_, s,
-        d_.faults.make(rule, block_.rows_at + std::uint64_t{entry} * 4,
+        d_.faults.make(id, block_.rows_at + std::uint64_t{entry} * 4,
                        who(chunk_, stream_) + ", sequence " + std::to_string(s) + ": " + what, {}, stream_.name));
   }
 
   // Samples take no room in the file, so a few bytes could claim millions of them.
   void bound(std::uint64_t more, std::uint64_t sequences) const {
     const std::uint64_t samples = column_.first_value.size() - 1 + more;
-    const std::uint64_t most = (std::uint64_t{8} << 20) + 16 * (block_.nnz + sequences);
+    const std::uint64_t most = d_.limits.implied_samples + 16 * (block_.nnz + sequences);
     if (samples <= most) return;
-    d_.faults.over_limit("legacy-samples", block_.rows_at,
+    d_.faults.over_limit("limit.implied-samples", block_.rows_at,
                          who(chunk_, stream_) + ": samples that its row numbers imply", samples, most,
-                         "legacy_samples");
+                         "implied_samples");
   }
 
   void warn_order(std::uint32_t s, std::size_t first, std::size_t added) const {
@@ -93,7 +93,7 @@ class Unfold {
         const std::int32_t before = column_.indices[i - 1];
         if (now > before) continue;
         d_.sink.warning(d_.faults.make(
-            now == before ? "duplicate-index" : "unsorted-indices", block_.rows_at + std::uint64_t{i} * 4,
+            now == before ? "cbf.duplicate-index" : "cbf.unsorted-indices", block_.rows_at + std::uint64_t{i} * 4,
             who(chunk_, stream_) + ", sequence " + std::to_string(s) + ", sample " + std::to_string(k) + ": index " +
                 std::to_string(now) + (now == before ? " stands twice" : " stands behind " + std::to_string(before)),
             "the values are delivered as they are stored", stream_.name));
@@ -122,7 +122,7 @@ void check_legacy_room(const Header& header, std::size_t chunk, const Faults& fa
   }
   const std::uint64_t size = row.end - row.begin;
   if (row.sequences == 0 || (size >= fixed && row.sequences <= (size - fixed) / each)) return;
-  faults.fail("chunk-too-small", row.at + 8,
+  faults.fail("cbf.chunk-too-small", row.at + 8,
               "chunk " + std::to_string(chunk) + ": " + std::to_string(row.sequences) + " sequences need at least " +
                   std::to_string(each) + " bytes each, the chunk has " + std::to_string(size) + " bytes");
 }
@@ -141,7 +141,7 @@ LegacyBlock legacy_block(const Header& header, std::size_t chunk, const FileStre
   const std::uint64_t at = feed.at();
   const auto nnz = feed.get<std::int32_t>();
   if (nnz < 0)
-    faults.fail("bad-nnz", at,
+    faults.fail("cbf.bad-nnz", at,
                 who(chunk, stream) + ": number of entries " + std::to_string(nnz) + ", expected 0 or more", {},
                 stream.name);
   const std::uint64_t count = static_cast<std::uint32_t>(nnz);
@@ -168,7 +168,7 @@ void read_columns(const LegacyBlock& block, std::uint32_t sequences, const FileS
     if (!fits || (i + 1 == columns.size() && value != block.nnz)) {
       const std::uint32_t least = i + 1 == columns.size() ? block.nnz : before;
       const std::uint32_t most = i == 0 ? 0 : block.nnz;
-      faults.fail("bad-legacy-columns", block.columns_at + i * 4,
+      faults.fail("cbf.bad-legacy-columns", block.columns_at + i * 4,
                   "stream '" + printable(stream.name) + "': column " + std::to_string(i) + " begins at entry " +
                       std::to_string(static_cast<std::int32_t>(value)) + ", expected " + std::to_string(least) +
                       " to " + std::to_string(most),
@@ -194,7 +194,7 @@ void decode_legacy(const Decoder& decoder, std::size_t chunk, Feed& feed, Chunk&
         stream.storage == Storage::dense ? std::uint64_t{row.sequences} * stream.dim : block.nnz;
     const std::uint64_t most = std::min<std::uint64_t>(decoder.limits.chunk_values, 0xFFFFFFFFu);
     if (values > most)
-      decoder.faults.over_limit("chunk-values", block.values_at, who(chunk, stream) + ": values", values, most,
+      decoder.faults.over_limit("limit.chunk-values", block.values_at, who(chunk, stream) + ": values", values, most,
                                 "chunk_values");
     feed.seek(block.values_at);
     append_values(feed, values, stream.element, column);
@@ -214,7 +214,7 @@ void decode_legacy(const Decoder& decoder, std::size_t chunk, Feed& feed, Chunk&
     feed.seek(block.end);
   }
   if (feed.left() > 0 && chunk + 1 < decoder.header.rows.size()) {
-    decoder.sink.warning(decoder.faults.make("trailing-bytes-in-chunk", feed.at(),
+    decoder.sink.warning(decoder.faults.make("cbf.trailing-bytes-in-chunk", feed.at(),
                                              "chunk " + std::to_string(chunk) + ": " + std::to_string(feed.left()) +
                                                  " bytes are left behind its last stream"));
   }

@@ -100,7 +100,7 @@ class CbfSource final : public Source {
     for (const FileStream& stream : header_.streams) {
       if (stream.element != options.element && !options.convert_element) {
         const auto word = [](Element e) { return e == Element::f32 ? "float" : "double"; };
-        faults_.fail("precision-mismatch", stream.element_at,
+        faults_.fail("cbf.precision-mismatch", stream.element_at,
                      "stream '" + printable(stream.name) + "': the file holds " + word(stream.element) + ", " +
                          word(options.element) + " is asked for",
                      std::string("set precision = \"") + word(stream.element) +
@@ -113,7 +113,7 @@ class CbfSource final : public Source {
                       .element = options.element};
       for (const StreamInfo& other : streams_) {
         if (other.name != info.name) continue;
-        faults_.fail("duplicate-stream", stream.element_at,
+        faults_.fail("cbf.duplicate-stream", stream.element_at,
                      "two streams are named '" + printable(info.name) + "' after renaming", "rename one of them",
                      info.name);
       }
@@ -169,7 +169,7 @@ class CbfSource final : public Source {
   void compare_samples(std::size_t chunk, std::uint64_t sum) const {
     const ChunkRow& row = header_.rows[chunk];
     if (sum == row.samples) return;
-    Fault fault = faults_.make("sample-count-mismatch", row.at + 12,
+    Fault fault = faults_.make("cbf.sample-count-mismatch", row.at + 12,
                                "chunk " + std::to_string(chunk) + ": the table says " + std::to_string(row.samples) +
                                    " samples, its sequences have " + std::to_string(sum),
                                "the lengths of the sequences are used");
