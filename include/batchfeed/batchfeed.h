@@ -14,3 +14,4 @@
 #include <batchfeed/source.h>
 #include <batchfeed/tools.h>
 #include <batchfeed/version.h>
+#include <batchfeed/writer.h>

@@ -24,6 +24,8 @@ class AtomicFile {
   void append(std::span<const std::byte> bytes);
   void append(std::string_view text) { append(std::as_bytes(std::span(text))); }
   std::uint64_t size() const noexcept { return size_; }
+  // Where the bytes are until commit().
+  const std::string& temporary() const noexcept { return temp_; }
   void commit();
 
  private:

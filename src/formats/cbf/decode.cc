@@ -248,11 +248,12 @@ class StreamDecoder {
                    {}, stream_.name);
   }
   [[noreturn, gnu::cold]] void bad_nnz(std::uint32_t s, std::uint64_t at, std::int32_t nnz) const {
-    d_.faults.fail("cbf.bad-nnz", at, who(s) + ": number of entries " + std::to_string(nnz) + ", expected 0 or more", {},
-                   stream_.name);
+    d_.faults.fail("cbf.bad-nnz", at, who(s) + ": number of entries " + std::to_string(nnz) + ", expected 0 or more",
+                   {}, stream_.name);
   }
   [[noreturn, gnu::cold]] void too_long(std::uint64_t at, std::uint32_t n) const {
-    d_.faults.over_limit("limit.sequence-samples", at, "stream '" + printable(stream_.name) + "': samples of one sequence", n,
+    d_.faults.over_limit("limit.sequence-samples", at,
+                         "stream '" + printable(stream_.name) + "': samples of one sequence", n,
                          d_.limits.sequence_samples, "sequence_samples");
   }
   void limit_values(std::uint64_t at, std::uint64_t n) const {

@@ -45,6 +45,9 @@ class Faults {
   std::string file_;
 };
 
+// Whether the bytes are UTF-8 as Unicode defines it: shortest forms, no surrogates.
+bool is_utf8(std::string_view text);
+
 // A name out of a file, fit for a message: clipped, odd bytes as \xNN.
 std::string printable(std::string_view name);
 

@@ -2,53 +2,6 @@
 #include "formats/cbf/header_parts.h"
 
 namespace batchfeed::cbf {
-namespace {
-
-// Whether the bytes are UTF-8 as Unicode defines it (shortest forms, no surrogates).
-bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
-    const unsigned lead = byte(i);
-    const std::size_t more = lead < 0x80   ? 0
-                             : lead < 0xC2 ? 4
-                             : lead < 0xE0 ? 1
-                             : lead < 0xF0 ? 2
-                             : lead < 0xF5 ? 3
-                                           : 4;
-    if (more == 4 || text.size() - i <= more) return false;
-    for (std::size_t k = 1; k <= more; ++k) {
-      if ((byte(i + k) & 0xC0) != 0x80) return false;
-    }
-    if (more >= 2) {
-      const unsigned second = byte(i + 1);
-      if (lead == 0xE0 && second < 0xA0) return false;
-      if (lead == 0xED && second > 0x9F) return false;
-      if (lead == 0xF0 && second < 0x90) return false;
-      if (lead == 0xF4 && second > 0x8F) return false;
-    }
-    i += more + 1;
-  }
-  return true;
-}
-
-}  // namespace
-
-std::string printable(std::string_view name) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  const bool text = is_utf8(name);
-  std::string out;
-  for (const char c : name.substr(0, 80)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7F && (text || byte < 0x80)) {
-      out += c;
-    } else {
-      out += "\\x";
-      out += kDigits[byte >> 4];
-      out += kDigits[byte & 15];
-    }
-  }
-  return name.size() > 80 ? out + "..." : out;
-}
 
 std::string HeaderParts::name(Feed& feed, std::uint64_t at, std::uint32_t length, const std::string& who) const {
   if (length > limits.name_bytes)
@@ -63,8 +16,8 @@ std::string HeaderParts::name(Feed& feed, std::uint64_t at, std::uint32_t length
   }
   if (name.empty()) faults.fail("cbf.bad-stream-name", at, who + ": its name is empty");
   if (!is_utf8(name)) {
-    sink.warning(
-        faults.make("cbf.bad-stream-name", name_at, who + ": its name '" + printable(name) + "' is not UTF-8", {}, name));
+    sink.warning(faults.make("cbf.bad-stream-name", name_at, who + ": its name '" + printable(name) + "' is not UTF-8",
+                             {}, name));
   }
   return name;
 }

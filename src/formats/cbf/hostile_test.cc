@@ -67,7 +67,8 @@ Bytes old(std::size_t offset, T value) {
 }
 
 // A file of one sparse stream 'x' and one chunk with these bytes.
-Bytes sparse_file(std::uint32_t dim, std::uint32_t sequences, std::uint32_t samples, const Bytes& chunk, std::uint8_t element = 0) {
+Bytes sparse_file(std::uint32_t dim, std::uint32_t sequences, std::uint32_t samples, const Bytes& chunk,
+                  std::uint8_t element = 0) {
   Bytes out;
   put(out, std::uint64_t{0x636e746b5f62696e});
   put(out, 1u);
@@ -142,14 +143,17 @@ std::vector<Row> mutations() {
 // Counts at every boundary, in every field that counts.
 std::vector<Row> counts() {
   std::vector<Row> rows;
-  const auto all = [&](const char* field, std::size_t offset, const char* id, std::initializer_list<std::uint32_t> values) {
+  const auto all = [&](const char* field, std::size_t offset, const char* id,
+                       std::initializer_list<std::uint32_t> values) {
     for (const std::uint32_t v : values) rows.push_back({field + (' ' + std::to_string(v)), at(offset, v), {id}});
   };
-  all("numChunks", 0x84, "cbf.bad-chunk-table", {2, 3, 0x0FFFFFFF, 0x10000000, 0x10000001, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF});
+  all("numChunks", 0x84, "cbf.bad-chunk-table",
+      {2, 3, 0x0FFFFFFF, 0x10000000, 0x10000001, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF});
   all("numStreams", 0x88, "cbf.bad-stream-count", {5, 0x0FFFFFFF, 0x1999999A, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF});
   all("nameLen", 0x8d, "cbf.bad-name-length", {44, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF});
   all("numSequences", 0xaf, "cbf.chunk-too-small", {29, 0x40000000, 0x3FFFFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF});
-  all("dense N", 0x14, "cbf.sequence-truncated", {13, 0x10000000, 0x1FFFFFFF, 0x20000000, 0x40000000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF});
+  all("dense N", 0x14, "cbf.sequence-truncated",
+      {13, 0x10000000, 0x1FFFFFFF, 0x20000000, 0x40000000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF});
   all("dense dim", 0x96, "cbf.sequence-truncated", {0x40000000, 0x7FFFFFFF});
   all("dense dim", 0x96, "limit.dim", {0x80000000, 0xFFFFFFFF});
   all("sparse dim", 0xa3, "cbf.bad-dimension", {0, 0x80000001, 0xFFFFFFFF});
@@ -188,14 +192,20 @@ std::vector<Row> structure() {
       {"all zero", Bytes(100, 0), {"cbf.not-cbf"}},
       {"text", text(Bytes(100, ' '), 0, "0 |F 1 2 |S 1:0.5"), {"cbf.not-cbf"}},
       {"one sparse sequence", sparse_file(5, 1, 1, good), {}},
-      {"trailing bytes in the chunk", sparse_file(5, 1, 1, words({1, 1, 1, 0x3f800000, 2, 1, 0})), {"cbf.trailing-bytes-in-chunk"}},
+      {"trailing bytes in the chunk",
+       sparse_file(5, 1, 1, words({1, 1, 1, 0x3f800000, 2, 1, 0})),
+       {"cbf.trailing-bytes-in-chunk"}},
       {"indices descend", sparse_file(5, 1, 1, words({1, 1, 2, 0, 0, 3, 1, 2})), {"cbf.unsorted-indices"}},
       {"index twice", sparse_file(5, 1, 1, words({1, 1, 2, 0, 0, 3, 3, 2})), {"cbf.duplicate-index"}},
       {"sizes cancel out", sparse_file(5, 1, 2, words({2, 2, 0, 0xFFFFFFFF, 1})), {"cbf.bad-sample-sizes"}},
-      {"sizes wrap to nnz", sparse_file(5, 1, 3, words({3, 3, 2, 0, 0, 1, 2, 0x7FFFFFFF, 0x7FFFFFFF, 4})), {"cbf.bad-sample-sizes"}},
+      {"sizes wrap to nnz",
+       sparse_file(5, 1, 3, words({3, 3, 2, 0, 0, 1, 2, 0x7FFFFFFF, 0x7FFFFFFF, 4})),
+       {"cbf.bad-sample-sizes"}},
       {"entries without samples", sparse_file(5, 1, 1, words({1, 0, 1, 0, 2})), {"cbf.bad-sample-sizes"}},
       {"no samples", sparse_file(5, 1, 0, words({0, 0, 0})), {"cbf.empty-sequence", "cbf.no-samples"}},
-      {"lengths wrap to numSamples", sparse_file(5, 2, 0, words({0x80000000, 0x80000000, 0, 0, 0, 0})), {"cbf.sample-count-mismatch"}},
+      {"lengths wrap to numSamples",
+       sparse_file(5, 2, 0, words({0x80000000, 0x80000000, 0, 0, 0, 0})),
+       {"cbf.sample-count-mismatch"}},
       {"sequence cut before its head", sparse_file(5, 1, 1, words({1})), {"cbf.sequence-truncated"}},
       {"sequence cut in its head", sparse_file(5, 1, 1, words({1, 1})), {"cbf.sequence-truncated"}},
   };
@@ -203,7 +213,8 @@ std::vector<Row> structure() {
 
 std::vector<Row> older_layout() {
   const Bytes whole = golden::legacy();
-  Bytes stray = golden::from_hex("01 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 01 00 00 00 01 00 00 00 61 00 00 00 00 00 00 00 00 01 00 00 00");
+  Bytes stray = golden::from_hex(
+      "01 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 01 00 00 00 01 00 00 00 61 00 00 00 00 00 00 00 00 01 00 00 00");
   stray.resize(stray.size() + 16);
   std::vector<Row> rows = {
       {"intact", whole, {}},
@@ -242,7 +253,8 @@ std::vector<Row> older_layout() {
       {"columns -1", old(0x8b, -1), {"cbf.bad-legacy-columns"}},
       {"last column 3", old(0x8f, 3), {"cbf.bad-legacy-columns"}},
   };
-  for (const std::size_t size : {20u, 24u, 40u, 66u, 82u}) rows.push_back({"cut at " + std::to_string(size), cut(whole, size), {"cbf.bad-legacy-header"}});
+  for (const std::size_t size : {20u, 24u, 40u, 66u, 82u})
+    rows.push_back({"cut at " + std::to_string(size), cut(whole, size), {"cbf.bad-legacy-header"}});
   rows.push_back({"cut in the data", cut(whole, 0x83), {"cbf.sequence-truncated"}});
   rows.push_back({"cut behind the header", cut(whole, 0x53), {"cbf.chunk-too-small"}});
   return rows;
@@ -283,9 +295,10 @@ TEST(CbfHostile, LimitsHold) {
     std::uint64_t needed;
     const char* id;
   };
-  for (const Case& c : {Case{&Limits::streams, 2, "limit.streams"}, Case{&Limits::name_bytes, 4, "limit.name-bytes"},
-                        Case{&Limits::dim, 5, "limit.dim"}, Case{&Limits::sequence_samples, 3, "limit.sequence-samples"},
-                        Case{&Limits::chunk_values, 6, "limit.chunk-values"}}) {
+  for (const Case& c :
+       {Case{&Limits::streams, 2, "limit.streams"}, Case{&Limits::name_bytes, 4, "limit.name-bytes"},
+        Case{&Limits::dim, 5, "limit.dim"}, Case{&Limits::sequence_samples, 3, "limit.sequence-samples"},
+        Case{&Limits::chunk_values, 6, "limit.chunk-values"}}) {
     const auto id_with = [&](std::uint64_t limit) -> std::string {
       const TempFile file(golden::modern());
       OpenContext context;
@@ -309,7 +322,8 @@ TEST(CbfHostile, ACheckFindsMoreThanTheFirstDamage) {
   const Bytes bytes = with(with(golden::modern(), 0x4c, 5), 0x70 + 4, 9);  // both sequences
   std::vector<std::string> ids;
   for (const Fault& f : faults_of(bytes, true)) ids.push_back(f.id);
-  EXPECT_EQ(ids, (std::vector<std::string>{"cbf.index-out-of-range", "cbf.unsorted-indices", "cbf.index-out-of-range"}));
+  EXPECT_EQ(ids,
+            (std::vector<std::string>{"cbf.index-out-of-range", "cbf.unsorted-indices", "cbf.index-out-of-range"}));
 }
 
 TEST(CbfHostile, ACheckComparesTheLengths) {

@@ -7,6 +7,7 @@
 #include "formats/cbf/cbf.h"
 #include "formats/cbf/decode.h"
 #include "formats/cbf/header.h"
+#include "formats/cbf/keys.h"
 #include "formats/cbf/lengths.h"
 #include "formats/cbf/nearby.h"
 #include "model/fault_sink.h"
@@ -76,6 +77,11 @@ class CbfSource final : public Source {
     Feed feed = lease.feed();
     decode(decoder, table.row, table.lengths, feed, out);
     file_.expect_unchanged();
+  }
+
+  std::string key_text(std::uint64_t key) const override {
+    std::call_once(keys_once_, [this] { keys_ = Keys(file_.path(), all_sequences_, file_.size()); });
+    return keys_.empty() || key >= all_sequences_ ? std::to_string(key) : std::string(keys_[key]);
   }
 
   Place place(std::uint32_t chunk, std::uint32_t) const override {
@@ -149,6 +155,7 @@ class CbfSource final : public Source {
       }
       if (context.progress) context.progress(row.end, file_.size());
     }
+    all_sequences_ = key;
     if (zeros > 0) {
       sink_.warning(Fault{.kind = FaultKind::format,
                           .id = "cbf.empty-sequence",
@@ -187,6 +194,9 @@ class CbfSource final : public Source {
   std::vector<StreamInfo> streams_;
   std::vector<ChunkInfo> chunks_;
   std::vector<Table> tables_;  // as chunks_
+  std::uint64_t all_sequences_ = 0;
+  mutable std::once_flag keys_once_;
+  mutable Keys keys_;
 };
 
 }  // namespace

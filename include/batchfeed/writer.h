@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//
+// Writes a corpus in the CNTK binary format, sequence by sequence.
+//
+//   batchfeed::CbfWriter writer("train.cbf", {.streams = {{.name = "x", .dim = 2}}});
+//   const float x[] = {1, 2, 3, 4};
+//   const batchfeed::SequenceData sequence[] = {{.samples = 2, .values = x}};
+//   writer.append(sequence);
+//   writer.commit();
+#pragma once
+
+#include <batchfeed/schema.h>
+#include <batchfeed/source.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace batchfeed {
+
+// One stream of one sequence. The pointers need to live only during append().
+struct SequenceData {
+  std::uint32_t samples = 0;
+  const void* values = nullptr;            // of the stream's element. dense: samples x dim; sparse: all entries
+  const std::int32_t* indices = nullptr;   // sparse: of each entry, below dim
+  const std::uint32_t* entries = nullptr;  // sparse: number of entries of each sample
+};
+
+struct CbfWriterOptions {
+  std::vector<StreamInfo> streams = {};
+  // A chunk is closed before it would grow beyond this; one sequence may be larger.
+  std::uint64_t chunk_bytes = 32ull << 20;
+  // The layout of the format's first readers: dense streams have exactly one sample
+  // a sequence, and no sparse sequence ends with an empty sample.
+  bool legacy = false;
+  // Write the keys given to append() to PATH.keys, one a line.
+  bool keys = false;
+};
+
+// Memory is bounded by one chunk. The same sequences give the same bytes. The
+// file appears whole at commit(), or not at all. Entries of a sparse sample are
+// written in ascending order of their indices; equal indices keep their order.
+// All functions throw Error; what append() refuses is not written, and the writer
+// can go on. Not thread-safe.
+class CbfWriter {
+ public:
+  CbfWriter(std::string path, CbfWriterOptions options);
+  CbfWriter(CbfWriter&&) noexcept;
+  CbfWriter& operator=(CbfWriter&&) noexcept;
+  ~CbfWriter();
+
+  // One element a stream, in the order of options.streams.
+  void append(std::span<const SequenceData> sequence, std::string_view key = {});
+  // A row of a chunk whose columns are the streams; other precision is converted.
+  void append(const Chunk& chunk, std::uint32_t row, std::string_view key = {});
+  // Closes the chunk although there is room in it.
+  void end_chunk();
+
+  void commit();
+
+  std::uint64_t sequences() const noexcept;
+  std::uint64_t samples() const noexcept;     // of the longest stream of each sequence
+  std::uint64_t chunk_size() const noexcept;  // bytes of the chunk that is open
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace batchfeed

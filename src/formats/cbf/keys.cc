@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "formats/cbf/keys.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "io/file.h"
+#include "io/sys.h"
+
+namespace batchfeed::cbf {
+
+std::string keys_path(const std::string& path) { return path + ".keys"; }
+
+std::string keys_trailer(std::uint64_t sequences, std::uint64_t bytes) {
+  return "#end " + std::to_string(sequences) + ' ' + std::to_string(bytes) + '\n';
+}
+
+void remove_keys(const std::string& path) {
+  const std::string name = keys_path(path);
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(name, none)) return;
+  const io::File file(name);
+  std::string head(kKeysHead.size(), '\0');
+  if (file.size() < head.size()) return;
+  file.read(0, std::as_writable_bytes(std::span(head)));
+  if (head == kKeysHead) io::sys().unlink(name.c_str());
+}
+
+Keys::Keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes) {
+  const std::string name = keys_path(path);
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(name, none)) return;
+  const io::File file(name);
+  const std::string trailer = keys_trailer(sequences, bytes);
+  const std::uint64_t around = kKeysHead.size() + trailer.size();
+  if (file.size() < around + sequences) return;
+  // The ends are compared before the whole is read: a file of other data is left alone.
+  std::string end(trailer.size(), '\0');
+  file.read(file.size() - end.size(), std::as_writable_bytes(std::span(end)));
+  if (end != trailer) return;
+  text_.resize(static_cast<std::size_t>(file.size()));
+  file.read(0, std::as_writable_bytes(std::span(text_)));
+  const std::size_t last = text_.size() - trailer.size();
+  std::size_t at = kKeysHead.size();
+  if (text_.compare(0, at, kKeysHead) == 0 &&
+      static_cast<std::uint64_t>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(at),
+                                            text_.begin() + static_cast<std::ptrdiff_t>(last), '\n')) == sequences &&
+      (last == at || text_[last - 1] == '\n')) {
+    begin_.reserve(static_cast<std::size_t>(sequences) + 1);
+    for (; at < last; at = text_.find('\n', at) + 1) begin_.push_back(at);
+    begin_.push_back(last);
+  } else {
+    text_ = {};
+  }
+}
+
+std::string_view Keys::operator[](std::uint64_t i) const noexcept {
+  const auto k = static_cast<std::size_t>(i);
+  return std::string_view(text_).substr(begin_[k], begin_[k + 1] - begin_[k] - 1);
+}
+
+}  // namespace batchfeed::cbf

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// Keys of a binary file, which itself has none: PATH.keys beside it, text.
+//
+//   #batchfeed-keys 1
+//   KEY                          one line a sequence, in the order of the file
+//   #end SEQUENCES BYTES         as many as the file has
+//
+// A side file that does not fit its data is as good as none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace batchfeed::cbf {
+
+inline constexpr std::string_view kKeysHead = "#batchfeed-keys 1\n";
+
+std::string keys_path(const std::string& path);
+std::string keys_trailer(std::uint64_t sequences, std::uint64_t bytes);
+
+// Deletes PATH.keys if batchfeed wrote it.
+void remove_keys(const std::string& path);
+
+class Keys {
+ public:
+  // Empty if there is no such file, or one that does not fit.
+  Keys() = default;
+  Keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes);
+
+  bool empty() const noexcept { return begin_.empty(); }
+  std::string_view operator[](std::uint64_t i) const noexcept;
+
+ private:
+  std::string text_;
+  std::vector<std::uint64_t> begin_;  // of each line, and of the trailer
+};
+
+}  // namespace batchfeed::cbf
