@@ -183,9 +183,14 @@ void CntkSweep::drop_behind(std::uint32_t chunk) {
 
 void CntkSweep::seek(std::uint64_t offset) {
   if (begins_.empty() ? kept_ > 0 : offset < begins_.front()) rewind();
-  if (offset < sample_) {  // back to a chunk that is still held
+  std::uint32_t back = 0;
+  if (offset < sample_) {
     const auto at = std::upper_bound(begins_.begin(), begins_.end(), offset);
-    const auto back = static_cast<std::uint32_t>(at - begins_.begin()) - 1;
+    back = static_cast<std::uint32_t>(at - begins_.begin()) - 1;
+    // Sequences that lie there may come from chunks whose tables are gone.
+    if (plan_->windows.lo[kept_ + back] < kept_) rewind();
+  }
+  if (offset < sample_) {  // back to a chunk that is still held
     chunk_ = kept_ + back;
     slot_ = plan_->first[chunk_];
     chunk_end_ = plan_->first[chunk_ + 1];
