@@ -32,7 +32,6 @@ void ChunkStore::want(std::uint32_t id) {
     if (!fresh) return;
     at->second = std::make_unique<Slot>();
     queue_.push_back(id);
-    ++unfinished_;
   }
   work_.notify_one();
 }
@@ -40,10 +39,7 @@ void ChunkStore::want(std::uint32_t id) {
 const LoadedChunk& ChunkStore::get(std::uint32_t id) {
   std::unique_lock lock(mutex_);
   const auto [at, fresh] = slots_.try_emplace(id);
-  if (fresh) {
-    at->second = std::make_unique<Slot>();
-    ++unfinished_;
-  }
+  if (fresh) at->second = std::make_unique<Slot>();
   Slot& slot = *at->second;
   if (slot.state == State::queued) {
     if (!fresh) queue_.erase(std::find(queue_.begin(), queue_.end(), id));
@@ -57,10 +53,7 @@ const LoadedChunk& ChunkStore::get(std::uint32_t id) {
 
 ChunkStore::Slots::iterator ChunkStore::drop(Slots::iterator at) {
   Slot& slot = *at->second;
-  if (slot.state == State::queued) {
-    queue_.erase(std::find(queue_.begin(), queue_.end(), at->first));
-    --unfinished_;
-  }
+  if (slot.state == State::queued) queue_.erase(std::find(queue_.begin(), queue_.end(), at->first));
   if (slot.state == State::ready || slot.state == State::failed) {
     // As many spares as can be filled at once; the rest goes back to the system.
     if (free_.size() <= threads_.size()) {
@@ -94,7 +87,6 @@ void ChunkStore::load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>
   lock.lock();
   slot.error = error;
   slot.state = error ? State::failed : State::ready;
-  --unfinished_;
   done_.notify_all();
 }
 
@@ -124,11 +116,6 @@ void ChunkStore::run() {
     queue_.pop_front();
     load(id, *slots_.at(id), lock);
   }
-}
-
-std::size_t ChunkStore::unfinished() const {
-  const std::lock_guard lock(mutex_);
-  return unfinished_;
 }
 
 }  // namespace batchfeed::reader

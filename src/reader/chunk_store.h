@@ -47,7 +47,6 @@ class ChunkStore {
     for (auto at = slots_.begin(); at != slots_.end();) at = droppable(*at->second) && !keep(at->first) ? drop(at) : std::next(at);
   }
 
-  std::size_t unfinished() const;  // wanted and not yet read
   // Bytes of all chunks held, spare ones included.
   std::uint64_t memory() const noexcept { return memory_.load(std::memory_order_relaxed); }
 
@@ -73,7 +72,6 @@ class ChunkStore {
   bool stop_ = false;
   Slots slots_;
   std::deque<std::uint32_t> queue_;
-  std::size_t unfinished_ = 0;
   std::vector<std::unique_ptr<LoadedChunk>> free_;
   std::atomic<std::uint64_t> memory_{0};
   std::vector<std::thread> threads_;

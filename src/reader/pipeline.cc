@@ -16,6 +16,8 @@ constexpr std::size_t kMostPlans = 512;
 Pipeline::Pipeline(const Source& source, ChunkStore& store, Planner& planner, const Settings& settings)
     : source_(source), store_(store), planner_(planner), settings_(settings) {
   planned_uses_.resize(source.chunks().size());
+  in_window_.resize(source.chunks().size());
+  held_.resize(source.chunks().size());
   seen_.resize(source.chunks().size());
   if (!settings_.prefetch) return;
   try {
@@ -95,6 +97,7 @@ void Pipeline::produce(Ready& out) {
     if (planned_.empty()) std::rethrow_exception(planning_error_);
     const std::unique_ptr<Plan> plan = std::move(planned_.front());
     planned_.pop_front();
+    ahead_ -= plan->chunks_ahead;
     pack(*plan, out);
     let_go(*plan);
     out.end_of_epoch = plan->end_of_epoch;
@@ -105,10 +108,10 @@ void Pipeline::produce(Ready& out) {
   }
 }
 
-// Plans on until enough chunks are under way to keep the loaders busy.
+// Plans on until enough chunks are asked for ahead of the window to keep the loaders busy.
 void Pipeline::look_ahead() {
   const std::size_t busy = settings_.prefetch ? settings_.threads + 1 : 0;
-  while (!planning_error_ && !paused_ && (planned_.empty() || (planned_.size() < kMostPlans && store_.unfinished() < busy))) {
+  while (!planning_error_ && !paused_ && (planned_.empty() || (planned_.size() < kMostPlans && ahead_ < busy))) {
     std::unique_ptr<Plan> plan;
     if (spare_plans_.empty()) {
       plan = std::make_unique<Plan>();
@@ -128,14 +131,16 @@ void Pipeline::look_ahead() {
   }
 }
 
-void Pipeline::want_chunks(const Plan& plan) {
+void Pipeline::want_chunks(Plan& plan) {
   ++plan_number_;
+  plan.chunks_ahead = 0;
   for (const PlanItem& item : plan.items) {
     if (seen_[item.chunk] == plan_number_) continue;
     seen_[item.chunk] = plan_number_;
-    ++planned_uses_[item.chunk];
+    if (planned_uses_[item.chunk]++ == 0 && in_window_[item.chunk] == 0) ++plan.chunks_ahead;
     store_.want(item.chunk);
   }
+  ahead_ += plan.chunks_ahead;
 }
 
 void Pipeline::pack(const Plan& plan, Ready& out) {
@@ -153,14 +158,10 @@ void Pipeline::pack(const Plan& plan, Ready& out) {
   batch.num_samples = 0;
   batch.invalid = 0;
 
-  std::uint32_t held = PlanItem::kAll;
-  const LoadedChunk* chunk = nullptr;
   std::uint64_t unpaid = 0;
   for (const PlanItem& item : plan.items) {
-    if (item.chunk != held) {
-      chunk = &store_.get(item.chunk);
-      held = item.chunk;
-    }
+    const LoadedChunk*& chunk = held_[item.chunk];
+    if (chunk == nullptr) chunk = &store_.get(item.chunk);
     if (chunk->chunk.is_invalid(item.row)) {
       ++batch.invalid;
       if (chunk->chunk.invalid[item.row] == Chunk::kUnpaid) ++unpaid;
@@ -215,11 +216,15 @@ void Pipeline::let_go(const Plan& plan) {
   }
   if (settings_.keep_in_memory) return;
   if (plan.window_generation != 0 ? plan.window_generation == window_generation_ : plan.window == window_) return;
+  for (const std::uint32_t id : window_) in_window_[id] = 0;
   window_ = plan.window;
   window_generation_ = plan.window_generation;
-  ++plan_number_;
-  for (const std::uint32_t id : window_) seen_[id] = plan_number_;
-  store_.drop_unless([&](std::uint32_t id) { return seen_[id] == plan_number_ || planned_uses_[id] != 0; });
+  for (const std::uint32_t id : window_) in_window_[id] = 1;
+  store_.drop_unless([&](std::uint32_t id) {
+    const bool keep = in_window_[id] != 0 || planned_uses_[id] != 0;
+    if (!keep) held_[id] = nullptr;
+    return keep;
+  });
 }
 
 void Pipeline::check_memory() const {

@@ -60,7 +60,7 @@ class Pipeline {
   void run();
   void produce(Ready& out);
   void look_ahead();
-  void want_chunks(const Plan& plan);
+  void want_chunks(Plan& plan);
   void pack(const Plan& plan, Ready& out);
   void let_go(const Plan& plan);
   void check_memory() const;
@@ -76,6 +76,9 @@ class Pipeline {
   std::exception_ptr planning_error_;         // found while looking ahead; its place is behind planned_
   bool paused_ = false;                       // the last plan ended an epoch
   std::vector<std::uint32_t> planned_uses_;   // per chunk: plans in planned_ that need it
+  std::vector<const LoadedChunk*> held_;      // per chunk: got from the store and not dropped since
+  std::vector<std::uint8_t> in_window_;       // per chunk: in window_
+  std::uint64_t ahead_ = 0;                   // chunks outside window_ that planned_ asked for
   std::vector<std::uint64_t> seen_;           // per chunk: number of the plan that saw it last
   std::uint64_t plan_number_ = 0;
   std::vector<std::uint32_t> window_;         // of the last minibatch packed

@@ -51,6 +51,7 @@ struct Plan {
   std::vector<std::uint32_t> window;  // chunks the order may still want; others may go
   std::uint64_t window_generation = 0;  // equal numbers but 0: equal windows
   Mark after;
+  std::uint64_t chunks_ahead = 0;  // the pipeline's own: chunks it asked for outside the window
 };
 
 // Decides answer after answer. One per run; not thread-safe.
