@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "model/key_table.h"
 
+#include <algorithm>
+#include <charconv>
+
 #include "base/hash.h"
 
 namespace batchfeed {
@@ -16,6 +19,15 @@ std::uint64_t KeyTable::id(std::string_view text) {
   if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
   const std::uint64_t number = texts_.size();
   ids_.emplace(texts_.emplace_back(text), number);
+  return number;
+}
+
+std::optional<std::uint64_t> KeyTable::key(std::string_view name) {
+  if (mode_ != KeyMode::numeric) return id(name);
+  name.remove_prefix(std::min(name.find_first_not_of(" \t\v\f\r\n"), name.size()));
+  if (name.starts_with('+')) name.remove_prefix(1);
+  std::uint64_t number = 0;
+  if (std::from_chars(name.data(), name.data() + name.size(), number).ec != std::errc()) return std::nullopt;
   return number;
 }
 

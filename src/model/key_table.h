@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -26,6 +27,11 @@ class KeyTable {
 
   // The number of a text key, registering it if need be. Modes text and hashed.
   std::uint64_t id(std::string_view text);
+
+  // The number of a name in any mode. numeric: its decimal prefix (blanks and a
+  // plus sign before it, anything behind it), nothing if there is none or it
+  // does not fit 64 bits.
+  std::optional<std::uint64_t> key(std::string_view name);
 
   // Back to text; numeric keys in decimal.
   std::string text(std::uint64_t key) const;

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "formats/htk/archive.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "base/cursor.h"
+
+namespace batchfeed::htk {
+namespace {
+
+constexpr std::uint32_t kExponent = 0x7F800000u;
+
+// The loops below have no branches on data, so that compilers make vectors of them.
+
+template <bool swap>
+bool in_place(std::byte* data, std::size_t n) noexcept {
+  std::uint32_t odd = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    std::uint32_t v;
+    std::memcpy(&v, data + 4 * i, 4);
+    if constexpr (swap) {
+      v = __builtin_bswap32(v);
+      std::memcpy(data + 4 * i, &v, 4);
+    }
+    odd |= (v & kExponent) == kExponent ? 1u : 0u;
+  }
+  return odd == 0;
+}
+
+template <bool swap>
+bool widen(const std::byte* from, double* out, std::size_t n) noexcept {
+  std::uint32_t odd = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    std::uint32_t v;
+    std::memcpy(&v, from + 4 * i, 4);
+    if constexpr (swap) v = __builtin_bswap32(v);
+    odd |= (v & kExponent) == kExponent ? 1u : 0u;
+    out[i] = static_cast<double>(std::bit_cast<float>(v));
+  }
+  return odd == 0;
+}
+
+template <class T>
+bool expand(const std::byte* from, bool swap, const float* scale, const float* bias, std::size_t dim, std::size_t frames, T* out) noexcept {
+  bool finite = true;
+  for (std::size_t f = 0; f < frames; ++f) {
+    for (std::size_t k = 0; k < dim; ++k, from += 2) {
+      std::uint16_t v;
+      std::memcpy(&v, from, 2);
+      if (swap) v = __builtin_bswap16(v);
+      // Single precision, as the reference does: (short + B) / A.
+      const float value = (static_cast<float>(static_cast<std::int16_t>(v)) + bias[k]) / scale[k];
+      finite = finite && std::isfinite(value);
+      out[f * dim + k] = static_cast<T>(value);
+    }
+  }
+  return finite;
+}
+
+}  // namespace
+
+Archive::Archive(std::string path, bool idx) : file_(std::move(path)), header_(read_header(file_, idx)) {
+  if (header_.encoding != Encoding::compressed) return;
+  scale_.resize(header_.dim);
+  bias_.resize(header_.dim);
+  const std::uint64_t at = header_.data - std::uint64_t{8} * header_.dim;
+  file_.read(at, std::as_writable_bytes(std::span(scale_)));
+  file_.read(at + std::uint64_t{4} * header_.dim, std::as_writable_bytes(std::span(bias_)));
+  if (header_.big_endian != (std::endian::native == std::endian::big)) {
+    for (float& v : scale_) v = byte_swap(v);
+    for (float& v : bias_) v = byte_swap(v);
+  }
+}
+
+template <class T>
+bool Archive::read(std::uint64_t first, std::uint64_t count, T* out, Buffer<std::byte>& scratch) const {
+  const std::size_t bytes = static_cast<std::size_t>(count) * header_.frame_bytes;
+  const std::size_t values = static_cast<std::size_t>(count) * header_.dim;
+  const std::uint64_t at = header_.data + first * header_.frame_bytes;
+  const bool swap = header_.big_endian != (std::endian::native == std::endian::big);
+  if constexpr (std::is_same_v<T, float>) {
+    if (header_.encoding == Encoding::f32) {
+      // Straight into its final place, and turned there while the cache is warm.
+      std::byte* to = reinterpret_cast<std::byte*>(out);
+      file_.read(at, {to, bytes});
+      return swap ? in_place<true>(to, values) : in_place<false>(to, values);
+    }
+  }
+  scratch.resize(bytes);
+  file_.read(at, {scratch.data(), bytes});
+  switch (header_.encoding) {
+    case Encoding::f32:
+      if constexpr (std::is_same_v<T, double>) {
+        return swap ? widen<true>(scratch.data(), out, values) : widen<false>(scratch.data(), out, values);
+      }
+      break;
+    case Encoding::compressed:
+      return expand(scratch.data(), swap, scale_.data(), bias_.data(), header_.dim, static_cast<std::size_t>(count), out);
+    case Encoding::bytes:
+      for (std::size_t i = 0; i < values; ++i) out[i] = static_cast<T>(std::to_integer<unsigned>(scratch[i]));
+      return true;
+  }
+  return true;
+}
+
+template bool Archive::read<float>(std::uint64_t, std::uint64_t, float*, Buffer<std::byte>&) const;
+template bool Archive::read<double>(std::uint64_t, std::uint64_t, double*, Buffer<std::byte>&) const;
+
+}  // namespace batchfeed::htk

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "formats/htk/header.h"
+
+#include <array>
+#include <span>
+
+#include "base/cursor.h"
+
+namespace batchfeed::htk {
+namespace {
+
+constexpr std::uint16_t kCompressed = 02000, kVq = 040000, kAnonymous = 12;
+constexpr std::size_t kHeaderBytes = 12, kGuidBytes = 16;
+
+[[noreturn]] void bad(const io::File& file, std::uint64_t byte, const char* id, std::string what, std::string hint = {}) {
+  throw Error(Fault{.kind = FaultKind::format,
+                    .id = id,
+                    .at = {.file = file.path(), .byte = byte, .has_byte = true},
+                    .what = std::move(what),
+                    .hint = std::move(hint)});
+}
+
+struct Fields {
+  std::int32_t samples = 0;
+  std::uint32_t period = 0;
+  std::uint16_t size = 0, kind = 0;
+};
+
+template <std::endian order>
+Fields fields(const std::byte* p) noexcept {
+  return {load<std::int32_t, order>(p), load<std::uint32_t, order>(p + 4), load<std::uint16_t, order>(p + 8),
+          load<std::uint16_t, order>(p + 10)};
+}
+
+bool plausible(const Fields& f, std::uint64_t file_size) {
+  if (kind_text(f.kind).empty() || f.size == 0 || f.samples < 0) return false;
+  return static_cast<std::uint64_t>(f.samples) * f.size <= file_size;
+}
+
+// By the period alone, as ordinary periods are small numbers; where it reads the
+// same both ways (0), by which order gives a header that can be.
+bool is_big_endian(const std::byte* p, std::uint64_t file_size) {
+  const Fields big = fields<std::endian::big>(p), little = fields<std::endian::little>(p);
+  if (big.period != little.period) return big.period < little.period;
+  return plausible(big, file_size) && !plausible(little, file_size);
+}
+
+Header idx_header(const io::File& file) {
+  std::array<std::byte, 16> raw;
+  if (file.size() < raw.size()) bad(file, file.size(), "htk.idx", "an IDX file has a header of 16 bytes, this one has " + std::to_string(file.size()));
+  file.read(0, raw);
+  const auto field = [&](std::size_t i) { return load<std::uint32_t, std::endian::big>(raw.data() + 4 * i); };
+  if (field(0) != 2051) bad(file, 0, "htk.idx", "the magic number of an IDX file of images is 2051, found " + std::to_string(field(0)));
+  const std::uint64_t dim = std::uint64_t{field(2)} * field(3);
+  if (dim == 0 || dim > 65535) bad(file, 8, "htk.idx", "images have 1 to 65535 pixels, found " + std::to_string(dim));
+  Header h;
+  h.frames = field(1);
+  h.data = raw.size();
+  h.dim = h.frame_bytes = static_cast<std::uint32_t>(dim);
+  h.held = (file.size() - h.data) / h.frame_bytes;
+  h.encoding = Encoding::bytes;
+  h.kind_code = 9;
+  h.kind = "USER";
+  return h;
+}
+
+}  // namespace
+
+std::string kind_text(std::uint16_t code) {
+  std::string text;
+  switch (code & 077) {
+    case 6: text = "MFCC"; break;
+    case 7: text = "FBANK"; break;
+    case 9:
+    case 12: text = "USER"; break;
+    case 11: text = "PLP"; break;
+    default: return {};
+  }
+  constexpr std::array<std::pair<unsigned, const char*>, 7> kQualifiers{
+      {{0100, "_E"}, {0400, "_D"}, {0200, "_N"}, {01000, "_A"}, {0100000, "_T"}, {04000, "_Z"}, {020000, "_0"}}};
+  for (const auto& [bit, name] : kQualifiers) {
+    if (code & bit) text += name;
+  }
+  return text;
+}
+
+Header read_header(const io::File& file, bool idx) {
+  if (idx && file.path().ends_with("-ubyte")) return idx_header(file);
+  std::array<std::byte, kHeaderBytes + kGuidBytes> raw;
+  if (file.size() < kHeaderBytes) {
+    bad(file, file.size(), "htk.header", "not an HTK parameter file: it has " + std::to_string(file.size()) + " bytes, its header alone has 12");
+  }
+  file.read(0, std::span(raw).first(kHeaderBytes));
+  Header h;
+  h.big_endian = is_big_endian(raw.data(), file.size());
+  const Fields f = h.big_endian ? fields<std::endian::big>(raw.data()) : fields<std::endian::little>(raw.data());
+  h.period = f.period;
+  h.frame_bytes = f.size;
+  h.kind_code = f.kind;
+  h.kind = kind_text(f.kind);
+  const std::string code = std::to_string(f.kind);
+  if (h.kind.empty()) {
+    bad(file, 10, "htk.kind", "kind " + code + " has base kind " + std::to_string(f.kind & 077) + ", expected MFCC (6), FBANK (7), USER (9) or PLP (11)",
+        "is this an HTK parameter file of features?");
+  }
+  if (f.kind & kVq) bad(file, 10, "htk.kind", "kind " + code + " (" + h.kind + ") is vector quantised (_V), which holds no feature values");
+  h.data = kHeaderBytes;
+  const unsigned width = (f.kind & kCompressed) ? 2 : 4;
+  if (f.size == 0 || f.size % width != 0) {
+    bad(file, 8, "htk.frame-size", "a frame has " + std::to_string(f.size) + " bytes, expected a multiple of " + std::to_string(width) + " above 0");
+  }
+  h.dim = f.size / width;
+  std::int64_t frames = f.samples;
+  if (f.kind & kCompressed) {
+    // The scales, A and B, dim floats each, are counted as 4 frames.
+    h.encoding = Encoding::compressed;
+    frames -= 4;
+    h.data += std::uint64_t{8} * h.dim;
+  } else if (f.kind == kAnonymous) {
+    if (file.size() < raw.size()) bad(file, file.size(), "htk.header", "the file ends in its GUID");
+    file.read(kHeaderBytes, std::span(raw).subspan(kHeaderBytes));
+    h.kind += ";guid=";
+    for (std::size_t i = kHeaderBytes; i < raw.size(); ++i) {
+      const unsigned byte = std::to_integer<unsigned>(raw[i]);
+      h.kind += "0123456789abcdef"[byte >> 4];
+      h.kind += "0123456789abcdef"[byte & 15];
+    }
+    h.data += kGuidBytes;
+  }
+  if (frames < 0) {
+    bad(file, 0, "htk.frames", "the header counts " + std::to_string(f.samples) + " frames" + (h.encoding == Encoding::compressed ? ", compressed files have at least 4" : ""));
+  }
+  if (file.size() < h.data) bad(file, file.size(), "htk.header", "the file ends in its scales, which take " + std::to_string(h.data) + " bytes with the header");
+  h.frames = static_cast<std::uint64_t>(frames);
+  h.held = (file.size() - h.data) / h.frame_bytes;
+  return h;
+}
+
+}  // namespace batchfeed::htk

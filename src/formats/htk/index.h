@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// What an scp file says there is: utterances, the archives they are in, and the
+// cut into chunks. Every archive is opened once, so that what is missing or does
+// not fit is known before the first minibatch.
+#pragma once
+
+#include <batchfeed/options.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "formats/htk/header.h"
+#include "model/fault_sink.h"
+#include "model/open_context.h"
+
+namespace batchfeed::htk {
+
+struct Utterance {
+  std::uint64_t key = 0;
+  std::uint32_t file = 0;   // of Index::paths
+  std::uint32_t first = 0;  // frame of the archive
+  std::uint32_t frames = 0;
+  std::uint32_t line = 0;   // of its scp file; the largest number if it has more lines
+};
+
+struct Index {
+  std::vector<std::string> paths;
+  std::vector<Utterance> utterances;          // kept ones, in the order of the lists
+  std::vector<std::uint64_t> list_first;      // first utterance of each scp file, and the end
+  std::vector<std::uint64_t> chunk_first;     // first utterance of each chunk, and the end
+  Header header;                              // of the first archive: what all have in common
+  std::vector<Notice> notices;                // counts of what was left out
+
+  // Where the scp file names an utterance.
+  Position place(std::uint64_t utterance, const HtkOptions& options) const;
+};
+
+// `faults` receives single damages: fatal, unless it tolerates them.
+Index build_index(const HtkOptions& options, const OpenContext& context, FaultSink& faults);
+
+// Throws Error if a file does not have the kind, dimension and period of the first.
+void check_same(const Header& first, const std::string& first_path, const Header& header, const std::string& path);
+
+}  // namespace batchfeed::htk

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//
+// What MLF files say there is: utterances, their lengths and where they stand.
+#pragma once
+
+#include <batchfeed/options.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/mlf/labels.h"
+#include "io/file.h"
+#include "model/fault_sink.h"
+#include "model/index.h"
+#include "model/open_context.h"
+
+namespace batchfeed::mlf {
+
+// An entry's bytes: of a text file from the key line through the end line (`aux`
+// is the key line's number); of a binary file from the number of segments through
+// the last segment.
+struct MlfIndex : Index {
+  std::vector<std::uint32_t> chunk_file;  // chunks never span files
+  std::vector<Notice> notices;            // counts of what was left out
+};
+
+// Collects the utterances of one file after the other.
+class IndexBuilder {
+ public:
+  IndexBuilder(const MlfOptions& options, const OpenContext& context, FaultSink& faults) : options_(options), context_(context), faults_(faults) {}
+
+  void begin_file(const io::File& file);
+  // `at` is the place of the key, for messages.
+  void add(std::string_view key, const Position& at, std::uint64_t begin, std::uint64_t bytes, std::uint64_t samples);
+  // An utterance that is left out, or another thing worth a word: counted by id.
+  void skip(Fault fault);
+  MlfIndex finish();
+
+  const OpenContext& context() const noexcept { return context_; }
+  FaultSink& faults() noexcept { return faults_; }
+
+ private:
+  struct Count {
+    const char* id;
+    const char* one;
+    const char* many;
+    std::uint64_t n;
+  };
+
+  void drop_duplicates();
+  void cut();
+
+  const MlfOptions& options_;
+  const OpenContext& context_;
+  FaultSink& faults_;
+  MlfIndex index_;
+  std::vector<std::uint64_t> file_first_;
+  std::vector<std::uint64_t> file_bytes_;
+  std::vector<std::string> paths_;
+  std::vector<Count> counts_{{"mlf.unquoted-key", "entry whose key is not in quotes was", "entries whose keys are not in quotes were", 0},
+                             {"mlf.no-labels", "utterance without labels was", "utterances without labels were", 0},
+                             {"mlf.no-frames", "utterance without frames was", "utterances without frames were", 0},
+                             {"mlf.cut-short", "utterance that the file ends in was", "utterances that a file ends in were", 0},
+                             {"mlf.duplicate-key", "repeated utterance was", "repeated utterances were", 0},
+                             {"mlf.damaged", "damaged utterance was", "damaged utterances were", 0}};
+};
+
+void index_text(const io::File& file, const LabelRules& rules, IndexBuilder& builder);
+void index_binary(const io::File& file, IndexBuilder& builder);
+
+}  // namespace batchfeed::mlf

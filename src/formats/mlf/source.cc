@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "formats/mlf/binary.h"
+#include "formats/mlf/index.h"
+#include "formats/mlf/mlf.h"
+#include "formats/mlf/states.h"
+#include "io/file_cache.h"
+
+namespace batchfeed::mlf {
+namespace {
+
+constexpr std::size_t kOpenFiles = 8;
+
+[[noreturn]] void bad_options(const MlfOptions& options, const char* id, std::string what, std::string hint = {}) {
+  throw Error(Fault{.kind = FaultKind::config, .id = id, .what = "stream '" + options.name + "': " + std::move(what), .hint = std::move(hint), .stream = options.name});
+}
+
+void check_options(const MlfOptions& o) {
+  if (o.name.empty()) bad_options(o, "mlf.no-name", "the stream has no name");
+  if (o.files.empty()) bad_options(o, "mlf.no-file", "no MLF file", "set mlfFile or mlfFileList");
+  if (o.dim == 0 && o.target_mapping_file.empty()) bad_options(o, "mlf.dim", "the number of classes is not given", "set labelDim");
+  if (o.dim > 65535) bad_options(o, "mlf.dim", "labelDim is " + std::to_string(o.dim) + ", expected at most 65535");
+  if (o.phone_boundaries && o.frame_mode) bad_options(o, "mlf.phone-boundaries", "phoneBoundaries needs whole utterances", "set frameMode = false");
+  if (o.phone_boundaries && o.binary) bad_options(o, "mlf.phone-boundaries", "a binary MLF cannot tell phone boundaries", "use the text form");
+  if (!o.target_mapping_file.empty() && (o.mapping_file.empty() || o.target_dim == 0)) bad_options(o, "mlf.targets", "labelToTargetMappingFile needs labelMappingFile and targetDim");
+}
+
+class MlfSource final : public Source {
+ public:
+  MlfSource(const MlfOptions& options, const OpenContext& context)
+      : options_(options),
+        keys_(context.keys),
+        check_(context.check),
+        faults_(options.files.front(), context.check ? ~0ull : 0, options.trace_level, context.report, context.check ? 0 : FaultSink::kPerId),
+        cache_(kOpenFiles, [this](std::uint32_t file) { return reopen(file); }) {
+    std::uint64_t classes = options_.dim;
+    if (!options_.mapping_file.empty() && !options_.binary) {
+      states_ = std::make_unique<StateList>(options_.mapping_file, context.limits);
+      if (!options_.target_mapping_file.empty()) {
+        targets_ = read_targets(options_.target_mapping_file, *states_, options_.target_dim, context.limits);
+        classes = states_->size();
+      }
+    }
+    rules_ = {.states = states_.get(), .classes = classes, .whole_numbers = options_.legacy, .phone_boundaries = options_.phone_boundaries};
+    IndexBuilder builder(options_, context, faults_);
+    for (const std::string& path : options_.files) {
+      const io::File file(path);
+      identities_.push_back(file.identity());
+      if (options_.binary) {
+        index_binary(file, builder);
+      } else {
+        index_text(file, rules_, builder);
+      }
+    }
+    index_ = builder.finish();
+    streams_ = {{.name = options_.name, .dim = targets_.empty() ? options_.dim : options_.target_dim, .storage = Storage::sparse, .element = options_.element}};
+    for (std::uint32_t c = 0; c < index_.chunks(); ++c) {
+      const std::uint64_t from = index_.chunk_first[c], to = index_.chunk_first[c + 1];
+      ChunkInfo info{.sequences = to - from, .bytes = index_.entries[to - 1].begin + index_.entries[to - 1].bytes - index_.entries[from].begin};
+      for (std::uint64_t i = from; i < to; ++i) info.samples += index_.entries[i].samples;
+      chunks_.push_back(info);
+    }
+  }
+
+  const std::vector<StreamInfo>& streams() const override { return streams_; }
+  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
+  bool splits_frames() const override { return true; }
+  std::string key_text(std::uint64_t key) const override { return keys_->text(key); }
+
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
+    out.clear();
+    out.reserve(chunks_[chunk].sequences);
+    std::uint32_t row = 0;
+    for (std::uint64_t i = index_.chunk_first[chunk]; i < index_.chunk_first[chunk + 1]; ++i) {
+      out.push_back({.key = index_.entries[i].key, .row = row++, .samples = index_.entries[i].samples});
+    }
+  }
+
+  void read(std::uint32_t chunk, Chunk& out) const override {
+    out.reset(streams_);
+    Column& column = out.columns[0];
+    const std::shared_ptr<const io::File> file = cache_.open(index_.chunk_file[chunk]);
+    const std::uint64_t from = index_.chunk_first[chunk], to = index_.chunk_first[chunk + 1];
+    const std::uint64_t base = index_.entries[from].begin;
+    Buffer<std::byte> bytes;
+    bytes.resize(static_cast<std::size_t>(chunks_[chunk].bytes));
+    file->read(base, {bytes.data(), bytes.size()});
+    file->expect_unchanged();
+    Labels labels;
+    for (std::uint64_t i = from; i < to; ++i) {
+      const IndexEntry& e = index_.entries[i];
+      const bool sound = parse(file->path(), e, bytes.span().subspan(static_cast<std::size_t>(e.begin - base), static_cast<std::size_t>(e.bytes)), labels);
+      if (sound && options_.element == Element::f32) append<float>(labels, column);
+      if (sound && options_.element == Element::f64) append<double>(labels, column);
+      if (!sound && out.invalid.empty()) out.invalid.assign(static_cast<std::size_t>(to - from), 0);
+      if (!sound) out.invalid[static_cast<std::size_t>(i - from)] = 1;
+      column.first_sample.push_back(static_cast<std::uint32_t>(column.first_value.size() - 1));
+    }
+  }
+
+  Place place(std::uint32_t chunk, std::uint32_t row) const override {
+    const IndexEntry& e = index_.entries[index_.chunk_first[chunk] + row];
+    return {.file = options_.files[index_.chunk_file[chunk]], .begin = e.begin, .end = e.begin + e.bytes, .first_line = e.aux, .last_line = 0};
+  }
+
+  std::vector<Notice> notices() const override {
+    std::vector<Notice> all = index_.notices;
+    for (Notice& n : faults_.finish()) all.push_back(std::move(n));
+    return all;
+  }
+
+ private:
+  // Files are closed and opened again; they must still be what was indexed.
+  io::File reopen(std::uint32_t number) const {
+    io::File file(options_.files[number]);
+    if (!(file.identity() == identities_[number])) {
+      throw Error(Fault{.kind = FaultKind::stale, .id = "mlf.changed", .at = {.file = file.path()}, .what = "it changed since it was indexed", .hint = "open the reader again", .stream = options_.name});
+    }
+    return file;
+  }
+
+  // False: the utterance is damaged, which has been reported.
+  bool parse(const std::string& path, const IndexEntry& e, std::span<const std::byte> bytes, Labels& labels) const {
+    const std::string key = keys_->text(e.key);
+    Position at{.file = path, .byte = e.begin, .has_byte = true};
+    try {
+      if (options_.binary) {
+        parse_binary(bytes, at, key, e.samples, rules_.classes, labels);
+      } else {
+        std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        const std::size_t line = std::min(text.find('\n'), text.size() - 1) + 1;  // behind the key
+        at.byte += line;
+        at.line = e.aux + 1;
+        at.column = 1;
+        parse_labels(text.substr(line), at, key, rules_, labels);
+        if (!labels.invalid && labels.frames != e.samples) {
+          throw Error(Fault{.kind = FaultKind::stale, .id = "mlf.changed", .at = at, .what = "utterance '" + key + "' has " + std::to_string(labels.frames) + " frames, it had " + std::to_string(e.samples) + " when the file was indexed", .hint = "open the reader again"});
+        }
+      }
+    } catch (const Error& error) {
+      if (!check_ || error.fault().kind != FaultKind::format) throw;
+      labels.invalid = error.fault();
+    }
+    if (!labels.invalid) return true;
+    labels.invalid->stream = options_.name;
+    if (check_) {
+      faults_.error(std::move(*labels.invalid));
+    } else {
+      labels.invalid->what += "; the utterance is not delivered";
+      faults_.warning(std::move(*labels.invalid));
+    }
+    return false;
+  }
+
+  template <class T>
+  void append(const Labels& labels, Column& column) const {
+    for (const Segment& s : labels.segments) {
+      const std::size_t first = column.indices.size();
+      for (std::uint32_t f = 0; f < s.frames; ++f) {
+        if (targets_.empty()) {
+          column.indices.push_back(static_cast<std::int32_t>(s.state));
+        } else {
+          column.indices.append(targets_[s.state].data(), targets_[s.state].size());
+        }
+        column.first_value.push_back(static_cast<std::uint32_t>(column.indices.size()));
+      }
+      column.values.resize(column.indices.size() * sizeof(T));
+      std::fill(column.as<T>() + first, column.as<T>() + column.indices.size(), T{1});
+      if (options_.phone_boundaries && s.frames > 0) column.as<T>()[first] = T{2};
+    }
+  }
+
+  MlfOptions options_;
+  std::shared_ptr<KeyTable> keys_;
+  bool check_;
+  mutable FaultSink faults_;
+  std::unique_ptr<StateList> states_;
+  std::vector<std::vector<std::int32_t>> targets_;  // per class, if there is a target mapping
+  LabelRules rules_;
+  std::vector<io::Identity> identities_;
+  mutable io::FileCache<io::File> cache_;
+  MlfIndex index_;
+  std::vector<StreamInfo> streams_;
+  std::vector<ChunkInfo> chunks_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open(const MlfOptions& options, const OpenContext& context) {
+  check_options(options);
+  return std::make_unique<MlfSource>(options, context);
+}
+
+}  // namespace batchfeed::mlf

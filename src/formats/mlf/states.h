@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// State lists: names of classes, one a line (labelMappingFile), and the target
+// vectors that may replace them (labelToTargetMappingFile).
+#pragma once
+
+#include <batchfeed/limits.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace batchfeed::mlf {
+
+// Class i is the i-th line that is not empty, compared byte by byte.
+class StateList {
+ public:
+  static constexpr std::uint32_t kUnknown = 0xFFFFFFFFu;
+
+  // Throws Error: no label at all, or one twice.
+  StateList(const std::string& path, const Limits& limits);
+  StateList(const StateList&) = delete;
+  StateList& operator=(const StateList&) = delete;
+
+  std::uint32_t find(std::string_view name) const {
+    const auto found = classes_.find(name);
+    return found == classes_.end() ? kUnknown : found->second;
+  }
+  std::size_t size() const noexcept { return names_.size(); }
+  std::string_view name(std::size_t state) const noexcept { return names_[state]; }
+
+ private:
+  std::string text_;
+  std::vector<std::string_view> names_;                          // views into text_
+  std::unordered_map<std::string_view, std::uint32_t> classes_;
+};
+
+// For each class the ones of its target: lines `label bits`, in the order of the
+// state list, bits all `dim` long. Throws Error.
+std::vector<std::vector<std::int32_t>> read_targets(const std::string& path, const StateList& states, std::uint64_t dim, const Limits& limits);
+
+}  // namespace batchfeed::mlf

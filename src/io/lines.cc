@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "io/lines.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace batchfeed::io {
+namespace {
+constexpr std::size_t kBlock = std::size_t{1} << 18;
+}
+
+LineReader::LineReader(const File& file, LineEnd ends, std::uint64_t limit, const char* limit_name)
+    : file_(&file), ends_(ends), limit_(limit), limit_name_(limit_name), stop_(file.size()) {}
+
+void LineReader::seek(std::uint64_t offset, std::uint64_t end, std::uint64_t line) {
+  buffer_at_ = offset;
+  have_ = next_ = from_ = size_ = raw_ = 0;
+  stop_ = std::min(end, file_->size());
+  next_number_ = line;
+}
+
+// More bytes behind those from next_ on; false at the end of the file.
+bool LineReader::fill() {
+  const std::uint64_t at = buffer_at_ + have_;
+  if (at >= stop_) return false;
+  if (next_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + next_, have_ - next_);
+    buffer_at_ += next_;
+    have_ -= next_;
+    next_ = 0;
+  }
+  const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(kBlock, stop_ - at));
+  if (buffer_.size() < have_ + n) buffer_.resize(have_ + n);
+  file_->read(at, std::as_writable_bytes(std::span(buffer_).subspan(have_, n)));
+  have_ += n;
+  return true;
+}
+
+bool LineReader::next() {
+  if (next_ == have_ && !fill()) return false;
+  std::size_t searched = next_;
+  std::size_t end = 0;
+  terminated_ = false;
+  for (;;) {
+    const char* from = buffer_.data() + searched;
+    const char* hit = static_cast<const char*>(std::memchr(from, '\n', have_ - searched));
+    if (ends_ == LineEnd::any) {
+      const std::size_t until = hit != nullptr ? static_cast<std::size_t>(hit - from) : have_ - searched;
+      if (const void* cr = std::memchr(from, '\r', until)) hit = static_cast<const char*>(cr);
+    }
+    if (hit != nullptr) {
+      end = static_cast<std::size_t>(hit - buffer_.data());
+      // A CR at the very end of what is there: only the next byte tells whether it is CRLF.
+      if (*hit == '\r' && end + 1 == have_) {
+        const std::size_t keep = end - next_;
+        fill();
+        end = next_ + keep;
+      }
+      terminated_ = true;
+      break;
+    }
+    if (have_ - next_ > limit_) break;
+    const std::size_t done = have_ - next_;
+    if (!fill()) {
+      end = have_;
+      break;
+    }
+    searched = next_ + done;
+  }
+  begin_ = buffer_at_ + next_;
+  number_ = next_number_++;
+  if ((terminated_ ? end : have_) - next_ > limit_) {
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = "limit.line",
+                      .at = {.file = file_->path(), .byte = begin_, .line = number_, .has_byte = true},
+                      .what = "the line has more than " + std::to_string(limit_) + " bytes",
+                      .hint = std::string("is this a text file? else raise limits.") + limit_name_});
+  }
+  from_ = next_;
+  size_ = end - next_;
+  std::size_t behind = end;
+  if (terminated_) {
+    behind = end + 1;
+    if (buffer_[end] == '\r' && behind < have_ && buffer_[behind] == '\n') ++behind;
+  }
+  raw_ = behind - next_;
+  next_ = behind;
+  if (size_ > 0 && buffer_[from_ + size_ - 1] == '\r') --size_;
+  return true;
+}
+
+}  // namespace batchfeed::io
