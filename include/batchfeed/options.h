@@ -68,11 +68,11 @@ struct CbfOptions {
 
 // HTK feature archives listed by an scp file (docs/reference/formats/htk.md).
 struct HtkOptions {
-  std::string name;               // of the stream
-  std::vector<std::string> scp_files;
-  std::string prefix;             // prefixPathInSCP
+  std::string name = {};               // of the stream
+  std::vector<std::string> scp_files = {};
+  std::string prefix = {};             // prefixPathInSCP
   std::uint64_t dim = 0;
-  std::optional<std::pair<std::uint32_t, std::uint32_t>> context;  // frames left, right; unset: 0:0, then deduced from dim
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> context = {};  // frames left, right; unset: 0:0, then deduced from dim
   bool expand_to_utterance = false;
   std::uint64_t max_sequence_frames = ~0ull;
   std::uint64_t chunk_frames = 90'000;
@@ -83,15 +83,15 @@ struct HtkOptions {
   // The legacy reader: every scp form, utterances joined by line, its own filters.
   bool legacy = false;
   std::uint64_t max_utterance_frames = ~0ull;
-  std::vector<std::pair<std::string, std::string>> path_map;  // prefix in the scp -> prefix on this machine
+  std::vector<std::pair<std::string, std::string>> path_map = {};  // prefix in the scp -> prefix on this machine
 };
 
 // MLF labels, text or binary (docs/reference/formats/mlf.md).
 struct MlfOptions {
-  std::string name;
-  std::vector<std::string> files;
+  std::string name = {};
+  std::vector<std::string> files = {};
   bool binary = false;
-  std::string mapping_file;       // state list; empty: the fourth column is the class
+  std::string mapping_file = {};       // state list; empty: the fourth column is the class
   std::uint64_t dim = 0;
   bool phone_boundaries = false;
   std::uint64_t chunk_bytes = 64ull << 20;
@@ -100,17 +100,17 @@ struct MlfOptions {
   Element element = Element::f32;
   int trace_level = 1;
   bool legacy = false;            // columns by runs of blanks; dense one-hot; faults are fatal
-  std::string target_mapping_file;  // legacy labelToTargetMappingFile
+  std::string target_mapping_file = {};  // legacy labelToTargetMappingFile
   std::uint64_t target_dim = 0;
 };
 
 // Kaldi matrices and integer alignments by scp or ark (docs/reference/formats/kaldi.md).
 struct KaldiOptions {
-  std::string name;
-  std::vector<std::string> files;  // .scp or .ark
+  std::string name = {};
+  std::vector<std::string> files = {};  // .scp or .ark
   bool alignment = false;          // integers per frame -> one-hot sparse of dimension `dim`
   std::uint64_t dim = 0;           // 0: from the data (features)
-  std::optional<std::pair<std::uint32_t, std::uint32_t>> context;
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> context = {};
   std::uint64_t chunk_frames = 90'000;
   bool frame_mode = false;
   Element element = Element::f32;

@@ -31,10 +31,10 @@ class LineReader {
   bool next();
 
   std::string_view text() const noexcept { return {buffer_.data() + from_, size_}; }
-  std::uint64_t number() const noexcept { return number_; }  // from 1
-  std::uint64_t begin() const noexcept { return begin_; }    // byte of the file
+  std::uint64_t number() const noexcept { return number_; }     // from 1
+  std::uint64_t begin() const noexcept { return begin_; }       // byte of the file
   std::uint64_t end() const noexcept { return begin_ + raw_; }  // behind the terminator
-  bool terminated() const noexcept { return terminated_; }   // false: the file ends in this line
+  bool terminated() const noexcept { return terminated_; }      // false: the file ends in this line
 
  private:
   bool fill();
@@ -44,10 +44,10 @@ class LineReader {
   std::uint64_t limit_;
   const char* limit_name_;
   std::vector<char> buffer_;
-  std::size_t have_ = 0;           // bytes of the buffer that are data
-  std::size_t next_ = 0;           // start of the next line in the buffer
+  std::size_t have_ = 0;  // bytes of the buffer that are data
+  std::size_t next_ = 0;  // start of the next line in the buffer
   std::size_t from_ = 0, size_ = 0, raw_ = 0;
-  std::uint64_t buffer_at_ = 0;    // offset in the file of buffer_[0]
+  std::uint64_t buffer_at_ = 0;  // offset in the file of buffer_[0]
   std::uint64_t stop_ = 0;
   std::uint64_t begin_ = 0, number_ = 0, next_number_ = 1;
   bool terminated_ = false;

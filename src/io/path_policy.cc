@@ -12,9 +12,12 @@ void check_data_path(std::string_view path, const Position& at) {
   if (path.empty()) refuse("io.no-path", "the entry names no file", {});
   if (path.find('\0') != path.npos) refuse("io.bad-path", "the file's name has a NUL byte", "is this a text file?");
   if (path.front() == '|' || path.back() == '|') {
-    refuse("io.pipe", "'" + std::string(path) + "' is a command, expected a file", "batchfeed starts no programs; run it and list what it writes");
+    refuse("io.pipe", "'" + std::string(path) + "' is a command, expected a file",
+           "batchfeed starts no programs; run it and list what it writes");
   }
-  if (path == "-") refuse("io.stdin", "'-' is the standard input, expected a file", "data must be in a file that can be read at any offset");
+  if (path == "-")
+    refuse("io.stdin", "'-' is the standard input, expected a file",
+           "data must be in a file that can be read at any offset");
 }
 
 std::string_view directory_of(std::string_view path) noexcept {

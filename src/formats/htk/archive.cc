@@ -46,7 +46,8 @@ bool widen(const std::byte* from, double* out, std::size_t n) noexcept {
 }
 
 template <class T>
-bool expand(const std::byte* from, bool swap, const float* scale, const float* bias, std::size_t dim, std::size_t frames, T* out) noexcept {
+bool expand(const std::byte* from, bool swap, const float* scale, const float* bias, std::size_t dim,
+            std::size_t frames, T* out) noexcept {
   bool finite = true;
   for (std::size_t f = 0; f < frames; ++f) {
     for (std::size_t k = 0; k < dim; ++k, from += 2) {
@@ -100,7 +101,8 @@ bool Archive::read(std::uint64_t first, std::uint64_t count, T* out, Buffer<std:
       }
       break;
     case Encoding::compressed:
-      return expand(scratch.data(), swap, scale_.data(), bias_.data(), header_.dim, static_cast<std::size_t>(count), out);
+      return expand(scratch.data(), swap, scale_.data(), bias_.data(), header_.dim, static_cast<std::size_t>(count),
+                    out);
     case Encoding::bytes:
       for (std::size_t i = 0; i < values; ++i) out[i] = static_cast<T>(std::to_integer<unsigned>(scratch[i]));
       return true;

@@ -16,16 +16,16 @@ namespace batchfeed::htk {
 enum class Encoding : std::uint8_t { f32, compressed, bytes };
 
 struct Header {
-  std::uint64_t frames = 0;      // as the header says, compressed data corrected
-  std::uint64_t held = 0;        // whole frames that the file has room for; may be fewer
-  std::uint64_t data = 0;        // offset of the first frame
-  std::uint32_t period = 0;      // of a frame, in 100 ns
+  std::uint64_t frames = 0;  // as the header says, compressed data corrected
+  std::uint64_t held = 0;    // whole frames that the file has room for; may be fewer
+  std::uint64_t data = 0;    // offset of the first frame
+  std::uint32_t period = 0;  // of a frame, in 100 ns
   std::uint32_t frame_bytes = 0;
   std::uint32_t dim = 0;
   std::uint16_t kind_code = 0;
   bool big_endian = true;
   Encoding encoding = Encoding::f32;
-  std::string kind;              // "FBANK_D_A_Z"
+  std::string kind;  // "FBANK_D_A_Z"
 };
 
 // Base name and qualifiers in HTK's order, without _C and _K; "" for a base kind

@@ -18,11 +18,14 @@ namespace {
 constexpr std::uint32_t kNoFile = 0xFFFFFFFFu;
 constexpr std::uint64_t kLegacyMaxFrames = 65535, kLegacyChunkUtterances = 65535;
 
-std::string plural(std::uint64_t n, const char* one, const char* many) { return std::to_string(n) + ' ' + (n == 1 ? one : many); }
+std::string plural(std::uint64_t n, const char* one, const char* many) {
+  return std::to_string(n) + ' ' + (n == 1 ? one : many);
+}
 
 class Builder {
  public:
-  Builder(const HtkOptions& options, const OpenContext& context, FaultSink& faults) : options_(options), context_(context), faults_(faults) {}
+  Builder(const HtkOptions& options, const OpenContext& context, FaultSink& faults)
+      : options_(options), context_(context), faults_(faults) {}
 
   Index build() {
     for (const std::string& list : options_.scp_files) read_list(list);
@@ -36,8 +39,11 @@ class Builder {
     if (index_.utterances.empty()) {
       std::string why;
       for (const Notice& n : index_.notices) why += (why.empty() ? ": " : "; ") + n.fault.what;
-      throw Error(Fault{.kind = FaultKind::format, .id = "htk.no-utterances", .at = {.file = options_.scp_files.front()},
-                        .what = "no utterance is left of " + plural(entries_, "entry", "entries") + why, .stream = options_.name});
+      throw Error(Fault{.kind = FaultKind::format,
+                        .id = "htk.no-utterances",
+                        .at = {.file = options_.scp_files.front()},
+                        .what = "no utterance is left of " + plural(entries_, "entry", "entries") + why,
+                        .stream = options_.name});
     }
     cut();
     return std::move(index_);
@@ -46,7 +52,12 @@ class Builder {
  private:
   void count(const char* id, std::uint64_t n, std::string what, std::string hint = {}) {
     if (n == 0) return;
-    index_.notices.push_back({Severity::warning, Fault{.kind = FaultKind::format, .id = id, .at = {.file = options_.scp_files.front()}, .what = std::move(what), .hint = std::move(hint), .stream = options_.name}});
+    index_.notices.push_back({Severity::warning, Fault{.kind = FaultKind::format,
+                                                       .id = id,
+                                                       .at = {.file = options_.scp_files.front()},
+                                                       .what = std::move(what),
+                                                       .hint = std::move(hint),
+                                                       .stream = options_.name}});
   }
   // One of those that are counted: listed by check, and for the curious.
   void single(Fault fault) {
@@ -92,7 +103,10 @@ void Builder::remove(Gone gone) {
 void Builder::read_list(const std::string& list) {
   index_.list_first.push_back(index_.utterances.size());
   const io::File file(list);
-  ScpRules rules{.prefix = normalise_prefix(options_.prefix), .directory = std::string(io::directory_of(list)), .path_map = options_.path_map, .limits = context_.limits};
+  ScpRules rules{.prefix = normalise_prefix(options_.prefix),
+                 .directory = std::string(io::directory_of(list)),
+                 .path_map = options_.path_map,
+                 .limits = context_.limits};
   io::LineReader lines(file, io::LineEnd::any, context_.limits.list_line_bytes, "list_line_bytes");
   while (lines.next()) {
     std::string_view text = lines.text();
@@ -107,7 +121,11 @@ void Builder::read_list(const std::string& list) {
       continue;
     }
     if (++entries_ > context_.limits.scp_entries) {
-      throw Error(Fault{.kind = FaultKind::limit, .id = "limit.scp-entries", .at = at, .what = "more than " + std::to_string(context_.limits.scp_entries) + " entries", .hint = "raise limits.scp_entries"});
+      throw Error(Fault{.kind = FaultKind::limit,
+                        .id = "limit.scp-entries",
+                        .at = at,
+                        .what = "more than " + std::to_string(context_.limits.scp_entries) + " entries",
+                        .hint = "raise limits.scp_entries"});
     }
     if (!context_.check) {
       add(parse_scp_line(text, rules, at), at);
@@ -134,7 +152,12 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
   blanks_ += entry.blanks ? 1 : 0;
   const std::optional<std::uint64_t> key = context_.keys->key(entry.key);
   if (!key) {
-    throw Error(Fault{.kind = FaultKind::format, .id = "htk.numeric-key", .at = at, .what = "key '" + entry.key + "' does not begin with a number", .hint = "set useNumericSequenceKeys = false", .stream = options_.name});
+    throw Error(Fault{.kind = FaultKind::format,
+                      .id = "htk.numeric-key",
+                      .at = at,
+                      .what = "key '" + entry.key + "' does not begin with a number",
+                      .hint = "set useNumericSequenceKeys = false",
+                      .stream = options_.name});
   }
   const std::uint32_t file = file_number(entry.path);
   std::uint64_t frames = entry.frames;
@@ -148,20 +171,32 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
       throw Error(std::move(fault));
     }
     if (frames > context_.limits.sequence_samples) {
-      throw Error(Fault{.kind = FaultKind::limit, .id = "limit.sequence", .at = at, .what = "'" + entry.path + "' has " + std::to_string(frames) + " frames, the limit is " + std::to_string(context_.limits.sequence_samples), .hint = "raise limits.sequence_samples"});
+      throw Error(Fault{.kind = FaultKind::limit,
+                        .id = "limit.sequence",
+                        .at = at,
+                        .what = "'" + entry.path + "' has " + std::to_string(frames) + " frames, the limit is " +
+                                std::to_string(context_.limits.sequence_samples),
+                        .hint = "raise limits.sequence_samples"});
     }
   }
   const auto left_out = [&](const char* id, std::uint64_t& counter, std::string why) {
     ++counter;
-    single({.kind = FaultKind::format, .id = id, .at = at, .what = "utterance '" + entry.key + "' " + std::move(why) + "; left out"});
+    single({.kind = FaultKind::format,
+            .id = id,
+            .at = at,
+            .what = "utterance '" + entry.key + "' " + std::move(why) + "; left out"});
   };
   if (frames == 0) return left_out("htk.empty-utterance", empty_, "has no frames");
   std::uint64_t longest = options_.max_sequence_frames;
   if (options_.legacy) longest = std::min({longest, options_.max_utterance_frames, kLegacyMaxFrames});
   if (frames > longest) {
-    return left_out("htk.too-long", too_long_, "has " + std::to_string(frames) + " frames, more than " + std::to_string(longest));
+    return left_out("htk.too-long", too_long_,
+                    "has " + std::to_string(frames) + " frames, more than " + std::to_string(longest));
   }
-  index_.utterances.push_back({.key = *key, .file = file, .first = entry.first, .frames = static_cast<std::uint32_t>(frames),
+  index_.utterances.push_back({.key = *key,
+                               .file = file,
+                               .first = entry.first,
+                               .frames = static_cast<std::uint32_t>(frames),
                                .line = static_cast<std::uint32_t>(std::min<std::uint64_t>(at.line, 0xFFFFFFFFu))});
 }
 
@@ -183,18 +218,27 @@ void Builder::drop_duplicates() {
     if (dropped < 3) named += (named.empty() ? "" : ", ") + key;
     ++dropped;
     Position at = index_.place(i, options_);
-    single({.kind = FaultKind::format, .id = "htk.duplicate-key", .at = std::move(at), .what = "key '" + key + "' occurs more than once; left out"});
+    single({.kind = FaultKind::format,
+            .id = "htk.duplicate-key",
+            .at = std::move(at),
+            .what = "key '" + key + "' occurs more than once; left out"});
     return true;
   });
   count("htk.duplicate-key", dropped,
-        plural(dropped, "entry", "entries") + " with a key that occurs more than once " + (dropped == 1 ? "was" : "were") + " left out, all occurrences (" + named + (dropped > 3 ? ", ...)" : ")"),
+        plural(dropped, "entry", "entries") + " with a key that occurs more than once " +
+            (dropped == 1 ? "was" : "were") + " left out, all occurrences (" + named + (dropped > 3 ? ", ...)" : ")"),
         "keys must be unique in the list");
 }
 
 void Builder::refuse_if_most_are_gone() {
   if (too_long_ <= entries_ / 2) return;
-  throw Error(Fault{.kind = FaultKind::format, .id = "htk.most-skipped", .at = {.file = options_.scp_files.front()},
-                    .what = std::to_string(too_long_) + " of " + plural(entries_, "utterance", "utterances") + " are too long and would be left out", .hint = "raise maxUtteranceLength", .stream = options_.name});
+  throw Error(Fault{.kind = FaultKind::format,
+                    .id = "htk.most-skipped",
+                    .at = {.file = options_.scp_files.front()},
+                    .what = std::to_string(too_long_) + " of " + plural(entries_, "utterance", "utterances") +
+                            " are too long and would be left out",
+                    .hint = "raise maxUtteranceLength",
+                    .stream = options_.name});
 }
 
 void Builder::check_archives() {
@@ -203,7 +247,8 @@ void Builder::check_archives() {
     bool bad = false;
   };
   std::vector<Need> needs(index_.paths.size());
-  for (const Utterance& u : index_.utterances) needs[u.file].end = std::max(needs[u.file].end, std::uint64_t{u.first} + u.frames);
+  for (const Utterance& u : index_.utterances)
+    needs[u.file].end = std::max(needs[u.file].end, std::uint64_t{u.first} + u.frames);
   std::uint32_t first = kNoFile;
   std::vector<std::uint64_t> held(index_.paths.size());
   std::vector<Fault> missing;
@@ -229,8 +274,13 @@ void Builder::check_archives() {
       }
       held[u.file] = std::min(h.frames, h.held);
       if (h.held < h.frames) {
-        faults_.warning({.kind = FaultKind::format, .id = "htk.cut-short", .at = {.file = path, .byte = archive.file().size(), .has_byte = true},
-                         .what = "the header counts " + std::to_string(h.frames) + " frames, the file ends after " + std::to_string(h.held), .hint = "it may have been cut off", .stream = options_.name});
+        faults_.warning({.kind = FaultKind::format,
+                         .id = "htk.cut-short",
+                         .at = {.file = path, .byte = archive.file().size(), .has_byte = true},
+                         .what = "the header counts " + std::to_string(h.frames) + " frames, the file ends after " +
+                                 std::to_string(h.held),
+                         .hint = "it may have been cut off",
+                         .stream = options_.name});
       }
     } catch (const Error& e) {
       if (e.fault().kind == FaultKind::io && !context_.check) {
@@ -244,8 +294,10 @@ void Builder::check_archives() {
     Fault fault = missing.front();
     fault.stream = options_.name;
     if (missing.size() > 1) {
-      fault.what += "; so it is with " + std::to_string(missing.size() - 1) + " more of the " + std::to_string(index_.paths.size()) + " files listed";
-      for (std::size_t i = 1; i < missing.size() && i < 4; ++i) fault.what += (i == 1 ? ": " : ", ") + missing[i].at.file;
+      fault.what += "; so it is with " + std::to_string(missing.size() - 1) + " more of the " +
+                    std::to_string(index_.paths.size()) + " files listed";
+      for (std::size_t i = 1; i < missing.size() && i < 4; ++i)
+        fault.what += (i == 1 ? ": " : ", ") + missing[i].at.file;
     }
     throw Error(std::move(fault));
   }
@@ -254,14 +306,21 @@ void Builder::check_archives() {
     if (needs[u.file].bad) return true;
     if (needs[u.file].end <= held[u.file] || std::uint64_t{u.first} + u.frames <= held[u.file]) return false;
     ++outside;
-    Fault fault{.kind = FaultKind::format, .id = "htk.range", .at = index_.place(i, options_),
-                .what = "utterance '" + context_.keys->text(u.key) + "' wants frames " + std::to_string(u.first) + " to " + std::to_string(std::uint64_t{u.first} + u.frames - 1) + " of '" + index_.paths[u.file] + "', which has " + std::to_string(held[u.file]),
-                .hint = "frames count from 0", .stream = options_.name};
+    Fault fault{.kind = FaultKind::format,
+                .id = "htk.range",
+                .at = index_.place(i, options_),
+                .what = "utterance '" + context_.keys->text(u.key) + "' wants frames " + std::to_string(u.first) +
+                        " to " + std::to_string(std::uint64_t{u.first} + u.frames - 1) + " of '" +
+                        index_.paths[u.file] + "', which has " + std::to_string(held[u.file]),
+                .hint = "frames count from 0",
+                .stream = options_.name};
     faults_.error(std::move(fault));
     return true;
   });
   count("htk.blank-lines", blank_lines_, plural(blank_lines_, "blank line was", "blank lines were") + " passed over");
-  count("htk.blanks", blanks_, plural(blanks_, "entry has", "entries have") + " blanks around '=' or before '[', which are no part of key or path");
+  count("htk.blanks", blanks_,
+        plural(blanks_, "entry has", "entries have") +
+            " blanks around '=' or before '[', which are no part of key or path");
   count("htk.empty-utterance", empty_, plural(empty_, "utterance", "utterances") + " without frames left out");
   count("htk.too-long", too_long_, plural(too_long_, "utterance", "utterances") + " left out, longer than allowed",
         options_.legacy ? "see maxUtteranceLength" : "see maxSequenceSize");
@@ -270,7 +329,8 @@ void Builder::check_archives() {
 void Builder::cut() {
   std::uint64_t frames = 0;
   for (std::size_t i = 0; i < index_.utterances.size(); ++i) {
-    const bool full = frames > options_.chunk_frames || (options_.legacy && !index_.chunk_first.empty() && i - index_.chunk_first.back() >= kLegacyChunkUtterances);
+    const bool full = frames > options_.chunk_frames || (options_.legacy && !index_.chunk_first.empty() &&
+                                                         i - index_.chunk_first.back() >= kLegacyChunkUtterances);
     if (index_.chunk_first.empty() || full) {
       index_.chunk_first.push_back(i);
       frames = 0;
@@ -291,17 +351,25 @@ Position Index::place(std::uint64_t utterance, const HtkOptions& options) const 
 void check_same(const Header& first, const std::string& first_path, const Header& header, const std::string& path) {
   std::string what;
   if (header.dim != first.dim) {
-    what = "frames of " + std::to_string(header.dim) + " values, those of '" + first_path + "' have " + std::to_string(first.dim);
+    what = "frames of " + std::to_string(header.dim) + " values, those of '" + first_path + "' have " +
+           std::to_string(first.dim);
   } else if (header.kind != first.kind) {
     what = "kind " + header.kind + ", that of '" + first_path + "' is " + first.kind;
   } else if (header.period != first.period) {
-    what = "a frame period of " + std::to_string(header.period) + " (in 100 ns), that of '" + first_path + "' is " + std::to_string(first.period);
+    what = "a frame period of " + std::to_string(header.period) + " (in 100 ns), that of '" + first_path + "' is " +
+           std::to_string(first.period);
   } else {
     return;
   }
-  throw Error(Fault{.kind = FaultKind::format, .id = "htk.mixed", .at = {.file = path, .byte = 0, .has_byte = true}, .what = std::move(what), .hint = "the files of one stream must agree in kind, dimension and period"});
+  throw Error(Fault{.kind = FaultKind::format,
+                    .id = "htk.mixed",
+                    .at = {.file = path, .byte = 0, .has_byte = true},
+                    .what = std::move(what),
+                    .hint = "the files of one stream must agree in kind, dimension and period"});
 }
 
-Index build_index(const HtkOptions& options, const OpenContext& context, FaultSink& faults) { return Builder(options, context, faults).build(); }
+Index build_index(const HtkOptions& options, const OpenContext& context, FaultSink& faults) {
+  return Builder(options, context, faults).build();
+}
 
 }  // namespace batchfeed::htk

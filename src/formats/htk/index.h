@@ -22,16 +22,16 @@ struct Utterance {
   std::uint32_t file = 0;   // of Index::paths
   std::uint32_t first = 0;  // frame of the archive
   std::uint32_t frames = 0;
-  std::uint32_t line = 0;   // of its scp file; the largest number if it has more lines
+  std::uint32_t line = 0;  // of its scp file; the largest number if it has more lines
 };
 
 struct Index {
   std::vector<std::string> paths;
-  std::vector<Utterance> utterances;          // kept ones, in the order of the lists
-  std::vector<std::uint64_t> list_first;      // first utterance of each scp file, and the end
-  std::vector<std::uint64_t> chunk_first;     // first utterance of each chunk, and the end
-  Header header;                              // of the first archive: what all have in common
-  std::vector<Notice> notices;                // counts of what was left out
+  std::vector<Utterance> utterances;       // kept ones, in the order of the lists
+  std::vector<std::uint64_t> list_first;   // first utterance of each scp file, and the end
+  std::vector<std::uint64_t> chunk_first;  // first utterance of each chunk, and the end
+  Header header;                           // of the first archive: what all have in common
+  std::vector<Notice> notices;             // counts of what was left out
 
   // Where the scp file names an utterance.
   Position place(std::uint64_t utterance, const HtkOptions& options) const;

@@ -23,7 +23,9 @@ bool same_path_char(char a, char b) noexcept { return (a == '\\' ? '/' : a) == (
 // The path on this machine, if a rule of the user covers it.
 std::optional<std::string> mapped(std::string_view path, const ScpRules& rules) {
   for (const auto& [from, to] : rules.path_map) {
-    if (from.empty() || path.size() < from.size() || !std::equal(from.begin(), from.end(), path.begin(), same_path_char)) continue;
+    if (from.empty() || path.size() < from.size() ||
+        !std::equal(from.begin(), from.end(), path.begin(), same_path_char))
+      continue;
     std::string rest(path.substr(from.size()));
     std::replace(rest.begin(), rest.end(), '\\', '/');
     return to + rest;
@@ -51,7 +53,8 @@ class Line {
     return p;
   }
   [[noreturn]] void fail(const char* id, std::string_view part, std::string what, std::string hint = {}) const {
-    throw Error(Fault{.kind = FaultKind::format, .id = id, .at = position(part), .what = std::move(what), .hint = std::move(hint)});
+    throw Error(Fault{
+        .kind = FaultKind::format, .id = id, .at = position(part), .what = std::move(what), .hint = std::move(hint)});
   }
   std::uint32_t frame(std::string_view token) const {
     const std::string_view number = trim(token);
@@ -60,7 +63,8 @@ class Line {
     std::uint32_t value = 0;
     const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (digits.empty() || code != std::errc() || end != digits.data() + digits.size()) {
-      fail("scp.frame-number", number.empty() ? token : number, "'" + std::string(number) + "' is not a frame number from 0 to 4294967295",
+      fail("scp.frame-number", number.empty() ? token : number,
+           "'" + std::string(number) + "' is not a frame number from 0 to 4294967295",
            "a range is [first,last], both counted from 0");
     }
     return value;
@@ -97,7 +101,8 @@ ScpEntry parse_scp_line(std::string_view line, const ScpRules& rules, const Posi
   const std::size_t equals = text.find('=');
   if (equals == text.npos) {
     if (text.ends_with(']') && text.find('[') != text.npos) {
-      where.fail("scp.no-key", text, "'" + std::string(text) + "' has a range but no key", "write key=path[first,last]");
+      where.fail("scp.no-key", text, "'" + std::string(text) + "' has a range but no key",
+                 "write key=path[first,last]");
     }
     entry.whole = true;
   } else {
@@ -109,21 +114,28 @@ ScpEntry parse_scp_line(std::string_view line, const ScpRules& rules, const Posi
       const std::string_view range = path.substr(open + 1);
       const std::size_t comma = range.find(','), close = range.find(']');
       if (comma == range.npos || close == range.npos || close < comma) {
-        where.fail("scp.range", path.substr(open), "'" + std::string(path.substr(open)) + "' is not a range", "a range is [first,last], both counted from 0");
+        where.fail("scp.range", path.substr(open), "'" + std::string(path.substr(open)) + "' is not a range",
+                   "a range is [first,last], both counted from 0");
       }
       if (close + 1 != range.size()) {
-        where.fail("scp.after-range", range.substr(close + 1), "'" + std::string(range.substr(close + 1)) + "' behind the range, expected the end of the line");
+        where.fail("scp.after-range", range.substr(close + 1),
+                   "'" + std::string(range.substr(close + 1)) + "' behind the range, expected the end of the line");
       }
       const std::string_view from = range.substr(0, comma), to = range.substr(comma + 1, close - comma - 1);
       entry.first = where.frame(from);
       const std::uint32_t last = where.frame(to);
       if (last < entry.first) {
-        where.fail("scp.range-order", from, "the range ends at frame " + std::to_string(last) + ", before its first, " + std::to_string(entry.first));
+        where.fail(
+            "scp.range-order", from,
+            "the range ends at frame " + std::to_string(last) + ", before its first, " + std::to_string(entry.first));
       }
       const std::uint64_t frames = std::uint64_t{last} - entry.first + 1;
       if (frames > rules.limits.sequence_samples || frames > 0xFFFFFFFFu) {
-        throw Error(Fault{.kind = FaultKind::limit, .id = "limit.sequence", .at = where.position(from),
-                          .what = "the range has " + std::to_string(frames) + " frames, the limit is " + std::to_string(rules.limits.sequence_samples),
+        throw Error(Fault{.kind = FaultKind::limit,
+                          .id = "limit.sequence",
+                          .at = where.position(from),
+                          .what = "the range has " + std::to_string(frames) + " frames, the limit is " +
+                                  std::to_string(rules.limits.sequence_samples),
                           .hint = "raise limits.sequence_samples"});
       }
       entry.frames = static_cast<std::uint32_t>(frames);
@@ -143,10 +155,14 @@ ScpEntry parse_scp_line(std::string_view line, const ScpRules& rules, const Posi
     if (equals == text.npos) logical = entry.path;
   }
   entry.key = without_extension(logical);
-  if (entry.key.empty()) where.fail("scp.no-key", text, "'" + logical + "' is nothing but an extension, which is no key");
+  if (entry.key.empty())
+    where.fail("scp.no-key", text, "'" + logical + "' is nothing but an extension, which is no key");
   if (entry.key.size() > rules.limits.key_bytes) {
-    throw Error(Fault{.kind = FaultKind::limit, .id = "limit.key", .at = where.position(text),
-                      .what = "the key has " + std::to_string(entry.key.size()) + " bytes, the limit is " + std::to_string(rules.limits.key_bytes),
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = "limit.key",
+                      .at = where.position(text),
+                      .what = "the key has " + std::to_string(entry.key.size()) + " bytes, the limit is " +
+                              std::to_string(rules.limits.key_bytes),
                       .hint = "raise limits.key_bytes"});
   }
   return entry;

@@ -20,8 +20,8 @@ struct ScpEntry {
   std::string path;  // as it is opened
   std::uint32_t first = 0;
   std::uint32_t frames = 0;
-  bool whole = false;    // no range: all frames of the file
-  bool blanks = false;   // there were blanks around `=` or before `[`, which were dropped
+  bool whole = false;   // no range: all frames of the file
+  bool blanks = false;  // there were blanks around `=` or before `[`, which were dropped
 };
 
 // How paths become those of this machine.

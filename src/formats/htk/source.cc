@@ -21,7 +21,11 @@ namespace {
 constexpr std::size_t kOpenFiles = 8;
 
 [[noreturn]] void bad_options(const HtkOptions& options, const char* id, std::string what, std::string hint = {}) {
-  throw Error(Fault{.kind = FaultKind::config, .id = id, .what = "stream '" + options.name + "': " + std::move(what), .hint = std::move(hint), .stream = options.name});
+  throw Error(Fault{.kind = FaultKind::config,
+                    .id = id,
+                    .what = "stream '" + options.name + "': " + std::move(what),
+                    .hint = std::move(hint),
+                    .stream = options.name});
 }
 
 struct Window {
@@ -36,15 +40,21 @@ Window window(const HtkOptions& options, std::uint64_t file_dim) {
   if (options.dim == 0) return w;
   if (w.frames() > 1) {
     if (options.dim == file_dim) return w;
-    bad_options(options, "htk.dim", "dim is " + std::to_string(options.dim) + ", the files have frames of " + std::to_string(file_dim) + " values",
-                "with a contextWindow, dim is the dimension of one frame");
+    bad_options(
+        options, "htk.dim",
+        "dim is " + std::to_string(options.dim) + ", the files have frames of " + std::to_string(file_dim) + " values",
+        "with a contextWindow, dim is the dimension of one frame");
   }
   if (options.dim % file_dim != 0) {
-    bad_options(options, "htk.dim", "dim is " + std::to_string(options.dim) + ", which is no multiple of the files' " + std::to_string(file_dim));
+    bad_options(
+        options, "htk.dim",
+        "dim is " + std::to_string(options.dim) + ", which is no multiple of the files' " + std::to_string(file_dim));
   }
   const std::uint64_t frames = options.dim / file_dim;
   if (frames % 2 == 0) {
-    bad_options(options, "htk.dim", "dim is " + std::to_string(options.dim) + ", " + std::to_string(frames) + " times the files' " + std::to_string(file_dim) + "; a window around a frame has an odd number of frames",
+    bad_options(options, "htk.dim",
+                "dim is " + std::to_string(options.dim) + ", " + std::to_string(frames) + " times the files' " +
+                    std::to_string(file_dim) + "; a window around a frame has an odd number of frames",
                 "set contextWindow = left:right for another window");
   }
   w.left = w.right = frames / 2;
@@ -56,19 +66,31 @@ class HtkSource final : public Source {
   HtkSource(const HtkOptions& options, const OpenContext& context)
       : options_(options),
         keys_(context.keys),
-        faults_(options.scp_files.front(), context.check ? ~0ull : 0, options.trace_level, context.report, context.check ? 0 : FaultSink::kPerId),
+        faults_(options.scp_files.front(), context.check ? ~0ull : 0, options.trace_level, context.report,
+                context.check ? 0 : FaultSink::kPerId),
         index_(build_index(options_, context, faults_)),
         window_(window(options_, index_.header.dim)),
         cache_(kOpenFiles, [this](std::uint32_t file) { return reopen(file); }) {
     const std::uint64_t dim = mul_sat(index_.header.dim, window_.frames());
     if (dim > context.limits.dim) {
-      throw Error(Fault{.kind = FaultKind::limit, .id = "limit.dim", .what = "stream '" + options_.name + "' has dimension " + std::to_string(dim) + ", the limit is " + std::to_string(context.limits.dim), .hint = "raise limits.dim", .stream = options_.name});
+      throw Error(Fault{.kind = FaultKind::limit,
+                        .id = "limit.dim",
+                        .what = "stream '" + options_.name + "' has dimension " + std::to_string(dim) +
+                                ", the limit is " + std::to_string(context.limits.dim),
+                        .hint = "raise limits.dim",
+                        .stream = options_.name});
     }
-    streams_ = {{.name = options_.name, .dim = dim, .storage = Storage::dense, .element = options_.element, .defines_mb_size = options_.defines_mb_size, .broadcast = options_.expand_to_utterance}};
+    streams_ = {{.name = options_.name,
+                 .dim = dim,
+                 .storage = Storage::dense,
+                 .element = options_.element,
+                 .defines_mb_size = options_.defines_mb_size,
+                 .broadcast = options_.expand_to_utterance}};
     if (options_.expand_to_utterance) expect_single_frames();
     for (std::size_t c = 0; c + 1 < index_.chunk_first.size(); ++c) {
       ChunkInfo info{.sequences = index_.chunk_first[c + 1] - index_.chunk_first[c]};
-      for (std::uint64_t u = index_.chunk_first[c]; u < index_.chunk_first[c + 1]; ++u) info.samples += index_.utterances[u].frames;
+      for (std::uint64_t u = index_.chunk_first[c]; u < index_.chunk_first[c + 1]; ++u)
+        info.samples += index_.utterances[u].frames;
       info.bytes = info.samples * index_.header.frame_bytes;
       chunks_.push_back(info);
     }
@@ -116,7 +138,12 @@ class HtkSource final : public Source {
     Archive archive(index_.paths[file], true);
     const Header& h = archive.header();
     if (h.dim != index_.header.dim || h.kind != index_.header.kind || h.period != index_.header.period) {
-      throw Error(Fault{.kind = FaultKind::stale, .id = "htk.changed", .at = {.file = index_.paths[file]}, .what = "its header is not what it was when the list was read", .hint = "open the reader again", .stream = options_.name});
+      throw Error(Fault{.kind = FaultKind::stale,
+                        .id = "htk.changed",
+                        .at = {.file = index_.paths[file]},
+                        .what = "its header is not what it was when the list was read",
+                        .hint = "open the reader again",
+                        .stream = options_.name});
     }
     return archive;
   }
@@ -125,16 +152,24 @@ class HtkSource final : public Source {
     for (std::uint64_t i = 0; i < index_.utterances.size(); ++i) {
       const Utterance& u = index_.utterances[i];
       if (u.frames == 1) continue;
-      throw Error(Fault{.kind = FaultKind::format, .id = "htk.expand", .at = index_.place(i, options_), .what = "stream '" + options_.name + "' is expanded to utterances, but '" + keys_->text(u.key) + "' has " + std::to_string(u.frames) + " frames, expected 1", .hint = "expandToUtterance is for one vector per utterance", .stream = options_.name});
+      throw Error(Fault{.kind = FaultKind::format,
+                        .id = "htk.expand",
+                        .at = index_.place(i, options_),
+                        .what = "stream '" + options_.name + "' is expanded to utterances, but '" + keys_->text(u.key) +
+                                "' has " + std::to_string(u.frames) + " frames, expected 1",
+                        .hint = "expandToUtterance is for one vector per utterance",
+                        .stream = options_.name});
     }
   }
 
   template <class T>
   void read_as(std::uint32_t chunk, Column& column) const {
     const std::size_t dim = index_.header.dim;
-    const std::size_t left = static_cast<std::size_t>(window_.left) * dim, right = static_cast<std::size_t>(window_.right) * dim;
+    const std::size_t left = static_cast<std::size_t>(window_.left) * dim,
+                      right = static_cast<std::size_t>(window_.right) * dim;
     const std::uint64_t from = index_.chunk_first[chunk], to = index_.chunk_first[chunk + 1];
-    const std::size_t values = static_cast<std::size_t>(chunks_[chunk].samples) * dim + static_cast<std::size_t>(to - from) * (left + right);
+    const std::size_t values =
+        static_cast<std::size_t>(chunks_[chunk].samples) * dim + static_cast<std::size_t>(to - from) * (left + right);
     column.step = options_.expand_to_utterance ? 0 : dim;
     column.values.resize(values * sizeof(T));
     column.first_sample.reserve(static_cast<std::size_t>(to - from) + 1);
@@ -152,13 +187,20 @@ class HtkSource final : public Source {
       }
       const Header& h = archive->header();
       if (std::uint64_t{u.first} + u.frames > std::min(h.frames, h.held)) {
-        throw Error(Fault{.kind = FaultKind::stale, .id = "htk.changed", .at = {.file = index_.paths[u.file]}, .what = "it has fewer frames than when the list was read; '" + keys_->text(u.key) + "' wants up to " + std::to_string(std::uint64_t{u.first} + u.frames), .hint = "open the reader again", .stream = options_.name});
+        throw Error(Fault{.kind = FaultKind::stale,
+                          .id = "htk.changed",
+                          .at = {.file = index_.paths[u.file]},
+                          .what = "it has fewer frames than when the list was read; '" + keys_->text(u.key) +
+                                  "' wants up to " + std::to_string(std::uint64_t{u.first} + u.frames),
+                          .hint = "open the reader again",
+                          .stream = options_.name});
       }
       T* frames = at + left;
       const std::size_t n = std::size_t{u.frames} * dim;
       if (!archive->read(u.first, u.frames, frames, scratch)) warn_not_finite(u, h, frames, dim);
       for (T* edge = at; edge != frames; edge += dim) std::copy_n(frames, dim, edge);
-      for (T *edge = frames + n, *end = edge + right; edge != end; edge += dim) std::copy_n(frames + n - dim, dim, edge);
+      for (T *edge = frames + n, *end = edge + right; edge != end; edge += dim)
+        std::copy_n(frames + n - dim, dim, edge);
       column.begin.push_back(static_cast<std::uint64_t>(at - column.as<T>()));
       column.first_sample.push_back(column.first_sample.back() + u.frames);
       at = frames + n + right;
@@ -170,8 +212,13 @@ class HtkSource final : public Source {
     std::size_t i = 0;
     while (std::isfinite(values[i])) ++i;
     const std::uint64_t frame = u.first + i / dim;
-    faults_.warning({.kind = FaultKind::format, .id = "htk.not-finite", .at = {.file = index_.paths[u.file], .byte = h.data + frame * h.frame_bytes, .has_byte = true},
-                     .what = "utterance '" + keys_->text(u.key) + "' has values that are not finite, first in its frame " + std::to_string(i / dim), .hint = "they are passed on", .stream = options_.name});
+    faults_.warning({.kind = FaultKind::format,
+                     .id = "htk.not-finite",
+                     .at = {.file = index_.paths[u.file], .byte = h.data + frame * h.frame_bytes, .has_byte = true},
+                     .what = "utterance '" + keys_->text(u.key) +
+                             "' has values that are not finite, first in its frame " + std::to_string(i / dim),
+                     .hint = "they are passed on",
+                     .stream = options_.name});
   }
 
   HtkOptions options_;

@@ -32,7 +32,9 @@ class Stream {
     return p;
   }
   template <class T>
-  T field() { return load<T>(take(sizeof(T))); }
+  T field() {
+    return load<T>(take(sizeof(T)));
+  }
 
  private:
   const io::File& file_;
@@ -40,8 +42,13 @@ class Stream {
   std::vector<std::byte> block_;
 };
 
-[[noreturn]] void fail(const io::File& file, std::uint64_t byte, const char* id, std::string what, std::string hint = {}) {
-  throw Error(Fault{.kind = FaultKind::format, .id = id, .at = {.file = file.path(), .byte = byte, .has_byte = true}, .what = std::move(what), .hint = std::move(hint)});
+[[noreturn]] void fail(const io::File& file, std::uint64_t byte, const char* id, std::string what,
+                       std::string hint = {}) {
+  throw Error(Fault{.kind = FaultKind::format,
+                    .id = id,
+                    .at = {.file = file.path(), .byte = byte, .has_byte = true},
+                    .what = std::move(what),
+                    .hint = std::move(hint)});
 }
 
 }  // namespace
@@ -49,17 +56,25 @@ class Stream {
 void index_binary(const io::File& file, IndexBuilder& builder) {
   builder.begin_file(file);
   Stream in(file);
-  if (in.left() < 5) fail(file, file.size(), "mlf.binary-header", "not a binary MLF: it has " + std::to_string(file.size()) + " bytes, its header alone has 5");
+  if (in.left() < 5)
+    fail(file, file.size(), "mlf.binary-header",
+         "not a binary MLF: it has " + std::to_string(file.size()) + " bytes, its header alone has 5");
   const std::byte* magic = in.take(3);
-  if (std::string_view(reinterpret_cast<const char*>(magic), 3) != "MLF") fail(file, 0, "mlf.binary-header", "a binary MLF begins with 'MLF'", "a text MLF is read by HTKMLFDeserializer");
+  if (std::string_view(reinterpret_cast<const char*>(magic), 3) != "MLF")
+    fail(file, 0, "mlf.binary-header", "a binary MLF begins with 'MLF'", "a text MLF is read by HTKMLFDeserializer");
   const int version = in.field<std::int16_t>();
-  if (version != 1 && version != 2) fail(file, 3, "mlf.binary-version", "version " + std::to_string(version) + ", known are 1 and 2");
+  if (version != 1 && version != 2)
+    fail(file, 3, "mlf.binary-version", "version " + std::to_string(version) + ", known are 1 and 2");
   std::string key;
   while (in.left() > 0) {
     const std::uint64_t start = in.at();
     const Position at{.file = file.path(), .byte = start, .has_byte = true};
     const auto ends_in_key = [&] {
-      builder.skip({.kind = FaultKind::format, .id = "mlf.cut-short", .at = at, .what = "the file ends in a key; the utterance is left out", .hint = "was the file cut off?"});
+      builder.skip({.kind = FaultKind::format,
+                    .id = "mlf.cut-short",
+                    .at = at,
+                    .what = "the file ends in a key; the utterance is left out",
+                    .hint = "was the file cut off?"});
     };
     if (version == 1) {
       if (in.left() < 4) return ends_in_key();
@@ -67,12 +82,15 @@ void index_binary(const io::File& file, IndexBuilder& builder) {
     } else {
       if (in.left() < 2) return ends_in_key();
       const std::size_t n = in.field<std::uint16_t>();
-      if (n > kMaxKey) fail(file, start, "mlf.binary-key", "a key of " + std::to_string(n) + " bytes, expected at most 256", "the file is damaged here or before");
+      if (n > kMaxKey)
+        fail(file, start, "mlf.binary-key", "a key of " + std::to_string(n) + " bytes, expected at most 256",
+             "the file is damaged here or before");
       if (in.left() < n) return ends_in_key();
       key.assign(reinterpret_cast<const char*>(in.take(n)), n);
     }
     const auto short_of = [&](const char* part) {
-      fail(file, in.at(), "mlf.binary-short", "utterance '" + key + "': the file ends in its " + part, "was the file cut off?");
+      fail(file, in.at(), "mlf.binary-short", "utterance '" + key + "': the file ends in its " + part,
+           "was the file cut off?");
     };
     if (in.left() < 6) short_of("counts");
     const std::uint32_t frames = in.field<std::uint32_t>();
@@ -86,22 +104,29 @@ void index_binary(const io::File& file, IndexBuilder& builder) {
   }
 }
 
-void parse_binary(std::span<const std::byte> bytes, const Position& at, std::string_view key, std::uint32_t frames, std::uint64_t classes, Labels& out) {
+void parse_binary(std::span<const std::byte> bytes, const Position& at, std::string_view key, std::uint32_t frames,
+                  std::uint64_t classes, Labels& out) {
   out.segments.clear();
   out.invalid.reset();
   const auto bad = [&](std::uint64_t offset, const char* id, std::string what) {
     Position where = at;
     where.byte += offset;
-    throw Error(Fault{.kind = FaultKind::format, .id = id, .at = std::move(where), .what = "utterance '" + std::string(key) + "': " + std::move(what)});
+    throw Error(Fault{.kind = FaultKind::format,
+                      .id = id,
+                      .at = std::move(where),
+                      .what = "utterance '" + std::string(key) + "': " + std::move(what)});
   };
   std::uint64_t sum = 0;
   for (std::size_t i = 2; i + kSegmentBytes <= bytes.size(); i += kSegmentBytes) {
     const Segment s{load<std::uint16_t>(bytes.data() + i), load<std::uint16_t>(bytes.data() + i + 2)};
-    if (s.state >= classes) bad(i, "mlf.class-range", "class " + std::to_string(s.state) + " is not below dim " + std::to_string(classes));
+    if (s.state >= classes)
+      bad(i, "mlf.class-range", "class " + std::to_string(s.state) + " is not below dim " + std::to_string(classes));
     sum += s.frames;
     out.segments.push_back(s);
   }
-  if (sum != frames) bad(0, "mlf.binary-frames", "its segments have " + std::to_string(sum) + " frames, its header says " + std::to_string(frames));
+  if (sum != frames)
+    bad(0, "mlf.binary-frames",
+        "its segments have " + std::to_string(sum) + " frames, its header says " + std::to_string(frames));
   out.frames = frames;
 }
 

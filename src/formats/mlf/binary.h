@@ -13,6 +13,7 @@ namespace batchfeed::mlf {
 
 // `bytes` from the number of segments on. Throws Error: a class that is too
 // large, or runs that do not add up to `frames`.
-void parse_binary(std::span<const std::byte> bytes, const Position& at, std::string_view key, std::uint32_t frames, std::uint64_t classes, Labels& out);
+void parse_binary(std::span<const std::byte> bytes, const Position& at, std::string_view key, std::uint32_t frames,
+                  std::uint64_t classes, Labels& out);
 
 }  // namespace batchfeed::mlf

@@ -13,19 +13,37 @@ void IndexBuilder::begin_file(const io::File& file) {
   paths_.push_back(file.path());
 }
 
-void IndexBuilder::add(std::string_view key, const Position& at, std::uint64_t begin, std::uint64_t bytes, std::uint64_t samples) {
+void IndexBuilder::add(std::string_view key, const Position& at, std::uint64_t begin, std::uint64_t bytes,
+                       std::uint64_t samples) {
   const Limits& limits = context_.limits;
   const auto beyond = [&](const char* id, const char* what, std::uint64_t n, std::uint64_t limit, const char* field) {
-    throw Error(Fault{.kind = FaultKind::limit, .id = id, .at = at, .what = "the utterance has " + std::string(what) + ' ' + std::to_string(n) + ", the limit is " + std::to_string(limit), .hint = std::string("raise limits.") + field, .stream = options_.name});
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = id,
+                      .at = at,
+                      .what = "the utterance has " + std::string(what) + ' ' + std::to_string(n) + ", the limit is " +
+                              std::to_string(limit),
+                      .hint = std::string("raise limits.") + field,
+                      .stream = options_.name});
   };
   if (key.size() > limits.key_bytes) beyond("limit.key", "a key of bytes", key.size(), limits.key_bytes, "key_bytes");
-  if (samples > limits.sequence_samples) beyond("limit.sequence", "labels for frames:", samples, limits.sequence_samples, "sequence_samples");
-  if (samples > std::min<std::uint64_t>(limits.label_frames, 0xFFFFFFFFu)) beyond("limit.label-frames", "labels for frames:", samples, limits.label_frames, "label_frames");
+  if (samples > limits.sequence_samples)
+    beyond("limit.sequence", "labels for frames:", samples, limits.sequence_samples, "sequence_samples");
+  if (samples > std::min<std::uint64_t>(limits.label_frames, 0xFFFFFFFFu))
+    beyond("limit.label-frames", "labels for frames:", samples, limits.label_frames, "label_frames");
   const std::optional<std::uint64_t> number = context_.keys->key(key);
   if (!number) {
-    throw Error(Fault{.kind = FaultKind::format, .id = "mlf.numeric-key", .at = at, .what = "key '" + std::string(key) + "' does not begin with a number", .hint = "set useNumericSequenceKeys = false", .stream = options_.name});
+    throw Error(Fault{.kind = FaultKind::format,
+                      .id = "mlf.numeric-key",
+                      .at = at,
+                      .what = "key '" + std::string(key) + "' does not begin with a number",
+                      .hint = "set useNumericSequenceKeys = false",
+                      .stream = options_.name});
   }
-  index_.entries.push_back({.key = *number, .begin = begin, .bytes = bytes, .samples = static_cast<std::uint32_t>(samples), .aux = static_cast<std::uint32_t>(at.line)});
+  index_.entries.push_back({.key = *number,
+                            .begin = begin,
+                            .bytes = bytes,
+                            .samples = static_cast<std::uint32_t>(samples),
+                            .aux = static_cast<std::uint32_t>(at.line)});
 }
 
 void IndexBuilder::skip(Fault fault) {
@@ -44,7 +62,9 @@ void IndexBuilder::drop_duplicates() {
   auto& entries = index_.entries;
   std::vector<std::uint64_t> order(entries.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) { return std::pair(entries[a].key, a) < std::pair(entries[b].key, b); });
+  std::sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) {
+    return std::pair(entries[a].key, a) < std::pair(entries[b].key, b);
+  });
   std::vector<std::uint64_t> repeats;  // all but the first of a key
   for (std::size_t i = 1; i < order.size(); ++i) {
     if (entries[order[i]].key == entries[order[i - 1]].key) repeats.push_back(order[i]);
@@ -56,8 +76,11 @@ void IndexBuilder::drop_duplicates() {
     if (i == entries.size()) break;
     if (repeat < repeats.size() && repeats[repeat] == i) {
       ++repeat;
-      Fault fault{.kind = FaultKind::format, .id = "mlf.duplicate-key", .at = {.file = paths_[file - 1], .byte = entries[i].begin, .line = entries[i].aux, .has_byte = true},
-                  .what = "utterance '" + context_.keys->text(entries[i].key) + "' stands here a second time", .hint = "the first one is used"};
+      Fault fault{.kind = FaultKind::format,
+                  .id = "mlf.duplicate-key",
+                  .at = {.file = paths_[file - 1], .byte = entries[i].begin, .line = entries[i].aux, .has_byte = true},
+                  .what = "utterance '" + context_.keys->text(entries[i].key) + "' stands here a second time",
+                  .hint = "the first one is used"};
       if (options_.legacy) throw Error(std::move(fault));
       skip(std::move(fault));
       continue;
@@ -70,13 +93,15 @@ void IndexBuilder::drop_duplicates() {
 void IndexBuilder::cut() {
   const auto& entries = index_.entries;
   for (std::size_t file = 0; file < file_first_.size(); ++file) {
-    const std::uint64_t from = file_first_[file], to = file + 1 < file_first_.size() ? file_first_[file + 1] : entries.size();
+    const std::uint64_t from = file_first_[file],
+                        to = file + 1 < file_first_.size() ? file_first_[file + 1] : entries.size();
     const std::uint64_t limit = std::min(options_.chunk_bytes, file_bytes_[file]);
     std::uint64_t start = 0, end = 0;  // bytes of the current chunk
     std::uint64_t frames = 0;
     for (std::uint64_t i = from; i < to; ++i) {
       // Few bytes can stand for many frames: those are bounded as well.
-      if (i == from || end - start + entries[i].bytes > limit || frames + entries[i].samples > context_.limits.label_frames) {
+      if (i == from || end - start + entries[i].bytes > limit ||
+          frames + entries[i].samples > context_.limits.label_frames) {
         index_.chunk_first.push_back(i);
         index_.chunk_file.push_back(static_cast<std::uint32_t>(file));
         start = entries[i].begin;
@@ -94,10 +119,20 @@ MlfIndex IndexBuilder::finish() {
   cut();
   for (const Count& c : counts_) {
     if (c.n == 0) continue;
-    index_.notices.push_back({Severity::warning, Fault{.kind = FaultKind::format, .id = c.id, .at = {.file = paths_.front()}, .what = std::to_string(c.n) + ' ' + (c.n == 1 ? c.one : c.many) + " left out", .hint = "batchfeed check lists them", .stream = options_.name}});
+    index_.notices.push_back(
+        {Severity::warning, Fault{.kind = FaultKind::format,
+                                  .id = c.id,
+                                  .at = {.file = paths_.front()},
+                                  .what = std::to_string(c.n) + ' ' + (c.n == 1 ? c.one : c.many) + " left out",
+                                  .hint = "batchfeed check lists them",
+                                  .stream = options_.name}});
   }
   if (index_.entries.empty()) {
-    index_.notices.push_back({Severity::warning, Fault{.kind = FaultKind::format, .id = "mlf.no-utterances", .at = {.file = paths_.front()}, .what = "there is no utterance with labels", .stream = options_.name}});
+    index_.notices.push_back({Severity::warning, Fault{.kind = FaultKind::format,
+                                                       .id = "mlf.no-utterances",
+                                                       .at = {.file = paths_.front()},
+                                                       .what = "there is no utterance with labels",
+                                                       .stream = options_.name}});
   }
   return std::move(index_);
 }

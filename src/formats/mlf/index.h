@@ -29,7 +29,8 @@ struct MlfIndex : Index {
 // Collects the utterances of one file after the other.
 class IndexBuilder {
  public:
-  IndexBuilder(const MlfOptions& options, const OpenContext& context, FaultSink& faults) : options_(options), context_(context), faults_(faults) {}
+  IndexBuilder(const MlfOptions& options, const OpenContext& context, FaultSink& faults)
+      : options_(options), context_(context), faults_(faults) {}
 
   void begin_file(const io::File& file);
   // `at` is the place of the key, for messages.
@@ -59,12 +60,13 @@ class IndexBuilder {
   std::vector<std::uint64_t> file_first_;
   std::vector<std::uint64_t> file_bytes_;
   std::vector<std::string> paths_;
-  std::vector<Count> counts_{{"mlf.unquoted-key", "entry whose key is not in quotes was", "entries whose keys are not in quotes were", 0},
-                             {"mlf.no-labels", "utterance without labels was", "utterances without labels were", 0},
-                             {"mlf.no-frames", "utterance without frames was", "utterances without frames were", 0},
-                             {"mlf.cut-short", "utterance that the file ends in was", "utterances that a file ends in were", 0},
-                             {"mlf.duplicate-key", "repeated utterance was", "repeated utterances were", 0},
-                             {"mlf.damaged", "damaged utterance was", "damaged utterances were", 0}};
+  std::vector<Count> counts_{
+      {"mlf.unquoted-key", "entry whose key is not in quotes was", "entries whose keys are not in quotes were", 0},
+      {"mlf.no-labels", "utterance without labels was", "utterances without labels were", 0},
+      {"mlf.no-frames", "utterance without frames was", "utterances without frames were", 0},
+      {"mlf.cut-short", "utterance that the file ends in was", "utterances that a file ends in were", 0},
+      {"mlf.duplicate-key", "repeated utterance was", "repeated utterances were", 0},
+      {"mlf.damaged", "damaged utterance was", "damaged utterances were", 0}};
 };
 
 void index_text(const io::File& file, const LabelRules& rules, IndexBuilder& builder);

@@ -37,7 +37,11 @@ class Line {
     const std::size_t offset = column < count_ ? static_cast<std::size_t>(columns_[column].data() - text_.data()) : 0;
     at.byte += offset;
     at.column += offset;
-    return {.kind = FaultKind::format, .id = id, .at = std::move(at), .what = "utterance '" + std::string(key_) + "': " + std::move(what), .hint = std::move(hint)};
+    return {.kind = FaultKind::format,
+            .id = id,
+            .at = std::move(at),
+            .what = "utterance '" + std::string(key_) + "': " + std::move(what),
+            .hint = std::move(hint)};
   }
   [[noreturn]] void fail(const char* id, std::size_t column, std::string what, std::string hint = {}) const {
     throw Error(fault(id, column, std::move(what), std::move(hint)));
@@ -62,18 +66,22 @@ double time(const Line& line, std::size_t column, bool to_its_end) {
   if (code == std::errc::invalid_argument || (to_its_end && end != token.data() + token.size())) {
     line.fail("mlf.time", column, line.quoted(column) + " is not a time", "label lines are: start end label");
   }
-  if (code != std::errc() || !std::isfinite(value)) line.fail("mlf.time", column, line.quoted(column) + " is too large for a time");
+  if (code != std::errc() || !std::isfinite(value))
+    line.fail("mlf.time", column, line.quoted(column) + " is too large for a time");
   return value;
 }
 
 std::uint32_t whole(const Line& line, std::size_t column, double value) {
   // The negation of < also catches what is no number.
-  if (!(value > -1.0 && value < 4294967296.0)) line.fail("mlf.time", column, line.quoted(column) + " is not a frame from 0 to 4294967295");
+  if (!(value > -1.0 && value < 4294967296.0))
+    line.fail("mlf.time", column, line.quoted(column) + " is not a frame from 0 to 4294967295");
   return static_cast<std::uint32_t>(value);
 }
 
 Times times(const Line& line, bool to_its_end) {
-  if (line.size() < 2) line.fail("mlf.columns", 0, "a label line of " + std::to_string(line.size()) + " columns", "label lines are: start end label");
+  if (line.size() < 2)
+    line.fail("mlf.columns", 0, "a label line of " + std::to_string(line.size()) + " columns",
+              "label lines are: start end label");
   const double start = time(line, 0, to_its_end), end = time(line, 1, to_its_end);
   Times t;
   if (end - start >= kFrame - 1) {
@@ -90,26 +98,35 @@ Times times(const Line& line, bool to_its_end) {
 std::uint32_t state_of(const Line& line, const LabelRules& rules) {
   std::uint32_t state = 0;
   if (rules.states != nullptr) {
-    if (line.size() < 3) line.fail("mlf.columns", 0, "a label line of " + std::to_string(line.size()) + " columns, expected at least 3", "label lines are: start end label");
+    if (line.size() < 3)
+      line.fail("mlf.columns", 0, "a label line of " + std::to_string(line.size()) + " columns, expected at least 3",
+                "label lines are: start end label");
     state = rules.states->find(line.column(2));
     if (state == StateList::kUnknown) {
-      line.fail("mlf.unknown-label", 2, "label " + line.quoted(2) + " is not in the state list", "the third column must be the name of a class as labelMappingFile spells it");
+      line.fail("mlf.unknown-label", 2, "label " + line.quoted(2) + " is not in the state list",
+                "the third column must be the name of a class as labelMappingFile spells it");
     }
   } else {
     if (line.size() != 4) {
-      line.fail("mlf.columns", 0, "a label line of " + (line.size() == Line::kColumns ? "more than 4" : std::to_string(line.size())) + " columns, expected exactly 4",
+      line.fail("mlf.columns", 0,
+                "a label line of " + (line.size() == Line::kColumns ? "more than 4" : std::to_string(line.size())) +
+                    " columns, expected exactly 4",
                 "without a labelMappingFile lines are: start end name class");
     }
     const std::string_view token = line.column(3);
     const std::size_t sign = token.starts_with('+') ? 1 : 0;
     std::int64_t id = 0;
     const auto [end, code] = std::from_chars(token.data() + sign, token.data() + token.size(), id);
-    if (code == std::errc::invalid_argument) line.fail("mlf.class", 3, line.quoted(3) + " is not a class number", "is a labelMappingFile missing?");
-    if (code != std::errc() || id < 0 || id > 0xFFFF) line.fail("mlf.class", 3, "class " + line.quoted(3) + " is not from 0 to 65535");
+    if (code == std::errc::invalid_argument)
+      line.fail("mlf.class", 3, line.quoted(3) + " is not a class number", "is a labelMappingFile missing?");
+    if (code != std::errc() || id < 0 || id > 0xFFFF)
+      line.fail("mlf.class", 3, "class " + line.quoted(3) + " is not from 0 to 65535");
     state = static_cast<std::uint32_t>(id);
   }
   if (state >= rules.classes) {
-    line.fail("mlf.class-range", rules.states != nullptr ? 2 : 3, "class " + std::to_string(state) + (rules.states != nullptr ? " (" + line.quoted(2) + ")" : "") + " is not below dim " + std::to_string(rules.classes),
+    line.fail("mlf.class-range", rules.states != nullptr ? 2 : 3,
+              "class " + std::to_string(state) + (rules.states != nullptr ? " (" + line.quoted(2) + ")" : "") +
+                  " is not below dim " + std::to_string(rules.classes),
               "classes count from 0; set labelDim to their number");
   }
   return state;
@@ -136,7 +153,8 @@ Times parse_times(std::string_view text, const Position& at, std::string_view ke
   return times(Line(text, at, key), rules.whole_numbers);
 }
 
-void parse_labels(std::string_view text, const Position& at, std::string_view key, const LabelRules& rules, Labels& out) {
+void parse_labels(std::string_view text, const Position& at, std::string_view key, const LabelRules& rules,
+                  Labels& out) {
   out.segments.clear();
   out.frames = 0;
   out.invalid.reset();
@@ -144,7 +162,8 @@ void parse_labels(std::string_view text, const Position& at, std::string_view ke
   bool last_is_empty = false;
   for (std::size_t from = 0; from < text.size(); ++here.line) {
     const void* newline = std::memchr(text.data() + from, '\n', text.size() - from);
-    const std::size_t end = newline == nullptr ? text.size() : static_cast<std::size_t>(static_cast<const char*>(newline) - text.data());
+    const std::size_t end =
+        newline == nullptr ? text.size() : static_cast<std::size_t>(static_cast<const char*>(newline) - text.data());
     std::string_view content = text.substr(from, end - from);
     if (content.ends_with('\r')) content.remove_suffix(1);
     here.byte = at.byte + from;
@@ -156,11 +175,14 @@ void parse_labels(std::string_view text, const Position& at, std::string_view ke
     const std::uint32_t state = state_of(line, rules);
     if (out.invalid) continue;  // what is left is only looked at for damages that concern all
     if (t.reversed) {
-      out.invalid = line.fault("mlf.reversed", 0, "a segment from frame " + std::to_string(t.first) + " to " + std::to_string(t.stop));
+      out.invalid = line.fault("mlf.reversed", 0,
+                               "a segment from frame " + std::to_string(t.first) + " to " + std::to_string(t.stop));
     } else if (out.segments.empty() && t.first != 0) {
       out.invalid = line.fault("mlf.start", 0, "its labels start at frame " + std::to_string(t.first) + ", expected 0");
     } else if (t.first != out.frames) {
-      out.invalid = line.fault("mlf.gap", 0, "a segment starts at frame " + std::to_string(t.first) + ", the one before it ends at " + std::to_string(out.frames),
+      out.invalid = line.fault("mlf.gap", 0,
+                               "a segment starts at frame " + std::to_string(t.first) + ", the one before it ends at " +
+                                   std::to_string(out.frames),
                                t.first >= 99'999 ? "a segment of less than a frame is taken for frame numbers" : "");
     } else {
       out.frames = t.stop;
@@ -169,7 +191,11 @@ void parse_labels(std::string_view text, const Position& at, std::string_view ke
     }
   }
   if (!out.invalid && last_is_empty && rules.phone_boundaries) {
-    out.invalid = Fault{.kind = FaultKind::format, .id = "mlf.empty-segment", .at = at, .what = "utterance '" + std::string(key) + "': its last segment has no frames, so its boundary has no place"};
+    out.invalid = Fault{
+        .kind = FaultKind::format,
+        .id = "mlf.empty-segment",
+        .at = at,
+        .what = "utterance '" + std::string(key) + "': its last segment has no frames, so its boundary has no place"};
   }
 }
 

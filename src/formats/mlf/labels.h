@@ -48,11 +48,12 @@ Times parse_times(std::string_view line, const Position& at, std::string_view ke
 struct Labels {
   std::vector<Segment> segments;  // reused
   std::uint32_t frames = 0;
-  std::optional<Fault> invalid;   // damage that costs this utterance alone
+  std::optional<Fault> invalid;  // damage that costs this utterance alone
 };
 
 // All of one utterance: `text` is what follows the key line, up to the end line or
 // the end of the text; `at` is its first byte. Throws Error for what no utterance may have.
-void parse_labels(std::string_view text, const Position& at, std::string_view key, const LabelRules& rules, Labels& out);
+void parse_labels(std::string_view text, const Position& at, std::string_view key, const LabelRules& rules,
+                  Labels& out);
 
 }  // namespace batchfeed::mlf

@@ -17,17 +17,25 @@ namespace {
 constexpr std::size_t kOpenFiles = 8;
 
 [[noreturn]] void bad_options(const MlfOptions& options, const char* id, std::string what, std::string hint = {}) {
-  throw Error(Fault{.kind = FaultKind::config, .id = id, .what = "stream '" + options.name + "': " + std::move(what), .hint = std::move(hint), .stream = options.name});
+  throw Error(Fault{.kind = FaultKind::config,
+                    .id = id,
+                    .what = "stream '" + options.name + "': " + std::move(what),
+                    .hint = std::move(hint),
+                    .stream = options.name});
 }
 
 void check_options(const MlfOptions& o) {
   if (o.name.empty()) bad_options(o, "mlf.no-name", "the stream has no name");
   if (o.files.empty()) bad_options(o, "mlf.no-file", "no MLF file", "set mlfFile or mlfFileList");
-  if (o.dim == 0 && o.target_mapping_file.empty()) bad_options(o, "mlf.dim", "the number of classes is not given", "set labelDim");
+  if (o.dim == 0 && o.target_mapping_file.empty())
+    bad_options(o, "mlf.dim", "the number of classes is not given", "set labelDim");
   if (o.dim > 65535) bad_options(o, "mlf.dim", "labelDim is " + std::to_string(o.dim) + ", expected at most 65535");
-  if (o.phone_boundaries && o.frame_mode) bad_options(o, "mlf.phone-boundaries", "phoneBoundaries needs whole utterances", "set frameMode = false");
-  if (o.phone_boundaries && o.binary) bad_options(o, "mlf.phone-boundaries", "a binary MLF cannot tell phone boundaries", "use the text form");
-  if (!o.target_mapping_file.empty() && (o.mapping_file.empty() || o.target_dim == 0)) bad_options(o, "mlf.targets", "labelToTargetMappingFile needs labelMappingFile and targetDim");
+  if (o.phone_boundaries && o.frame_mode)
+    bad_options(o, "mlf.phone-boundaries", "phoneBoundaries needs whole utterances", "set frameMode = false");
+  if (o.phone_boundaries && o.binary)
+    bad_options(o, "mlf.phone-boundaries", "a binary MLF cannot tell phone boundaries", "use the text form");
+  if (!o.target_mapping_file.empty() && (o.mapping_file.empty() || o.target_dim == 0))
+    bad_options(o, "mlf.targets", "labelToTargetMappingFile needs labelMappingFile and targetDim");
 }
 
 class MlfSource final : public Source {
@@ -36,7 +44,8 @@ class MlfSource final : public Source {
       : options_(options),
         keys_(context.keys),
         check_(context.check),
-        faults_(options.files.front(), context.check ? ~0ull : 0, options.trace_level, context.report, context.check ? 0 : FaultSink::kPerId),
+        faults_(options.files.front(), context.check ? ~0ull : 0, options.trace_level, context.report,
+                context.check ? 0 : FaultSink::kPerId),
         cache_(kOpenFiles, [this](std::uint32_t file) { return reopen(file); }) {
     std::uint64_t classes = options_.dim;
     if (!options_.mapping_file.empty() && !options_.binary) {
@@ -46,7 +55,10 @@ class MlfSource final : public Source {
         classes = states_->size();
       }
     }
-    rules_ = {.states = states_.get(), .classes = classes, .whole_numbers = options_.legacy, .phone_boundaries = options_.phone_boundaries};
+    rules_ = {.states = states_.get(),
+              .classes = classes,
+              .whole_numbers = options_.legacy,
+              .phone_boundaries = options_.phone_boundaries};
     IndexBuilder builder(options_, context, faults_);
     for (const std::string& path : options_.files) {
       const io::File file(path);
@@ -58,10 +70,14 @@ class MlfSource final : public Source {
       }
     }
     index_ = builder.finish();
-    streams_ = {{.name = options_.name, .dim = targets_.empty() ? options_.dim : options_.target_dim, .storage = Storage::sparse, .element = options_.element}};
+    streams_ = {{.name = options_.name,
+                 .dim = targets_.empty() ? options_.dim : options_.target_dim,
+                 .storage = Storage::sparse,
+                 .element = options_.element}};
     for (std::uint32_t c = 0; c < index_.chunks(); ++c) {
       const std::uint64_t from = index_.chunk_first[c], to = index_.chunk_first[c + 1];
-      ChunkInfo info{.sequences = to - from, .bytes = index_.entries[to - 1].begin + index_.entries[to - 1].bytes - index_.entries[from].begin};
+      ChunkInfo info{.sequences = to - from,
+                     .bytes = index_.entries[to - 1].begin + index_.entries[to - 1].bytes - index_.entries[from].begin};
       for (std::uint64_t i = from; i < to; ++i) info.samples += index_.entries[i].samples;
       chunks_.push_back(info);
     }
@@ -94,7 +110,9 @@ class MlfSource final : public Source {
     Labels labels;
     for (std::uint64_t i = from; i < to; ++i) {
       const IndexEntry& e = index_.entries[i];
-      const bool sound = parse(file->path(), e, bytes.span().subspan(static_cast<std::size_t>(e.begin - base), static_cast<std::size_t>(e.bytes)), labels);
+      const bool sound = parse(
+          file->path(), e,
+          bytes.span().subspan(static_cast<std::size_t>(e.begin - base), static_cast<std::size_t>(e.bytes)), labels);
       if (sound && options_.element == Element::f32) append<float>(labels, column);
       if (sound && options_.element == Element::f64) append<double>(labels, column);
       if (!sound && out.invalid.empty()) out.invalid.assign(static_cast<std::size_t>(to - from), 0);
@@ -105,7 +123,11 @@ class MlfSource final : public Source {
 
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
     const IndexEntry& e = index_.entries[index_.chunk_first[chunk] + row];
-    return {.file = options_.files[index_.chunk_file[chunk]], .begin = e.begin, .end = e.begin + e.bytes, .first_line = e.aux, .last_line = 0};
+    return {.file = options_.files[index_.chunk_file[chunk]],
+            .begin = e.begin,
+            .end = e.begin + e.bytes,
+            .first_line = e.aux,
+            .last_line = 0};
   }
 
   std::vector<Notice> notices() const override {
@@ -119,7 +141,12 @@ class MlfSource final : public Source {
   io::File reopen(std::uint32_t number) const {
     io::File file(options_.files[number]);
     if (!(file.identity() == identities_[number])) {
-      throw Error(Fault{.kind = FaultKind::stale, .id = "mlf.changed", .at = {.file = file.path()}, .what = "it changed since it was indexed", .hint = "open the reader again", .stream = options_.name});
+      throw Error(Fault{.kind = FaultKind::stale,
+                        .id = "mlf.changed",
+                        .at = {.file = file.path()},
+                        .what = "it changed since it was indexed",
+                        .hint = "open the reader again",
+                        .stream = options_.name});
     }
     return file;
   }
@@ -139,7 +166,12 @@ class MlfSource final : public Source {
         at.column = 1;
         parse_labels(text.substr(line), at, key, rules_, labels);
         if (!labels.invalid && labels.frames != e.samples) {
-          throw Error(Fault{.kind = FaultKind::stale, .id = "mlf.changed", .at = at, .what = "utterance '" + key + "' has " + std::to_string(labels.frames) + " frames, it had " + std::to_string(e.samples) + " when the file was indexed", .hint = "open the reader again"});
+          throw Error(Fault{.kind = FaultKind::stale,
+                            .id = "mlf.changed",
+                            .at = at,
+                            .what = "utterance '" + key + "' has " + std::to_string(labels.frames) +
+                                    " frames, it had " + std::to_string(e.samples) + " when the file was indexed",
+                            .hint = "open the reader again"});
         }
       }
     } catch (const Error& error) {

@@ -24,8 +24,14 @@ void each_line(std::string_view text, Each line) {
   }
 }
 
-[[noreturn]] void fail(const std::string& path, std::uint64_t line, std::uint64_t byte, const char* id, std::string what, std::string hint = {}) {
-  throw Error(Fault{.kind = FaultKind::format, .id = id, .at = {.file = path, .byte = byte, .line = line, .column = line == 0 ? 0u : 1u, .has_byte = line != 0}, .what = std::move(what), .hint = std::move(hint)});
+[[noreturn]] void fail(const std::string& path, std::uint64_t line, std::uint64_t byte, const char* id,
+                       std::string what, std::string hint = {}) {
+  throw Error(
+      Fault{.kind = FaultKind::format,
+            .id = id,
+            .at = {.file = path, .byte = byte, .line = line, .column = line == 0 ? 0u : 1u, .has_byte = line != 0},
+            .what = std::move(what),
+            .hint = std::move(hint)});
 }
 
 }  // namespace
@@ -34,37 +40,54 @@ StateList::StateList(const std::string& path, const Limits& limits)
     : text_(io::read_whole(path, mul_sat(limits.mlf_states, 256), "mlf_states")) {
   each_line(text_, [&](std::string_view name, std::uint64_t number, std::size_t byte) {
     if (names_.size() >= limits.mlf_states) {
-      throw Error(Fault{.kind = FaultKind::limit, .id = "limit.mlf-states", .at = {.file = path, .byte = byte, .line = number, .has_byte = true}, .what = "more than " + std::to_string(limits.mlf_states) + " labels", .hint = "raise limits.mlf_states"});
+      throw Error(Fault{.kind = FaultKind::limit,
+                        .id = "limit.mlf-states",
+                        .at = {.file = path, .byte = byte, .line = number, .has_byte = true},
+                        .what = "more than " + std::to_string(limits.mlf_states) + " labels",
+                        .hint = "raise limits.mlf_states"});
     }
     if (!classes_.emplace(name, static_cast<std::uint32_t>(names_.size())).second) {
-      fail(path, number, byte, "mlf.repeated-state", "label '" + std::string(name) + "' stands here a second time; it was class " + std::to_string(classes_.at(name)));
+      fail(path, number, byte, "mlf.repeated-state",
+           "label '" + std::string(name) + "' stands here a second time; it was class " +
+               std::to_string(classes_.at(name)));
     }
     names_.push_back(name);
   });
   if (names_.empty()) fail(path, 0, 0, "mlf.no-states", "there is no label in it", "write one label a line");
 }
 
-std::vector<std::vector<std::int32_t>> read_targets(const std::string& path, const StateList& states, std::uint64_t dim, const Limits& limits) {
+std::vector<std::vector<std::int32_t>> read_targets(const std::string& path, const StateList& states, std::uint64_t dim,
+                                                    const Limits& limits) {
   const std::string text = io::read_whole(path, mul_sat(states.size(), add_sat(limits.key_bytes, dim)), "key_bytes");
   std::vector<std::vector<std::int32_t>> targets;
   each_line(text, [&](std::string_view line, std::uint64_t number, std::size_t byte) {
     const std::size_t blank = line.find_first_of(" \t");
     const std::string_view name = line.substr(0, blank);
-    if (targets.size() == states.size()) fail(path, number, byte, "mlf.targets", "more lines than the " + std::to_string(states.size()) + " labels of the state list");
+    if (targets.size() == states.size())
+      fail(path, number, byte, "mlf.targets",
+           "more lines than the " + std::to_string(states.size()) + " labels of the state list");
     if (name != states.name(targets.size())) {
-      fail(path, number, byte, "mlf.targets", "label '" + std::string(name) + "', expected '" + std::string(states.name(targets.size())) + "'", "lines must come in the order of the state list");
+      fail(path, number, byte, "mlf.targets",
+           "label '" + std::string(name) + "', expected '" + std::string(states.name(targets.size())) + "'",
+           "lines must come in the order of the state list");
     }
     const std::size_t from = std::min(line.find_first_not_of(" \t", name.size()), line.size());
     const std::string_view rest = line.substr(from), bits = rest.substr(0, rest.find_last_not_of(" \t") + 1);
-    if (bits.size() != dim) fail(path, number, byte + from, "mlf.targets", "a target of " + std::to_string(bits.size()) + " bits, targetDim is " + std::to_string(dim));
+    if (bits.size() != dim)
+      fail(path, number, byte + from, "mlf.targets",
+           "a target of " + std::to_string(bits.size()) + " bits, targetDim is " + std::to_string(dim));
     std::vector<std::int32_t>& ones = targets.emplace_back();
     for (std::size_t i = 0; i < bits.size(); ++i) {
-      if (bits[i] != '0' && bits[i] != '1') fail(path, number, byte + from + i, "mlf.targets", "'" + std::string(1, bits[i]) + "' in a target, expected 0 or 1");
+      if (bits[i] != '0' && bits[i] != '1')
+        fail(path, number, byte + from + i, "mlf.targets",
+             "'" + std::string(1, bits[i]) + "' in a target, expected 0 or 1");
       if (bits[i] == '1') ones.push_back(static_cast<std::int32_t>(i));
     }
   });
   if (targets.size() != states.size()) {
-    fail(path, 0, 0, "mlf.targets", "targets for " + std::to_string(targets.size()) + " labels, the state list has " + std::to_string(states.size()));
+    fail(path, 0, 0, "mlf.targets",
+         "targets for " + std::to_string(targets.size()) + " labels, the state list has " +
+             std::to_string(states.size()));
   }
   return targets;
 }

@@ -33,12 +33,13 @@ class StateList {
 
  private:
   std::string text_;
-  std::vector<std::string_view> names_;                          // views into text_
+  std::vector<std::string_view> names_;  // views into text_
   std::unordered_map<std::string_view, std::uint32_t> classes_;
 };
 
 // For each class the ones of its target: lines `label bits`, in the order of the
 // state list, bits all `dim` long. Throws Error.
-std::vector<std::vector<std::int32_t>> read_targets(const std::string& path, const StateList& states, std::uint64_t dim, const Limits& limits);
+std::vector<std::vector<std::int32_t>> read_targets(const std::string& path, const StateList& states, std::uint64_t dim,
+                                                    const Limits& limits);
 
 }  // namespace batchfeed::mlf

@@ -15,7 +15,10 @@ constexpr std::string_view kHeader = "#!MLF!#";
 class TextIndexer {
  public:
   TextIndexer(const io::File& file, const LabelRules& rules, IndexBuilder& builder)
-      : file_(file), rules_(rules), builder_(builder), lines_(file, io::LineEnd::lf, builder.context().limits.list_line_bytes, "list_line_bytes") {}
+      : file_(file),
+        rules_(rules),
+        builder_(builder),
+        lines_(file, io::LineEnd::lf, builder.context().limits.list_line_bytes, "list_line_bytes") {}
 
   void run() {
     header();
@@ -42,16 +45,22 @@ class TextIndexer {
   }
 
  private:
-  Position here() const { return {.file = file_.path(), .byte = lines_.begin(), .line = lines_.number(), .column = 1, .has_byte = true}; }
+  Position here() const {
+    return {.file = file_.path(), .byte = lines_.begin(), .line = lines_.number(), .column = 1, .has_byte = true};
+  }
 
   void header() {
     const bool any = lines_.next();
     std::string_view text = any ? lines_.text() : std::string_view();
     if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
     if (text == kHeader) return;
-    throw Error(Fault{.kind = FaultKind::format, .id = "mlf.header", .at = {.file = file_.path(), .line = 1, .column = 1, .has_byte = true},
-                      .what = any ? "the first line is '" + std::string(text.substr(0, 40)) + "', expected " + std::string(kHeader) : "the file is empty, expected " + std::string(kHeader),
-                      .hint = "is this a text MLF? a binary one is read as such"});
+    throw Error(Fault{
+        .kind = FaultKind::format,
+        .id = "mlf.header",
+        .at = {.file = file_.path(), .line = 1, .column = 1, .has_byte = true},
+        .what = any ? "the first line is '" + std::string(text.substr(0, 40)) + "', expected " + std::string(kHeader)
+                    : "the file is empty, expected " + std::string(kHeader),
+        .hint = "is this a text MLF? a binary one is read as such"});
   }
 
   void begin(std::string_view line) {
@@ -61,14 +70,22 @@ class TextIndexer {
     const auto key = utterance_key(line);
     named_ = key.has_value();
     key_.assign(named_ ? *key : line.substr(0, 80));
-    if (!named_) builder_.skip({.kind = FaultKind::format, .id = "mlf.unquoted-key", .at = key_at_, .what = "'" + key_ + "' is no key in quotes; the entry is left out", .hint = "keys are written \"name\""});
+    if (!named_)
+      builder_.skip({.kind = FaultKind::format,
+                     .id = "mlf.unquoted-key",
+                     .at = key_at_,
+                     .what = "'" + key_ + "' is no key in quotes; the entry is left out",
+                     .hint = "keys are written \"name\""});
   }
 
   void end(std::uint64_t behind) {
     inside_ = false;
     if (!named_) return;
     const auto skip = [&](const char* id, const char* why) {
-      builder_.skip({.kind = FaultKind::format, .id = id, .at = key_at_, .what = "utterance '" + key_ + "' " + why + "; left out"});
+      builder_.skip({.kind = FaultKind::format,
+                     .id = id,
+                     .at = key_at_,
+                     .what = "utterance '" + key_ + "' " + why + "; left out"});
     };
     if (last_.empty()) return skip("mlf.no-labels", "has no labels");
     Times t;
@@ -76,7 +93,10 @@ class TextIndexer {
       t = parse_times(last_, last_at_, key_, rules_);
     } catch (const Error& e) {
       if (!builder_.context().check) throw;
-      builder_.skip({.kind = FaultKind::format, .id = "mlf.damaged", .at = key_at_, .what = "utterance '" + key_ + "' is left out"});
+      builder_.skip({.kind = FaultKind::format,
+                     .id = "mlf.damaged",
+                     .at = key_at_,
+                     .what = "utterance '" + key_ + "' is left out"});
       return builder_.faults().error(e.fault());
     }
     if (t.stop == 0) return skip("mlf.no-frames", "has labels for no frame");
@@ -86,10 +106,19 @@ class TextIndexer {
   // The file ends without an end line: what is complete is kept.
   void cut_short() {
     if (named_ && !last_.empty() && last_is_whole_) {
-      builder_.faults().warning({.kind = FaultKind::format, .id = "mlf.no-end-line", .at = last_at_, .what = "the file ends without '.' behind the labels of utterance '" + key_ + "', which are taken as complete", .hint = "was the file cut off?"});
+      builder_.faults().warning({.kind = FaultKind::format,
+                                 .id = "mlf.no-end-line",
+                                 .at = last_at_,
+                                 .what = "the file ends without '.' behind the labels of utterance '" + key_ +
+                                         "', which are taken as complete",
+                                 .hint = "was the file cut off?"});
       return end(last_end_);
     }
-    builder_.skip({.kind = FaultKind::format, .id = "mlf.cut-short", .at = key_at_, .what = "the file ends in utterance '" + key_ + "'; left out", .hint = "was the file cut off?"});
+    builder_.skip({.kind = FaultKind::format,
+                   .id = "mlf.cut-short",
+                   .at = key_at_,
+                   .what = "the file ends in utterance '" + key_ + "'; left out",
+                   .hint = "was the file cut off?"});
   }
 
   const io::File& file_;

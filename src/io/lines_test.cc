@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "io/lines.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "io/file_cache.h"
+#include "io/path_policy.h"
+#include "support/faulty_sys.h"
+
+namespace batchfeed::io {
+namespace {
+
+using ::batchfeed::testing::FaultySys;
+using ::batchfeed::testing::open_descriptors;
+using ::batchfeed::testing::ScratchFolder;
+using ::testing::ElementsAre;
+
+struct Seen {
+  std::string text;
+  std::uint64_t begin, end;
+  bool operator==(const Seen&) const = default;
+};
+
+std::vector<Seen> lines(const std::string& content, LineEnd ends, std::size_t at_most = ~std::size_t{0}) {
+  const ScratchFolder folder;
+  const File file(folder.write("lines", content));
+  FaultySys sys;
+  sys.at_most(at_most);
+  LineReader reader(file, ends, 1000, "list_line_bytes");
+  std::vector<Seen> out;
+  while (reader.next()) {
+    out.push_back({std::string(reader.text()), reader.begin(), reader.end()});
+    EXPECT_EQ(reader.number(), out.size());
+  }
+  return out;
+}
+
+TEST(Lines, EndInLfAndLoseOneCr) {
+  EXPECT_THAT(
+      lines("a\nbb\r\n\n\rc\r\r\nlast", LineEnd::lf),
+      ElementsAre(Seen{"a", 0, 2}, Seen{"bb", 2, 6}, Seen{"", 6, 7}, Seen{"\rc\r", 7, 12}, Seen{"last", 12, 16}));
+  EXPECT_TRUE(lines("", LineEnd::lf).empty());
+}
+
+TEST(Lines, EndInAnyOfThreeWays) {
+  EXPECT_THAT(lines("a\rb\r\nc\n\rd", LineEnd::any),
+              ElementsAre(Seen{"a", 0, 2}, Seen{"b", 2, 5}, Seen{"c", 5, 7}, Seen{"", 7, 8}, Seen{"d", 8, 9}));
+}
+
+TEST(Lines, AreTheSameAcrossBlocks) {
+  std::string content;
+  std::size_t n = 0;
+  while (content.size() < (std::size_t{1} << 19)) {
+    content += std::string(n % 300, 'x') + (n % 3 == 0 ? "\r\n" : "\n");
+    ++n;
+  }
+  std::size_t total = 0;
+  for (const Seen& line : lines(content, LineEnd::any)) {
+    EXPECT_EQ(line.begin, total);
+    total = line.end;
+    EXPECT_EQ(line.text.find_first_not_of('x'), std::string::npos);
+  }
+  EXPECT_EQ(total, content.size());
+  EXPECT_EQ(lines(content, LineEnd::any).size(), n);
+  EXPECT_EQ(lines("a\r\nb", LineEnd::any, 2).size(), 2u);
+}
+
+TEST(Lines, RefuseOneThatIsTooLong) {
+  try {
+    lines("short\n" + std::string(2000, 'x'), LineEnd::lf);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault().id, "limit.line");
+    EXPECT_EQ(e.fault().at.line, 2u);
+    EXPECT_EQ(e.fault().at.byte, 6u);
+  }
+}
+
+TEST(FileCache, HoldsOnlySoManyFilesOpen) {
+  const ScratchFolder folder;
+  for (int i = 0; i < 10; ++i) folder.write(std::to_string(i), std::to_string(i));
+  const std::size_t before = open_descriptors();
+  FileCache<File> cache(3, [&](std::uint32_t i) { return File(folder / std::to_string(i)); });
+  int opened = 0;
+  for (std::uint32_t round = 0; round < 3; ++round) {
+    for (std::uint32_t i = 0; i < 10; ++i) {
+      EXPECT_EQ(cache.open(i)->path(), folder / std::to_string(i));
+      EXPECT_LE(open_descriptors() - before, 3u);
+      ++opened;
+    }
+  }
+  EXPECT_EQ(cache.open(9).get(), cache.open(9).get());
+  EXPECT_THROW(cache.open(11), Error);
+}
+
+TEST(FileCache, ClosesItsFilesWhenNoMoreCanBeOpened) {
+  const ScratchFolder folder;
+  for (int i = 0; i < 3; ++i) folder.write(std::to_string(i), "x");
+  FileCache<File> cache(8, [&](std::uint32_t i) { return File(folder / std::to_string(i)); });
+  cache.open(0);
+  cache.open(1);
+  std::size_t failed = 0;
+  const FaultySys sys(
+      [&](const ::batchfeed::testing::Call& call) { return call.name == "open" && failed++ == 0 ? EMFILE : 0; });
+  EXPECT_NE(cache.open(2), nullptr);
+  EXPECT_EQ(cache.size(), 1u);
+}
+
+TEST(PathPolicy, NamesFilesOnly) {
+  const auto id = [](std::string_view path) -> std::string {
+    try {
+      check_data_path(path, {.file = "list", .line = 3});
+    } catch (const Error& e) {
+      EXPECT_EQ(e.fault().at.line, 3u);
+      return e.fault().id;
+    }
+    return "";
+  };
+  EXPECT_EQ(id("a/b.mfc"), "");
+  EXPECT_EQ(id("-a"), "");
+  EXPECT_EQ(id(""), "io.no-path");
+  EXPECT_EQ(id("-"), "io.stdin");
+  EXPECT_EQ(id("gunzip -c a.gz |"), "io.pipe");
+  EXPECT_EQ(id("| tee b"), "io.pipe");
+  EXPECT_EQ(id(std::string_view("a\0b", 3)), "io.bad-path");
+  EXPECT_EQ(directory_of("d/x.scp"), "d");
+  EXPECT_EQ(directory_of("x.scp"), ".");
+  EXPECT_EQ(directory_of("/x.scp"), "/");
+  EXPECT_EQ(directory_of("C:\\d\\x.scp"), "C:\\d");
+}
+
+}  // namespace
+}  // namespace batchfeed::io
