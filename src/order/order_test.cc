@@ -47,6 +47,10 @@ TEST(Timelines, AgreeWithTheTable) {
   for (const Case& c : read_cases("table_cases.txt")) check(c);
 }
 
+TEST(Timelines, AgreeWithAModelOnRandomScripts) {
+  for (const Case& c : read_cases("random_cases.txt")) check(c);
+}
+
 TEST(CntkRng, IsTheReferencesGenerator) {
   CntkRng rng;
   rng.seed(5489);

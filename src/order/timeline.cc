@@ -4,6 +4,7 @@
 #include "order/block_timeline.h"
 #include "order/cntk_order.h"
 #include "order/file_order.h"
+#include "order/uniform_order.h"
 
 #include <string>
 
@@ -47,9 +48,17 @@ std::unique_ptr<Timeline> make_timeline(const Corpus& corpus, const OrderOptions
                       .what = "the corpus has no samples",
                       .hint = "check the paths, and whether the sources have keys in common"});
   }
-  if (options.kind == OrderKind::file) return std::make_unique<FileTimeline>(corpus, cross_sweeps, workers, rank);
-  return std::make_unique<BlockTimeline<CntkSweep>>(CntkSweep(corpus, options), identity(options), cross_sweeps, workers,
-                                                    rank);
+  switch (options.kind) {
+    case OrderKind::file:
+      return std::make_unique<FileTimeline>(corpus, cross_sweeps, workers, rank);
+    case OrderKind::cntk:
+      return std::make_unique<BlockTimeline<CntkSweep>>(CntkSweep(corpus, options), identity(options), cross_sweeps,
+                                                        workers, rank);
+    case OrderKind::uniform:
+      break;
+  }
+  return std::make_unique<BlockTimeline<UniformSweep>>(UniformSweep(corpus, options), identity(options), cross_sweeps,
+                                                       workers, rank);
 }
 
 }  // namespace batchfeed::order
