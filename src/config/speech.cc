@@ -69,6 +69,33 @@ std::vector<std::string> read_list(Binder& binder, const Value& value) {
   return out;
 }
 
+const Section& input_of(Binder& binder, const Section& element, const std::string& example) {
+  const Entry* entry = element.entry("input");
+  if (entry == nullptr || entry->value.empty()) binder.missing(element, "input");
+  const Section& input = element.child("input");
+  if (input.entries().empty()) {
+    binder.doc().fail(entry->key_at, "empty-input", input.path() + ": the input section has no stream", "add " + example);
+  }
+  return input;
+}
+
+// A speech deserializer has one stream: the alphabetically first entry, even if
+// that is no section but a key that was put there by mistake.
+const Section& first_stream(Binder& binder, const Section& input) {
+  const auto& [key, first] = *input.entries().begin();
+  const std::string_view text = first.value.bytes();
+  if (!text.starts_with('[') && !text.starts_with('{')) {
+    binder.doc().warn(first.key_at, "key-as-stream",
+                      input.path() + ": the alphabetically first entry is the stream, and that is " + quoted(first.key),
+                      "put this key into the section of the deserializer");
+  } else if (input.entries().size() > 1) {
+    binder.doc().warn(std::next(input.entries().begin())->second.key_at, "dead-key",
+                      input.path() + ": only the alphabetically first entry, " + quoted(first.key) + ", is used",
+                      "give each stream a deserializer of its own");
+  }
+  return input.child(key);
+}
+
 }  // namespace
 
 std::vector<SpeechStream> classify(const Section& reader) {
@@ -164,21 +191,10 @@ std::uint64_t bind_frames_window(Binder& binder, const Section& reader) {
 }
 
 HtkOptions bind_htk_source(Binder& binder, const Section& element, const PushedDown& pushed) {
-  const Entry* entry = element.entry("input");
-  if (entry == nullptr || entry->value.empty()) binder.missing(element, "input");
-  const Section& input = element.child("input");
-  if (input.entries().empty()) {
-    binder.doc().fail(entry->key_at, "empty-input", input.path() + ": the input section has no stream",
-                      "add features = [ dim = 40 ; scpFile = \"...\" ]");
-  }
-  const auto& [key, first] = *input.entries().begin();
-  if (input.entries().size() > 1) {
-    binder.doc().warn(std::next(input.entries().begin())->second.key_at, "dead-key",
-                      input.path() + ": only the alphabetically first entry, " + quoted(first.key) + ", is used",
-                      "give each stream a deserializer of its own");
-  }
-  const Section& stream = input.child(key);
-  HtkOptions out = bind_feature(binder, stream, first.key);
+  const Section& input = input_of(binder, element, "features = [ dim = 40 ; scpFile = \"...\" ]");
+  const Section& stream = first_stream(binder, input);
+  const std::string& name = input.entries().begin()->second.key;
+  HtkOptions out = bind_feature(binder, stream, name);
   out.max_sequence_frames = binder.count(input, "maxSequenceSize", ~0ull);
   out.defines_mb_size = binder.flag(input, "definesMBSize", false);
   out.element = binder.precision(*pushed.reader);
@@ -190,21 +206,10 @@ HtkOptions bind_htk_source(Binder& binder, const Section& element, const PushedD
 }
 
 MlfOptions bind_mlf_source(Binder& binder, const Section& element, const PushedDown& pushed, bool binary) {
-  const Entry* entry = element.entry("input");
-  if (entry == nullptr || entry->value.empty()) binder.missing(element, "input");
-  const Section& input = element.child("input");
-  if (input.entries().empty()) {
-    binder.doc().fail(entry->key_at, "empty-input", input.path() + ": the input section has no stream",
-                      "add labels = [ labelDim = 132 ; mlfFile = \"...\" ]");
-  }
-  const auto& [key, first] = *input.entries().begin();
-  if (input.entries().size() > 1) {
-    binder.doc().warn(std::next(input.entries().begin())->second.key_at, "dead-key",
-                      input.path() + ": only the alphabetically first entry, " + quoted(first.key) + ", is used",
-                      "give each stream a deserializer of its own");
-  }
-  const Section& stream = input.child(key);
-  MlfOptions out = bind_label(binder, stream, first.key, false);
+  const Section& input = input_of(binder, element, "labels = [ labelDim = 132 ; mlfFile = \"...\" ]");
+  const Section& stream = first_stream(binder, input);
+  const std::string& name = input.entries().begin()->second.key;
+  MlfOptions out = bind_label(binder, stream, name, false);
   out.binary = binary;
   if (binary) out.mapping_file.clear();
   out.phone_boundaries = binder.flag(stream, "phoneBoundaries", false);

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+//
+// Where faults and warnings point, what they say, and the bounds on hostile text.
+#include "config/schema.h"
+#include "config/testing.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+namespace batchfeed::config {
+namespace {
+
+using testing::World;
+using testing::outcome;
+
+std::string error_of(World& world, const std::string& section = {}) {
+  try {
+    world.bind(section);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+std::string error_of(std::string_view text, const std::string& section = {}) {
+  World world(text);
+  return error_of(world, section);
+}
+
+std::string reader(const std::string& more, const std::string& stream = "dim=1;format=dense") {
+  return "reader=[ | file=t | " + more + " | input=[A=[" + stream + "]] | ]";
+}
+
+TEST(ConfigMessages, PointAtTheValue) {
+  EXPECT_EQ(error_of(reader("randomize = maybe")),
+            "c.cntk:3:13: reader.randomize: expected true or false, found 'maybe'; hint: write true or false");
+  EXPECT_EQ(error_of(reader("", "dim = \"ten\" ; format=dense")),
+            "c.cntk:4:18: reader.input.A.dim: expected a whole number, found 'ten'; hint: write decimal digits only: no blanks, "
+            "no fraction, no exponent, no unit");
+}
+
+TEST(ConfigMessages, PointThroughCommentsAndJoins) {
+  World world("# one |    x=1   # two | include=d.cntk | reader=[maxErrors=bad]");
+  world.files["d.cntk"] = testing::lines("# three | reader=[file=t;input=[A=[dim=0;format=dense]]]");
+  EXPECT_EQ(error_of(world), "d.cntk:2:30: reader.input.A.dim: expected at least 1, found 0");
+  world.files["d.cntk"] = testing::lines("# three | reader=[file=t;input=[A=[dim=1;format=dense]]]");
+  EXPECT_EQ(error_of(world).substr(0, 41), "c.cntk:4:19: reader.maxErrors: expected a");
+}
+
+TEST(ConfigMessages, PointIntoTheCommandLine) {
+  World world(reader(""));
+  world.set = {"x=1", "reader=[input=[A=[dim=0]]]"};
+  EXPECT_EQ(error_of(world), "--set#2:1:23: reader.input.A.dim: expected at least 1, found 0");
+}
+
+TEST(ConfigMessages, PointAtTheUseOfAVariable) {
+  EXPECT_EQ(error_of("N=0 | " + reader("", "format=dense;dim=$N$")),
+            "c.cntk:5:28: reader.input.A.dim: expected at least 1, found 0");
+  EXPECT_EQ(error_of("N=\"12345\" | " + reader("x=$N$;maxErrors=bad")).substr(0, 32), "c.cntk:4:17: reader.maxErrors: e");
+}
+
+TEST(ConfigMessages, PointAtTheSectionThatLacksAKey) {
+  EXPECT_EQ(error_of("t=[ |   reader=[readerType=CNTKBinaryReader] | ]"),
+            "c.cntk:2:3: t.reader.file: a value is required; hint: add file = ... to t.reader");
+}
+
+TEST(ConfigMessages, PointAtBrackets) {
+  EXPECT_EQ(error_of("a=1 | r=[ | x=(1 | ]"),
+            "c.cntk:4:1: ']' closes the '(' of line 3, which needs ')'; hint: balance the brackets; '//' does not start a comment in "
+            "this language, '#' does");
+  EXPECT_EQ(error_of("a=1 | r = { x=1").substr(0, 56), "c.cntk:2:5: the bracket '{' is never closed: no '}' foll");
+}
+
+TEST(ConfigMessages, NameTheSectionsThatExist) {
+  const std::string text = "Train=[" + reader("") + "] | Test=[" + reader("") + "]";
+  EXPECT_EQ(error_of(text),
+            "c.cntk:1:1: the configuration has several reader sections: Train.reader, Test.reader; hint: choose one: --section "
+            "Train.reader");
+  EXPECT_EQ(error_of(text, "Tset.reader"),
+            "c.cntk:1:1: no section 'Tset.reader': the configuration has no 'Tset'; hint: did you mean 'Test'? reader sections here: "
+            "Train.reader, Test.reader");
+}
+
+// The first warning of an id, as text.
+std::string warning(std::string_view text, std::string_view id, const std::string& section = {}) {
+  World world(text);
+  outcome([&] { return world.bind(section).section; });
+  for (const Notice& notice : world.notices) {
+    if (notice.fault.id == "config." + std::string(id)) return notice.fault.text();
+  }
+  return "none";
+}
+
+TEST(ConfigMessages, WarnOfUnknownAndDeadKeys) {
+  EXPECT_EQ(warning(reader("randomise = true"), "unknown-key"),
+            "c.cntk:3:1: reader.randomise: no such key in a section of kind CNTKTextFormatReader; hint: did you mean 'randomize'?");
+  EXPECT_EQ(warning(reader("", "dim=1;format=dense;alais=x"), "unknown-key"),
+            "c.cntk:4:30: reader.input.A.alais: no such key in a section of kind CNTKTextFormatReader.input.STREAM; hint: did you mean "
+            "'alias'?");
+  EXPECT_EQ(warning(reader("epochSize=5"), "dead-key"),
+            "c.cntk:3:1: reader.epochSize: has no effect here: belongs to the SGD or command section; hint: remove it");
+  EXPECT_EQ(warning("maxErrors=5 | " + reader(""), "inherited-key").substr(0, 25), "c.cntk:1:1: key 'maxError");
+  EXPECT_EQ(warning(reader("traceLevel=1;verbosity=0"), "dead-key"), "none");
+}
+
+TEST(ConfigMessages, WarnOfSloppyText) {
+  struct {
+    const char* id;
+    std::string text;
+  } const cases[] = {
+      {"duplicate-key", reader("randomize=true;randomize=false")},
+      {"merge-braces", "reader={file=x} | " + reader("").replace(7, 1, "{").replace(reader("").rfind(']'), 1, "}")},
+      {"merge-odd", reader("x=5;x=[y=1]")},
+      {"glued-records", reader("maxErrors=3 x=1")},
+      {"custom-delimiter", "reader=[deserializers=( -1);x=1] | reader=[.5;file=t]"},
+      {"odd-flag", reader("") + " | }"},
+      {"negative-size", reader("randomizationSeed=-1")},
+      {"star-without-count", "t=[minibatchSize=256:512*;" + reader("") + "]"},
+      {"quoted-key", reader("\"a b\" = 1")},
+      {"array-of-sections", "reader=[deserializers=[type=x]:[type=y]]"},
+  };
+  for (const auto& c : cases) EXPECT_NE(warning(c.text, c.id), "none") << c.id;
+  for (const auto& c : cases) EXPECT_EQ(warning(reader(""), c.id), "none") << c.id;
+}
+
+TEST(ConfigMessages, ResolvedValuesSayWhereTheyComeFrom) {
+  World world("precision=double | " + reader("randomize=false"));
+  std::string found;
+  for (const ResolvedValue& value : world.bind().resolved) {
+    if (value.path == "reader.randomize" || value.path == "reader.precision" || value.path == "reader.maxErrors") {
+      found += value.path + '=' + value.value + '@' + std::to_string(value.at.line) + ':' + std::to_string(value.at.column) +
+               (value.from == ResolvedValue::From::section     ? " own; "
+                : value.from == ResolvedValue::From::enclosing ? " inherited; "
+                                                               : " default; ");
+    }
+  }
+  EXPECT_EQ(found, "reader.precision=double@1:11 inherited; reader.maxErrors=0@2:1 default; reader.randomize=false@4:11 own; ");
+}
+
+TEST(ConfigLimits, BoundHostileText) {
+  EXPECT_NE(error_of("a=" + std::string(100'000, '[')).find("config_depth"), std::string::npos);
+  std::string laughs = "v0=haha";
+  for (int i = 1; i < 20; ++i) {
+    laughs += " | v" + std::to_string(i) + '=';
+    for (int j = 0; j < 10; ++j) laughs += "$v" + std::to_string(i - 1) + '$';
+  }
+  EXPECT_NE(error_of(laughs + " | reader=[file=$v19$;input=[]]").find("above the limit config_"), std::string::npos);
+  std::string chain = "v0=1";
+  for (int i = 1; i < 1000; ++i) chain += " | v" + std::to_string(i) + "=$v" + std::to_string(i - 1) + '$';
+  EXPECT_NE(error_of(chain + " | reader=[file=$v999$;input=[]]").find("config_depth"), std::string::npos);
+
+  World big("a=1");
+  big.limits.config_bytes = 100;
+  big.files["c.cntk"] = std::string(200, 'x');
+  EXPECT_NE(error_of(big).find("config_bytes"), std::string::npos);
+
+  World many("include=i0");
+  for (int i = 0; i < 100; ++i) many.files["i" + std::to_string(i)] = "include=i" + std::to_string(i + 1);
+  EXPECT_NE(error_of(many).find("config_includes"), std::string::npos);
+}
+
+TEST(ConfigSchema, EveryKeyIsThereOnce) {
+  for (const ConfigKey& a : schema()) {
+    int same = 0;
+    for (const ConfigKey& b : schema()) same += a.section == b.section && same_word(a.key, b.key) ? 1 : 0;
+    EXPECT_EQ(same, 1) << a.section << ' ' << a.key;
+    EXPECT_FALSE(a.note.empty()) << a.section << ' ' << a.key;
+  }
+  EXPECT_EQ(config_keys().size(), schema().size());
+}
+
+TEST(ConfigSchema, EditDistanceCountsSwaps) {
+  EXPECT_EQ(edit_distance("alias", "alais", 3), 1u);
+  EXPECT_EQ(edit_distance("Dim", "dim", 3), 0u);
+  EXPECT_EQ(edit_distance("dim", "format", 3), 4u);
+  EXPECT_EQ(nearest_key("CNTKTextFormatReader", "randomisationwindow"), "randomizationWindow");
+  EXPECT_EQ(nearest_key("CNTKTextFormatReader", "x"), "");
+}
+
+// The page in docs/ is this table. BATCHFEED_REGENERATE=1 writes it anew.
+TEST(ConfigSchema, ReferencePageIsUpToDate) {
+  constexpr const char* kPage = "docs/reference/config.md";
+  if (std::getenv("BATCHFEED_REGENERATE") != nullptr) {
+    std::ofstream(kPage, std::ios::binary) << config_reference();
+  }
+  std::ifstream file(kPage, std::ios::binary);
+  const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  EXPECT_TRUE(page == config_reference()) << kPage << " is stale; regenerate it: BATCHFEED_REGENERATE=1 ctest -R '^config$'";
+}
+
+}  // namespace
+}  // namespace batchfeed::config

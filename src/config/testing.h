@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//
+// For tests: configurations from texts, and results as short texts to compare.
+#pragma once
+
+#include "config/load.h"
+#include "config/parse.h"
+#include "config/section.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace batchfeed::config::testing {
+
+// " | " stands for a line break.
+std::string lines(std::string_view text);
+
+// A document over texts; what it reports is kept.
+struct World {
+  std::map<std::string, std::string> files;  // by path; the first input is "c.cntk"
+  std::vector<std::string> set;
+  Limits limits;
+  std::optional<Element> precision;
+  std::vector<Notice> notices;
+  std::unique_ptr<Document> doc;
+
+  explicit World(std::string_view text) { files["c.cntk"] = lines(text); }
+
+  Document& load();
+  LoadedConfig bind(const std::string& section = {});
+  bool reported(std::string_view id) const;
+};
+
+// key='text' for each entry in order; groups as they stand.
+std::string dump(const Section& section);
+
+// The section at a dotted path; "a[1]" is an element of an array.
+const Section& at(const Section& root, std::string_view path);
+
+// What a Setup says, in words: "ctf file=f f32 ... | cntk 128 chunks | sequences".
+std::string summary(const Setup& setup);
+
+// Runs `work` and gives its text, or "!id" of the Error it throws.
+template <class Work>
+std::string outcome(Work work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    const std::string& id = error.fault().id;
+    return "!" + (id.starts_with("config.") ? id.substr(7) : id);
+  }
+}
+
+}  // namespace batchfeed::config::testing
