@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Feeds `batchfeed` with hostile inputs under limits of memory and time.
+
+Whatever the bytes: it ends by itself in time, with a result or one located message
+and exit status 3; memory stays within the promise; nothing else happens.
+"""
+import json
+import os
+import pathlib
+import re
+import resource
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from make_hostile import CASES  # noqa: E402
+
+BINARY = os.environ.get("BATCHFEED", str(pathlib.Path(__file__).parents[2] / "build/release/bin/batchfeed"))
+SECONDS = 20
+MEBIBYTE = 1 << 20
+# FILE[:LINE[:COLUMN]][ (byte N)]: WHAT
+LOCATED = re.compile(r"^\S.*?(:\d+)?(:\d+)?( \(byte \d+\))?: \S")
+
+
+def promised_memory(folder):
+    """Address space that is enough: 64 MiB and four times the input, beside code and stacks."""
+    size = sum(p.lstat().st_size for p in folder.rglob("*") if p.is_file() and not p.is_symlink())
+    return 512 * MEBIBYTE + 4 * min(size, 512 * MEBIBYTE)
+
+
+def run(folder, *args):
+    limit = promised_memory(folder)
+
+    def limits():
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    return subprocess.run([BINARY, *args], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, preexec_fn=limits)
+
+
+def expect_clean(done):
+    """No crash, no sanitizer, one message that a person can use."""
+    errors = done.stderr.decode("utf-8", "replace")
+    assert done.returncode in (0, 3), f"exit status {done.returncode}\n{errors[-2000:]}"
+    if done.returncode == 3:
+        last = [line for line in errors.split("\n") if line.strip()][-1]
+        assert LOCATED.match(last), f"not the grammar of messages: {last!r}"
+    assert len(errors) < 64 * 1024, "floods of messages"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_read(name, tmp_path):
+    make, outcome, words = CASES[name]
+    make(tmp_path)
+    before = sorted(p.name for p in tmp_path.iterdir())
+    done = run(tmp_path, "read", "config.cntk", "--format", "jsonl", "--limit", "20", "--minibatch-size", "16")
+    expect_clean(done)
+    if outcome == "ok":
+        assert done.returncode == 0, done.stderr.decode()
+    elif outcome != "either":
+        assert done.returncode == 3, "was read without a complaint"
+        error = json.loads(done.stdout.decode().strip().split("\n")[-1])["error"]
+        assert error["kind"] == outcome, error
+        assert re.search(words, error["what"] + " " + (error.get("hint") or "")), error
+    # Reading writes nothing, and no name in a file is a command.
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_check(name, tmp_path):
+    make, outcome, _ = CASES[name]
+    make(tmp_path)
+    done = run(tmp_path, "check", "config.cntk", "--max-faults", "20")
+    errors = done.stderr.decode("utf-8", "replace")
+    assert done.returncode in (0, 1, 3), f"exit status {done.returncode}\n{errors[-2000:]}"
+    if outcome == "ok":
+        assert done.returncode == 0, errors + done.stdout.decode()
+    elif outcome != "either":
+        assert done.returncode in (1, 3), "was found good"
