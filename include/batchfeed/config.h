@@ -15,12 +15,12 @@ namespace batchfeed {
 
 // One reader section, and what it lacks is looked for around it.
 struct ConfigRequest {
-  std::vector<std::string> files;      // in order, as configFile=A+B
-  std::vector<std::string> set;        // further text, later wins; see DESIGN on --set
-  std::string section;                 // dotted path of the reader section; empty: find it
-  std::optional<Element> precision;    // overrides every `precision` key
-  Limits limits;
-  Report report;                       // unknown keys, dead keys, sloppy spelling
+  std::vector<std::string> files = {};    // in order, as configFile=A+B
+  std::vector<std::string> set = {};      // further text, later wins; see DESIGN on --set
+  std::string section = {};               // dotted path of the reader section; empty: find it
+  std::optional<Element> precision = {};  // overrides every `precision` key
+  Limits limits = {};
+  Report report = {};  // unknown keys, dead keys, sloppy spelling
 };
 
 // One key as the binding saw it.
@@ -30,18 +30,18 @@ struct ResolvedValue {
     enclosing,  // inherited from a section around it
     fallback,   // not given: the default
   };
-  std::string path;   // "Test.reader.input.features.dim"
-  std::string value;  // as text, $variables$ replaced
-  Position at;        // of the value; of the section for defaults
+  std::string path = {};   // "Test.reader.input.features.dim"
+  std::string value = {};  // as text, $variables$ replaced
+  Position at = {};        // of the value; of the section for defaults
   From from = From::section;
 };
 
 struct LoadedConfig {
-  Setup setup;
-  std::string section;                           // the path that was used, as spelled in the file
-  std::vector<std::uint64_t> minibatch_size;     // from the enclosing SGD section, if it says so
-  std::optional<std::uint64_t> epoch_size;       // likewise
-  std::vector<ResolvedValue> resolved;           // every key that was looked at, in that order
+  Setup setup = {};
+  std::string section = {};                        // the path that was used, as spelled in the file
+  std::vector<std::uint64_t> minibatch_size = {};  // from the enclosing SGD section, if it says so
+  std::optional<std::uint64_t> epoch_size = {};    // likewise
+  std::vector<ResolvedValue> resolved = {};        // every key that was looked at, in that order
 };
 
 // Throws Error with file, line and column of the configuration.

@@ -39,12 +39,12 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-struct PaddedView {      // [sequence][step][dim], zero-filled
+struct PaddedView {  // [sequence][step][dim], zero-filled
   Buffer<std::byte> values;
   Buffer<std::uint8_t> mask;  // [sequence][step], 1 where there is a sample
   std::uint64_t sequences = 0, steps = 0, dim = 0;
 };
-struct CntkDenseView {   // [step][row][dim], gaps zero
+struct CntkDenseView {  // [step][row][dim], gaps zero
   Buffer<std::byte> values;
   std::uint64_t columns = 0, dim = 0;
 };
@@ -70,24 +70,26 @@ struct StreamBatch {
 
   std::uint64_t samples() const noexcept { return offsets.empty() ? 0 : static_cast<std::uint64_t>(offsets.back()); }
   template <class T>
-  const T* as() const noexcept { return reinterpret_cast<const T*>(values.data()); }
+  const T* as() const noexcept {
+    return reinterpret_cast<const T*>(values.data());
+  }
 
-  PaddedView padded() const;            // dense or sparse (made dense)
-  CntkDenseView cntk_dense() const;     // dense streams
-  CntkSparseView cntk_sparse() const;   // sparse streams
+  PaddedView padded() const;           // dense or sparse (made dense)
+  CntkDenseView cntk_dense() const;    // dense streams
+  CntkSparseView cntk_sparse() const;  // sparse streams
 };
 
 struct Minibatch {
   std::vector<StreamBatch> streams;  // empty if there is no data for this worker
   std::vector<std::uint64_t> keys;   // one per sequence (per frame in frame mode)
   std::uint64_t epoch = 0;
-  std::uint64_t index = 0;           // within the epoch, from 0
-  std::uint64_t position = 0;        // global sample position after this minibatch
+  std::uint64_t index = 0;     // within the epoch, from 0
+  std::uint64_t position = 0;  // global sample position after this minibatch
   bool end_of_epoch = false;
   bool end_of_sweep = false;
-  std::uint64_t num_samples = 0;     // nominal lengths, this worker's
+  std::uint64_t num_samples = 0;  // nominal lengths, this worker's
   std::uint64_t num_sequences = 0;
-  std::uint64_t invalid = 0;         // sequences left out of it because they are damaged
+  std::uint64_t invalid = 0;  // sequences left out of it because they are damaged
 
   bool empty() const noexcept { return streams.empty(); }
   const StreamBatch* find(std::string_view name) const noexcept;

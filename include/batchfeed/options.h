@@ -33,8 +33,8 @@ enum class KeyMode : std::uint8_t {
 
 // One stream as declared by the user for a text corpus.
 struct StreamSpec {
-  std::string name;
-  std::string alias;  // its name in the file; empty = `name`
+  std::string name = {};
+  std::string alias = {};  // its name in the file; empty = `name`
   Storage storage = Storage::dense;
   std::uint64_t dim = 0;
   bool defines_mb_size = false;
@@ -42,22 +42,22 @@ struct StreamSpec {
 
 // CNTK text format (docs/reference/formats/ctf.md).
 struct CtfOptions {
-  std::vector<std::string> files;  // several: shards of one corpus, read one after the other
-  std::vector<StreamSpec> streams; // delivered in this order
+  std::vector<std::string> files = {};   // several: shards of one corpus, read one after the other
+  std::vector<StreamSpec> streams = {};  // delivered in this order
   Element element = Element::f32;
   bool skip_sequence_ids = false;
-  std::uint64_t max_errors = 0;    // damaged samples tolerated over the life of the source
-  int trace_level = 1;             // 0 failures only, 1 warnings, 2 notes
+  std::uint64_t max_errors = 0;  // damaged samples tolerated over the life of the source
+  int trace_level = 1;           // 0 failures only, 1 warnings, 2 notes
   std::uint64_t chunk_bytes = 32ull << 20;
   bool cache_index = false;
-  std::string cache_dir;           // empty: beside the data, else the user's cache directory
+  std::string cache_dir = {};  // empty: beside the data, else the user's cache directory
 };
 
 // CNTK binary format, both layouts (docs/reference/formats/cbf.md).
 struct CbfOptions {
   struct Rename {
-    std::string name;   // as delivered
-    std::string alias;  // as in the file
+    std::string name = {};   // as delivered
+    std::string alias = {};  // as in the file
   };
   std::vector<std::string> files = {};
   std::vector<Rename> renames = {};
@@ -68,16 +68,17 @@ struct CbfOptions {
 
 // HTK feature archives listed by an scp file (docs/reference/formats/htk.md).
 struct HtkOptions {
-  std::string name = {};               // of the stream
+  std::string name = {};  // of the stream
   std::vector<std::string> scp_files = {};
-  std::string prefix = {};             // prefixPathInSCP
+  std::string prefix = {};  // prefixPathInSCP
   std::uint64_t dim = 0;
-  std::optional<std::pair<std::uint32_t, std::uint32_t>> context = {};  // frames left, right; unset: 0:0, then deduced from dim
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> context =
+      {};  // frames left, right; unset: 0:0, then deduced from dim
   bool expand_to_utterance = false;
   std::uint64_t max_sequence_frames = ~0ull;
   std::uint64_t chunk_frames = 90'000;
   bool defines_mb_size = false;
-  bool frame_mode = false;        // frames will be drawn one by one
+  bool frame_mode = false;  // frames will be drawn one by one
   Element element = Element::f32;
   int trace_level = 1;
   // The legacy reader: every scp form, utterances joined by line, its own filters.
@@ -91,7 +92,7 @@ struct MlfOptions {
   std::string name = {};
   std::vector<std::string> files = {};
   bool binary = false;
-  std::string mapping_file = {};       // state list; empty: the fourth column is the class
+  std::string mapping_file = {};  // state list; empty: the fourth column is the class
   std::uint64_t dim = 0;
   bool phone_boundaries = false;
   std::uint64_t chunk_bytes = 64ull << 20;
@@ -99,7 +100,7 @@ struct MlfOptions {
   bool frame_mode = false;
   Element element = Element::f32;
   int trace_level = 1;
-  bool legacy = false;            // columns by runs of blanks; dense one-hot; faults are fatal
+  bool legacy = false;                   // columns by runs of blanks; dense one-hot; faults are fatal
   std::string target_mapping_file = {};  // legacy labelToTargetMappingFile
   std::uint64_t target_dim = 0;
 };
@@ -108,8 +109,8 @@ struct MlfOptions {
 struct KaldiOptions {
   std::string name = {};
   std::vector<std::string> files = {};  // .scp or .ark
-  bool alignment = false;          // integers per frame -> one-hot sparse of dimension `dim`
-  std::uint64_t dim = 0;           // 0: from the data (features)
+  bool alignment = false;               // integers per frame -> one-hot sparse of dimension `dim`
+  std::uint64_t dim = 0;                // 0: from the data (features)
   std::optional<std::pair<std::uint32_t, std::uint32_t>> context = {};
   std::uint64_t chunk_frames = 90'000;
   bool frame_mode = false;
@@ -117,7 +118,8 @@ struct KaldiOptions {
 };
 
 // One source: a built-in format or the user's own.
-using SourceOptions = std::variant<CtfOptions, CbfOptions, HtkOptions, MlfOptions, KaldiOptions, std::shared_ptr<const Source>>;
+using SourceOptions =
+    std::variant<CtfOptions, CbfOptions, HtkOptions, MlfOptions, KaldiOptions, std::shared_ptr<const Source>>;
 
 enum class OrderKind : std::uint8_t {
   file,     // as in the files
@@ -140,7 +142,7 @@ enum class LastMinibatch : std::uint8_t { keep, drop };
 
 struct OrderOptions {
   OrderKind kind = OrderKind::uniform;
-  std::uint64_t window = 128;      // chunks, or samples if window_in_samples
+  std::uint64_t window = 128;  // chunks, or samples if window_in_samples
   bool window_in_samples = false;
   std::uint64_t seed = 0;
 };
@@ -152,29 +154,30 @@ struct PackOptions {
 };
 
 struct ReaderOptions {
-  OrderOptions order;
-  PackOptions pack;
+  OrderOptions order = {};
+  PackOptions pack = {};
   Shard shard = Shard::even;
   std::uint64_t workers = 1;
   std::uint64_t rank = 0;
 
   std::vector<std::uint64_t> minibatch_size = {256};  // per epoch (or per call, see Driver); the last repeats
   SizeUnit size_unit = SizeUnit::samples;
-  bool local_timeline = true;      // Shard::chunk: sizes are shared among workers; false: every worker counts all samples
-  std::uint64_t epoch_samples = 0; // 0 = one sweep
-  std::uint64_t epoch_sweeps = 0;  // if not 0, used instead
+  bool local_timeline = true;  // Shard::chunk: sizes are shared among workers; false: every worker counts all samples
+  std::uint64_t epoch_samples = 0;  // 0 = one sweep
+  std::uint64_t epoch_sweeps = 0;   // if not 0, used instead
   std::uint64_t start_epoch = 0;
   // The reference's two ways of driving a reader. Epochs: each epoch is a new
   // start, minibatches never cross a sweep. Timeline: one long run over sweeps,
   // `epoch_samples` (0 = endless) or `epoch_sweeps` bound all of it.
   enum class Driver : std::uint8_t { epochs, timeline } driver = Driver::epochs;
-  std::optional<bool> cross_sweeps;  // default: only with the timeline driver
+  std::optional<bool> cross_sweeps = {};  // default: only with the timeline driver
 
   LongSequence long_sequence = LongSequence::alone;
   LastMinibatch last_minibatch = LastMinibatch::keep;
-  bool bucket_by_length = false;   // inside the window, to cut padding
+  bool bucket_by_length = false;  // inside the window, to cut padding
 
-  std::uint64_t max_invalid = 0;   // invalid sequences tolerated over the life of the reader (maxErrors of the composite)
+  std::uint64_t max_invalid =
+      0;  // invalid sequences tolerated over the life of the reader (maxErrors of the composite)
   bool keep_in_memory = false;
   bool prefetch = true;
   unsigned threads = 0;            // that read and parse; 0 = one per core
@@ -183,17 +186,17 @@ struct ReaderOptions {
   KeyMode keys = KeyMode::numeric;
   // HTKMLFReader's minibatches (spec: htk.md 14.3), where a size of 0 stands for "not legacy".
   bool legacy_speech = false;
-  bool full_minibatches = false;          // minibatchMode = full
-  std::vector<std::uint64_t> rows_per_epoch;  // nbruttsineachrecurrentiter, where it shapes minibatches
+  bool full_minibatches = false;                   // minibatchMode = full
+  std::vector<std::uint64_t> rows_per_epoch = {};  // nbruttsineachrecurrentiter, where it shapes minibatches
   bool rolling_window = false;
 };
 
 // A corpus and how to read it: what a reader section says.
 struct Setup {
-  std::vector<SourceOptions> sources;  // the first is primary: it gives order and chunks
-  ReaderOptions reader;
-  Limits limits;
-  Report report;                       // receives notices; may be empty
+  std::vector<SourceOptions> sources = {};  // the first is primary: it gives order and chunks
+  ReaderOptions reader = {};
+  Limits limits = {};
+  Report report = {};  // receives notices; may be empty
   // Called now and then while sources are indexed, with bytes done and in all
   // (0 = unknown); may be empty, may throw to give up.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;

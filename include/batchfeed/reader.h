@@ -22,9 +22,9 @@ struct BatchPlan {
     std::uint32_t chunk = 0, row = 0;
     std::uint64_t key = 0;
     std::uint64_t samples = 0;
-    std::optional<std::uint32_t> frame;  // set where single frames are drawn
+    std::optional<std::uint32_t> frame = {};  // set where single frames are drawn
   };
-  std::vector<Item> items;
+  std::vector<Item> items = {};
   std::uint64_t position = 0;
   bool end_of_epoch = false, end_of_sweep = false;
 };
@@ -37,15 +37,16 @@ class Reader {
   // cache. Throws Error.
   explicit Reader(Setup setup);
   // Reads a source of the caller's own.
-  Reader(std::shared_ptr<const Source> source, const ReaderOptions& options, const Limits& limits = {}, const Report& report = {});
+  Reader(std::shared_ptr<const Source> source, const ReaderOptions& options, const Limits& limits = {},
+         const Report& report = {});
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) noexcept;
   ~Reader();
 
   const std::vector<StreamInfo>& streams() const noexcept;
-  std::uint64_t num_samples() const noexcept;    // of one sweep, all workers
+  std::uint64_t num_samples() const noexcept;  // of one sweep, all workers
   std::uint64_t num_sequences() const noexcept;
-  const Source& source() const noexcept;         // the joined corpus
+  const Source& source() const noexcept;  // the joined corpus
   const ReaderOptions& options() const noexcept;
   std::string key_text(std::uint64_t key) const;
 
@@ -84,13 +85,13 @@ class Reader {
 
 // Options that override what a configuration file says.
 struct OpenOptions {
-  std::string section;                 // "Train.reader"; empty: the only reader section
-  std::vector<std::string> set;        // configuration text, as on CNTK's command line
-  std::optional<Element> precision;
-  std::optional<std::uint64_t> minibatch_samples;
-  std::optional<std::uint64_t> workers, rank;
-  std::optional<unsigned> threads;
-  Report report;
+  std::string section = {};           // "Train.reader"; empty: the only reader section
+  std::vector<std::string> set = {};  // configuration text, as on CNTK's command line
+  std::optional<Element> precision = {};
+  std::optional<std::uint64_t> minibatch_samples = {};
+  std::optional<std::uint64_t> workers = {}, rank = {};
+  std::optional<unsigned> threads = {};
+  Report report = {};
 };
 
 // A reader for a `.cntk` file.

@@ -15,7 +15,7 @@ enum class Element : std::uint8_t { f32, f64 };
 constexpr std::size_t size_of(Element e) noexcept { return e == Element::f32 ? 4 : 8; }
 
 struct StreamInfo {
-  std::string name;
+  std::string name = {};
   std::uint64_t dim = 0;  // values of a dense sample; exclusive bound of sparse indices (then at most 2^31-1)
   Storage storage = Storage::dense;
   Element element = Element::f32;

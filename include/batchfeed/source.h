@@ -44,18 +44,22 @@ struct Column {
   Storage storage = Storage::dense;
   Element element = Element::f32;
   std::uint64_t dim = 0;
-  std::uint64_t step = 0;                 // dense only
-  Buffer<std::uint32_t> first_sample;     // sequences + 1; first_sample[0] = 0
-  Buffer<std::uint64_t> begin;            // dense: one per sequence, in elements
-  Buffer<std::uint32_t> first_value;      // sparse: samples + 1; first_value[0] = 0
-  Buffer<std::byte> values;               // of type `element`
-  Buffer<std::int32_t> indices;           // sparse: one per value
+  std::uint64_t step = 0;              // dense only
+  Buffer<std::uint32_t> first_sample;  // sequences + 1; first_sample[0] = 0
+  Buffer<std::uint64_t> begin;         // dense: one per sequence, in elements
+  Buffer<std::uint32_t> first_value;   // sparse: samples + 1; first_value[0] = 0
+  Buffer<std::byte> values;            // of type `element`
+  Buffer<std::int32_t> indices;        // sparse: one per value
 
   std::uint32_t samples(std::uint32_t row) const noexcept { return first_sample[row + 1] - first_sample[row]; }
   template <class T>
-  const T* as() const noexcept { return reinterpret_cast<const T*>(values.data()); }
+  const T* as() const noexcept {
+    return reinterpret_cast<const T*>(values.data());
+  }
   template <class T>
-  T* as() noexcept { return reinterpret_cast<T*>(values.data()); }
+  T* as() noexcept {
+    return reinterpret_cast<T*>(values.data());
+  }
 
   // Empty, with the right offsets for zero sequences; keeps its memory.
   void reset(const StreamInfo& stream);
@@ -81,8 +85,8 @@ struct Chunk {
 // Where a sequence stands in a file, for people (`read --explain`).
 struct Place {
   std::string file;
-  std::uint64_t begin = 0, end = 0;            // bytes
-  std::uint64_t first_line = 0, last_line = 0; // from 1; 0 = not a text file or unknown
+  std::uint64_t begin = 0, end = 0;             // bytes
+  std::uint64_t first_line = 0, last_line = 0;  // from 1; 0 = not a text file or unknown
 };
 
 // All functions are const and may be called from several threads at once.

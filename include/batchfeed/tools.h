@@ -34,30 +34,31 @@ std::unique_ptr<Source> open_sources(const Setup& setup);
 
 struct CheckResult {
   std::uint64_t faults = 0, warnings = 0;
-  std::map<std::string, std::uint64_t> by_id;  // faults and warnings
+  std::map<std::string, std::uint64_t> by_id = {};  // faults and warnings
   std::uint64_t sequences = 0, samples = 0, bytes = 0;
   bool complete = true;  // false: stopped at max_faults
 };
 struct CheckOptions {
   std::uint64_t max_faults = 1000;  // reported; further ones are only counted
-  Progress progress;
+  Progress progress = {};
 };
 // Reads all of the corpus and reports every fault, damaged data included.
 CheckResult check(const Setup& setup, const CheckOptions& options, const Report& report);
 // A text corpus from a stream (`-`): checked while it passes, never held whole.
-CheckResult check_stream(int descriptor, const std::string& name, const CtfOptions& options, const CheckOptions& check, const Report& report);
+CheckResult check_stream(int descriptor, const std::string& name, const CtfOptions& options, const CheckOptions& check,
+                         const Report& report);
 
 // Guesses streams of a text corpus that comes without a configuration: names,
 // storage, dims, from all of the file or its first `bytes`.
 struct Inferred {
   struct Stream {
     StreamSpec spec;
-    bool integral = true;          // all values are whole numbers
-    double min = 0, max = 0;       // of the values
+    bool integral = true;     // all values are whole numbers
+    double min = 0, max = 0;  // of the values
     std::uint64_t samples = 0, values = 0;
-    bool one_hot = false;          // sparse with one value 1 everywhere
+    bool one_hot = false;  // sparse with one value 1 everywhere
   };
-  std::vector<Stream> streams;
+  std::vector<Stream> streams = {};
   bool has_ids = false;
   bool whole_file = true;
 };
@@ -71,11 +72,11 @@ struct Description {
     std::uint64_t min = 0, max = 0, p50 = 0, p90 = 0, p99 = 0;
     double mean = 0;
   };
-  std::vector<StreamInfo> streams;
+  std::vector<StreamInfo> streams = {};
   std::uint64_t sequences = 0, samples = 0, chunks = 0, bytes = 0;
   std::uint64_t largest_chunk_bytes = 0, smallest_chunk_bytes = 0;
   Lengths lengths;
-  std::vector<Notice> notices;
+  std::vector<Notice> notices = {};
 };
 Description describe(const Source& source);
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // What a user's program is like: it prints a fault and the library's version.
-#include <batchfeed/error.h>
+#include <batchfeed/batchfeed.h>
 #include <batchfeed/version.h>
 
 #include <cstdio>
 
 int main() {
+  // Naming some fields of an aggregate must not warn.
+  const batchfeed::OpenOptions open{.section = "Train.reader", .minibatch_samples = 256};
+  const batchfeed::CtfOptions text{.files = {"train.ctf"}, .streams = {{.name = "features", .dim = 784}}};
+  if (open.workers || text.streams.at(0).alias != "") return 1;
   const batchfeed::Error error(batchfeed::Fault{.kind = batchfeed::FaultKind::format,
                                                 .id = "ctf.index-range",
                                                 .at = {.file = "train.ctf", .line = 3, .column = 9},

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "support/scenarios.h"
+
+#include <batchfeed/source.h>
+
+#include <cstring>
+#include <memory>
+
+#include "base/hash.h"
+#include "formats/cbf/cbf.h"
+#include "formats/ctf/ctf.h"
+#include "io/atomic_file.h"
+
+namespace batchfeed::testing {
+namespace {
+
+std::string text_corpus() {
+  std::string text;
+  for (int i = 0; i < 60; ++i) {
+    const std::string n = std::to_string(i);
+    text += n + " |a " + n + ".5 -1e" + std::to_string(i % 5) + " |b " + std::to_string(i % 7) + ":2\n";
+    if (i % 3 == 0) text += n + " |b 6:" + n + '\n';
+  }
+  return text;
+}
+
+template <class T>
+void put(std::string& out, T value) {
+  char bytes[sizeof value];
+  std::memcpy(bytes, &value, sizeof value);
+  out.append(bytes, sizeof value);
+}
+
+// Two chunks of dense sequences; the layout stands in docs/reference/formats/cbf.md.
+std::string binary_corpus() {
+  constexpr std::uint64_t kMagic = 0x636E746B5F62696E;
+  std::string out, table;
+  put(out, kMagic);
+  put(out, std::uint32_t{1});
+  for (std::uint32_t chunk = 0; chunk < 2; ++chunk) {
+    put(table, static_cast<std::int64_t>(out.size()));
+    put(table, std::uint32_t{2});
+    put(table, std::uint32_t{3});
+    for (const std::uint32_t samples : {1u, 2u}) put(out, samples);
+    for (const std::uint32_t samples : {1u, 2u}) {
+      put(out, samples);
+      for (std::uint32_t i = 0; i < 3 * samples; ++i) put(out, static_cast<float>(chunk * 100 + i));
+    }
+  }
+  const auto header = static_cast<std::int64_t>(out.size());
+  put(out, kMagic);
+  put(out, std::uint32_t{2});
+  put(out, std::uint32_t{1});
+  put(out, std::uint8_t{0});
+  put(out, std::uint32_t{1});
+  out += 'x';
+  put(out, std::uint8_t{0});
+  put(out, std::uint32_t{3});
+  out += table;
+  put(out, header);
+  return out;
+}
+
+CtfOptions text_options(const std::string& file) {
+  CtfOptions options;
+  options.files = {file};
+  options.streams = {{.name = "a", .dim = 2}, {.name = "b", .storage = Storage::sparse, .dim = 7}};
+  options.chunk_bytes = 500;
+  return options;
+}
+
+OpenContext context() {
+  OpenContext out;
+  out.keys = std::make_shared<KeyTable>(KeyMode::numeric);
+  return out;
+}
+
+template <class T>
+void add(Fingerprint& print, const Buffer<T>& values) {
+  print.add(hash_bytes(values.data(), values.size() * sizeof(T)));
+}
+
+// Everything a source has: tables and data.
+std::uint64_t all_of(const Source& source) {
+  Fingerprint print;
+  std::vector<SequenceInfo> table;
+  Chunk chunk;
+  for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
+    source.sequences(c, table);
+    for (const SequenceInfo& s : table) print.add(s.key).add(s.row).add(s.samples);
+    source.read(c, chunk);
+    for (const Column& column : chunk.columns) {
+      add(print, column.first_sample);
+      add(print, column.begin);
+      add(print, column.first_value);
+      add(print, column.values);
+      add(print, column.indices);
+    }
+  }
+  return print.value();
+}
+
+std::vector<Scenario> list() {
+  std::vector<Scenario> out;
+  out.push_back(
+      {"ctf", [](const ScratchFolder& f) { f.write("c.ctf", text_corpus()); },
+       [](const ScratchFolder& f) { return all_of(*ctf::open(text_options(f / "c.ctf"), f / "c.ctf", context())); }});
+  out.push_back(
+      {"cbf", [](const ScratchFolder& f) { f.write("c.cbf", binary_corpus()); },
+       [](const ScratchFolder& f) { return all_of(*cbf::open({.files = {f / "c.cbf"}}, f / "c.cbf", context())); }});
+  out.push_back({"atomic_file", [](const ScratchFolder&) {},
+                 [](const ScratchFolder& f) {
+                   io::AtomicFile file(f / "out");
+                   for (int i = 0; i < 5; ++i) file.append(std::string(1000, 'x'));
+                   file.commit();
+                   return hash_text(content_of(f / "out"));
+                 }});
+  return out;
+}
+
+}  // namespace
+
+const std::vector<Scenario>& scenarios() {
+  static const std::vector<Scenario> all = list();
+  return all;
+}
+
+}  // namespace batchfeed::testing
