@@ -231,10 +231,10 @@ TEST_F(Htk, CutsWindowsAtTheEdges) {
   EXPECT_EQ(windows({.dim = 1}), (Frames{{1}, {2}, {3}, {4}}));
   EXPECT_EQ(read(*open("u=FOLDER/a[1,2]\n", {.dim = 3}))["u"], (Frames{{2, 2, 3}, {2, 3, 3}}));
   EXPECT_EQ(read(*open("u=FOLDER/a[2,2]\n", {.dim = 5}))["u"], (Frames{{3, 3, 3, 3, 3}}));
-  EXPECT_EQ(fault("u=FOLDER/a[0,3]\n", {.dim = 4}).id, "htk.dim");
-  EXPECT_EQ(fault("u=FOLDER/a[0,3]\n", {.dim = 2, .context = {{1, 1}}}).id, "htk.dim");
+  EXPECT_EQ(fault("u=FOLDER/a[0,3]\n", {.dim = 4}).id, "window.dim");
+  EXPECT_EQ(fault("u=FOLDER/a[0,3]\n", {.dim = 2, .context = {{1, 1}}}).id, "window.dim");
   folder_.write("b", htk_file(ramp(4), {.dim = 2}));
-  EXPECT_EQ(fault("u=FOLDER/b[0,1]\n", {.dim = 5}).id, "htk.dim");
+  EXPECT_EQ(fault("u=FOLDER/b[0,1]\n", {.dim = 5}).id, "window.dim");
   EXPECT_EQ(read(*open("u=FOLDER/b[0,1]\n", {.dim = 6}))["u"], (Frames{{1, 2, 1, 2, 3, 4}, {1, 2, 3, 4, 3, 4}}));
   limits_.dim = 5;
   EXPECT_EQ(fault("u=FOLDER/b[0,1]\n", {.dim = 6}).id, "limit.dim");

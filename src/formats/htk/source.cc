@@ -14,6 +14,7 @@
 #include "formats/htk/htk.h"
 #include "formats/htk/index.h"
 #include "io/file_cache.h"
+#include "model/context_window.h"
 
 namespace batchfeed::htk {
 namespace {
@@ -28,39 +29,6 @@ constexpr std::size_t kOpenFiles = 8;
                     .stream = options.name});
 }
 
-struct Window {
-  std::uint64_t left = 0, right = 0;
-  std::uint64_t frames() const noexcept { return left + 1 + right; }
-};
-
-// As given; if none is, the one that makes `dim` out of the files' dimension.
-Window window(const HtkOptions& options, std::uint64_t file_dim) {
-  Window w;
-  if (options.context) w = {options.context->first, options.context->second};
-  if (options.dim == 0) return w;
-  if (w.frames() > 1) {
-    if (options.dim == file_dim) return w;
-    bad_options(
-        options, "htk.dim",
-        "dim is " + std::to_string(options.dim) + ", the files have frames of " + std::to_string(file_dim) + " values",
-        "with a contextWindow, dim is the dimension of one frame");
-  }
-  if (options.dim % file_dim != 0) {
-    bad_options(
-        options, "htk.dim",
-        "dim is " + std::to_string(options.dim) + ", which is no multiple of the files' " + std::to_string(file_dim));
-  }
-  const std::uint64_t frames = options.dim / file_dim;
-  if (frames % 2 == 0) {
-    bad_options(options, "htk.dim",
-                "dim is " + std::to_string(options.dim) + ", " + std::to_string(frames) + " times the files' " +
-                    std::to_string(file_dim) + "; a window around a frame has an odd number of frames",
-                "set contextWindow = left:right for another window");
-  }
-  w.left = w.right = frames / 2;
-  return w;
-}
-
 class HtkSource final : public Source {
  public:
   HtkSource(const HtkOptions& options, const OpenContext& context)
@@ -69,7 +37,7 @@ class HtkSource final : public Source {
         faults_(options.scp_files.front(), context.check ? ~0ull : 0, options.trace_level, context.report,
                 context.check ? 0 : FaultSink::kPerId),
         index_(build_index(options_, context, faults_)),
-        window_(window(options_, index_.header.dim)),
+        window_(context_window(options_.name, options_.dim, options_.context, index_.header.dim)),
         cache_(kOpenFiles, [this](std::uint32_t file) { return reopen(file); }) {
     const std::uint64_t dim = mul_sat(index_.header.dim, window_.frames());
     if (dim > context.limits.dim) {
@@ -198,9 +166,7 @@ class HtkSource final : public Source {
       T* frames = at + left;
       const std::size_t n = std::size_t{u.frames} * dim;
       if (!archive->read(u.first, u.frames, frames, scratch)) warn_not_finite(u, h, frames, dim);
-      for (T* edge = at; edge != frames; edge += dim) std::copy_n(frames, dim, edge);
-      for (T *edge = frames + n, *end = edge + right; edge != end; edge += dim)
-        std::copy_n(frames + n - dim, dim, edge);
+      repeat_edges(frames, u.frames, dim, window_);
       column.begin.push_back(static_cast<std::uint64_t>(at - column.as<T>()));
       column.first_sample.push_back(column.first_sample.back() + u.frames);
       at = frames + n + right;
@@ -225,7 +191,7 @@ class HtkSource final : public Source {
   std::shared_ptr<KeyTable> keys_;
   mutable FaultSink faults_;
   Index index_;
-  Window window_;
+  ContextWindow window_;
   mutable io::FileCache<Archive> cache_;
   std::vector<StreamInfo> streams_;
   std::vector<ChunkInfo> chunks_;

@@ -85,7 +85,6 @@ class MlfSource final : public Source {
 
   const std::vector<StreamInfo>& streams() const override { return streams_; }
   const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
-  bool splits_frames() const override { return true; }
   std::string key_text(std::uint64_t key) const override { return keys_->text(key); }
 
   void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
@@ -116,7 +115,7 @@ class MlfSource final : public Source {
       if (sound && options_.element == Element::f32) append<float>(labels, column);
       if (sound && options_.element == Element::f64) append<double>(labels, column);
       if (!sound && out.invalid.empty()) out.invalid.assign(static_cast<std::size_t>(to - from), 0);
-      if (!sound) out.invalid[static_cast<std::size_t>(i - from)] = 1;
+      if (!sound) out.invalid[static_cast<std::size_t>(i - from)] = Chunk::kUnpaid;
       column.first_sample.push_back(static_cast<std::uint32_t>(column.first_value.size() - 1));
     }
   }

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+#include "formats/kaldi/ark.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "base/cursor.h"
+
+namespace batchfeed::kaldi {
+namespace {
+
+[[noreturn]] void bad(const io::File& file, std::uint64_t byte, const char* id, std::string what,
+                      std::string hint = {}) {
+  throw Error(Fault{.kind = FaultKind::format,
+                    .id = id,
+                    .at = {.file = file.path(), .byte = byte, .has_byte = true},
+                    .what = std::move(what),
+                    .hint = std::move(hint)});
+}
+
+bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// Reads a text object token by token, in bounded memory.
+class Tokens {
+ public:
+  static constexpr std::size_t kLongest = 64;
+
+  Tokens(const io::File& file, std::uint64_t at) : file_(file), at_(at) {}
+
+  std::uint64_t at() const noexcept { return at_ + next_; }
+  // One character, or 0 at the end of the file.
+  char peek() {
+    if (next_ == block_.size()) {
+      at_ += next_;
+      next_ = 0;
+      block_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(1u << 16, file_.size() - at_)));
+      file_.read(at_, std::as_writable_bytes(std::span(block_)));
+    }
+    return block_.empty() ? '\0' : block_[next_];
+  }
+  void skip() { ++next_; }
+  // The next run of characters that are not blank, after blanks; `line_ends`
+  // counts those passed over.
+  std::string_view token(bool& line_end) {
+    line_end = false;
+    for (char c = peek(); is_blank(c); skip(), c = peek()) line_end = line_end || c == '\n';
+    size_ = 0;
+    for (char c = peek(); c != '\0' && !is_blank(c); skip(), c = peek()) {
+      if (size_ == kLongest) bad(file_, at(), "kaldi.text", "a word of more than 64 bytes, expected a number");
+      word_[size_++] = c;
+    }
+    return {word_.data(), size_};
+  }
+
+ private:
+  const io::File& file_;
+  std::uint64_t at_;
+  std::vector<char> block_;
+  std::size_t next_ = 0;
+  std::array<char, kLongest> word_{};
+  std::size_t size_ = 0;
+};
+
+template <class T>
+T number(const io::File& file, std::uint64_t at, std::string_view word) {
+  T value{};
+  const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (code != std::errc() || end != word.data() + word.size())
+    bad(file, at, "kaldi.text", "'" + std::string(word) + "' is not a number");
+  return value;
+}
+
+// Calls value(row, column, double) for a matrix of text; the item's sizes.
+template <class Value>
+Item text_matrix(const io::File& file, std::uint64_t offset, Value value) {
+  Tokens in(file, offset);
+  bool line_end = false;
+  if (in.token(line_end) != "[")
+    bad(file, offset, "kaldi.object", "expected \\0B or '[', where an object begins",
+        "is this an archive of matrices?");
+  Item item{.kind = Kind::text_matrix, .data = offset};
+  std::uint64_t in_row = 0;
+  const auto end_row = [&] {
+    if (in_row == 0) return;
+    if (item.rows != 0 && in_row != item.cols)
+      bad(file, in.at(), "kaldi.text",
+          "a row of " + std::to_string(in_row) + " values, the first has " + std::to_string(item.cols));
+    item.cols = in_row;
+    ++item.rows;
+    in_row = 0;
+  };
+  for (;;) {
+    const std::string_view word = in.token(line_end);
+    if (line_end) end_row();
+    if (word.empty()) bad(file, in.at(), "kaldi.short", "the file ends in a matrix of text, which ends in ']'");
+    if (word == "]") break;
+    value(item.rows, in_row++, number<double>(file, in.at() - word.size(), word));
+  }
+  end_row();
+  if (in.peek() == '\r') in.skip();
+  if (in.peek() == '\n') in.skip();
+  item.end = in.at();
+  return item;
+}
+
+template <class Value>
+Item text_integers(const io::File& file, std::uint64_t offset, Value value) {
+  Tokens in(file, offset);
+  Item item{.kind = Kind::text_integers, .cols = 1, .data = offset};
+  for (;;) {
+    while (in.peek() == ' ' || in.peek() == '\t' || in.peek() == '\r') in.skip();
+    if (in.peek() == '\n' || in.peek() == '\0') break;
+    bool line_end = false;
+    const std::string_view word = in.token(line_end);
+    value(item.rows++, number<std::int32_t>(file, in.at() - word.size(), word));
+  }
+  if (in.peek() == '\n') in.skip();
+  item.end = in.at();
+  return item;
+}
+
+// A size: \4 and 4 bytes.
+std::optional<std::int32_t> size_field(Cursor& in) {
+  if (in.field<std::uint8_t>() != std::uint8_t{4}) return std::nullopt;
+  return in.field<std::int32_t>();
+}
+
+std::uint64_t bytes_of(const Item& item) {
+  const std::uint64_t values = item.rows * item.cols;  // both below 2^31
+  switch (item.kind) {
+    case Kind::f32: return values * 4;
+    case Kind::f64: return values * 8;
+    case Kind::cm1: return values + item.cols * 8;
+    case Kind::cm2: return values * 2;
+    case Kind::cm3: return values;
+    case Kind::integers: return item.rows * 5;
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+Item read_item(const io::File& file, std::uint64_t offset, bool integers, const Limits& limits) {
+  std::array<std::byte, 32> raw;
+  const std::size_t have =
+      static_cast<std::size_t>(std::min<std::uint64_t>(raw.size(), offset < file.size() ? file.size() - offset : 0));
+  file.read(offset, std::span(raw).first(have));
+  Cursor in(std::span<const std::byte>(raw).first(have));
+  if (have < 2 || raw[0] != std::byte{0}) {
+    const auto ignore = [](auto&&...) {};
+    Item item = integers ? text_integers(file, offset, ignore) : text_matrix(file, offset, ignore);
+    if (item.rows > limits.sequence_samples || item.cols > limits.dim)
+      bad(file, offset, "kaldi.size",
+          std::to_string(item.rows) + " rows of " + std::to_string(item.cols) + " values, more than the limits allow");
+    return item;
+  }
+  if (raw[1] != std::byte{'B'}) bad(file, offset, "kaldi.object", "\\0 without B where an object begins");
+  (void)in.take(2, 1);
+  Item item;
+  const auto sizes = [&](std::optional<std::int32_t> rows, std::optional<std::int32_t> cols) {
+    if (!rows || !cols) bad(file, offset + in.at(), "kaldi.short", "no size of 4 bytes where one is due");
+    if (*rows < 0 || *cols < 0)
+      bad(file, offset + in.at(), "kaldi.size", "a size of " + std::to_string(std::min(*rows, *cols)));
+    item.rows = static_cast<std::uint64_t>(*rows);
+    item.cols = static_cast<std::uint64_t>(*cols);
+  };
+  if (integers) {
+    item.kind = Kind::integers;
+    sizes(size_field(in), 1);
+  } else {
+    std::string token;
+    while (token.size() < 4 && !token.ends_with(' ')) {
+      const auto c = in.field<char>();
+      if (!c) break;
+      token += *c;
+    }
+    if (token == "FM " || token == "DM ") {
+      item.kind = token == "FM " ? Kind::f32 : Kind::f64;
+      const auto rows = size_field(in);
+      sizes(rows, size_field(in));
+    } else if (token == "FV " || token == "DV ") {
+      item.kind = token == "FV " ? Kind::f32 : Kind::f64;
+      sizes(1, size_field(in));
+    } else if (token == "CM " || token == "CM2 " || token == "CM3 ") {
+      item.kind = token == "CM " ? Kind::cm1 : token == "CM2 " ? Kind::cm2 : Kind::cm3;
+      const auto least = in.field<float>(), range = in.field<float>();
+      const auto rows = in.field<std::int32_t>(), cols = in.field<std::int32_t>();
+      sizes(rows, cols);
+      item.least = *least;
+      item.range = *range;
+    } else {
+      bad(file, offset + 2, "kaldi.object", "an object of a kind that is no matrix",
+          "known are FM, DM, FV, DV, CM, CM2 and CM3; set alignment for integers");
+    }
+  }
+  item.data = offset + in.at();
+  if (item.rows > 0 && item.cols == 0)
+    bad(file, offset, "kaldi.size", std::to_string(item.rows) + " rows of no values");
+  if (item.rows > limits.sequence_samples || item.cols > limits.dim)
+    bad(file, offset, "kaldi.size",
+        std::to_string(item.rows) + " rows of " + std::to_string(item.cols) + " values, more than the limits allow");
+  const std::uint64_t bytes = bytes_of(item);
+  if (bytes > file.size() - item.data) {
+    bad(file, item.data, "kaldi.short",
+        std::to_string(item.rows) + " rows of " + std::to_string(item.cols) + " values take " + std::to_string(bytes) +
+            " bytes, the file ends after " + std::to_string(file.size() - item.data),
+        "was the file cut off?");
+  }
+  item.end = item.data + bytes;
+  return item;
+}
+
+namespace {
+
+// The first compressed form: per column four 16-bit marks of the value range, then
+// a byte per row, which stands between two of them.
+template <class T>
+void expand_cm1(const std::byte* data, const Item& item, std::uint64_t first, std::uint64_t count, T* out) {
+  const std::byte* codes = data + item.cols * 8;
+  for (std::uint64_t c = 0; c < item.cols; ++c) {
+    std::array<float, 4> mark;
+    for (std::size_t i = 0; i < 4; ++i) {
+      mark[i] = item.least +
+                item.range * 1.52590218966964e-05F * static_cast<float>(load<std::uint16_t>(data + c * 8 + i * 2));
+    }
+    for (std::uint64_t r = 0; r < count; ++r) {
+      const int code = std::to_integer<int>(codes[c * item.rows + first + r]);
+      float value = 0;
+      if (code <= 64) {
+        value = mark[0] + (mark[1] - mark[0]) * static_cast<float>(code) * (1 / 64.0F);
+      } else if (code <= 192) {
+        value = mark[1] + (mark[2] - mark[1]) * static_cast<float>(code - 64) * (1 / 128.0F);
+      } else {
+        value = mark[2] + (mark[3] - mark[2]) * static_cast<float>(code - 192) * (1 / 63.0F);
+      }
+      out[r * item.cols + c] = static_cast<T>(value);
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+void read_rows(const io::File& file, const Item& item, std::uint64_t first, std::uint64_t count, T* out,
+               Buffer<std::byte>& scratch) {
+  if (item.kind == Kind::text_matrix) {
+    text_matrix(file, item.data, [&](std::uint64_t row, std::uint64_t column, double value) {
+      if (row < first || row - first >= count) return;
+      if (column >= item.cols)
+        bad(file, item.data, "kaldi.text", "a row of more than " + std::to_string(item.cols) + " values");
+      out[(row - first) * item.cols + column] = static_cast<T>(value);
+    });
+    return;
+  }
+  const std::size_t width = item.kind == Kind::f64 ? 8 : item.kind == Kind::f32 ? 4 : item.kind == Kind::cm2 ? 2 : 1;
+  const std::size_t values = static_cast<std::size_t>(count * item.cols);
+  const bool all = item.kind == Kind::cm1;  // by columns
+  const std::uint64_t at = all ? item.data : item.data + first * item.cols * width;
+  const std::size_t bytes = all ? static_cast<std::size_t>(bytes_of(item)) : values * width;
+  if (width == sizeof(T) && std::endian::native == std::endian::little) {
+    file.read(at, {reinterpret_cast<std::byte*>(out), bytes});
+    return;
+  }
+  scratch.resize(bytes);
+  file.read(at, {scratch.data(), bytes});
+  const std::byte* from = scratch.data();
+  switch (item.kind) {
+    case Kind::f32:
+      for (std::size_t i = 0; i < values; ++i) out[i] = static_cast<T>(load<float>(from + 4 * i));
+      break;
+    case Kind::f64:
+      for (std::size_t i = 0; i < values; ++i) out[i] = static_cast<T>(load<double>(from + 8 * i));
+      break;
+    case Kind::cm1: expand_cm1(from, item, first, count, out); break;
+    case Kind::cm2: {
+      const float step = item.range * static_cast<float>(1.0 / 65535.0);
+      for (std::size_t i = 0; i < values; ++i)
+        out[i] = static_cast<T>(item.least + static_cast<float>(load<std::uint16_t>(from + 2 * i)) * step);
+      break;
+    }
+    case Kind::cm3: {
+      const float step = item.range * static_cast<float>(1.0 / 255.0);
+      for (std::size_t i = 0; i < values; ++i)
+        out[i] = static_cast<T>(item.least + static_cast<float>(std::to_integer<int>(from[i])) * step);
+      break;
+    }
+    default: break;
+  }
+}
+
+template void read_rows<float>(const io::File&, const Item&, std::uint64_t, std::uint64_t, float*, Buffer<std::byte>&);
+template void read_rows<double>(const io::File&, const Item&, std::uint64_t, std::uint64_t, double*,
+                                Buffer<std::byte>&);
+
+void read_integers(const io::File& file, const Item& item, std::uint64_t first, std::uint64_t count,
+                   std::vector<std::int32_t>& out) {
+  out.clear();
+  out.reserve(static_cast<std::size_t>(count));
+  if (item.kind == Kind::text_integers) {
+    text_integers(file, item.data, [&](std::uint64_t row, std::int32_t value) {
+      if (row >= first && row - first < count) out.push_back(value);
+    });
+    return;
+  }
+  std::vector<std::byte> raw(static_cast<std::size_t>(count) * 5);
+  const std::uint64_t at = item.data + first * 5;
+  file.read(at, raw);
+  for (std::size_t i = 0; i < raw.size(); i += 5) {
+    if (raw[i] != std::byte{4})
+      bad(file, at + i, "kaldi.integer",
+          "an integer of " + std::to_string(std::to_integer<int>(raw[i])) + " bytes, expected 4");
+    out.push_back(load<std::int32_t>(raw.data() + i + 1));
+  }
+}
+
+}  // namespace batchfeed::kaldi

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+#include "formats/kaldi/index.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <unordered_map>
+
+#include "io/file_cache.h"
+#include "io/lines.h"
+#include "io/path_policy.h"
+
+namespace batchfeed::kaldi {
+namespace {
+
+constexpr std::size_t kOpenFiles = 8;
+
+[[noreturn]] void fail(const Position& at, const char* id, std::string what, std::string hint = {}) {
+  throw Error(Fault{.kind = FaultKind::format, .id = id, .at = at, .what = std::move(what), .hint = std::move(hint)});
+}
+
+template <class T>
+bool whole_number(std::string_view text, T& out) {
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return !text.empty() && code == std::errc() && end == text.data() + text.size();
+}
+
+class Builder {
+ public:
+  Builder(const KaldiOptions& options, const OpenContext& context, FaultSink& faults)
+      : options_(options),
+        context_(context),
+        faults_(faults),
+        cache_(kOpenFiles, [this](std::uint32_t n) { return io::File(index_.paths[n]); }) {}
+
+  Index build() {
+    for (const std::string& path : options_.files) {
+      if (path.ends_with(".scp")) {
+        read_scp(path);
+      } else {
+        read_ark(path);
+      }
+    }
+    drop_duplicates();
+    note("kaldi.no-rows", empty_,
+         empty_ == 1 ? " utterance without rows was left out" : " utterances without rows were left out");
+    if (index_.entries.empty())
+      fail({.file = options_.files.front()}, "kaldi.no-utterances", "there is no utterance in it");
+    cut();
+    return std::move(index_);
+  }
+
+ private:
+  void note(const char* id, std::uint64_t n, const char* what) {
+    if (n == 0) return;
+    index_.notices.push_back({Severity::warning, Fault{.kind = FaultKind::format,
+                                                       .id = id,
+                                                       .at = {.file = options_.files.front()},
+                                                       .what = std::to_string(n) + what,
+                                                       .stream = options_.name}});
+  }
+
+  std::uint32_t file_number(const std::string& path) {
+    const auto [at, fresh] = numbers_.try_emplace(path, static_cast<std::uint32_t>(index_.paths.size()));
+    if (fresh) index_.paths.push_back(path);
+    return at->second;
+  }
+
+  // In check mode damage is reported and passed over.
+  template <class Do>
+  bool tolerant(Do&& action) {
+    if (!context_.check) {
+      action();
+      return true;
+    }
+    try {
+      action();
+      return true;
+    } catch (const Error& e) {
+      Fault fault = e.fault();
+      fault.stream = options_.name;
+      faults_.error(std::move(fault));
+      return false;
+    }
+  }
+
+  void add(std::string_view key, const Position& at, std::uint32_t file, std::uint64_t offset, const Item& item,
+           const ScpLine* range) {
+    if (key.size() > context_.limits.key_bytes) {
+      throw Error(Fault{.kind = FaultKind::limit,
+                        .id = "limit.key",
+                        .at = at,
+                        .what = "the key has " + std::to_string(key.size()) + " bytes, the limit is " +
+                                std::to_string(context_.limits.key_bytes),
+                        .hint = "raise limits.key_bytes"});
+    }
+    const std::optional<std::uint64_t> number = context_.keys->key(key);
+    if (!number)
+      fail(at, "kaldi.numeric-key", "key '" + std::string(key) + "' does not begin with a number", "read keys as text");
+    Entry entry{.key = *number,
+                .offset = offset,
+                .file = file,
+                .frames = static_cast<std::uint32_t>(std::min<std::uint64_t>(item.rows, 0xFFFFFFFFu))};
+    if (range != nullptr && range->has_range) {
+      if (range->last >= item.rows)
+        fail(at, "kaldi.range",
+             "key '" + std::string(key) + "' wants rows " + std::to_string(range->first) + " to " +
+                 std::to_string(range->last) + ", there are " + std::to_string(item.rows));
+      entry.first = range->first;
+      entry.frames = range->last - range->first + 1;
+    }
+    if (options_.alignment && entry.frames > context_.limits.label_frames) {
+      throw Error(Fault{.kind = FaultKind::limit,
+                        .id = "limit.label-frames",
+                        .at = at,
+                        .what = "labels for frames: " + std::to_string(entry.frames) + ", the limit is " +
+                                std::to_string(context_.limits.label_frames),
+                        .hint = "raise limits.label_frames"});
+    }
+    if (entry.frames == 0) {
+      ++empty_;
+      return;
+    }
+    if (index_.entries.empty() && index_.dim == 0) {
+      index_.dim = item.cols;
+    } else if (item.cols != index_.dim) {
+      fail(at, "kaldi.mixed",
+           "key '" + std::string(key) + "' has rows of " + std::to_string(item.cols) + " values, those before have " +
+               std::to_string(index_.dim));
+    }
+    index_.entries.push_back(entry);
+  }
+
+  void read_scp(const std::string& list) {
+    const io::File file(list);
+    io::LineReader lines(file, io::LineEnd::any, context_.limits.list_line_bytes, "list_line_bytes");
+    std::uint64_t entries = 0;
+    while (lines.next()) {
+      if (lines.text().find_first_not_of(" \t") == std::string_view::npos) continue;
+      const Position at{.file = list, .byte = lines.begin(), .line = lines.number(), .column = 1, .has_byte = true};
+      if (++entries > context_.limits.scp_entries) {
+        throw Error(Fault{.kind = FaultKind::limit,
+                          .id = "limit.scp-entries",
+                          .at = at,
+                          .what = "more than " + std::to_string(context_.limits.scp_entries) + " entries",
+                          .hint = "raise limits.scp_entries"});
+      }
+      tolerant([&] {
+        const ScpLine entry = parse_scp_line(lines.text(), at, context_.limits);
+        const std::uint32_t number = file_number(entry.path);
+        const Item item = read_item(*cache_.open(number), entry.offset, options_.alignment, context_.limits);
+        add(entry.key, at, number, entry.offset, item, &entry);
+      });
+    }
+  }
+
+  // Keys and objects, one behind the other.
+  void read_ark(const std::string& path) {
+    const std::uint32_t number = file_number(path);
+    const auto file = cache_.open(number);
+    std::uint64_t at = 0;
+    std::array<char, 512> raw;
+    std::string key;
+    std::uint64_t reported = 0;
+    while (at < file->size()) {
+      key.clear();
+      const std::uint64_t start = at;
+      bool found = false;
+      while (!found && at < file->size()) {
+        const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(raw.size(), file->size() - at));
+        file->read(at, std::as_writable_bytes(std::span(raw).first(n)));
+        const std::size_t end = std::string_view(raw.data(), n).find_first_of(std::string_view(" \t\n\r\0", 5));
+        key.append(raw.data(), std::min(end, n));
+        found = end < n;
+        at += std::min(end, n);
+        if (found) {
+          if (key.empty() && raw[end] == '\n') {  // a blank line between texts
+            ++at;
+            found = false;
+            continue;
+          }
+          const bool line = raw[end] == '\n' || raw[end] == '\r' || raw[end] == '\0';
+          if (line && !(options_.alignment && raw[end] != '\0'))
+            fail({.file = path, .byte = at, .has_byte = true}, "kaldi.key",
+                 "no blank behind the key '" + key.substr(0, 80) + "'", "is this a Kaldi archive?");
+          if (!line) ++at;
+        }
+        if (key.size() > context_.limits.key_bytes)
+          fail({.file = path, .byte = start, .has_byte = true}, "kaldi.key",
+               "a key of more than " + std::to_string(context_.limits.key_bytes) + " bytes",
+               "is this a Kaldi archive?");
+      }
+      if (key.empty()) {
+        if (!found) break;
+        fail({.file = path, .byte = start, .has_byte = true}, "kaldi.key", "no key where one is due",
+             "is this a Kaldi archive?");
+      }
+      if (!found)
+        fail({.file = path, .byte = start, .has_byte = true}, "kaldi.short",
+             "the file ends behind the key '" + key.substr(0, 80) + "'", "was the file cut off?");
+      Item item;
+      // Where one object is damaged the next cannot be found.
+      if (!tolerant([&] { item = read_item(*file, at, options_.alignment, context_.limits); })) return;
+      tolerant([&] { add(key, {.file = path, .byte = start, .has_byte = true}, number, at, item, nullptr); });
+      at = item.end;
+      if (context_.progress && at - reported > (16u << 20)) context_.progress(reported = at, file->size());
+    }
+  }
+
+  // Of a repeated key the first counts.
+  void drop_duplicates() {
+    auto& all = index_.entries;
+    std::vector<std::uint64_t> order(all.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::sort(order.begin(), order.end(),
+              [&](std::uint64_t a, std::uint64_t b) { return std::pair(all[a].key, a) < std::pair(all[b].key, b); });
+    std::vector<bool> repeated(all.size());
+    std::uint64_t n = 0;
+    for (std::size_t i = 1; i < order.size(); ++i) {
+      if (all[order[i]].key != all[order[i - 1]].key) continue;
+      repeated[order[i]] = true;
+      ++n;
+    }
+    std::size_t i = 0;
+    std::erase_if(all, [&](const Entry&) { return repeated[i++]; });
+    note("kaldi.duplicate-key", n,
+         n == 1 ? " utterance with a repeated key was left out" : " utterances with repeated keys were left out");
+  }
+
+  void cut() {
+    std::uint64_t frames = 0;
+    for (std::size_t i = 0; i < index_.entries.size(); ++i) {
+      if (index_.chunk_first.empty() || frames > options_.chunk_frames) {
+        index_.chunk_first.push_back(i);
+        frames = 0;
+      }
+      frames += index_.entries[i].frames;
+    }
+    index_.chunk_first.push_back(index_.entries.size());
+  }
+
+  const KaldiOptions& options_;
+  const OpenContext& context_;
+  FaultSink& faults_;
+  Index index_;
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+  io::FileCache<io::File> cache_;
+  std::uint64_t empty_ = 0;
+};
+
+}  // namespace
+
+ScpLine parse_scp_line(std::string_view line, const Position& at, const Limits& limits) {
+  constexpr std::string_view kBlanks = " \t\r";
+  line = line.substr(0, line.find_last_not_of(kBlanks) + 1);
+  const std::size_t key = std::min(line.find_first_not_of(kBlanks), line.size());
+  const std::size_t blank = line.find_first_of(kBlanks, key);
+  if (blank == line.npos) fail(at, "kaldi.scp", "the line has a key and no file", "lines are: key path[:offset]");
+  ScpLine out;
+  out.key = line.substr(key, blank - key);
+  std::string_view path = line.substr(line.find_first_not_of(kBlanks, blank));
+  io::check_data_path(path, at);
+  if (path.ends_with(']')) {
+    const std::size_t open = path.rfind('[');
+    const std::string_view range = open == path.npos ? "" : path.substr(open + 1, path.size() - open - 2);
+    const std::size_t colon = range.find(':');
+    if (colon == range.npos || !whole_number(range.substr(0, colon), out.first) ||
+        !whole_number(range.substr(colon + 1), out.last) || out.last < out.first) {
+      fail(at, "kaldi.scp", "'" + std::string(range) + "' is not a range of rows",
+           "a range is [first:last], both counted from 0; ranges of columns are not read");
+    }
+    if (out.last - out.first >= limits.sequence_samples) {
+      throw Error(Fault{.kind = FaultKind::limit,
+                        .id = "limit.sequence",
+                        .at = at,
+                        .what = "the range has more than " + std::to_string(limits.sequence_samples) + " rows",
+                        .hint = "raise limits.sequence_samples"});
+    }
+    out.has_range = true;
+    path = path.substr(0, open);
+  }
+  const std::size_t colon = path.rfind(':');
+  if (colon != path.npos && whole_number(path.substr(colon + 1), out.offset)) path = path.substr(0, colon);
+  io::check_data_path(path, at);
+  out.path = path;
+  return out;
+}
+
+Index build_index(const KaldiOptions& options, const OpenContext& context, FaultSink& faults) {
+  return Builder(options, context, faults).build();
+}
+
+}  // namespace batchfeed::kaldi

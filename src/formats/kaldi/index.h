@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// The utterances of Kaldi scp and ark files.
+#pragma once
+
+#include <batchfeed/options.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "formats/kaldi/ark.h"
+#include "model/fault_sink.h"
+#include "model/open_context.h"
+
+namespace batchfeed::kaldi {
+
+struct Entry {
+  std::uint64_t key = 0;
+  std::uint64_t offset = 0;  // of its object
+  std::uint32_t file = 0;    // of Index::paths
+  std::uint32_t first = 0;   // row
+  std::uint32_t frames = 0;
+};
+
+struct Index {
+  std::vector<std::string> paths;
+  std::vector<Entry> entries;
+  std::vector<std::uint64_t> chunk_first;
+  std::uint64_t dim = 0;  // values of a row, the same in all
+  std::vector<Notice> notices;
+};
+
+// One line of a scp file: key, then path, path:offset, and perhaps [first:last].
+struct ScpLine {
+  std::string key, path;
+  std::uint64_t offset = 0;
+  bool has_range = false;
+  std::uint32_t first = 0, last = 0;
+};
+ScpLine parse_scp_line(std::string_view line, const Position& at, const Limits& limits);
+
+Index build_index(const KaldiOptions& options, const OpenContext& context, FaultSink& faults);
+
+}  // namespace batchfeed::kaldi

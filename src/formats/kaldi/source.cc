@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/saturate.h"
+#include "formats/kaldi/index.h"
+#include "formats/kaldi/kaldi.h"
+#include "io/file_cache.h"
+#include "model/context_window.h"
+
+namespace batchfeed::kaldi {
+namespace {
+
+constexpr std::size_t kOpenFiles = 8;
+
+class KaldiSource final : public Source {
+ public:
+  KaldiSource(const KaldiOptions& options, const OpenContext& context)
+      : options_(options),
+        limits_(context.limits),
+        keys_(context.keys),
+        faults_(options.files.front(), context.check ? ~0ull : 0, 1, context.report,
+                context.check ? 0 : FaultSink::kPerId),
+        check_(context.check),
+        index_(build_index(options_, context, faults_)),
+        cache_(kOpenFiles, [this](std::uint32_t file) { return io::File(index_.paths[file]); }) {
+    StreamInfo stream{.name = options_.name, .dim = options_.dim, .element = options_.element};
+    if (options_.alignment) {
+      if (options_.dim == 0)
+        throw Error(Fault{.kind = FaultKind::config,
+                          .id = "kaldi.dim",
+                          .what = "stream '" + options_.name + "': the number of classes is not given",
+                          .hint = "set dim",
+                          .stream = options_.name});
+      stream.storage = Storage::sparse;
+    } else {
+      window_ = context_window(options_.name, options_.dim, options_.context, std::max<std::uint64_t>(index_.dim, 1));
+      stream.dim = mul_sat(index_.dim, window_.frames());
+    }
+    if (stream.dim > limits_.dim) {
+      throw Error(Fault{.kind = FaultKind::limit,
+                        .id = "limit.dim",
+                        .what = "stream '" + options_.name + "' has dimension " + std::to_string(stream.dim) +
+                                ", the limit is " + std::to_string(limits_.dim),
+                        .hint = "raise limits.dim",
+                        .stream = options_.name});
+    }
+    streams_ = {stream};
+    for (std::size_t c = 0; c + 1 < index_.chunk_first.size(); ++c) {
+      ChunkInfo info{.sequences = index_.chunk_first[c + 1] - index_.chunk_first[c]};
+      for (std::uint64_t i = index_.chunk_first[c]; i < index_.chunk_first[c + 1]; ++i)
+        info.samples += index_.entries[i].frames;
+      info.bytes = info.samples * index_.dim * 4;
+      chunks_.push_back(info);
+    }
+  }
+
+  const std::vector<StreamInfo>& streams() const override { return streams_; }
+  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
+  bool splits_frames() const override { return !options_.alignment; }
+  std::string key_text(std::uint64_t key) const override { return keys_->text(key); }
+
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
+    out.clear();
+    std::uint32_t row = 0;
+    for (std::uint64_t i = index_.chunk_first[chunk]; i < index_.chunk_first[chunk + 1]; ++i) {
+      out.push_back({.key = index_.entries[i].key, .row = row++, .samples = index_.entries[i].frames});
+    }
+  }
+
+  void read(std::uint32_t chunk, Chunk& out) const override {
+    out.reset(streams_);
+    const bool f32 = options_.element == Element::f32;
+    if (options_.alignment) {
+      f32 ? read_labels<float>(chunk, out) : read_labels<double>(chunk, out);
+    } else {
+      f32 ? read_features<float>(chunk, out.columns[0]) : read_features<double>(chunk, out.columns[0]);
+    }
+  }
+
+  Place place(std::uint32_t chunk, std::uint32_t row) const override {
+    const Entry& e = index_.entries[index_.chunk_first[chunk] + row];
+    return {.file = index_.paths[e.file],
+            .begin = e.offset,
+            .end = read_item(*cache_.open(e.file), e.offset, options_.alignment, limits_).end};
+  }
+
+  std::vector<Notice> notices() const override {
+    std::vector<Notice> all = index_.notices;
+    for (Notice& n : faults_.finish()) all.push_back(std::move(n));
+    return all;
+  }
+
+ private:
+  // The object of an entry, which must still be what was indexed.
+  Item item_of(const io::File& file, const Entry& e) const {
+    const Item item = read_item(file, e.offset, options_.alignment, limits_);
+    if (item.cols == index_.dim && std::uint64_t{e.first} + e.frames <= item.rows) return item;
+    throw Error(Fault{.kind = FaultKind::stale,
+                      .id = "kaldi.changed",
+                      .at = {.file = file.path(), .byte = e.offset, .has_byte = true},
+                      .what = "utterance '" + keys_->text(e.key) + "' is not what was indexed",
+                      .hint = "open the reader again",
+                      .stream = options_.name});
+  }
+
+  template <class T>
+  void read_features(std::uint32_t chunk, Column& column) const {
+    const std::size_t dim = static_cast<std::size_t>(index_.dim);
+    const std::uint64_t from = index_.chunk_first[chunk], to = index_.chunk_first[chunk + 1];
+    const std::size_t frames = static_cast<std::size_t>(chunks_[chunk].samples + (to - from) * (window_.frames() - 1));
+    column.step = dim;
+    column.values.resize(frames * dim * sizeof(T));
+    Buffer<std::byte> scratch;
+    T* at = column.as<T>();
+    for (std::uint64_t i = from; i < to; ++i) {
+      const Entry& e = index_.entries[i];
+      const auto file = cache_.open(e.file);
+      T* rows = at + window_.left * dim;
+      read_rows(*file, item_of(*file, e), e.first, e.frames, rows, scratch);
+      repeat_edges(rows, e.frames, dim, window_);
+      column.begin.push_back(static_cast<std::uint64_t>(at - column.as<T>()));
+      column.first_sample.push_back(column.first_sample.back() + e.frames);
+      at = rows + (e.frames + window_.right) * dim;
+    }
+  }
+
+  template <class T>
+  void read_labels(std::uint32_t chunk, Chunk& out) const {
+    Column& column = out.columns[0];
+    std::vector<std::int32_t> labels;
+    for (std::uint64_t i = index_.chunk_first[chunk]; i < index_.chunk_first[chunk + 1]; ++i) {
+      const Entry& e = index_.entries[i];
+      const auto file = cache_.open(e.file);
+      const Item item = item_of(*file, e);
+      read_integers(*file, item, e.first, e.frames, labels);
+      const auto wrong = std::find_if(labels.begin(), labels.end(), [&](std::int32_t v) {
+        return v < 0 || static_cast<std::uint64_t>(v) >= options_.dim;
+      });
+      if (wrong != labels.end()) {
+        Fault fault{.kind = FaultKind::format,
+                    .id = "kaldi.class-range",
+                    .at = {.file = file->path(), .byte = e.offset, .has_byte = true},
+                    .what = "utterance '" + keys_->text(e.key) + "': class " + std::to_string(*wrong) + " in frame " +
+                            std::to_string(wrong - labels.begin()) + " is not from 0 to below dim " +
+                            std::to_string(options_.dim),
+                    .hint = "classes count from 0",
+                    .stream = options_.name};
+        if (!check_) throw Error(std::move(fault));
+        faults_.error(std::move(fault));
+        if (out.invalid.empty()) out.invalid.assign(static_cast<std::size_t>(chunks_[chunk].sequences), 0);
+        out.invalid[static_cast<std::size_t>(i - index_.chunk_first[chunk])] = Chunk::kUnpaid;
+        labels.clear();
+      }
+      for (const std::int32_t label : labels) {
+        column.indices.push_back(label);
+        column.first_value.push_back(static_cast<std::uint32_t>(column.indices.size()));
+      }
+      column.first_sample.push_back(static_cast<std::uint32_t>(column.indices.size()));
+    }
+    column.values.resize(column.indices.size() * sizeof(T));
+    std::fill_n(column.as<T>(), column.indices.size(), T{1});
+  }
+
+  KaldiOptions options_;
+  Limits limits_;
+  std::shared_ptr<KeyTable> keys_;
+  mutable FaultSink faults_;
+  bool check_;
+  Index index_;
+  ContextWindow window_;
+  mutable io::FileCache<io::File> cache_;
+  std::vector<StreamInfo> streams_;
+  std::vector<ChunkInfo> chunks_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open(const KaldiOptions& options, const OpenContext& context) {
+  if (options.files.empty())
+    throw Error(Fault{.kind = FaultKind::config,
+                      .id = "kaldi.no-file",
+                      .what = "stream '" + options.name + "': no scp or ark file",
+                      .stream = options.name});
+  return std::make_unique<KaldiSource>(options, context);
+}
+
+}  // namespace batchfeed::kaldi
