@@ -50,10 +50,14 @@ void fail(const char* action, const std::string& path, int error) {
                     .hint = hint_for(error)});
 }
 
-File::File(std::string path) : path_(std::move(path)) {
+File::File(std::string path) : File(std::move(path), 0) {}
+
+File File::open_without_following(std::string path) { return File(std::move(path), O_NOFOLLOW); }
+
+File::File(std::string path, int flags) : path_(std::move(path)) {
   do {
     // O_NONBLOCK: opening a FIFO must not wait for a writer; regular files ignore it.
-    fd_ = sys().open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+    fd_ = sys().open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags, 0);
   } while (fd_ < 0 && errno == EINTR);
   if (fd_ < 0) fail("open", path_, errno);
   try {

@@ -29,6 +29,9 @@ class File {
  public:
   // Throws Error(io): cannot be opened, or is no regular file.
   explicit File(std::string path);
+  // As above, but a path that ends in a symbolic link is refused: for files that
+  // others could have put in our way, such as caches.
+  static File open_without_following(std::string path);
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
   File(const File&) = delete;
@@ -48,6 +51,8 @@ class File {
   void expect_unchanged() const;
 
  private:
+  File(std::string path, int flags);
+
   std::string path_;
   int fd_ = -1;
   Identity identity_;

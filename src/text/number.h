@@ -21,8 +21,9 @@ inline constexpr std::size_t kOverread = 16;
 
 inline constexpr double kTen[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-inline constexpr double kTenth[23] = {1e0,   1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,  1e-8,  1e-9,  1e-10, 1e-11,
-                                      1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22};
+inline constexpr double kTenth[23] = {1e0,   1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,
+                                      1e-8,  1e-9,  1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15,
+                                      1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22};
 inline constexpr std::uint64_t kPower[9] = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
 
 // The digits at the front of eight bytes.
@@ -42,7 +43,9 @@ inline Digits leading_digits(const char* p) noexcept {
 inline std::uint64_t spell(Digits digits) noexcept {
   std::uint64_t v = digits.value << (64 - 8 * digits.count);  // zeros in front
   v = v * 10 + (v >> 8);
-  return (((v & 0x000000FF000000FFu) * 0x000F424000000064u) + (((v >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u)) >> 32;
+  return (((v & 0x000000FF000000FFu) * 0x000F424000000064u) +
+          (((v >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u)) >>
+         32;
 }
 
 // Appends the digits at p to `value` (which wraps beyond 19 digits) and moves p behind them.
@@ -71,7 +74,8 @@ inline UnsignedEnd read_unsigned(const char* p, std::uint64_t& value) noexcept {
   bool overflow = false;
   for (; static_cast<unsigned char>(*p - '0') < 10; ++p) {
     const std::uint64_t digit = static_cast<std::uint64_t>(*p - '0');
-    overflow |= __builtin_mul_overflow(value, std::uint64_t{10}, &value) || __builtin_add_overflow(value, digit, &value);
+    overflow |=
+        __builtin_mul_overflow(value, std::uint64_t{10}, &value) || __builtin_add_overflow(value, digit, &value);
   }
   return {p, overflow};
 }

@@ -48,7 +48,8 @@ void expect_exact(const std::string& text) {
 }
 
 TEST(Number, Grammar) {
-  for (const char* good : {"0", "12", "-3", "+4", "007", "7.", "0.25", "1e5", "1E-2", "2e+10", "9.10e-11", "1e005", ".5", "-.5", "+.5", "5.e3"}) {
+  for (const char* good : {"0", "12", "-3", "+4", "007", "7.", "0.25", "1e5", "1E-2", "2e+10", "9.10e-11", "1e005",
+                           ".5", "-.5", "+.5", "5.e3"}) {
     expect_exact(good);
   }
   for (const char* bad : {"", "-", "+", ".", "-.", "e5", ".e5", "1e", "1e+", "1e-", "--1", "+-1", "inf", "nan", "x"}) {
@@ -93,12 +94,12 @@ TEST(Number, OverflowAndUnderflow) {
 }
 
 TEST(Number, HardCases) {
-  expect_exact("16777217");                  // the middle between two floats
+  expect_exact("16777217");  // the middle between two floats
   expect_exact("16777219");
-  expect_exact("9007199254740993");          // between two doubles
+  expect_exact("9007199254740993");  // between two doubles
   expect_exact("0.10000000149011611938");
   expect_exact("1.00000005960464477539062500");
-  expect_exact("1.0000000596046448");        // rounds to a float's middle as a double first
+  expect_exact("1.0000000596046448");  // rounds to a float's middle as a double first
   expect_exact("3.4028235e38");
   expect_exact("3.4028235677973366e38");
   expect_exact("4.9e-324");

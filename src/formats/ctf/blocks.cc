@@ -26,7 +26,11 @@ Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end) {
       if (error.fault().kind != FaultKind::io || state->fresh) throw;
       state->fresh.emplace(state->file->path());
       if (state->fresh->identity() != state->file->identity()) {
-        throw Error(Fault{.kind = FaultKind::stale, .id = "io.changed", .at = {.file = state->file->path()}, .what = "was replaced while it was being read", .hint = "open it again"});
+        throw Error(Fault{.kind = FaultKind::stale,
+                          .id = "io.changed",
+                          .at = {.file = state->file->path()},
+                          .what = "was replaced while it was being read",
+                          .hint = "open it again"});
       }
       state->file = &*state->fresh;
       state->file->read(state->at, out);
@@ -36,8 +40,14 @@ Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end) {
   };
 }
 
-LineBlocks::LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file, std::uint64_t line_bytes, std::size_t block)
-    : fill_(std::move(fill)), buffer_(buffer), file_(file), line_bytes_(line_bytes), block_(std::max<std::size_t>(block, 1)), offset_(offset) {}
+LineBlocks::LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file,
+                       std::uint64_t line_bytes, std::size_t block)
+    : fill_(std::move(fill)),
+      buffer_(buffer),
+      file_(file),
+      line_bytes_(line_bytes),
+      block_(std::max<std::size_t>(block, 1)),
+      offset_(offset) {}
 
 bool LineBlocks::next() {
   offset_ += end_ - begin_;

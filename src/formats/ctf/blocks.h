@@ -29,7 +29,8 @@ class LineBlocks {
 
   // `offset`: of the first byte that `fill` gives, where a line starts. `buffer`
   // is the caller's, to be used again; one at a time. Error(limit) for a line above `line_bytes`.
-  LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file, std::uint64_t line_bytes, std::size_t block = kBlock);
+  LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file, std::uint64_t line_bytes,
+             std::size_t block = kBlock);
 
   // The next block of at least one line, or false. A last line without a newline is given one.
   bool next();

@@ -6,7 +6,9 @@
 
 #include <batchfeed/options.h>
 #include <batchfeed/source.h>
+#include <batchfeed/tools.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -16,5 +18,23 @@ namespace batchfeed::ctf {
 
 // Opens one file (shards are put together above). Throws Error.
 std::unique_ptr<Source> open(const CtfOptions& options, const std::string& file, const OpenContext& context);
+
+// Makes sure that there is an index cache, as `batchfeed index` does.
+struct IndexBuild {
+  std::string path;        // of the cache; empty: no folder could be written
+  bool was_valid = false;  // it was there and fits; nothing was written
+  std::string why;         // one that was there did not fit
+  std::uint64_t sequences = 0, samples = 0, chunks = 0, bytes = 0;
+};
+IndexBuild build_index(const CtfOptions& options, const std::string& file, const OpenContext& context,
+                       bool rebuild = false);
+
+// Guesses the streams of a corpus from its first `bytes`.
+Inferred infer(const std::string& path, std::uint64_t bytes = ~0ull);
+
+// Checks text from a descriptor while it passes; memory holds a line or a
+// little more. Every fault goes to `report`, up to check.max_faults.
+CheckResult check_stream(int descriptor, const std::string& name, const CtfOptions& options, const Limits& limits,
+                         const CheckOptions& check, const Report& report, KeyMode keys = KeyMode::numeric);
 
 }  // namespace batchfeed::ctf

@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <string>
 
-#include "formats/ctf/line_map.h"
-
 namespace batchfeed::ctf {
 namespace {
 
-Fault at_line(const std::string& file, const char* id, std::uint64_t byte, std::uint64_t line, std::uint64_t column, std::string what, std::string hint) {
+Fault at_line(const std::string& file, const char* id, std::uint64_t byte, std::uint64_t line, std::uint64_t column,
+              std::string what, std::string hint) {
   return {.kind = FaultKind::format,
           .id = id,
           .at = {.file = file, .byte = byte, .line = line, .column = column, .has_byte = true},
@@ -66,30 +65,45 @@ std::string quoted(std::string_view text) {
 std::string quoted(const char* p) {
   const char* end = p;
   while (end - p <= 80 && !is_blank(*end) && *end != '\n' && *end != '\r' && (*end != '|' || end == p)) ++end;
-  return end == p ? (*p == '\n' || *p == '\r' ? "the end of the line" : "a blank") : quoted(std::string_view(p, static_cast<std::size_t>(end - p)));
+  return end == p ? (*p == '\n' || *p == '\r' ? "the end of the line" : "a blank")
+                  : quoted(std::string_view(p, static_cast<std::size_t>(end - p)));
 }
 
 Fault not_utf8(const std::string& file) {
-  return at_line(file, "ctf.utf16", 0, 1, 1, "starts with a mark of UTF-16 or UTF-32, expected ASCII or UTF-8", "convert it, for example with iconv -t UTF-8");
+  return at_line(file, "ctf.utf16", 0, 1, 1, "starts with a mark of UTF-16 or UTF-32, expected ASCII or UTF-8",
+                 "convert it, for example with iconv -t UTF-8");
 }
 Fault empty_file(const std::string& file) {
-  return {.kind = FaultKind::format, .id = "ctf.empty", .at = {.file = file}, .what = "file is empty: it holds nothing but white space", .hint = {}};
+  return {.kind = FaultKind::format,
+          .id = "ctf.empty",
+          .at = {.file = file},
+          .what = "file is empty: it holds nothing but white space",
+          .hint = {}};
 }
 Fault no_sequence(const std::string& file, const std::string& why) {
-  return {.kind = FaultKind::format, .id = "ctf.no-sequence", .at = {.file = file}, .what = "no sequence found: " + why, .hint = "compare the names behind '|' with the declared inputs; batchfeed info FILE lists them"};
+  return {.kind = FaultKind::format,
+          .id = "ctf.no-sequence",
+          .at = {.file = file},
+          .what = "no sequence found: " + why,
+          .hint = "compare the names behind '|' with the declared inputs; batchfeed info FILE lists them"};
 }
 Fault no_id(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column, const char* at) {
-  return at_line(file, "ctf.no-id", byte, line, column, "expected a sequence id (decimal digits) or '|', found " + quoted(at),
+  return at_line(file, "ctf.no-id", byte, line, column,
+                 "expected a sequence id (decimal digits) or '|', found " + quoted(at),
                  class_of(*at) == Byte::printable ? "text ids need useNumericSequenceKeys = false" : "");
 }
 Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column) {
-  return at_line(file, "ctf.keys-need-ids", byte, line, column, "the lines carry no sequence ids, but keys are text", "write an id in front of every sequence, or use numeric keys");
+  return at_line(file, "ctf.keys-need-ids", byte, line, column, "the lines carry no sequence ids, but keys are text",
+                 "write an id in front of every sequence, or use numeric keys");
 }
-Fault id_range(const io::File& file, std::string_view id, std::uint64_t line_begin) {
-  return at_line(file.path(), "ctf.id-range", line_begin, LineMap(file).line_of(line_begin), 1, "sequence id " + quoted(id) + " is above 18446744073709551615", "text ids need useNumericSequenceKeys = false");
+Fault id_range(const std::string& file, std::string_view id, std::uint64_t line_begin, std::uint64_t line) {
+  return at_line(file, "ctf.id-range", line_begin, line, 1,
+                 "sequence id " + quoted(id) + " is above 18446744073709551615",
+                 "text ids need useNumericSequenceKeys = false");
 }
-Fault long_key(const io::File& file, std::uint64_t limit, std::uint64_t line_begin) {
-  Fault fault = at_line(file.path(), "limit.key", line_begin, LineMap(file).line_of(line_begin), 1, "a sequence id of more than " + std::to_string(limit) + " bytes", "raise limits.key_bytes");
+Fault long_key(const std::string& file, std::uint64_t limit, std::uint64_t line_begin, std::uint64_t line) {
+  Fault fault = at_line(file, "limit.key", line_begin, line, 1,
+                        "a sequence id of more than " + std::to_string(limit) + " bytes", "raise limits.key_bytes");
   fault.kind = FaultKind::limit;
   return fault;
 }
@@ -102,7 +116,8 @@ std::uint64_t FaultLog::column_of(const char* at) const noexcept {
 
 Fault FaultLog::fault(const char* id, const char* at, std::string what, std::string hint, int stream_index) const {
   const std::uint64_t byte = at == nullptr ? sequence_begin_ : offset_of(at);
-  Fault f = at_line(context_.file, id, byte, context_.line_of(byte, at), at == nullptr ? 1 : column_of(at), std::move(what), std::move(hint));
+  Fault f = at_line(context_.file, id, byte, context_.line_of(byte, at), at == nullptr ? 1 : column_of(at),
+                    std::move(what), std::move(hint));
   if (stream_index != Schema::kNone) {
     f.stream = stream(static_cast<std::size_t>(stream_index)).name;
     f.what = "stream '" + f.stream + "'" + of_sequence() + ": " + f.what;
@@ -124,21 +139,28 @@ void FaultLog::bad_sample(ScanCode code, std::size_t s, const char* name, const 
     }
     case ScanCode::too_many: {
       const std::uint64_t n = count_values(name + context_.schema->alias(s).size());
-      context_.sink->error(fault("ctf.too-many-values", at, plural(n, "value") + ", expected dim " + dim, "set dim = " + std::to_string(n) + " if the data are right", i));
+      context_.sink->error(fault("ctf.too-many-values", at, plural(n, "value") + ", expected dim " + dim,
+                                 "set dim = " + std::to_string(n) + " if the data are right", i));
       return;
     }
     case ScanCode::bad_index:
-      context_.sink->error(fault("ctf.bad-index", at, "expected an index (decimal digits), found " + quoted(at), "sparse samples are index:value pairs without blanks around the colon", i));
+      context_.sink->error(fault("ctf.bad-index", at, "expected an index (decimal digits), found " + quoted(at),
+                                 "sparse samples are index:value pairs without blanks around the colon", i));
       return;
     case ScanCode::no_colon:
-      context_.sink->error(fault("ctf.no-colon", at, "expected index:value, found " + quoted(at), "no blanks around the colon; plain values belong to streams with format = \"dense\"", i));
+      context_.sink->error(fault("ctf.no-colon", at, "expected index:value, found " + quoted(at),
+                                 "no blanks around the colon; plain values belong to streams with format = \"dense\"",
+                                 i));
       return;
     case ScanCode::index_range: {
       std::uint64_t index = 0;
       const text::UnsignedEnd digits = text::read_unsigned(at, index);
-      const std::string shown = digits.overflow ? quoted(std::string_view(at, static_cast<std::size_t>(digits.at - at))) : std::to_string(index);
-      const std::string raise = digits.overflow || index >= 0x7FFFFFFFu ? "" : "; or set dim = " + std::to_string(index + 1);
-      context_.sink->error(fault("ctf.index-range", at, "index " + shown + " is not below dim " + dim, "indices count from 0" + raise, i));
+      const std::string shown = digits.overflow ? quoted(std::string_view(at, static_cast<std::size_t>(digits.at - at)))
+                                                : std::to_string(index);
+      const std::string raise =
+          digits.overflow || index >= 0x7FFFFFFFu ? "" : "; or set dim = " + std::to_string(index + 1);
+      context_.sink->error(fault("ctf.index-range", at, "index " + shown + " is not below dim " + dim,
+                                 "indices count from 0" + raise, i));
       return;
     }
     case ScanCode::ok:
@@ -150,54 +172,76 @@ void FaultLog::garbage(const char* at, bool front) {
   if (context_.quiet) return;
   const bool id = front && at[0] != '#';
   context_.sink->error(fault(id ? "ctf.bad-id" : "ctf.garbage", at,
-                             id ? "expected a sequence id (decimal digits) or '|', found " + quoted(at) : "expected '|', found " + quoted(at) + of_sequence(),
-                             at[0] == '#' ? "comments start with '|#'" : id ? "the line was added to sequence " + context_.key_text(key_) : "samples start with '|' and the name of a stream"));
+                             id ? "expected a sequence id (decimal digits) or '|', found " + quoted(at)
+                                : "expected '|', found " + quoted(at) + of_sequence(),
+                             at[0] == '#' ? "comments start with '|#'"
+                             : id         ? "the line was added to sequence " + context_.key_text(key_)
+                                          : "samples start with '|' and the name of a stream"));
 }
 
 void FaultLog::empty_name(const char* pipe) {
   if (context_.quiet) return;
-  context_.sink->error(fault("ctf.empty-name", pipe, "expected a name directly behind '|', found " + quoted(pipe + 1), is_blank(pipe[1]) ? "remove the blank" : "inside a comment write '|#' for a pipe"));
+  context_.sink->error(fault("ctf.empty-name", pipe, "expected a name directly behind '|', found " + quoted(pipe + 1),
+                             is_blank(pipe[1]) ? "remove the blank" : "inside a comment write '|#' for a pipe"));
 }
 
-void FaultLog::repeated(std::size_t s, std::uint64_t samples, std::uint64_t rows, std::uint64_t byte, std::uint64_t column) {
+void FaultLog::repeated(std::size_t s, std::uint64_t samples, std::uint64_t rows, std::uint64_t byte,
+                        std::uint64_t line, std::uint64_t column) {
   if (context_.quiet) return;
-  Fault f = fault("ctf.repeated-input", nullptr, plural(samples, "sample") + " in " + plural(rows, "row"), "an input may occur once in a line; lines of one sequence share its id", static_cast<int>(s));
+  Fault f = fault("ctf.repeated-input", nullptr, plural(samples, "sample") + " in " + plural(rows, "row"),
+                  "an input may occur once in a line; lines of one sequence share its id", static_cast<int>(s));
   f.at.byte = byte;
-  f.at.line = context_.line_of(byte, nullptr);
+  f.at.line = line != 0 ? line : context_.line_of(byte, nullptr);
   f.at.column = column;
   context_.sink->error(std::move(f));
 }
 
 void FaultLog::missing(std::size_t s) {
   if (context_.quiet) return;
-  context_.sink->error(fault("ctf.missing-input", nullptr, "no sample; the sequence is left out", "every sequence needs a sample of each declared input ('|" + context_.schema->alias(s) + "')", static_cast<int>(s)));
+  context_.sink->error(
+      fault("ctf.missing-input", nullptr, "no sample; the sequence is left out",
+            "every sequence needs a sample of each declared input ('|" + context_.schema->alias(s) + "')",
+            static_cast<int>(s)));
 }
 
 void FaultLog::too_short(std::size_t s, std::uint64_t values, const char* name) {
   if (context_.quiet || told_short_[s]) return;
   told_short_[s] = true;
-  context_.sink->warning(fault("ctf.too-few-values", name, plural(values, "value") + ", expected dim " + std::to_string(stream(s).dim) + "; the rest is 0", "told once for each stream and chunk", static_cast<int>(s)));
+  context_.sink->warning(
+      fault("ctf.too-few-values", name,
+            plural(values, "value") + ", expected dim " + std::to_string(stream(s).dim) + "; the rest is 0",
+            "told once for each stream and chunk", static_cast<int>(s)));
 }
 
 void FaultLog::overflow(std::size_t s, const char* name) {
   if (context_.quiet) return;
-  context_.sink->warning(fault("ctf.overflow", name, "a number is too large for the element type and becomes infinite", "", static_cast<int>(s)));
+  context_.sink->warning(fault("ctf.overflow", name, "a number is too large for the element type and becomes infinite",
+                               "", static_cast<int>(s)));
 }
 
 void FaultLog::crowded_row(std::uint64_t samples, const char* at) {
   if (context_.quiet) return;
-  context_.sink->warning(fault("ctf.crowded-row", at, plural(samples, "sample") + " in a row" + of_sequence() + ", more than the " + plural(context_.schema->size(), "stream") + " declared"));
+  context_.sink->warning(fault("ctf.crowded-row", at,
+                               plural(samples, "sample") + " in a row" + of_sequence() + ", more than the " +
+                                   plural(context_.schema->size(), "stream") + " declared"));
 }
 
 void FaultLog::unknown(const char* name) {
   const std::string_view nearest = context_.schema->nearest(name_at(name));
-  context_.sink->info(fault("ctf.unknown-input", name, "input " + quoted(name_at(name)) + " is not declared and was skipped", nearest.empty() ? std::string() : "did you mean '" + std::string(nearest) + "'?"));
+  context_.sink->info(fault("ctf.unknown-input", name,
+                            "input " + quoted(name_at(name)) + " is not declared and was skipped",
+                            nearest.empty() ? std::string() : "did you mean '" + std::string(nearest) + "'?"));
 }
 
-void FaultLog::loaded(std::uint64_t rows) { context_.sink->info(fault("ctf.loaded", nullptr, "sequence " + context_.key_text(key_) + " was read: " + plural(rows, "row"))); }
+void FaultLog::loaded(std::uint64_t rows) {
+  context_.sink->info(
+      fault("ctf.loaded", nullptr, "sequence " + context_.key_text(key_) + " was read: " + plural(rows, "row")));
+}
 
 void FaultLog::too_much(std::size_t s, std::uint64_t limit) {
-  Fault f = fault("limit.chunk-values", nullptr, "the chunk holds more than " + std::to_string(limit) + " values or samples of this stream", "use smaller chunks (chunkSizeInBytes) or shorter sequences", static_cast<int>(s));
+  Fault f = fault("limit.chunk-values", nullptr,
+                  "the chunk holds more than " + std::to_string(limit) + " values or samples of this stream",
+                  "use smaller chunks (chunkSizeInBytes) or shorter sequences", static_cast<int>(s));
   f.kind = FaultKind::limit;
   throw Error(std::move(f));
 }

@@ -13,7 +13,6 @@
 
 #include "formats/ctf/scan.h"
 #include "formats/ctf/schema.h"
-#include "io/file.h"
 #include "model/fault_sink.h"
 
 namespace batchfeed::ctf {
@@ -24,8 +23,8 @@ Fault empty_file(const std::string& file);
 Fault no_sequence(const std::string& file, const std::string& why);
 Fault no_id(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column, const char* at);
 Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column);
-Fault id_range(const io::File& file, std::string_view id, std::uint64_t line_begin);
-Fault long_key(const io::File& file, std::uint64_t limit, std::uint64_t line_begin);
+Fault id_range(const std::string& file, std::string_view id, std::uint64_t line_begin, std::uint64_t line);
+Fault long_key(const std::string& file, std::uint64_t limit, std::uint64_t line_begin, std::uint64_t line);
 
 // Evidence for a message: the text at p up to a blank, pipe or line end, at most
 // 80 bytes, in single quotes, unprintable bytes escaped.
@@ -41,6 +40,8 @@ class FaultLog {
     std::string file;
     std::function<std::uint64_t(std::uint64_t byte, const char* at)> line_of;  // `at` may be null
     std::function<std::string(std::uint64_t key)> key_text;
+    // The line the parser is in, where that is known for nothing; may be empty.
+    std::function<std::uint64_t()> line_now = {};
     bool quiet = false;  // the chunk was loaded before: nothing is counted or told again
     int trace_level = 1;
   };
@@ -62,7 +63,8 @@ class FaultLog {
   void bad_sample(ScanCode code, std::size_t stream, const char* name, const char* at);
   void garbage(const char* at, bool front);
   void empty_name(const char* pipe);
-  void repeated(std::size_t stream, std::uint64_t samples, std::uint64_t rows, std::uint64_t byte, std::uint64_t column);
+  void repeated(std::size_t stream, std::uint64_t samples, std::uint64_t rows, std::uint64_t byte, std::uint64_t line,
+                std::uint64_t column);
   void missing(std::size_t stream);
   // Warnings and notes.
   void too_short(std::size_t stream, std::uint64_t values, const char* name);
@@ -74,9 +76,11 @@ class FaultLog {
   [[noreturn]] void too_much(std::size_t stream, std::uint64_t limit);
 
   std::uint64_t column_of(const char* at) const noexcept;
+  std::uint64_t line_now() const { return context_.line_now ? context_.line_now() : 0; }
 
  private:
-  Fault fault(const char* id, const char* at, std::string what, std::string hint = {}, int stream = Schema::kNone) const;
+  Fault fault(const char* id, const char* at, std::string what, std::string hint = {},
+              int stream = Schema::kNone) const;
   std::string of_sequence() const;
   const StreamInfo& stream(std::size_t i) const { return context_.schema->streams()[i]; }
 

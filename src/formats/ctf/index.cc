@@ -37,23 +37,28 @@ struct Open {
 // that began before it, its last sequence may go on behind it.
 struct Part {
   std::uint64_t lines = 0;
-  std::optional<Open> head;             // lines before the first id
-  std::optional<Open> first, last;      // the first and the last sequence with an id here; `last` only if it is another
-  std::uint64_t second_begin = 0;       // where `first` ends, if `last` is set
-  std::vector<IndexEntry> middle;       // whole sequences between them; in line mode all (keys count from the range)
-  std::vector<std::string> texts;       // ids of `middle`, key = place in here
+  std::optional<Open> head;         // lines before the first id
+  std::optional<Open> first, last;  // the first and the last sequence with an id here; `last` only if it is another
+  std::uint64_t second_begin = 0;   // where `first` ends, if `last` is set
+  std::vector<IndexEntry> middle;   // whole sequences between them; in line mode all (keys count from the range)
+  std::vector<std::string> texts;   // ids of `middle`, key = place in here
   IndexNotes notes;
 };
 
 class RangeIndexer {
  public:
   RangeIndexer(const io::File& file, const Start& start, const Schema& schema, const OpenContext& context)
-      : file_(file), start_(start), schema_(schema), context_(context), text_(context.keys->mode() != KeyMode::numeric) {}
+      : file_(file),
+        start_(start),
+        schema_(schema),
+        context_(context),
+        text_(context.keys->mode() != KeyMode::numeric) {}
 
   // The lines that begin in [begin, end).
   Part run(std::uint64_t begin, std::uint64_t end, const std::function<void(std::uint64_t)>& passed);
 
-  bool close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes, std::vector<IndexEntry>& out) const;
+  bool close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes,
+             std::vector<IndexEntry>& out) const;
   void merge(Open& into, const Open& from) const;
 
  private:
@@ -70,21 +75,26 @@ class RangeIndexer {
   int likely_ = 0;
 };
 
-bool RangeIndexer::close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes, std::vector<IndexEntry>& out) const {
+bool RangeIndexer::close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes,
+                         std::vector<IndexEntry>& out) const {
   const bool kept = open.rows > 0 || (open.damaged && schema_.main() == Schema::kNone);
   if (!kept) {
     if (notes.left_out++ == 0) notes.first_left_out = open.begin;
     return false;
   }
-  const std::uint64_t length = open.rows == 0 ? 1 : schema_.main() == Schema::kNone ? std::min(open.rows, open.longest) : open.rows;
+  const std::uint64_t length = open.rows == 0                    ? 1
+                               : schema_.main() == Schema::kNone ? std::min(open.rows, open.longest)
+                                                                 : open.rows;
   if (length > context_.limits.sequence_samples) {
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.sequence",
                       .at = {.file = file_.path(), .byte = open.begin, .has_byte = true},
-                      .what = "a sequence of " + std::to_string(length) + " samples starts here, the limit is " + std::to_string(context_.limits.sequence_samples),
+                      .what = "a sequence of " + std::to_string(length) + " samples starts here, the limit is " +
+                              std::to_string(context_.limits.sequence_samples),
                       .hint = "raise limits.sequence_samples, or check the sequence ids"});
   }
-  out.push_back({.key = key, .begin = open.begin, .bytes = end - open.begin, .samples = static_cast<std::uint32_t>(length)});
+  out.push_back(
+      {.key = key, .begin = open.begin, .bytes = end - open.begin, .samples = static_cast<std::uint32_t>(length)});
   return true;
 }
 
@@ -99,8 +109,9 @@ void RangeIndexer::merge(Open& into, const Open& from) const {
 
 // A line with an id: the running sequence ends here unless it has the same.
 void RangeIndexer::switch_to(Part& part, const LineFront& front, std::uint64_t at) {
-  if (front.overflow) throw Error(id_range(file_, front.text(), at));
-  if (text_ && front.text().size() > context_.limits.key_bytes) throw Error(long_key(file_, context_.limits.key_bytes, at));
+  if (front.overflow) throw Error(id_range(file_.path(), front.text(), at, LineMap(file_).line_of(at)));
+  if (text_ && front.text().size() > context_.limits.key_bytes)
+    throw Error(long_key(file_.path(), context_.limits.key_bytes, at, LineMap(file_).line_of(at)));
   if (current_.has_id && (text_ ? current_.text == front.text() : current_.id == front.id)) return;
   if (!current_.has_id) {
     part.head = current_;
@@ -230,7 +241,8 @@ Start find_start(const io::File& file, bool skip_sequence_ids, KeyMode keys, con
       start.line_mode = skip_sequence_ids || *content == '|';
       const std::uint64_t at = blocks.offset_of(content);
       const std::uint64_t column = at - start.line_begin + 1 + (start.lines == 0 ? begin : 0);
-      if (start.line_mode && keys != KeyMode::numeric) throw Error(keys_need_ids(file.path(), at, start.lines + 1, column));
+      if (start.line_mode && keys != KeyMode::numeric)
+        throw Error(keys_need_ids(file.path(), at, start.lines + 1, column));
       if (!start.line_mode && keys == KeyMode::numeric && !is_digit(*content)) {
         throw Error(no_id(file.path(), at, start.lines + 1, column, content));
       }
@@ -240,13 +252,17 @@ Start find_start(const io::File& file, bool skip_sequence_ids, KeyMode keys, con
   throw Error(comments ? no_sequence(file.path(), "holds nothing but comments") : empty_file(file.path()));
 }
 
-IndexResult index_file(const io::File& file, const Start& start, const Schema& schema, const OpenContext& context, std::uint64_t range_bytes) {
+IndexResult index_file(const io::File& file, const Start& start, const Schema& schema, const OpenContext& context,
+                       std::uint64_t range_bytes) {
   const std::uint64_t bytes = file.size() - start.line_begin;
-  const auto count = static_cast<std::size_t>(std::clamp<std::uint64_t>(bytes / std::max<std::uint64_t>(range_bytes, 1), 1, std::max(context.threads, 1u)));
+  const auto count = static_cast<std::size_t>(
+      std::clamp<std::uint64_t>(bytes / std::max<std::uint64_t>(range_bytes, 1), 1, std::max(context.threads, 1u)));
   std::vector<Part> parts(count);
   std::vector<std::exception_ptr> failed(count);
   std::atomic<std::uint64_t> done = 0;
-  const auto border = [&](std::size_t i) { return start.line_begin + bytes / count * i + (i == count ? bytes % count : 0); };
+  const auto border = [&](std::size_t i) {
+    return start.line_begin + bytes / count * i + (i == count ? bytes % count : 0);
+  };
   const auto work = [&](std::size_t i) {
     try {
       std::uint64_t last = border(i);
@@ -275,7 +291,9 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
   const RangeIndexer judge(file, start, schema, context);
   std::optional<Open> running;
   std::uint64_t lines = start.lines;
-  const auto close = [&](const Open& open, std::uint64_t end) { judge.close(open, end, text ? context.keys->id(open.text) : open.id, result.notes, entries); };
+  const auto close = [&](const Open& open, std::uint64_t end) {
+    judge.close(open, end, text ? context.keys->id(open.text) : open.id, result.notes, entries);
+  };
   for (Part& part : parts) {
     if (part.head && running) judge.merge(*running, *part.head);
     if (part.first) {
@@ -294,7 +312,9 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
     result.notes.left_out += part.notes.left_out;
     if (entries.empty()) entries.reserve(part.middle.size() * parts.size() + parts.size());
     for (IndexEntry& e : part.middle) {
-      e.key = start.line_mode ? e.key + lines : text ? context.keys->id(part.texts[static_cast<std::size_t>(e.key)]) : e.key;
+      e.key = start.line_mode ? e.key + lines
+              : text          ? context.keys->id(part.texts[static_cast<std::size_t>(e.key)])
+                              : e.key;
       entries.push_back(e);
     }
     lines += part.lines;
@@ -304,9 +324,10 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
   if (entries.empty()) {
     throw Error(no_sequence(file.path(), schema.main() == Schema::kNone
                                              ? "no line holds one of the declared inputs"
-                                             : "no line holds '|" + schema.alias(static_cast<std::size_t>(schema.main())) + "', the stream that defines the minibatch size"));
+                                             : "no line holds '|" +
+                                                   schema.alias(static_cast<std::size_t>(schema.main())) +
+                                                   "', the stream that defines the minibatch size"));
   }
-  if (!start.line_mode) result.notes.repeated = find_repeated(entries);
   return result;
 }
 
@@ -347,7 +368,8 @@ std::optional<IndexNotes::Repeated> find_repeated(const std::vector<IndexEntry>&
     for (std::size_t i = 0; i < n; ++i) order[i] = {entries[i].key, i};
     std::sort(order.begin(), order.end());
     for (std::size_t i = 1; i < n; ++i) {
-      if (order[i].first == order[i - 1].first && (i == 1 || order[i - 2].first != order[i].first)) second = std::min(second, order[i].second);
+      if (order[i].first == order[i - 1].first && (i == 1 || order[i - 2].first != order[i].first))
+        second = std::min(second, order[i].second);
     }
   }
   if (second == n) return std::nullopt;

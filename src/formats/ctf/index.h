@@ -34,7 +34,7 @@ struct IndexNotes {
   struct Repeated {
     std::uint64_t key, first, second;  // bytes where the two begin
   };
-  std::optional<Repeated> repeated;  // the first key that comes back
+  std::optional<Repeated> repeated;  // the first key that comes back; the caller's to find
 };
 
 struct IndexResult {

@@ -10,8 +10,12 @@
 namespace batchfeed::ctf {
 
 template <class T>
-Parser<T>::Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limits& limits, std::vector<Column>& columns)
-    : schema_(schema), text_ids_(text_ids), log_(log), max_values_(std::min<std::uint64_t>(limits.chunk_values, 0xFFFFFFFFu)) {
+Parser<T>::Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limits& limits,
+                  std::vector<Column>& columns)
+    : schema_(schema),
+      text_ids_(text_ids),
+      log_(log),
+      max_values_(std::min<std::uint64_t>(limits.chunk_values, 0xFFFFFFFFu)) {
   for (std::size_t i = 0; i < schema.size(); ++i) {
     const StreamInfo& info = schema.streams()[i];
     StreamState state;
@@ -38,7 +42,7 @@ void Parser<T>::begin(std::uint64_t key, std::uint64_t offset) {
 
 template <class T>
 void Parser<T>::lines(const char* p, const char* end) {
-  while (p != end) p = line(p);
+  while (p < end) p = line(p);
 }
 
 template <class T>
@@ -118,7 +122,8 @@ const char* Parser<T>::dense(const char* name, StreamState& s, std::size_t strea
     std::fill(out + room.count, out + s.dim, T{0});
     log_.too_short(stream, room.count, name);
   }
-  if (room.overflow) [[unlikely]] log_.overflow(stream, name);
+  if (room.overflow) [[unlikely]]
+    log_.overflow(stream, name);
   s.values += s.dim;
   added(s, stream, name);
   return end.at;
@@ -131,7 +136,8 @@ const char* Parser<T>::sparse(const char* name, StreamState& s, std::size_t stre
   SparseRoom<T> room{.values = nullptr, .indices = nullptr, .capacity = 0, .dim = s.dim, .count = s.values};
   ScanEnd end{p, ScanCode::full};
   for (;;) {
-    room.capacity = std::min<std::uint64_t>({column.indices.capacity(), column.values.capacity() / sizeof(T), max_values_});
+    room.capacity =
+        std::min<std::uint64_t>({column.indices.capacity(), column.values.capacity() / sizeof(T), max_values_});
     room.values = column.as<T>();
     room.indices = column.indices.data();
     end = scan_sparse(end.at, room);
@@ -148,7 +154,8 @@ const char* Parser<T>::sparse(const char* name, StreamState& s, std::size_t stre
     damaged_ = true;
     return find_pipe_or_newline(end.at);
   }
-  if (room.overflow) [[unlikely]] log_.overflow(stream, name);
+  if (room.overflow) [[unlikely]]
+    log_.overflow(stream, name);
   s.values = room.count;
   column.indices.resize(static_cast<std::size_t>(s.values));
   column.values.resize(static_cast<std::size_t>(s.values) * sizeof(T));
@@ -161,7 +168,8 @@ template <class T>
 void Parser<T>::added(StreamState& s, std::size_t stream, const char* name) {
   ++s.samples;
   if (++s.stored >= 0xFFFFFFFFu) log_.too_much(stream, 0xFFFFFFFEu);
-  if (s.samples > counted_) [[unlikely]] note_repeat(stream, name);
+  if (s.samples > counted_) [[unlikely]]
+    note_repeat(stream, name);
 }
 
 // The first place where a stream ran ahead of its rows; end() decides whether it is a fault.
@@ -169,7 +177,11 @@ template <class T>
 void Parser<T>::note_repeat(std::size_t stream, const char* name) {
   const int main = schema_.main();
   if (repeat_.seen || (main != Schema::kNone && static_cast<std::size_t>(main) != stream)) return;
-  repeat_ = {.seen = true, .stream = stream, .byte = log_.offset_of(name - 1), .column = log_.column_of(name - 1)};
+  repeat_ = {.seen = true,
+             .stream = stream,
+             .byte = log_.offset_of(name - 1),
+             .line = log_.line_now(),
+             .column = log_.column_of(name - 1)};
 }
 
 template <class T>
@@ -180,7 +192,7 @@ bool Parser<T>::end() {
     for (std::size_t i = 0; i < streams_.size(); ++i) {
       if (streams_[i].samples <= counted_ || (main != Schema::kNone && static_cast<std::size_t>(main) != i)) continue;
       if (i == repeat_.stream || streams_[repeat_.stream].samples <= counted_) {
-        log_.repeated(i, streams_[i].samples, counted_, repeat_.byte, repeat_.column);
+        log_.repeated(i, streams_[i].samples, counted_, repeat_.byte, repeat_.line, repeat_.column);
         damaged_ = true;
         break;
       }

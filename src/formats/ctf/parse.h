@@ -41,9 +41,9 @@ class Parser {
     std::uint64_t dim;
     std::uint32_t name_length;
     bool sparse;
-    std::uint64_t samples = 0;        // of the running sequence, well-formed
-    std::uint64_t stored = 0;         // samples in the column
-    std::uint64_t values = 0;         // values in the column
+    std::uint64_t samples = 0;                         // of the running sequence, well-formed
+    std::uint64_t stored = 0;                          // samples in the column
+    std::uint64_t values = 0;                          // values in the column
     std::uint64_t begin_stored = 0, begin_values = 0;  // where the running sequence starts
   };
 
@@ -65,7 +65,7 @@ class Parser {
   struct Repeat {
     bool seen = false;
     std::size_t stream = 0;
-    std::uint64_t byte = 0, column = 0;
+    std::uint64_t byte = 0, line = 0, column = 0;  // line 0: not known yet
   } repeat_;
 };
 

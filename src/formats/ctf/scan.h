@@ -15,12 +15,12 @@ namespace batchfeed::ctf {
 
 enum class ScanCode : std::uint8_t {
   ok,
-  bad_value,     // no number, or something is glued to it
-  too_many,      // more values than dim
-  bad_index,     // a sparse pair does not start with decimal digits
-  no_colon,      // no colon directly behind the index
-  index_range,   // index >= dim
-  full,          // not damage: no room for the next pair, which starts at `at`
+  bad_value,    // no number, or something is glued to it
+  too_many,     // more values than dim
+  bad_index,    // a sparse pair does not start with decimal digits
+  no_colon,     // no colon directly behind the index
+  index_range,  // index >= dim
+  full,         // not damage: no room for the next pair, which starts at `at`
 };
 
 struct ScanEnd {

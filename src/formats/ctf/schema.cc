@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t kFewStreams = 8;
 
-[[noreturn]] void reject(const std::string& file, std::string id, std::string stream, std::string what, std::string hint = {}) {
+[[noreturn]] void reject(const std::string& file, std::string id, std::string stream, std::string what,
+                         std::string hint = {}) {
   throw Error(Fault{.kind = FaultKind::config,
                     .id = std::move(id),
                     .at = {.file = file},
@@ -45,40 +46,59 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 Schema::Schema(const CtfOptions& options, const Limits& limits) {
   const std::string file = options.files.empty() ? std::string() : options.files.front();
-  if (options.streams.empty()) reject(file, "ctf.no-streams", {}, "no stream is declared", "declare at least one stream (name, storage, dim)");
+  if (options.streams.empty())
+    reject(file, "ctf.no-streams", {}, "no stream is declared", "declare at least one stream (name, storage, dim)");
   if (options.streams.size() > limits.streams) {
-    reject(file, "limit.streams", {}, std::to_string(options.streams.size()) + " streams are declared, the limit is " + std::to_string(limits.streams), "raise limits.streams");
+    reject(file, "limit.streams", {},
+           std::to_string(options.streams.size()) + " streams are declared, the limit is " +
+               std::to_string(limits.streams),
+           "raise limits.streams");
   }
-  if (options.chunk_bytes == 0) reject(file, "ctf.chunk-size", {}, "chunk size 0, must be at least 1 byte", "33554432 is the default");
+  if (options.chunk_bytes == 0)
+    reject(file, "ctf.chunk-size", {}, "chunk size 0, must be at least 1 byte", "33554432 is the default");
   for (const StreamSpec& spec : options.streams) {
     const std::string& alias = spec.alias.empty() ? spec.name : spec.alias;
     if (spec.name.empty()) reject(file, "ctf.name", {}, "a stream has an empty name");
     if (std::max(spec.name.size(), alias.size()) > limits.name_bytes) {
-      reject(file, "limit.name", spec.name.substr(0, 80), "name or alias above " + std::to_string(limits.name_bytes) + " bytes", "raise limits.name_bytes");
+      reject(file, "limit.name", spec.name.substr(0, 80),
+             "name or alias above " + std::to_string(limits.name_bytes) + " bytes", "raise limits.name_bytes");
     }
     if (alias[0] == '#' || std::any_of(alias.begin(), alias.end(), ends_name)) {
-      reject(file, "ctf.alias", spec.name, "alias '" + alias + "' can never be found in a file", "an alias has no blank, pipe or control byte and does not start with '#'");
+      reject(file, "ctf.alias", spec.name, "alias '" + alias + "' can never be found in a file",
+             "an alias has no blank, pipe or control byte and does not start with '#'");
     }
     if (spec.dim == 0) reject(file, "ctf.dim", spec.name, "dim 0, must be at least 1");
     if (spec.dim > limits.dim) {
-      reject(file, "limit.dim", spec.name, "dim " + std::to_string(spec.dim) + ", the limit is " + std::to_string(limits.dim), "raise limits.dim");
+      reject(file, "limit.dim", spec.name,
+             "dim " + std::to_string(spec.dim) + ", the limit is " + std::to_string(limits.dim), "raise limits.dim");
     }
-    if (spec.storage == Storage::sparse && spec.dim > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())) {
+    if (spec.storage == Storage::sparse &&
+        spec.dim > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())) {
       reject(file, "ctf.dim", spec.name, "dim " + std::to_string(spec.dim) + ", sparse streams go up to 2147483647");
     }
     for (std::size_t i = 0; i < streams_.size(); ++i) {
-      if (aliases_[i] == alias) reject(file, "ctf.alias", spec.name, "alias '" + alias + "' is already that of stream '" + streams_[i].name + "'");
+      if (aliases_[i] == alias)
+        reject(file, "ctf.alias", spec.name,
+               "alias '" + alias + "' is already that of stream '" + streams_[i].name + "'");
       if (lower(streams_[i].name) == lower(spec.name)) {
-        reject(file, "ctf.name", spec.name, "name is already taken by stream '" + streams_[i].name + "'", "upper and lower case are not told apart");
+        reject(file, "ctf.name", spec.name, "name is already taken by stream '" + streams_[i].name + "'",
+               "upper and lower case are not told apart");
       }
     }
     if (spec.defines_mb_size) {
       if (main_ != kNone) {
-        reject(file, "ctf.main-stream", spec.name, "defines the minibatch size, and so does stream '" + streams_[static_cast<std::size_t>(main_)].name + "'", "only one stream can");
+        reject(
+            file, "ctf.main-stream", spec.name,
+            "defines the minibatch size, and so does stream '" + streams_[static_cast<std::size_t>(main_)].name + "'",
+            "only one stream can");
       }
       main_ = static_cast<int>(streams_.size());
     }
-    streams_.push_back({.name = spec.name, .dim = spec.dim, .storage = spec.storage, .element = options.element, .defines_mb_size = spec.defines_mb_size});
+    streams_.push_back({.name = spec.name,
+                        .dim = spec.dim,
+                        .storage = spec.storage,
+                        .element = options.element,
+                        .defines_mb_size = spec.defines_mb_size});
     aliases_.push_back(alias);
   }
   for (const std::string& alias : aliases_) {
@@ -109,7 +129,8 @@ int Schema::search(const char* p) const noexcept {
     return kNone;
   }
   const std::string_view name = name_at(p);
-  for (std::size_t slot = hash_text(name) & (table_.size() - 1); table_[slot] != kNone; slot = (slot + 1) & (table_.size() - 1)) {
+  for (std::size_t slot = hash_text(name) & (table_.size() - 1); table_[slot] != kNone;
+       slot = (slot + 1) & (table_.size() - 1)) {
     if (aliases_[static_cast<std::size_t>(table_[slot])] == name) return table_[slot];
   }
   return kNone;

@@ -36,7 +36,9 @@ class Schema {
     if (matches(names_[static_cast<std::size_t>(likely)], p)) return likely;
     return search(p);
   }
-  int after(int stream) const noexcept { return static_cast<std::size_t>(stream) + 1 == names_.size() ? 0 : stream + 1; }
+  int after(int stream) const noexcept {
+    return static_cast<std::size_t>(stream) + 1 == names_.size() ? 0 : stream + 1;
+  }
 
   // The declared alias that resembles `name`, or nothing.
   std::string_view nearest(std::string_view name) const;

@@ -12,21 +12,68 @@
 #include "formats/ctf/parse.h"
 
 namespace batchfeed::ctf {
+namespace {
 
-CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const OpenContext& context, std::size_t block)
+// What an index depends on: the data, the names, how ids are read; and the
+// version of these rules.
+index_cache::Binding bind(const Schema& schema, const CtfOptions& options, bool text_keys, const io::File& file) {
+  std::string text = "ctf 1 ";
+  text += options.skip_sequence_ids ? 'L' : 'S';
+  text += text_keys ? 'T' : 'N';
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    text += static_cast<int>(i) == schema.main() ? '!' : '|';
+    text += schema.alias(i);
+  }
+  return {.options = std::move(text),
+          .size = file.size(),
+          .mtime_ns = file.identity().mtime_ns,
+          .fingerprint = index_cache::content_fingerprint(file)};
+}
+
+std::string pack(const Start& start, const IndexNotes& notes) {
+  const std::uint64_t fields[6] = {
+      start.line_mode ? 1u : 0u, start.line_begin, start.begin, start.lines, notes.left_out, notes.first_left_out};
+  std::string out;
+  for (std::uint64_t field : fields) {
+    if constexpr (std::endian::native != std::endian::little) field = byte_swap(field);
+    out.append(reinterpret_cast<const char*>(&field), sizeof field);
+  }
+  return out;
+}
+
+bool unpack(const std::string& extra, Start& start, IndexNotes& notes) {
+  if (extra.size() != 48) return false;
+  const auto field = [&](std::size_t i) { return load<std::uint64_t>(extra.data() + 8 * i); };
+  start = {.line_mode = field(0) != 0, .line_begin = field(1), .begin = field(2), .lines = field(3)};
+  notes = {.left_out = field(4), .first_left_out = field(5), .repeated = {}};
+  return true;
+}
+
+}  // namespace
+
+CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const OpenContext& context,
+                     const Tuning& tuning)
     : schema_(options, context.limits),
       options_(options),
       context_(context),
       file_(file),
-      block_(block),
-      sink_(file, context.check ? ~0ull : options.max_errors, context.check ? std::max(options.trace_level, 1) : options.trace_level, context.report, context.check ? 0 : FaultSink::kPerId),
+      tuning_(tuning),
+      sink_(file, context.check ? ~0ull : options.max_errors,
+            context.check ? std::max(options.trace_level, 1) : options.trace_level, context.report,
+            context.check ? 0 : FaultSink::kPerId),
       lines_(file_) {
   if (file_.size() == 0) throw Error(empty_file(file));
-  start_ = find_start(file_, options_.skip_sequence_ids, context_.keys->mode(), context_.limits);
-  IndexResult result = index_file(file_, start_, schema_, context_);
-  file_.expect_unchanged();
-  index_ = std::move(result.index);
-  notes_ = result.notes;
+  if (options_.cache_index) {
+    const index_cache::Binding binding = bind(schema_, options_, text_keys(), file_);
+    const std::vector<std::string> places = index_cache::places(file, options_.cache_dir);
+    if (!load_index(binding, places)) {
+      make_index();
+      store_index(binding, places);
+    }
+  } else {
+    make_index();
+  }
+  if (!start_.line_mode) notes_.repeated = find_repeated(index_.entries);
   cut_chunks(index_, std::min(options_.chunk_bytes, file_.size()));
   chunks_.resize(index_.chunks());
   for (std::uint32_t c = 0; c < chunks_.size(); ++c) {
@@ -38,6 +85,50 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
     for (auto e = first; e != last; ++e) info.samples += e->samples;
   }
   counted_ = std::make_unique<std::atomic<bool>[]>(chunks_.size());
+}
+
+void CtfSource::make_index() {
+  start_ = find_start(file_, options_.skip_sequence_ids, context_.keys->mode(), context_.limits);
+  IndexResult result = index_file(file_, start_, schema_, context_, tuning_.range);
+  file_.expect_unchanged();
+  index_ = std::move(result.index);
+  notes_ = result.notes;
+}
+
+bool CtfSource::load_index(const index_cache::Binding& binding, const std::vector<std::string>& places) {
+  if (tuning_.rebuild_cache) return false;
+  index_cache::Loaded loaded = index_cache::load(places, binding);
+  const auto refuse = [&](const std::string& why) {
+    cache_.why = why;
+    sink_.warning(Fault{.kind = FaultKind::stale,
+                        .id = "ctf.index-rebuilt",
+                        .at = {.file = loaded.path},
+                        .what = "the index cache was not used: " + why,
+                        .hint = "it is being built again"});
+    return false;
+  };
+  if (!loaded.payload) return loaded.why.empty() ? false : refuse(loaded.why);
+  if (!unpack(loaded.payload->extra, start_, notes_)) return refuse("it is damaged");
+  index_.entries = std::move(loaded.payload->entries);
+  if (text_keys()) {
+    for (IndexEntry& e : index_.entries) {
+      if (e.key >= loaded.payload->texts.size()) return refuse("it is damaged");
+      e.key = context_.keys->id(loaded.payload->texts[static_cast<std::size_t>(e.key)]);
+    }
+  }
+  cache_ = {.used = true, .path = loaded.path, .why = {}};
+  return true;
+}
+
+void CtfSource::store_index(const index_cache::Binding& binding, const std::vector<std::string>& places) {
+  index_cache::Payload payload{.entries = index_.entries, .texts = {}, .extra = pack(start_, notes_)};
+  if (text_keys()) {
+    for (std::size_t i = 0; i < payload.entries.size(); ++i) {
+      payload.texts.push_back(context_.keys->text(payload.entries[i].key));
+      payload.entries[i].key = i;
+    }
+  }
+  cache_.path = index_cache::store(places, binding, payload);
 }
 
 void CtfSource::sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const {
@@ -68,7 +159,8 @@ void CtfSource::read(std::uint32_t chunk, Chunk& out) const {
 template <class T>
 void CtfSource::parse(std::uint32_t chunk, Chunk& out, bool quiet) const {
   const std::uint64_t first = index_.chunk_first[chunk];
-  const std::span entries(index_.entries.data() + first, static_cast<std::size_t>(index_.chunk_first[chunk + 1] - first));
+  const std::span entries(index_.entries.data() + first,
+                          static_cast<std::size_t>(index_.chunk_first[chunk + 1] - first));
   FaultLog log({.schema = &schema_,
                 .sink = &sink_,
                 .file = file_.path(),
@@ -76,11 +168,13 @@ void CtfSource::parse(std::uint32_t chunk, Chunk& out, bool quiet) const {
                 .key_text = [this](std::uint64_t key) { return key_text(key); },
                 .quiet = quiet,
                 .trace_level = options_.trace_level});
-  Parser<T> parser(schema_, !start_.line_mode && context_.keys->mode() != KeyMode::numeric, log, context_.limits, out.columns);
+  Parser<T> parser(schema_, !start_.line_mode && context_.keys->mode() != KeyMode::numeric, log, context_.limits,
+                   out.columns);
 
   Buffer<char> buffer = borrow();
   const std::uint64_t end = entries.back().begin + entries.back().bytes;
-  LineBlocks blocks(fill_from(file_, entries.front().begin, end), entries.front().begin, buffer, file_.path(), context_.limits.line_bytes, block_);
+  LineBlocks blocks(fill_from(file_, entries.front().begin, end), entries.front().begin, buffer, file_.path(),
+                    context_.limits.line_bytes, tuning_.block);
   std::size_t row = 0;
   bool open = false;
   while (blocks.next()) {
@@ -102,8 +196,8 @@ void CtfSource::parse(std::uint32_t chunk, Chunk& out, bool quiet) const {
       p = stop;
       if (!ends_here) break;
       if (!parser.end()) {
-        if (out.invalid.empty()) out.invalid.assign(entries.size(), 0);
-        out.invalid[row] = 1;
+        if (out.invalid.empty()) out.invalid.assign(entries.size(), Chunk::kValid);
+        out.invalid[row] = Chunk::kPaid;
       }
       open = false;
       ++row;
@@ -111,7 +205,11 @@ void CtfSource::parse(std::uint32_t chunk, Chunk& out, bool quiet) const {
   }
   give_back(std::move(buffer));
   if (row != entries.size()) {
-    throw Error(Fault{.kind = FaultKind::stale, .id = "io.changed", .at = {.file = file_.path()}, .what = "ends before its last sequence", .hint = "open it again"});
+    throw Error(Fault{.kind = FaultKind::stale,
+                      .id = "io.changed",
+                      .at = {.file = file_.path()},
+                      .what = "ends before its last sequence",
+                      .hint = "open it again"});
   }
 }
 
@@ -131,38 +229,25 @@ void CtfSource::give_back(Buffer<char> buffer) const {
 Place CtfSource::place(std::uint32_t chunk, std::uint32_t row) const {
   const IndexEntry& e = index_.entries[static_cast<std::size_t>(index_.chunk_first[chunk]) + row];
   const std::uint64_t end = e.begin + e.bytes;
-  return {.file = file_.path(), .begin = e.begin, .end = end, .first_line = lines_.line_of(e.begin), .last_line = lines_.line_of(end - 1)};
-}
-
-std::uint64_t content_fingerprint(const io::File& file) {
-  constexpr std::uint64_t kEdge = 64 << 10, kSample = 4 << 10;
-  constexpr std::uint64_t kSamples = 16;
-  Fingerprint print;
-  print.add(file.size());
-  std::vector<std::byte> bytes;
-  const auto add = [&](std::uint64_t at, std::uint64_t size) {
-    bytes.resize(static_cast<std::size_t>(size));
-    file.read(at, bytes);
-    print.add(hash_bytes(bytes.data(), bytes.size()));
-  };
-  const std::uint64_t edge = std::min(kEdge, file.size());
-  add(0, edge);
-  add(file.size() - edge, edge);
-  if (file.size() > 2 * kEdge + kSamples * kSample) {
-    for (std::uint64_t i = 1; i <= kSamples; ++i) add(file.size() / (kSamples + 1) * i, kSample);
-  } else if (file.size() > 2 * kEdge) {
-    add(kEdge, file.size() - 2 * kEdge);
-  }
-  return print.value();
+  return {.file = file_.path(),
+          .begin = e.begin,
+          .end = end,
+          .first_line = lines_.line_of(e.begin),
+          .last_line = lines_.line_of(end - 1)};
 }
 
 std::uint64_t CtfSource::fingerprint() const {
   Fingerprint print;
-  print.add(content_fingerprint(file_));
+  print.add(index_cache::content_fingerprint(file_));
   print.add(hash_bytes(index_.entries.data(), index_.entries.size() * sizeof(IndexEntry)));
   for (std::size_t i = 0; i < schema_.size(); ++i) {
     const StreamInfo& s = schema_.streams()[i];
-    print.add(s.name).add(schema_.alias(i)).add(s.dim).add(static_cast<std::uint64_t>(s.storage)).add(static_cast<std::uint64_t>(s.element)).add(s.defines_mb_size ? 1 : 0);
+    print.add(s.name)
+        .add(schema_.alias(i))
+        .add(s.dim)
+        .add(static_cast<std::uint64_t>(s.storage))
+        .add(static_cast<std::uint64_t>(s.element))
+        .add(s.defines_mb_size ? 1 : 0);
   }
   return print.value();
 }
@@ -173,20 +258,49 @@ std::vector<Notice> CtfSource::notices() const {
     out.push_back({Severity::info,
                    Fault{.kind = FaultKind::format,
                          .id = "ctf.left-out",
-                         .at = {.file = file_.path(), .byte = notes_.first_left_out, .line = lines_.line_of(notes_.first_left_out), .has_byte = true},
-                         .what = std::to_string(notes_.left_out) + (notes_.left_out == 1 ? " sequence" : " sequences") + " without a sample of " + (schema_.main() == Schema::kNone ? "any declared input" : "'" + schema_.alias(static_cast<std::size_t>(schema_.main())) + "'") + (notes_.left_out == 1 ? " was left out" : " were left out, the first is here")}});
+                         .at = {.file = file_.path(),
+                                .byte = notes_.first_left_out,
+                                .line = lines_.line_of(notes_.first_left_out),
+                                .has_byte = true},
+                         .what = std::to_string(notes_.left_out) + (notes_.left_out == 1 ? " sequence" : " sequences") +
+                                 " without a sample of " +
+                                 (schema_.main() == Schema::kNone
+                                      ? "any declared input"
+                                      : "'" + schema_.alias(static_cast<std::size_t>(schema_.main())) + "'") +
+                                 (notes_.left_out == 1 ? " was left out" : " were left out, the first is here")}});
   }
   if (notes_.repeated) {
-    out.push_back({Severity::warning,
-                   Fault{.kind = FaultKind::format,
-                         .id = "ctf.repeated-id",
-                         .at = {.file = file_.path(), .byte = notes_.repeated->second, .line = lines_.line_of(notes_.repeated->second), .column = 1, .has_byte = true},
-                         .what = "sequence id " + key_text(notes_.repeated->key) + " comes back; it was used from line " + std::to_string(lines_.line_of(notes_.repeated->first)) + " on",
-                         .hint = "each run of lines with one id is a sequence of its own"}});
+    out.push_back({Severity::warning, Fault{.kind = FaultKind::format,
+                                            .id = "ctf.repeated-id",
+                                            .at = {.file = file_.path(),
+                                                   .byte = notes_.repeated->second,
+                                                   .line = lines_.line_of(notes_.repeated->second),
+                                                   .column = 1,
+                                                   .has_byte = true},
+                                            .what = "sequence id " + key_text(notes_.repeated->key) +
+                                                    " comes back; it was used from line " +
+                                                    std::to_string(lines_.line_of(notes_.repeated->first)) + " on",
+                                            .hint = "each run of lines with one id is a sequence of its own"}});
   }
   const std::vector<Notice> faults = sink_.finish();
   out.insert(out.end(), faults.begin(), faults.end());
   return out;
+}
+
+IndexBuild build_index(const CtfOptions& options, const std::string& file, const OpenContext& context, bool rebuild) {
+  CtfOptions with_cache = options;
+  with_cache.cache_index = true;
+  const CtfSource source(with_cache, file, context, {.rebuild_cache = rebuild});
+  IndexBuild build{.path = source.cache().path,
+                   .was_valid = source.cache().used,
+                   .why = source.cache().why,
+                   .sequences = source.index().entries.size(),
+                   .chunks = source.chunks().size()};
+  for (const ChunkInfo& chunk : source.chunks()) {
+    build.samples += chunk.samples;
+    build.bytes += chunk.bytes;
+  }
+  return build;
 }
 
 std::unique_ptr<Source> open(const CtfOptions& options, const std::string& file, const OpenContext& context) {

@@ -12,9 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "formats/ctf/blocks.h"
 #include "formats/ctf/index.h"
 #include "formats/ctf/line_map.h"
 #include "formats/ctf/schema.h"
+#include "index_cache/index_cache.h"
 #include "io/file.h"
 #include "model/fault_sink.h"
 #include "model/open_context.h"
@@ -23,8 +25,14 @@ namespace batchfeed::ctf {
 
 class CtfSource final : public Source {
  public:
-  // `block` is the size of the reads; tests make it tiny.
-  CtfSource(const CtfOptions& options, const std::string& file, const OpenContext& context, std::size_t block = 512 << 10);
+  struct Tuning {
+    std::size_t block = LineBlocks::kBlock;  // size of the reads; tests make it tiny
+    std::uint64_t range = 8ull << 20;        // least part of the file that a thread indexes
+    bool rebuild_cache = false;              // do not look for a cache, write a new one
+  };
+  CtfSource(const CtfOptions& options, const std::string& file, const OpenContext& context)
+      : CtfSource(options, file, context, Tuning()) {}
+  CtfSource(const CtfOptions& options, const std::string& file, const OpenContext& context, const Tuning& tuning);
 
   const std::vector<StreamInfo>& streams() const override { return schema_.streams(); }
   const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
@@ -38,7 +46,19 @@ class CtfSource final : public Source {
   const Index& index() const noexcept { return index_; }
   std::uint64_t errors() const { return sink_.errors(); }
 
+  // What became of the index cache, where one was asked for.
+  struct CacheState {
+    bool used = false;
+    std::string path;  // of the cache used or written; empty: none could be written
+    std::string why;   // an existing one was not used
+  };
+  const CacheState& cache() const noexcept { return cache_; }
+
  private:
+  void make_index();
+  bool load_index(const index_cache::Binding& binding, const std::vector<std::string>& places);
+  void store_index(const index_cache::Binding& binding, const std::vector<std::string>& places);
+  bool text_keys() const noexcept { return context_.keys->mode() != KeyMode::numeric; }
   template <class T>
   void parse(std::uint32_t chunk, Chunk& out, bool quiet) const;
   Buffer<char> borrow() const;
@@ -48,7 +68,8 @@ class CtfSource final : public Source {
   CtfOptions options_;
   OpenContext context_;
   io::File file_;
-  std::size_t block_;
+  Tuning tuning_;
+  CacheState cache_;
   Start start_;
   Index index_;
   IndexNotes notes_;
@@ -61,9 +82,5 @@ class CtfSource final : public Source {
   mutable std::mutex buffers_mutex_;
   mutable std::vector<Buffer<char>> buffers_;  // for reuse
 };
-
-// What binds data to an index or a state: the size and samples of the bytes,
-// from head, tail and places between.
-std::uint64_t content_fingerprint(const io::File& file);
 
 }  // namespace batchfeed::ctf

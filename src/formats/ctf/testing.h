@@ -3,36 +3,54 @@
 // What the tests of this folder share.
 #pragma once
 
-#include <unistd.h>
+#include <batchfeed/options.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <memory>
 #include <string>
+#include <vector>
+
+#include "model/open_context.h"
 
 namespace batchfeed::ctf {
 
-class TempDir {
- public:
-  TempDir() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "batchfeed-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
+// "A:d3", "B=x:s10!": dense or sparse, dim, alias, defines the minibatch size.
+inline StreamSpec parse_stream(std::string text) {
+  StreamSpec spec;
+  if (text.back() == '!') {
+    spec.defines_mb_size = true;
+    text.pop_back();
   }
-  ~TempDir() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
+  const std::size_t colon = text.rfind(':');
+  spec.storage = text[colon + 1] == 's' ? Storage::sparse : Storage::dense;
+  spec.dim = std::stoull(text.substr(colon + 2));
+  const std::string name = text.substr(0, colon);
+  const std::size_t equals = name.find('=');
+  spec.name = name.substr(0, equals);
+  if (equals != std::string::npos) spec.alias = name.substr(equals + 1);
+  return spec;
+}
 
-  std::string path(const std::string& name) const { return path_ + '/' + name; }
-  std::string write(const std::string& name, const std::string& content) const {
-    std::ofstream(path(name), std::ios::binary) << content;
-    return path(name);
-  }
+inline CtfOptions options_for(const std::vector<std::string>& streams, std::uint64_t max_errors = 0) {
+  CtfOptions options;
+  for (const std::string& s : streams) options.streams.push_back(parse_stream(s));
+  options.element = Element::f64;
+  options.max_errors = max_errors;
+  return options;
+}
 
- private:
-  std::string path_;
+struct Collector {
+  std::vector<Notice> notices;
+  OpenContext context(KeyMode keys = KeyMode::numeric) {
+    OpenContext c;
+    c.keys = std::make_shared<KeyTable>(keys);
+    c.report = [this](const Notice& n) { notices.push_back(n); };
+    return c;
+  }
+  std::vector<std::string> ids() const {
+    std::vector<std::string> out;
+    for (const Notice& n : notices) out.push_back(n.fault.id);
+    return out;
+  }
 };
 
 // \n \r \t \xHH

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+//
+// `check` of a text that passes by: index and parser at once, line for line,
+// keeping no data.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <unordered_set>
+#include <vector>
+
+#include "base/hash.h"
+#include "formats/ctf/blocks.h"
+#include "formats/ctf/ctf.h"
+#include "formats/ctf/faults.h"
+#include "formats/ctf/line.h"
+#include "formats/ctf/parse.h"
+#include "io/sys.h"
+
+namespace batchfeed::ctf {
+namespace {
+
+constexpr std::size_t kRememberedIds = 1 << 20;  // to find repeated ones; later ones are not looked for
+
+class StreamCheck {
+ public:
+  StreamCheck(const std::string& name, const CtfOptions& options, const Limits& limits, const CheckOptions& check,
+              const Report& report, KeyMode keys)
+      : name_(name),
+        check_(check),
+        report_(report),
+        text_(keys != KeyMode::numeric),
+        line_mode_(options.skip_sequence_ids),
+        limits_(limits),
+        schema_(options, limits),
+        sink_(
+            name, ~0ull, std::max(options.trace_level, 1), [this](const Notice& n) { pending_.push_back(n); }, 0),
+        log_({.schema = &schema_,
+              .sink = &sink_,
+              .file = name,
+              .line_of = [this](std::uint64_t byte,
+                                const char*) { return byte >= line_begin_ ? line_ : sequence_line_; },
+              .key_text = [this](std::uint64_t key) { return text_ ? key_text_ : std::to_string(key); },
+              .line_now = [this] { return line_; },
+              .trace_level = options.trace_level}) {
+    chunk_.reset(schema_.streams());
+    tokens_.assign(schema_.size(), 0);
+    parser_ = std::make_unique<Parser<double>>(schema_, text_ && !line_mode_, log_, limits, chunk_.columns);
+  }
+
+  CheckResult run(int descriptor);
+
+ private:
+  void mark(const LineBlocks& blocks, const char*& p);
+  void line(const LineBlocks& blocks, const char* p, const char*& next);
+  void first_line(const LineBlocks& blocks, const char* content);
+  void begin(const LineFront& front, std::uint64_t key);
+  void end();
+  void tell(const Notice& notice);
+
+  const std::string& name_;
+  const CheckOptions& check_;
+  const Report& report_;
+  const bool text_;
+  bool line_mode_;
+  const Limits limits_;
+  const Schema schema_;
+  FaultSink sink_;
+  FaultLog log_;
+  Chunk chunk_;
+  std::unique_ptr<Parser<double>> parser_;
+
+  CheckResult result_;
+  std::vector<Notice> pending_;  // of the running sequence: what is left out in the end has no faults
+  std::uint64_t line_ = 0, line_begin_ = 0, sequence_line_ = 0, sequence_begin_ = 0;
+  bool started_ = false, open_ = false, comments_ = false;
+  std::uint64_t id_ = 0;
+  std::string key_text_;
+  int likely_ = 0;
+  std::vector<std::uint64_t> tokens_;
+  std::uint64_t rows_ = 0, longest_ = 0;
+  bool damaged_ = false;
+  std::unordered_set<std::uint64_t> ids_;
+  bool told_repeated_ = false;
+};
+
+void StreamCheck::tell(const Notice& notice) {
+  if (notice.severity == Severity::info) {
+    if (report_) report_(notice);
+    return;
+  }
+  std::uint64_t& n = notice.severity == Severity::error ? result_.faults : result_.warnings;
+  ++n;
+  ++result_.by_id[notice.fault.id];
+  if (result_.faults + result_.warnings <= check_.max_faults && report_) report_(notice);
+}
+
+void StreamCheck::mark(const LineBlocks& blocks, const char*& p) {
+  const auto starts = [&](std::string_view bytes) {
+    return static_cast<std::size_t>(blocks.end() - p) > bytes.size() && std::memcmp(p, bytes.data(), bytes.size()) == 0;
+  };
+  using namespace std::string_view_literals;
+  if (starts("\xFF\xFE"sv) || starts("\xFE\xFF"sv) || starts("\0\0\xFE\xFF"sv)) throw Error(not_utf8(name_));
+  if (starts("\xEF\xBB\xBF"sv)) p += 3;
+}
+
+// Decides between ids and line numbers.
+void StreamCheck::first_line(const LineBlocks& blocks, const char* content) {
+  started_ = true;
+  line_mode_ |= *content == '|';
+  const std::uint64_t at = blocks.offset_of(content);
+  const std::uint64_t column = at - line_begin_ + 1;
+  if (line_mode_ && text_) throw Error(keys_need_ids(name_, at, line_, column));
+  if (!line_mode_ && !text_ && !is_digit(*content)) throw Error(no_id(name_, at, line_, column, content));
+}
+
+void StreamCheck::begin(const LineFront& front, std::uint64_t key) {
+  end();
+  open_ = true;
+  id_ = key;
+  sequence_line_ = line_;
+  sequence_begin_ = line_begin_;
+  rows_ = longest_ = 0;
+  damaged_ = false;
+  std::fill(tokens_.begin(), tokens_.end(), 0);
+  if (text_) {
+    key_text_ = front.text();
+    key = cntk_key_hash(key_text_);
+  }
+  parser_->begin(key, line_begin_);
+  if (line_mode_ || told_repeated_ || ids_.size() >= kRememberedIds) return;
+  if (!ids_.insert(key).second) {
+    told_repeated_ = true;
+    tell({Severity::warning,
+          Fault{.kind = FaultKind::format,
+                .id = "ctf.repeated-id",
+                .at = {.file = name_, .byte = line_begin_, .line = line_, .column = 1, .has_byte = true},
+                .what = "sequence id " + (text_ ? key_text_ : std::to_string(key)) + " comes back",
+                .hint = "each run of lines with one id is a sequence of its own"}});
+  }
+}
+
+void StreamCheck::end() {
+  if (!open_) return;
+  open_ = false;
+  const bool left_out = rows_ == 0 && !(damaged_ && schema_.main() == Schema::kNone);
+  if (!left_out) {
+    parser_->end();
+    ++result_.sequences;
+    result_.samples += rows_ == 0 ? 1 : schema_.main() == Schema::kNone ? std::min(rows_, longest_) : rows_;
+    for (const Notice& notice : pending_) tell(notice);
+  }
+  pending_.clear();
+  parser_->discard_values();
+}
+
+void StreamCheck::line(const LineBlocks& blocks, const char* p, const char*& next) {
+  LineFront front = text_ && !line_mode_ ? text_front(p) : numeric_front(p);
+  std::uint64_t declared = 0;
+  bool main = false;
+  std::vector<std::uint64_t>& tokens = tokens_;
+  // The first look: does the line count, and what does it hold?
+  const LineRest look = walk_names(front.end, schema_, likely_, [&](int stream) {
+    ++declared;
+    main |= stream == schema_.main();
+  });
+  next = look.next;
+  comments_ |= look.comment && !look.blank;
+  if (!front.has_id() && (look.blank || look.comment)) return;
+  if (!started_) {
+    first_line(blocks, front.begin);
+    front = text_ && !line_mode_ ? text_front(p) : numeric_front(p);
+  }
+  if (line_mode_) {
+    begin(front, line_ - 1);
+  } else if (front.has_id()) {
+    if (front.overflow) throw Error(id_range(name_, front.text(), line_begin_, line_));
+    if (front.text().size() > limits_.key_bytes) throw Error(long_key(name_, limits_.key_bytes, line_begin_, line_));
+    if (!open_ || (text_ ? key_text_ != front.text() : id_ != front.id)) begin(front, front.id);
+  }
+  walk_names(front.end, schema_, likely_,
+             [&](int stream) { longest_ = std::max(longest_, ++tokens[static_cast<std::size_t>(stream)]); });
+  rows_ += (schema_.main() == Schema::kNone ? declared != 0 : main) ? 1u : 0u;
+  damaged_ |= look.damaged;
+  parser_->line(p);
+  if (line_mode_) end();
+}
+
+CheckResult StreamCheck::run(int descriptor) {
+  const Fill fill = [&](char* to, std::size_t size) -> std::size_t {
+    for (;;) {
+      const ::ssize_t n = io::sys().read(descriptor, to, size);
+      if (n >= 0) return static_cast<std::size_t>(n);
+      if (errno != EINTR) io::fail("read", name_, errno);
+    }
+  };
+  Buffer<char> buffer;
+  LineBlocks blocks(fill, 0, buffer, name_, limits_.line_bytes);
+  try {
+    bool first = true;
+    while (blocks.next()) {
+      log_.block(blocks.begin(), blocks.offset());
+      const char* p = blocks.begin();
+      for (bool at_mark = first; p != blocks.end();) {
+        line_begin_ = blocks.offset_of(p);
+        ++line_;
+        if (at_mark) mark(blocks, p);
+        first = at_mark = false;
+        const char* next = nullptr;
+        line(blocks, p, next);
+        p = next;
+      }
+      result_.bytes = blocks.offset_of(blocks.end()) - (blocks.closed_by_end_of_file() ? 1 : 0);
+      if (check_.progress) check_.progress(result_.bytes, 0);
+      // Long sequences keep their counts, not their values; what they have told is told.
+      parser_->discard_values();
+      if (open_ && rows_ > 0) {
+        for (const Notice& notice : pending_) tell(notice);
+        pending_.clear();
+      }
+    }
+    end();
+    if (!started_) throw Error(comments_ ? no_sequence(name_, "holds nothing but comments") : empty_file(name_));
+    if (result_.sequences == 0) throw Error(no_sequence(name_, "no line holds one of the declared inputs"));
+  } catch (const Error& error) {
+    for (const Notice& notice : pending_) tell(notice);
+    tell({Severity::error, error.fault()});
+  }
+  return result_;
+}
+
+}  // namespace
+
+CheckResult check_stream(int descriptor, const std::string& name, const CtfOptions& options, const Limits& limits,
+                         const CheckOptions& check, const Report& report, KeyMode keys) {
+  return StreamCheck(name, options, limits, check, report, keys).run(descriptor);
+}
+
+}  // namespace batchfeed::ctf

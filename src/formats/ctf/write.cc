@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "formats/ctf/write.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include "formats/ctf/bytes.h"
+#include "text/number.h"
+
+namespace batchfeed::ctf {
+namespace {
+
+[[noreturn]] void refuse(const char* id, FaultKind kind, std::string what, std::string hint, std::string stream = {}) {
+  throw Error(Fault{.kind = kind,
+                    .id = id,
+                    .what = (stream.empty() ? std::string() : "stream '" + stream + "': ") + std::move(what),
+                    .hint = std::move(hint),
+                    .stream = std::move(stream)});
+}
+
+void put_integer(std::uint64_t value, std::string& out) {
+  char text[24];
+  out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
+
+template <class T>
+bool reads_back(char* text, const char* end, T value) {
+  char padded[64 + text::kOverread] = {};
+  std::copy(text, const_cast<char*>(end), padded);
+  T again = 0;
+  bool overflow = false;
+  const char* const stop = text::read_number(padded, true, again, overflow);
+  return stop == padded + (end - text) && std::memcmp(&again, &value, sizeof value) == 0;
+}
+
+template <class T>
+void put_number(T value, const StreamInfo& stream, std::string& out) {
+  if (std::isnan(value))
+    refuse("ctf.write-nan", FaultKind::format, "nan cannot be written as text", "leave such samples out", stream.name);
+  if (std::isinf(value)) {
+    out += value < 0 ? "-1e999" : "1e999";  // reads as infinity
+    return;
+  }
+  char text[64];
+  char* end = std::to_chars(text, text + sizeof text, value).ptr;
+  // Text is read as the nearest double first; a float's shortest digits may fall
+  // on the middle between two floats then.
+  if (!reads_back(text, end, value)) end = std::to_chars(text, text + sizeof text, static_cast<double>(value)).ptr;
+  out.append(text, end);
+}
+
+template <class T>
+void put_sample(const Column& c, const StreamInfo& stream, std::uint32_t row, std::uint32_t i, std::string& out) {
+  if (c.storage == Storage::dense) {
+    const T* const values = c.as<T>() + c.begin[row] + i * c.step;
+    for (std::uint64_t v = 0; v < c.dim; ++v) {
+      out += ' ';
+      put_number(values[v], stream, out);
+    }
+    return;
+  }
+  const std::size_t n = std::size_t{c.first_sample[row]} + i;
+  for (std::uint32_t v = c.first_value[n]; v < c.first_value[n + 1]; ++v) {
+    out += ' ';
+    put_integer(static_cast<std::uint64_t>(c.indices[v]), out);
+    out += ':';
+    put_number(c.as<T>()[v], stream, out);
+  }
+}
+
+}  // namespace
+
+Writer::Writer(std::vector<StreamInfo> streams, WriteOptions options)
+    : streams_(std::move(streams)), options_(std::move(options)) {
+  if (options_.aliases.empty()) {
+    for (const StreamInfo& s : streams_) options_.aliases.push_back(s.name);
+  }
+  if (options_.aliases.size() != streams_.size())
+    refuse("ctf.write-names", FaultKind::config,
+           std::to_string(options_.aliases.size()) + " aliases for " + std::to_string(streams_.size()) + " streams",
+           "give one for each, or none");
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    const std::string& alias = options_.aliases[i];
+    if (alias.empty() || alias[0] == '#' || std::any_of(alias.begin(), alias.end(), ends_name)) {
+      refuse("ctf.write-names", FaultKind::config, "'" + alias + "' cannot be a name in a text corpus",
+             "give an alias without blanks, pipes and a leading '#'", streams_[i].name);
+    }
+    if (std::count(options_.aliases.begin(), options_.aliases.end(), alias) > 1)
+      refuse("ctf.write-names", FaultKind::config, "alias '" + alias + "' is given twice", "give each stream its own",
+             streams_[i].name);
+  }
+}
+
+void Writer::sequence(const Chunk& chunk, std::uint32_t row, std::string_view key, std::string& out) const {
+  std::uint32_t rows = 0;
+  for (const Column& c : chunk.columns) rows = std::max(rows, c.samples(row));
+  if (options_.ids) {
+    if (key.empty() || std::any_of(key.begin(), key.end(), ends_name))
+      refuse("ctf.write-key", FaultKind::format,
+             "sequence id '" + std::string(key.substr(0, 80)) + "' holds a blank, a pipe or nothing",
+             "number the sequences instead");
+  } else if (rows > 1) {
+    refuse("ctf.write-rows", FaultKind::format,
+           "a sequence of " + std::to_string(rows) + " rows cannot be told apart without ids", "write ids");
+  }
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    if (options_.ids) out += key;
+    for (std::size_t s = 0; s < chunk.columns.size(); ++s) {
+      const Column& c = chunk.columns[s];
+      if (i >= c.samples(row)) continue;
+      if (!out.empty() && out.back() != '\n') out += ' ';
+      out += '|';
+      out += options_.aliases[s];
+      if (c.element == Element::f32) {
+        put_sample<float>(c, streams_[s], row, i, out);
+      } else {
+        put_sample<double>(c, streams_[s], row, i, out);
+      }
+    }
+    out += '\n';
+  }
+}
+
+}  // namespace batchfeed::ctf

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// Columns into text: the inverse of reading, for `convert`.
+#pragma once
+
+#include <batchfeed/source.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace batchfeed::ctf {
+
+struct WriteOptions {
+  std::vector<std::string> aliases = {};  // one per stream, or empty: the streams' names
+  bool ids = true;                        // in front of every line; without them each sequence must be one row
+};
+
+// Thread-safe; appends to the caller's text.
+class Writer {
+ public:
+  // Throws Error(config) for names that the format cannot hold.
+  Writer(std::vector<StreamInfo> streams, WriteOptions options);
+
+  // One sequence: row of `chunk`. `key` as Source::key_text gives it. Every
+  // number is the shortest that reads back to the same bits. Throws Error(format)
+  // for what the format cannot say: nan, ids with blanks, several rows without ids.
+  void sequence(const Chunk& chunk, std::uint32_t row, std::string_view key, std::string& out) const;
+
+ private:
+  std::vector<StreamInfo> streams_;
+  WriteOptions options_;
+};
+
+}  // namespace batchfeed::ctf

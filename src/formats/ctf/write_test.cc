@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "formats/ctf/write.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "formats/ctf/ctf.h"
+#include "formats/ctf/source.h"
+#include "formats/ctf/testing.h"
+#include "support/faulty_sys.h"
+
+namespace batchfeed::ctf {
+namespace {
+
+using batchfeed::testing::ScratchFolder;
+
+std::string rewrite(const Source& source, WriteOptions options = {}) {
+  const Writer writer(source.streams(), std::move(options));
+  std::string out;
+  Chunk chunk;
+  std::vector<SequenceInfo> table;
+  for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
+    source.read(c, chunk);
+    source.sequences(c, table);
+    for (const SequenceInfo& s : table) writer.sequence(chunk, s.row, source.key_text(s.key), out);
+  }
+  return out;
+}
+
+TEST(Write, SequencesAsRows) {
+  const ScratchFolder folder;
+  const CtfSource source(options_for({"A:d2", "B=b:s9"}),
+                         folder.write("t", "4 |b 3:1.50 |A 1 2\n|b\n|A 0.1 -0\n5 |A 1e20 1e-7 |b 1:0\n"),
+                         Collector().context());
+  EXPECT_EQ(rewrite(source), "4 |A 1 2 |B 3:1.5\n4 |A 0.1 -0 |B\n5 |A 1e+20 1e-07 |B 1:0\n");
+  EXPECT_EQ(rewrite(source, {.aliases = {"x", "y"}}).substr(0, 10), "4 |x 1 2 |");
+}
+
+TEST(Write, LinesWithoutIds) {
+  const ScratchFolder folder;
+  const CtfSource source(options_for({"A:d1"}), folder.write("t", "|A 1\n|A 2\n"), Collector().context());
+  EXPECT_EQ(rewrite(source, {.ids = false}), "|A 1\n|A 2\n");
+  const CtfSource two(options_for({"A:d1"}), folder.write("u", "1 |A 1\n|A 2\n"), Collector().context());
+  EXPECT_THROW(rewrite(two, {.ids = false}), Error);
+}
+
+template <class T>
+void expect_bits_survive(Element element, std::uint64_t seed) {
+  std::mt19937_64 draw(seed);
+  constexpr std::size_t kValues = 20'000;
+  Chunk chunk;
+  const std::vector<StreamInfo> streams = {{.name = "v", .dim = 1, .element = element}};
+  chunk.reset(streams);
+  Column& c = chunk.columns[0];
+  for (std::size_t i = 0; i < kValues; ++i) {
+    T value;
+    if constexpr (sizeof(T) == 4) {
+      value = std::bit_cast<float>(static_cast<std::uint32_t>(draw()));
+    } else {
+      value = std::bit_cast<double>(draw());
+    }
+    if (i == 0) value = std::numeric_limits<T>::denorm_min();
+    if (i == 1) value = std::numeric_limits<T>::max();
+    if (i == 2) value = -std::numeric_limits<T>::infinity();
+    if (std::isnan(value)) value = T{0};
+    c.values.append(reinterpret_cast<const std::byte*>(&value), sizeof value);
+    c.begin.push_back(i);
+    c.first_sample.push_back(static_cast<std::uint32_t>(i + 1));
+  }
+  std::string text;
+  const Writer writer(streams, {.aliases = {}, .ids = false});
+  for (std::uint32_t i = 0; i < kValues; ++i) writer.sequence(chunk, i, "", text);
+  const ScratchFolder folder;
+  CtfOptions options = options_for({"v:d1"});
+  options.element = element;
+  const CtfSource source(options, folder.write("t", text), Collector().context());
+  Chunk again;
+  source.read(0, again);
+  ASSERT_EQ(again.columns[0].values.size(), c.values.size());
+  EXPECT_EQ(std::memcmp(again.columns[0].values.data(), c.values.data(), c.values.size()), 0);
+}
+
+TEST(Write, FloatsReadBackToTheSameBits) { expect_bits_survive<float>(Element::f32, 1); }
+TEST(Write, DoublesReadBackToTheSameBits) { expect_bits_survive<double>(Element::f64, 2); }
+
+TEST(Write, WhatTextCannotSayIsRefused) {
+  Chunk chunk;
+  const std::vector<StreamInfo> streams = {{.name = "v", .dim = 1}};
+  chunk.reset(streams);
+  const float nan = std::nanf("");
+  chunk.columns[0].values.append(reinterpret_cast<const std::byte*>(&nan), 4);
+  chunk.columns[0].begin.push_back(0);
+  chunk.columns[0].first_sample.push_back(1);
+  std::string out;
+  EXPECT_THROW(Writer(streams, {}).sequence(chunk, 0, "1", out), Error);
+  EXPECT_THROW(Writer(streams, {}).sequence(chunk, 0, "a b", out), Error);
+  EXPECT_THROW(Writer({{.name = "a b", .dim = 1}}, {}), Error);
+  EXPECT_THROW(Writer(streams, {.aliases = {"x", "y"}}), Error);
+}
+
+TEST(Infer, NamesStorageDimsAndRanges) {
+  const ScratchFolder folder;
+  const Inferred guess = infer(folder.write("t", "0 |w 5:1 |x 1 2.5 -3 |# c\n0 |w 7:1 |x 4\n1 |w 2:1 |x |y\n"));
+  ASSERT_EQ(guess.streams.size(), 3u);
+  EXPECT_TRUE(guess.has_ids);
+  EXPECT_TRUE(guess.whole_file);
+  EXPECT_EQ(guess.streams[0].spec.name, "w");
+  EXPECT_EQ(guess.streams[0].spec.storage, Storage::sparse);
+  EXPECT_EQ(guess.streams[0].spec.dim, 8u);
+  EXPECT_TRUE(guess.streams[0].one_hot);
+  EXPECT_EQ(guess.streams[0].samples, 3u);
+  EXPECT_EQ(guess.streams[1].spec.storage, Storage::dense);
+  EXPECT_EQ(guess.streams[1].spec.dim, 3u);
+  EXPECT_FALSE(guess.streams[1].integral);
+  EXPECT_EQ(guess.streams[1].min, -3);
+  EXPECT_EQ(guess.streams[1].max, 4);
+  EXPECT_EQ(guess.streams[1].values, 4u);
+  EXPECT_EQ(guess.streams[2].spec.dim, 1u);
+}
+
+TEST(Infer, APartOfAFile) {
+  const ScratchFolder folder;
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "|x 1 2 3\n";
+  const Inferred guess = infer(folder.write("t", text + "|y 1\n"), 4000);
+  EXPECT_FALSE(guess.whole_file);
+  EXPECT_FALSE(guess.has_ids);
+  ASSERT_EQ(guess.streams.size(), 1u);
+  EXPECT_EQ(guess.streams[0].samples, 444u);
+}
+
+}  // namespace
+}  // namespace batchfeed::ctf

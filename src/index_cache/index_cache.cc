@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include "index_cache/index_cache.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <span>
+
+#include "base/cursor.h"
+#include "base/hash.h"
+#include "io/atomic_file.h"
+
+namespace batchfeed::index_cache {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x0A7865646E696662u;  // "bfindex\n"
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kHeader = 88, kChecksumAt = 80;
+
+static_assert(sizeof(IndexEntry) == 32 && std::is_trivially_copyable_v<IndexEntry>);
+
+// XXH3 over pieces.
+class Hasher {
+ public:
+  Hasher() { XXH3_64bits_reset(&state_); }
+  void add(std::span<const std::byte> bytes) { XXH3_64bits_update(&state_, bytes.data(), bytes.size()); }
+  std::uint64_t value() const { return XXH3_64bits_digest(&state_); }
+
+ private:
+  XXH3_state_t state_;
+};
+
+template <class T>
+std::span<const std::byte> bytes_of(const std::vector<T>& v) {
+  return std::as_bytes(std::span(v));
+}
+std::span<const std::byte> bytes_of(const std::string& s) { return std::as_bytes(std::span(s.data(), s.size())); }
+
+// Entries in the order of the disk; a no-op on little-endian machines.
+void to_disk_order(std::vector<IndexEntry>& entries) {
+  if constexpr (std::endian::native != std::endian::little) {
+    for (IndexEntry& e : entries)
+      e = {byte_swap(e.key), byte_swap(e.begin), byte_swap(e.bytes), byte_swap(e.samples), byte_swap(e.aux)};
+  }
+}
+
+struct Header {
+  std::uint64_t size = 0;
+  std::int64_t mtime_ns = 0;
+  std::uint64_t fingerprint = 0, options = 0, extra = 0, entries = 0, texts = 0, text_bytes = 0, checksum = 0;
+};
+
+std::array<std::byte, kHeader> pack(const Header& h) {
+  std::array<std::byte, kHeader> out{};
+  const auto put = [&](std::size_t at, std::uint64_t value) {
+    if constexpr (std::endian::native != std::endian::little) value = byte_swap(value);
+    std::memcpy(out.data() + at, &value, 8);
+  };
+  put(0, kMagic);
+  put(8, kVersion);
+  put(16, h.size);
+  put(24, static_cast<std::uint64_t>(h.mtime_ns));
+  put(32, h.fingerprint);
+  put(40, h.options);
+  put(48, h.extra);
+  put(56, h.entries);
+  put(64, h.texts);
+  put(72, h.text_bytes);
+  put(kChecksumAt, h.checksum);
+  return out;
+}
+
+// Sequences must follow each other inside the data.
+bool plausible(const std::vector<IndexEntry>& entries, std::uint64_t size) {
+  std::uint64_t end = 0;
+  for (const IndexEntry& e : entries) {
+    if (e.begin < end || e.begin > size || e.bytes == 0 || e.bytes > size - e.begin || e.samples == 0) return false;
+    end = e.begin + e.bytes;
+  }
+  return !entries.empty();
+}
+
+// The payload of one cache file, or the reason why not.
+std::optional<Payload> load_one(const io::File& file, const Binding& binding, std::string& why) {
+  std::array<std::byte, kHeader> raw{};
+  if (file.size() < kHeader) return why = "it is too short", std::nullopt;
+  file.read(0, raw);
+  const auto field = [&](std::size_t at) { return batchfeed::load<std::uint64_t>(raw.data() + at); };
+  if (field(0) != kMagic) return why = "it is no index cache", std::nullopt;
+  if (field(8) != kVersion) return why = "it is of another version", std::nullopt;
+  Header h{.size = field(16),
+           .mtime_ns = static_cast<std::int64_t>(field(24)),
+           .fingerprint = field(32),
+           .options = field(40),
+           .extra = field(48),
+           .entries = field(56),
+           .texts = field(64),
+           .text_bytes = field(72),
+           .checksum = field(kChecksumAt)};
+  if (h.size != binding.size || h.mtime_ns != binding.mtime_ns || h.fingerprint != binding.fingerprint)
+    return why = "the data changed since it was made", std::nullopt;
+
+  // Every count against what the file has left, before anything is allocated.
+  std::uint64_t left = file.size() - kHeader;
+  const auto take = [&](std::uint64_t count, std::uint64_t each) {
+    if (count > left / each) return false;
+    left -= count * each;
+    return true;
+  };
+  if (!take(h.options, 1) || !take(h.extra, 1) || !take(h.entries, sizeof(IndexEntry)) || !take(h.texts, 4) ||
+      !take(h.text_bytes, 1) || left != 0) {
+    return why = "it is torn", std::nullopt;
+  }
+  std::uint64_t at = kHeader;
+  Hasher hasher;
+  hasher.add(std::span(raw).first(kChecksumAt));
+  const auto read = [&](std::span<std::byte> out) {
+    if (!out.empty()) file.read(at, out);
+    at += out.size();
+    hasher.add(out);
+  };
+  std::string options(static_cast<std::size_t>(h.options), '\0');
+  read(std::as_writable_bytes(std::span(options)));
+  if (options != binding.options) return why = "it was made with other options", std::nullopt;
+  Payload payload;
+  payload.extra.resize(static_cast<std::size_t>(h.extra));
+  read(std::as_writable_bytes(std::span(payload.extra)));
+  payload.entries.resize(static_cast<std::size_t>(h.entries));
+  read(std::as_writable_bytes(std::span(payload.entries)));
+  std::vector<std::uint32_t> lengths(static_cast<std::size_t>(h.texts));
+  read(std::as_writable_bytes(std::span(lengths)));
+  std::string texts(static_cast<std::size_t>(h.text_bytes), '\0');
+  read(std::as_writable_bytes(std::span(texts)));
+  if (hasher.value() != h.checksum) return why = "its checksum is wrong", std::nullopt;
+
+  to_disk_order(payload.entries);
+  std::size_t from = 0;
+  payload.texts.reserve(lengths.size());
+  for (std::uint32_t& length : lengths) {
+    if constexpr (std::endian::native != std::endian::little) length = byte_swap(length);
+    if (length > texts.size() - from) return why = "it is damaged", std::nullopt;
+    payload.texts.push_back(texts.substr(from, length));
+    from += length;
+  }
+  if (!plausible(payload.entries, binding.size)) return why = "it is damaged", std::nullopt;
+  return payload;
+}
+
+}  // namespace
+
+std::uint64_t content_fingerprint(const io::File& file) {
+  constexpr std::uint64_t kEdge = 64 << 10, kSample = 4 << 10, kSamples = 16;
+  Fingerprint print;
+  print.add(file.size());
+  std::vector<std::byte> bytes;
+  const auto add = [&](std::uint64_t at, std::uint64_t size) {
+    bytes.resize(static_cast<std::size_t>(size));
+    file.read(at, bytes);
+    print.add(hash_bytes(bytes.data(), bytes.size()));
+  };
+  const std::uint64_t edge = std::min(kEdge, file.size());
+  add(0, edge);
+  add(file.size() - edge, edge);
+  if (file.size() > 2 * kEdge + kSamples * kSample) {
+    for (std::uint64_t i = 1; i <= kSamples; ++i) add(file.size() / (kSamples + 1) * i, kSample);
+  } else if (file.size() > 2 * kEdge) {
+    add(kEdge, file.size() - 2 * kEdge);
+  }
+  return print.value();
+}
+
+std::vector<std::string> places(const std::string& data, const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path absolute = fs::weakly_canonical(fs::absolute(data, ignored), ignored);
+  const auto apart = [&](const fs::path& folder) {
+    // Away from the data, the name carries a hash of the whole path.
+    static constexpr char kHex[] = "0123456789abcdef";
+    std::string tag;
+    for (std::uint64_t h = hash_text(absolute.native()); tag.size() < 16; h >>= 4) tag += kHex[h & 15];
+    return (folder / (absolute.filename().native() + '.' + tag + ".bfindex")).string();
+  };
+  if (!directory.empty()) return {apart(directory)};
+  std::vector<std::string> out = {data + ".bfindex"};
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  const char* const home = std::getenv("HOME");
+  if (cache != nullptr && cache[0] == '/') {
+    out.push_back(apart(fs::path(cache) / "batchfeed"));
+  } else if (home != nullptr && home[0] == '/') {
+    out.push_back(apart(fs::path(home) / ".cache" / "batchfeed"));
+  }
+  return out;
+}
+
+Loaded load(const std::vector<std::string>& places, const Binding& binding) {
+  Loaded loaded;
+  for (const std::string& path : places) {
+    std::error_code error;
+    if (std::filesystem::symlink_status(path, error).type() == std::filesystem::file_type::not_found || error) continue;
+    loaded.path = path;
+    try {
+      loaded.payload = load_one(io::File::open_without_following(path), binding, loaded.why);
+    } catch (const Error& e) {
+      loaded.why = e.fault().what;
+    }
+    if (loaded.payload) {
+      loaded.why.clear();
+      return loaded;
+    }
+  }
+  return loaded;
+}
+
+std::string store(const std::vector<std::string>& places, const Binding& binding, const Payload& payload) {
+  Header h{.size = binding.size,
+           .mtime_ns = binding.mtime_ns,
+           .fingerprint = binding.fingerprint,
+           .options = binding.options.size(),
+           .extra = payload.extra.size(),
+           .entries = payload.entries.size(),
+           .texts = payload.texts.size()};
+  std::vector<std::uint32_t> lengths;
+  lengths.reserve(payload.texts.size());
+  for (const std::string& text : payload.texts) {
+    const auto length = static_cast<std::uint32_t>(text.size());
+    lengths.push_back(std::endian::native == std::endian::little ? length : byte_swap(length));
+    h.text_bytes += text.size();
+  }
+  std::string texts;
+  texts.reserve(static_cast<std::size_t>(h.text_bytes));
+  for (const std::string& text : payload.texts) texts += text;
+  std::vector<IndexEntry> swapped;
+  if constexpr (std::endian::native != std::endian::little) {
+    swapped = payload.entries;
+    to_disk_order(swapped);
+  }
+  const std::vector<IndexEntry>& entries = std::endian::native == std::endian::little ? payload.entries : swapped;
+  const std::array pieces = {bytes_of(binding.options), bytes_of(payload.extra), bytes_of(entries), bytes_of(lengths),
+                             bytes_of(texts)};
+  Hasher hasher;
+  hasher.add(std::span<const std::byte>(pack(h)).first(kChecksumAt));
+  for (const auto piece : pieces) hasher.add(piece);
+  h.checksum = hasher.value();
+
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    try {
+      if (i > 0 || !std::filesystem::exists(std::filesystem::path(places[i]).parent_path())) {
+        std::error_code ignored;
+        std::filesystem::create_directories(std::filesystem::path(places[i]).parent_path(), ignored);
+      }
+      io::AtomicFile out(places[i]);
+      out.append(pack(h));
+      for (const auto piece : pieces) out.append(piece);
+      out.commit();
+      return places[i];
+    } catch (const Error&) {
+      // Best effort: a folder that cannot be written has no cache.
+    }
+  }
+  return {};
+}
+
+}  // namespace batchfeed::index_cache

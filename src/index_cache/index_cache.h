@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+//
+// An index on disk, so that the next run need not read all of the data first.
+// A derived file: whatever is odd about it means that it is built again.
+//
+// Layout, little-endian (docs/reference/formats/index-cache.md):
+//     0  magic "bfindex\n"
+//     8  u32 version, u32 0
+//    16  u64 size of the data     24  i64 its mtime in ns     32  u64 fingerprint of its content
+//    40  u64 bytes of `options`   48  u64 bytes of `extra`    56  u64 entries
+//    64  u64 texts                72  u64 bytes of all texts  80  u64 checksum (XXH3) of all bytes but these 8
+//    88  options, extra, entries (32 bytes each: key, begin, bytes, u32 samples, u32 aux),
+//        u32 length of each text, the texts
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/file.h"
+#include "model/index.h"
+
+namespace batchfeed::index_cache {
+
+// What a cache belongs to. All of it must be equal for the cache to count.
+struct Binding {
+  std::string options;  // of the format, opaque: whatever its index depends on
+  std::uint64_t size = 0;
+  std::int64_t mtime_ns = 0;
+  std::uint64_t fingerprint = 0;  // of the content
+};
+
+struct Payload {
+  std::vector<IndexEntry> entries;  // where keys are text: key = place in `texts`
+  std::vector<std::string> texts;
+  std::string extra;  // the format's own
+};
+
+// The size and samples of a file's bytes: head, tail and places between. Cheap
+// for files of any size; independent of name and time.
+std::uint64_t content_fingerprint(const io::File& file);
+
+// Where the cache of a data file may lie, best first: beside it, else in the
+// user's cache folder; or only in `directory` if that is given.
+std::vector<std::string> places(const std::string& data, const std::string& directory);
+
+struct Loaded {
+  std::optional<Payload> payload;
+  std::string path;  // of the cache used, or of the last one refused
+  std::string why;   // it was refused; empty where there is none at all
+};
+Loaded load(const std::vector<std::string>& places, const Binding& binding);
+
+// Writes to the first place that takes it, whole or not at all; the path, or
+// nothing if no place does.
+std::string store(const std::vector<std::string>& places, const Binding& binding, const Payload& payload);
+
+}  // namespace batchfeed::index_cache

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "index_cache/index_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "support/faulty_sys.h"
+
+namespace batchfeed::index_cache {
+namespace {
+
+using batchfeed::testing::content_of;
+using batchfeed::testing::ScratchFolder;
+
+const Binding kBinding{.options = "v1 A B", .size = 100, .mtime_ns = 5, .fingerprint = 77};
+
+Payload payload() {
+  return {.entries = {{.key = 0, .begin = 3, .bytes = 40, .samples = 2},
+                      {.key = 1, .begin = 50, .bytes = 50, .samples = 7, .aux = 9}},
+          .texts = {"abc", "x"},
+          .extra = "more"};
+}
+
+TEST(IndexCache, RoundTrip) {
+  const ScratchFolder folder;
+  const std::vector<std::string> at = {folder / "d.bfindex"};
+  EXPECT_EQ(store(at, kBinding, payload()), at[0]);
+  const Loaded loaded = load(at, kBinding);
+  ASSERT_TRUE(loaded.payload) << loaded.why;
+  EXPECT_EQ(loaded.path, at[0]);
+  EXPECT_EQ(loaded.payload->extra, "more");
+  EXPECT_EQ(loaded.payload->texts, payload().texts);
+  ASSERT_EQ(loaded.payload->entries.size(), 2u);
+  EXPECT_EQ(loaded.payload->entries[1].key, 1u);
+  EXPECT_EQ(loaded.payload->entries[1].begin, 50u);
+  EXPECT_EQ(loaded.payload->entries[1].bytes, 50u);
+  EXPECT_EQ(loaded.payload->entries[1].samples, 7u);
+  EXPECT_EQ(loaded.payload->entries[1].aux, 9u);
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"d.bfindex"});
+}
+
+TEST(IndexCache, OtherDataOrOptionsAreRefused) {
+  const ScratchFolder folder;
+  const std::vector<std::string> at = {folder / "d.bfindex"};
+  store(at, kBinding, payload());
+  const auto refused = [&](auto change) {
+    Binding other = kBinding;
+    change(other);
+    const Loaded loaded = load(at, other);
+    EXPECT_FALSE(loaded.payload);
+    return loaded.why;
+  };
+  EXPECT_EQ(refused([](Binding& b) { b.size = 101; }), "the data changed since it was made");
+  EXPECT_EQ(refused([](Binding& b) { b.mtime_ns = 6; }), "the data changed since it was made");
+  EXPECT_EQ(refused([](Binding& b) { b.fingerprint = 78; }), "the data changed since it was made");
+  EXPECT_EQ(refused([](Binding& b) { b.options = "v1 A C"; }), "it was made with other options");
+  EXPECT_EQ(load({folder / "none"}, kBinding).why, "");
+}
+
+TEST(IndexCache, EveryTornOrFlippedFileIsRefused) {
+  const ScratchFolder folder;
+  const std::vector<std::string> at = {folder / "d.bfindex"};
+  store(at, kBinding, payload());
+  const std::string whole = content_of(at[0]);
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    folder.write("d.bfindex", whole.substr(0, n));
+    EXPECT_FALSE(load(at, kBinding).payload) << "cut at " << n;
+    std::string flipped = whole;
+    flipped[n] = static_cast<char>(flipped[n] ^ 0x41);
+    folder.write("d.bfindex", flipped);
+    EXPECT_FALSE(load(at, kBinding).payload) << "flipped at " << n;
+  }
+  folder.write("d.bfindex", whole + 'x');
+  EXPECT_FALSE(load(at, kBinding).payload);
+  folder.write("d.bfindex", whole);
+  EXPECT_TRUE(load(at, kBinding).payload);
+}
+
+TEST(IndexCache, EntriesOutsideTheDataAreRefused) {
+  const ScratchFolder folder;
+  const std::vector<std::string> at = {folder / "d.bfindex"};
+  const std::vector<IndexEntry> bad[] = {
+      {{.begin = 90, .bytes = 11, .samples = 1}},
+      {{.begin = 101, .bytes = 1, .samples = 1}},
+      {{.begin = 0, .bytes = ~0ull, .samples = 1}},
+      {{.begin = 0, .bytes = 10, .samples = 0}},
+      {{.begin = 0, .bytes = 0, .samples = 1}},
+      {{.begin = 0, .bytes = 10, .samples = 1}, {.begin = 9, .bytes = 10, .samples = 1}},
+      {},
+  };
+  for (const auto& entries : bad) {
+    store(at, kBinding, {.entries = entries, .texts = {}, .extra = {}});
+    EXPECT_FALSE(load(at, kBinding).payload);
+  }
+}
+
+TEST(IndexCache, SymbolicLinksAreNotFollowed) {
+  const ScratchFolder folder;
+  store({folder / "real"}, kBinding, payload());
+  std::filesystem::create_symlink(folder / "real", folder / "d.bfindex");
+  const Loaded loaded = load({folder / "d.bfindex"}, kBinding);
+  EXPECT_FALSE(loaded.payload);
+  EXPECT_NE(loaded.why, "");
+  // A new cache takes the link's place; what it pointed to stays.
+  const std::string before = content_of(folder / "real");
+  EXPECT_EQ(store({folder / "d.bfindex"}, kBinding, payload()), folder / "d.bfindex");
+  EXPECT_FALSE(std::filesystem::is_symlink(folder / "d.bfindex"));
+  EXPECT_EQ(content_of(folder / "real"), before);
+}
+
+TEST(IndexCache, TheSecondPlaceServesWhereTheFirstCannotBeWritten) {
+  const ScratchFolder folder;
+  const std::vector<std::string> at = {folder / "d.bfindex", folder / "cache/batchfeed/d.bfindex"};
+  const batchfeed::testing::FaultySys faulty([&](const batchfeed::testing::Call& call) {
+    return call.name == "mkostemp" && call.path.find("cache") == std::string::npos ? EROFS : 0;
+  });
+  EXPECT_EQ(store(at, kBinding, payload()), at[1]);
+  EXPECT_TRUE(load(at, kBinding).payload);
+}
+
+TEST(IndexCache, FailingWritesLeaveNothing) {
+  const ScratchFolder folder;
+  for (std::uint64_t n = 1;; ++n) {
+    std::string stored;
+    std::uint64_t calls = 0;
+    {
+      const batchfeed::testing::FaultySys faulty(batchfeed::testing::nth_call(n, ENOSPC));
+      stored = store({folder / "d.bfindex"}, kBinding, payload());
+      calls = faulty.calls();
+    }
+    const std::vector<std::string> names = folder.names();
+    EXPECT_TRUE(names.empty() || names == std::vector<std::string>{"d.bfindex"}) << n;
+    if (!names.empty()) {
+      EXPECT_TRUE(load({folder / "d.bfindex"}, kBinding).payload);
+      std::filesystem::remove(folder / "d.bfindex");
+    }
+    if (n > calls) break;
+  }
+}
+
+TEST(IndexCache, Places) {
+  ::setenv("XDG_CACHE_HOME", "/cache", 1);
+  const std::vector<std::string> two = places("/data/a.ctf", "");
+  ASSERT_EQ(two.size(), 2u);
+  EXPECT_EQ(two[0], "/data/a.ctf.bfindex");
+  EXPECT_EQ(two[1].substr(0, 23), "/cache/batchfeed/a.ctf.");
+  EXPECT_NE(two[1], places("/other/a.ctf", "")[1]);
+  const std::vector<std::string> one = places("/data/a.ctf", "/x");
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].substr(0, 9), "/x/a.ctf.");
+}
+
+TEST(ContentFingerprint, SeesHeadTailAndSize) {
+  const ScratchFolder folder;
+  const auto print = [&](const std::string& content) {
+    return content_fingerprint(io::File(folder.write("f", content)));
+  };
+  std::string content(1 << 20, 'x');
+  const std::uint64_t whole = print(content);
+  EXPECT_EQ(whole, print(content));
+  EXPECT_NE(whole, print(content + 'x'));
+  for (const std::size_t at : {std::size_t{0}, std::size_t{60'000}, content.size() - 1, content.size() / 17 * 8 + 5}) {
+    std::string other = content;
+    other[at] = 'y';
+    EXPECT_NE(whole, print(other)) << at;
+  }
+  EXPECT_NE(print(""), print("a"));
+  EXPECT_NE(print(std::string(150'000, 'a')), print(std::string(75'000, 'a') + 'b' + std::string(74'999, 'a')));
+}
+
+}  // namespace
+}  // namespace batchfeed::index_cache
