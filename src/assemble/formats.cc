@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+//
+// The list of formats: one row each. Deleting a row and its folder deletes the format.
+#include <glob.h>
+
+#include <algorithm>
+
+#include "assemble/open.h"
+#include "formats/cbf/cbf.h"
+#include "formats/ctf/ctf.h"
+#include "join/join.h"
+
+namespace batchfeed::assemble {
+namespace {
+
+// Shell patterns in the list of files become the files they name, sorted. A name
+// that exists is never a pattern.
+std::vector<std::string> expand(const std::vector<std::string>& names) {
+  std::vector<std::string> out;
+  for (const std::string& name : names) {
+    if (name.find_first_of("*?[") == std::string::npos) {
+      out.push_back(name);
+      continue;
+    }
+    ::glob_t found{};
+    if (::glob(name.c_str(), 0, nullptr, &found) == 0) out.insert(out.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    else out.push_back(name);
+    ::globfree(&found);
+  }
+  if (out.empty()) {
+    throw Error(Fault{.kind = FaultKind::config, .id = "open.no-file", .what = "no file is given", .hint = "name at least one"});
+  }
+  return out;
+}
+
+// A source behind a shared pointer, for callers that own theirs.
+class Shared final : public Source {
+ public:
+  explicit Shared(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
+  const std::vector<StreamInfo>& streams() const override { return source_->streams(); }
+  const std::vector<ChunkInfo>& chunks() const override { return source_->chunks(); }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { source_->sequences(chunk, out); }
+  void read(std::uint32_t chunk, Chunk& out) const override { source_->read(chunk, out); }
+  std::string key_text(std::uint64_t key) const override { return source_->key_text(key); }
+  Place place(std::uint32_t chunk, std::uint32_t row) const override { return source_->place(chunk, row); }
+  bool splits_frames() const override { return source_->splits_frames(); }
+  std::uint64_t fingerprint() const override { return source_->fingerprint(); }
+  std::vector<Notice> notices() const override { return source_->notices(); }
+
+ private:
+  std::shared_ptr<const Source> source_;
+};
+
+template <class Open>
+std::unique_ptr<Source> shards(const std::vector<std::string>& files, Open&& open) {
+  std::vector<std::unique_ptr<Source>> out;
+  for (const std::string& file : expand(files)) out.push_back(open(file));
+  return join::concatenate(std::move(out));
+}
+
+struct Opener {
+  const OpenContext& context;
+
+  std::unique_ptr<Source> operator()(const CtfOptions& o) const {
+    return shards(o.files, [&](const std::string& file) { return ctf::open(o, file, context); });
+  }
+  std::unique_ptr<Source> operator()(const CbfOptions& o) const {
+    return shards(o.files, [&](const std::string& file) { return cbf::open(o, file, context); });
+  }
+  std::unique_ptr<Source> operator()(const HtkOptions&) const { return nullptr; }
+  std::unique_ptr<Source> operator()(const MlfOptions&) const { return nullptr; }
+  std::unique_ptr<Source> operator()(const KaldiOptions&) const { return nullptr; }
+  std::unique_ptr<Source> operator()(const std::shared_ptr<const Source>& source) const { return std::make_unique<Shared>(source); }
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_one(const SourceOptions& options, const OpenContext& context) { return std::visit(Opener{context}, options); }
+
+}  // namespace batchfeed::assemble

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "assemble/open.h"
+
+#include <batchfeed/config.h>
+#include <batchfeed/reader.h>
+#include <batchfeed/tools.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "join/join.h"
+
+namespace batchfeed {
+
+namespace assemble {
+
+OpenContext context_of(const Setup& setup) {
+  OpenContext context;
+  context.limits = setup.limits;
+  context.report = setup.report;
+  context.progress = setup.progress;
+  context.keys = std::make_shared<KeyTable>(setup.reader.keys);
+  context.threads = setup.reader.threads != 0 ? setup.reader.threads : std::max(1u, std::thread::hardware_concurrency());
+  return context;
+}
+
+std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context) {
+  if (setup.sources.empty()) {
+    throw Error(Fault{.kind = FaultKind::config, .id = "open.no-source", .what = "the setup has no source", .hint = "give at least one"});
+  }
+  if (std::holds_alternative<MlfOptions>(setup.sources[0])) {
+    throw Error(Fault{.kind = FaultKind::config, .id = "open.labels-first", .what = "MLF labels cannot be the first source, which gives order and chunks", .hint = "put the features first"});
+  }
+  std::vector<std::unique_ptr<Source>> sources;
+  for (const SourceOptions& options : setup.sources) sources.push_back(open_one(options, context));
+  const auto tell = [&](const Source& source) {
+    if (!context.report) return;
+    for (const Notice& notice : source.notices()) context.report(notice);
+  };
+  for (const auto& source : sources) tell(*source);
+  // Joining checks names and sizes, so it is done for one source too.
+  const bool frames = setup.reader.pack.kind == Packing::frames && sources[0]->splits_frames();
+  if (sources.size() == 1) return std::move(sources[0]);
+  auto joined = join::join(std::move(sources), {.frames = frames});
+  tell(*joined);
+  return joined;
+}
+
+}  // namespace assemble
+
+std::unique_ptr<Source> open_source(const SourceOptions& options, const Limits& limits, const Report& report, KeyMode keys) {
+  Setup setup;
+  setup.limits = limits;
+  setup.report = report;
+  setup.reader.keys = keys;
+  return assemble::open_one(options, assemble::context_of(setup));
+}
+
+std::unique_ptr<Source> open_sources(const Setup& setup) { return assemble::open_all(setup, assemble::context_of(setup)); }
+
+Reader::Reader(Setup setup) : Reader(open_sources(setup), setup.reader, setup.limits, setup.report) {}
+
+Reader open(const std::string& config, const OpenOptions& options) {
+  ConfigRequest request;
+  request.files = {config};
+  request.set = options.set;
+  request.section = options.section;
+  request.precision = options.precision;
+  request.report = options.report;
+  LoadedConfig loaded = load_config(request);
+  ReaderOptions& reader = loaded.setup.reader;
+  loaded.setup.report = options.report;
+  if (!loaded.minibatch_size.empty()) reader.minibatch_size = loaded.minibatch_size;
+  if (options.minibatch_samples) reader.minibatch_size = {*options.minibatch_samples};
+  if (options.workers) reader.workers = *options.workers;
+  if (options.rank) reader.rank = *options.rank;
+  if (options.threads) reader.threads = *options.threads;
+  return Reader(std::move(loaded.setup));
+}
+
+}  // namespace batchfeed

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// Options to sources: the one place that knows which formats there are.
+#pragma once
+
+#include <batchfeed/options.h>
+#include <batchfeed/source.h>
+
+#include <memory>
+
+#include "model/open_context.h"
+
+namespace batchfeed::assemble {
+
+// One source of a setup; several files of one corpus become one source. A shared
+// Source is passed through.
+std::unique_ptr<Source> open_one(const SourceOptions& options, const OpenContext& context);
+
+// All sources, joined by key as a reader does it. Notices of what was left out
+// go to the context's report.
+std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context);
+
+// The context a setup asks for.
+OpenContext context_of(const Setup& setup);
+
+}  // namespace batchfeed::assemble
