@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Do the documents tell the truth about the tree? Links lead somewhere, and each
+test that differences-from-cntk.md names is there.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs/explanation/differences-from-cntk.md"
+
+
+def known_tests():
+    names = set()
+    for path in [*ROOT.glob("src/**/*_test.cc"), *ROOT.glob("tests/**/*_test.cc"), *ROOT.glob("cli/**/*_test.cc")]:
+        text = path.read_text(encoding="utf-8")
+        names |= {f"{a}.{b}" for a, b in re.findall(r"\b(?:RC_GTEST_PROP|TEST_?[FP]?)\(\s*(\w+),\s*(\w+)", text)}
+    for path in ROOT.glob("src/**/catalogue.txt"):
+        names |= set(re.findall(r"(?m)^(T\d+)\b", path.read_text(encoding="utf-8")))
+    for path in ROOT.glob("tests/**/*.py"):
+        text = path.read_text(encoding="utf-8")
+        names |= set(re.findall(r'add\("(\w+)"', text)) | set(re.findall(r"(?m)^def (\w+)\(", text))
+    return names
+
+
+def main():
+    bad = links = 0
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md"), *ROOT.glob("python/**/*.md")]:
+        text = re.sub(r"(?s)```.*?```", "", path.read_text(encoding="utf-8"))
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+            if re.match(r"[a-z]+:", target):
+                continue
+            links += 1
+            if not (path.parent / target).exists():
+                print(f"{path.relative_to(ROOT)}: links to {target}, which is not there")
+                bad += 1
+    tests, named = known_tests(), 0
+    if PAGE.is_file():
+        for line in PAGE.read_text(encoding="utf-8").split("\n"):
+            if not line.startswith("|") or line.startswith(("|---", "| what")):
+                continue
+            cell = line.rstrip("|").split("|")[-1]
+            found = re.findall(r"`([^`]+)`", cell)
+            if not found:
+                print(f"{PAGE.relative_to(ROOT)}: no test: {line.split('|')[1].strip()}")
+                bad += 1
+            for name in found:
+                named += 1
+                if name not in tests:
+                    print(f"{PAGE.relative_to(ROOT)}: names {name}, which is not there")
+                    bad += 1
+    print(f"documents: {links} links, {named} tests named, {bad} wrong")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

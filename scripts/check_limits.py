@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The table of limits: docs/reference/limits.md is written from limits.h.
+
+    check_limits.py            fails if the page is not up to date, if nothing enforces
+                               a limit, or if no test sets it
+    check_limits.py --write    writes the page
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+HEADER = ROOT / "include/batchfeed/limits.h"
+PAGE = ROOT / "docs/reference/limits.md"
+FIELD = re.compile(r"^\s*std::uint64_t (\w+) = ([^;]+);\s*(?://\s*(.*))?$", re.M)
+
+
+def value(text):
+    number = eval(re.sub(r"ull|'", "", text))  # digits, shifts and parentheses of our own header
+    for shift, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if number >= 1 << shift and number % (1 << shift) == 0:
+            return f"{number:,}", f"{number >> shift} {unit}"
+    return f"{number:,}", ""
+
+
+def page(fields):
+    out = ["# Limits", "", "<!-- Written by scripts/check_limits.py --write from include/batchfeed/limits.h; do not edit. -->", "",
+           "What a file may ask for at most. Above it there is a fault of kind `limit` that names the field; `Limits` of the library's",
+           "options raises it. Beside these bounds, nothing is allocated before the bytes that justify it were seen, so a small file cannot",
+           "ask for much whatever the limits are.", "",
+           "| field | default | of what |", "|---|---|---|"]
+    for name, text, comment in fields:
+        digits, short = value(text)
+        out.append(f"| `{name}` | {digits}{f' ({short})' if short and 'bytes' in name else ''} | {comment or name.replace('_', ' ')} |")
+    return "\n".join(out) + "\n"
+
+
+def main():
+    fields = FIELD.findall(HEADER.read_text(encoding="utf-8"))
+    text = page(fields)
+    if "--write" in sys.argv[1:]:
+        PAGE.write_text(text, encoding="utf-8")
+        print(f"{PAGE.relative_to(ROOT)}: {len(fields)} limits")
+        return 0
+    bad = 0
+    if not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text:
+        print(f"{PAGE.relative_to(ROOT)} is not up to date; scripts/check_limits.py --write")
+        bad += 1
+    code = tests = ""
+    for path in [*ROOT.glob("src/**/*.cc"), *ROOT.glob("src/**/*.h"), *ROOT.glob("tests/**/*.cc"), *ROOT.glob("tests/**/*.py")]:
+        content = path.read_text(encoding="utf-8")
+        if path.stem.endswith("_test") or path.relative_to(ROOT).parts[0] == "tests":
+            tests += content
+        else:
+            code += content
+    for name, _, _ in fields:
+        if not re.search(r"\b" + name + r"\b", code):
+            print(f"{name}: nothing in src/ enforces it")
+            bad += 1
+        elif not re.search(r"\b" + name + r"\b", tests):
+            print(f"{name}: no test sets it")
+            bad += 1
+    print(f"limits: {len(fields)}, {bad} wrong")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
