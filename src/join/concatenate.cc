@@ -18,10 +18,14 @@ class Concatenated final : public Source {
 
   const std::vector<StreamInfo>& streams() const override { return shards_[0]->streams(); }
   const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
-  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { shard(chunk).sequences(at_[chunk].chunk, out); }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
+    shard(chunk).sequences(at_[chunk].chunk, out);
+  }
   void read(std::uint32_t chunk, Chunk& out) const override { shard(chunk).read(at_[chunk].chunk, out); }
   std::string key_text(std::uint64_t key) const override { return shards_[0]->key_text(key); }
-  Place place(std::uint32_t chunk, std::uint32_t row) const override { return shard(chunk).place(at_[chunk].chunk, row); }
+  Place place(std::uint32_t chunk, std::uint32_t row) const override {
+    return shard(chunk).place(at_[chunk].chunk, row);
+  }
   bool splits_frames() const override { return shards_[0]->splits_frames(); }
 
   std::vector<Notice> notices() const override {

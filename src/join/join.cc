@@ -31,7 +31,8 @@ std::string count(std::uint64_t n) {
 
 class Joined final : public Source {
  public:
-  Joined(std::vector<std::unique_ptr<Source>> sources, const Options& options) : sources_(std::move(sources)), options_(options) {
+  Joined(std::vector<std::unique_ptr<Source>> sources, const Options& options)
+      : sources_(std::move(sources)), options_(options) {
     collect_streams();
     for (std::size_t k = 1; k < sources_.size(); ++k) caches_.emplace_back(*sources_[k], options.cache_bytes);
     match();
@@ -74,7 +75,9 @@ class Joined final : public Source {
   }
 
   std::string key_text(std::uint64_t key) const override { return primary().key_text(key); }
-  Place place(std::uint32_t chunk, std::uint32_t row) const override { return primary().place(primary_chunk_[chunk], row); }
+  Place place(std::uint32_t chunk, std::uint32_t row) const override {
+    return primary().place(primary_chunk_[chunk], row);
+  }
   bool splits_frames() const override { return primary().splits_frames(); }
   std::vector<Notice> notices() const override { return notices_; }
 
@@ -94,7 +97,8 @@ class Joined final : public Source {
       bool defines = false;
       for (const StreamInfo& s : sources_[k]->streams()) {
         if (!seen.insert(s.name).second) {
-          throw Error(config_fault("duplicate-stream", "two sources have a stream named '" + s.name + "'", "give one of them another name (alias)"));
+          throw Error(config_fault("duplicate-stream", "two sources have a stream named '" + s.name + "'",
+                                   "give one of them another name (alias)"));
         }
         defines = defines || s.defines_mb_size;
         streams_.push_back(s);
@@ -102,13 +106,15 @@ class Joined final : public Source {
       if (!defines) continue;
       sizing_ = k;
       if (++defining_sources > 1) {
-        throw Error(config_fault("two-definesMBSize", "more than one source has a stream with definesMBSize", "keep it in one stream"));
+        throw Error(config_fault("two-definesMBSize", "more than one source has a stream with definesMBSize",
+                                 "keep it in one stream"));
       }
     }
   }
 
   // The nominal length of a joined sequence (minibatch.md 2.2), or 0: dropped.
-  std::uint32_t nominal(const SequenceInfo& own, std::vector<Location>& partners, std::vector<std::uint64_t>& too_short, std::uint64_t& first_short) const {
+  std::uint32_t nominal(const SequenceInfo& own, std::vector<Location>& partners, std::vector<std::uint64_t>& too_short,
+                        std::uint64_t& first_short) const {
     std::uint32_t samples = own.samples;
     for (std::size_t k = 1; k < sources_.size(); ++k) {
       const Location& at = partners[k - 1];
@@ -116,11 +122,14 @@ class Joined final : public Source {
       if (options_.frames) {
         if (at.samples >= own.samples) continue;
         if (sources_[k]->splits_frames()) {
-          throw Error(Fault{.kind = FaultKind::format,
-                            .id = "join.too-few-frames",
-                            .what = "sequence '" + primary().key_text(own.key) + "' has " + std::to_string(own.samples) + " frames in " + names_of(primary()) +
-                                    ", but only " + std::to_string(at.samples) + " in " + names_of(*sources_[k]),
-                            .hint = "in frame mode every source needs all frames; use expandToUtterance for one vector an utterance"});
+          throw Error(Fault{
+              .kind = FaultKind::format,
+              .id = "join.too-few-frames",
+              .what = "sequence '" + primary().key_text(own.key) + "' has " + std::to_string(own.samples) +
+                      " frames in " + names_of(primary()) + ", but only " + std::to_string(at.samples) + " in " +
+                      names_of(*sources_[k]),
+              .hint =
+                  "in frame mode every source needs all frames; use expandToUtterance for one vector an utterance"});
         }
         if (too_short[k - 1]++ == 0) first_short = own.key;
         return 0;
@@ -132,7 +141,8 @@ class Joined final : public Source {
   }
 
   bool broadcasts(std::size_t k) const {
-    return std::all_of(sources_[k]->streams().begin(), sources_[k]->streams().end(), [](const StreamInfo& s) { return s.broadcast; });
+    return std::all_of(sources_[k]->streams().begin(), sources_[k]->streams().end(),
+                       [](const StreamInfo& s) { return s.broadcast; });
   }
 
   void match() {
@@ -162,7 +172,8 @@ class Joined final : public Source {
         }
         const std::uint32_t samples = found ? nominal(own, partners, too_short, first_short) : 0;
         samples_.push_back(samples);
-        for (std::size_t k = 0; k < indices.size(); ++k) partners_[k].push_back(samples != 0 ? partners[k] : Location{});
+        for (std::size_t k = 0; k < indices.size(); ++k)
+          partners_[k].push_back(samples != 0 ? partners[k] : Location{});
         if (samples != 0) {
           ++info.sequences;
           info.samples += samples;
@@ -181,18 +192,26 @@ class Joined final : public Source {
       note_missing(k + 1, total, missing[k], first_missing[k]);
       note_secondary(k + 1, indices[k]);
       if (too_short[k] != 0) {
-        note("shorter", count(too_short[k]) + " sequences have fewer labels in " + names_of(*sources_[k + 1]) + " than frames in " + names_of(primary()) +
-                            " and were left out, first: " + primary().key_text(first_short), "repair the labels; batchfeed check lists them");
+        note("shorter",
+             count(too_short[k]) + " sequences have fewer labels in " + names_of(*sources_[k + 1]) +
+                 " than frames in " + names_of(primary()) +
+                 " and were left out, first: " + primary().key_text(first_short),
+             "repair the labels; batchfeed check lists them");
       }
     }
     if (chunks_.empty()) {
-      throw Error(config_fault("no-common-keys", "the keys of the sources do not match: no sequence of " + names_of(primary()) + " has a partner in every other source",
+      throw Error(config_fault("no-common-keys",
+                               "the keys of the sources do not match: no sequence of " + names_of(primary()) +
+                                   " has a partner in every other source",
                                "check that the sources belong together and use the same kind of keys"));
     }
   }
 
   void note(std::string id, std::string what, std::string hint) {
-    notices_.push_back({Severity::warning, Fault{.kind = FaultKind::format, .id = "join." + std::move(id), .what = std::move(what), .hint = std::move(hint)}});
+    notices_.push_back({Severity::warning, Fault{.kind = FaultKind::format,
+                                                 .id = "join." + std::move(id),
+                                                 .what = std::move(what),
+                                                 .hint = std::move(hint)}});
   }
 
   std::string list(const Source& source, const std::vector<std::uint64_t>& keys) const {
@@ -201,29 +220,36 @@ class Joined final : public Source {
     return out;
   }
 
-  void note_missing(std::size_t k, std::uint64_t total, std::uint64_t missing, const std::vector<std::uint64_t>& first) {
+  void note_missing(std::size_t k, std::uint64_t total, std::uint64_t missing,
+                    const std::vector<std::uint64_t>& first) {
     if (missing == 0) return;
-    note("no-partner", count(missing) + " of " + count(total) + " sequences of " + names_of(primary()) + " have no partner in " + names_of(*sources_[k]) +
-                           " and were left out, first: " + list(primary(), first), "");
+    note("no-partner",
+         count(missing) + " of " + count(total) + " sequences of " + names_of(primary()) + " have no partner in " +
+             names_of(*sources_[k]) + " and were left out, first: " + list(primary(), first),
+         "");
   }
 
   void note_secondary(std::size_t k, const KeyIndex& index) {
     std::vector<std::uint64_t> keys;
     const std::uint64_t unused = index.unused(3, keys);
     if (unused != 0) {
-      note("no-partner", count(unused) + " of " + count(index.sequences()) + " sequences of " + names_of(*sources_[k]) + " have no partner in " + names_of(primary()) +
-                             ", first: " + list(*sources_[k], keys), "");
+      note("no-partner",
+           count(unused) + " of " + count(index.sequences()) + " sequences of " + names_of(*sources_[k]) +
+               " have no partner in " + names_of(primary()) + ", first: " + list(*sources_[k], keys),
+           "");
     }
     if (index.repeated() != 0) {
-      note("repeated-key", "a key comes back in " + names_of(*sources_[k]) + " (" + count(index.repeated()) + " times, first: " +
-                               sources_[k]->key_text(index.first_repeated()) + "); its first sequence is used", "give each sequence a key of its own");
+      note("repeated-key",
+           "a key comes back in " + names_of(*sources_[k]) + " (" + count(index.repeated()) +
+               " times, first: " + sources_[k]->key_text(index.first_repeated()) + "); its first sequence is used",
+           "give each sequence a key of its own");
     }
   }
 
   std::vector<std::unique_ptr<Source>> sources_;
   Options options_;
   std::vector<StreamInfo> streams_;
-  std::optional<std::size_t> sizing_;            // the source with definesMBSize
+  std::optional<std::size_t> sizing_;  // the source with definesMBSize
   std::vector<ChunkInfo> chunks_;
   std::vector<std::uint32_t> primary_chunk_;     // of a joined chunk
   std::vector<std::uint64_t> first_;             // of a joined chunk: its first sequence below

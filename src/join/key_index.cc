@@ -15,7 +15,8 @@ KeyIndex::KeyIndex(const Source& source) {
     for (const SequenceInfo& s : table) entries_.push_back({s.key, {c, s.row, s.samples}});
   }
   const auto by_key = [](const Entry& a, const Entry& b) { return a.key < b.key; };
-  if (!std::is_sorted(entries_.begin(), entries_.end(), by_key)) std::stable_sort(entries_.begin(), entries_.end(), by_key);
+  if (!std::is_sorted(entries_.begin(), entries_.end(), by_key))
+    std::stable_sort(entries_.begin(), entries_.end(), by_key);
   for (std::size_t i = 1; i < entries_.size(); ++i) {
     if (entries_[i].key != entries_[i - 1].key) continue;
     if (repeated_++ == 0) first_repeated_ = entries_[i].key;
@@ -25,7 +26,8 @@ KeyIndex::KeyIndex(const Source& source) {
 
 const Location* KeyIndex::find(std::uint64_t key) {
   if (next_ >= entries_.size() || entries_[next_].key != key || (next_ > 0 && entries_[next_ - 1].key == key)) {
-    const auto found = std::lower_bound(entries_.begin(), entries_.end(), key, [](const Entry& e, std::uint64_t k) { return e.key < k; });
+    const auto found = std::lower_bound(entries_.begin(), entries_.end(), key,
+                                        [](const Entry& e, std::uint64_t k) { return e.key < k; });
     if (found == entries_.end() || found->key != key) return nullptr;
     next_ = static_cast<std::size_t>(found - entries_.begin());
   }
@@ -42,9 +44,10 @@ std::uint64_t KeyIndex::unused(std::size_t most, std::vector<std::uint64_t>& key
     found.push_back(&entries_[i]);
   }
   const std::size_t n = std::min(most, found.size());
-  std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(n), found.end(), [](const Entry* a, const Entry* b) {
-    return a->at.chunk != b->at.chunk ? a->at.chunk < b->at.chunk : a->at.row < b->at.row;
-  });
+  std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(n), found.end(),
+                    [](const Entry* a, const Entry* b) {
+                      return a->at.chunk != b->at.chunk ? a->at.chunk < b->at.chunk : a->at.row < b->at.row;
+                    });
   for (std::size_t i = 0; i < n; ++i) keys.push_back(found[i]->key);
   return count;
 }

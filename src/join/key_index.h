@@ -37,7 +37,7 @@ class KeyIndex {
     std::uint64_t key;
     Location at;
   };
-  std::vector<Entry> entries_;       // ascending keys, of equal ones the first in the source first
+  std::vector<Entry> entries_;  // ascending keys, of equal ones the first in the source first
   std::vector<bool> used_;
   std::uint64_t repeated_ = 0, first_repeated_ = 0;
   std::size_t next_ = 0;

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "join/join.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+namespace batchfeed::join {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct Entry {
+  std::uint64_t key;
+  std::uint32_t samples;
+};
+using Chunks = std::vector<std::vector<Entry>>;
+
+// A corpus with one dense stream: sample i of key k is 100 k + i.
+class Corpus final : public Source {
+ public:
+  Corpus(std::string name, Chunks chunks, StreamInfo stream = {}) : data_(std::move(chunks)) {
+    stream.name = std::move(name);
+    stream.dim = 1;
+    streams_.push_back(stream);
+    for (const auto& chunk : data_) {
+      ChunkInfo info{.sequences = chunk.size(), .samples = 0};
+      for (const Entry& e : chunk) info.samples += e.samples;
+      chunks_.push_back(info);
+    }
+  }
+  const std::vector<StreamInfo>& streams() const override { return streams_; }
+  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
+    out.clear();
+    for (const Entry& e : data_[chunk]) out.push_back({e.key, static_cast<std::uint32_t>(out.size()), e.samples});
+  }
+  void read(std::uint32_t chunk, Chunk& out) const override {
+    out.reset(streams_);
+    Column& c = out.columns[0];
+    for (const Entry& e : data_[chunk]) {
+      c.begin.push_back(c.values.size() / sizeof(float));
+      c.first_sample.push_back(c.first_sample.back() + e.samples);
+      for (std::uint32_t i = 0; i < e.samples; ++i) {
+        const auto value = static_cast<float>(100 * e.key + i);
+        c.values.append(reinterpret_cast<const std::byte*>(&value), sizeof value);
+      }
+    }
+  }
+  bool splits_frames() const override { return frames; }
+  bool frames = false;
+
+ private:
+  Chunks data_;
+  std::vector<StreamInfo> streams_;
+  std::vector<ChunkInfo> chunks_;
+};
+
+std::vector<std::unique_ptr<Source>> pair_of(std::unique_ptr<Source> first, std::unique_ptr<Source> second) {
+  std::vector<std::unique_ptr<Source>> out;
+  out.push_back(std::move(first));
+  out.push_back(std::move(second));
+  return out;
+}
+
+std::unique_ptr<Corpus> corpus(std::string name, Chunks chunks, StreamInfo stream = {}) {
+  return std::make_unique<Corpus>(std::move(name), std::move(chunks), std::move(stream));
+}
+
+// "key(samples): x values | y values" of every sequence, chunk after chunk.
+std::vector<std::string> all_of(const Source& source) {
+  std::vector<std::string> out;
+  std::vector<SequenceInfo> table;
+  Chunk chunk;
+  for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
+    source.sequences(c, table);
+    source.read(c, chunk);
+    std::uint64_t samples = 0;
+    for (const SequenceInfo& s : table) {
+      samples += s.samples;
+      std::string text = std::to_string(s.key) + '(' + std::to_string(s.samples) + "):";
+      for (std::size_t k = 0; k < chunk.columns.size(); ++k) {
+        const Column& column = chunk.columns[k];
+        if (k > 0) text += " |";
+        for (std::uint32_t i = 0; i < column.samples(s.row); ++i) {
+          text += ' ' + std::to_string(static_cast<int>(column.as<float>()[column.begin[s.row] + i * column.step]));
+        }
+      }
+      out.push_back(text);
+    }
+    EXPECT_EQ(source.chunks()[c].sequences, table.size());
+    EXPECT_EQ(source.chunks()[c].samples, samples);
+  }
+  return out;
+}
+
+template <class Do>
+Fault fault_of(Do&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.fault();
+  }
+  ADD_FAILURE() << "no fault";
+  return {};
+}
+
+TEST(Join, TheFirstGivesTheOrderAndPartnersAreFoundByKey) {
+  const auto joined =
+      join(pair_of(corpus("x", {{{3, 1}, {1, 2}}, {{2, 1}}}), corpus("y", {{{1, 1}, {2, 2}}, {{3, 1}}})), {});
+  EXPECT_THAT(all_of(*joined), ElementsAre("3(1): 300 | 300", "1(2): 100 101 | 100", "2(2): 200 | 200 201"));
+  EXPECT_EQ(joined->streams().size(), 2u);
+  EXPECT_TRUE(joined->notices().empty());
+}
+
+TEST(Join, TheLengthIsTheLongestUnlessAStreamDefinesIt) {
+  StreamInfo sizing;
+  sizing.defines_mb_size = true;
+  const auto second = join(pair_of(corpus("x", {{{1, 1}}}), corpus("y", {{{1, 3}}}, sizing)), {});
+  EXPECT_THAT(all_of(*second), ElementsAre("1(3): 100 | 100 101 102"));
+  const auto first = join(pair_of(corpus("x", {{{1, 1}}}, sizing), corpus("y", {{{1, 3}}})), {});
+  EXPECT_THAT(all_of(*first), ElementsAre("1(1): 100 | 100 101 102"));
+}
+
+TEST(Join, TellsWhatWasLeftOut) {
+  const auto joined = join(
+      pair_of(corpus("x", {{{1, 1}, {2, 1}}, {{9, 1}}, {{3, 1}}}), corpus("y", {{{1, 1}, {3, 1}, {7, 1}, {7, 2}}})),
+      {});
+  // A chunk without partners is gone; rows that are left out keep the others in place.
+  EXPECT_THAT(all_of(*joined), ElementsAre("1(1): 100 | 100", "3(1): 300 | 300"));
+  EXPECT_EQ(joined->chunks().size(), 2u);
+  const std::vector<Notice> notices = joined->notices();
+  ASSERT_EQ(notices.size(), 3u);
+  EXPECT_EQ(notices[0].fault.id, "join.no-partner");
+  EXPECT_THAT(notices[0].fault.what,
+              HasSubstr("2 of 4 sequences of 'x' have no partner in 'y' and were left out, first: 2, 9"));
+  EXPECT_EQ(notices[1].fault.id, "join.no-partner");
+  EXPECT_THAT(notices[1].fault.what, HasSubstr("of 'y' have no partner in 'x', first: 7"));
+  EXPECT_EQ(notices[2].fault.id, "join.repeated-key");
+}
+
+TEST(Join, RefusesSourcesThatDoNotBelongTogether) {
+  EXPECT_EQ(fault_of([] {
+              join(pair_of(corpus("x", {{{1, 1}}}), corpus("y", {{{2, 1}}})), {});
+            }).id,
+            "join.no-common-keys");
+  const Fault twice = fault_of([] { join(pair_of(corpus("x", {{{1, 1}}}), corpus("x", {{{1, 1}}})), {}); });
+  EXPECT_EQ(twice.id, "join.duplicate-stream");
+  EXPECT_EQ(twice.kind, FaultKind::config);
+  StreamInfo sizing;
+  sizing.defines_mb_size = true;
+  EXPECT_EQ(fault_of([&] {
+              join(pair_of(corpus("x", {{{1, 1}}}, sizing), corpus("y", {{{1, 1}}}, sizing)), {});
+            }).id,
+            "join.two-definesMBSize");
+}
+
+TEST(Join, FramesWantAllFramesOfEverySource) {
+  auto features = corpus("x", {{{1, 3}, {2, 2}}});
+  auto short_labels = corpus("y", {{{1, 2}, {2, 2}}});
+  short_labels->frames = true;
+  const Fault fault = fault_of([&] { join(pair_of(std::move(features), std::move(short_labels)), {.frames = true}); });
+  EXPECT_EQ(fault.id, "join.too-few-frames");
+  EXPECT_THAT(fault.what, HasSubstr("sequence '1' has 3 frames"));
+  // Labels of a source that has no frames of its own: the utterance is left out, and that is told.
+  const auto joined = join(pair_of(corpus("x", {{{1, 3}, {2, 2}}}), corpus("y", {{{1, 2}, {2, 4}}})), {.frames = true});
+  EXPECT_THAT(all_of(*joined), ElementsAre("2(2): 200 201 | 200 201 202 203"));
+  ASSERT_EQ(joined->notices().size(), 1u);
+  EXPECT_EQ(joined->notices()[0].fault.id, "join.shorter");
+}
+
+TEST(Join, ASmallCacheOfPartnersGivesTheSameData) {
+  Chunks first, second;
+  for (std::uint64_t c = 0; c < 8; ++c) {
+    first.push_back({{c, 2}, {15 - c, 1}});
+    second.push_back({{2 * c, 1}, {2 * c + 1, 2}});
+  }
+  const auto large = join(pair_of(corpus("x", first), corpus("y", second)), {});
+  const auto small = join(pair_of(corpus("x", first), corpus("y", second)), {.cache_bytes = 1});
+  EXPECT_EQ(all_of(*large), all_of(*small));
+  EXPECT_EQ(all_of(*large).size(), 16u);
+  EXPECT_EQ(large->fingerprint(), small->fingerprint());
+}
+
+TEST(Concatenate, ShardsFollowEachOther) {
+  const auto all = concatenate(pair_of(corpus("x", {{{1, 1}}, {{2, 2}}}), corpus("x", {{{3, 1}}})));
+  EXPECT_THAT(all_of(*all), ElementsAre("1(1): 100", "2(2): 200 201", "3(1): 300"));
+  EXPECT_NE(all->fingerprint(),
+            concatenate(pair_of(corpus("x", {{{3, 1}}}), corpus("x", {{{1, 1}}, {{2, 2}}})))->fingerprint());
+  EXPECT_EQ(fault_of([] {
+              concatenate(pair_of(corpus("x", {{{1, 1}}}), corpus("z", {{{3, 1}}})));
+            }).id,
+            "join.shards-differ");
+}
+
+}  // namespace
+}  // namespace batchfeed::join

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+//
+// Limits that belong to no single folder: at the limit all is well, one beyond
+// it there is a fault of kind `limit` that names the field.
+#include <batchfeed/config.h>
+#include <batchfeed/tools.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "formats/ctf/ctf.h"
+#include "support/faulty_sys.h"
+
+namespace batchfeed::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+template <class Do>
+void expect_limit(const char* field, Do&& action) {
+  try {
+    action();
+    ADD_FAILURE() << field << " was not enforced";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault().kind, FaultKind::limit) << e.what();
+    EXPECT_THAT(e.fault().hint, HasSubstr(field)) << e.what();
+  }
+}
+
+TEST(Limits, LineBytes) {
+  const ScratchFolder folder;
+  const std::string line = "0 |a " + std::string(1 << 20, ' ') + "1\n";
+  const std::string path = folder.write("c.ctf", "7 |a 1\n" + line + line);
+  const auto open = [&](std::uint64_t limit) {
+    CtfOptions options{.files = {path}, .streams = {{.name = "a", .dim = 1}}};
+    OpenContext context;
+    context.keys = std::make_shared<KeyTable>(KeyMode::numeric);
+    context.limits.line_bytes = limit;
+    Chunk chunk;
+    ctf::open(options, path, context)->read(0, chunk);
+    return chunk.columns.at(0).values.size();
+  };
+  EXPECT_EQ(open(line.size()), 3 * sizeof(float));
+  expect_limit("line_bytes", [&] { open(line.size() / 2); });
+}
+
+TEST(Limits, StateBytes) {
+  const ScratchFolder folder;
+  save_state(folder / "state", std::string(99, 'x'));
+  Limits limits;
+  limits.state_bytes = 100;  // with the newline behind it
+  EXPECT_EQ(load_state(folder / "state", limits).size(), 99u);
+  limits.state_bytes = 99;
+  expect_limit("state_bytes", [&] { load_state(folder / "state", limits); });
+}
+
+TEST(Limits, ConfigExpansions) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("c.cntk",
+                                        "v = \"7\"\nreader = [ readerType = CNTKTextFormatReader ; file = "
+                                        "\"c$v$$v$$v$.ctf\" ; input = [ a = [ dim = 1 ; format = dense ] ] ]\n");
+  ConfigRequest request{.files = {path}, .section = "reader"};
+  request.limits.config_expansions = 3;
+  EXPECT_EQ(load_config(request).setup.sources.size(), 1u);
+  request.limits.config_expansions = 2;
+  expect_limit("config_expansions", [&] { load_config(request); });
+}
+
+}  // namespace
+}  // namespace batchfeed::testing
