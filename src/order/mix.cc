@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "order/mix.h"
+
+#include "base/rng.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace batchfeed::order {
+
+MixTimeline::MixTimeline(std::vector<MixPart> parts, std::uint64_t seed, std::uint64_t round_samples)
+    : PoolTimeline(0), seed_(seed) {
+  double sum = 0;
+  for (const MixPart& part : parts) {
+    if (!(part.weight > 0) || !std::isfinite(part.weight)) {
+      throw Error(Fault{.kind = FaultKind::usage,
+                        .id = "order.mix-weight",
+                        .what = "a weight of the mixture is not a positive number: " + std::to_string(part.weight),
+                        .hint = "leave a corpus out instead of giving it no weight"});
+    }
+    sum += part.weight;
+  }
+  if (parts.empty() || !std::isfinite(sum)) {
+    throw Error(Fault{.kind = FaultKind::usage,
+                      .id = "order.mix-parts",
+                      .what = parts.empty() ? "a mixture of no corpora" : "the weights of the mixture are too large to be added",
+                      .hint = "name at least one corpus, with a weight near 1"});
+  }
+  for (MixPart& part : parts) {
+    const double share = part.weight / sum * static_cast<double>(round_samples);
+    Part made{std::move(part.timeline), std::max<std::uint64_t>(1, static_cast<std::uint64_t>(share + 0.5)), part.first_chunk};
+    round_samples_ += made.quota;
+    parts_.push_back(std::move(made));
+  }
+  begin_epoch(0, kWholeSet, 0);
+}
+
+MixTimeline::MixTimeline(const MixTimeline& other)
+    : PoolTimeline(other), seed_(other.seed_), round_samples_(other.round_samples_) {
+  for (const Part& part : other.parts_) parts_.push_back({part.timeline->clone(), part.quota, part.first_chunk});
+}
+
+std::unique_ptr<Timeline> MixTimeline::clone() const { return std::unique_ptr<Timeline>(new MixTimeline(*this)); }
+
+std::shared_ptr<const Pool> MixTimeline::find(std::uint64_t position) {
+  // Round r holds what starts in [r * quota, (r + 1) * quota) of every part's line.
+  // It begins a little behind r * round_samples_, where sequences overhang.
+  std::uint64_t round = position / round_samples_;
+  auto pool = std::make_shared<Pool>();
+  for (;; --round) {
+    pool->begin = 0;
+    for (Part& part : parts_) {
+      part.timeline->begin_epoch(round * part.quota, part.quota, 0);
+      pool->begin += part.timeline->position();
+    }
+    if (pool->begin <= position) break;
+  }
+
+  std::vector<std::vector<Item>> given(parts_.size());
+  std::uint64_t left = 0;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    Batch batch;
+    do {
+      parts_[i].timeline->next(kUnlimited, kUnlimited, batch);
+      for (Item& item : batch.items) item.chunk += parts_[i].first_chunk;
+      given[i].insert(given[i].end(), batch.items.begin(), batch.items.end());
+      for (const std::uint32_t chunk : batch.window) pool->window.push_back(chunk + parts_[i].first_chunk);
+      batch.window_generation = 0;
+    } while (!batch.end_of_epoch);
+    left += given[i].size();
+  }
+  std::sort(pool->window.begin(), pool->window.end());
+  pool->window.erase(std::unique(pool->window.begin(), pool->window.end()), pool->window.end());
+  pool->window_generation = mix64(seed_ + mix64(round)) | 1;
+
+  // Every way to interleave them is equally likely.
+  CounterRng rng(mix64(seed_ + 0x6D6978ull) + round);
+  std::vector<std::size_t> at(parts_.size(), 0);
+  pool->items.reserve(left);
+  for (; left > 0; --left) {
+    std::uint64_t drawn = rng.below(left);
+    std::size_t i = 0;
+    for (; drawn >= given[i].size() - at[i]; ++i) drawn -= given[i].size() - at[i];
+    pool->items.push_back(given[i][at[i]++]);
+  }
+  return pool;
+}
+
+}  // namespace batchfeed::order
