@@ -7,14 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "formats/ctf/ctf.h"
+#include "formats/ctf/model.h"
+#include "formats/ctf/printed.h"
 #include "formats/ctf/source.h"
 #include "formats/ctf/testing.h"
 #include "support/faulty_sys.h"
@@ -68,31 +68,6 @@ std::vector<Case> load_cases() {
   return cases;
 }
 
-std::string number(const Column& column, std::size_t i) {
-  const double value =
-      column.element == Element::f32 ? static_cast<double>(column.as<float>()[i]) : column.as<double>()[i];
-  char text[64];
-  const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
-  const auto end = whole ? std::to_chars(text, text + sizeof text, value, std::chars_format::fixed)
-                         : std::to_chars(text, text + sizeof text, value);
-  return {text, end.ptr};
-}
-
-void print_sample(const Column& c, std::uint32_t row, std::uint32_t i, std::string& out) {
-  const std::size_t n = c.first_sample[row] + i;
-  out += c.storage == Storage::dense ? '(' : '{';
-  if (c.storage == Storage::dense) {
-    for (std::size_t v = 0; v < c.dim; ++v)
-      out += (v == 0 ? "" : " ") +
-             number(c, static_cast<std::size_t>(c.begin[row]) + i * static_cast<std::size_t>(c.step) + v);
-    out += ')';
-  } else {
-    for (std::uint32_t v = c.first_value[n]; v < c.first_value[n + 1]; ++v)
-      out += (v == c.first_value[n] ? "" : " ") + std::to_string(c.indices[v]) + ':' + number(c, v);
-    out += '}';
-  }
-}
-
 // A check of the passing text counts the same errors and finds the same sequences.
 void expect_stream_check_agrees(const Case& c, const std::string& path) {
   CtfOptions options = c.options;
@@ -118,45 +93,13 @@ void expect_stream_check_agrees(const Case& c, const std::string& path) {
   EXPECT_EQ(result.samples, samples) << c.id;
 }
 
-std::string run(const Case& c, const std::string& path, std::size_t block) {
+std::string result_of(const Case& c, const std::string& path, std::size_t block) {
   OpenContext context;
   context.keys = std::make_shared<KeyTable>(c.keys);
   context.threads = block < 8 ? 3 : 1;
   CtfOptions options = c.options;
-  options.files = {path};
   options.max_errors = 1000;
-  try {
-    const CtfSource source(options, path, context, {.block = block, .range = block});
-    std::string out;
-    Chunk chunk;
-    std::vector<SequenceInfo> table;
-    for (std::uint32_t k = 0; k < source.chunks().size(); ++k) {
-      source.read(k, chunk);
-      source.sequences(k, table);
-      if (!out.empty() && source.chunks().size() > 1) out += ' ';
-      if (source.chunks().size() > 1) out += "{chunk " + std::to_string(k) + "} ";
-      std::uint64_t samples = 0;
-      for (std::size_t r = 0; r < table.size(); ++r) {
-        if (r > 0) out += "; ";
-        out += source.key_text(table[r].key) + '(' + std::to_string(table[r].samples) + "):";
-        samples += table[r].samples;
-        if (chunk.is_invalid(table[r].row)) {
-          out += " DROPPED";
-          continue;
-        }
-        for (std::size_t s = 0; s < chunk.columns.size(); ++s) {
-          out += ' ' + source.streams()[s].name + '=';
-          for (std::uint32_t i = 0; i < chunk.columns[s].samples(table[r].row); ++i)
-            print_sample(chunk.columns[s], table[r].row, i, out);
-        }
-      }
-      EXPECT_EQ(samples, source.chunks()[k].samples);
-      EXPECT_EQ(table.size(), source.chunks()[k].sequences);
-    }
-    return std::to_string(source.errors()) + " -> " + out;
-  } catch (const Error& error) {
-    return "FAIL " + error.fault().id;
-  }
+  return read_all(options, path, context, block);
 }
 
 TEST(Catalogue, EveryCaseWithEveryBlock) {
@@ -166,9 +109,14 @@ TEST(Catalogue, EveryCaseWithEveryBlock) {
   for (const Case& c : cases) {
     const std::string path = dir.write(c.id, c.input);
     expect_stream_check_agrees(c, path);
+    if (c.expected.find("{chunk") == std::string::npos) {
+      const Schema schema(c.options, {});
+      model::Reader slow(schema, c.options.element, c.options.skip_sequence_ids, c.keys != KeyMode::numeric);
+      EXPECT_EQ(slow.read(c.input), c.expected) << c.id;
+    }
     for (const std::size_t block :
          {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{7}, std::size_t{512} << 10}) {
-      EXPECT_EQ(run(c, path, block), c.expected) << c.id << " with blocks of " << block;
+      EXPECT_EQ(result_of(c, path, block), c.expected) << c.id << " with blocks of " << block;
     }
   }
 }

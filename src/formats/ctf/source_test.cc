@@ -238,6 +238,16 @@ TEST(Opening, RepeatedIdsAreTold) {
   EXPECT_THAT(notices[0].fault.what, HasSubstr("sequence id 1 comes back; it was used from line 1"));
 }
 
+TEST(Opening, WhatWasLeftOutIsTold) {
+  const Opened opened("1 |A 1\n2 |C 2\n3 |C 3\n", options_for({"A:d1"}));
+  const std::vector<Notice> notices = opened.source->notices();
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_EQ(notices[0].fault.id, "ctf.left-out");
+  EXPECT_EQ(notices[0].severity, Severity::info);
+  EXPECT_EQ(notices[0].fault.at.line, 2u);
+  EXPECT_EQ(open_fault("|A 1\n", options_for({"A:d1"}), KeyMode::text).id, "ctf.keys-need-ids");
+}
+
 TEST(Opening, LongLinesAreBounded) {
   ScratchFolder folder;
   OpenContext context = Collector().context();

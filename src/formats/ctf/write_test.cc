@@ -46,7 +46,12 @@ TEST(Write, LinesWithoutIds) {
   const CtfSource source(options_for({"A:d1"}), folder.write("t", "|A 1\n|A 2\n"), Collector().context());
   EXPECT_EQ(rewrite(source, {.ids = false}), "|A 1\n|A 2\n");
   const CtfSource two(options_for({"A:d1"}), folder.write("u", "1 |A 1\n|A 2\n"), Collector().context());
-  EXPECT_THROW(rewrite(two, {.ids = false}), Error);
+  try {
+    rewrite(two, {.ids = false});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault().id, "ctf.write-rows");
+  }
 }
 
 template <class T>
@@ -96,11 +101,19 @@ TEST(Write, WhatTextCannotSayIsRefused) {
   chunk.columns[0].values.append(reinterpret_cast<const std::byte*>(&nan), 4);
   chunk.columns[0].begin.push_back(0);
   chunk.columns[0].first_sample.push_back(1);
+  const auto id = [](auto&& act) -> std::string {
+    try {
+      act();
+    } catch (const Error& e) {
+      return e.fault().id;
+    }
+    return "none";
+  };
   std::string out;
-  EXPECT_THROW(Writer(streams, {}).sequence(chunk, 0, "1", out), Error);
-  EXPECT_THROW(Writer(streams, {}).sequence(chunk, 0, "a b", out), Error);
-  EXPECT_THROW(Writer({{.name = "a b", .dim = 1}}, {}), Error);
-  EXPECT_THROW(Writer(streams, {.aliases = {"x", "y"}}), Error);
+  EXPECT_EQ(id([&] { Writer(streams, {}).sequence(chunk, 0, "1", out); }), "ctf.write-nan");
+  EXPECT_EQ(id([&] { Writer(streams, {}).sequence(chunk, 0, "a b", out); }), "ctf.write-key");
+  EXPECT_EQ(id([&] { Writer({{.name = "a b", .dim = 1}}, {}); }), "ctf.write-names");
+  EXPECT_EQ(id([&] { Writer(streams, {.aliases = {"x", "y"}}); }), "ctf.write-names");
 }
 
 TEST(Infer, NamesStorageDimsAndRanges) {

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// Any text reads as the slow model says: keys, lengths, values, errors.
+#include <cstdio>
+
+#include "formats/ctf/fuzzing.h"
+#include "formats/ctf/printed.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace batchfeed;
+  const ctf::FuzzCase c = ctf::fuzz_case(data, size);
+  const ctf::MemoryFile file(c.text);
+  OpenContext context;
+  context.keys = std::make_shared<KeyTable>(c.keys);
+  context.threads = c.threads;
+  const std::string fast = ctf::read_all(c.options, file.path(), context, c.block);
+  const ctf::Schema schema(c.options, {});
+  const std::string slow =
+      ctf::model::Reader(schema, c.options.element, c.options.skip_sequence_ids, c.keys != KeyMode::numeric)
+          .read(c.text);
+  if (fast != slow) {
+    std::fprintf(stderr, "read:  %s\nmodel: %s\n", fast.c_str(), slow.c_str());
+    std::abort();
+  }
+  return 0;
+}
