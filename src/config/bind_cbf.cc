@@ -18,6 +18,9 @@ CbfOptions bind_cbf_source(Binder& binder, const Section& section, const PushedD
                                                                     : binder.trace_level(section, 1);
   if (const Entry* entry = section.entry("input"); entry != nullptr && !entry->value.empty()) {
     const Section& input = section.child("input");
+    if (input.entries().size() > binder.doc().limits().streams) {
+      binder.doc().over_limit(entry->key_at, "streams", binder.doc().limits().streams, input.path() + ": too many streams");
+    }
     for (const auto& [key, stream] : input.entries()) {
       const Section& one = input.child(key);
       const auto alias = binder.value(one, "alias", Reach::own);

@@ -76,7 +76,7 @@ void bind_window(Binder& binder, const Section& reader, bool has_text, OrderOpti
     }
     return;
   }
-  order.window = binder.maybe_size(reader, "randomizationWindow").value_or(kWholeSet);
+  order.window = std::min(binder.maybe_size(reader, "randomizationWindow").value_or(kWholeSet), kWholeSet);
   if (order.window == kWholeSet) binder.fallback(reader, "randomizationWindow", "everything");
   order.window_in_samples = binder.flag(reader, "sampleBasedRandomizationWindow", true);
   if (has_text && own && !reader.find("sampleBasedRandomizationWindow")) {
@@ -168,6 +168,9 @@ void bind_element(Binder& binder, const Section& element, const Type& type, cons
   switch (type.kind) {
     case Kind::text: {
       CtfOptions source = bind_ctf_source(binder, element, &pushed);
+      // The memory is the reader's: it keeps all as soon as one source asks for it.
+      const Section& keeper = element.has("keepDataInMemory") ? element : *pushed.reader;
+      if (binder.flag(keeper, "keepDataInMemory", false, Reach::own)) setup.reader.keep_in_memory = true;
       for (const StreamSpec& stream : source.streams) names.add(element, stream.name, stream.defines_mb_size);
       setup.sources.emplace_back(std::move(source));
       return;
@@ -228,11 +231,16 @@ void bind_composite(Binder& binder, const Section& reader, Setup& setup) {
 
   setup.reader.local_timeline = binder.flag(reader, "localTimeline", true);
   setup.reader.check_data = binder.flag(reader, "checkData", true);
-  setup.reader.keep_in_memory = binder.flag(reader, "keepDataInMemory", false, Reach::own);
   setup.reader.max_invalid = binder.count(reader, "maxErrors", 0);
   bind_packing(binder, reader, setup.reader.pack);
   bind_keys(binder, reader, has(Kind::htk, Kind::mlf), setup.reader);
   bind_order(binder, reader, has_text, setup.reader.order);
+
+  if (const Entry* entry = reader.entry("chunkSizeInBytes")) {
+    doc.warn(entry->key_at, "dead-key",
+             reader.path_of(entry->key) + ": here it only sets the size of the default window; chunks are cut as before",
+             "move it into the deserializer's section");
+  }
 
   const PushedDown pushed{.reader = &reader, .frame_mode = setup.reader.pack.kind == Packing::frames};
   Names names(doc);

@@ -23,13 +23,19 @@ void Document::over_limit(Origin at, const char* field, std::uint64_t limit, std
 
 void Document::tell(Severity severity, Origin at, std::string id, std::string what, std::string hint) {
   if (!report_ || quiet_) return;
-  if (!told_.emplace(at, id + '\0' + what).second) return;
+  std::uint64_t& given = given_[id];
+  if (given >= kNoticesPerId || !told_.emplace(at, id + '\0' + what).second) return;
+  if (++given == kNoticesPerId) what += " (more of this kind are not told)";
   report_({severity, {.kind = FaultKind::config, .id = "config." + std::move(id), .at = position(at),
                       .what = std::move(what), .hint = std::move(hint)}});
 }
 
 void Document::warn(Origin at, std::string id, std::string what, std::string hint) {
   tell(Severity::warning, at, std::move(id), std::move(what), std::move(hint));
+}
+
+void Document::warn(Fault fault) {
+  if (report_ && !quiet_) report_({Severity::warning, std::move(fault)});
 }
 
 void Document::note(Origin at, std::string id, std::string what, std::string hint) {

@@ -10,6 +10,7 @@
 #include <batchfeed/limits.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -54,6 +55,8 @@ class Document {
 
   // The same warning at the same place is given once.
   void warn(Origin at, std::string id, std::string what, std::string hint = {});
+  // A fault that does not stop the work.
+  void warn(Fault fault);
   void note(Origin at, std::string id, std::string what, std::string hint = {});
 
   // Counts what expansion makes; throws Error(limit).
@@ -74,7 +77,9 @@ class Document {
   SourceMap map_;
   Text text_;
   bool quiet_ = false;
+  static constexpr std::uint64_t kNoticesPerId = 100;
   std::set<std::pair<Origin, std::string>> told_;
+  std::map<std::string, std::uint64_t> given_;  // notices by id
   std::uint64_t expansions_ = 0;
   std::uint64_t expanded_bytes_ = 0;
   std::vector<std::unique_ptr<Section>> sections_;

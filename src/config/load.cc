@@ -161,7 +161,7 @@ void bind_sizes(Document& doc, const Section& reader, LoadedConfig& out) {
   const Section* owner = reader.parent();
   if (owner == nullptr) return;
   if (const Entry* sgd = owner->entry("SGD"); sgd != nullptr && is_section(*sgd)) owner = &owner->child("SGD");
-  if (const auto sizes = owner->find("minibatchSize")) {
+  if (const auto sizes = owner->find("minibatchSize"); sizes && !sizes->is_default()) {
     std::vector<std::uint64_t> list;
     for (const Text& element : scan_array(doc, sizes->text)) {
       const std::int32_t size = parse_int(doc, element, sizes->path);
@@ -210,7 +210,11 @@ LoadedConfig load(Document& doc, const ConfigRequest& request) {
   bind_common(binder, reader, out.setup);
   bind(binder, reader, out.setup);
   out.section = reader.path();
-  bind_sizes(doc, reader, out);
+  try {
+    bind_sizes(doc, reader, out);
+  } catch (const Error& error) {  // not of the reader section: the caller may give sizes of its own
+    doc.warn(error.fault());
+  }
   out.setup.limits = request.limits;
   out.setup.report = request.report;
   return out;

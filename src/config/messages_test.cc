@@ -119,11 +119,22 @@ TEST(ConfigMessages, WarnOfSloppyText) {
       {"odd-flag", reader("") + " | }"},
       {"negative-size", reader("randomizationSeed=-1")},
       {"star-without-count", "t=[minibatchSize=256:512*;" + reader("") + "]"},
+      {"odd-key", reader("") + " | }x=1"},
       {"quoted-key", reader("\"a b\" = 1")},
       {"array-of-sections", "reader=[deserializers=[type=x]:[type=y]]"},
   };
   for (const auto& c : cases) EXPECT_NE(warning(c.text, c.id), "none") << c.id;
   for (const auto& c : cases) EXPECT_EQ(warning(reader(""), c.id), "none") << c.id;
+}
+
+TEST(ConfigMessages, StopRepeatingThemselves) {
+  std::string flags;
+  for (int i = 0; i < 1000; ++i) flags += " | (" + std::to_string(i) + ")=1;a" + std::to_string(i) + "=\"\"x&";
+  World world(reader("") + flags);
+  world.bind();
+  std::size_t odd = 0;
+  for (const Notice& notice : world.notices) odd += notice.fault.id == "config.odd-flag" ? 1u : 0u;
+  EXPECT_EQ(odd, 100u);
 }
 
 TEST(ConfigMessages, ResolvedValuesSayWhereTheyComeFrom) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "config/order_keys.h"
 
+#include <algorithm>
+
 namespace batchfeed::config {
 
 std::uint64_t chunk_bytes(Binder& binder, const Section& section, std::uint64_t otherwise, Reach reach) {
@@ -18,7 +20,7 @@ void bind_old_order(Binder& binder, const Section& reader, std::uint64_t window,
   const std::optional<bool> randomize = binder.flag_or_none(reader, "randomize", true);
   const auto given = binder.maybe_size(reader, "randomizationWindow", Reach::surprising);
   order.seed = binder.size(reader, "randomizationSeed", 0, Reach::surprising);
-  order.window = given.value_or(order.window_in_samples ? kWholeSet : window);
+  order.window = std::min(given.value_or(order.window_in_samples ? kWholeSet : window), kWholeSet);
   if (!given) binder.fallback(reader, "randomizationWindow", order.window == kWholeSet ? "everything" : std::to_string(window));
   if (!randomize.value_or(false)) {
     order.kind = OrderKind::file;

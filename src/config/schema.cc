@@ -59,7 +59,7 @@ constexpr ConfigKey kTable[] = {
   {"CNTKTextFormatDeserializer", "chunkSizeInBytes", "size", "33554432", "CtfOptions::chunk_bytes", "at least 1; this section only"},
   {"CNTKTextFormatDeserializer", "cacheIndex", "bool", "false", "CtfOptions::cache_index", "the reader section's value is the default"},
   {"CNTKTextFormatDeserializer", "precision", "string", "float", "", "the reader section's precision is used for every deserializer", false},
-  {"CNTKTextFormatDeserializer", "keepDataInMemory", "bool", "false", "", kOrderNote, false},
+  {"CNTKTextFormatDeserializer", "keepDataInMemory", "bool", "false", "reader.keep_in_memory", "the reader section's value is the default; the reference ignores it here"},
   {"CNTKTextFormatDeserializer", "frameMode", "bool", "false", "", kOrderNote, false},
   {"CNTKTextFormatDeserializer", "randomize", "bool or none", "true", "", kOrderNote, false},
   {"CNTKTextFormatDeserializer", "randomizationWindow", "size", "", "", kOrderNote, false},
@@ -117,7 +117,7 @@ constexpr ConfigKey kTable[] = {
   {"CompositeDataReader", "skipSequenceIds", "bool", "false", "", "it counts only in the deserializer's section", false},
   {"CompositeDataReader", "chunkSizeInBytes", "size", "33554432", "reader.order.window", "only the size of the default window; chunks are cut by the deserializer's own key"},
   {"CompositeDataReader", "cacheIndex", "bool", "false", "cache_index", "default of the deserializers"},
-  {"CompositeDataReader", "keepDataInMemory", "bool", "false", "reader.keep_in_memory", "the reference ignores it here"},
+  {"CompositeDataReader", "keepDataInMemory", "bool", "false", "reader.keep_in_memory", "default of the text deserializers; the reference ignores it here"},
 
   // Speech: deserializers
   {"HTKFeatureDeserializer", "type", "string", "required", "sources", "exact case"},

@@ -49,6 +49,9 @@ void Section::insert(std::string_view key, Text value, Origin key_at, bool flag)
                key.size() == 1 && (key == "}" || key == "]" || key == ")") ? "remove the bracket; it closes nothing"
                                                                            : "quote the value it belongs to, or remove it");
   }
+  if (!flag && key.find_first_of("]})") != std::string_view::npos) {
+    doc_->warn(key_at, "odd-key", "a key holds a closing bracket: " + quoted(key), "remove the bracket; it closes nothing");
+  }
   auto [at, is_new] = entries_.try_emplace(lower(key));
   Entry& entry = at->second;
   if (is_new) {
