@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -119,6 +120,11 @@ class Joined final : public Source {
     for (std::size_t k = 1; k < sources_.size(); ++k) {
       const Location& at = partners[k - 1];
       if (broadcasts(k)) continue;
+      if (options_.exact) {
+        if (at.samples == own.samples) continue;
+        if (too_short[k - 1]++ == 0) first_short = own.key;
+        return 0;
+      }
       if (options_.frames) {
         if (at.samples >= own.samples) continue;
         if (sources_[k]->splits_frames()) {
@@ -191,13 +197,27 @@ class Joined final : public Source {
     for (std::size_t k = 0; k < indices.size(); ++k) {
       note_missing(k + 1, total, missing[k], first_missing[k]);
       note_secondary(k + 1, indices[k]);
-      if (too_short[k] != 0) {
+      if (too_short[k] != 0 && options_.exact) {
+        note("other-length",
+             count(too_short[k]) + " sequences of " + names_of(primary()) + " have another length in " +
+                 names_of(*sources_[k + 1]) + " and were left out, first: " + primary().key_text(first_short),
+             "batchfeed check lists damaged labels");
+      } else if (too_short[k] != 0) {
         note("shorter",
              count(too_short[k]) + " sequences have fewer labels in " + names_of(*sources_[k + 1]) +
                  " than frames in " + names_of(primary()) +
                  " and were left out, first: " + primary().key_text(first_short),
              "repair the labels; batchfeed check lists them");
       }
+    }
+    const std::uint64_t gone = std::accumulate(missing.begin(), missing.end(),
+                                               std::accumulate(too_short.begin(), too_short.end(), std::uint64_t{0}));
+    if (options_.exact && gone > total / 2) {
+      throw Error(config_fault(
+          "most-left-out",
+          count(gone) + " of " + count(total) + " sequences of " + names_of(primary()) +
+              " have no partner of the same length: " + (notices_.empty() ? "" : notices_.front().fault.what),
+          "check that features and labels belong together"));
     }
     if (chunks_.empty()) {
       throw Error(config_fault("no-common-keys",

@@ -17,6 +17,9 @@ struct Options {
   // Frames are drawn one by one: each sequence counts the frames of the primary,
   // and every source must have all of them (htk.md 11.1).
   bool frames = false;
+  // Utterances whose sources differ in length are left out, and an Error if these
+  // or those without a partner are more than half (HTKMLFReader, htk.md 11.2).
+  bool exact = false;
   // Bytes of decoded chunks of secondary sources kept for reuse.
   std::uint64_t cache_bytes = 512ull << 20;
 };

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -16,7 +17,8 @@ namespace batchfeed::reader {
 
 class MemorySource final : public Source {
  public:
-  explicit MemorySource(const std::vector<std::vector<std::uint32_t>>& chunks, bool frames = false) : frames_(frames) {
+  explicit MemorySource(const std::vector<std::vector<std::uint32_t>>& chunks, bool frames = false, const std::string& name = "x") : frames_(frames) {
+    streams_[0].name = name;
     for (const auto& lengths : chunks) {
       ChunkInfo info{.sequences = lengths.size(), .samples = 0, .bytes = 0};
       std::vector<SequenceInfo> table;

@@ -143,6 +143,38 @@ void Pipeline::want_chunks(Plan& plan) {
   ahead_ += plan.chunks_ahead;
 }
 
+namespace {
+
+// Parts that are to be seen as one sequence become one entry of the layout. They
+// lie one behind the other in the packed values.
+void join_entries(const Plan& plan, Minibatch& batch) {
+  if (plan.parts.empty() || plan.parts[0].joined_length == 0) return;
+  for (StreamBatch& stream : batch.streams) {
+    auto& entries = stream.layout.entries;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < plan.parts.size(); ++i) {
+      const Plan::Part& part = plan.parts[i];
+      if (part.joins) {
+        stream.offsets[kept] = stream.offsets[i + 1];
+        continue;
+      }
+      entries[kept] = {static_cast<std::uint32_t>(kept), part.row, part.joined_begin, part.joined_begin + part.joined_length};
+      stream.offsets[++kept] = stream.offsets[i + 1];
+    }
+    entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(kept), entries.begin() + static_cast<std::ptrdiff_t>(plan.parts.size()));
+    stream.layout.sequences = kept;
+    stream.offsets.resize(kept + 1);
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < plan.parts.size(); ++i) {
+    if (!plan.parts[i].joins) batch.keys[kept++] = batch.keys[i];
+  }
+  batch.keys.resize(kept);
+  batch.num_sequences = kept;
+}
+
+}  // namespace
+
 void Pipeline::pack(const Plan& plan, Ready& out) {
   thread_local std::vector<pack::Slice> slices;
   thread_local std::vector<pack::Piece> pieces;
@@ -197,12 +229,13 @@ void Pipeline::pack(const Plan& plan, Ready& out) {
     if (pieces.empty()) {
       batch.streams.clear();
     } else {
-      pack::truncated(source_.streams(), plan.rows, plan.steps, pieces, batch);
+      pack::truncated(settings_.streams, plan.rows, plan.steps, pieces, batch);
+      join_entries(plan, batch);
     }
   } else if (settings_.frames) {
-    pack::frames(source_.streams(), slices, batch);
+    pack::frames(settings_.streams, slices, batch);
   } else {
-    pack::sequences(source_.streams(), slices, batch);
+    pack::sequences(settings_.streams, slices, batch);
   }
 }
 

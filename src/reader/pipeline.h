@@ -27,6 +27,7 @@ namespace batchfeed::reader {
 class Pipeline {
  public:
   struct Settings {
+    std::vector<StreamInfo> streams;  // as delivered
     std::uint64_t max_invalid = 0;
     std::uint64_t memory_limit = 0;
     bool keep_in_memory = false;

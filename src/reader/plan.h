@@ -39,6 +39,12 @@ struct Plan {
     std::uint32_t item = 0;
     std::uint32_t row = 0, step = 0;
     std::uint32_t first = 0, count = 0, length = 0;
+    // HTKMLFReader presents several utterances as one sequence: this part belongs
+    // to the entry of the one before it, which runs from `joined_begin` for
+    // `joined_length` steps (0: the part is a sequence of its own).
+    bool joins = false;
+    std::int64_t joined_begin = 0;
+    std::uint32_t joined_length = 0;
   };
 
   std::vector<PlanItem> items;

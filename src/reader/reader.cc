@@ -8,6 +8,7 @@
 
 #include "order/timeline.h"
 #include "reader/chunk_store.h"
+#include "reader/legacy_speech.h"
 #include "reader/pipeline.h"
 #include "reader/sequence_planner.h"
 #include "reader/state.h"
@@ -30,7 +31,7 @@ void check(const ReaderOptions& o) {
     usage("minibatch-size", "the minibatch size is 0, must be at least 1", "");
   }
   if (o.epoch_samples != 0 && o.epoch_sweeps != 0) usage("epoch-size", "epoch_samples and epoch_sweeps are both set", "give one of them");
-  if (o.pack.kind == Packing::truncated) {
+  if (o.pack.kind == Packing::truncated && !o.legacy_speech) {
     if (o.pack.truncation_length == 0) usage("truncation-length", "truncation_length is 0, must be at least 1", "");
     if (o.pack.right_splice >= o.pack.truncation_length && o.pack.right_splice != 0) {
       usage("right-splice", "right_splice is " + std::to_string(o.pack.right_splice) + ", must be below truncation_length (" + std::to_string(o.pack.truncation_length) + ')',
@@ -56,6 +57,11 @@ struct Reader::Impl {
     if (corpus.total_samples() == 0) {
       throw Error(Fault{.kind = FaultKind::format, .id = "reader.no-samples", .what = "the corpus has no samples", .hint = "batchfeed check says what is wrong with it"});
     }
+    streams = source->streams();
+    if (options.legacy_speech) {
+      options = legacy_options(options, corpus.total_samples());
+      for (StreamInfo& s : streams) s.storage = Storage::dense;
+    }
     mark.epoch = options.driver == ReaderOptions::Driver::timeline ? 0 : options.start_epoch;
   }
   ~Impl() {
@@ -69,8 +75,9 @@ struct Reader::Impl {
     const bool cross = options.cross_sweeps.value_or(options.driver == ReaderOptions::Driver::timeline);
     const bool even = options.shard == Shard::even;
     auto timeline = order::make_timeline(corpus, options.order, cross, even ? 1 : options.workers, even ? 0 : options.rank);
-    if (options.pack.kind != Packing::truncated) return std::make_unique<SequencePlanner>(std::move(timeline), corpus.total_samples(), options);
-    TruncatedPlanner::Inspect inspect;
+    const bool rows = options.legacy_speech && options.pack.kind != Packing::frames;
+    if (options.pack.kind != Packing::truncated && !rows) return std::make_unique<SequencePlanner>(std::move(timeline), corpus.total_samples(), options);
+    TruncatedPlanner::Inspect inspect;  // LegacyPlanner's is the same
     if (with_data) {
       inspect = [this](const order::Item& item, Mark& place) -> std::optional<std::uint32_t> {
         const Chunk& chunk = store->get(item.chunk).chunk;
@@ -81,6 +88,7 @@ struct Reader::Impl {
         return chunk.columns[0].samples(item.row);
       };
     }
+    if (rows) return std::make_unique<LegacyPlanner>(std::move(timeline), corpus.total_samples(), options, std::move(inspect));
     return std::make_unique<TruncatedPlanner>(std::move(timeline), corpus.total_samples(), options, std::move(inspect));
   }
 
@@ -104,7 +112,8 @@ struct Reader::Impl {
     planner = make_planner(true);
     enter(*planner, mark);
     pipeline = std::make_unique<Pipeline>(*source, *store, *planner,
-                                          Pipeline::Settings{.max_invalid = options.max_invalid,
+                                          Pipeline::Settings{.streams = streams,
+                                                             .max_invalid = options.max_invalid,
                                                              .memory_limit = options.memory_limit,
                                                              .keep_in_memory = options.keep_in_memory,
                                                              .frames = options.pack.kind == Packing::frames,
@@ -127,6 +136,7 @@ struct Reader::Impl {
   ReaderOptions options;
   Limits limits;
   Report report;
+  std::vector<StreamInfo> streams;  // as delivered
   bool frames;  // frames are drawn one by one
   order::Corpus corpus;
   unsigned threads;
@@ -144,7 +154,7 @@ Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
 Reader::~Reader() = default;
 
-const std::vector<StreamInfo>& Reader::streams() const noexcept { return impl_->source->streams(); }
+const std::vector<StreamInfo>& Reader::streams() const noexcept { return impl_->streams; }
 std::uint64_t Reader::num_samples() const noexcept { return impl_->corpus.total_samples(); }
 std::uint64_t Reader::num_sequences() const noexcept { return impl_->corpus.total_sequences(); }
 const Source& Reader::source() const noexcept { return *impl_->source; }

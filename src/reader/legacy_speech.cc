@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+#include "reader/legacy_speech.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace batchfeed::reader {
+namespace {
+
+Error refuse(std::string id, std::string what, std::string hint) {
+  return Error(Fault{
+      .kind = FaultKind::config, .id = "legacy." + std::move(id), .what = std::move(what), .hint = std::move(hint)});
+}
+
+}  // namespace
+
+ReaderOptions legacy_options(ReaderOptions o, std::uint64_t sweep_samples) {
+  const bool frames = o.pack.kind == Packing::frames;
+  if (o.rolling_window && !frames) {
+    throw refuse("rolling-window", "readMethod = rollingWindow works on frames",
+                 "set frameMode = true, or readMethod = blockRandomize");
+  }
+  if (o.full_minibatches) {
+    const std::uint64_t mb = o.minibatch_size.front();
+    const std::uint64_t rest = sweep_samples >= mb ? sweep_samples % mb : 0;
+    const std::uint64_t whole = sweep_samples > mb ? sweep_samples - rest : sweep_samples;
+    if (o.epoch_samples == 0 || o.epoch_samples == kWholeSet) {
+      o.epoch_samples = whole;
+    } else if (sweep_samples >= mb) {
+      o.epoch_samples += rest * ((o.epoch_samples - 1) / whole);
+    }
+    if (frames && sweep_samples > mb) o.last_minibatch = LastMinibatch::drop;
+  }
+  return o;
+}
+
+LegacyPlanner::LegacyPlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples,
+                             const ReaderOptions& options, Inspect inspect)
+    : timeline_(std::move(timeline)),
+      options_(options),
+      epochs_(options, sweep_samples),
+      inspect_(std::move(inspect)) {}
+
+std::uint64_t LegacyPlanner::size() const { return minibatch_size(options_, mark_.epoch, mark_.index); }
+
+void LegacyPlanner::begin_epoch(std::uint64_t epoch) {
+  enter(epoch);
+  // At the start of an epoch every row begins a piece.
+  for (Row& row : rows_) row.piece = fetch_piece();
+}
+
+void LegacyPlanner::enter(std::uint64_t epoch) {
+  timeline_->begin_epoch(epochs_.begin(epoch), epochs_.size, epoch);
+  epoch_end_ = epochs_.begin(epoch) + epochs_.size;
+  mark_.epoch = epoch;
+  mark_.index = 0;
+  mark_.begun = true;
+  mark_.ended = false;
+  pending_.reset();
+  exhausted_ = false;
+  const auto& list = options_.rows_per_epoch;
+  const std::uint64_t all =
+      list.empty() ? 1 : list[static_cast<std::size_t>(std::min<std::uint64_t>(epoch, list.size() - 1))];
+  if (all < options_.workers) {
+    throw refuse("rows",
+                 std::to_string(all) + " parallel utterances (nbruttsineachrecurrentiter) are too few for " +
+                     std::to_string(options_.workers) + " workers",
+                 "raise nbruttsineachrecurrentiter");
+  }
+  rows_.clear();
+  rows_.resize(static_cast<std::size_t>(share(all, options_.workers, options_.rank)));
+}
+
+// The next sound utterance of this worker, unless the epoch is over.
+std::optional<LegacyPlanner::Utterance> LegacyPlanner::fetch() {
+  while (!exhausted_) {
+    pending_at_ = timeline_->position();
+    timeline_->next(order::Timeline::kUnlimited, 1, one_);
+    exhausted_ = one_.end_of_epoch;
+    if (one_.items.empty()) continue;
+    const order::Item& item = one_.items[0];
+    const std::optional<std::uint32_t> length = inspect_ ? inspect_(item, mark_) : item.samples;
+    if (length && *length != 0) return Utterance{item, *length, one_.end_of_sweep};
+  }
+  return std::nullopt;
+}
+
+// One utterance at least; more as long as they stay below the request and in the sweep.
+std::optional<LegacyPlanner::Piece> LegacyPlanner::fetch_piece() {
+  if (!pending_) pending_ = fetch();
+  if (!pending_) return std::nullopt;
+  const std::uint64_t left = epoch_end_ > pending_at_ ? epoch_end_ - pending_at_ : 1;
+  const std::uint64_t request = std::min(size(), left);
+  Piece piece;
+  for (;;) {
+    piece.length += pending_->length;
+    piece.utterances.push_back(*pending_);
+    const bool end = pending_->end_of_sweep;
+    pending_ = fetch();
+    if (end || !pending_ || std::uint64_t{piece.length} + pending_->length >= request) return piece;
+  }
+}
+
+void LegacyPlanner::put(const Piece& piece, std::uint32_t first, std::uint32_t count, std::uint32_t row,
+                        std::uint32_t step, Plan& out) {
+  std::uint32_t at = 0;  // of the utterance in the piece
+  bool joins = false;
+  for (const Utterance& u : piece.utterances) {
+    const std::uint32_t from = std::max(first, at), to = std::min(first + count, at + u.length);
+    if (from < to) {
+      out.parts.push_back({.item = static_cast<std::uint32_t>(out.items.size()),
+                           .row = row,
+                           .step = step + (from - first),
+                           .first = from - at,
+                           .count = to - from,
+                           .length = u.length,
+                           .joins = joins,
+                           .joined_begin = std::int64_t{step} - first,
+                           .joined_length = piece.length});
+      out.items.push_back({u.item.chunk, u.item.row, 0, PlanItem::kAll, to - from});
+      joins = true;
+      if (to == at + u.length) swept_ = swept_ || u.end_of_sweep;
+    }
+    at += u.length;
+  }
+}
+
+void LegacyPlanner::whole_utterances(Plan& out) {
+  std::uint32_t steps = 0;
+  for (const Row& row : rows_) steps = std::max(steps, row.piece ? row.piece->length : 0);
+  out.steps = steps;
+  std::vector<std::uint32_t> used(rows_.size(), 0);
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) {
+    if (!rows_[i].piece) continue;
+    put(*rows_[i].piece, 0, rows_[i].piece->length, i, 0, out);
+    used[i] = rows_[i].piece->length;
+    rows_[i].piece = fetch_piece();
+  }
+  for (Row& source : rows_) {
+    while (source.piece) {
+      const std::uint32_t length = source.piece->length;
+      const auto room =
+          std::find_if(used.begin(), used.end(), [&](std::uint32_t n) { return std::uint64_t{n} + length < steps; });
+      if (room == used.end()) break;
+      put(*source.piece, 0, length, static_cast<std::uint32_t>(room - used.begin()), *room, out);
+      *room += length;
+      source.piece = fetch_piece();
+    }
+  }
+}
+
+// At most two pieces a row and minibatch, as in the reference.
+void LegacyPlanner::fill(Row& row, std::uint32_t index, std::uint32_t steps, Plan& out) {
+  if (!row.piece) return;
+  const std::uint32_t left = row.piece->length - row.cursor;
+  if (left > steps) {
+    put(*row.piece, row.cursor, steps, index, 0, out);
+    row.cursor += steps;
+    return;
+  }
+  if (left > 0) put(*row.piece, row.cursor, left, index, 0, out);
+  row.piece = fetch_piece();
+  row.cursor = 0;
+  const std::uint32_t room = steps - left;
+  if (!row.piece || room == 0) return;
+  const std::uint32_t length = row.piece->length;
+  put(*row.piece, 0, std::min(length, room), index, left, out);
+  if (length >= room) {
+    row.cursor = room;  // if that is all of it, its successor is fetched with the next minibatch
+  } else {
+    row.piece = fetch_piece();
+  }
+}
+
+void LegacyPlanner::truncated(Plan& out) {
+  out.steps = static_cast<std::uint32_t>(std::min<std::uint64_t>(size(), 0x7FFFFFFFu));
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) fill(rows_[i], i, out.steps, out);
+}
+
+void LegacyPlanner::next(Plan& out) {
+  if (mark_.ended && options_.driver == ReaderOptions::Driver::epochs) begin_epoch(mark_.epoch + 1);
+  out.items.clear();
+  out.parts.clear();
+  out.rectangular = true;
+  out.rows = static_cast<std::uint32_t>(rows_.size());
+  swept_ = false;
+  if (options_.pack.kind == Packing::truncated) {
+    truncated(out);
+  } else {
+    whole_utterances(out);
+  }
+  // Entries are numbered in the order they are put; a row's belong together.
+  out.end_of_sweep = swept_;
+  out.end_of_epoch = exhausted_ && !pending_ &&
+                     std::none_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.piece.has_value(); });
+  out.window = one_.window;
+  out.window_generation = 0;
+  for (const Row& row : rows_) {
+    if (!row.piece) continue;
+    for (const Utterance& u : row.piece->utterances) out.window.push_back(u.item.chunk);
+  }
+  if (pending_) out.window.push_back(pending_->item.chunk);
+  out.epoch = mark_.epoch;
+  out.index = mark_.index++;
+  mark_.position = timeline_->position();
+  mark_.ended = out.end_of_epoch;
+  save(mark_.queue);
+  out.after = mark_;
+}
+
+// exhausted, pending position, pending (a list of 0 or 1), then per row: cursor
+// and its utterances; each as chunk, row, nominal length, length, flag.
+void LegacyPlanner::save(std::vector<std::uint64_t>& out) const {
+  out.clear();
+  const auto add = [&](const Utterance& u) {
+    out.insert(out.end(), {u.item.chunk, u.item.row, u.item.samples, u.length, u.end_of_sweep ? 1u : 0u});
+  };
+  out.insert(out.end(), {exhausted_ ? 1u : 0u, pending_at_, pending_ ? 1u : 0u});
+  if (pending_) add(*pending_);
+  out.push_back(rows_.size());
+  for (const Row& row : rows_) {
+    out.insert(out.end(), {row.cursor, row.piece ? row.piece->utterances.size() : 0});
+    if (!row.piece) continue;
+    for (const Utterance& u : row.piece->utterances) add(u);
+  }
+}
+
+void LegacyPlanner::restore(const Mark& mark) {
+  enter(mark.epoch);
+  mark_ = mark;
+  timeline_->restore(mark.position);
+  std::size_t at = 0;
+  const auto damaged = [] {
+    throw Error(Fault{.kind = FaultKind::state,
+                      .id = "state.damaged",
+                      .what = "the saved queue of utterances is cut short",
+                      .hint = "use another saved state"});
+  };
+  const auto field = [&] {
+    if (at == mark.queue.size()) damaged();
+    return mark.queue[at++];
+  };
+  const auto utterance = [&] {
+    Utterance u;
+    u.item.chunk = static_cast<std::uint32_t>(field());
+    u.item.row = static_cast<std::uint32_t>(field());
+    u.item.samples = static_cast<std::uint32_t>(field());
+    u.length = static_cast<std::uint32_t>(field());
+    u.end_of_sweep = field() != 0;
+    return u;
+  };
+  exhausted_ = field() != 0;
+  pending_at_ = field();
+  pending_.reset();
+  if (field() != 0) pending_ = utterance();
+  if (field() != rows_.size()) damaged();
+  for (Row& row : rows_) {
+    row.piece.reset();
+    row.cursor = static_cast<std::uint32_t>(field());
+    const std::uint64_t n = field();
+    for (std::uint64_t i = 0; i < n; ++i) {
+      if (!row.piece) row.piece.emplace();
+      row.piece->utterances.push_back(utterance());
+      row.piece->length += row.piece->utterances.back().length;
+    }
+    if (row.cursor > (row.piece ? row.piece->length : 0)) damaged();
+  }
+}
+
+}  // namespace batchfeed::reader

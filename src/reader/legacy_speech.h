@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+//
+// The minibatches of HTKMLFReader (docs/reference/formats/htk.md): utterances laid
+// end to end make pieces, pieces fill rows. Frames need no planner of their own,
+// only another reckoning of epochs.
+#pragma once
+
+#include <batchfeed/options.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "order/timeline.h"
+#include "reader/plan.h"
+#include "reader/sequence_planner.h"
+
+namespace batchfeed::reader {
+
+// What the legacy reader makes of its options: minibatchMode = full has epochs of
+// whole minibatches, and in frame mode leaves out those that are not full.
+// Throws Error(config) for what it cannot do.
+ReaderOptions legacy_options(ReaderOptions options, std::uint64_t sweep_samples);
+
+class LegacyPlanner final : public Planner {
+ public:
+  // As TruncatedPlanner's: the real length, or nothing for a damaged utterance.
+  using Inspect = std::function<std::optional<std::uint32_t>(const order::Item&, Mark&)>;
+
+  LegacyPlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples, const ReaderOptions& options,
+                Inspect inspect);
+
+  void begin_epoch(std::uint64_t epoch) override;
+  void restore(const Mark& mark) override;
+  void next(Plan& out) override;
+
+ private:
+  struct Utterance {
+    order::Item item;
+    std::uint32_t length = 0;
+    bool end_of_sweep = false;
+  };
+  // Utterances that are presented as one sequence.
+  struct Piece {
+    std::vector<Utterance> utterances;
+    std::uint32_t length = 0;
+  };
+  struct Row {
+    std::optional<Piece> piece;  // nothing: the data are used up
+    std::uint32_t cursor = 0;    // frames of it already given
+  };
+
+  void enter(std::uint64_t epoch);
+  std::uint64_t size() const;
+  std::optional<Utterance> fetch();
+  std::optional<Piece> fetch_piece();
+  // Puts `count` frames of a piece from `first` on at `step` of a row.
+  void put(const Piece& piece, std::uint32_t first, std::uint32_t count, std::uint32_t row, std::uint32_t step,
+           Plan& out);
+  void whole_utterances(Plan& out);
+  void truncated(Plan& out);
+  void fill(Row& row, std::uint32_t index, std::uint32_t steps, Plan& out);
+  void save(std::vector<std::uint64_t>& out) const;
+
+  std::unique_ptr<order::Timeline> timeline_;
+  ReaderOptions options_;
+  EpochTable epochs_;
+  Inspect inspect_;
+  Mark mark_;
+  order::Batch one_;
+  std::uint64_t epoch_end_ = 0;
+  std::uint64_t pending_at_ = 0;  // position of the pending utterance
+  std::optional<Utterance> pending_;
+  bool exhausted_ = false, swept_ = false;
+  std::vector<Row> rows_;
+};
+
+}  // namespace batchfeed::reader

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "reader/legacy_speech.h"
+
+#include <batchfeed/reader.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "join/join.h"
+#include "reader/memory_source.h"
+
+namespace batchfeed::reader {
+namespace {
+
+ReaderOptions legacy(std::uint64_t minibatch, std::uint64_t rows, Packing packing = Packing::sequences) {
+  ReaderOptions o;
+  o.legacy_speech = true;
+  o.order.kind = OrderKind::file;
+  o.shard = Shard::chunk;
+  o.local_timeline = false;
+  o.pack.kind = packing;
+  o.minibatch_size = {minibatch};
+  o.rows_per_epoch = {rows};
+  o.threads = 1;
+  return o;
+}
+
+std::string layout(const Minibatch& b) {
+  std::string out = "{";
+  if (!b.empty()) {
+    for (const LayoutEntry& e : b.streams[0].layout.entries) {
+      if (out.size() > 1) out += ' ';
+      out += (e.sequence == LayoutEntry::kGap ? "gap" : 'k' + std::to_string(b.keys[e.sequence])) + '@' +
+             std::to_string(e.row) + '[' + std::to_string(e.begin) + ',' + std::to_string(e.end) + ')';
+    }
+    EXPECT_EQ(b.streams[0].layout.sequences + 1, b.streams[0].offsets.size());
+    EXPECT_EQ(b.num_sequences, b.keys.size());
+  }
+  return out + (b.end_of_epoch ? "}e" : "}");
+}
+
+std::string run(Reader& reader, std::size_t most = 50) {
+  std::string out;
+  Minibatch batch;
+  for (std::size_t i = 0; i < most && reader.read(batch); ++i) {
+    out += (i == 0 ? "" : " ") + layout(batch);
+    if (batch.end_of_epoch) break;
+  }
+  return out;
+}
+
+Reader open(const std::vector<std::vector<std::uint32_t>>& lengths, const ReaderOptions& options) {
+  return Reader(std::make_shared<MemorySource>(lengths), options);
+}
+
+TEST(LegacySpeech, LaysUtterancesEndToEndBelowTheRequest) {
+  ReaderOptions o = legacy(250, 1);
+  o.epoch_samples = 551;
+  Reader all = open({{100, 150, 1, 300}}, o);
+  EXPECT_EQ(run(all), "{k0@0[0,100)} {k1@0[0,151)} {k3@0[0,300)}e");
+  o.epoch_samples = 251;
+  Reader shrinking = open({{100, 150, 1}}, o);
+  EXPECT_EQ(run(shrinking), "{k0@0[0,100)} {k1@0[0,150)} {k2@0[0,1)}e");
+}
+
+TEST(LegacySpeech, FillsRowsWithPendingPieces) {
+  Reader reader = open({{5, 9, 2, 2, 4, 6}}, legacy(4, 2));
+  EXPECT_EQ(run(reader),
+            "{k0@0[0,5) k1@1[0,9) k2@0[5,7) gap@0[7,9)} {k4@0[0,4) k3@1[0,2) gap@1[2,4)} {k5@0[0,6) gap@1[0,6)}e");
+}
+
+TEST(LegacySpeech, CutsRowsInTwoPiecesAtMost) {
+  Reader reader = open({{4, 7, 6, 3, 6}}, legacy(6, 2, Packing::truncated));
+  EXPECT_EQ(run(reader),
+            "{k0@0[0,4) k2@0[4,10) k1@1[0,7)} {k2@0[-2,4) k3@0[4,7) k1@1[-6,1) k4@1[1,7)} {k3@0[-2,1) k4@1[-5,1) "
+            "gap@0[1,6) gap@1[1,6)}e");
+}
+
+TEST(LegacySpeech, GoesOnFromAState) {
+  for (const Packing packing : {Packing::sequences, Packing::truncated}) {
+    ReaderOptions o = legacy(6, 2, packing);
+    o.order = {.kind = OrderKind::cntk, .window = kWholeSet, .window_in_samples = true};
+    const std::vector<std::vector<std::uint32_t>> corpus = {{4, 7, 2, 2}, {6, 3, 6, 1, 1}};
+    Reader whole = open(corpus, o);
+    std::vector<std::string> answers, states;
+    Minibatch batch;
+    for (int i = 0; i < 12; ++i) {
+      states.push_back(whole.state());
+      ASSERT_TRUE(whole.read(batch));
+      answers.push_back(layout(batch));
+    }
+    for (std::size_t from = 0; from < states.size(); ++from) {
+      Reader later = open(corpus, o);
+      later.restore(states[from]);
+      for (std::size_t i = from; i < answers.size(); ++i) {
+        ASSERT_TRUE(later.read(batch));
+        EXPECT_EQ(layout(batch), answers[i]) << "from " << from;
+      }
+    }
+  }
+}
+
+TEST(LegacySpeech, FullMinibatchesChangeTheEpoch) {
+  ReaderOptions o = legacy(300, 1, Packing::frames);
+  o.full_minibatches = true;
+  EXPECT_EQ(legacy_options(o, 1000).epoch_samples, 900u);
+  EXPECT_EQ(legacy_options(o, 1000).last_minibatch, LastMinibatch::drop);
+  EXPECT_EQ(legacy_options(o, 200).epoch_samples, 200u);
+  o.epoch_samples = 1000;
+  EXPECT_EQ(legacy_options(o, 1000).epoch_samples, 1100u);
+  o.epoch_samples = 500;
+  EXPECT_EQ(legacy_options(o, 1000).epoch_samples, 500u);
+  o.full_minibatches = false;
+  EXPECT_EQ(legacy_options(o, 1000).epoch_samples, 500u);
+}
+
+TEST(LegacySpeech, RefusesWhatItCannotDo) {
+  const auto id = [](ReaderOptions o) -> std::string {
+    try {
+      Reader reader = open({{4, 7}}, o);
+      Minibatch batch;
+      reader.read(batch);
+    } catch (const Error& e) {
+      return e.fault().id;
+    }
+    return "";
+  };
+  ReaderOptions rolling = legacy(10, 1);
+  rolling.rolling_window = true;
+  EXPECT_EQ(id(rolling), "legacy.rolling-window");
+  ReaderOptions rows = legacy(10, 1);
+  rows.workers = 2;
+  EXPECT_EQ(id(rows), "legacy.rows");
+}
+
+// The legacy join keeps utterances of equal length only.
+TEST(LegacySpeech, JoinsUtterancesOfEqualLength) {
+  const auto joined = [](const std::vector<std::uint32_t>& first, const std::vector<std::uint32_t>& second) {
+    std::vector<std::unique_ptr<Source>> sources;
+    sources.push_back(std::make_unique<MemorySource>(std::vector<std::vector<std::uint32_t>>{first}));
+    sources.push_back(std::make_unique<MemorySource>(std::vector<std::vector<std::uint32_t>>{second}, false, "b"));
+    return join::join(std::move(sources), {.exact = true});
+  };
+  const auto source = joined({4, 7, 6, 3}, {4, 7, 5, 3});
+  EXPECT_EQ(source->chunks()[0].sequences, 3u);
+  ASSERT_EQ(source->notices().size(), 1u);
+  EXPECT_EQ(source->notices()[0].fault.id, "join.other-length");
+  EXPECT_EQ(joined({4, 7, 6, 3}, {4, 7, 5, 2})->chunks()[0].sequences, 2u);
+  try {
+    joined({4, 7, 6, 3}, {4, 8, 5, 2});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault().id, "join.most-left-out");
+  }
+}
+
+}  // namespace
+}  // namespace batchfeed::reader
