@@ -8,6 +8,9 @@
 #include "assemble/open.h"
 #include "formats/cbf/cbf.h"
 #include "formats/ctf/ctf.h"
+#include "formats/htk/htk.h"
+#include "formats/kaldi/kaldi.h"
+#include "formats/mlf/mlf.h"
 #include "join/join.h"
 
 namespace batchfeed::assemble {
@@ -67,9 +70,9 @@ struct Opener {
   std::unique_ptr<Source> operator()(const CbfOptions& o) const {
     return shards(o.files, [&](const std::string& file) { return cbf::open(o, file, context); });
   }
-  std::unique_ptr<Source> operator()(const HtkOptions&) const { return nullptr; }
-  std::unique_ptr<Source> operator()(const MlfOptions&) const { return nullptr; }
-  std::unique_ptr<Source> operator()(const KaldiOptions&) const { return nullptr; }
+  std::unique_ptr<Source> operator()(const HtkOptions& o) const { return htk::open(o, context); }
+  std::unique_ptr<Source> operator()(const MlfOptions& o) const { return mlf::open(o, context); }
+  std::unique_ptr<Source> operator()(const KaldiOptions& o) const { return kaldi::open(o, context); }
   std::unique_ptr<Source> operator()(const std::shared_ptr<const Source>& source) const { return std::make_unique<Shared>(source); }
 };
 

@@ -41,7 +41,7 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context)
   // Joining checks names and sizes, so it is done for one source too.
   const bool frames = setup.reader.pack.kind == Packing::frames && sources[0]->splits_frames();
   if (sources.size() == 1) return std::move(sources[0]);
-  auto joined = join::join(std::move(sources), {.frames = frames});
+  auto joined = join::join(std::move(sources), {.frames = frames, .exact = setup.reader.legacy_speech});
   tell(*joined);
   return joined;
 }
