@@ -5,6 +5,7 @@
 
 #include <batchfeed/buffer.h>
 #include <batchfeed/config.h>
+#include <batchfeed/convert.h>
 #include <batchfeed/error.h>
 #include <batchfeed/limits.h>
 #include <batchfeed/minibatch.h>

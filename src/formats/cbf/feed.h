@@ -83,10 +83,11 @@ class Feed {
   std::size_t buffered() const noexcept { return static_cast<std::size_t>(stop_ - at_); }
 
   void refill() {
-    scratch_->resize(kPiece);
     const std::size_t kept = buffered();
-    if (kept != 0) std::memmove(scratch_->data(), at_, kept);
     const auto more = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece - kept, end_ - next_));
+    // Bytes are kept only from a piece that was full, and then this moves nothing.
+    scratch_->reserve(kept + more);
+    if (kept != 0) std::memmove(scratch_->data(), at_, kept);
     file_->read(next_, {scratch_->data() + kept, more});
     next_ += more;
     at_ = begin_ = scratch_->data();

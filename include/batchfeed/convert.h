@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// From any source to a text or binary corpus. Streamed: memory is bounded by a
+// few chunks. The target appears whole or not at all; its bytes do not depend on
+// the number of threads.
+#pragma once
+
+#include <batchfeed/source.h>
+#include <batchfeed/tools.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace batchfeed {
+
+struct ConvertOptions {
+  Format to = Format::cbf;                  // or ctf
+  bool legacy = false;                      // cbf: the older layout
+  std::uint64_t chunk_bytes = 32ull << 20;  // cbf: where a chunk is closed
+  // cbf: close chunks as ctf2bin does, by the bytes of samples alone; `true`: and,
+  // as the original, without starting the count anew after the first chunk.
+  std::optional<bool> ctf2bin_chunks = {};
+  std::vector<std::string> streams = {};                          // those to keep, in this order; empty: all
+  std::vector<std::pair<std::string, std::string>> renames = {};  // from, to
+  enum class Keys : std::uint8_t {
+    automatic,  // kept, unless they are the sequences' numbers and each sequence has one sample
+    keep,       // ctf: ids; cbf: a file PATH.keys
+    number,     // ctf: ids 0, 1, 2 ...
+    none,
+  } keys = Keys::automatic;
+  std::optional<std::uint64_t> shuffle = {};    // seed of a global shuffle
+  std::uint64_t shuffle_memory = 256ull << 20;  // bytes shuffled at a time
+  unsigned jobs = 0;                            // threads that read and encode; 0 = one per core
+  bool force = false;                           // replace an existing target
+  bool verify = false;                          // read the target back and compare
+  Progress progress = {};                       // bytes of the source; may throw to give up
+  Report report = {};
+};
+
+struct ConvertResult {
+  std::vector<StreamInfo> streams;  // as written
+  std::uint64_t sequences = 0, samples = 0;
+  std::uint64_t left_out = 0;  // damaged sequences, or without any sample
+  std::uint64_t bytes = 0;     // of the target
+  bool keys = false;           // whether keys were written
+  bool verified = false;
+};
+
+// Throws Error; then the target is as it was before.
+ConvertResult convert(const Source& source, const std::string& target, const ConvertOptions& options);
+
+}  // namespace batchfeed

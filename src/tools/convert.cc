@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+#include <batchfeed/convert.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+
+#include "base/hash.h"
+#include "base/rng.h"
+#include "tools/buckets.h"
+#include "tools/in_order.h"
+#include "tools/row_hash.h"
+#include "tools/selected.h"
+#include "tools/target.h"
+
+namespace batchfeed {
+namespace {
+
+namespace fs = std::filesystem;
+
+// One chunk of the source, read and encoded.
+struct Item {
+  Chunk chunk;
+  std::vector<SequenceInfo> table;
+  Batch batch;
+  std::vector<std::uint64_t> hashes;
+  std::uint64_t left_out = 0;
+};
+
+// What a corpus is, row by row; with `ordered`, in this order.
+class Content {
+ public:
+  explicit Content(bool ordered) : ordered_(ordered) {}
+  void add(std::uint64_t row) {
+    ++rows_;
+    ordered_ ? static_cast<void>(print_.add(row)) : static_cast<void>(sum_ += mix64(row));
+  }
+  bool operator==(const Content& other) const {
+    return rows_ == other.rows_ && sum_ == other.sum_ && print_.value() == other.print_.value();
+  }
+  std::uint64_t rows() const { return rows_; }
+
+ private:
+  bool ordered_;
+  std::uint64_t rows_ = 0, sum_ = 0;
+  Fingerprint print_;
+};
+
+struct KeyUse {
+  bool write = false;
+  bool number = false;  // by the place in the source instead of the source's own
+};
+
+bool has_samples(const Chunk& chunk, std::uint32_t row) {
+  return std::any_of(chunk.columns.begin(), chunk.columns.end(), [row](const Column& c) { return c.samples(row) > 0; });
+}
+
+// Whether sequences carry their number as key, each has one sample, and text
+// without ids would therefore say the same.
+bool keys_are_numbers(const Source& source, bool one_sample) {
+  std::uint64_t number = 0;
+  std::vector<SequenceInfo> table;
+  for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
+    if (one_sample && source.chunks()[c].samples != source.chunks()[c].sequences) return false;
+    source.sequences(c, table);
+    for (const SequenceInfo& s : table) {
+      if (s.key != number || source.key_text(s.key) != std::to_string(number)) return false;
+      ++number;
+    }
+  }
+  return true;
+}
+
+KeyUse key_use(const Source& source, const ConvertOptions& options) {
+  const bool text = options.to == Format::ctf;
+  switch (options.keys) {
+    case ConvertOptions::Keys::keep: return {.write = true};
+    case ConvertOptions::Keys::number: return {.write = text, .number = true};
+    case ConvertOptions::Keys::none: return {};
+    case ConvertOptions::Keys::automatic: break;
+  }
+  return {.write = !keys_are_numbers(source, text)};
+}
+
+// Temporary files that a killed run left; younger ones may be in use.
+void remove_leftovers(const std::string& target) {
+  const fs::path path(target);
+  const std::string prefix = path.filename().string() + ".tmp.";
+  std::error_code none;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename().string();
+    if (name.size() != prefix.size() + 6 || name.compare(0, prefix.size(), prefix) != 0) continue;
+    const auto written = fs::last_write_time(entry.path(), none);
+    if (!none && fs::file_time_type::clock::now() - written > std::chrono::hours(1)) fs::remove_all(entry.path(), none);
+  }
+}
+
+class Conversion {
+ public:
+  Conversion(const Source& source, const std::string& path, const ConvertOptions& options)
+      : source_(source, options.streams, options.renames),
+        options_(options),
+        use_(key_use(source, options)),
+        target_(path, source_.streams(), options, use_.write),
+        jobs_(options.jobs != 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency())),
+        content_(!options.shuffle) {
+    for (const ChunkInfo& chunk : source_.chunks()) {
+      first_.push_back(sequences_);
+      sequences_ += chunk.sequences;
+      bytes_ += chunk.bytes;
+    }
+  }
+
+  ConvertResult run() {
+    options_.shuffle ? shuffled() : straight();
+    result_.streams = source_.streams();
+    result_.sequences = target_.sequences();
+    result_.samples = target_.samples();
+    result_.keys = target_.keys();
+    if (result_.sequences == 0) {
+      throw Error(Fault{.kind = FaultKind::format,
+                        .id = "convert.nothing",
+                        .what = "no sequence to write",
+                        .hint = "check the source first"});
+    }
+    target_.commit();
+    return std::move(result_);
+  }
+
+  void verify(const std::string& path, ConvertResult& result) {
+    const std::unique_ptr<Source> back =
+        open_source(target_.reopen(), {}, {}, options_.to == Format::ctf ? target_.key_mode() : KeyMode::numeric);
+    Content found(!options_.shuffle);
+    std::uint64_t done = 0;
+    std::uint64_t all = 0;
+    for (const ChunkInfo& chunk : back->chunks()) all += chunk.bytes;
+    in_order<Item>(
+        back->chunks().size(), jobs_,
+        [&](std::uint64_t i, Item& item) { collect(*back, static_cast<std::uint32_t>(i), item, use_.write); },
+        [&](std::uint64_t i, Item& item) {
+          for (const std::uint64_t h : item.hashes) found.add(h);
+          done += back->chunks()[static_cast<std::size_t>(i)].bytes;
+          if (options_.progress) options_.progress(done, all);
+        });
+    if (found == content_) {
+      result.verified = true;
+      return;
+    }
+    throw Error(Fault{.kind = FaultKind::internal,
+                      .id = "convert.differs",
+                      .at = {.file = path},
+                      .what = "reads back differently from what was written (" + std::to_string(content_.rows()) +
+                              " sequences written, " + std::to_string(found.rows()) + " read)",
+                      .hint = "please report this"});
+  }
+
+ private:
+  // The rows of a chunk that can be delivered.
+  void collect(const Source& source, std::uint32_t chunk, Item& item, bool keys) {
+    source.read(chunk, item.chunk);
+    source.sequences(chunk, item.table);
+    item.batch.rows.clear();
+    item.hashes.clear();
+    item.left_out = 0;
+    RowHash hash;
+    for (std::size_t i = 0; i < item.table.size(); ++i) {
+      const SequenceInfo& s = item.table[i];
+      if (item.chunk.is_invalid(s.row) || !has_samples(item.chunk, s.row)) {
+        ++item.left_out;
+        continue;
+      }
+      RowRef& row = item.batch.rows.emplace_back();
+      row.chunk = &item.chunk;
+      row.row = s.row;
+      row.id = s.key;
+      if (keys && use_.number && &source == &source_) {
+        row.id = first_[chunk] + i;
+        row.key = std::to_string(row.id);
+      } else if (keys) {
+        row.key = source.key_text(s.key);
+      }
+      if (options_.verify) item.hashes.push_back(hash(item.chunk, s.row, row.key));
+    }
+  }
+
+  void advance(std::uint64_t chunk, const Item& item) {
+    result_.left_out += item.left_out;
+    for (const std::uint64_t h : item.hashes) content_.add(h);
+    done_ += source_.chunks()[static_cast<std::size_t>(chunk)].bytes;
+    if (options_.progress) options_.progress(done_, bytes_);
+  }
+
+  void straight() {
+    in_order<Item>(
+        source_.chunks().size(), jobs_,
+        [&](std::uint64_t i, Item& item) {
+          collect(source_, static_cast<std::uint32_t>(i), item, use_.write);
+          target_.encode(item.batch);
+        },
+        [&](std::uint64_t i, Item& item) {
+          target_.write(item.batch);
+          advance(i, item);
+        });
+  }
+
+  void shuffled() {
+    Buckets buckets(path(), source_.streams(), estimate(), options_.shuffle_memory, *options_.shuffle);
+    in_order<Item>(
+        source_.chunks().size(), jobs_,
+        [&](std::uint64_t i, Item& item) { collect(source_, static_cast<std::uint32_t>(i), item, use_.write); },
+        [&](std::uint64_t i, Item& item) {
+          for (const RowRef& row : item.batch.rows) buckets.add(row);
+          advance(i, item);
+        });
+    buckets.close();
+    constexpr std::size_t kSlice = 4096;  // rows encoded at a time
+    for (std::size_t b = 0; b < buckets.size(); ++b) {
+      const Buckets::Loaded bucket = buckets.load(b, use_.write);
+      buckets.drop(b);
+      in_order<Batch>((bucket.rows.size() + kSlice - 1) / kSlice, jobs_,
+                      [&](std::uint64_t i, Batch& batch) {
+                        const std::size_t first = static_cast<std::size_t>(i) * kSlice;
+                        const std::size_t last = std::min(first + kSlice, bucket.rows.size());
+                        batch.rows.assign(bucket.rows.begin() + static_cast<std::ptrdiff_t>(first),
+                                          bucket.rows.begin() + static_cast<std::ptrdiff_t>(last));
+                        target_.encode(batch);
+                      },
+                      [&](std::uint64_t, Batch& batch) {
+                        target_.write(batch);
+                        if (options_.progress) options_.progress(done_, bytes_);  // it may give up here
+                      });
+    }
+  }
+
+  const std::string& path() const { return target_.path(); }
+
+  // Bytes in memory, roughly: text may grow when it becomes numbers.
+  std::uint64_t estimate() const {
+    std::uint64_t dense = 0;
+    std::uint64_t samples = 0;
+    for (const StreamInfo& s : source_.streams()) dense += s.storage == Storage::dense ? s.dim * size_of(s.element) : 0;
+    for (const ChunkInfo& chunk : source_.chunks()) samples += chunk.samples;
+    return std::max(samples * (dense + 16), bytes_ + bytes_ / 2);
+  }
+
+  Selected source_;
+  const ConvertOptions& options_;
+  KeyUse use_;
+  Target target_;
+  unsigned jobs_;
+  Content content_;
+  ConvertResult result_;
+  std::vector<std::uint64_t> first_;  // number of each chunk's first sequence
+  std::uint64_t sequences_ = 0, bytes_ = 0, done_ = 0;
+};
+
+}  // namespace
+
+ConvertResult convert(const Source& source, const std::string& target, const ConvertOptions& options) {
+  if (options.to != Format::ctf && options.to != Format::cbf) {
+    throw Error(Fault{.kind = FaultKind::usage,
+                      .id = "convert.format",
+                      .what = "only text (ctf) and binary (cbf) corpora can be written",
+                      .hint = "choose ctf or cbf"});
+  }
+  std::error_code none;
+  if (!options.force && fs::exists(target, none)) {
+    throw Error(Fault{.kind = FaultKind::usage,
+                      .id = "convert.exists",
+                      .at = {.file = target},
+                      .what = "exists already",
+                      .hint = "choose another name, or --force"});
+  }
+  remove_leftovers(target);
+  Conversion conversion(source, target, options);
+  ConvertResult result = conversion.run();
+  result.bytes = static_cast<std::uint64_t>(fs::file_size(target));
+  if (options.verify) conversion.verify(target, result);
+  return result;
+}
+
+}  // namespace batchfeed

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+//
+// A loop whose body is made by several threads and taken in order by one: item i
+// is made ahead of need, never more than a few at a time.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace batchfeed {
+
+// make(i, item) for i = 0 .. n-1 on `jobs` threads, take(i, item) in order on the
+// calling one. Items are used again. What either throws ends the loop and is
+// thrown here, the earliest first.
+template <class Item, class Make, class Take>
+class InOrder {
+ public:
+  InOrder(std::uint64_t n, unsigned jobs, const Make& make, Take& take) : n_(n), make_(make), take_(take) {
+    if (jobs <= 1 || n <= 1) {
+      Item item;
+      for (std::uint64_t i = 0; i < n; ++i) {
+        make_(i, item);
+        take_(i, item);
+      }
+      return;
+    }
+    ahead_ = jobs + 1;
+    for (unsigned j = 0; j < jobs && j < n; ++j) threads_.emplace_back([this] { work(); });
+    try {
+      for (std::uint64_t i = 0; i < n; ++i) consume(i);
+    } catch (...) {
+      stop();
+      throw;
+    }
+    stop();
+  }
+
+ private:
+  struct Made {
+    std::unique_ptr<Item> item;
+    std::exception_ptr error;
+  };
+
+  void work() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      room_.wait(lock, [&] { return stopped_ || next_ == n_ || next_ < taken_ + ahead_; });
+      if (stopped_ || next_ == n_) return;
+      const std::uint64_t i = next_++;
+      Made made;
+      if (!idle_.empty()) {
+        made.item = std::move(idle_.back());
+        idle_.pop_back();
+      }
+      lock.unlock();
+      try {
+        if (!made.item) made.item = std::make_unique<Item>();
+        make_(i, *made.item);
+      } catch (...) {
+        made.error = std::current_exception();
+      }
+      lock.lock();
+      made_.emplace(i, std::move(made));
+      ready_.notify_one();
+    }
+  }
+
+  void consume(std::uint64_t i) {
+    Made made;
+    {
+      std::unique_lock lock(mutex_);
+      ready_.wait(lock, [&] { return made_.count(i) != 0; });
+      made = std::move(made_.extract(i).mapped());
+    }
+    if (made.error) std::rethrow_exception(made.error);
+    take_(i, *made.item);
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(made.item));
+    ++taken_;
+    room_.notify_all();
+  }
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+      room_.notify_all();
+    }
+    for (std::thread& t : threads_) t.join();
+  }
+
+  std::uint64_t n_;
+  const Make& make_;
+  Take& take_;
+  std::uint64_t ahead_ = 0;
+  std::mutex mutex_;
+  std::condition_variable room_, ready_;
+  std::uint64_t next_ = 0, taken_ = 0;
+  bool stopped_ = false;
+  std::map<std::uint64_t, Made> made_;
+  std::vector<std::unique_ptr<Item>> idle_;
+  std::vector<std::thread> threads_;
+};
+
+template <class Item, class Make, class Take>
+void in_order(std::uint64_t n, unsigned jobs, const Make& make, Take&& take) {
+  InOrder<Item, Make, Take>(n, jobs, make, take);
+}
+
+}  // namespace batchfeed

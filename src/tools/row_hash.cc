@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "tools/row_hash.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/hash.h"
+
+namespace batchfeed {
+
+std::uint64_t RowHash::operator()(const Chunk& chunk, std::uint32_t row, std::string_view key) {
+  Fingerprint print;
+  print.add(key);
+  for (const Column& column : chunk.columns) {
+    const std::uint32_t samples = column.samples(row);
+    const std::size_t width = size_of(column.element);
+    print.add(samples);
+    for (std::uint32_t i = 0; i < samples; ++i) {
+      if (column.storage == Storage::dense) {
+        const std::byte* const from = column.values.data() + (column.begin[row] + i * column.step) * width;
+        print.add(hash_bytes(from, static_cast<std::size_t>(column.dim) * width));
+      } else {
+        const std::size_t n = std::size_t{column.first_sample[row]} + i;
+        print.add(sparse_sample(column, column.first_value[n], column.first_value[n + 1]));
+      }
+    }
+  }
+  return print.value();
+}
+
+std::uint64_t RowHash::sparse_sample(const Column& column, std::size_t begin, std::size_t end) {
+  const std::int32_t* const indices = column.indices.data();
+  const std::size_t width = size_of(column.element);
+  if (std::is_sorted(indices + begin, indices + end)) {
+    return hash_bytes(indices + begin, (end - begin) * 4,
+                      hash_bytes(column.values.data() + begin * width, (end - begin) * width, end - begin));
+  }
+  order_.resize(end - begin);
+  for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::uint32_t>(begin + i);
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return indices[a] < indices[b]; });
+  std::vector<std::int32_t> sorted(order_.size());
+  std::vector<std::byte> values(order_.size() * width);
+  for (std::size_t i = 0; i < order_.size(); ++i) {
+    sorted[i] = indices[order_[i]];
+    std::memcpy(values.data() + i * width, column.values.data() + order_[i] * width, width);
+  }
+  return hash_bytes(sorted.data(), sorted.size() * 4, hash_bytes(values.data(), values.size(), order_.size()));
+}
+
+}  // namespace batchfeed

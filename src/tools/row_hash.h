@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// A number that stands for one sequence: its key, lengths, values and indices,
+// entries of a sparse sample in any order. Equal for a corpus and its faithful
+// copy in another format.
+#pragma once
+
+#include <batchfeed/source.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace batchfeed {
+
+class RowHash {
+ public:
+  std::uint64_t operator()(const Chunk& chunk, std::uint32_t row, std::string_view key);
+
+ private:
+  std::uint64_t sparse_sample(const Column& column, std::size_t begin, std::size_t end);
+
+  std::vector<std::uint32_t> order_;
+};
+
+}  // namespace batchfeed

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "tools/selected.h"
+
+#include <batchfeed/error.h>
+
+namespace batchfeed {
+namespace {
+
+std::size_t find(const std::vector<StreamInfo>& streams, const std::string& name) {
+  std::string known;
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    if (streams[i].name == name) return i;
+    known += (known.empty() ? "'" : ", '") + streams[i].name + "'";
+  }
+  throw Error(Fault{.kind = FaultKind::usage,
+                    .id = "convert.no-stream",
+                    .what = "no stream '" + name + "', there are " + known,
+                    .hint = "names are compared with their case",
+                    .stream = name});
+}
+
+}  // namespace
+
+Selected::Selected(const Source& source, const std::vector<std::string>& keep,
+                   const std::vector<std::pair<std::string, std::string>>& renames)
+    : source_(source) {
+  const std::vector<StreamInfo>& all = source.streams();
+  for (const std::string& name : keep) from_.push_back(find(all, name));
+  for (std::size_t i = 0; keep.empty() && i < all.size(); ++i) from_.push_back(i);
+  for (const std::size_t i : from_) streams_.push_back(all[i]);
+  for (const auto& [from, to] : renames) {
+    const std::size_t number = find(all, from);
+    for (std::size_t i = 0; i < from_.size(); ++i) {
+      if (from_[i] == number) streams_[i].name = to;
+    }
+  }
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (streams_[i].name != streams_[k].name) continue;
+      throw Error(Fault{.kind = FaultKind::usage,
+                        .id = "convert.same-name",
+                        .what = "two streams would be named '" + streams_[i].name + "'",
+                        .hint = "name each stream once, and rename to different names",
+                        .stream = streams_[i].name});
+    }
+  }
+}
+
+void Selected::read(std::uint32_t chunk, Chunk& out) const {
+  source_.read(chunk, out);
+  std::vector<Column> kept(from_.size());
+  for (std::size_t i = 0; i < from_.size(); ++i) kept[i] = std::move(out.columns[from_[i]]);
+  out.columns = std::move(kept);
+}
+
+}  // namespace batchfeed

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#include "tools/target.h"
+
+#include <algorithm>
+
+#include "formats/cbf/keys.h"
+
+namespace batchfeed {
+namespace {
+
+[[noreturn]] void refuse(const char* id, const std::string& file, std::string what, std::string hint,
+                         const std::string& stream = {}) {
+  throw Error(Fault{.kind = FaultKind::usage,
+                    .id = id,
+                    .at = {.file = file},
+                    .what = std::move(what),
+                    .hint = std::move(hint),
+                    .stream = stream});
+}
+
+// The bytes of samples alone, as ctf2bin counts them.
+std::uint64_t sample_bytes(const Chunk& chunk, std::uint32_t row) {
+  std::uint64_t bytes = 0;
+  for (const Column& column : chunk.columns) {
+    const std::uint64_t width = size_of(column.element);
+    const std::uint64_t samples = column.samples(row);
+    if (column.storage == Storage::dense) {
+      bytes += samples * column.dim * width;
+    } else {
+      const std::uint32_t* const first = column.first_value.data() + column.first_sample[row];
+      bytes += (first[samples] - first[0]) * (width + 4) + samples * 4;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Target::Target(const std::string& path, std::vector<StreamInfo> streams, const ConvertOptions& options, bool keys)
+    : path_(path), streams_(std::move(streams)), options_(options), keys_(keys) {
+  for (const StreamInfo& s : streams_) {
+    if (s.element == streams_.front().element) continue;
+    refuse("convert.mixed-precision", path,
+           "streams '" + streams_.front().name + "' and '" + s.name + "' differ in precision", "ask for one precision",
+           s.name);
+  }
+  if (options.to == Format::ctf) {
+    text_.emplace(streams_, ctf::WriteOptions{.aliases = {}, .ids = keys});
+    file_.emplace(path);
+  } else {
+    binary_.emplace(path, CbfWriterOptions{.streams = streams_,
+                                           .chunk_bytes = options.ctf2bin_chunks ? ~0ull : options.chunk_bytes,
+                                           .legacy = options.legacy,
+                                           .keys = keys});
+  }
+}
+
+void Target::encode(Batch& batch) const {
+  batch.text.clear();
+  if (!text_) return;
+  for (const RowRef& row : batch.rows) {
+    expect_samples(row);
+    text_->sequence(*row.chunk, row.row, row.key, batch.text);
+  }
+}
+
+// A reader of text drops a sequence that lacks a stream.
+void Target::expect_samples(const RowRef& row) const {
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (row.chunk->columns[i].samples(row.row) > 0) continue;
+    refuse("convert.no-sample", path_,
+           "stream '" + streams_[i].name + "' has no sample in sequence " +
+               (row.key.empty() ? std::to_string(row.id) : "'" + row.key + "'") + ", which text cannot say",
+           "leave the stream out, or write the binary format", streams_[i].name);
+  }
+}
+
+void Target::write(const Batch& batch) {
+  for (const RowRef& row : batch.rows) {
+    count(row);
+    if (binary_) write_binary(row);
+  }
+  if (file_) file_->append(std::string_view(batch.text));
+}
+
+void Target::count(const RowRef& row) {
+  std::uint32_t longest = 0;
+  for (const Column& column : row.chunk->columns) longest = std::max(longest, column.samples(row.row));
+  ++sequences_;
+  samples_ += longest;
+  if (!keys_) return;
+  numeric_ = numeric_ && !row.key.empty() && row.key.size() < 20 &&
+             std::all_of(row.key.begin(), row.key.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (text_ && last_id_ == row.id) {
+    refuse("convert.same-id", path_,
+           "two sequences with the id '" + row.key + "' follow each other and would become one",
+           "number the sequences instead");
+  }
+  last_id_ = row.id;
+}
+
+void Target::write_binary(const RowRef& row) {
+  binary_->append(*row.chunk, row.row, row.key);
+  if (!options_.ctf2bin_chunks) return;
+  estimate_ += sample_bytes(*row.chunk, row.row);
+  if (estimate_ < options_.chunk_bytes) return;
+  binary_->end_chunk();
+  if (!*options_.ctf2bin_chunks) estimate_ = 0;
+}
+
+void Target::commit() {
+  if (binary_) return binary_->commit();
+  cbf::remove_keys(path_);  // of a binary file that stood here
+  file_->commit();
+}
+
+SourceOptions Target::reopen() const {
+  if (binary_) {
+    CbfOptions options;
+    options.files = {path_};
+    options.element = streams_.front().element;
+    return options;
+  }
+  CtfOptions options;
+  options.files = {path_};
+  options.element = streams_.front().element;
+  options.skip_sequence_ids = !keys_;
+  for (const StreamInfo& s : streams_) {
+    StreamSpec& spec = options.streams.emplace_back();
+    spec.name = s.name;
+    spec.storage = s.storage;
+    spec.dim = s.dim;
+  }
+  return options;
+}
+
+}  // namespace batchfeed

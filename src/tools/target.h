@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+//
+// Where converted sequences go: a text or a binary file. Encoding is apart from
+// writing, so that several threads can do it.
+#pragma once
+
+#include <batchfeed/convert.h>
+#include <batchfeed/writer.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "formats/ctf/write.h"
+#include "io/atomic_file.h"
+
+namespace batchfeed {
+
+struct RowRef {
+  const Chunk* chunk = nullptr;
+  std::uint32_t row = 0;
+  std::uint64_t id = 0;  // the source's key, to tell neighbours apart
+  std::string key;       // empty if none is written
+};
+
+// Some sequences on their way.
+struct Batch {
+  std::vector<RowRef> rows;
+  std::string text;  // made by encode()
+};
+
+class Target {
+ public:
+  // `keys`: ids in a text file, a side file for a binary one.
+  Target(const std::string& path, std::vector<StreamInfo> streams, const ConvertOptions& options, bool keys);
+
+  void encode(Batch& batch) const;  // thread-safe
+  void write(const Batch& batch);   // in order
+  void commit();
+
+  const std::string& path() const noexcept { return path_; }
+  bool keys() const noexcept { return keys_; }
+  std::uint64_t sequences() const noexcept { return sequences_; }
+  std::uint64_t samples() const noexcept { return samples_; }
+  // What reads the target back; keys are numbers if all were.
+  SourceOptions reopen() const;
+  KeyMode key_mode() const noexcept { return numeric_ ? KeyMode::numeric : KeyMode::text; }
+
+ private:
+  void expect_samples(const RowRef& row) const;
+  void count(const RowRef& row);
+  void write_binary(const RowRef& row);
+
+  std::string path_;
+  std::vector<StreamInfo> streams_;
+  ConvertOptions options_;
+  bool keys_;
+  std::optional<ctf::Writer> text_;
+  std::optional<io::AtomicFile> file_;
+  std::optional<CbfWriter> binary_;
+  std::uint64_t sequences_ = 0, samples_ = 0;
+  std::uint64_t estimate_ = 0;  // of the open chunk, as ctf2bin counts
+  std::optional<std::uint64_t> last_id_;
+  bool numeric_ = true;
+};
+
+}  // namespace batchfeed
