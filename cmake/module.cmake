@@ -81,11 +81,13 @@ function(batchfeed_fuzz folder target)
   cmake_path(GET folder FILENAME last)
   if(BATCHFEED_BUILD_FUZZERS)
     add_executable(fuzz_${last}_${target} ${source})
+    target_include_directories(fuzz_${last}_${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
     target_link_libraries(fuzz_${last}_${target} PRIVATE batchfeed batchfeed_${name} batchfeed_flags)
     target_link_options(fuzz_${last}_${target} PRIVATE -fsanitize=fuzzer)
   endif()
   if(BATCHFEED_BUILD_TESTS AND NOT BATCHFEED_BUILD_FUZZERS)
     add_executable(replay_${last}_${target} ${source} "${PROJECT_SOURCE_DIR}/tests/fuzz/replay.cc")
+    target_include_directories(replay_${last}_${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
     target_link_libraries(replay_${last}_${target} PRIVATE batchfeed batchfeed_${name} batchfeed_flags)
     add_test(NAME fuzz_replay_${last}_${target}
       COMMAND replay_${last}_${target}
