@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // CNTKBinaryReader and CNTKBinaryFormatDeserializer.
-#include "config/binder.h"
-#include "config/order_keys.h"
-
 #include <algorithm>
 #include <utility>
+
+#include "config/binder.h"
+#include "config/order_keys.h"
 
 namespace batchfeed::config {
 
@@ -19,7 +19,8 @@ CbfOptions bind_cbf_source(Binder& binder, const Section& section, const PushedD
   if (const Entry* entry = section.entry("input"); entry != nullptr && !entry->value.empty()) {
     const Section& input = section.child("input");
     if (input.entries().size() > binder.doc().limits().streams) {
-      binder.doc().over_limit(entry->key_at, "streams", binder.doc().limits().streams, input.path() + ": too many streams");
+      binder.doc().over_limit(entry->key_at, "streams", binder.doc().limits().streams,
+                              input.path() + ": too many streams");
     }
     for (const auto& [key, stream] : input.entries()) {
       const Section& one = input.child(key);
@@ -31,8 +32,8 @@ CbfOptions bind_cbf_source(Binder& binder, const Section& section, const PushedD
       const auto same = [&](const CbfOptions::Rename& other) { return other.alias == rename.alias; };
       if (const auto old = std::find_if(out.renames.begin(), out.renames.end(), same); old != out.renames.end()) {
         binder.doc().warn(stream.key_at, "duplicate-alias",
-                          input.path() + ": streams " + quoted(old->name) + " and " + quoted(rename.name) + " both read " +
-                              quoted(rename.alias) + "; it is delivered as " + quoted(rename.name),
+                          input.path() + ": streams " + quoted(old->name) + " and " + quoted(rename.name) +
+                              " both read " + quoted(rename.alias) + "; it is delivered as " + quoted(rename.name),
                           "give each stream its own alias");
         out.renames.erase(old);
       }

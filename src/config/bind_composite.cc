@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // The composite reader: deserializers = ( [...] : [...] ).
-#include "config/binder.h"
-#include "config/order_keys.h"
-#include "config/parse.h"
-
 #include <algorithm>
 #include <array>
 #include <set>
 #include <utility>
+
+#include "config/binder.h"
+#include "config/order_keys.h"
+#include "config/parse.h"
 
 namespace batchfeed::config {
 namespace {
@@ -36,8 +36,9 @@ const Type& type_of(Binder& binder, const Section& element) {
   const Value value = *element.own("type");
   const auto type = std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& t) { return t.name == name; });
   if (type == kTypes.end()) {
-    std::string hint = "known are CNTKTextFormatDeserializer, CNTKBinaryFormatDeserializer, HTKFeatureDeserializer, "
-                       "HTKMLFDeserializer and HTKMLFBinaryDeserializer";
+    std::string hint =
+        "known are CNTKTextFormatDeserializer, CNTKBinaryFormatDeserializer, HTKFeatureDeserializer, "
+        "HTKMLFDeserializer and HTKMLFBinaryDeserializer";
     for (const Type& t : kTypes) {
       if (same_word(t.name, name)) hint = "case matters: write " + std::string(t.name);
     }
@@ -72,7 +73,8 @@ void bind_window(Binder& binder, const Section& reader, bool has_text, OrderOpti
     }
     if (order.window == 0) {
       doc.warn(reader.at(), "no-window",
-               reader.path() + ": chunkSizeInBytes is above 4 GiB, so the default window is 0 chunks", "write randomizationWindow");
+               reader.path() + ": chunkSizeInBytes is above 4 GiB, so the default window is 0 chunks",
+               "write randomizationWindow");
     }
     return;
   }
@@ -107,14 +109,15 @@ void bind_packing(Binder& binder, const Section& reader, PackOptions& pack) {
   const bool frames = binder.flag(reader, "frameMode", false);
   const bool truncated = binder.flag(reader, "truncated", false);
   if (frames && truncated) {
-    doc.fail(reader.find("truncated")->at(), "conflict", reader.path() + ": frameMode and truncated are both true",
-             "keep one of them");
+    const Origin at = reader.find("truncated")->at();
+    doc.fail(at, "conflict", reader.path() + ": frameMode and truncated are both true", "keep one of them");
   }
   pack.truncation_length = truncated ? binder.count(reader, "truncationLength", 0) : 0;
   if (truncated && pack.truncation_length == 0) {
     const auto given = reader.find("truncationLength");
-    doc.fail(given ? given->at() : reader.find("truncated")->key_at, "missing-required",
-             reader.path_of("truncationLength") + ": truncated = true needs a length above 0", "add truncationLength = 20");
+    const Origin at = given ? given->at() : reader.find("truncated")->key_at;
+    doc.fail(at, "missing-required", reader.path_of("truncationLength") + ": truncated = true needs a length above 0",
+             "add truncationLength = 20");
   }
   pack.right_splice = binder.count(reader, "rightSplice", 0);
   if (pack.right_splice > pack.truncation_length) {
@@ -131,8 +134,8 @@ void bind_keys(Binder& binder, const Section& reader, bool has_speech, ReaderOpt
   const bool numeric = binder.flag(reader, "useNumericSequenceKeys", !has_speech);
   const bool hashed = binder.flag(reader, "hashSequenceKeys", false);
   if (numeric && hashed) {
-    binder.doc().fail(reader.find("hashSequenceKeys")->at(), "conflict",
-                      reader.path() + ": hashSequenceKeys = true, but keys are numbers",
+    const Origin at = reader.find("hashSequenceKeys")->at();
+    binder.doc().fail(at, "conflict", reader.path() + ": hashSequenceKeys = true, but keys are numbers",
                       "add useNumericSequenceKeys = false");
   }
   out.keys = numeric ? KeyMode::numeric : hashed ? KeyMode::hashed : KeyMode::text;
@@ -144,7 +147,8 @@ class Names {
   Names(Document& doc) : doc_(doc) {}
   void add(const Section& element, const std::string& name, bool sizing) {
     if (!names_.insert(name).second) {
-      doc_.fail(element.at(), "duplicate-stream", element.path() + ": another deserializer has a stream " + quoted(name) + " too",
+      doc_.fail(element.at(), "duplicate-stream",
+                element.path() + ": another deserializer has a stream " + quoted(name) + " too",
                 "give one of them another name");
     }
     if (!sizing) return;
@@ -177,7 +181,8 @@ void bind_element(Binder& binder, const Section& element, const Type& type, cons
     }
     case Kind::binary:
       if (!first) {
-        doc.fail(element.at(), "conflict", element.path() + ": a binary deserializer must be the first", "put it first");
+        doc.fail(element.at(), "conflict", element.path() + ": a binary deserializer must be the first",
+                 "put it first");
       }
       setup.sources.emplace_back(bind_cbf_source(binder, element, &pushed));
       return;
@@ -220,7 +225,8 @@ void bind_composite(Binder& binder, const Section& reader, Setup& setup) {
   for (const Section* element : elements) {
     types.push_back(&type_of(binder, *element));
     if (!binder.flag(*element, "composable", true, Reach::own) && elements.size() > 1) {
-      binder.fail(*element->own("composable"), "conflict",
+      const Value composable = *element->own("composable");
+      binder.fail(composable, "conflict",
                   element->path() + ": a deserializer with composable = false must be the only one", "remove it");
     }
   }
@@ -237,9 +243,10 @@ void bind_composite(Binder& binder, const Section& reader, Setup& setup) {
   bind_order(binder, reader, has_text, setup.reader.order);
 
   if (const Entry* entry = reader.entry("chunkSizeInBytes")) {
-    doc.warn(entry->key_at, "dead-key",
-             reader.path_of(entry->key) + ": here it only sets the size of the default window; chunks are cut as before",
-             "move it into the deserializer's section");
+    doc.warn(
+        entry->key_at, "dead-key",
+        reader.path_of(entry->key) + ": here it only sets the size of the default window; chunks are cut as before",
+        "move it into the deserializer's section");
   }
 
   const PushedDown pushed{.reader = &reader, .frame_mode = setup.reader.pack.kind == Packing::frames};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // CNTKTextFormatReader and CNTKTextFormatDeserializer.
+#include <map>
+#include <utility>
+
 #include "config/binder.h"
 #include "config/order_keys.h"
 #include "config/parse.h"
 #include "config/value.h"
-
-#include <map>
-#include <utility>
 
 namespace batchfeed::config {
 namespace {
@@ -38,8 +38,9 @@ StreamSpec bind_stream(Binder& binder, const Section& input, const Entry& entry)
   if (!dim || !format || dim->text.empty() || format->text.empty()) {
     doc.fail(entry.key_at, "missing-required",
              section.path() + ": 'dim' and 'format' are required, " +
-                 (dim && !dim->text.empty() ? "'format' is missing"
-                                            : format && !format->text.empty() ? "'dim' is missing" : "both are missing"),
+                 (dim && !dim->text.empty()         ? "'format' is missing"
+                  : format && !format->text.empty() ? "'dim' is missing"
+                                                    : "both are missing"),
              "write " + quoted(entry.key + " = [ dim = 10 ; format = \"dense\" ]"));
   }
   if (same_word(format->text.bytes(), "dense")) {
@@ -47,7 +48,8 @@ StreamSpec bind_stream(Binder& binder, const Section& input, const Entry& entry)
   } else if (same_word(format->text.bytes(), "sparse")) {
     stream.storage = Storage::sparse;
   } else {
-    binder.fail(*format, "bad-format", format->path + ": expected dense or sparse, found " + quoted(format->text.bytes()),
+    binder.fail(*format, "bad-format",
+                format->path + ": expected dense or sparse, found " + quoted(format->text.bytes()),
                 "write format = \"dense\" or \"sparse\"");
   }
   if (dim->text.bytes().starts_with('-')) {
@@ -56,11 +58,13 @@ StreamSpec bind_stream(Binder& binder, const Section& input, const Entry& entry)
   stream.dim = parse_size(doc, dim->text, dim->path);
   if (stream.dim == 0) binder.fail(*dim, "bad-dim", dim->path + ": expected at least 1, found 0");
   if (stream.storage == Storage::sparse && stream.dim > 2147483647) {
-    binder.fail(*dim, "bad-dim", dim->path + ": " + std::to_string(stream.dim) +
-                                     " is too large for a sparse stream, whose indices have 31 bits",
-                "the largest is 2147483647");
+    binder.fail(
+        *dim, "bad-dim",
+        dim->path + ": " + std::to_string(stream.dim) + " is too large for a sparse stream, whose indices have 31 bits",
+        "the largest is 2147483647");
   }
-  if (stream.dim > doc.limits().dim) doc.over_limit(dim->at(), "dim", doc.limits().dim, dim->path + ": " + std::to_string(stream.dim));
+  if (stream.dim > doc.limits().dim)
+    doc.over_limit(dim->at(), "dim", doc.limits().dim, dim->path + ": " + std::to_string(stream.dim));
 
   const auto alias = binder.value(section, "alias", Reach::own);
   if (alias && alias->text.empty()) binder.missing(section, "alias", alias->key_at);
@@ -69,10 +73,12 @@ StreamSpec bind_stream(Binder& binder, const Section& input, const Entry& entry)
   if (!is_matchable(in_file)) {
     doc.fail(alias ? alias->at() : entry.key_at, "bad-alias",
              section.path() + ": the name " + quoted(in_file) + " cannot occur in a text file",
-             "a name there has no blank, no '|', no control byte, and does not begin with '#'; give alias = the name in the file");
+             "a name there has no blank, no '|', no control byte, and does not begin with '#'; give alias = the name "
+             "in the file");
   }
   if (in_file.size() > doc.limits().name_bytes) {
-    doc.over_limit(alias ? alias->at() : entry.key_at, "name_bytes", doc.limits().name_bytes, section.path() + ": the name is too long");
+    doc.over_limit(alias ? alias->at() : entry.key_at, "name_bytes", doc.limits().name_bytes,
+                   section.path() + ": the name is too long");
   }
   stream.defines_mb_size = binder.flag(section, "definesMBSize", false, Reach::own);
   if (const auto transforms = binder.value(section, "transforms", Reach::own);
@@ -102,8 +108,8 @@ std::vector<StreamSpec> bind_streams(Binder& binder, const Section& owner) {
   }
   // why: the reference would apply it to every stream; no one means that.
   if (const auto outside = owner.find("definesMBSize")) {
-    doc.warn(outside->key_at, "dead-key",
-             outside->path + ": has no effect outside the section of a stream", "move it into the stream it belongs to");
+    doc.warn(outside->key_at, "dead-key", outside->path + ": has no effect outside the section of a stream",
+             "move it into the stream it belongs to");
   }
   std::vector<StreamSpec> streams;
   std::map<std::string, std::string> by_alias;
@@ -115,14 +121,16 @@ std::vector<StreamSpec> bind_streams(Binder& binder, const Section& owner) {
     const auto [at, is_new] = by_alias.emplace(made.alias.empty() ? made.name : made.alias, made.name);
     if (!is_new) {
       doc.fail(stream.key_at, "duplicate-alias",
-               input.path() + ": streams " + quoted(at->second) + " and " + quoted(made.name) + " both read " + quoted(at->first),
+               input.path() + ": streams " + quoted(at->second) + " and " + quoted(made.name) + " both read " +
+                   quoted(at->first),
                "give each stream its own alias");
     }
     if (!made.defines_mb_size) continue;
     if (sizing != nullptr) {
-      doc.fail(stream.key_at, "conflict",
-               input.path() + ": streams " + quoted(sizing->name) + " and " + quoted(made.name) + " both say definesMBSize",
-               "keep it for one of them");
+      doc.fail(
+          stream.key_at, "conflict",
+          input.path() + ": streams " + quoted(sizing->name) + " and " + quoted(made.name) + " both say definesMBSize",
+          "keep it for one of them");
     }
     sizing = &made;
   }

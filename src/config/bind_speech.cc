@@ -2,14 +2,14 @@
 //
 // The two readers whose section holds its streams directly: HTKDeserializers and
 // the legacy HTKMLFReader.
-#include "config/order_keys.h"
-#include "config/parse.h"
-#include "config/speech.h"
-
 #include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "config/order_keys.h"
+#include "config/parse.h"
+#include "config/speech.h"
 
 namespace batchfeed::config {
 namespace {
@@ -42,7 +42,8 @@ void check_type(Binder& binder, const Section& stream, bool label) {
   if (!value) value = binder.value(stream, "type");
   const std::string_view expected = label ? "category" : "real";
   if (!value || same_word(value->text.bytes(), expected)) return;
-  binder.fail(*value, "bad-value", value->path + ": expected " + std::string(expected) + ", found " + quoted(value->text.bytes()));
+  binder.fail(*value, "bad-value",
+              value->path + ": expected " + std::string(expected) + ", found " + quoted(value->text.bytes()));
 }
 
 // Expanded streams follow one that has every frame: the alphabetically first.
@@ -50,7 +51,8 @@ void check_expansion(Binder& binder, const Section& stream, const HtkOptions& fe
   if (!feature.expand_to_utterance) return;
   const Value value = *stream.find("expandToUtterance");
   if (first) {
-    binder.fail(value, "conflict", value.path + ": not for the alphabetically first feature stream, which gives the frames",
+    binder.fail(value, "conflict",
+                value.path + ": not for the alphabetically first feature stream, which gives the frames",
                 "rename the streams so that another comes first");
   }
   if (legacy && feature.context && *feature.context != std::pair<std::uint32_t, std::uint32_t>{0, 0}) {
@@ -62,10 +64,11 @@ bool bind_modes(Binder& binder, const Section& reader, PackOptions& pack) {
   const bool frames = binder.flag(reader, "frameMode", true);
   const bool truncated = binder.flag(reader, "truncated", false);
   if (frames && truncated) {
-    binder.doc().fail(reader.find("truncated")->at(), "conflict",
-                      reader.path() + ": truncated is true, and so is frameMode" +
-                          (reader.find("frameMode") ? "" : ", its default"),
-                      "add frameMode = false");
+    const Origin at = reader.find("truncated")->at();
+    binder.doc().fail(
+        at, "conflict",
+        reader.path() + ": truncated is true, and so is frameMode" + (reader.find("frameMode") ? "" : ", its default"),
+        "add frameMode = false");
   }
   pack.kind = frames ? Packing::frames : truncated ? Packing::truncated : Packing::sequences;
   return frames;
@@ -86,11 +89,12 @@ std::vector<std::uint64_t> bind_rows(Binder& binder, const Section& reader) {
 [[noreturn]] void no_window(Binder& binder, const Section& reader, std::string_view method) {
   const auto given = reader.own("randomize");
   const Command command = command_of(reader);
-  binder.doc().fail(given ? given->at() : reader.at(), "conflict",
-                    reader.path_of("randomize") + ": no randomization" +
-                        (!given && command.forces_file_order ? ", as in every command with action " + quoted(command.action) : "") +
-                        ", but readMethod = blockRandomize",
-                    "write readMethod = \"" + std::string(method) + "\", or randomize = \"auto\"");
+  binder.doc().fail(
+      given ? given->at() : reader.at(), "conflict",
+      reader.path_of("randomize") + ": no randomization" +
+          (!given && command.forces_file_order ? ", as in every command with action " + quoted(command.action) : "") +
+          ", but readMethod = blockRandomize",
+      "write readMethod = \"" + std::string(method) + "\", or randomize = \"auto\"");
 }
 
 void add_streams(Binder& binder, const Section& reader, const Streams& streams, bool legacy, Setup& setup) {
@@ -128,7 +132,8 @@ void add_streams(Binder& binder, const Section& reader, const Streams& streams, 
       out.target_mapping_file = binder.text(section, "labelToTargetMappingFile", "");
       if (!out.target_mapping_file.empty()) {
         out.target_dim = binder.count(section, "targetDim", 0);
-        if (out.target_dim == 0) binder.missing(section, "targetDim", {}, "add targetDim = the number of bits in a line of that file");
+        if (out.target_dim == 0)
+          binder.missing(section, "targetDim", {}, "add targetDim = the number of bits in a line of that file");
       }
     } else {
       out.phone_boundaries = binder.flag(section, "phoneBoundaries", false) && !frames;
@@ -165,7 +170,8 @@ void bind_speech_shim(Binder& binder, const Section& reader, Setup& setup) {
   const std::string method = binder.text(reader, "readMethod", "blockRandomize");
   const bool none = same_word(method, "none");
   if (!none && !same_word(method, "blockRandomize")) {
-    binder.fail(*reader.find("readMethod"), "bad-value",
+    const Value given = *reader.find("readMethod");
+    binder.fail(given, "bad-value",
                 reader.path_of("readMethod") + ": expected blockRandomize or none, found " + quoted(method),
                 same_word(method, "rollingWindow") ? "rollingWindow is of readerType = \"HTKMLFReader\"" : "");
   }
@@ -173,7 +179,8 @@ void bind_speech_shim(Binder& binder, const Section& reader, Setup& setup) {
   if (action && action->text.bytes() == "write" && !none) {
     const auto given = reader.find("readMethod");
     doc.fail(given ? given->at() : reader.at(), "conflict",
-             reader.path_of("readMethod") + ": a command with action 'write' needs none", "write readMethod = \"none\"");
+             reader.path_of("readMethod") + ": a command with action 'write' needs none",
+             "write readMethod = \"none\"");
   }
   order.window = bind_frames_window(binder, reader);
   order.window_in_samples = true;
@@ -205,8 +212,9 @@ void bind_speech_legacy(Binder& binder, const Section& reader, Setup& setup) {
   setup.reader.rows_per_epoch = bind_rows(binder, reader);
   if (frames && std::any_of(setup.reader.rows_per_epoch.begin(), setup.reader.rows_per_epoch.end(),
                             [](std::uint64_t rows) { return rows != 1; })) {
-    binder.fail(*reader.find("nbruttsineachrecurrentiter"), "conflict",
-                reader.path_of("nbruttsineachrecurrentiter") + ": must be 1 in frame mode", "add frameMode = false");
+    const Value rows = *reader.find("nbruttsineachrecurrentiter");
+    binder.fail(rows, "conflict", reader.path_of("nbruttsineachrecurrentiter") + ": must be 1 in frame mode",
+                "add frameMode = false");
   }
   setup.reader.full_minibatches = !same_word(binder.text(reader, "miniBatchMode", "partial"), "partial");
 
@@ -214,7 +222,8 @@ void bind_speech_legacy(Binder& binder, const Section& reader, Setup& setup) {
   const std::string method = binder.text(reader, "readMethod", "blockRandomize");
   setup.reader.rolling_window = same_word(method, "rollingWindow");
   if (!setup.reader.rolling_window && !same_word(method, "blockRandomize")) {
-    binder.fail(*reader.find("readMethod"), "bad-value",
+    const Value given = *reader.find("readMethod");
+    binder.fail(given, "bad-value",
                 reader.path_of("readMethod") + ": expected blockRandomize or rollingWindow, found " + quoted(method));
   }
   order.window = bind_frames_window(binder, reader);
@@ -223,7 +232,8 @@ void bind_speech_legacy(Binder& binder, const Section& reader, Setup& setup) {
   order.kind = order.window == 0 || command_of(reader).writes ? OrderKind::file : OrderKind::cntk;
   if (command_of(reader).writes && !streams.labels.empty()) {
     doc.fail(streams.labels.front().section->at(), "conflict",
-             streams.labels.front().section->path() + ": a command with action 'write' reads features only", "remove the labels");
+             streams.labels.front().section->path() + ": a command with action 'write' reads features only",
+             "remove the labels");
   }
 
   add_streams(binder, reader, streams, true, setup);

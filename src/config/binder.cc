@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "config/binder.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "config/parse.h"
 #include "config/schema.h"
 #include "config/value.h"
-
-#include <algorithm>
-#include <utility>
 
 namespace batchfeed::config {
 
@@ -19,13 +19,17 @@ std::optional<Value> Binder::value(const Section& section, std::string_view key,
               "key " + quoted(key) + " stands outside the section it belongs to; it is used for " + section.path(),
               "move it into " + section.path());
   }
-  resolved_.push_back({.path = found->path, .value = std::string(found->text.bytes()), .at = doc_.position(found->at()),
+  resolved_.push_back({.path = found->path,
+                       .value = std::string(found->text.bytes()),
+                       .at = doc_.position(found->at()),
                        .from = found->inherited ? ResolvedValue::From::enclosing : ResolvedValue::From::section});
   return found;
 }
 
 void Binder::fallback(const Section& section, std::string_view key, std::string text) {
-  resolved_.push_back({.path = section.path_of(key), .value = std::move(text), .at = doc_.position(section.at()),
+  resolved_.push_back({.path = section.path_of(key),
+                       .value = std::move(text),
+                       .at = doc_.position(section.at()),
                        .from = ResolvedValue::From::fallback});
 }
 
@@ -151,7 +155,8 @@ std::vector<std::string> Binder::files(const Section& section, Reach reach) {
 
 void Binder::missing(const Section& section, std::string_view key, std::optional<Origin> at, std::string hint) {
   const std::string path = section.path_of(key);
-  if (hint.empty()) hint = "add " + std::string(key) + " = ... to " + (section.path().empty() ? "the file" : section.path());
+  if (hint.empty())
+    hint = "add " + std::string(key) + " = ... to " + (section.path().empty() ? "the file" : section.path());
   doc_.fail(at.value_or(section.at()), "missing-required", path + ": a value is required" + (at ? ", found none" : ""),
             std::move(hint));
 }

@@ -4,8 +4,6 @@
 // was found where, and the checks of keys against the table (schema.h).
 #pragma once
 
-#include "config/section.h"
-
 #include <batchfeed/config.h>
 
 #include <optional>
@@ -13,13 +11,15 @@
 #include <string_view>
 #include <vector>
 
+#include "config/section.h"
+
 namespace batchfeed::config {
 
 // How far a key is looked for.
 enum class Reach : std::uint8_t {
-  own,        // the section itself
-  outwards,   // the enclosing sections too
-  surprising, // outwards, with a warning if it is found there: the key belongs to the section
+  own,         // the section itself
+  outwards,    // the enclosing sections too
+  surprising,  // outwards, with a warning if it is found there: the key belongs to the section
 };
 
 class Binder {
@@ -35,14 +35,18 @@ class Binder {
   void fallback(const Section& section, std::string_view key, std::string text);
 
   bool flag(const Section& section, std::string_view key, bool otherwise, Reach reach = Reach::outwards);
-  std::int32_t integer(const Section& section, std::string_view key, std::int32_t otherwise, Reach reach = Reach::outwards);
-  std::uint64_t size(const Section& section, std::string_view key, std::uint64_t otherwise, Reach reach = Reach::outwards);
+  std::int32_t integer(const Section& section, std::string_view key, std::int32_t otherwise,
+                       Reach reach = Reach::outwards);
+  std::uint64_t size(const Section& section, std::string_view key, std::uint64_t otherwise,
+                     Reach reach = Reach::outwards);
   std::optional<std::uint64_t> maybe_size(const Section& section, std::string_view key, Reach reach = Reach::outwards);
   std::string text(const Section& section, std::string_view key, std::string otherwise, Reach reach = Reach::outwards);
   // A minus sign is a fault.
-  std::uint64_t count(const Section& section, std::string_view key, std::uint64_t otherwise, Reach reach = Reach::outwards);
+  std::uint64_t count(const Section& section, std::string_view key, std::uint64_t otherwise,
+                      Reach reach = Reach::outwards);
   // Absent, empty or `default`: Error missing-required.
-  std::string required(const Section& section, std::string_view key, Reach reach = Reach::outwards, std::string hint = {});
+  std::string required(const Section& section, std::string_view key, Reach reach = Reach::outwards,
+                       std::string hint = {});
   // A word or boolean: nullopt = the word `none`.
   std::optional<bool> flag_or_none(const Section& section, std::string_view key, bool otherwise);
 
@@ -57,13 +61,13 @@ class Binder {
   // Files of a source: `file`, which may hold a '*', or the array `files`.
   std::vector<std::string> files(const Section& section, Reach reach = Reach::outwards);
 
-  [[noreturn]] void missing(const Section& section, std::string_view key, std::optional<Origin> at = {}, std::string hint = {});
+  [[noreturn]] void missing(const Section& section, std::string_view key, std::optional<Origin> at = {},
+                            std::string hint = {});
   [[noreturn]] void fail(const Value& value, std::string id, std::string what, std::string hint = {});
 
   // Warns of keys of `section` that the table `name` does not know or knows to be
   // without effect. Entries for which `skip` says true are not keys but streams.
-  void check_keys(const Section& section, std::string_view name,
-                  const std::vector<std::string>& skip = {});
+  void check_keys(const Section& section, std::string_view name, const std::vector<std::string>& skip = {});
 
  private:
   template <class T, class Convert>
@@ -93,7 +97,7 @@ MlfOptions bind_mlf_source(Binder& binder, const Section& element, const PushedD
 
 // What a command does to its reader section (docs/reference/config.md, "commands").
 struct Command {
-  std::string action;           // lower case; empty if none is known
+  std::string action;  // lower case; empty if none is known
   bool writes = false;
   bool forces_file_order = false;  // test, eval without `randomize`; write always
 };

@@ -2,11 +2,11 @@
 //
 // Any text as a configuration: it is read or refused with a located fault. What
 // follows a NUL byte is text of the command line, so that overriding is tried too.
-#include "config/load.h"
-
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+
+#include "config/load.h"
 
 namespace {
 

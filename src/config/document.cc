@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "config/document.h"
 
-#include "config/section.h"
-
 #include <utility>
+
+#include "config/section.h"
 
 namespace batchfeed::config {
 
@@ -11,12 +11,17 @@ Document::Document(Limits limits, Report report) : limits_(limits), report_(std:
 Document::~Document() = default;
 
 void Document::fail(Origin at, std::string id, std::string what, std::string hint) const {
-  throw Error({.kind = FaultKind::config, .id = "config." + std::move(id), .at = position(at), .what = std::move(what),
+  throw Error({.kind = FaultKind::config,
+               .id = "config." + std::move(id),
+               .at = position(at),
+               .what = std::move(what),
                .hint = std::move(hint)});
 }
 
 void Document::over_limit(Origin at, const char* field, std::uint64_t limit, std::string what) const {
-  throw Error({.kind = FaultKind::limit, .id = "config.limit", .at = position(at),
+  throw Error({.kind = FaultKind::limit,
+               .id = "config.limit",
+               .at = position(at),
                .what = std::move(what) + ": above the limit " + field + " = " + std::to_string(limit),
                .hint = std::string("raise limits.") + field + " if the configuration is meant so"});
 }
@@ -26,8 +31,12 @@ void Document::tell(Severity severity, Origin at, std::string id, std::string wh
   std::uint64_t& given = given_[id];
   if (given >= kNoticesPerId || !told_.emplace(at, id + '\0' + what).second) return;
   if (++given == kNoticesPerId) what += " (more of this kind are not told)";
-  report_({severity, {.kind = FaultKind::config, .id = "config." + std::move(id), .at = position(at),
-                      .what = std::move(what), .hint = std::move(hint)}});
+  report_({severity,
+           {.kind = FaultKind::config,
+            .id = "config." + std::move(id),
+            .at = position(at),
+            .what = std::move(what),
+            .hint = std::move(hint)}});
 }
 
 void Document::warn(Origin at, std::string id, std::string what, std::string hint) {

@@ -5,8 +5,6 @@
 // the fuzzer need no disk.
 #pragma once
 
-#include "config/text.h"
-
 #include <batchfeed/limits.h>
 
 #include <functional>
@@ -16,12 +14,14 @@
 #include <string>
 #include <vector>
 
+#include "config/text.h"
+
 namespace batchfeed::config {
 
 // One thing given to the loader, in order: a file, or text of the command line.
 struct Input {
-  std::string name;            // path; for text: how it is called in messages
-  std::string text;            // text inputs only
+  std::string name;  // path; for text: how it is called in messages
+  std::string text;  // text inputs only
   bool is_file = true;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // $variables$: textual, line by line, in the scope of the container of the text.
-#include "config/parse.h"
-#include "config/section.h"
-
 #include <algorithm>
 #include <utility>
+
+#include "config/parse.h"
+#include "config/section.h"
 
 namespace batchfeed::config {
 namespace {
@@ -23,11 +23,13 @@ class Expander {
   void line(const Text& text, std::size_t begin, std::size_t end, const Origin* at, Text& out) {
     const std::string_view bytes = text.bytes().substr(0, end);
     std::size_t done = begin;
-    for (std::size_t dollar = bytes.find('$', begin); dollar != std::string_view::npos; dollar = bytes.find('$', dollar + 1)) {
+    for (std::size_t dollar = bytes.find('$', begin); dollar != std::string_view::npos;
+         dollar = bytes.find('$', dollar + 1)) {
       const std::size_t close = bytes.find('$', dollar + 1);
       if (close == std::string_view::npos) break;
       const std::string_view name = bytes.substr(dollar + 1, close - dollar - 1);
-      if (name.empty() || !starts_name(name.front()) || name.find_first_of(kNotInNames) != std::string_view::npos) continue;
+      if (name.empty() || !starts_name(name.front()) || name.find_first_of(kNotInNames) != std::string_view::npos)
+        continue;
       copy(text, done, dollar, at, out);
       replace(name, at != nullptr ? *at : text.origin(dollar), out);
       done = close + 1;
@@ -54,7 +56,8 @@ class Expander {
                 "give one of them a plain value");
     }
     if (active_.size() >= doc_.limits().config_depth) {
-      doc_.over_limit(at, "config_depth", doc_.limits().config_depth, "variables that hold variables are nested too deep");
+      doc_.over_limit(at, "config_depth", doc_.limits().config_depth,
+                      "variables that hold variables are nested too deep");
     }
     const Section* section = &scope_;
     const Entry* found = nullptr;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
 // The language itself: cases 1-74 of the catalogue the language is described by.
-// " | " in a text is a line break; "!id" an error.
+// " | " in a text is a line break; "!config.id" an error.
+#include <gtest/gtest.h>
+
 #include "config/testing.h"
 #include "config/value.h"
-
-#include <gtest/gtest.h>
 
 namespace batchfeed::config {
 namespace {
 
-using testing::World;
 using testing::outcome;
+using testing::World;
 
 struct Case {
   const char* id;
@@ -35,23 +35,23 @@ TEST(ConfigLanguage, CutsTextIntoRecords) {
       {"1", "a=1 | b = \"two words\" | c = three words here # x | d=x#y", "",
        "a='1' b='two words' c='three words here' d='x#y'"},
       {"2", "# full |    # indented | e", "", "e='true'"},
-      {"3", "a=1 | f= | g=2", "", "!no-value"},
-      {"4", "a=1;f=;g=2", "", "!no-value"},
+      {"3", "a=1 | f= | g=2", "", "!config.no-value"},
+      {"4", "a=1;f=;g=2", "", "!config.no-value"},
       {"5", "a=\"\"", "", "a=''"},
       {"6", "a = 1 b = 2", "", "a='1 b = 2'"},
       {"7", "a=1,b=2;c=3", "", "a='1' b='2' c='3'"},
       {"8", "r [ a=1 ] | q{b=2} | t ( 1:2 )", "", "q='{b=2}' r='[ a=1 ]' t='( 1:2 )'"},
       {"9", "Foo=1 | foo=2 | FOO=3", "", "Foo='3'"},
       {"10", "a = x\"y z\"w | b=\"q\"tail", "", "a='x\"y z\"' b='q' tail='true' w='true'"},
-      {"11", "reader = | [ a=1 ]", "", "!no-value"},
+      {"11", "reader = | [ a=1 ]", "", "!config.no-value"},
       {"12", "reader | [ a=1 ]", "", "a='1' reader='true'"},
-      {"13", "a=\"x # y\" | b=1", "", "!unclosed"},
+      {"13", "a=\"x # y\" | b=1", "", "!config.unclosed"},
       {"14", "a=c#  # real | b=2", "", "a='c#  # real' b='2'"},
       {"15", "r=[ # open [ | a=1 # close ] | ]", "r", "a='1'"},
-      {"16", "r=[ a=1", "", "!unclosed"},
-      {"17", "r=[ a=1 )", "", "!unmatched"},
+      {"16", "r=[ a=1", "", "!config.unclosed"},
+      {"17", "r=[ a=1 )", "", "!config.unmatched"},
       {"18", "s={a=1} | } | t=5", "", "s='{a=1}' t='5' }='true'"},
-      {"19", "a=\"x\\\"y\"", "", "!unclosed"},
+      {"19", "a=\"x\\\"y\"", "", "!config.unclosed"},
       {"20", "[ a=1 ; b=[c=1] ] | y=2", "", "a='1' b='[c=1]' y='2'"},
       {"21", "[[a=1;b=2];c=3]", "", "c='3'"},
       {"23", "a=b=c | d=x=[y]", "", "a='b=c' d='x=[y]'"},
@@ -64,10 +64,10 @@ TEST(ConfigLanguage, CutsTextIntoRecords) {
       {"29", "1x1=[a=1] | my key = 2 | a:b=3", "", "1x1='[a=1]' a:b='3' my key='2'"},
       {"30a", "r=[-a=1-b=2] | t=[_a=1;b=2]", "r", "a='1' b='2'"},
       {"30b", "r=[-a=1-b=2] | t=[_a=1;b=2]", "t", "a='1;b=2'"},
-      {"32", "\"a b\" = 1 | c=2", "", "!quoted-key"},
+      {"32", "\"a b\" = 1 | c=2", "", "!config.quoted-key"},
       {"114", "# only a comment |  | ", "", ""},
-      {"113", "b={ x=1 // :)  | }", "", "!unmatched"},
-      {"the last byte is '='", "a=1 | b=", "", "!no-value"},
+      {"113", "b={ x=1 // :)  | }", "", "!config.unmatched"},
+      {"the last byte is '='", "a=1 | b=", "", "!config.no-value"},
       {"quoted values are trimmed", "a=\" 5 \"", "", "a='5'"},
       {"a parenthesis stays", "a = f(x)", "", "a='f(x)'"},
       {"commas cut", "a=1,2,3", "", "2='true' 3='true' a='1'"},
@@ -77,14 +77,19 @@ TEST(ConfigLanguage, CutsTextIntoRecords) {
 
 TEST(ConfigLanguage, ReadsBytesAsTheyCome) {
   World marked("a=1");
-  marked.files["c.cntk"] = "\xEF\xBB\xBF" "a=1\r\nb=2\r\n";
+  marked.files["c.cntk"] =
+      "\xEF\xBB\xBF"
+      "a=1\r\nb=2\r\n";
   EXPECT_EQ(testing::dump(Section(marked.load())), "a='1' b='2'");  // 22
   World bare("a=1");
   bare.files["c.cntk"] = "a=1\rb=2";
-  EXPECT_EQ(outcome([&] { return testing::dump(Section(bare.load())); }), "!lone-cr");  // 31
+  EXPECT_EQ(outcome([&] { return testing::dump(Section(bare.load())); }), "!config.lone-cr");  // 31
   World wide("a=1");
-  wide.files["c.cntk"] = std::string("\xFF\xFE" "a\0=\0", 6);
-  EXPECT_EQ(outcome([&] { return testing::dump(Section(wide.load())); }), "!utf16");
+  wide.files["c.cntk"] = std::string(
+      "\xFF\xFE"
+      "a\0=\0",
+      6);
+  EXPECT_EQ(outcome([&] { return testing::dump(Section(wide.load())); }), "!config.utf16");
   World nul("a=1");
   nul.files["c.cntk"] = std::string("a=1\0junk\nb=2", 12);
   EXPECT_EQ(testing::dump(Section(nul.load())), "a='1' b='2'");
@@ -133,7 +138,7 @@ TEST(ConfigLanguage, LetsTheCommandLineWin) {
     world.set = {c.set};
     const Section root(world.load());
     EXPECT_EQ(testing::dump(testing::at(root, c.path)), c.expected);
-    EXPECT_FALSE(world.reported("duplicate-key")) << "an override is no slip";
+    EXPECT_FALSE(world.reported("config.duplicate-key")) << "an override is no slip";
   }
 }
 
@@ -151,7 +156,7 @@ TEST(ConfigLanguage, RefusesAFileGivenTwice) {  // 45
               doc.load({file, file}, [](const std::string&) { return std::string("n=1"); });
               return std::string();
             }),
-            "!same-file-twice");
+            "!config.same-file-twice");
 }
 
 TEST(ConfigLanguage, IncludesFiles) {
@@ -160,16 +165,16 @@ TEST(ConfigLanguage, IncludesFiles) {
     world.files["d.cntk"] = testing::lines(included);
     return outcome([&] {
       const Section root(world.load());
-      return testing::dump(testing::at(root, path)) + (world.reported("include-repeated") ? " repeated" : "");
+      return testing::dump(testing::at(root, path)) + (world.reported("config.include-repeated") ? " repeated" : "");
     });
   };
-  EXPECT_EQ(read("a=1 | include=d.cntk | b=2", "a=5 | c=7", ""), "a='5' b='2' c='7'");       // 40
-  EXPECT_EQ(read("include = d.cntk", "a=1", ""), "include='d.cntk'");                         // 41
-  EXPECT_EQ(read("Include=d.cntk", "a=1", ""), "Include='d.cntk'");                           // 41
-  EXPECT_EQ(read("include=$D$/d.cntk", "a=1", ""), "!include-variable");                      // 42
+  EXPECT_EQ(read("a=1 | include=d.cntk | b=2", "a=5 | c=7", ""), "a='5' b='2' c='7'");          // 40
+  EXPECT_EQ(read("include = d.cntk", "a=1", ""), "include='d.cntk'");                           // 41
+  EXPECT_EQ(read("Include=d.cntk", "a=1", ""), "Include='d.cntk'");                             // 41
+  EXPECT_EQ(read("include=$D$/d.cntk", "a=1", ""), "!config.include-variable");                 // 42
   EXPECT_EQ(read("include=d.cntk", "a=1 | include=d.cntk | b=2", ""), "a='1' b='2' repeated");  // 43
-  EXPECT_EQ(read("include=d.cntk", "a=1 | include=c.cntk", ""), "a='1' repeated");            // 43, the other way round
-  EXPECT_EQ(read("r=[ | include=d.cntk | z=1 | ]", "y=2", "r"), "y='2' z='1'");               // 44
+  EXPECT_EQ(read("include=d.cntk", "a=1 | include=c.cntk", ""), "a='1' repeated");  // 43, the other way round
+  EXPECT_EQ(read("r=[ | include=d.cntk | z=1 | ]", "y=2", "r"), "y='2' z='1'");     // 44
   EXPECT_EQ(read("include=none.cntk", "", ""), "!io.open");
   EXPECT_EQ(read("include=\"d.cntk\"", "a=1", ""), "!io.open");
 }
@@ -178,12 +183,12 @@ TEST(ConfigLanguage, ReplacesVariables) {
   constexpr Case kCases[] = {
       {"48", "Root=/data | f=\"$ROOT$/x\" | A=1 | B=$A$ | C=$B$x", "", "A='1' B='1' C='1x' f='/data/x' Root='/data'"},
       {"49", "Dir=/d | train=[reader=[file=\"$Dir$/a\"]]", "train.reader", "file='/d/a'"},
-      {"50", "train=[Dir=/d | reader=[file=\"$Dir$/a\"]]", "train", "!unknown-variable"},
+      {"50", "train=[Dir=/d | reader=[file=\"$Dir$/a\"]]", "train", "!config.unknown-variable"},
       {"51", "D=/a | train=[D=/b | reader=[file=\"$D$/x\"]]", "train.reader", "file='/a/x'"},
       {"52", "f=\"$5 a$ $ x $ $a b$ $$\"", "", "f='$5 a$ $ x $ $a b$ $$'"},
-      {"53", "A=$B$ | B=$A$", "", "!variable-loop"},
+      {"53", "A=$B$ | B=$A$", "", "!config.variable-loop"},
       {"54", "S=[a=1;b=2] | q=[inner=$S$]", "q.inner", "a='1' b='2'"},
-      {"55", "S=[ | a=1 | ] | r=$S$", "r", "!multiline-variable"},
+      {"55", "S=[ | a=1 | ] | r=$S$", "r", "!config.multiline-variable"},
       {"56a", "K=foo | r=[$K$=1] | N=3 | s=[dim=$N$;f=$N$$N$]", "r", "foo='1'"},
       {"56b", "K=foo | r=[$K$=1] | N=3 | s=[dim=$N$;f=$N$$N$]", "s", "dim='3' f='33'"},
       {"an empty variable yields nothing", "E=\"\" | f=a$E$b", "", "E='' f='ab'"},
@@ -202,13 +207,12 @@ TEST(ConfigLanguage, LooksOutwards) {
   };
   EXPECT_EQ(find("D=/a | train=[D=/b | reader=[file=\"$D$/x\"]]", "train.reader", "d"), "/b inherited");  // 51
   EXPECT_EQ(find("n=1 | train=[n=2 | reader=[x=1]]", "train.reader", "n"), "2 inherited");                // 57
-  constexpr const char* kArray =
-      "trace=3 | reader=[frameMode=true | deserializers=([type=\"A\"]:[type=\"B\"])]";
+  constexpr const char* kArray = "trace=3 | reader=[frameMode=true | deserializers=([type=\"A\"]:[type=\"B\"])]";
   EXPECT_EQ(find(kArray, "reader.deserializers[0]", "frameMode"), "none");  // 59
   EXPECT_EQ(find(kArray, "reader.deserializers[0]", "trace"), "none");
   EXPECT_EQ(find(kArray, "reader.deserializers[1]", "type"), "B");
-  EXPECT_EQ(find("reader={deserializers=({type=\"A\" | input={f={dim=1}}}:{type=\"B\"})}", "reader.deserializers[0].input.f",
-                 "type"),
+  EXPECT_EQ(find("reader={deserializers=({type=\"A\" | input={f={dim=1}}}:{type=\"B\"})}",
+                 "reader.deserializers[0].input.f", "type"),
             "A inherited");  // 60
 }
 
@@ -217,7 +221,8 @@ std::string array(std::string_view text) {
   Document& doc = world.load();
   return outcome([&] {
     std::string out;
-    for (const Text& element : scan_array(doc, Text(std::string(text), 0))) out += '<' + std::string(element.bytes()) + '>';
+    for (const Text& element : scan_array(doc, Text(std::string(text), 0)))
+      out += '<' + std::string(element.bytes()) + '>';
     return out;
   });
 }
@@ -233,15 +238,15 @@ TEST(ConfigLanguage, CutsArrays) {
   EXPECT_EQ(array("1*"), "");  // 65
   EXPECT_EQ(array("1*:2"), "");
   EXPECT_EQ(array("1*0:2"), "<2>");
-  EXPECT_EQ(array("1*x"), "!bad-int");
+  EXPECT_EQ(array("1*x"), "!config.bad-int");
   EXPECT_EQ(array("*3"), "<><><>");
   EXPECT_EQ(array("(\"c:\\a\":\"d:\\b\")"), "<c:\\a><d:\\b>");  // 66
   EXPECT_EQ(array("(;c:\\a;d:\\b)"), "<c:\\a><d:\\b>");
   EXPECT_EQ(array("c:\\a"), "<c><\\a>");
-  EXPECT_EQ(array("(\"x*2\")"), "<x><x>");  // 67
-  EXPECT_EQ(array("((1:2):(3:4))"), "<(1:2)><(3:4)>");  // 68
+  EXPECT_EQ(array("(\"x*2\")"), "<x><x>");                                                // 67
+  EXPECT_EQ(array("((1:2):(3:4))"), "<(1:2)><(3:4)>");                                    // 68
   EXPECT_EQ(array("( {type=\"A\"} ; {type=\"B\"} )"), "<{type=\"A\"}><; {type=\"B\"}>");  // 69
-  EXPECT_EQ(array("1*2000000000"), "!limit");
+  EXPECT_EQ(array("1*2000000000"), "!config.limit");
   EXPECT_EQ(array("(.5:1.5)"), "<5:1><5>");
   EXPECT_EQ(array("(../a:../b)"), "<../a><../b>");
   run({"68", "p=(1:2):(3:4)", "", ":='(3:4)' p='(1:2)'"});
@@ -254,31 +259,40 @@ TEST(ConfigLanguage, ConvertsValues) {
   const auto as_bool = [&](std::string_view t) {
     return outcome([&] { return std::string(parse_bool(doc, text(t), "k") ? "true" : "false"); });
   };
-  const auto as_int = [&](std::string_view t) { return outcome([&] { return std::to_string(parse_int(doc, text(t), "k")); }); };
-  const auto as_u32 = [&](std::string_view t) { return outcome([&] { return std::to_string(parse_u32(doc, text(t), "k")); }); };
-  const auto as_size = [&](std::string_view t) { return outcome([&] { return std::to_string(parse_size(doc, text(t), "k")); }); };
-  const auto as_double = [&](std::string_view t) { return outcome([&] { return std::to_string(parse_double(doc, text(t), "k")); }); };
+  const auto as_int = [&](std::string_view t) {
+    return outcome([&] { return std::to_string(parse_int(doc, text(t), "k")); });
+  };
+  const auto as_u32 = [&](std::string_view t) {
+    return outcome([&] { return std::to_string(parse_u32(doc, text(t), "k")); });
+  };
+  const auto as_size = [&](std::string_view t) {
+    return outcome([&] { return std::to_string(parse_size(doc, text(t), "k")); });
+  };
+  const auto as_double = [&](std::string_view t) {
+    return outcome([&] { return std::to_string(parse_double(doc, text(t), "k")); });
+  };
   for (const char* yes : {"true", "True", "TRUE", "t", "T", "1"}) EXPECT_EQ(as_bool(yes), "true") << yes;  // 71
   for (const char* no : {"false", "False", "FALSE", "f", "F", "0", ""}) EXPECT_EQ(as_bool(no), "false") << no;
-  for (const char* bad : {"yes", "tRue", "2", "on"}) EXPECT_EQ(as_bool(bad), "!bad-bool") << bad;
+  for (const char* bad : {"yes", "tRue", "2", "on"}) EXPECT_EQ(as_bool(bad), "!config.bad-bool") << bad;
   EXPECT_EQ(as_int("010"), "10");
   EXPECT_EQ(as_int("+3"), "3");
-  for (const char* bad : {"1e3", "0x10", "1.0", "3 4", "", "-", "abc"}) EXPECT_EQ(as_int(bad), "!bad-int") << bad;  // 72
-  EXPECT_EQ(as_int("3000000000"), "!int-range");
+  for (const char* bad : {"1e3", "0x10", "1.0", "3 4", "", "-", "abc"})
+    EXPECT_EQ(as_int(bad), "!config.bad-int") << bad;  // 72
+  EXPECT_EQ(as_int("3000000000"), "!config.int-range");
   EXPECT_EQ(as_int("-2147483648"), "-2147483648");
-  EXPECT_EQ(as_int("-2147483649"), "!int-range");
+  EXPECT_EQ(as_int("-2147483649"), "!config.int-range");
   EXPECT_EQ(as_int("-5"), "-5");  // 73
   EXPECT_EQ(as_size("-5"), "18446744073709551611");
-  EXPECT_TRUE(world.reported("negative-size"));
-  EXPECT_EQ(as_u32("-5"), "!int-range");
+  EXPECT_TRUE(world.reported("config.negative-size"));
+  EXPECT_EQ(as_u32("-5"), "!config.int-range");
   EXPECT_EQ(as_size("18446744073709551615"), "18446744073709551615");
-  EXPECT_EQ(as_size("18446744073709551616"), "!int-range");
+  EXPECT_EQ(as_size("18446744073709551616"), "!config.int-range");
   EXPECT_EQ(as_double("1e3"), "1000.000000");
   EXPECT_EQ(as_double("0x10"), "16.000000");
   EXPECT_EQ(as_double("1#INF"), "inf");  // 74
   EXPECT_EQ(as_double("-1#inf"), "inf");
-  EXPECT_EQ(as_double("1.5x"), "!bad-double");
-  EXPECT_EQ(as_double("--1"), "!bad-double");
+  EXPECT_EQ(as_double("1.5x"), "!config.bad-double");
+  EXPECT_EQ(as_double("--1"), "!config.bad-double");
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 //
 // Files and command-line texts to one joined text: byte order mark, line ends,
 // comments, includes (docs/reference/config-language.md, "From files to text").
-#include "config/document.h"
-
 #include <algorithm>
 #include <set>
 #include <utility>
+
+#include "config/document.h"
 
 namespace batchfeed::config {
 namespace {
@@ -21,7 +21,9 @@ class Lexer {
 
   void file(const std::string& path, const Position& from) {
     if (++files_ > doc_.limits_.config_includes) {
-      throw Error({.kind = FaultKind::limit, .id = "config.limit", .at = from,
+      throw Error({.kind = FaultKind::limit,
+                   .id = "config.limit",
+                   .at = from,
                    .what = "too many configuration files: above the limit config_includes = " +
                            std::to_string(doc_.limits_.config_includes),
                    .hint = "raise limits.config_includes if the configuration is meant so"});
@@ -41,8 +43,11 @@ class Lexer {
     const std::uint32_t id = doc_.map_.add_file(path);
     std::size_t begin = content.starts_with("\xEF\xBB\xBF") ? 3 : 0;
     if (content.starts_with("\xFF\xFE") || content.starts_with("\xFE\xFF")) {
-      throw Error({.kind = FaultKind::config, .id = "config.utf16", .at = {.file = path, .line = 1, .column = 1},
-                   .what = "the file is UTF-16; a configuration is plain bytes or UTF-8", .hint = "save it as UTF-8"});
+      throw Error({.kind = FaultKind::config,
+                   .id = "config.utf16",
+                   .at = {.file = path, .line = 1, .column = 1},
+                   .what = "the file is UTF-16; a configuration is plain bytes or UTF-8",
+                   .hint = "save it as UTF-8"});
     }
     const std::size_t text_begin = begin;
     for (std::uint64_t line = 1; begin < content.size(); ++line) {
@@ -52,9 +57,11 @@ class Lexer {
       std::string_view bytes(content.data() + begin, end - begin);
       if (end < content.size() && bytes.ends_with('\r')) bytes.remove_suffix(1);
       if (const std::size_t cr = bytes.find('\r'); cr != std::string_view::npos) {
-        throw Error({.kind = FaultKind::config, .id = "config.lone-cr",
+        throw Error({.kind = FaultKind::config,
+                     .id = "config.lone-cr",
                      .at = {.file = path, .line = line, .column = cr + 1 + (line == 1 ? text_begin : 0)},
-                     .what = "a carriage return without a line feed", .hint = "end lines with LF or CRLF"});
+                     .what = "a carriage return without a line feed",
+                     .hint = "end lines with LF or CRLF"});
       }
       bytes = bytes.substr(0, bytes.find('\0'));
       file_line(bytes, id, line, begin);
@@ -105,7 +112,8 @@ class Lexer {
     }
     // why the second bound: an Origin has 32 bits.
     if (joined_.size() + bytes.size() + 1 > std::min<std::uint64_t>(doc_.limits_.config_bytes, 1u << 31)) {
-      throw Error({.kind = FaultKind::limit, .id = "config.limit",
+      throw Error({.kind = FaultKind::limit,
+                   .id = "config.limit",
                    .at = {.file = doc_.map_.file_name(id), .line = line, .column = column},
                    .what = "the configuration with its includes is too long: above the limit config_bytes = " +
                            std::to_string(doc_.limits_.config_bytes),
@@ -118,7 +126,9 @@ class Lexer {
 
   void include(std::string_view list, const Position& at) {
     if (list.find('$') != std::string_view::npos) {
-      throw Error({.kind = FaultKind::config, .id = "config.include-variable", .at = at,
+      throw Error({.kind = FaultKind::config,
+                   .id = "config.include-variable",
+                   .at = at,
                    .what = "the name of an included file holds a '$'; variables are not replaced there",
                    .hint = "write the path out"});
     }
@@ -128,9 +138,13 @@ class Lexer {
       const std::string path(list.substr(0, plus));
       if (seen(path)) {
         if (doc_.report_ && !doc_.quiet_) {
-          doc_.report_({Severity::warning, {.kind = FaultKind::config, .id = "config.include-repeated", .at = at,
-                                           .what = "file " + quoted(path) + " was read before; it is not included again",
-                                           .hint = {}, .stream = {}}});
+          doc_.report_({Severity::warning,
+                        {.kind = FaultKind::config,
+                         .id = "config.include-repeated",
+                         .at = at,
+                         .what = "file " + quoted(path) + " was read before; it is not included again",
+                         .hint = {},
+                         .stream = {}}});
         }
       } else {
         file(path, at);
@@ -157,8 +171,11 @@ void Document::load(const std::vector<Input>& inputs, const Open& open) {
       continue;
     }
     if (!given.insert(input.name).second) {
-      throw Error({.kind = FaultKind::config, .id = "config.same-file-twice", .at = {.file = input.name},
-                   .what = "the configuration file is given twice", .hint = "give each file once"});
+      throw Error({.kind = FaultKind::config,
+                   .id = "config.same-file-twice",
+                   .at = {.file = input.name},
+                   .what = "the configuration file is given twice",
+                   .hint = "give each file once"});
     }
     if (!lexer.seen(input.name)) lexer.file(input.name, {});
   }

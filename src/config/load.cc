@@ -3,17 +3,16 @@
 // From a request to a reader section, and from there to the binder of its type.
 #include "config/load.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "config/binder.h"
 #include "config/order_keys.h"
 #include "config/parse.h"
 #include "config/schema.h"
 #include "config/value.h"
-
 #include "io/file.h"
-
-#include <algorithm>
-#include <array>
-#include <utility>
 
 namespace batchfeed::config {
 namespace {
@@ -94,8 +93,10 @@ const Section& descend(Document& doc, const Section& root, std::string_view path
       std::string hint = !nearest.empty() ? "did you mean '" + nearest + "'?" : "";
       if (!readers.empty()) hint += std::string(hint.empty() ? "" : " ") + "reader sections here: " + list_of(readers);
       doc.fail(entry != nullptr ? entry->key_at : section->at(), "no-section",
-               entry != nullptr ? section->path_of(entry->key) + " is no section" : "no section " + quoted(path) + ": " +
-                   (section->path().empty() ? "the configuration" : section->path()) + " has no " + quoted(wanted),
+               entry != nullptr ? section->path_of(entry->key) + " is no section"
+                                : "no section " + quoted(path) + ": " +
+                                      (section->path().empty() ? "the configuration" : section->path()) + " has no " +
+                                      quoted(wanted),
                std::move(hint));
     }
     section = &section->child(entry->key);
@@ -131,7 +132,8 @@ const Section& choose(Document& doc, const Section& root, const std::string& ask
 Bind binder_of(Document& doc, Binder& binder, const Section& reader) {
   if (const auto names = reader.find("readers")) {
     doc.fail(names->at(), "unsupported", names->path + ": several readers in one section are not supported",
-             "read them one by one: --section " + reader.path_of(names->text.bytes().substr(0, names->text.bytes().find(':'))));
+             "read them one by one: --section " +
+                 reader.path_of(names->text.bytes().substr(0, names->text.bytes().find(':'))));
   }
   const auto type = binder.value(reader, "readerType");
   if (!type) {
@@ -166,7 +168,8 @@ void bind_sizes(Document& doc, const Section& reader, LoadedConfig& out) {
     for (const Text& element : scan_array(doc, sizes->text)) {
       const std::int32_t size = parse_int(doc, element, sizes->path);
       if (size <= 0) {
-        doc.fail(element.origin(0), "bad-value", sizes->path + ": expected at least 1, found " + quoted(element.bytes()));
+        doc.fail(element.origin(0), "bad-value",
+                 sizes->path + ": expected at least 1, found " + quoted(element.bytes()));
       }
       list.push_back(static_cast<std::uint64_t>(size));
     }

@@ -3,12 +3,12 @@
 // load_config over texts: what the public functions, the tests and the fuzzer share.
 #pragma once
 
-#include "config/document.h"
-
 #include <batchfeed/config.h>
 
 #include <string>
 #include <vector>
+
+#include "config/document.h"
 
 namespace batchfeed::config {
 

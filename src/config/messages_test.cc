@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
 // Where faults and warnings point, what they say, and the bounds on hostile text.
-#include "config/schema.h"
-#include "config/testing.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 
+#include "config/schema.h"
+#include "config/testing.h"
+
 namespace batchfeed::config {
 namespace {
 
-using testing::World;
 using testing::outcome;
+using testing::World;
 
 std::string error_of(World& world, const std::string& section = {}) {
   try {
@@ -38,7 +38,8 @@ TEST(ConfigMessages, PointAtTheValue) {
   EXPECT_EQ(error_of(reader("randomize = maybe")),
             "c.cntk:3:13: reader.randomize: expected true or false, found 'maybe'; hint: write true or false");
   EXPECT_EQ(error_of(reader("", "dim = \"ten\" ; format=dense")),
-            "c.cntk:4:18: reader.input.A.dim: expected a whole number, found 'ten'; hint: write decimal digits only: no blanks, "
+            "c.cntk:4:18: reader.input.A.dim: expected a whole number, found 'ten'; hint: write decimal digits only: "
+            "no blanks, "
             "no fraction, no exponent, no unit");
 }
 
@@ -59,7 +60,8 @@ TEST(ConfigMessages, PointIntoTheCommandLine) {
 TEST(ConfigMessages, PointAtTheUseOfAVariable) {
   EXPECT_EQ(error_of("N=0 | " + reader("", "format=dense;dim=$N$")),
             "c.cntk:5:28: reader.input.A.dim: expected at least 1, found 0");
-  EXPECT_EQ(error_of("N=\"12345\" | " + reader("x=$N$;maxErrors=bad")).substr(0, 32), "c.cntk:4:17: reader.maxErrors: e");
+  EXPECT_EQ(error_of("N=\"12345\" | " + reader("x=$N$;maxErrors=bad")).substr(0, 32),
+            "c.cntk:4:17: reader.maxErrors: e");
 }
 
 TEST(ConfigMessages, PointAtTheSectionThatLacksAKey) {
@@ -69,7 +71,8 @@ TEST(ConfigMessages, PointAtTheSectionThatLacksAKey) {
 
 TEST(ConfigMessages, PointAtBrackets) {
   EXPECT_EQ(error_of("a=1 | r=[ | x=(1 | ]"),
-            "c.cntk:4:1: ']' closes the '(' of line 3, which needs ')'; hint: balance the brackets; '//' does not start a comment in "
+            "c.cntk:4:1: ']' closes the '(' of line 3, which needs ')'; hint: balance the brackets; '//' does not "
+            "start a comment in "
             "this language, '#' does");
   EXPECT_EQ(error_of("a=1 | r = { x=1").substr(0, 56), "c.cntk:2:5: the bracket '{' is never closed: no '}' foll");
 }
@@ -77,10 +80,12 @@ TEST(ConfigMessages, PointAtBrackets) {
 TEST(ConfigMessages, NameTheSectionsThatExist) {
   const std::string text = "Train=[" + reader("") + "] | Test=[" + reader("") + "]";
   EXPECT_EQ(error_of(text),
-            "c.cntk:1:1: the configuration has several reader sections: Train.reader, Test.reader; hint: choose one: --section "
+            "c.cntk:1:1: the configuration has several reader sections: Train.reader, Test.reader; hint: choose one: "
+            "--section "
             "Train.reader");
   EXPECT_EQ(error_of(text, "Tset.reader"),
-            "c.cntk:1:1: no section 'Tset.reader': the configuration has no 'Tset'; hint: did you mean 'Test'? reader sections here: "
+            "c.cntk:1:1: no section 'Tset.reader': the configuration has no 'Tset'; hint: did you mean 'Test'? reader "
+            "sections here: "
             "Train.reader, Test.reader");
 }
 
@@ -89,21 +94,23 @@ std::string warning(std::string_view text, std::string_view id, const std::strin
   World world(text);
   outcome([&] { return world.bind(section).section; });
   for (const Notice& notice : world.notices) {
-    if (notice.fault.id == "config." + std::string(id)) return notice.fault.text();
+    if (notice.fault.id == id) return notice.fault.text();
   }
   return "none";
 }
 
 TEST(ConfigMessages, WarnOfUnknownAndDeadKeys) {
-  EXPECT_EQ(warning(reader("randomise = true"), "unknown-key"),
-            "c.cntk:3:1: reader.randomise: no such key in a section of kind CNTKTextFormatReader; hint: did you mean 'randomize'?");
-  EXPECT_EQ(warning(reader("", "dim=1;format=dense;alais=x"), "unknown-key"),
-            "c.cntk:4:30: reader.input.A.alais: no such key in a section of kind CNTKTextFormatReader.input.STREAM; hint: did you mean "
+  EXPECT_EQ(warning(reader("randomise = true"), "config.unknown-key"),
+            "c.cntk:3:1: reader.randomise: no such key in a section of kind CNTKTextFormatReader; hint: did you mean "
+            "'randomize'?");
+  EXPECT_EQ(warning(reader("", "dim=1;format=dense;alais=x"), "config.unknown-key"),
+            "c.cntk:4:30: reader.input.A.alais: no such key in a section of kind CNTKTextFormatReader.input.STREAM; "
+            "hint: did you mean "
             "'alias'?");
-  EXPECT_EQ(warning(reader("epochSize=5"), "dead-key"),
+  EXPECT_EQ(warning(reader("epochSize=5"), "config.dead-key"),
             "c.cntk:3:1: reader.epochSize: has no effect here: belongs to the SGD or command section; hint: remove it");
-  EXPECT_EQ(warning("maxErrors=5 | " + reader(""), "inherited-key").substr(0, 25), "c.cntk:1:1: key 'maxError");
-  EXPECT_EQ(warning(reader("traceLevel=1;verbosity=0"), "dead-key"), "none");
+  EXPECT_EQ(warning("maxErrors=5 | " + reader(""), "config.inherited-key").substr(0, 25), "c.cntk:1:1: key 'maxError");
+  EXPECT_EQ(warning(reader("traceLevel=1;verbosity=0"), "config.dead-key"), "none");
 }
 
 TEST(ConfigMessages, WarnOfSloppyText) {
@@ -111,17 +118,19 @@ TEST(ConfigMessages, WarnOfSloppyText) {
     const char* id;
     std::string text;
   } const cases[] = {
-      {"duplicate-key", reader("randomize=true;randomize=false")},
-      {"merge-braces", "reader={file=x} | " + reader("").replace(7, 1, "{").replace(reader("").rfind(']'), 1, "}")},
-      {"merge-odd", reader("x=5;x=[y=1]")},
-      {"glued-records", reader("maxErrors=3 x=1")},
-      {"custom-delimiter", "reader=[deserializers=( -1);x=1] | reader=[.5;file=t]"},
-      {"odd-flag", reader("") + " | }"},
-      {"negative-size", reader("randomizationSeed=-1")},
-      {"star-without-count", "t=[minibatchSize=256:512*;" + reader("") + "]"},
-      {"odd-key", reader("") + " | }x=1"},
-      {"quoted-key", reader("\"a b\" = 1")},
-      {"array-of-sections", "reader=[deserializers=[type=x]:[type=y]]"},
+      {"config.duplicate-key", reader("randomize=true;randomize=false")},
+      {"config.merge-braces",
+       "reader={file=x} | " + reader("").replace(7, 1, "{").replace(reader("").rfind(']'), 1, "}")},
+      {"config.merge-odd", reader("x=5;x=[y=1]")},
+      {"config.glued-records", reader("maxErrors=3 x=1")},
+      {"config.custom-delimiter", "reader=[deserializers=( -1);x=1] | reader=[.5;file=t]"},
+      {"config.odd-flag", reader("") + " | }"},
+      {"config.negative-size", reader("randomizationSeed=-1")},
+      {"config.array-semicolon", "t=[minibatchSize=( {1} ; 2 );" + reader("") + "]"},
+      {"config.star-without-count", "t=[minibatchSize=256:512*;" + reader("") + "]"},
+      {"config.odd-key", reader("") + " | }x=1"},
+      {"config.quoted-key", reader("\"a b\" = 1")},
+      {"config.array-of-sections", "reader=[deserializers=[type=x]:[type=y]]"},
   };
   for (const auto& c : cases) EXPECT_NE(warning(c.text, c.id), "none") << c.id;
   for (const auto& c : cases) EXPECT_EQ(warning(reader(""), c.id), "none") << c.id;
@@ -142,13 +151,16 @@ TEST(ConfigMessages, ResolvedValuesSayWhereTheyComeFrom) {
   std::string found;
   for (const ResolvedValue& value : world.bind().resolved) {
     if (value.path == "reader.randomize" || value.path == "reader.precision" || value.path == "reader.maxErrors") {
-      found += value.path + '=' + value.value + '@' + std::to_string(value.at.line) + ':' + std::to_string(value.at.column) +
+      found += value.path + '=' + value.value + '@' + std::to_string(value.at.line) + ':' +
+               std::to_string(value.at.column) +
                (value.from == ResolvedValue::From::section     ? " own; "
                 : value.from == ResolvedValue::From::enclosing ? " inherited; "
                                                                : " default; ");
     }
   }
-  EXPECT_EQ(found, "reader.precision=double@1:11 inherited; reader.maxErrors=0@2:1 default; reader.randomize=false@4:11 own; ");
+  EXPECT_EQ(
+      found,
+      "reader.precision=double@1:11 inherited; reader.maxErrors=0@2:1 default; reader.randomize=false@4:11 own; ");
 }
 
 TEST(ConfigLimits, BoundHostileText) {
@@ -199,7 +211,8 @@ TEST(ConfigSchema, ReferencePageIsUpToDate) {
   }
   std::ifstream file(kPage, std::ios::binary);
   const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  EXPECT_TRUE(page == config_reference()) << kPage << " is stale; regenerate it: BATCHFEED_REGENERATE=1 ctest -R '^config$'";
+  EXPECT_TRUE(page == config_reference())
+      << kPage << " is stale; regenerate it: BATCHFEED_REGENERATE=1 ctest -R '^config$'";
 }
 
 }  // namespace

@@ -21,15 +21,17 @@ void bind_old_order(Binder& binder, const Section& reader, std::uint64_t window,
   const auto given = binder.maybe_size(reader, "randomizationWindow", Reach::surprising);
   order.seed = binder.size(reader, "randomizationSeed", 0, Reach::surprising);
   order.window = std::min(given.value_or(order.window_in_samples ? kWholeSet : window), kWholeSet);
-  if (!given) binder.fallback(reader, "randomizationWindow", order.window == kWholeSet ? "everything" : std::to_string(window));
+  if (!given)
+    binder.fallback(reader, "randomizationWindow", order.window == kWholeSet ? "everything" : std::to_string(window));
   if (!randomize.value_or(false)) {
     order.kind = OrderKind::file;
   } else if (order.window == 0) {
     order.kind = OrderKind::file;
     if (!given) {
-      binder.doc().warn(reader.at(), "no-window",
-                        reader.path() + ": a chunk is larger than 4 GiB, so the default window is 0 chunks and nothing is shuffled",
-                        "write randomizationWindow, or a smaller chunkSizeInBytes");
+      binder.doc().warn(
+          reader.at(), "no-window",
+          reader.path() + ": a chunk is larger than 4 GiB, so the default window is 0 chunks and nothing is shuffled",
+          "write randomizationWindow, or a smaller chunkSizeInBytes");
     }
   }
   const Command command = command_of(reader);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "config/parse.h"
 
-#include "config/value.h"
-
 #include <algorithm>
 #include <utility>
+
+#include "config/value.h"
 
 namespace batchfeed::config {
 namespace {
@@ -140,7 +140,8 @@ class Scanner {
     if ((c == '-' || c == '+' || c == '.' || c == '_') && rest.size() > 1 &&
         ((rest[1] >= '0' && rest[1] <= '9') || c == '_')) {
       doc_.warn(text_.origin(pos), "custom-delimiter",
-                std::string("'") + c + "' directly after a bracket separates the entries of that group, as ';' does elsewhere",
+                std::string("'") + c +
+                    "' directly after a bracket separates the entries of that group, as ';' does elsewhere",
                 "put a blank after the bracket if it belongs to the first entry");
     }
     custom = c;
@@ -179,7 +180,8 @@ class SectionScanner final : public Scanner {
       const std::size_t close = matching(at);
       next = close + 1;
       value = bytes_[at] == '"' ? Span{at + 1, close} : Span{at, close + 1};
-    } else if (const std::size_t second = bytes_.substr(0, record.end).find('=', at); second != std::string_view::npos) {
+    } else if (const std::size_t second = bytes_.substr(0, record.end).find('=', at);
+               second != std::string_view::npos) {
       const std::string_view tail = bytes_.substr(at, second - at);
       if (tail.find_first_of(" \t") != std::string_view::npos) {
         doc_.warn(text_.origin(at), "glued-records",
@@ -267,7 +269,8 @@ std::string lower(std::string_view text) {
 }
 
 bool same_word(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); });
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); });
 }
 
 Span trim(std::string_view bytes, Span span) {

@@ -4,12 +4,12 @@
 // cuts it, sloppy input included (docs/reference/config-language.md).
 #pragma once
 
-#include "config/document.h"
-
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "config/document.h"
 
 namespace batchfeed::config {
 

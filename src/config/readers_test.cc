@@ -2,155 +2,146 @@
 //
 // Reader sections to options: cases S1-S8 and 75-112 of the catalogue the
 // configuration language is described by, and others. Each expectation is a list
-// of words that the summary holds, "!id" for an error, "~id" for a warning.
+// of words that the summary holds, "!config.id" for an error, "~config.id" for a warning.
+#include <gtest/gtest.h>
+
 #include "config/speech.h"
 #include "config/testing.h"
-
-#include <gtest/gtest.h>
 
 namespace batchfeed::config {
 namespace {
 
+using testing::check;
+using testing::composite;
+using testing::run;
+using testing::text_reader;
 using testing::World;
-
-struct Case {
-  const char* id;
-  std::string text;
-  const char* expected;
-};
-
-void check(const Case& c, World& world, const std::string& section) {
-  SCOPED_TRACE(std::string(c.id) + ": " + c.text);
-  const std::string made = testing::outcome([&] { return testing::summary(world.bind(section).setup); });
-  std::string_view rest = c.expected;
-  while (!rest.empty()) {
-    const std::size_t comma = rest.find(", ");
-    const std::string_view words = rest.substr(0, comma);
-    rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 2);
-    if (words.starts_with('!')) {
-      EXPECT_EQ(made, words);
-    } else if (words.starts_with('~')) {
-      EXPECT_TRUE(world.reported(words.substr(1))) << words;
-    } else {
-      EXPECT_NE((' ' + made + ' ').find(' ' + std::string(words) + ' '), std::string::npos) << words << " not in " << made;
-    }
-  }
-}
-
-void run(const Case& c, const std::string& section = {}) {
-  World world(c.text);
-  check(c, world, section);
-}
-
-std::string text_reader(const std::string& more, const std::string& input = "A=[dim=1;format=dense]") {
-  return "reader=[ | file=t | " + more + " | input=[" + input + "] | ]";
-}
-
-std::string composite(const std::string& reader, const std::string& element = "", const std::string& input = "A=[dim=1;format=dense]") {
-  return "reader=[ | " + reader + " | deserializers=([type=CNTKTextFormatDeserializer;module=CNTKTextFormatReader;file=t;" +
-         element + ";input=[" + input + "]]) | ]";
-}
+using Case = testing::BindCase;
 
 TEST(ConfigReaders, ReadTheDocumentationsSnippets) {
-  run({"S1", "... | reader = [ | readerType = \"CNTKTextFormatReader\" | file = \"c:\\mydata\\SampleInput.txt\" # x | # y | "
-             "input = [ | Apples = [ | dim = 10 | format = \"dense\" | ] | Oranges = [ | dim = 1000000 | format = \"sparse\" | ] | "
-             "Bananas = [ | dim = 1 | format = \"dense\" | ] | ] | ] | # rest",
+  run({"S1",
+       "... | reader = [ | readerType = \"CNTKTextFormatReader\" | file = \"c:\\mydata\\SampleInput.txt\" # x | # y | "
+       "input = [ | Apples = [ | dim = 10 | format = \"dense\" | ] | Oranges = [ | dim = 1000000 | format = \"sparse\" "
+       "| ] | "
+       "Bananas = [ | dim = 1 | format = \"dense\" | ] | ] | ] | # rest",
        "file=c:\\mydata\\SampleInput.txt f32 errors=0 trace=1 chunk=33554432 Apples:10d Bananas:1d Oranges:1000000s | "
        "cntk window=128 chunks seed=0 | sequences numeric global"});
-  run({"S2", text_reader("", "C=[dim=1;format=dense];A=[dim=5;format=dense];B=[dim=1000000;format=sparse]"), "A:5d B:1000000s C:1d"});
-  run({"S3", "precision=\"double\" | reader = [ | readerType=\"CNTKTextFormatReader\" | file=\"/home/mydata/SampleInput.txt\" | "
-             "randomize=true | randomizationWindow=30 | skipSequenceIds=false | maxErrors=100 | traceLevel=2 | "
-             "chunkSizeInBytes=1024 | keepDataInMemory=true | frameMode=false | input=[ | "
-             "Some_very_long_input_name=[ | alias=\"a\" | dim=3 | format=\"dense\" | ] | "
-             "Some_other_also_very_long_input_name=[ | alias=\"b\" | dim=2 | format=\"dense\" | ] | ] | ]",
+  run({"S2", text_reader("", "C=[dim=1;format=dense];A=[dim=5;format=dense];B=[dim=1000000;format=sparse]"),
+       "A:5d B:1000000s C:1d"});
+  run({"S3",
+       "precision=\"double\" | reader = [ | readerType=\"CNTKTextFormatReader\" | "
+       "file=\"/home/mydata/SampleInput.txt\" | "
+       "randomize=true | randomizationWindow=30 | skipSequenceIds=false | maxErrors=100 | traceLevel=2 | "
+       "chunkSizeInBytes=1024 | keepDataInMemory=true | frameMode=false | input=[ | "
+       "Some_very_long_input_name=[ | alias=\"a\" | dim=3 | format=\"dense\" | ] | "
+       "Some_other_also_very_long_input_name=[ | alias=\"b\" | dim=2 | format=\"dense\" | ] | ] | ]",
        "f64 errors=100 trace=2 chunk=1024 Some_other_also_very_long_input_name<b:2d Some_very_long_input_name<a:3d, "
        "window=30 chunks, keep"});
-  run({"S4", "reader = { verbosity = 0 ; | randomize = true; | randomizationWindow=30 | deserializers = ({ "
-             "type = \"CNTKTextFormatDeserializer\" ; module = \"CNTKTextFormatReader\" | file = \"/home/mydata/SampleInput.txt\" | "
-             "maxErrors = 100 | skipSequenceIds = false | traceLevel = 2 | input = { | qu1fea = {alias = \"qui\"; dim = 95589; "
-             "format = \"sparse\"} | qu2fea = {alias = \"quj\"; dim = 95589; format = \"sparse\"} | pairweight = {alias = \"wij\"; "
-             "dim = 1; format = \"dense\"} | } }) }",
-       "errors=100 trace=2, pairweight<wij:1d qu1fea<qui:95589s qu2fea<quj:95589s, window=30 samples, numeric local, ~window-unit"});
+  run({"S4",
+       "reader = { verbosity = 0 ; | randomize = true; | randomizationWindow=30 | deserializers = ({ "
+       "type = \"CNTKTextFormatDeserializer\" ; module = \"CNTKTextFormatReader\" | file = "
+       "\"/home/mydata/SampleInput.txt\" | "
+       "maxErrors = 100 | skipSequenceIds = false | traceLevel = 2 | input = { | qu1fea = {alias = \"qui\"; dim = "
+       "95589; "
+       "format = \"sparse\"} | qu2fea = {alias = \"quj\"; dim = 95589; format = \"sparse\"} | pairweight = {alias = "
+       "\"wij\"; "
+       "dim = 1; format = \"dense\"} | } }) }",
+       "errors=100 trace=2, pairweight<wij:1d qu1fea<qui:95589s qu2fea<quj:95589s, window=30 samples, numeric local, "
+       "~config.window-unit"});
   const std::string s5 =
       "reader = [ | readerType=\"HTKMLFReader\" | readMethod=\"blockRandomize\" | miniBatchMode=\"partial\" | "
-      "randomize=\"17280000\" | features=[ | dim=792 | scpFile=\"$ScpDir$\\TIMIT.train.scp.fbank.fullpath\" | ] | labels=[ | "
+      "randomize=\"17280000\" | features=[ | dim=792 | scpFile=\"$ScpDir$\\TIMIT.train.scp.fbank.fullpath\" | ] | "
+      "labels=[ | "
       "mlfFile=\"$MlfDir$\\x.mlf\" | labelDim=183 | labelMappingFile=\"$MlfDir$\\TIMIT.statelist\" | ] | ]";
   run({"S5", "ScpDir=/s | MlfDir=/m | " + s5,
        "htk features scp=/s\\TIMIT.train.scp.fbank.fullpath f32 dim=792, "
        "mlf labels file=/m\\x.mlf f32 dim=183 map=/m\\TIMIT.statelist, window=17280000 samples, legacy"});
-  run({"S6", s5, "!unknown-variable"});
+  run({"S6", s5, "!config.unknown-variable"});
   for (const char* type : {"HTKMLFReader", "HTKDeserializers"}) {
-    run({"S7", std::string("reader=[readerType=") + type +
-                   ";nbruttsineachrecurrentiter = 32;frameMode=false;randomize = \"auto\" | "
-                   "features=[dim=363 | type=\"real\" | scpFile=f.scp] | labels=[mlfFile=l.mlf | labelMappingFile=m | labelDim=132 | "
-                   "labelType=\"category\"]]",
+    run({"S7",
+         std::string("reader=[readerType=") + type +
+             ";nbruttsineachrecurrentiter = 32;frameMode=false;randomize = \"auto\" | "
+             "features=[dim=363 | type=\"real\" | scpFile=f.scp] | labels=[mlfFile=l.mlf | labelMappingFile=m | "
+             "labelDim=132 | "
+             "labelType=\"category\"]]",
          "window=everything samples, dim=363, dim=132"});
   }
-  run({"S8", "reader=[deserializers=([type=\"HTKFeatureDeserializer\" | module=\"HTKDeserializers\" | input=[features=[dim=363 | "
-             "scpFile=f.scp]]]:[type=\"HTKMLFDeserializer\" | module=\"HTKDeserializers\" | input=[labels=[dim=132 | mlfFile=l.mlf | "
-             "labelMappingFile=m | phoneBoundaries=false]]])]",
-       "htk features scp=f.scp f32 dim=363 whole | mlf labels file=l.mlf f32 dim=132 map=m whole | cntk window=everything samples, "
+  run({"S8",
+       "reader=[deserializers=([type=\"HTKFeatureDeserializer\" | module=\"HTKDeserializers\" | "
+       "input=[features=[dim=363 | "
+       "scpFile=f.scp]]]:[type=\"HTKMLFDeserializer\" | module=\"HTKDeserializers\" | input=[labels=[dim=132 | "
+       "mlfFile=l.mlf | "
+       "labelMappingFile=m | phoneBoundaries=false]]])]",
+       "htk features scp=f.scp f32 dim=363 whole | mlf labels file=l.mlf f32 dim=132 map=m whole | cntk "
+       "window=everything samples, "
        "text local"});
 }
 
 TEST(ConfigReaders, BindBinaryReaders) {
-  const auto binary = [](const std::string& more) { return "reader=[readerType=CNTKBinaryReader;file=b;" + more + "]"; };
-  run({"75", "Simple=[precision=\"float\" | reader=[readerType=\"CNTKBinaryReader\" | file=\"Simple_dense.bin\" | randomize=false]]",
+  const auto binary = [](const std::string& more) {
+    return "reader=[readerType=CNTKBinaryReader;file=b;" + more + "]";
+  };
+  run({"75",
+       "Simple=[precision=\"float\" | reader=[readerType=\"CNTKBinaryReader\" | file=\"Simple_dense.bin\" | "
+       "randomize=false]]",
        "file=Simple_dense.bin f32, in order"});
-  run({"76", binary("input=[features1=[alias=\"a\"] features2=[alias=\"b\"]]"), "a->features1 b->features2, window=128 chunks"});
+  run({"76", binary("input=[features1=[alias=\"a\"] features2=[alias=\"b\"]]"),
+       "a->features1 b->features2, window=128 chunks"});
   run({"77", "precision=double | " + binary("keepDataInMemory=true"), "f64, keep"});
-  run({"78", binary("input=[x=[alias=\"a\"];y=[alias=\"a\"];z=[]]"), "a->y z->z, ~duplicate-alias"});
-  run({"79", binary("input=[a=[alias=\"\"]]"), "!missing-required"});
-  run({"80a", "reader=[readerType=CNTKBinaryReader]", "!missing-required"});
-  run({"80b", binary("precision=int"), "!bad-precision"});
-  run({"frame mode is not for it", binary("frameMode=true"), "sequences, ~dead-key"});
+  run({"78", binary("input=[x=[alias=\"a\"];y=[alias=\"a\"];z=[]]"), "a->y z->z, ~config.duplicate-alias"});
+  run({"79", binary("input=[a=[alias=\"\"]]"), "!config.missing-required"});
+  run({"80a", "reader=[readerType=CNTKBinaryReader]", "!config.missing-required"});
+  run({"80b", binary("precision=int"), "!config.bad-precision"});
+  run({"frame mode is not for it", binary("frameMode=true"), "sequences, ~config.dead-key"});
 }
 
 TEST(ConfigReaders, BindTextReaders) {
   const Case kCases[] = {
       {"81", "defMBSize=false | " + text_reader("", "A=[dim=1;format=dense;definesMbSize=$defMBSize$]"), "A:1d"},
-      {"82a", "reader=[file=t;readerType=CNTKTextFormatReader]", "!no-input"},
-      {"82b", text_reader("", ""), "!empty-input"},
-      {"82c", "reader=[file=t;input=\"\"]", "!missing-required"},
-      {"82d", "reader=[file=t;input=5]", "!missing-required"},
-      {"83a", text_reader("", "A=[dim=1]"), "!missing-required"},
-      {"83b", text_reader("dim=1", "A=[format=dense]"), "!missing-required"},
+      {"82a", "reader=[file=t;readerType=CNTKTextFormatReader]", "!config.no-input"},
+      {"82b", text_reader("", ""), "!config.empty-input"},
+      {"82c", "reader=[file=t;input=\"\"]", "!config.missing-required"},
+      {"82d", "reader=[file=t;input=5]", "!config.missing-required"},
+      {"83a", text_reader("", "A=[dim=1]"), "!config.missing-required"},
+      {"83b", text_reader("dim=1", "A=[format=dense]"), "!config.missing-required"},
       {"84a", text_reader("", "A=[dim=1;format=Dense]"), "A:1d"},
-      {"84b", text_reader("", "A=[dim=1;format=csr]"), "!bad-format"},
+      {"84b", text_reader("", "A=[dim=1;format=csr]"), "!config.bad-format"},
       {"85a", text_reader("", "A=[dim=2147483647;format=sparse]"), "A:2147483647s"},
-      {"85b", text_reader("", "A=[dim=2147483648;format=sparse]"), "!bad-dim"},
-      {"86a", text_reader("", "A=[dim=1;format=dense;alias=x];B=[dim=1;format=dense;alias=x]"), "!duplicate-alias"},
-      {"86b", text_reader("", "A=[dim=1;format=dense;alias=B];B=[dim=1;format=dense]"), "!duplicate-alias"},
+      {"85b", text_reader("", "A=[dim=2147483648;format=sparse]"), "!config.bad-dim"},
+      {"86a", text_reader("", "A=[dim=1;format=dense;alias=x];B=[dim=1;format=dense;alias=x]"),
+       "!config.duplicate-alias"},
+      {"86b", text_reader("", "A=[dim=1;format=dense;alias=B];B=[dim=1;format=dense]"), "!config.duplicate-alias"},
       {"87a", text_reader("randomize=None"), "in order"},
       {"87b", text_reader("randomize=\"none\""), "in order"},
       {"87c", text_reader("randomize=1"), "cntk window=128 chunks"},
-      {"87d", text_reader("randomize=auto"), "!bad-bool"},
-      {"87e", text_reader("randomize=17280000"), "!bad-bool"},
+      {"87d", text_reader("randomize=auto"), "!config.bad-bool"},
+      {"87e", text_reader("randomize=17280000"), "!config.bad-bool"},
       {"88a", text_reader("randomizationWindow=0"), "in order"},
       {"88b", text_reader("randomizationWindow=5"), "cntk window=5 chunks"},
-      {"88c", text_reader("randomizationWindow=auto"), "!bad-int"},
+      {"88c", text_reader("randomizationWindow=auto"), "!config.bad-int"},
       {"89", text_reader("sampleBasedRandomizationWindow=true"), "window=everything samples"},
       {"90a", text_reader("chunkSizeInBytes=1024"), "window=4194304 chunks"},
-      {"90b", text_reader("chunkSizeInBytes=5000000000"), "in order window=0 chunks, ~no-window"},
-      {"90c", text_reader("chunkSizeInBytes=1e6"), "!bad-int"},
-      {"90d", text_reader("chunkSizeInBytes=\"32 MB\""), "!bad-int"},
-      {"91a: negative is refused, not unlimited", text_reader("maxErrors=-1"), "!bad-value"},
-      {"91b", text_reader("maxErrors=3000000000"), "!int-range"},
+      {"90b", text_reader("chunkSizeInBytes=5000000000"), "in order window=0 chunks, ~config.no-window"},
+      {"90c", text_reader("chunkSizeInBytes=1e6"), "!config.bad-int"},
+      {"90d", text_reader("chunkSizeInBytes=\"32 MB\""), "!config.bad-int"},
+      {"91a: negative is refused, not unlimited", text_reader("maxErrors=-1"), "!config.bad-value"},
+      {"91b", text_reader("maxErrors=3000000000"), "!config.int-range"},
       {"92a", text_reader("skipSequenceIds"), "skip-ids"},
-      {"92b", text_reader("frameMode=yes"), "!bad-bool"},
-      {"93", text_reader("unknownKey=5"), "A:1d, ~unknown-key"},
+      {"92b", text_reader("frameMode=yes"), "!config.bad-bool"},
+      {"93", text_reader("unknownKey=5"), "A:1d, ~config.unknown-key"},
       {"94a", text_reader("precision=DOUBLE"), "f64"},
-      {"94b", text_reader("precision=half"), "!bad-precision"},
+      {"94b", text_reader("precision=half"), "!config.bad-precision"},
       {"94c", "precision=double | " + text_reader("precision=default"), "f32"},
       {"95", "precision=double | traceLevel=0 | frameMode=true | randomize=false | maxErrors=7 | " + text_reader(""),
-       "f64 errors=7 trace=0, in order, frames, ~inherited-key"},
-      {"96: refused, not one stream", text_reader("", "ALPHA=[dim=1;format=dense];alpha=[dim=2]"), "!stream-case"},
+       "f64 errors=7 trace=0, in order, frames, ~config.inherited-key"},
+      {"96: refused, not one stream", text_reader("", "ALPHA=[dim=1;format=dense];alpha=[dim=2]"),
+       "!config.stream-case"},
       {"the seed", text_reader("randomizationSeed=7"), "seed=7"},
       {"the index cache", text_reader("cacheIndex=true"), "cache"},
       {"prefetch", text_reader("prefetch=false"), "no-prefetch"},
       {"several files", "reader=[files=(a.ctf:b.ctf);input=[A=[dim=1;format=dense]]]", "file=a.ctf file=b.ctf"},
       {"a pattern stays text", "reader=[file=\"d/*.ctf\";input=[A=[dim=1;format=dense]]]", "file=d/*.ctf"},
-      {"file and files", text_reader("files=(a:b)"), "!conflict"},
+      {"file and files", text_reader("files=(a:b)"), "!config.conflict"},
       {"a write command", "t=[action=write;" + text_reader("randomize=true") + "]", "in order"},
       {"a test command", "t=[action=test;" + text_reader("") + "]", "in order"},
       {"a test command that says it", "t=[action=test;" + text_reader("randomize=true") + "]", "cntk"},
@@ -161,57 +152,61 @@ TEST(ConfigReaders, BindTextReaders) {
 
 TEST(ConfigReaders, BindOldSpeechReaders) {
   const auto speech = [](const std::string& more, const std::string& feature = "", const std::string& label = "") {
-    return "reader=[readerType=HTKDeserializers;" + more + ";f=[dim=40;scpFile=f.scp;" + feature + "];l=[labelDim=9;mlfFile=l.mlf;" +
-           label + "]]";
+    return "reader=[readerType=HTKDeserializers;" + more + ";f=[dim=40;scpFile=f.scp;" + feature +
+           "];l=[labelDim=9;mlfFile=l.mlf;" + label + "]]";
   };
   const auto legacy = [](const std::string& more, const std::string& feature = "", const std::string& label = "") {
-    return "reader=[readerType=HTKMLFReader;" + more + ";f=[dim=40;scpFile=f.scp;" + feature + "];l=[labelDim=9;mlfFile=l.mlf;" +
-           label + "]]";
+    return "reader=[readerType=HTKMLFReader;" + more + ";f=[dim=40;scpFile=f.scp;" + feature +
+           "];l=[labelDim=9;mlfFile=l.mlf;" + label + "]]";
   };
   const Case kCases[] = {
-      {"97a", speech("randomize=none"), "!conflict"},
+      {"97a", speech("randomize=none"), "!config.conflict"},
       {"97b", speech("randomize=AUTO"), "window=everything samples, frames text global"},
-      {"97c", speech("randomize=true"), "!bad-int"},
-      {"97d", speech("randomize=0"), "!conflict"},
+      {"97c", speech("randomize=true"), "!config.bad-int"},
+      {"97d", speech("randomize=0"), "!config.conflict"},
       {"97e", speech("randomize=500"), "cntk window=500 samples"},
       {"98a", speech("randomize=none;readMethod=none"), "in order"},
-      {"98b", speech("action=write"), "!conflict"},
+      {"98b", speech("action=write"), "!config.conflict"},
       {"98c", speech("action=Write"), "cntk"},
-      {"98d", speech("readMethod=rollingWindow"), "!bad-value"},
-      {"frame mode and truncated", speech("truncated=true"), "!conflict"},
-      {"the old length is the minibatch size", speech("frameMode=false;truncated=true;nbruttsineachrecurrentiter=1:2:3"),
-       "truncated=0+0, rows=1:2:3"},
+      {"98d", speech("readMethod=rollingWindow"), "!config.bad-value"},
+      {"frame mode and truncated", speech("truncated=true"), "!config.conflict"},
+      {"the old length is the minibatch size",
+       speech("frameMode=false;truncated=true;nbruttsineachrecurrentiter=1:2:3"), "truncated=0+0, rows=1:2:3"},
       {"a length", speech("frameMode=false;truncated=true;truncationLength=5"), "truncated=5+0"},
       {"100a", speech("", "contextWindow=5"), "context=2,2"},
-      {"100b", speech("", "contextWindow=4"), "!bad-value"},
+      {"100b", speech("", "contextWindow=4"), "!config.bad-value"},
       {"100c", speech("", "contextWindow=1:2"), "context=1,2"},
       {"100d", speech("", "contextWindow=3*2"), "context=3,3"},
-      {"100e", speech("", "contextWindow=1:2:3"), "!bad-value"},
-      {"a context below zero", speech("", "contextWindow=( -1:2)"), "!bad-value"},
+      {"100e", speech("", "contextWindow=1:2:3"), "!config.bad-value"},
+      {"a context below zero", speech("", "contextWindow=( -1:2)"), "!config.bad-value"},
       {"a prefix", speech("", "prefixPathInSCP=\"c:\\d\\\""), "prefix=c:/d/"},
       {"a limit in the stream", speech("", "maxSequenceSize=99"), "max=99"},
       {"102a", speech("", "", "dim=3"), "mlf l file=l.mlf f32 dim=9"},
-      {"102b", "reader=[readerType=HTKDeserializers;f=[dim=40;scpFile=f];l=[mlfFile=l.mlf]]", "!missing-required"},
+      {"102b", "reader=[readerType=HTKDeserializers;f=[dim=40;scpFile=f];l=[mlfFile=l.mlf]]",
+       "!config.missing-required"},
       {"102d", "reader=[readerType=HTKDeserializers;f=[dim=40;scpFile=f];l=[labelDim=2;mlfFileList=a:b:c]]",
        "file=a file=b file=c"},
       {"102e", "reader=[readerType=HTKDeserializers;f=[dim=40;scpFile=f];l=[labelDim=2;mlfFileList=list]]", "!io.open"},
-      {"too many classes", speech("", "", "labelDim=65536"), "!bad-dim"},
+      {"too many classes", speech("", "", "labelDim=65536"), "!config.bad-dim"},
       {"103a", speech("", "", "labelType=Category"), "dim=9"},
-      {"103b", speech("", "", "labelType=regression"), "!bad-value"},
-      {"103c", legacy("", "", "type=real"), "!bad-value"},
-      {"no features", "reader=[readerType=HTKDeserializers;l=[labelDim=2;mlfFile=l]]", "!no-features"},
-      {"the first feature cannot be expanded", speech("", "expandToUtterance=true"), "!conflict"},
-      {"legacy: frames by default", legacy(""), "htk f scp=f.scp f32 dim=40 legacy frames | mlf l, window=everything samples, frames, rows=1"},
-      {"legacy: whole utterances", legacy("frameMode=false;nbruttsineachrecurrentiter=2"), "max-utterance=10000 legacy whole, rows=2"},
-      {"legacy: truncated", legacy("frameMode=false;truncated=true;nbruttsineachrecurrentiter=4"), "truncated=0+0, rows=4"},
-      {"legacy: rows in frame mode", legacy("nbruttsineachrecurrentiter=2"), "!conflict"},
-      {"legacy: no rows", legacy("frameMode=false;nbruttsineachrecurrentiter=0"), "!bad-value"},
+      {"103b", speech("", "", "labelType=regression"), "!config.bad-value"},
+      {"103c", legacy("", "", "type=real"), "!config.bad-value"},
+      {"no features", "reader=[readerType=HTKDeserializers;l=[labelDim=2;mlfFile=l]]", "!config.no-features"},
+      {"the first feature cannot be expanded", speech("", "expandToUtterance=true"), "!config.conflict"},
+      {"legacy: frames by default", legacy(""),
+       "htk f scp=f.scp f32 dim=40 legacy frames | mlf l, window=everything samples, frames, rows=1"},
+      {"legacy: whole utterances", legacy("frameMode=false;nbruttsineachrecurrentiter=2"),
+       "max-utterance=10000 legacy whole, rows=2"},
+      {"legacy: truncated", legacy("frameMode=false;truncated=true;nbruttsineachrecurrentiter=4"),
+       "truncated=0+0, rows=4"},
+      {"legacy: rows in frame mode", legacy("nbruttsineachrecurrentiter=2"), "!config.conflict"},
+      {"legacy: no rows", legacy("frameMode=false;nbruttsineachrecurrentiter=0"), "!config.bad-value"},
       {"legacy: rolling window", legacy("readMethod=RollingWindow;randomize=none"), "in order, rolling"},
       {"legacy: full", legacy("miniBatchMode=full"), "full"},
-      {"legacy: one stream", "reader=[readerType=HTKMLFReader;f=[dim=40;scpFile=f]]", "!no-features"},
-      {"legacy: legacyMode", legacy("legacyMode=true"), "!unsupported"},
-      {"legacy: targets need a dimension", legacy("", "", "labelToTargetMappingFile=m"), "!missing-required"},
-      {"legacy: test without randomize", "t=[action=test;" + legacy("") + "]", "!conflict"},
+      {"legacy: one stream", "reader=[readerType=HTKMLFReader;f=[dim=40;scpFile=f]]", "!config.no-features"},
+      {"legacy: legacyMode", legacy("legacyMode=true"), "!config.unsupported"},
+      {"legacy: targets need a dimension", legacy("", "", "labelToTargetMappingFile=m"), "!config.missing-required"},
+      {"legacy: test without randomize", "t=[action=test;" + legacy("") + "]", "!config.conflict"},
   };
   for (const Case& c : kCases) run(c);
 
@@ -225,7 +220,7 @@ TEST(ConfigReaders, KnowSpeechStreamsByTheirKeys) {  // 99
   const Section root(world.load());
   std::string found;
   for (const SpeechStream& stream : classify(root.child("r"))) {
-    found += stream.key + std::string(stream.kind == StreamKind::feature  ? ":feature "
+    found += stream.key + std::string(stream.kind == StreamKind::feature ? ":feature "
                                       : stream.kind == StreamKind::label ? ":label "
                                       : stream.kind == StreamKind::hmm   ? ":hmm "
                                                                          : ":lattice ");
@@ -241,39 +236,46 @@ TEST(ConfigReaders, NormaliseThePrefixOfPaths) {  // 101
 
 TEST(ConfigReaders, BindComposites) {
   constexpr const char* kTwo =
-      "reader=[ | MORE | deserializers=([type=HTKFeatureDeserializer;module=HTKDeserializers;E1;input=[f=[dim=4;scpFile=s;F1]]]:"
+      "reader=[ | MORE | "
+      "deserializers=([type=HTKFeatureDeserializer;module=HTKDeserializers;E1;input=[f=[dim=4;scpFile=s;F1]]]:"
       "[type=HTKFeatureDeserializer;module=HTKDeserializers;E2;input=[i=[dim=9;scpFile=i]]]:"
       "[type=HTKMLFDeserializer;module=HTKDeserializers;input=[l=[labelDim=3;mlfFile=m;L1]]]) | ]";
   const auto speech = [&](const std::string& more, const std::string& e1 = "", const std::string& e2 = "",
                           const std::string& f1 = "", const std::string& l1 = "") {
     std::string out = kTwo;
-    for (const auto& [mark, text] : {std::pair<std::string, std::string>{"MORE", more}, {"E1", e1}, {"E2", e2}, {"F1", f1}, {"L1", l1}}) {
+    for (const auto& [mark, text] :
+         {std::pair<std::string, std::string>{"MORE", more}, {"E1", e1}, {"E2", e2}, {"F1", f1}, {"L1", l1}}) {
       out.replace(out.find(mark), mark.size(), text);
     }
     return out;
   };
   const Case kCases[] = {
-      {"104", "shouldExpand=true | " + speech("", "", "expandToUtterance = $shouldExpand$") + " | }", "expand, ~odd-flag"},
-      {"106a", "reader=[deserializers = ()]", "!no-deserializers"},
-      {"106b", "reader=[deserializers=([module=CNTKTextFormatReader])]", "!missing-required"},
-      {"106c", "reader=[deserializers=([type=CNTKTextFormatDeserializer])]", "!missing-required"},
-      {"107", "t=[action=eval;" + composite("") + "]", "!bad-bool"},
+      {"104", "shouldExpand=true | " + speech("", "", "expandToUtterance = $shouldExpand$") + " | }",
+       "expand, ~config.odd-flag"},
+      {"106a", "reader=[deserializers = ()]", "!config.no-deserializers"},
+      {"106b", "reader=[deserializers=([module=CNTKTextFormatReader])]", "!config.missing-required"},
+      {"106c", "reader=[deserializers=([type=CNTKTextFormatDeserializer])]", "!config.missing-required"},
+      {"107", "t=[action=eval;" + composite("") + "]", "!config.bad-bool"},
       {"107, as it must be", "t=[action=eval;" + composite("randomize=false") + "]", "in order"},
-      {"a write command", "t=[action=write;" + composite("truncated=true;truncationLength=3") + "]", "in order, sequences"},
-      {"108", composite("sampleBasedRandomizationWindow=true"), "!conflict"},
-      {"109a", composite("frameMode=true;truncated=true"), "!conflict"},
-      {"109b", composite("truncated=true"), "!missing-required"},
+      {"a write command", "t=[action=write;" + composite("truncated=true;truncationLength=3") + "]",
+       "in order, sequences"},
+      {"108", composite("sampleBasedRandomizationWindow=true"), "!config.conflict"},
+      {"109a", composite("frameMode=true;truncated=true"), "!config.conflict"},
+      {"109b", composite("truncated=true"), "!config.missing-required"},
       {"109c", composite("truncated=true;truncationLength=7;rightSplice=2"), "truncated=7+2"},
-      {"splice too long", composite("truncated=true;truncationLength=7;rightSplice=8"), "!conflict"},
-      {"splice without truncation", composite("rightSplice=1"), "!conflict"},
-      {"110", "reader=[deserializers=([type=HTKFeatureDeserializer;module=HTKDeserializers;input=[definesMBSize=true;features=[dim=4;"
-              "scpFile=s]]])]",
-       "!missing-required, ~key-as-stream"},
-      {"an unknown key", speech("colour=red"), "htk f, ~unknown-key"},
-      {"only booleans", composite("randomize=none"), "!bad-bool"},
+      {"splice too long", composite("truncated=true;truncationLength=7;rightSplice=8"), "!config.conflict"},
+      {"splice without truncation", composite("rightSplice=1"), "!config.conflict"},
+      {"110",
+       "reader=[deserializers=([type=HTKFeatureDeserializer;module=HTKDeserializers;input=[definesMBSize=true;features="
+       "[dim=4;"
+       "scpFile=s]]])]",
+       "!config.missing-required, ~config.key-as-stream"},
+      {"an unknown key", speech("colour=red"), "htk f, ~config.unknown-key"},
+      {"only booleans", composite("randomize=none"), "!config.bad-bool"},
       {"window by default", composite(""), "cntk window=128 chunks"},
       {"window by chunk size", composite("chunkSizeInBytes=1073741824"), "window=4 chunks, chunk=33554432"},
-      {"an inherited window does not count", "randomizationWindow=5 | " + composite(""), "window=128 chunks, ~dead-key"},
+      {"an inherited window does not count", "randomizationWindow=5 | " + composite(""),
+       "window=128 chunks, ~config.dead-key"},
       {"window in chunks", composite("randomizationWindow=5;sampleBasedRandomizationWindow=false"), "window=5 chunks"},
       {"window without text", speech(""), "window=everything samples, text"},
       {"string keys", composite("useNumericSequenceKeys=false"), "text"},
@@ -283,38 +285,45 @@ TEST(ConfigReaders, BindComposites) {
       {"frames", speech("frameMode=true"), "frames text, htk f scp=s f32 dim=4 frames"},
       {"invalid sequences", speech("maxErrors=1000"), "invalid=1000"},
       {"the limit is of the deserializer", speech("", "maxSequenceSize=10"), "max=10"},
-      {"the limit is not of the stream", speech("", "", "", "maxSequenceSize=10"), "htk f scp=s f32 dim=4 whole, ~dead-key"},
-      {"two that size minibatches", speech("", "definesMBSize=true", "definesMBSize=true"), "!conflict"},
+      {"the limit is not of the stream", speech("", "", "", "maxSequenceSize=10"),
+       "htk f scp=s f32 dim=4 whole, ~config.dead-key"},
+      {"two that size minibatches", speech("", "definesMBSize=true", "definesMBSize=true"), "!config.conflict"},
       {"boundaries", speech("", "", "", "", "phoneBoundaries=true"), "boundaries"},
-      {"boundaries of frames", speech("frameMode=true", "", "", "", "phoneBoundaries=true"), "!conflict"},
-      {"the first cannot be expanded", speech("", "", "", "expandToUtterance=true"), "!conflict"},
+      {"boundaries of frames", speech("frameMode=true", "", "", "", "phoneBoundaries=true"), "!config.conflict"},
+      {"the first cannot be expanded", speech("", "", "", "expandToUtterance=true"), "!config.conflict"},
       {"precision is the reader's", "reader=[precision=double;" + composite("", "precision=float").substr(8), "f64"},
       {"not composable but alone", composite("", "composable=false"), "A:1d"},
-      {"not composable", speech("", "composable=false"), "!conflict"},
-      {"labels first", "reader=[deserializers=([type=HTKMLFDeserializer;module=HTKDeserializers;input=[l=[dim=3;mlfFile=m]]])]", "!conflict"},
-      {"images", "reader=[deserializers=([type=ImageDeserializer;module=ImageReader])]", "!unsupported"},
-      {"another module", "reader=[deserializers=([type=CNTKTextFormatDeserializer;module=ImageReader])]", "!unknown-module"},
-      {"binary second", "reader=[deserializers=([type=CNTKTextFormatDeserializer;module=CNTKTextFormatReader;file=t;input=[A=[dim=1;"
-                        "format=dense]]]:[type=CNTKBinaryFormatDeserializer;module=CNTKBinaryReader;file=b])]",
-       "!conflict"},
+      {"not composable", speech("", "composable=false"), "!config.conflict"},
+      {"labels first",
+       "reader=[deserializers=([type=HTKMLFDeserializer;module=HTKDeserializers;input=[l=[dim=3;mlfFile=m]]])]",
+       "!config.conflict"},
+      {"images", "reader=[deserializers=([type=ImageDeserializer;module=ImageReader])]", "!config.unsupported"},
+      {"another module", "reader=[deserializers=([type=CNTKTextFormatDeserializer;module=ImageReader])]",
+       "!config.unknown-module"},
+      {"binary second",
+       "reader=[deserializers=([type=CNTKTextFormatDeserializer;module=CNTKTextFormatReader;file=t;input=[A=[dim=1;"
+       "format=dense]]]:[type=CNTKBinaryFormatDeserializer;module=CNTKBinaryReader;file=b])]",
+       "!config.conflict"},
       {"binary alone", "reader=[deserializers=([type=CNTKBinaryFormatDeserializer;module=CNTKBinaryReader;file=b])]",
        "window=everything samples"},
   };
   for (const Case& c : kCases) run(c);
-  run({"the array of a reader is named", "reader=[readers=a:b;a=[readerType=x];b=[readerType=y]]", "!unsupported"});
+  run({"the array of a reader is named", "reader=[readers=a:b;a=[readerType=x];b=[readerType=y]]",
+       "!config.unsupported"});
 }
 
 TEST(ConfigReaders, FindTheSection) {
-  const std::string two = "Train=[action=train;" + text_reader("") + " ] | Eval=[" + text_reader("randomize=false") + "]";
-  run({"one of two must be named", two, "!several-readers"});
+  const std::string two =
+      "Train=[action=train;" + text_reader("") + " ] | Eval=[" + text_reader("randomize=false") + "]";
+  run({"one of two must be named", two, "!config.several-readers"});
   run({"by its path", two, "cntk"}, "Train.reader");
   run({"in any case", two, "in order"}, "EVAL.Reader");
   run({"by its command", two, "in order"}, "Eval");
-  run({"not there", two, "!no-section"}, "Tran.reader");
-  run({"no section", "x=1", "!no-reader"});
-  run({"a plain value", "x=1", "!no-section"}, "x");
-  run({"another type", "reader=[readerType=ImageReader]", "!unknown-reader"});
-  run({"the type has a case", "reader=[readerType=cntktextformatreader;file=t]", "!unknown-reader"});
+  run({"not there", two, "!config.no-section"}, "Tran.reader");
+  run({"no section", "x=1", "!config.no-reader"});
+  run({"a plain value", "x=1", "!config.no-section"}, "x");
+  run({"another type", "reader=[readerType=ImageReader]", "!config.unknown-reader"});
+  run({"the type has a case", "reader=[readerType=cntktextformatreader;file=t]", "!config.unknown-reader"});
   run({"the section is the file", "readerType=CNTKTextFormatReader;file=t;input=[A=[dim=1;format=dense]]", "A:1d"});
   run({"a key with dots", "a.b=[" + text_reader("") + "]", "A:1d"}, "a.b.reader");
   World world(two);
@@ -322,8 +331,11 @@ TEST(ConfigReaders, FindTheSection) {
 }
 
 TEST(ConfigReaders, TakeSizesFromTheCommand) {  // 112
-  World world("train=[ | action=train | BrainScriptNetworkBuilder={ | x = f(a, [b]) | } | NDLNetworkBuilder=[run=ndl] | SGD=[ | "
-              "epochSize=1000 | minibatchSize=256:512*3 | learningRatesPerMB=0.1*5:0.01 | ] | " + text_reader("") + " | ]");
+  World world(
+      "train=[ | action=train | BrainScriptNetworkBuilder={ | x = f(a, [b]) | } | NDLNetworkBuilder=[run=ndl] | SGD=[ "
+      "| "
+      "epochSize=1000 | minibatchSize=256:512*3 | learningRatesPerMB=0.1*5:0.01 | ] | " +
+      text_reader("") + " | ]");
   const LoadedConfig loaded = world.bind();
   EXPECT_EQ(loaded.section, "train.reader");
   EXPECT_EQ(loaded.minibatch_size, (std::vector<std::uint64_t>{256, 512, 512, 512}));
@@ -344,72 +356,6 @@ TEST(ConfigReaders, PrecisionOfTheRequestWins) {
   World world(text_reader("precision=float"));
   world.precision = Element::f64;
   check({"", "", "f64"}, world, "");
-}
-
-// The catalogue of the text format's configurations, F01-F44.
-TEST(ConfigReaders, FollowTheTextFormatsCatalogue) {
-  constexpr const char* kDense = "A=[dim=1;format=dense];";
-  const Case kCases[] = {
-      {"F01", "reader=[file=t]", "!no-input"},
-      {"F02", text_reader("", ""), "!empty-input"},
-      {"F03", text_reader("", "A=[format=dense]"), "!missing-required"},
-      {"F04", text_reader("", "A=[dim=1;format=foo]"), "!bad-format"},
-      {"F05", text_reader("", "A=[dim=1;format=Dense];B=[dim=10;format=SPARSE]"), "A:1d B:10s"},
-      {"F06a", text_reader("", "A=[dim=1.5;format=dense]"), "!bad-int"},
-      {"F06b", text_reader("", "A=[dim=abc;format=dense]"), "!bad-int"},
-      {"F07", text_reader("", "A=[dim=-1;format=dense]"), "!bad-dim"},
-      {"F08", text_reader("", "A=[dim=0;format=dense]"), "!bad-dim"},
-      {"a shape", text_reader("", "A=[dim=28:28;format=dense]"), "!bad-int"},
-      {"F10", text_reader("", "A=[dim=1;format=dense;alias=\"\"]"), "!missing-required"},
-      {"F13", text_reader("", "A=[dim=1;format=dense;alias=a];B=[dim=1;format=dense;alias=A]"), "A<a:1d B<A:1d"},
-      {"F14", text_reader("", "zeta=[dim=1;format=dense];Beta=[dim=1;format=dense];alpha=[dim=1;format=dense];_x=[dim=1;format=dense]"
-                              ";1n=[dim=1;format=dense]"),
-       "1n:1d _x:1d alpha:1d Beta:1d zeta:1d"},
-      {"F15", text_reader("", std::string(kDense) + "a=[dim=1;format=dense]"), "!stream-case"},
-      {"F16a", "reader=[input=[A=[dim=1;format=dense]]]", "!missing-required"},
-      {"F16b", "reader=[file=\"\";input=[A=[dim=1;format=dense]]]", "!missing-required"},
-      {"F20", text_reader("maxErrors=-1"), "!bad-value"},
-      {"F21", text_reader("maxErrors=1.5"), "!bad-int"},
-      {"F22", text_reader("maxErrors=default"), "errors=0"},
-      {"F23", text_reader("skipSequenceIds=yes"), "!bad-bool"},
-      {"F25", text_reader("chunkSizeInBytes=0"), "!bad-value"},
-      {"F26", text_reader("chunkSizeInBytes=-5"), "!bad-value"},
-      {"F27", text_reader("definesMBSize=true", std::string(kDense) + "B=[dim=1;format=dense]"), "A:1d B:1d, ~dead-key"},
-      {"F28", text_reader("", "A=[dim=1;format=dense;definesMBSize=true];B=[dim=1;format=dense;definesMBSize]"), "!conflict"},
-      {"F29", "D=t | reader=[file=\"$D$.txt\";input=[A=[dim=1;format=dense]]]", "file=t.txt"},
-      {"F30", "reader=[file=\"$NoSuch$.txt\";input=[A=[dim=1;format=dense]]]", "!unknown-variable"},
-      {"F31", "reader=[file=\".../t.txt\";input=[A=[dim=1;format=dense]]]", "file=.../t.txt"},
-      {"F32a", text_reader("", "A=[dim=1;format=dense;alias=\"A B\"]"), "!bad-alias"},
-      {"F32b", text_reader("", "A=[dim=1;format=dense;alias=\"A|B\"]"), "!bad-alias"},
-      {"F32c", text_reader("", "A=[dim=1;format=dense;alias=\"#A\"]"), "!bad-alias"},
-      {"F32: a name is an alias", text_reader("", "my stream=[dim=1;format=dense]"), "!bad-alias"},
-      {"F33a", text_reader("randomize=NONE"), "in order"},
-      {"F33b", text_reader("randomize=maybe"), "!bad-bool"},
-      {"F34", text_reader("", "A=[dim=1;format=dense;colour=red]"), "A:1d, ~unknown-key"},
-      {"F35", "traceLevel=2 | t=[" + text_reader("") + "]", "trace=2"},
-      {"F36", composite("maxErrors=5"), "errors=5, invalid=5"},
-      {"F36: the inner one wins", composite("maxErrors=5", "maxErrors=1"), "errors=1"},
-      {"F37", composite("traceLevel=2", "traceLevel=0"), "trace=0"},
-      {"F38", composite("cacheIndex=true"), "cache"},
-      {"D13: kept in memory, by the reader", composite("keepDataInMemory=true"), "keep"},
-      {"D13: kept in memory, by the deserializer", composite("", "keepDataInMemory=true"), "keep"},
-      {"D13: the inner one wins", composite("keepDataInMemory=true", "keepDataInMemory=false"), "A:1d | cntk window=128 chunks seed=0 | sequences numeric local"},
-      {"D13: chunks are not the reader's", composite("chunkSizeInBytes=1024"), "chunk=33554432, ~dead-key"},
-      {"a window above everything", text_reader("randomizationWindow=18446744073709551615"), "window=everything chunks"},
-      {"sizes that cannot be used do not stop it", "t=[SGD=[minibatchSize=many];" + text_reader("") + "]", "A:1d, ~bad-int"},
-      {"F39", "reader=[deserializers=([type=cntktextformatdeserializer;module=CNTKTextFormatReader])]", "!unknown-type"},
-      {"F40", composite("randomizationWindow=30"), "window=30 samples, ~window-unit"},
-      {"F41", composite("sampleBasedRandomizationWindow=true"), "!conflict"},
-      {"F42a", composite("", "", "A=[dim=1;format=dense;transforms=([type=x])]"), "!unsupported"},
-      {"F42b", composite("", "", "A=[dim=1;format=dense;transforms=()]"), "A:1d"},
-      {"F43", "reader=[deserializers=([type=CNTKTextFormatDeserializer;module=CNTKTextFormatReader;file=t;input=[A=[dim=1;format=dense]]]:"
-              "[type=CNTKTextFormatDeserializer;module=CNTKTextFormatReader;file=u;input=[A=[dim=1;format=dense]]])]",
-       "!duplicate-stream"},
-      {"F44", composite("hashSequenceKeys=true"), "!conflict"},
-      {"keys that change chunks count inside only", composite("skipSequenceIds=true"), "A:1d, ~dead-key"},
-      {"a bad value without effect is bad", composite("", "randomize=auto"), "!bad-bool"},
-  };
-  for (const Case& c : kCases) run(c);
 }
 
 }  // namespace

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
 // docs/reference/config.md from the table of schema.cc.
-#include "config/schema.h"
-
 #include <string>
+
+#include "config/schema.h"
 
 namespace batchfeed {
 
 std::string config_reference() {
   std::string out =
       "# Reader sections\n\n"
-      "<!-- made from the table in src/config/schema.cc; regenerate with BATCHFEED_REGENERATE=1 and the test `config` -->\n\n"
+      "<!-- made from the table in src/config/schema.cc; regenerate with BATCHFEED_REGENERATE=1 and the test `config` "
+      "-->\n\n"
       "Every key of every reader section of a `.cntk` configuration. Keys match in any case. A key that is not in its\n"
       "section is looked for in the sections around it, up to the top level, unless the last column says otherwise;\n"
       "elements of `deserializers` have no section around them. A key without effect is marked `-`.\n";

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "config/schema.h"
 
-#include "config/parse.h"
-
 #include <algorithm>
 #include <string>
 #include <vector>
+
+#include "config/parse.h"
 
 namespace batchfeed::config {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "config/section.h"
 
-#include "config/parse.h"
-
 #include <memory>
 #include <utility>
+
+#include "config/parse.h"
 
 namespace batchfeed::config {
 namespace {
@@ -13,8 +13,8 @@ namespace {
 bool odd_flag(std::string_view key) {
   if (key == "...") return false;  // documentation snippets
   for (const char c : key) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                       c == '-' || c == '.';
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
     if (!plain) return true;
   }
   return false;
@@ -46,11 +46,13 @@ void Section::parse(const Text& text) {
 void Section::insert(std::string_view key, Text value, Origin key_at, bool flag) {
   if (flag && odd_flag(key)) {
     doc_->warn(key_at, "odd-flag", "text without '=' is taken as a key of its own: " + quoted(key),
-               key.size() == 1 && (key == "}" || key == "]" || key == ")") ? "remove the bracket; it closes nothing"
-                                                                           : "quote the value it belongs to, or remove it");
+               key.size() == 1 && (key == "}" || key == "]" || key == ")")
+                   ? "remove the bracket; it closes nothing"
+                   : "quote the value it belongs to, or remove it");
   }
   if (!flag && key.find_first_of("]})") != std::string_view::npos) {
-    doc_->warn(key_at, "odd-key", "a key holds a closing bracket: " + quoted(key), "remove the bracket; it closes nothing");
+    doc_->warn(key_at, "odd-key", "a key holds a closing bracket: " + quoted(key),
+               "remove the bracket; it closes nothing");
   }
   auto [at, is_new] = entries_.try_emplace(lower(key));
   Entry& entry = at->second;
@@ -80,8 +82,8 @@ void Section::insert(std::string_view key, Text value, Origin key_at, bool flag)
       doc_->warn(key_at, "merge-braces", quoted(key) + " in braces replaces all of what line " + line + " says",
                  "write [ ] instead of { } to add to the section");
     } else if (!merges) {
-      doc_->warn(key_at, "duplicate-key", "key " + quoted(key) + " is given again; the value of line " + line + " is lost",
-                 "keep one of them");
+      doc_->warn(key_at, "duplicate-key",
+                 "key " + quoted(key) + " is given again; the value of line " + line + " is lost", "keep one of them");
     }
   }
   if (merges) {
@@ -112,7 +114,9 @@ std::optional<Value> Section::find(std::string_view key) const {
   for (const Section* section = this; section != nullptr; section = section->parent_) {
     const auto at = section->entries_.find(name);
     if (at == section->entries_.end()) continue;
-    return Value{.text = expand(*section, at->second.value), .path = path_of(key), .key_at = at->second.key_at,
+    return Value{.text = expand(*section, at->second.value),
+                 .path = path_of(key),
+                 .key_at = at->second.key_at,
                  .inherited = section != this};
   }
   return std::nullopt;

@@ -5,29 +5,29 @@
 // the scope of the container, and the text is parsed.
 #pragma once
 
-#include "config/document.h"
-
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "config/document.h"
+
 namespace batchfeed::config {
 
 struct Entry {
-  std::string key;                // as first spelled
-  Text value;                     // raw
-  Origin key_at = 0;              // of the latest assignment
-  Origin first_at = 0;            // of the first one
-  std::string other_spelling;     // set if the same file spells the key in another case too
+  std::string key;             // as first spelled
+  Text value;                  // raw
+  Origin key_at = 0;           // of the latest assignment
+  Origin first_at = 0;         // of the first one
+  std::string other_spelling;  // set if the same file spells the key in another case too
   Origin other_at = 0;
 };
 
 // A key found in a section or one that encloses it.
 struct Value {
-  Text text;                      // expanded
-  std::string path;               // "Test.reader.file", of the section that was asked
+  Text text;         // expanded
+  std::string path;  // "Test.reader.file", of the section that was asked
   Origin key_at = 0;
   bool inherited = false;
   Origin at() const noexcept { return text.empty() ? key_at : text.origin(0); }
@@ -44,12 +44,12 @@ class Section {
   Document& doc() const noexcept { return *doc_; }
   const std::string& path() const noexcept { return path_; }
   const Section* parent() const noexcept { return parent_; }
-  Origin at() const noexcept { return at_; }          // of the key that holds it
+  Origin at() const noexcept { return at_; }  // of the key that holds it
   std::string path_of(std::string_view key) const;
 
   // By lower-cased key: the order in which a section is enumerated.
   const std::map<std::string, Entry>& entries() const noexcept { return entries_; }
-  const Entry* entry(std::string_view key) const;     // this section only
+  const Entry* entry(std::string_view key) const;  // this section only
   bool has(std::string_view key) const { return entry(key) != nullptr; }
 
   std::optional<Value> own(std::string_view key) const;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "config/speech.h"
 
-#include "config/order_keys.h"
-#include "config/parse.h"
-#include "config/value.h"
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
+
+#include "config/order_keys.h"
+#include "config/parse.h"
+#include "config/value.h"
 
 namespace batchfeed::config {
 namespace {
@@ -24,7 +24,8 @@ std::pair<std::uint32_t, std::uint32_t> bind_context(Binder& binder, const Value
   }
   if (sides.size() == 2) return {static_cast<std::uint32_t>(sides[0]), static_cast<std::uint32_t>(sides[1])};
   if (sides.size() != 1 || sides[0] % 2 == 0) {
-    binder.fail(value, "bad-value", value.path + ": expected an odd width or left:right, found " + quoted(value.text.bytes()),
+    binder.fail(value, "bad-value",
+                value.path + ": expected an odd width or left:right, found " + quoted(value.text.bytes()),
                 "a width counts the frame itself: 11 is five on each side, 5:5");
   }
   const auto side = static_cast<std::uint32_t>(sides[0] / 2);
@@ -74,7 +75,8 @@ const Section& input_of(Binder& binder, const Section& element, const std::strin
   if (entry == nullptr || entry->value.empty()) binder.missing(element, "input");
   const Section& input = element.child("input");
   if (input.entries().empty()) {
-    binder.doc().fail(entry->key_at, "empty-input", input.path() + ": the input section has no stream", "add " + example);
+    binder.doc().fail(entry->key_at, "empty-input", input.path() + ": the input section has no stream",
+                      "add " + example);
   }
   return input;
 }
@@ -185,7 +187,8 @@ std::uint64_t bind_frames_window(Binder& binder, const Section& reader) {
   if (same_word(value->text.bytes(), "auto")) return kWholeSet;
   if (same_word(value->text.bytes(), "none")) return 0;
   if (value->text.bytes().starts_with('-')) {
-    binder.fail(*value, "bad-int", value->path + ": expected auto, none or a window in frames, found " + quoted(value->text.bytes()));
+    binder.fail(*value, "bad-int",
+                value->path + ": expected auto, none or a window in frames, found " + quoted(value->text.bytes()));
   }
   return std::min(parse_size(binder.doc(), value->text, value->path), kWholeSet);
 }
@@ -214,7 +217,8 @@ MlfOptions bind_mlf_source(Binder& binder, const Section& element, const PushedD
   if (binary) out.mapping_file.clear();
   out.phone_boundaries = binder.flag(stream, "phoneBoundaries", false);
   if (out.phone_boundaries && (binary || pushed.frame_mode)) {
-    binder.fail(*stream.find("phoneBoundaries"), "conflict",
+    const Value boundaries = *stream.find("phoneBoundaries");
+    binder.fail(boundaries, "conflict",
                 stream.path() + ": phoneBoundaries is not for " + (binary ? "binary label files" : "frameMode = true"),
                 "remove it");
   }

@@ -4,11 +4,11 @@
 // stream's section.
 #pragma once
 
-#include "config/binder.h"
-
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "config/binder.h"
 
 namespace batchfeed::config {
 

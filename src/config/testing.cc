@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "config/testing.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -44,8 +46,7 @@ LoadedConfig World::bind(const std::string& section) {
 }
 
 bool World::reported(std::string_view id) const {
-  return std::any_of(notices.begin(), notices.end(),
-                     [&](const Notice& notice) { return notice.fault.id == "config." + std::string(id); });
+  return std::any_of(notices.begin(), notices.end(), [&](const Notice& notice) { return notice.fault.id == id; });
 }
 
 std::string dump(const Section& section) {
@@ -142,7 +143,8 @@ std::string summary(const Setup& setup) {
   out += " window=" + number(r.order.window) + (r.order.window_in_samples ? " samples" : " chunks");
   out += " seed=" + number(r.order.seed) + " | ";
   out += r.pack.kind == Packing::frames ? "frames" : r.pack.kind == Packing::sequences ? "sequences" : "truncated";
-  if (r.pack.kind == Packing::truncated) out += '=' + number(r.pack.truncation_length) + '+' + number(r.pack.right_splice);
+  if (r.pack.kind == Packing::truncated)
+    out += '=' + number(r.pack.truncation_length) + '+' + number(r.pack.right_splice);
   out += r.keys == KeyMode::numeric ? " numeric" : r.keys == KeyMode::text ? " text" : " hashed";
   out += r.local_timeline ? " local" : " global";
   if (r.shard != Shard::chunk) out += " even";
@@ -153,8 +155,43 @@ std::string summary(const Setup& setup) {
   if (r.legacy_speech) out += " legacy";
   if (r.rolling_window) out += " rolling";
   if (r.full_minibatches) out += " full";
-  for (std::size_t i = 0; i < r.rows_per_epoch.size(); ++i) out += (i == 0 ? " rows=" : ":") + number(r.rows_per_epoch[i]);
+  for (std::size_t i = 0; i < r.rows_per_epoch.size(); ++i)
+    out += (i == 0 ? " rows=" : ":") + number(r.rows_per_epoch[i]);
   return out;
+}
+
+void check(const BindCase& c, World& world, const std::string& section) {
+  SCOPED_TRACE(std::string(c.id) + ": " + c.text);
+  const std::string made = outcome([&] { return summary(world.bind(section).setup); });
+  std::string_view rest = c.expected;
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(", ");
+    const std::string_view words = rest.substr(0, comma);
+    rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 2);
+    if (words.starts_with('!')) {
+      EXPECT_EQ(made, words);
+    } else if (words.starts_with('~')) {
+      EXPECT_TRUE(world.reported(words.substr(1))) << words;
+    } else {
+      EXPECT_NE((' ' + made + ' ').find(' ' + std::string(words) + ' '), std::string::npos)
+          << words << " not in " << made;
+    }
+  }
+}
+
+void run(const BindCase& c, const std::string& section) {
+  World world(c.text);
+  check(c, world, section);
+}
+
+std::string text_reader(const std::string& more, const std::string& input) {
+  return "reader=[ | file=t | " + more + " | input=[" + input + "] | ]";
+}
+
+std::string composite(const std::string& reader, const std::string& element, const std::string& input) {
+  return "reader=[ | " + reader +
+         " | deserializers=([type=CNTKTextFormatDeserializer;module=CNTKTextFormatReader;file=t;" + element +
+         ";input=[" + input + "]]) | ]";
 }
 
 }  // namespace batchfeed::config::testing

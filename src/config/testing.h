@@ -3,15 +3,15 @@
 // For tests: configurations from texts, and results as short texts to compare.
 #pragma once
 
-#include "config/load.h"
-#include "config/parse.h"
-#include "config/section.h"
-
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "config/load.h"
+#include "config/parse.h"
+#include "config/section.h"
 
 namespace batchfeed::config::testing {
 
@@ -31,7 +31,7 @@ struct World {
 
   Document& load();
   LoadedConfig bind(const std::string& section = {});
-  bool reported(std::string_view id) const;
+  bool reported(std::string_view id) const;  // "config.unknown-key"
 };
 
 // key='text' for each entry in order; groups as they stand.
@@ -49,9 +49,23 @@ std::string outcome(Work work) {
   try {
     return work();
   } catch (const Error& error) {
-    const std::string& id = error.fault().id;
-    return "!" + (id.starts_with("config.") ? id.substr(7) : id);
+    return '!' + error.fault().id;
   }
 }
+
+// A section bound, and the words that its summary holds, with ", " between them;
+// "!id" is an error, "~id" a warning.
+struct BindCase {
+  const char* id;
+  std::string text;
+  const char* expected;
+};
+void check(const BindCase& c, World& world, const std::string& section);
+void run(const BindCase& c, const std::string& section = {});
+
+// Reader sections with one dense stream A, and more.
+std::string text_reader(const std::string& more, const std::string& input = "A=[dim=1;format=dense]");
+std::string composite(const std::string& reader, const std::string& element = "",
+                      const std::string& input = "A=[dim=1;format=dense]");
 
 }  // namespace batchfeed::config::testing

@@ -25,7 +25,10 @@ Position SourceMap::position(Origin at) const {
   if (lines_.empty()) return files_.empty() ? Position{} : Position{.file = files_.back()};
   const Line& line = line_of(at);
   const std::uint64_t offset = at < line.at ? 0 : at - line.at;
-  return {.file = files_[line.file], .byte = line.byte + offset, .line = line.line, .column = line.column + offset,
+  return {.file = files_[line.file],
+          .byte = line.byte + offset,
+          .line = line.line,
+          .column = line.column + offset,
           .has_byte = false};
 }
 
@@ -35,8 +38,8 @@ Text::Text(std::string bytes, Origin at) : bytes_(std::move(bytes)) { runs_.push
 
 Origin Text::origin(std::size_t i) const noexcept {
   if (runs_.empty()) return 0;
-  const auto after =
-      std::upper_bound(runs_.begin(), runs_.end(), i, [](std::size_t value, const Run& run) { return value < run.begin; });
+  const auto after = std::upper_bound(runs_.begin(), runs_.end(), i,
+                                      [](std::size_t value, const Run& run) { return value < run.begin; });
   const Run& run = after == runs_.begin() ? runs_.front() : *std::prev(after);
   return run.fixed ? run.at : run.at + static_cast<Origin>(i - run.begin);
 }

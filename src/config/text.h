@@ -66,7 +66,7 @@ class Text {
   struct Run {
     std::size_t begin;  // in bytes_
     Origin at;
-    bool fixed;         // every byte of the run has the same origin
+    bool fixed;  // every byte of the run has the same origin
   };
 
   std::string bytes_;

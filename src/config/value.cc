@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "config/value.h"
 
-#include "config/parse.h"
-
 #include <charconv>
 #include <limits>
 #include <system_error>
+
+#include "config/parse.h"
 
 namespace batchfeed::config {
 namespace {

@@ -4,11 +4,11 @@
 // what it rejects is a fault at the value's place. No locale is involved.
 #pragma once
 
-#include "config/document.h"
-
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "config/document.h"
 
 namespace batchfeed::config {
 
