@@ -71,9 +71,9 @@ void CntkSweep::begin(std::uint64_t sweep) {
   plan->first.push_back(0);
   for (const std::uint32_t chunk : plan->chunks) plan->first.push_back(plan->first.back() + corpus_->sequences(chunk));
 
-  // About two blocks a chunk. The row behind the last block closes the search.
+  // About sixteen blocks a chunk: most lie inside one. The row behind the last block closes the search.
   const std::uint64_t places = plan->first.back();
-  while ((places >> plan->block_shift) > 2 * plan->chunks.size()) ++plan->block_shift;
+  while ((places >> plan->block_shift) > 16 * plan->chunks.size()) ++plan->block_shift;
   const auto blocks = static_cast<std::size_t>(places >> plan->block_shift) + 2;
   plan->block_chunk.reserve(blocks);
   std::uint32_t chunk = 0;
@@ -90,6 +90,8 @@ void CntkSweep::begin(std::uint64_t sweep) {
 
 void CntkSweep::rewind() {
   rng_.seed(options_.seed + sweep_);
+  for (std::uint64_t& raw : raw_) raw = rng_.next();
+  raw_at_ = 0;
   kept_ = loaded_ = placed_ = 0;
   tables_.clear();
   row_ = std::make_shared<std::vector<Entry>>();
@@ -149,12 +151,20 @@ void CntkSweep::place_chunk(std::uint32_t chunk) {
   for (std::uint64_t t = plan.first[chunk]; t < plan.first[chunk + 1]; ++t) {
     Entry& here = row[t - row_begin_];
     for (;;) {
-      const std::uint64_t j = from + remainder(rng_.next());
+      const std::uint64_t j = from + remainder(raw_[raw_at_]);
+      raw_[raw_at_] = rng_.next();
+#ifdef __GNUC__
+      __builtin_prefetch(row + (from + remainder(raw_[raw_at_]) - row_begin_), 1);
+#endif
+      raw_at_ = (raw_at_ + 1) % kAhead;
       Entry& there = row[j - row_begin_];
       if (!plan.whole) {
-        if (there.home - lo >= width) continue;  // unsigned: also when it lies before lo
         const std::uint32_t other = plan.chunk_of(j);
-        if (here.home < plan.windows.lo[other] || here.home >= plan.windows.hi[other]) continue;
+        const std::uint32_t other_lo = plan.windows.lo[other];
+        // Unsigned: also false for what lies before the interval.
+        const bool may_come = there.home - lo < width;
+        const bool may_go = here.home - other_lo < plan.windows.hi[other] - other_lo;
+        if (!(static_cast<unsigned>(may_come) & static_cast<unsigned>(may_go))) continue;
       }
       std::swap(here, there);
       break;

@@ -10,6 +10,7 @@
 #include "order/table.h"
 #include "order/windows.h"
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -87,7 +88,12 @@ class CntkSweep {
   OrderOptions options_;
   std::uint64_t sweep_ = 0;
   std::shared_ptr<const Plan> plan_;
+  // Raw numbers are made a little ahead, so that the place each will name is
+  // fetched from memory before its turn.
+  static constexpr std::size_t kAhead = 16;
   CntkRng rng_;
+  std::array<std::uint64_t, kAhead> raw_ = {};
+  std::size_t raw_at_ = 0;
 
   // Chunks by place: kept_ is the first whose table is held, loaded_ the first not
   // read, placed_ the first whose places were not shuffled yet.
