@@ -111,14 +111,6 @@ TEST(Windows, InSamplesAgreeWithTheTable) {
 TEST(Timelines, RefuseNumbersThatMakeNoSense) {
   const LengthSource source(parse_lengths("4x3"));
   const Corpus corpus(source, false);
-  const auto id_of = [](auto&& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.fault().id;
-    }
-    return std::string("none");
-  };
   for (const char* order : {"file", "cntk 2 chunks 0"}) {
     const auto timeline = parse_timeline(corpus, order);
     Batch batch;
@@ -131,6 +123,32 @@ TEST(Timelines, RefuseNumbersThatMakeNoSense) {
   const LengthSource nothing(LengthSource::Lengths{});
   const Corpus none(nothing, false);
   EXPECT_EQ(id_of([&] { parse_timeline(none, "file"); }), "order.empty-corpus");
+}
+
+TEST(Corpus, RefusesNumbersThatCannotBeCountedOrThatDisagree) {
+  struct Lying final : Source {
+    std::vector<StreamInfo> none;
+    std::vector<ChunkInfo> sizes;
+    const std::vector<StreamInfo>& streams() const override { return none; }
+    const std::vector<ChunkInfo>& chunks() const override { return sizes; }
+    void sequences(std::uint32_t /*chunk*/, std::vector<SequenceInfo>& out) const override { out.assign(2, {0, 0, 3}); }
+    void read(std::uint32_t /*chunk*/, Chunk& /*out*/) const override {}
+  };
+  Lying source;
+  source.sizes = {{.sequences = 1ull << 32, .samples = 1}};
+  EXPECT_EQ(id_of([&] { Corpus(source, false); }), "order.chunk-size");
+  source.sizes = {{.sequences = 1, .samples = ~0ull}};
+  EXPECT_EQ(id_of([&] { Corpus(source, false); }), "order.chunk-size");
+  for (const ChunkInfo& wrong : {ChunkInfo{.sequences = 3, .samples = 6}, ChunkInfo{.sequences = 2, .samples = 7}}) {
+    source.sizes = {wrong};
+    const Corpus corpus(source, false);
+    std::vector<Item> items;
+    EXPECT_EQ(id_of([&] { corpus.table(0, items); }), "source.table");
+    for (const char* order : {"file", "cntk 2 chunks 0", "uniform 2 chunks 0"}) {
+      Batch batch;
+      EXPECT_EQ(id_of([&] { parse_timeline(corpus, order)->next(1, 1, batch); }), "source.table");
+    }
+  }
 }
 
 }  // namespace

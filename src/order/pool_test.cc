@@ -112,7 +112,7 @@ TEST(Bucket, RefusesWorkersThatShareByChunk) {
   const Corpus corpus(source, false);
   BucketTimeline timeline(make_timeline(corpus, {}, false, 1, 0), 12, 6, 3, 0);
   EXPECT_NO_THROW(timeline.set_workers(1, 0));
-  EXPECT_THROW(timeline.set_workers(2, 0), Error);
+  EXPECT_EQ(id_of([&] { timeline.set_workers(2, 0); }), "order.pool-workers");
 }
 
 struct MixOfTwo {
@@ -156,9 +156,9 @@ TEST(Mix, GivesEveryCorpusItsShareInItsOwnOrderAndIsRestoredAnywhere) {
 
 TEST(Mix, RefusesWeightsThatAreNone) {
   const MixOfTwo two;
-  EXPECT_THROW(two.make(1, 0, 100), Error);
-  EXPECT_THROW(two.make(-1, 1, 100), Error);
-  EXPECT_THROW(MixTimeline({}, 0), Error);
+  EXPECT_EQ(id_of([&] { two.make(1, 0, 100); }), "order.mix-weight");
+  EXPECT_EQ(id_of([&] { two.make(-1, 1, 100); }), "order.mix-weight");
+  EXPECT_EQ(id_of([&] { MixTimeline({}, 0); }), "order.mix-parts");
 }
 
 RC_GTEST_PROP(EvenShare, CutsABatchInOrderWithNobodyLeftOut, ()) {

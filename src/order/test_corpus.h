@@ -75,6 +75,17 @@ inline LengthSource::Lengths parse_lengths(const std::string& text) {
   return lengths;
 }
 
+// The id of the fault that a call throws.
+template <class Call>
+std::string id_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.fault().id;
+  }
+  return "none";
+}
+
 inline std::string keys_text(const LengthSource& source, const Batch& batch) {
   std::string text;
   for (const Item& item : batch.items) text += (text.empty() ? "" : " ") + std::to_string(source.key(item));
