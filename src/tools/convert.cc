@@ -87,14 +87,17 @@ KeyUse key_use(const Source& source, const ConvertOptions& options) {
 // Temporary files that a killed run left; younger ones may be in use.
 void remove_leftovers(const std::string& target) {
   const fs::path path(target);
-  const std::string prefix = path.filename().string() + ".tmp.";
+  const std::string name = path.filename().string();
   std::error_code none;
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
-    const std::string name = entry.path().filename().string();
-    if (name.size() != prefix.size() + 6 || name.compare(0, prefix.size(), prefix) != 0) continue;
-    const auto written = fs::last_write_time(entry.path(), none);
-    if (!none && fs::file_time_type::clock::now() - written > std::chrono::hours(1)) fs::remove_all(entry.path(), none);
+    const std::string other = entry.path().filename().string();
+    for (const std::string& prefix : {name + ".tmp.", name + ".keys.tmp."}) {
+      if (other.size() != prefix.size() + 6 || other.compare(0, prefix.size(), prefix) != 0) continue;
+      const auto written = fs::last_write_time(entry.path(), none);
+      if (!none && fs::file_time_type::clock::now() - written > std::chrono::hours(1))
+        fs::remove_all(entry.path(), none);
+    }
   }
 }
 

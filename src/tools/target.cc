@@ -89,7 +89,7 @@ void Target::count(const RowRef& row) {
   ++sequences_;
   samples_ += longest;
   if (!keys_) return;
-  numeric_ = numeric_ && !row.key.empty() && row.key.size() < 20 &&
+  numeric_ = numeric_ && !row.key.empty() && row.key.size() < 20 && (row.key[0] != '0' || row.key.size() == 1) &&
              std::all_of(row.key.begin(), row.key.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (text_ && last_id_ == row.id) {
     refuse("convert.same-id", path_,

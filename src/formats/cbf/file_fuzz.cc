@@ -63,7 +63,8 @@ void check_column(const batchfeed::StreamInfo& stream, const Column& column, std
   }
   if (stream.storage == batchfeed::Storage::dense) return;
   require(column.first_value.size() == std::size_t{column.first_sample[rows]} + 1 && column.first_value[0] == 0);
-  for (std::size_t n = 0; n + 1 < column.first_value.size(); ++n) require(column.first_value[n] <= column.first_value[n + 1]);
+  for (std::size_t n = 0; n + 1 < column.first_value.size(); ++n)
+    require(column.first_value[n] <= column.first_value[n + 1]);
   require(column.first_value.back() == column.indices.size() && values == column.indices.size());
 }
 
@@ -93,7 +94,8 @@ void read_all(const std::string& path, bool check) {
       for (std::size_t i = 0; i < chunk.columns.size(); ++i) {
         check_column(source->streams()[i], chunk.columns[i], rows);
         if (check) continue;
-        for (const std::int32_t index : chunk.columns[i].indices) require(index >= 0 && static_cast<std::uint64_t>(index) < source->streams()[i].dim);
+        for (const std::int32_t index : chunk.columns[i].indices)
+          require(index >= 0 && static_cast<std::uint64_t>(index) < source->streams()[i].dim);
       }
     }
   } catch (const batchfeed::Error& error) {

@@ -182,6 +182,7 @@ std::vector<Row> structure() {
   return {
       {"name one byte short", text(with(golden::modern(), 0x8d, 3u), 0x91, "lab"), {"cbf.unknown-element-type"}},
       {"two streams of one name", same_name, {"cbf.duplicate-stream"}},
+      {"name that takes the header's rest", at(0x8d, 38u), {"cbf.bad-stream-name", "cbf.header-truncated"}},
       {"name with NUL", name_nul, {"cbf.bad-stream-name"}},
       {"name that is only NUL", name_empty, {"cbf.bad-stream-name", "cbf.bad-stream-name"}},
       {"name that is not UTF-8", text(golden::modern(), 0x91, "\xff\xfe\x80z"), {"cbf.bad-stream-name"}},

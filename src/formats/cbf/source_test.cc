@@ -123,7 +123,13 @@ TEST(CbfSource, RefusesKeysThatAreText) {
   const TempFile file(golden::modern());
   OpenContext context;
   context.keys = std::make_shared<KeyTable>(KeyMode::text);
-  EXPECT_THROW(open({}, file.path(), context), Error);
+  try {
+    open({}, file.path(), context);
+    ADD_FAILURE() << "opened";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault().id, "cbf.keys-not-numeric");
+    EXPECT_EQ(e.fault().kind, FaultKind::config);
+  }
 }
 
 TEST(CbfSource, GivesTheLengthsOfTheDataWhenTheTableIsWrong) {
