@@ -108,6 +108,11 @@ inline bool quick(std::uint64_t mantissa, unsigned fraction, T& out) noexcept {
 // where that is infinite. Returns the end, or nullptr where there is no number.
 template <class T>
 inline const char* read_number(const char* p, bool fresh, T& out, bool& overflow) noexcept {
+  const auto digit = static_cast<unsigned char>(*p - '0');
+  if (digit < 10 && static_cast<unsigned char>(p[1]) <= ' ') {  // the most frequent number of all
+    out = static_cast<T>(digit);
+    return p + 1;
+  }
   const char* const begin = p;
   const bool negative = *p == '-';
   p += static_cast<int>(negative) | static_cast<int>(*p == '+');

@@ -52,14 +52,16 @@ LineBlocks::LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, co
 bool LineBlocks::next() {
   offset_ += end_ - begin_;
   const std::size_t rest = filled_ - end_;
-  if (rest != 0) std::memmove(buffer_.data(), buffer_.data() + end_, rest);
-  begin_ = end_ = 0;
-  filled_ = rest;
-  std::size_t searched = rest;  // the rest holds no newline
+  buffer_.reserve(kFront + block_ + 1);
+  if (rest != 0) std::memmove(buffer_.data() + kFront, buffer_.data() + end_, rest);
+  begin_ = end_ = kFront;
+  filled_ = kFront + rest;
+  std::size_t searched = filled_;  // what was left holds no newline
   while (!at_end_) {
     buffer_.resize(filled_);
     // Fill the block; where a line is longer than that, double it.
-    const std::size_t want = (filled_ < block_ ? block_ : filled_ * 2) - filled_;
+    const std::size_t have = filled_ - kFront;
+    const std::size_t want = (have < block_ ? block_ : have * 2) - have;
     buffer_.reserve(filled_ + want + 1);
     const std::size_t got = fill_(buffer_.data() + filled_, want);
     filled_ += got;
@@ -71,7 +73,7 @@ bool LineBlocks::next() {
       return true;
     }
     searched = filled_;
-    if (filled_ > line_bytes_) {
+    if (filled_ - kFront > line_bytes_) {
       throw Error(Fault{.kind = FaultKind::limit,
                         .id = "limit.line",
                         .at = {.file = file_, .byte = offset_, .has_byte = true},
@@ -79,7 +81,7 @@ bool LineBlocks::next() {
                         .hint = "raise limits.line_bytes, or check that this is a text corpus"});
     }
   }
-  if (filled_ == 0) return false;
+  if (filled_ == kFront) return false;
   buffer_.push_back('\n');
   end_ = ++filled_;
   added_newline_ = true;

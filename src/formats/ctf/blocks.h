@@ -26,6 +26,8 @@ Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end);
 class LineBlocks {
  public:
   static constexpr std::size_t kBlock = 512 << 10;
+  static constexpr std::size_t kFront =
+      64;  // readable bytes before begin(), as behind end(): kernels load whole vectors
 
   // `offset`: of the first byte that `fill` gives, where a line starts. `buffer`
   // is the caller's, to be used again; one at a time. Error(limit) for a line above `line_bytes`.
@@ -47,8 +49,8 @@ class LineBlocks {
   std::string file_;
   std::uint64_t line_bytes_;
   std::size_t block_;
-  std::size_t begin_ = 0, end_ = 0;  // the block
-  std::size_t filled_ = 0;           // bytes in the buffer: the block and the start of the next line
+  std::size_t begin_ = kFront, end_ = kFront;  // the block
+  std::size_t filled_ = kFront;                // bytes in the buffer: the block and the start of the next line
   std::uint64_t offset_;
   bool at_end_ = false;
   bool added_newline_ = false;

@@ -25,7 +25,7 @@ struct World {
     std::ofstream(data, std::ios::binary)
         << "1 |A 1 2 |B 1:1\n1 |A 3\n22 |B 2:2 |A 5 5\n3 |A 1 |B 7:7\n|A 9 9\n4 |A x |B 1:1";
     options.cache_index = true;
-    const ctf::CtfSource source(options, data, ctf::Collector().context());
+    const ctf::CtfSource source(options, data, ctf::quiet_context());
     cache = source.cache().path;
     std::ifstream in(cache, std::ios::binary);
     valid.assign(std::istreambuf_iterator<char>(in), {});
@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::memcpy(cache.data() + kChecksumAt, &checksum, sizeof checksum);
   std::ofstream(world.cache, std::ios::binary | std::ios::trunc) << cache;
 
-  const ctf::CtfSource source(world.options, world.data, ctf::Collector().context());
+  const ctf::CtfSource source(world.options, world.data, ctf::quiet_context());
   Chunk chunk;
   for (std::uint32_t i = 0; i < source.chunks().size(); ++i) {
     try {

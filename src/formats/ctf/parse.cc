@@ -15,6 +15,7 @@ Parser<T>::Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limi
     : schema_(schema),
       text_ids_(text_ids),
       log_(log),
+      kernel_(kernels().dense<T>()),
       max_values_(std::min<std::uint64_t>(limits.chunk_values, 0xFFFFFFFFu)) {
   for (std::size_t i = 0; i < schema.size(); ++i) {
     const StreamInfo& info = schema.streams()[i];
@@ -23,6 +24,7 @@ Parser<T>::Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limi
     state.dim = info.dim;
     state.name_length = static_cast<std::uint32_t>(schema.alias(i).size());
     state.sparse = info.storage == Storage::sparse;
+    attach(state);
     streams_.push_back(state);
   }
 }
@@ -105,15 +107,56 @@ const char* Parser<T>::sample(const char* name, std::size_t stream) {
 }
 
 template <class T>
-const char* Parser<T>::dense(const char* name, StreamState& s, std::size_t stream) {
-  if (s.dim > max_values_ - s.values) log_.too_much(stream, max_values_);
+void Parser<T>::attach(StreamState& s) const {
   Column& column = *s.column;
-  column.values.resize(static_cast<std::size_t>(s.values + s.dim) * sizeof(T));
-  T* const out = column.as<T>() + s.values;
+  s.out = column.as<T>();
+  s.capacity = column.values.capacity() / sizeof(T);
+  if (s.sparse) {
+    s.indices = column.indices.data();
+    s.capacity = std::min<std::uint64_t>(s.capacity, column.indices.capacity());
+    s.first_value = column.first_value.data();
+    s.first_capacity = column.first_value.capacity();
+  }
+  s.capacity = std::min(s.capacity, max_values_);
+}
+
+template <class T>
+void Parser<T>::set_sizes(StreamState& s) const {
+  s.column->values.resize(static_cast<std::size_t>(s.values) * sizeof(T));
+  if (!s.sparse) return;
+  s.column->indices.resize(static_cast<std::size_t>(s.values));
+  s.column->first_value.resize(static_cast<std::size_t>(s.stored) + 1);
+}
+
+// Room for `values` values in all and one more sample; what is there stays.
+template <class T>
+void Parser<T>::make_room(StreamState& s, std::size_t stream, std::uint64_t values) {
+  if (values > max_values_) log_.too_much(stream, max_values_);
+  set_sizes(s);
+  if (values > s.capacity) {
+    const auto n = static_cast<std::size_t>(std::min(max_values_, std::max(values, s.capacity + s.capacity / 2)));
+    s.column->values.reserve(n * sizeof(T));
+    if (s.sparse) s.column->indices.reserve(n);
+  }
+  if (s.sparse) s.column->first_value.reserve(static_cast<std::size_t>(s.stored) + 2);
+  attach(s);
+}
+
+template <class T>
+const char* Parser<T>::dense(const char* name, StreamState& s, std::size_t stream) {
+  if (s.values + s.dim > s.capacity) [[unlikely]]
+    make_room(s, stream, s.values + s.dim);
+  T* const out = s.out + s.values;
+  if (kernel_ != nullptr) {
+    if (const char* const end = kernel_(name + s.name_length, out, s.dim); end != nullptr) [[likely]] {
+      s.values += s.dim;
+      added(s, stream, name);
+      return end;
+    }
+  }
   DenseRoom room{.dim = s.dim};
   const ScanEnd end = scan_dense(name + s.name_length, out, room);
   if (end.code != ScanCode::ok) [[unlikely]] {
-    column.values.resize(static_cast<std::size_t>(s.values) * sizeof(T));
     log_.bad_sample(end.code, stream, name, end.at);
     damaged_ = true;
     return find_pipe_or_newline(end.at);
@@ -131,24 +174,19 @@ const char* Parser<T>::dense(const char* name, StreamState& s, std::size_t strea
 
 template <class T>
 const char* Parser<T>::sparse(const char* name, StreamState& s, std::size_t stream) {
-  Column& column = *s.column;
-  const char* p = name + s.name_length;
-  SparseRoom<T> room{.values = nullptr, .indices = nullptr, .capacity = 0, .dim = s.dim, .count = s.values};
-  ScanEnd end{p, ScanCode::full};
-  for (;;) {
-    room.capacity =
-        std::min<std::uint64_t>({column.indices.capacity(), column.values.capacity() / sizeof(T), max_values_});
-    room.values = column.as<T>();
-    room.indices = column.indices.data();
-    end = scan_sparse(end.at, room);
-    if (end.code != ScanCode::full) break;
-    if (room.count >= max_values_) log_.too_much(stream, max_values_);
-    const auto n = static_cast<std::size_t>(room.count);
-    column.indices.resize(n);
-    column.values.resize(n * sizeof(T));
-    column.indices.reserve(n + n / 2 + 1024);
-    column.values.reserve((n + n / 2 + 1024) * sizeof(T));
-  }
+  SparseRoom<T> room{.values = s.out, .indices = s.indices, .capacity = s.capacity, .dim = s.dim, .count = s.values};
+  ScanEnd end = scan_sparse(name + s.name_length, room);
+  while (end.code == ScanCode::full) [[unlikely]] {
+      // The pairs of this sample so far must survive the move.
+      const std::uint64_t before = s.values;
+      s.values = room.count;
+      make_room(s, stream, room.count < max_values_ ? std::min(room.count + 1024, max_values_) : room.count + 1);
+      s.values = before;
+      room.values = s.out;
+      room.indices = s.indices;
+      room.capacity = s.capacity;
+      end = scan_sparse(end.at, room);
+    }
   if (end.code != ScanCode::ok) [[unlikely]] {
     log_.bad_sample(end.code, stream, name, end.at);
     damaged_ = true;
@@ -157,9 +195,9 @@ const char* Parser<T>::sparse(const char* name, StreamState& s, std::size_t stre
   if (room.overflow) [[unlikely]]
     log_.overflow(stream, name);
   s.values = room.count;
-  column.indices.resize(static_cast<std::size_t>(s.values));
-  column.values.resize(static_cast<std::size_t>(s.values) * sizeof(T));
-  column.first_value.push_back(static_cast<std::uint32_t>(s.values));
+  if (s.stored + 2 > s.first_capacity) [[unlikely]]
+    make_room(s, stream, s.values);
+  s.first_value[s.stored + 1] = static_cast<std::uint32_t>(s.values);
   added(s, stream, name);
   return end.at;
 }
@@ -167,7 +205,8 @@ const char* Parser<T>::sparse(const char* name, StreamState& s, std::size_t stre
 template <class T>
 void Parser<T>::added(StreamState& s, std::size_t stream, const char* name) {
   ++s.samples;
-  if (++s.stored >= 0xFFFFFFFFu) log_.too_much(stream, 0xFFFFFFFEu);
+  if (++s.stored >= 0xFFFFFFFFu) [[unlikely]]
+    log_.too_much(stream, 0xFFFFFFFEu);
   if (s.samples > counted_) [[unlikely]]
     note_repeat(stream, name);
 }
@@ -206,20 +245,19 @@ bool Parser<T>::end() {
     whole = false;
   }
   for (StreamState& s : streams_) {
-    Column& column = *s.column;
     if (!whole) {
       s.stored = s.begin_stored;
       s.values = s.begin_values;
-      if (s.sparse) {
-        column.first_value.resize(static_cast<std::size_t>(s.stored) + 1);
-        column.indices.resize(static_cast<std::size_t>(s.values));
-      }
-      column.values.resize(static_cast<std::size_t>(s.values) * sizeof(T));
     }
-    column.first_sample.push_back(static_cast<std::uint32_t>(s.stored));
-    if (!s.sparse) column.begin.push_back(s.begin_values);
+    s.column->first_sample.push_back(static_cast<std::uint32_t>(s.stored));
+    if (!s.sparse) s.column->begin.push_back(s.begin_values);
   }
   return whole;
+}
+
+template <class T>
+void Parser<T>::finish() {
+  for (StreamState& s : streams_) set_sizes(s);
 }
 
 template <class T>
@@ -228,11 +266,6 @@ void Parser<T>::discard_values() {
     s.stored = s.values = s.begin_stored = s.begin_values = 0;
     s.column->first_sample.resize(1);
     s.column->begin.clear();
-    s.column->values.clear();
-    if (s.sparse) {
-      s.column->first_value.resize(1);
-      s.column->indices.clear();
-    }
   }
 }
 

@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "formats/ctf/faults.h"
+#include "formats/ctf/kernels.h"
 #include "formats/ctf/schema.h"
 
 namespace batchfeed::ctf {
 
 // T is the element type. Not thread-safe; one a chunk.
-//   for each sequence: begin(); lines() for each block of its text; end()
+//   for each sequence: begin(); lines() for each block of its text; end();
+//   after the last one: finish(). Until then the columns' sizes lag behind.
 template <class T>
 class Parser {
  public:
@@ -29,6 +31,9 @@ class Parser {
   const char* line(const char* p);
   // Checks the sequence; a dropped one leaves rows without samples. Returns whether it is whole.
   bool end();
+
+  // Gives the columns their sizes.
+  void finish();
 
   // Forgets the values read so far, not the counts: for checking without keeping.
   void discard_values();
@@ -45,8 +50,17 @@ class Parser {
     std::uint64_t stored = 0;                          // samples in the column
     std::uint64_t values = 0;                          // values in the column
     std::uint64_t begin_stored = 0, begin_values = 0;  // where the running sequence starts
+    // The column's memory, and how much fits.
+    T* out = nullptr;
+    std::int32_t* indices = nullptr;
+    std::uint64_t capacity = 0;
+    std::uint32_t* first_value = nullptr;
+    std::uint64_t first_capacity = 0;
   };
 
+  void attach(StreamState& s) const;
+  void set_sizes(StreamState& s) const;
+  void make_room(StreamState& s, std::size_t stream, std::uint64_t values);
   const char* sample(const char* name, std::size_t stream);
   const char* dense(const char* name, StreamState& s, std::size_t stream);
   const char* sparse(const char* name, StreamState& s, std::size_t stream);
@@ -56,6 +70,7 @@ class Parser {
   const Schema& schema_;
   const bool text_ids_;
   FaultLog& log_;
+  const DenseKernel<T> kernel_;
   const std::uint64_t max_values_;
   std::vector<StreamState> streams_;
   int likely_ = 0;

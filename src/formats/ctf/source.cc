@@ -203,6 +203,7 @@ void CtfSource::parse(std::uint32_t chunk, Chunk& out, bool quiet) const {
       ++row;
     }
   }
+  parser.finish();
   give_back(std::move(buffer));
   if (row != entries.size()) {
     throw Error(Fault{.kind = FaultKind::stale,

@@ -250,7 +250,7 @@ TEST(Opening, WhatWasLeftOutIsTold) {
 
 TEST(Opening, LongLinesAreBounded) {
   ScratchFolder folder;
-  OpenContext context = Collector().context();
+  OpenContext context = quiet_context();
   context.limits.line_bytes = 4 << 20;
   const std::string path = folder.write("t.ctf", "|A 1\n|A " + std::string(9 << 20, '1') + '\n');
   try {
@@ -433,10 +433,10 @@ TEST(Cache, GivesTheSameSourceAsTheFile) {
   const ScratchFolder folder;
   const std::string path = folder.write("t.ctf", "|# head\n\n 5 |A 1 |X\n5 |A 2\n6 |C 1\n7 |A 2\n5 |A 9");
   CtfOptions options = options_for({"A:d1"});
-  const CtfSource plain(options, path, Collector().context());
+  const CtfSource plain(options, path, quiet_context());
   options.cache_index = true;
-  const CtfSource written(options, path, Collector().context());
-  const CtfSource loaded(options, path, Collector().context());
+  const CtfSource written(options, path, quiet_context());
+  const CtfSource loaded(options, path, quiet_context());
   EXPECT_TRUE(loaded.cache().used);
   EXPECT_EQ(plain.fingerprint(), loaded.fingerprint());
   EXPECT_EQ(plain.notices().size(), 2u);
@@ -452,8 +452,8 @@ TEST(Cache, LineModeSurvivesTheCache) {
   const std::string path = folder.write("t.ctf", "\n|A 1\n5 |A 2\n");
   CtfOptions options = options_for({"A:d1"});
   options.cache_index = true;
-  { const CtfSource written(options, path, Collector().context()); }
-  const CtfSource loaded(options, path, Collector().context());
+  { const CtfSource written(options, path, quiet_context()); }
+  const CtfSource loaded(options, path, quiet_context());
   ASSERT_TRUE(loaded.cache().used);
   std::vector<SequenceInfo> table;
   loaded.sequences(0, table);
@@ -468,13 +468,13 @@ TEST(Cache, BuildIndexReportsWhatItDid) {
   const ScratchFolder folder;
   const std::string path = folder.write("t.ctf", "1 |A 1\n1 |A 2\n2 |A 2\n");
   const CtfOptions options = options_for({"A:d1"});
-  const IndexBuild built = build_index(options, path, Collector().context());
+  const IndexBuild built = build_index(options, path, quiet_context());
   EXPECT_FALSE(built.was_valid);
   EXPECT_EQ(built.path, path + ".bfindex");
   EXPECT_EQ(built.sequences, 2u);
   EXPECT_EQ(built.samples, 3u);
-  EXPECT_TRUE(build_index(options, path, Collector().context()).was_valid);
-  EXPECT_FALSE(build_index(options, path, Collector().context(), true).was_valid);
+  EXPECT_TRUE(build_index(options, path, quiet_context()).was_valid);
+  EXPECT_FALSE(build_index(options, path, quiet_context(), true).was_valid);
 }
 
 TEST(Check, ReportsEveryFault) {

@@ -38,6 +38,13 @@ inline CtfOptions options_for(const std::vector<std::string>& streams, std::uint
   return options;
 }
 
+// Tells nobody.
+inline OpenContext quiet_context(KeyMode keys = KeyMode::numeric) {
+  OpenContext context;
+  context.keys = std::make_shared<KeyTable>(keys);
+  return context;
+}
+
 struct Collector {
   std::vector<Notice> notices;
   OpenContext context(KeyMode keys = KeyMode::numeric) {

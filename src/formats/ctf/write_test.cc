@@ -36,16 +36,16 @@ TEST(Write, SequencesAsRows) {
   const ScratchFolder folder;
   const CtfSource source(options_for({"A:d2", "B=b:s9"}),
                          folder.write("t", "4 |b 3:1.50 |A 1 2\n|b\n|A 0.1 -0\n5 |A 1e20 1e-7 |b 1:0\n"),
-                         Collector().context());
+                         quiet_context());
   EXPECT_EQ(rewrite(source), "4 |A 1 2 |B 3:1.5\n4 |A 0.1 -0 |B\n5 |A 1e+20 1e-07 |B 1:0\n");
   EXPECT_EQ(rewrite(source, {.aliases = {"x", "y"}}).substr(0, 10), "4 |x 1 2 |");
 }
 
 TEST(Write, LinesWithoutIds) {
   const ScratchFolder folder;
-  const CtfSource source(options_for({"A:d1"}), folder.write("t", "|A 1\n|A 2\n"), Collector().context());
+  const CtfSource source(options_for({"A:d1"}), folder.write("t", "|A 1\n|A 2\n"), quiet_context());
   EXPECT_EQ(rewrite(source, {.ids = false}), "|A 1\n|A 2\n");
-  const CtfSource two(options_for({"A:d1"}), folder.write("u", "1 |A 1\n|A 2\n"), Collector().context());
+  const CtfSource two(options_for({"A:d1"}), folder.write("u", "1 |A 1\n|A 2\n"), quiet_context());
   try {
     rewrite(two, {.ids = false});
     FAIL();
@@ -83,7 +83,7 @@ void expect_bits_survive(Element element, std::uint64_t seed) {
   const ScratchFolder folder;
   CtfOptions options = options_for({"v:d1"});
   options.element = element;
-  const CtfSource source(options, folder.write("t", text), Collector().context());
+  const CtfSource source(options, folder.write("t", text), quiet_context());
   Chunk again;
   source.read(0, again);
   ASSERT_EQ(again.columns[0].values.size(), c.values.size());
