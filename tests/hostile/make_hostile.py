@@ -105,7 +105,7 @@ add("ctf_number_of_a_million_digits", "either", "", ctf(b"0 |a 0." + b"3" * 1_00
 add("ctf_number_nan", "either", "", ctf(b"0 |a nan 2 |b 0:1\n"))
 add("ctf_number_hex", "format", "", ctf(b"0 |a 0x1p3 2 |b 0:1\n"))
 add("ctf_number_comma", "format", "", ctf(b"0 |a 1,5 2 |b 0:1\n"))
-add("ctf_one_value_too_few", "format", "", ctf(b"0 |a 1 |b 0:1\n"))
+add("ctf_one_value_too_few", "ok", "", ctf(b"0 |a 1 |b 0:1\n"))
 add("ctf_one_value_too_many", "format", "", ctf(b"0 |a 1 2 3 |b 0:1\n"))
 add("ctf_cut_in_a_number", "either", "", ctf(CTF + b"3 |a 1 2 |b 1:"))
 add("ctf_no_known_stream", "format", "", ctf(b"0 |x 1 2 |y 0:1\n"))
@@ -156,7 +156,7 @@ def ctf_is_a_sparse_giant(folder):
 
 
 add("ctf_path_is_a_command", "io", "", config(ctf_config("cat data.ctf |")))
-add("ctf_path_of_a_million_bytes", "io", "", config(ctf_config("x" * 1_000_000)))
+add("ctf_path_of_ten_thousand_bytes", "io", "", config(ctf_config("x" * 10_000)))
 add("ctf_path_is_a_url", "io", "", config(ctf_config("http://example.org/data.ctf")))
 
 # --- configuration ---
@@ -165,7 +165,7 @@ add("config_nul_bytes", "config", "", config(b"\0" * 4096))
 add("config_utf16", "config", "UTF-16", config(ctf_config().encode("utf-16")))
 add("config_unclosed_quote", "config", "", config(ctf_config().replace('"data.ctf"', '"data.ctf')))
 add("config_unclosed_bracket", "config", "", config(ctf_config().rstrip().rstrip("]")))
-add("config_closes_too_much", "config", "", config("]" * 1000 + ctf_config()))
+add("config_closes_too_much", "either", "", config("]" * 1000 + ctf_config()))
 add("config_a_hundred_thousand_brackets", "either", "", config("a=" + "[b=" * 100_000))
 add("config_closed_deep_brackets", "either", "", config("a=" + "[b=" * 50_000 + "1" + "]" * 50_000 + "\n" + ctf_config()))
 add("config_deep_parentheses", "either", "", config(ctf_config().replace("( [", "(" * 50_000 + "[").replace("] )", "]" + ")" * 50_000)))
