@@ -58,7 +58,7 @@ def main():
         if not re.search(r"\b" + name + r"\b", code):
             print(f"{name}: nothing in src/ enforces it")
             bad += 1
-        elif not re.search(r"\b" + name + r"\b", tests):
+        elif not re.search(r"\b" + name.replace("_", "[-_]") + r"\b", tests):
             print(f"{name}: no test sets it")
             bad += 1
     print(f"limits: {len(fields)}, {bad} wrong")

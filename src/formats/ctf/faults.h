@@ -50,6 +50,7 @@ class FaultLog {
   // The text that positions point into, and its place in the file.
   void block(const char* begin, std::uint64_t offset) noexcept {
     block_ = begin;
+    last_at_ = nullptr;
     offset_ = offset;
   }
   void sequence(std::uint64_t key, std::uint64_t begin) noexcept {
@@ -86,6 +87,8 @@ class FaultLog {
 
   Context context_;
   const char* block_ = nullptr;
+  mutable const char* last_at_ = nullptr;  // of column_of(), and the line it lies in
+  mutable const char* last_line_ = nullptr;
   std::uint64_t offset_ = 0;
   std::uint64_t key_ = 0, sequence_begin_ = 0;
   std::vector<bool> told_short_;
