@@ -1,9 +1,128 @@
 // SPDX-License-Identifier: MIT
+//
+// The `batchfeed` command: declares the subcommands, runs the one asked for,
+// and turns what went wrong into a message and an exit code.
 #include <batchfeed/version.h>
+#include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
+#include <new>
+#include <utility>
+#include <vector>
 
-int main() {
-  std::puts("batchfeed " BATCHFEED_VERSION);
-  return 0;
+#include "command.h"
+#include "usage.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+// Examples, then usage and options: most who ask for help want something to copy.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(34); }
+
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    std::string out = app->get_description() + "\n";
+    if (!app->get_footer().empty()) out += "\nExamples:\n" + app->get_footer() + "\n";
+    out += "\n" + make_usage(app, std::move(name)) + make_positionals(app) + make_groups(app, mode) + make_subcommands(app, mode);
+    while (!out.empty() && out.back() == '\n') out.pop_back();
+    for (std::size_t at; (at = out.find("\n\n\n")) != std::string::npos;) out.erase(at, 1);
+    return out + "\n";
+  }
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string out = "Usage: batchfeed";
+    if (app->get_parent() != nullptr) out += " " + app->get_name();
+    if (!app->get_subcommands([](const CLI::App*) { return true; }).empty()) return out + " COMMAND ...\n";
+    for (const CLI::Option* option : app->get_options([](const CLI::Option* o) { return o->get_positional(); })) {
+      out += " " + option->get_type_name() + (option->get_items_expected_max() > 1 ? "..." : "");
+    }
+    (void)name;
+    return out + " [options]\n";
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    return option->get_type_size() == 0 ? "" : " " + option->get_type_name();
+  }
+};
+
+int fail_usage(Console& console, const std::string& what) {
+  console.say("batchfeed: " + what);
+  return kUsage;
 }
+
+int run(Console& console, const Run& command) {
+  try {
+    return command();
+  } catch (const UsageError& error) {
+    return fail_usage(console, error.what());
+  } catch (const Error& error) {
+    console.fail(error.fault());
+    return error.fault().kind == FaultKind::internal ? kInternal : kInput;
+  } catch (const interrupt::Interrupted&) {
+    console.clear_progress();
+    return kInterrupted;
+  } catch (const std::bad_alloc&) {
+    console.fail({.kind = FaultKind::limit, .what = "out of memory", .hint = "a smaller --window-chunks or chunk size needs less"});
+    return kInput;
+  } catch (const std::exception& error) {
+    console.fail({.what = fmt::format("a defect of batchfeed: {}", error.what()), .hint = "please report it with this command line"});
+    return kInternal;
+  }
+}
+
+int main_of(int argc, char** argv) {
+  Console console;
+  interrupt::install();
+  CLI::App app("Reads, checks and converts training corpora in CNTK's formats, and feeds minibatches.", "batchfeed");
+  app.footer("  batchfeed info train.ctf              # what is in it\n"
+             "  batchfeed check train.cntk            # every fault, with its place and cure\n"
+             "  batchfeed read train.cntk --limit 3   # minibatches");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_version_flag("--version", "batchfeed " BATCHFEED_VERSION);
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.add_flag("-q,--quiet", console.quiet, "No notices");
+  app.add_flag("-v,--verbose", console.verbose, "More notices");
+  app.add_flag("--no-progress", console.no_progress, "No progress bar, also on a terminal");
+
+  std::vector<std::pair<std::string, Run>> commands;
+  const auto add = [&](const char* name, Run (*declare)(CLI::App&, Console&)) { commands.emplace_back(name, declare(app, console)); };
+  add("info", add_info);
+  add("check", add_check);
+  add("read", add_read);
+  add("plan", add_plan);
+  add("index", add_index);
+  add("bench", add_bench);
+  add("config", add_config);
+  add("version", add_version);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return kDone;
+  } catch (const CLI::CallForVersion& version) {
+    std::puts(version.what());
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    return fail_usage(console, usage_text(app, error));
+  }
+  for (const auto& [name, command] : commands) {
+    if (app.got_subcommand(name)) return run(console, command);
+  }
+  return fail_usage(console, "no command given; hint: batchfeed --help");
+}
+
+}  // namespace
+
+CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& summary, const std::string& examples) {
+  CLI::App* command = app.add_subcommand(name, summary);
+  std::string indented = "  " + examples;
+  for (std::size_t at = 0; (at = indented.find('\n', at)) != std::string::npos; at += 3) indented.insert(at + 1, "  ");
+  command->footer(indented);
+  return *command;
+}
+
+}  // namespace batchfeed::cli
+
+int main(int argc, char** argv) { return batchfeed::cli::main_of(argc, argv); }

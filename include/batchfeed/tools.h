@@ -36,7 +36,7 @@ struct CheckResult {
   std::uint64_t faults = 0, warnings = 0;
   std::map<std::string, std::uint64_t> by_id = {};  // faults and warnings
   std::uint64_t sequences = 0, samples = 0, bytes = 0;
-  bool complete = true;  // false: stopped at max_faults
+  bool complete = true;  // false: a source or chunk could not be read to its end
 };
 struct CheckOptions {
   std::uint64_t max_faults = 1000;  // reported; further ones are only counted
@@ -47,6 +47,17 @@ CheckResult check(const Setup& setup, const CheckOptions& options, const Report&
 // A text corpus from a stream (`-`): checked while it passes, never held whole.
 CheckResult check_stream(int descriptor, const std::string& name, const CtfOptions& options, const CheckOptions& check,
                          const Report& report);
+
+// What became of the index of one file.
+struct IndexBuild {
+  std::string file = {};   // empty: of all files of a source whose format keeps no cache of its own for each
+  std::string cache = {};  // where it is kept; empty: nowhere
+  bool was_valid = false;  // it was there and fits; nothing was written
+  std::string why = {};    // one that was there did not fit
+  std::uint64_t sequences = 0, samples = 0, chunks = 0, bytes = 0;
+};
+// Makes sure that every text corpus of a setup has an index cache.
+std::vector<IndexBuild> build_indexes(const Setup& setup, bool rebuild = false);
 
 // Guesses streams of a text corpus that comes without a configuration: names,
 // storage, dims, from all of the file or its first `bytes`.
@@ -60,9 +71,11 @@ struct Inferred {
   };
   std::vector<Stream> streams = {};
   bool has_ids = false;
+  bool text_ids = false;           // ids that are no numbers
   bool whole_file = true;
 };
-Inferred infer_ctf(const std::string& path, std::uint64_t bytes = ~0ull);
+Inferred infer_ctf(const std::string& path, std::uint64_t bytes = ~0ull, const Progress& progress = {},
+                   const Limits& limits = {});
 // The reader section that fits, ready to paste.
 std::string reader_section(const std::string& path, const Inferred& inferred);
 

@@ -14,7 +14,6 @@
 #include "join/join.h"
 
 namespace batchfeed::assemble {
-namespace {
 
 // Shell patterns in the list of files become the files they name, sorted. A name
 // that exists is never a pattern.
@@ -35,6 +34,8 @@ std::vector<std::string> expand(const std::vector<std::string>& names) {
   }
   return out;
 }
+
+namespace {
 
 // A source behind a shared pointer, for callers that own theirs.
 class Shared final : public Source {

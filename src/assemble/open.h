@@ -7,6 +7,8 @@
 #include <batchfeed/source.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "model/open_context.h"
 
@@ -19,6 +21,9 @@ std::unique_ptr<Source> open_one(const SourceOptions& options, const OpenContext
 // All sources, joined by key as a reader does it. Notices of what was left out
 // go to the context's report.
 std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context);
+
+// Shell patterns in a list of files replaced by the files they name, sorted.
+std::vector<std::string> expand(const std::vector<std::string>& names);
 
 // The context a setup asks for.
 OpenContext context_of(const Setup& setup);

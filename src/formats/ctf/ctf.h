@@ -30,7 +30,8 @@ IndexBuild build_index(const CtfOptions& options, const std::string& file, const
                        bool rebuild = false);
 
 // Guesses the streams of a corpus from its first `bytes`.
-Inferred infer(const std::string& path, std::uint64_t bytes = ~0ull);
+Inferred infer(const std::string& path, std::uint64_t bytes = ~0ull, const Progress& progress = {},
+               const Limits& limits = {});
 
 // Checks text from a descriptor while it passes; memory holds a line or a
 // little more. Every fault goes to `report`, up to check.max_faults.

@@ -16,11 +16,14 @@
 namespace batchfeed::ctf {
 namespace {
 
+constexpr std::size_t kWidths = 4096;   // different widths told apart
+constexpr std::uint64_t kFewOf = 100;   // one in a hundred is few
+
 struct Seen {
   Inferred::Stream stream;
-  bool sparse = false, dense = false;  // a sample with a value of that kind occurred
-  std::uint64_t longest = 0;           // values of a dense sample
-  std::uint64_t indices = 0;           // largest index + 1
+  std::uint64_t pairs = 0, plain = 0;             // values of either kind
+  std::map<std::uint64_t, std::uint64_t> widths;  // how many dense samples had so many values
+  std::uint64_t indices = 0;                      // largest index + 1
   bool any_value = false;
   bool one_hot = true;
 };
@@ -38,6 +41,7 @@ void add_value(Seen& seen, double value) {
 // The values of one sample, as far as they can be read.
 void add_sample(Seen& seen, const char* p) {
   ++seen.stream.samples;
+  const std::uint64_t pairs_before = seen.pairs;
   std::uint64_t n = 0;
   bool overflow = false;
   for (;; ++n) {
@@ -49,31 +53,53 @@ void add_sample(Seen& seen, const char* p) {
     double value = 0;
     const char* const next = text::read_number(pair ? digits.at + 1 : p, true, value, overflow);
     if (next == nullptr || !(is_blank(*next) || ends_sample(*next))) break;
-    (pair ? seen.sparse : seen.dense) = true;
+    ++(pair ? seen.pairs : seen.plain);
     if (pair) seen.indices = std::max(seen.indices, index + 1);
     add_value(seen, value);
     p = next;
   }
-  seen.longest = std::max(seen.longest, n);
   seen.one_hot &= n == 1;
+  if (seen.pairs != pairs_before) return;
+  if (const auto known = seen.widths.find(n); known != seen.widths.end()) {
+    ++known->second;
+  } else if (seen.widths.size() < kWidths) {
+    seen.widths.emplace(n, 1);
+  }
+}
+
+// The width that nearly all samples keep to, so that a damaged one does not
+// decide; where there is none, the largest.
+std::uint64_t dense_dim(const Seen& seen) {
+  std::uint64_t all = 0, most = 0, dim = 0, wider = 0;
+  for (const auto& [width, count] : seen.widths) {
+    all += count;
+    if (width != 0 && count > most) {
+      most = count;
+      dim = width;
+    }
+  }
+  for (const auto& [width, count] : seen.widths) wider += width > dim ? count : 0;
+  return wider * kFewOf <= all || seen.widths.empty() ? dim : seen.widths.rbegin()->first;
 }
 
 }  // namespace
 
-Inferred infer(const std::string& path, std::uint64_t bytes) {
-  const Limits limits;
+Inferred infer(const std::string& path, std::uint64_t bytes, const Progress& progress, const Limits& limits) {
   const io::File file(path);
   if (file.size() == 0) throw Error(empty_file(path));
   Inferred result;
+  bool text_ids = false;
   const Start start = [&] {
     try {
       return find_start(file, false, KeyMode::numeric, limits);
     } catch (const Error& e) {
       if (e.fault().id != "ctf.no-id") throw;
+      text_ids = true;
       return find_start(file, false, KeyMode::text, limits);  // ids that are words
     }
   }();
   result.has_ids = !start.line_mode;
+  result.text_ids = text_ids;
   const std::uint64_t end = bytes < file.size() - start.begin ? start.begin + bytes : file.size();
   result.whole_file = end == file.size();
 
@@ -99,13 +125,15 @@ Inferred infer(const std::string& path, std::uint64_t bytes) {
       p = find_pipe_or_newline(p);
       if (*p == '|' && p[1] != '#' && !ends_name(p[1])) name(p + 1);
     }
+    if (progress) progress(blocks.offset_of(blocks.end()), end);
   }
   for (const std::string& key : order) {
     Seen& s = seen.find(key)->second;
     s.stream.spec.name = key;
-    s.stream.spec.storage = s.sparse ? Storage::sparse : Storage::dense;
-    s.stream.spec.dim = std::max<std::uint64_t>(1, s.sparse ? s.indices : s.longest);
-    s.stream.one_hot = s.sparse && s.one_hot;
+    const bool sparse = s.pairs > s.plain;
+    s.stream.spec.storage = sparse ? Storage::sparse : Storage::dense;
+    s.stream.spec.dim = std::max<std::uint64_t>(1, sparse ? s.indices : dense_dim(s));
+    s.stream.one_hot = sparse && s.one_hot;
     result.streams.push_back(std::move(s.stream));
   }
   return result;

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+//
+// `batchfeed check`: every fault of a corpus, in one go.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "corpus.h"
+#include "format.h"
+#include "jsonl.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+struct CheckArguments {
+  CorpusArguments corpus;
+  std::uint64_t max_faults = 1000;
+  bool json = false;
+};
+
+// Prints faults as they come; standard output is the list of them.
+class Findings {
+ public:
+  Findings(Output& output, Console& console, bool json) : output_(output), console_(console), json_(json) {}
+
+  void add(const Notice& notice) {
+    if (notice.severity == Severity::info && !console_.verbose) return;
+    if (notice.severity == Severity::warning && console_.quiet) return;
+    const std::lock_guard lock(mutex_);
+    if (json_) {
+      all_.push_back(notice_json(notice));
+      return;
+    }
+    console_.clear_progress();
+    output_.append(text(notice));
+    output_.breathe();
+  }
+
+  ordered_json take() { return all_.is_null() ? ordered_json::array() : std::move(all_); }
+
+ private:
+  std::string text(const Notice& notice) const {
+    const std::string line = notice.fault.text();
+    if (!console_.colour_out()) return line + "\n";
+    return fmt::format("\033[{}m{}\033[0m\n", notice.severity == Severity::error ? 31 : 33, line);
+  }
+
+  Output& output_;
+  Console& console_;
+  bool json_;
+  std::mutex mutex_;
+  ordered_json all_;
+};
+
+std::string summary(const CheckResult& result, std::uint64_t max_faults) {
+  std::string out;
+  if (!result.by_id.empty()) {
+    Table table({"count", "kind"});
+    for (const auto& [id, count] : result.by_id) table.row({count_text(count), id});
+    out += "\n" + table.text();
+    if (result.faults + result.warnings > max_faults) {
+      out += fmt::format("  only the first {} are listed; --max-faults N lists more\n", count_text(max_faults));
+    }
+    out += "\n";
+  }
+  out += fmt::format("checked {} in {}", plural(result.samples, "sample"), plural(result.sequences, "sequence"));
+  if (result.bytes != 0) out += fmt::format(", {}", bytes_text(result.bytes));
+  out += result.faults == 0 ? ": no fault" : fmt::format(": {}", plural(result.faults, "fault"));
+  if (result.warnings != 0) out += fmt::format(", {}", plural(result.warnings, "warning"));
+  if (!result.complete) out += "; not all of it could be read";
+  return out + "\n";
+}
+
+ordered_json summary_json(const CheckResult& result, ordered_json findings) {
+  ordered_json out;
+  out["faults"] = result.faults;
+  out["warnings"] = result.warnings;
+  out["by_id"] = ordered_json::object();
+  for (const auto& [id, count] : result.by_id) out["by_id"][id] = count;
+  out["sequences"] = result.sequences;
+  out["samples"] = result.samples;
+  out["bytes"] = result.bytes;
+  out["complete"] = result.complete;
+  out["findings"] = std::move(findings);
+  return out;
+}
+
+// Text from a pipe; its streams are inferred from its beginning.
+CheckResult check_input(const CheckArguments& a, const CheckOptions& options, const Report& report) {
+  CtfOptions ctf;
+  if (a.corpus.precision == "double") ctf.element = Element::f64;
+  return check_stream(STDIN_FILENO, "-", ctf, options, report);
+}
+
+int run_check(const CheckArguments& a, Console& console) {
+  Output output;
+  Findings findings(output, console, a.json);
+  const Report report = [&](const Notice& notice) { findings.add(notice); };
+  CheckOptions options;
+  options.max_faults = a.max_faults;
+  CheckResult result;
+  if (a.corpus.files.front() == "-") {
+    options.progress = console.progress("checking");
+    result = check_input(a, options, report);
+  } else {
+    Corpus corpus = load_corpus(a.corpus, console, report);
+    console.clear_progress();
+    options.progress = console.progress("checking");
+    result = check(corpus.setup, options, report);
+  }
+  console.clear_progress();
+  output.append(a.json ? dump(summary_json(result, findings.take()), 2) + "\n" : summary(result, a.max_faults));
+  output.flush();
+  return result.faults == 0 ? kDone : kFaults;
+}
+
+}  // namespace
+
+Run add_check(CLI::App& app, Console& console) {
+  auto arguments = std::make_shared<CheckArguments>();
+  CLI::App& command = add_command(app, "check", "Every fault of a corpus or configuration, with place, cause and cure",
+                                  "batchfeed check train.cntk                     # all that its reader section names\n"
+                                  "batchfeed check train.ctf                      # streams as the file suggests\n"
+                                  "zcat train.ctf.gz | batchfeed check -          # from a pipe\n"
+                                  "batchfeed check train.cntk --json > faults.json\n"
+                                  "\n"
+                                  "Exit status: 0 no fault, 1 faults found, 3 cannot be read at all.");
+  arguments->corpus.add_to(command, false);
+  command.add_option("--max-faults", arguments->max_faults, "List at most so many (default 1000); all are counted")->type_name("N");
+  command.add_flag("--json", arguments->json, "As JSON");
+  return [arguments, &console] { return run_check(*arguments, console); };
+}
+
+}  // namespace batchfeed::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// What the subcommands share: exit codes, how one is declared, and the error
+// for words on the command line that make no sense.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "console.h"
+
+namespace batchfeed::cli {
+
+enum Exit : int {
+  kDone = 0,
+  kFaults = 1,       // `check` found some
+  kUsage = 2,        // the command line makes no sense
+  kInput = 3,        // input or configuration cannot be read
+  kInternal = 4,     // a defect of batchfeed
+  kInterrupted = 130,
+};
+
+// The command line makes no sense; the text follows the message grammar's WHAT[; hint: HINT].
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// A subcommand: adds its options to `app` at once and returns what runs it.
+using Run = std::function<int()>;
+
+// `examples` are the first thing its --help shows after the summary.
+CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& summary, const std::string& examples);
+
+Run add_read(CLI::App& app, Console& console);
+Run add_check(CLI::App& app, Console& console);
+Run add_info(CLI::App& app, Console& console);
+Run add_index(CLI::App& app, Console& console);
+Run add_plan(CLI::App& app, Console& console);
+Run add_bench(CLI::App& app, Console& console);
+Run add_config(CLI::App& app, Console& console);
+Run add_version(CLI::App& app, Console& console);
+
+}  // namespace batchfeed::cli

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+//
+// `batchfeed config`: what a configuration means, key by key.
+#include <batchfeed/config.h>
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "format.h"
+#include "jsonl.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+struct ConfigArguments {
+  std::vector<std::string> files, set;
+  std::string section;
+  bool json = false;
+
+  ConfigRequest request(Report report) const {
+    ConfigRequest out;
+    out.files = files;
+    out.set = set;
+    out.section = section;
+    out.report = std::move(report);
+    return out;
+  }
+};
+
+const char* origin(ResolvedValue::From from) {
+  switch (from) {
+    case ResolvedValue::From::section: return "section";
+    case ResolvedValue::From::enclosing: return "enclosing section";
+    case ResolvedValue::From::fallback: return "default";
+  }
+  return "default";
+}
+
+std::string place(const Position& at) {
+  if (at.file.empty() || at.line == 0) return at.file;
+  return fmt::format("{}:{}:{}", at.file, at.line, at.column);
+}
+
+int run_show(const ConfigArguments& a, Console& console) {
+  const LoadedConfig config = load_config(a.request(console.report()));
+  Output output;
+  if (a.json) {
+    ordered_json all;
+    all["section"] = config.section;
+    all["values"] = ordered_json::array();
+    for (const ResolvedValue& value : config.resolved) {
+      const bool given = value.from != ResolvedValue::From::fallback;
+      all["values"].push_back({{"path", value.path},
+                               {"value", value.value},
+                               {"from", origin(value.from)},
+                               {"file", given ? ordered_json(value.at.file) : ordered_json()},
+                               {"line", given ? ordered_json(value.at.line) : ordered_json()},
+                               {"column", given ? ordered_json(value.at.column) : ordered_json()}});
+    }
+    output.append(dump(all, 2) + "\n");
+  } else {
+    output.append(fmt::format("reader section {}\n\n", config.section));
+    Table table({"key", "value", "from"});
+    for (const ResolvedValue& value : config.resolved) {
+      const bool given = value.from != ResolvedValue::From::fallback;
+      table.row({printable(value.path), "= " + printable(value.value, 60), given ? place(value.at) : "default"});
+    }
+    output.append(table.text());
+  }
+  output.flush();
+  return kDone;
+}
+
+// All reader sections, or the one named; each is bound, and what is found is listed.
+int run_check(const ConfigArguments& a, Console& console) {
+  std::vector<Notice> found;
+  const Report report = [&](const Notice& notice) {
+    if (std::find_if(found.begin(), found.end(), [&](const Notice& n) { return n.fault.text() == notice.fault.text(); }) == found.end()) {
+      found.push_back(notice);
+    }
+  };
+  const std::vector<std::string> sections =
+      a.section.empty() ? reader_sections(a.request(report)) : std::vector<std::string>{a.section};
+  std::uint64_t faults = 0;
+  if (sections.empty()) {
+    throw Error(Fault{.kind = FaultKind::config,
+                      .id = "config.no-reader",
+                      .at = {.file = a.files.front()},
+                      .what = "no reader section found",
+                      .hint = "a section with the key readerType is one"});
+  }
+  for (const std::string& section : sections) {
+    ConfigRequest request = a.request(report);
+    request.section = section;
+    try {
+      (void)load_config(request);
+    } catch (const Error& error) {
+      ++faults;
+      report({.severity = Severity::error, .fault = error.fault()});
+    }
+  }
+  Output output;
+  if (a.json) {
+    ordered_json all;
+    all["sections"] = sections;
+    all["faults"] = faults;
+    all["findings"] = ordered_json::array();
+    for (const Notice& notice : found) all["findings"].push_back(notice_json(notice));
+    output.append(dump(all, 2) + "\n");
+  } else {
+    for (const Notice& notice : found) {
+      if (notice.severity != Severity::info || console.verbose) output.append(notice.fault.text() + "\n");
+    }
+    output.append(fmt::format("checked {}: {}\n", plural(sections.size(), "reader section"), faults == 0 ? "no fault" : plural(faults, "fault")));
+  }
+  output.flush();
+  return faults == 0 ? kDone : kFaults;
+}
+
+void add_options(CLI::App& command, ConfigArguments& a) {
+  command.add_option("file", a.files, "A .cntk configuration (several: later ones override)")->required()->type_name("CONFIG");
+  command.add_option("--section", a.section, "Reader section (default: check all, show the only one)")->type_name("A.B");
+  command.add_option("--set", a.set, "Configuration text that overrides; repeatable")->type_name("TEXT")->allow_extra_args(false);
+  command.add_flag("--json", a.json, "As JSON");
+}
+
+}  // namespace
+
+Run add_config(CLI::App& app, Console& console) {
+  auto arguments = std::make_shared<ConfigArguments>();
+  CLI::App& command = add_command(app, "config", "What a configuration says, and whether it is right",
+                                  "batchfeed config check train.cntk\n"
+                                  "batchfeed config show train.cntk --section Train.reader");
+  command.require_subcommand(1);
+  CLI::App& check = add_command(command, "check", "Keys that are wrong, unknown or without effect; no data is read", "batchfeed config check train.cntk");
+  CLI::App& show = add_command(command, "show", "Every key the reader looks at: its value, and where it comes from",
+                               "batchfeed config show train.cntk --section Train.reader --set 'Train=[reader=[randomize=false]]'");
+  add_options(check, *arguments);
+  add_options(show, *arguments);
+  return [arguments, &show, &console] { return show.parsed() ? run_show(*arguments, console) : run_check(*arguments, console); };
+}
+
+}  // namespace batchfeed::cli

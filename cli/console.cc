@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "console.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "format.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+// Progress is drawn only for work that lasts, and not too often.
+constexpr auto kPatience = std::chrono::milliseconds(400);
+constexpr auto kRedraw = std::chrono::milliseconds(100);
+constexpr std::size_t kFlushBytes = 1u << 16;
+constexpr auto kFlushAfter = std::chrono::milliseconds(50);
+
+bool is_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0';
+}
+
+void write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      if (fd == STDOUT_FILENO && errno == EPIPE) std::_Exit(0);
+      if (fd == STDERR_FILENO) return;  // nobody left to tell
+      throw Error(Fault{.kind = FaultKind::io,
+                        .id = "io.write",
+                        .what = fmt::format("cannot write standard output: {}", std::strerror(errno))});
+    }
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+std::sig_atomic_t volatile interrupts = 0;
+std::sig_atomic_t volatile wait_for_step = 0;
+
+extern "C" void on_interrupt(int) {
+  interrupts = interrupts + 1;
+  if (wait_for_step == 0 || interrupts > 1) ::_exit(130);
+}
+
+}  // namespace
+
+Console::Console() {
+  terminal_out_ = ::isatty(STDOUT_FILENO) != 0;
+  terminal_err_ = ::isatty(STDERR_FILENO) != 0;
+  const char* term = std::getenv("TERM");
+  const bool dumb = term != nullptr && std::strcmp(term, "dumb") == 0;
+  const bool colour = !is_set("NO_COLOR") && !dumb;
+  colour_out_ = colour && terminal_out_;
+  colour_err_ = colour && terminal_err_;
+  no_progress = dumb;
+}
+
+void Console::say(std::string_view line) {
+  const std::lock_guard lock(mutex_);
+  erase();
+  write_all(STDERR_FILENO, fmt::format("{}\n", line));
+}
+
+void Console::fail(const Fault& fault) { say(colour_err_ ? fmt::format("\033[31m{}\033[0m", fault.text()) : fault.text()); }
+
+void Console::notice(const Notice& notice) {
+  if (quiet || (notice.severity == Severity::info && !verbose)) return;
+  const bool warning = notice.severity == Severity::warning;
+  say(colour_err_ && warning ? fmt::format("\033[33m{}\033[0m", notice.fault.text()) : notice.fault.text());
+}
+
+Report Console::report() {
+  return [this](const Notice& n) { notice(n); };
+}
+
+Progress Console::progress(std::string what) {
+  if (!terminal_err_ || no_progress) return {};
+  const std::lock_guard lock(mutex_);
+  what_ = std::move(what);
+  began_ = last_ = std::chrono::steady_clock::now();
+  return [this](std::uint64_t done, std::uint64_t total) { draw(done, total); };
+}
+
+void Console::clear_progress() {
+  const std::lock_guard lock(mutex_);
+  erase();
+}
+
+void Console::draw(std::uint64_t done, std::uint64_t total) {
+  const std::lock_guard lock(mutex_);
+  const auto now = std::chrono::steady_clock::now();
+  if (now - began_ < kPatience || now - last_ < kRedraw) return;
+  last_ = now;
+  const double seconds = std::chrono::duration<double>(now - began_).count();
+  const double rate = static_cast<double>(done) / seconds;
+  std::string line = fmt::format("\r\033[K{} {}", what_, bytes_text(done));
+  if (total != 0) {
+    const double part = static_cast<double>(done) / static_cast<double>(total);
+    const auto cells = static_cast<std::size_t>(part * 24);
+    line = fmt::format("\r\033[K{} [{:#<{}}{:.<{}}] {:3.0f}%", what_, "", cells, "", 24 - std::min<std::size_t>(cells, 24), part * 100);
+  }
+  line += fmt::format("  {}/s", bytes_text(static_cast<std::uint64_t>(rate)));
+  if (total > done && rate > 0) line += fmt::format("  {} left", seconds_text(static_cast<double>(total - done) / rate));
+  write_all(STDERR_FILENO, line);
+  drawn_ = true;
+}
+
+void Console::erase() {
+  if (drawn_) write_all(STDERR_FILENO, "\r\033[K");
+  drawn_ = false;
+}
+
+std::size_t Console::width() const {
+  winsize size{};
+  if (terminal_out_ && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) return size.ws_col;
+  return 100;
+}
+
+void Output::append(std::string_view text) { pending_.append(text); }
+
+void Output::breathe() {
+  if (pending_.size() >= kFlushBytes || std::chrono::steady_clock::now() - last_ >= kFlushAfter) flush();
+}
+
+void Output::flush() {
+  write_all(STDOUT_FILENO, pending_);
+  pending_.clear();
+  last_ = std::chrono::steady_clock::now();
+}
+
+namespace interrupt {
+void install() {
+  struct sigaction action{};
+  action.sa_handler = on_interrupt;
+  sigemptyset(&action.sa_mask);
+  ::sigaction(SIGINT, &action, nullptr);
+}
+void deferred(bool on) { wait_for_step = on ? 1 : 0; }
+bool pending() noexcept { return interrupts != 0; }
+}  // namespace interrupt
+
+}  // namespace batchfeed::cli

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#include "corpus.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace batchfeed::cli {
+
+namespace {
+
+std::optional<Element> element(const std::string& precision) {
+  if (precision.empty()) return std::nullopt;
+  return precision == "double" ? Element::f64 : Element::f32;
+}
+
+bool looks_like_config(const std::string& path) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  return extension == ".cntk" || extension == ".cfg" || extension == ".config";
+}
+
+Fault unusable(const std::string& file, std::string what, std::string hint) {
+  return {.kind = FaultKind::usage,
+          .id = "cli.not-a-corpus",
+          .at = {.file = file},
+          .what = std::move(what),
+          .hint = std::move(hint)};
+}
+
+void from_config(const CorpusArguments& arguments, const Report& report, Corpus& corpus) {
+  ConfigRequest request;
+  request.files = arguments.files;
+  request.set = arguments.set;
+  request.section = arguments.section;
+  request.precision = element(arguments.precision);
+  request.report = report;
+  corpus.config = load_config(request);
+  corpus.setup = std::move(corpus.config->setup);
+}
+
+void from_text(const CorpusArguments& arguments, Console& console, Corpus& corpus) {
+  CtfOptions options;
+  options.files = arguments.files;
+  const std::string& file = arguments.files.front();
+  corpus.inferred = infer_ctf(file, ~0ull, console.progress(fmt::format("looking at {}", std::filesystem::path(file).filename().string())));
+  for (const Inferred::Stream& stream : corpus.inferred->streams) options.streams.push_back(stream.spec);
+  if (options.streams.empty()) {
+    throw Error(unusable(file, "no stream (|name ...) found in it",
+                         "name a .cntk configuration, or a file in CNTK's text format"));
+  }
+  options.skip_sequence_ids = !corpus.inferred->has_ids;
+  options.element = element(arguments.precision).value_or(Element::f32);
+  corpus.setup.sources.emplace_back(std::move(options));
+  if (corpus.inferred->text_ids) corpus.setup.reader.keys = KeyMode::text;
+}
+
+void from_binary(const CorpusArguments& arguments, Corpus& corpus) {
+  CbfOptions options;
+  options.files = arguments.files;
+  const auto wanted = element(arguments.precision);
+  options.element = wanted.value_or(Element::f32);
+  options.convert_element = wanted.has_value();
+  if (!wanted) {
+    try {
+      (void)open_source(options);
+    } catch (const Error& error) {  // what the file holds is what is wanted
+      if (error.fault().id != "cbf.precision-mismatch") throw;
+      options.element = Element::f64;
+      options.convert_element = true;
+    }
+  }
+  corpus.setup.sources.emplace_back(std::move(options));
+}
+
+void overlay(const CorpusArguments& arguments, Setup& setup) {
+  OrderOptions& order = setup.reader.order;
+  if (arguments.order == "file") order.kind = OrderKind::file;
+  if (arguments.order == "cntk") order.kind = OrderKind::cntk;
+  if (arguments.order == "uniform") order.kind = OrderKind::uniform;
+  if (arguments.seed) order.seed = *arguments.seed;
+  if (arguments.window) {
+    order.window = *arguments.window;
+    order.window_in_samples = false;
+  }
+  if (arguments.shard == "chunk") setup.reader.shard = Shard::chunk;
+  if (arguments.shard == "even") setup.reader.shard = Shard::even;
+  if (arguments.threads) setup.reader.threads = *arguments.threads;
+  for (SourceOptions& source : setup.sources) {
+    const auto cache = [&](auto& options) {
+      options.cache_index = options.cache_index || arguments.cache_index || !arguments.cache_dir.empty();
+      if constexpr (requires { options.cache_dir; }) {
+        if (!arguments.cache_dir.empty()) options.cache_dir = arguments.cache_dir;
+      }
+    };
+    if (auto* ctf = std::get_if<CtfOptions>(&source)) cache(*ctf);
+    if (auto* mlf = std::get_if<MlfOptions>(&source)) cache(*mlf);
+  }
+}
+
+}  // namespace
+
+void CorpusArguments::add_to(CLI::App& app, bool with_order) {
+  app.add_option("file", files, "A .cntk configuration (several: later ones override), or a corpus file")
+      ->required()
+      ->type_name("CONFIG|FILE");
+  const char* const config = "Configuration";
+  app.add_option("--section", section, "Reader section to use, such as Train.reader (default: the only one)")
+      ->type_name("A.B")
+      ->group(config);
+  app.add_option("--set", set, "Configuration text that overrides, such as 'Train=[reader=[randomize=false]]'; repeatable")
+      ->type_name("TEXT")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->group(config);
+  app.add_option("--precision", precision, "float or double, instead of every precision key")
+      ->check(CLI::IsMember({"float", "double"}))
+      ->type_name("TYPE")
+      ->group(config);
+  const char* const index = "Index";
+  app.add_flag("--cache-index", cache_index, "Keep the index beside the data, or in the user's cache folder")->group(index);
+  app.add_option("--cache-dir", cache_dir, "Keep the index in this folder")->type_name("DIR")->group(index);
+  app.add_option("--threads", threads, "Threads that index and parse (default: one per core)")->group(index);
+  if (!with_order) return;
+  const char* const group = "Order";
+  app.add_option("--order", order, "file, cntk (as the reference) or uniform, instead of what the configuration says")
+      ->check(CLI::IsMember({"file", "cntk", "uniform"}))
+      ->type_name("KIND")
+      ->group(group);
+  app.add_option("--seed", seed, "Seed of the shuffle")->group(group);
+  app.add_option("--window-chunks", window, "Chunks among which is shuffled")->group(group);
+  app.add_option("--shard", shard, "chunk (as the reference) or even: how work is split among workers")
+      ->check(CLI::IsMember({"chunk", "even"}))
+      ->type_name("KIND")
+      ->group(group);
+}
+
+Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Report& report) {
+  Corpus corpus;
+  const std::string& first = arguments.files.front();
+  if (looks_like_config(first) || !arguments.section.empty() || !arguments.set.empty()) {
+    corpus.format = Format::config;
+  } else {
+    corpus.format = detect_format(first);
+  }
+  switch (corpus.format) {
+    case Format::config: from_config(arguments, report ? report : console.report(), corpus); break;
+    case Format::ctf: from_text(arguments, console, corpus); break;
+    case Format::cbf: from_binary(arguments, corpus); break;
+    case Format::htk:
+    case Format::scp:
+    case Format::mlf:
+    case Format::kaldi:
+      throw Error(unusable(first, fmt::format("a {} file alone does not say what to read", name(corpus.format)),
+                           "name a .cntk configuration with a reader section for it"));
+    case Format::unknown:
+      throw Error(unusable(first, "neither a configuration nor a corpus in a known format",
+                           "name a .cntk configuration, or a file in CNTK's text or binary format"));
+  }
+  if (corpus.format != Format::config) {
+    corpus.setup.reader.order.kind = OrderKind::file;  // as it stands in the file, until asked otherwise
+  }
+  overlay(arguments, corpus.setup);
+  corpus.setup.report = report ? report : console.report();
+  corpus.setup.progress = console.progress(fmt::format("indexing {}", std::filesystem::path(first).filename().string()));
+  return corpus;
+}
+
+}  // namespace batchfeed::cli

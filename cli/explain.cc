@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "explain.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "format.h"
+#include "jsonl.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string place_text(const Place& place) {
+  if (place.file.empty()) return "unknown place";
+  std::string out = place.file;
+  if (place.first_line != 0) out += fmt::format(":{}", place.first_line);
+  if (place.last_line > place.first_line) out += fmt::format("-{}", place.last_line);
+  return out + fmt::format(" (bytes {}-{})", place.begin, place.end);
+}
+
+ordered_json place_json(const Place& place) {
+  ordered_json out;
+  if (place.file.empty()) return out;
+  out["file"] = place.file;
+  out["bytes"] = {place.begin, place.end};
+  out["lines"] = place.first_line == 0 ? ordered_json() : ordered_json({place.first_line, place.last_line});
+  return out;
+}
+
+// "N sequences, N samples from chunks 3, 5"
+std::string summary(const BatchPlan& plan) {
+  std::uint64_t samples = 0;
+  std::vector<std::uint32_t> chunks;
+  for (const BatchPlan::Item& item : plan.items) {
+    samples += item.samples;
+    if (std::find(chunks.begin(), chunks.end(), item.chunk) == chunks.end()) chunks.push_back(item.chunk);
+  }
+  std::sort(chunks.begin(), chunks.end());
+  std::string out = fmt::format("{}, {}", plural(plan.items.size(), "sequence"), plural(samples, "sample"));
+  if (chunks.empty()) return out;
+  out += chunks.size() == 1 ? " from chunk" : " from chunks";
+  for (std::size_t i = 0; i < chunks.size() && i < 12; ++i) out += fmt::format("{} {}", i == 0 ? "" : ",", chunks[i]);
+  if (chunks.size() > 12) out += fmt::format(" and {} more", chunks.size() - 12);
+  return out;
+}
+
+void rank_text(const Reader& reader, std::uint64_t rank, const BatchPlan& plan, std::string& out) {
+  out += fmt::format("rank {}: {}{}{}\n", rank, summary(plan), plan.end_of_sweep ? ", end of sweep" : "",
+                     plan.end_of_epoch ? ", end of epoch" : "");
+  for (const BatchPlan::Item& item : plan.items) {
+    const Place place = reader.source().place(item.chunk, item.row);
+    out += fmt::format("  key {}{}  {}  {}\n", printable(reader.key_text(item.key)),
+                       item.frame ? fmt::format(" frame {}", *item.frame) : "", plural(item.samples, "sample"),
+                       place_text(place));
+  }
+}
+
+ordered_json rank_json(const Reader& reader, std::uint64_t rank, const BatchPlan& plan) {
+  ordered_json out;
+  out["rank"] = rank;
+  out["position"] = plan.position;
+  out["eoe"] = plan.end_of_epoch;
+  out["eos"] = plan.end_of_sweep;
+  out["sequences"] = ordered_json::array();
+  for (const BatchPlan::Item& item : plan.items) {
+    ordered_json one;
+    one["key"] = reader.key_text(item.key);
+    one["chunk"] = item.chunk;
+    one["samples"] = item.samples;
+    if (item.frame) one["frame"] = *item.frame;
+    one["place"] = place_json(reader.source().place(item.chunk, item.row));
+    out["sequences"].push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string explain(Reader& reader, std::uint64_t k, bool json) {
+  const std::uint64_t workers = reader.options().workers;
+  std::string text = fmt::format("minibatch {} of {} workers\n", k, workers);
+  ordered_json all;
+  all["minibatch"] = k;
+  all["workers"] = workers;
+  all["ranks"] = ordered_json::array();
+  for (std::uint64_t rank = 0; rank < workers; ++rank) {
+    if (workers > 1) reader.set_workers(workers, rank);
+    const std::vector<BatchPlan> plans = reader.plan(k + 1);
+    if (plans.size() <= k) {
+      throw UsageError(fmt::format("--explain {}: the epoch has only {}", k, plural(plans.size(), "minibatch")));
+    }
+    rank_text(reader, rank, plans[k], text);
+    all["ranks"].push_back(rank_json(reader, rank, plans[k]));
+  }
+  if (workers == 1) text.erase(0, text.find('\n') + 1).replace(0, 7, fmt::format("minibatch {}:", k));
+  return json ? dump(all) + "\n" : text;
+}
+
+}  // namespace batchfeed::cli

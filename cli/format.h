@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//
+// Numbers, sizes and times as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace batchfeed::cli {
+
+std::string count_text(std::uint64_t n);          // 1,234,567
+std::string bytes_text(std::uint64_t n);          // 1.4 MB (powers of ten)
+std::string seconds_text(double seconds);         // 850 ms, 12.3 s, 4 min 10 s
+std::string plural(std::uint64_t n, std::string_view word);  // "1 sequence", "2 sequences"
+// For a line on a terminal: control characters and broken UTF-8 as \xNN, at most `limit` bytes.
+std::string printable(std::string_view text, std::size_t limit = 80);
+
+// Columns that line up; numbers stand right, words left.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
+  void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  std::string text(std::string_view indent = "  ") const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace batchfeed::cli

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+//
+// `batchfeed info`: what a corpus holds, as a configuration declares it or as
+// the file itself suggests.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "corpus.h"
+#include "format.h"
+#include "jsonl.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+struct InfoArguments {
+  CorpusArguments corpus;
+  bool json = false;
+};
+
+const char* storage_text(Storage storage) { return storage == Storage::dense ? "dense" : "sparse"; }
+const char* element_text(Element element) { return element == Element::f32 ? "float" : "double"; }
+
+const Inferred::Stream* inferred_stream(const Corpus& corpus, const std::string& name) {
+  if (!corpus.inferred) return nullptr;
+  for (const Inferred::Stream& stream : corpus.inferred->streams) {
+    if (stream.spec.name == name) return &stream;
+  }
+  return nullptr;
+}
+
+std::string number(double value) { return fmt::format("{:.6g}", value); }
+
+// "0 ... 255, whole numbers"
+std::string range_text(const Inferred::Stream& stream) {
+  if (stream.values == 0) return "no values";
+  if (stream.one_hot) return "one-hot";
+  return fmt::format("{} ... {}{}", number(stream.min), number(stream.max), stream.integral ? ", whole numbers" : "");
+}
+
+std::string streams_text(const Corpus& corpus, const Description& about) {
+  std::vector<std::string> head = {"stream", "storage", "dim", "type"};
+  if (corpus.inferred) head.insert(head.end(), {"samples", "values", "range"});
+  Table table(head);
+  for (const StreamInfo& stream : about.streams) {
+    std::vector<std::string> row = {printable(stream.name), storage_text(stream.storage), std::to_string(stream.dim),
+                                    element_text(stream.element)};
+    if (const Inferred::Stream* seen = inferred_stream(corpus, stream.name)) {
+      row.insert(row.end(), {count_text(seen->samples), count_text(seen->values), range_text(*seen)});
+    }
+    table.row(std::move(row));
+  }
+  return table.text();
+}
+
+std::string chunks_text(const Description& about) {
+  std::string out = plural(about.chunks, "chunk");
+  if (about.bytes == 0) return out;
+  if (about.chunks == 1) return out + fmt::format(" of {}", bytes_text(about.bytes));
+  return out + fmt::format(" of {} to {}", bytes_text(about.smallest_chunk_bytes), bytes_text(about.largest_chunk_bytes));
+}
+
+std::string text(const Corpus& corpus, const InfoArguments& a, const Description& about) {
+  std::string out = printable(a.corpus.files.front(), 200);
+  if (corpus.config) out += fmt::format(", section {}", corpus.config->section);
+  if (corpus.inferred) {
+    out += fmt::format(": text format, {}; streams are inferred",
+                       !corpus.inferred->has_ids ? "no sequence ids"
+                       : corpus.inferred->text_ids ? "sequence ids are words"
+                                                   : "sequence ids are numbers");
+  }
+  if (corpus.format == Format::cbf) out += ": binary format";
+  out += fmt::format("\n\n{}\n", streams_text(corpus, about));
+  out += fmt::format("  {}, {} in {}\n", plural(about.sequences, "sequence"), plural(about.samples, "sample"), chunks_text(about));
+  const Description::Lengths& lengths = about.lengths;
+  if (lengths.min == lengths.max) {
+    out += fmt::format("  every sequence has {}\n", plural(lengths.max, "sample"));
+  } else {
+    out += fmt::format("  samples of a sequence: {} to {}, mean {:.1f}, half up to {}, 90 % up to {}, 99 % up to {}\n", lengths.min,
+                       lengths.max, lengths.mean, lengths.p50, lengths.p90, lengths.p99);
+  }
+  if (corpus.inferred) {
+    out += "\nA reader section for it:\n\n" + reader_section(a.corpus.files.front(), *corpus.inferred);
+  }
+  return out;
+}
+
+ordered_json stream_json(const Corpus& corpus, const StreamInfo& stream) {
+  ordered_json out;
+  out["name"] = stream.name;
+  out["storage"] = storage_text(stream.storage);
+  out["dim"] = stream.dim;
+  out["dtype"] = stream.element == Element::f32 ? "float32" : "float64";
+  if (const Inferred::Stream* seen = inferred_stream(corpus, stream.name)) {
+    out["samples"] = seen->samples;
+    out["values"] = seen->values;
+    out["min"] = seen->min;
+    out["max"] = seen->max;
+    out["integral"] = seen->integral;
+    out["one_hot"] = seen->one_hot;
+  }
+  return out;
+}
+
+ordered_json json(const Corpus& corpus, const InfoArguments& a, const Description& about) {
+  ordered_json out;
+  out["files"] = a.corpus.files;
+  out["format"] = name(corpus.format);
+  out["section"] = corpus.config ? ordered_json(corpus.config->section) : ordered_json();
+  out["inferred"] = corpus.inferred.has_value();
+  out["streams"] = ordered_json::array();
+  for (const StreamInfo& stream : about.streams) out["streams"].push_back(stream_json(corpus, stream));
+  out["sequences"] = about.sequences;
+  out["samples"] = about.samples;
+  out["bytes"] = about.bytes;
+  out["chunks"] = {{"count", about.chunks}, {"smallest_bytes", about.smallest_chunk_bytes}, {"largest_bytes", about.largest_chunk_bytes}};
+  const Description::Lengths& l = about.lengths;
+  out["lengths"] = {{"min", l.min}, {"max", l.max}, {"mean", l.mean}, {"p50", l.p50}, {"p90", l.p90}, {"p99", l.p99}};
+  if (corpus.inferred) out["reader_section"] = reader_section(a.corpus.files.front(), *corpus.inferred);
+  out["notices"] = ordered_json::array();
+  for (const Notice& notice : about.notices) out["notices"].push_back(notice_json(notice));
+  return out;
+}
+
+int run_info(const InfoArguments& a, Console& console) {
+  const Corpus corpus = load_corpus(a.corpus, console);
+  const std::unique_ptr<Source> source = open_sources(corpus.setup);
+  const Description about = describe(*source);
+  console.clear_progress();
+  Output output;
+  output.append(a.json ? dump(json(corpus, a, about), 2) + "\n" : text(corpus, a, about));
+  output.flush();
+  if (!a.json) {
+    for (const Notice& notice : about.notices) console.notice(notice);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+Run add_info(CLI::App& app, Console& console) {
+  auto arguments = std::make_shared<InfoArguments>();
+  CLI::App& command = add_command(app, "info", "Streams, dimensions, counts and lengths of a corpus",
+                                  "batchfeed info train.ctf                        # and a reader section to paste\n"
+                                  "batchfeed info train.cntk --section Train.reader\n"
+                                  "batchfeed info train.ctf --json | jq .streams");
+  arguments->corpus.add_to(command, false);
+  command.add_flag("--json", arguments->json, "As JSON");
+  return [arguments, &console] { return run_info(*arguments, console); };
+}
+
+}  // namespace batchfeed::cli

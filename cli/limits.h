@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// What this machine can do at most, measured on the spot: the yardsticks of `bench`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace batchfeed::cli {
+
+// Bytes per second; 0 where there was nothing to measure on.
+struct MachineLimits {
+  double read = 0;     // pread of the corpus, one thread
+  double newline = 0;  // memchr for line feeds over its bytes, in memory
+  double copy = 0;     // memcpy of them
+  double number = 0;   // a bare loop over the digits of text, no exactness
+};
+
+// Reads at most `bytes` of the files, in order. Throws Error(io).
+MachineLimits measure_limits(const std::vector<std::string>& files, std::uint64_t bytes);
+
+}  // namespace batchfeed::cli

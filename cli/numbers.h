@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//
+// Text that grows fast: numbers in their shortest round-trip form, appended to
+// uninitialised memory.
+#pragma once
+
+#include <batchfeed/buffer.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace batchfeed::cli {
+
+class Text {
+ public:
+  std::string_view view() const noexcept { return {bytes_.data(), bytes_.size()}; }
+  void clear() noexcept { bytes_.clear(); }
+  void add(char c) { bytes_.push_back(c); }
+  void add(std::string_view s) { bytes_.append(s.data(), s.size()); }
+
+  template <class Integer>
+  void integer(Integer n) {
+    char* const at = room();
+    advance(std::to_chars(at, at + kRoom, n).ptr);
+  }
+
+  // "inf", "-inf" and "nan" with `quote` around them, as JSON has no word for them.
+  template <class Real>
+  void real(Real value, std::string_view quote = "\"") {
+    if (value >= 0 && value < 10 && value == std::floor(value) && !std::signbit(value)) {
+      add(static_cast<char>('0' + static_cast<int>(value)));
+    } else if (std::isfinite(value)) {
+      char* const at = room();
+      advance(std::to_chars(at, at + kRoom, value).ptr);
+    } else {
+      add(quote);
+      add(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+      add(quote);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kRoom = 32;  // of the longest number
+  char* room() {
+    bytes_.reserve(bytes_.size() + kRoom);
+    return bytes_.data() + bytes_.size();
+  }
+  void advance(const char* end) { bytes_.resize(static_cast<std::size_t>(end - bytes_.data())); }
+
+  Buffer<char> bytes_;
+};
+
+}  // namespace batchfeed::cli

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+//
+// `batchfeed read`: minibatches, as a trainer would get them.
+#include <batchfeed/reader.h>
+#include <batchfeed/tools.h>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "corpus.h"
+#include "environment.h"
+#include "explain.h"
+#include "format.h"
+#include "jsonl.h"
+#include "print.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+struct ReadArguments {
+  CorpusArguments corpus;
+  std::vector<std::uint64_t> minibatch_size;
+  std::uint64_t epochs = 1, start_epoch = 0;
+  std::string epoch_size;
+  std::uint64_t epoch_sweeps = 0;
+  bool cross = false, no_cross = false;
+  std::string driver = "reader";
+  std::optional<std::uint64_t> workers, rank;
+  std::string change;  // --switch M:N:K
+  std::optional<std::uint64_t> limit;
+  std::string save_state, after, state, format;
+  std::optional<std::uint64_t> explain;
+  std::size_t sequences = 4;
+};
+
+std::uint64_t parse_number(std::string_view text, const char* option) {
+  std::uint64_t n = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (text.empty() || code != std::errc() || end != text.data() + text.size()) {
+    throw UsageError(fmt::format("{}: '{}' is not a whole number", option, printable(text)));
+  }
+  return n;
+}
+
+std::vector<std::uint64_t> parse_colons(std::string_view text, std::size_t parts, const char* option, const char* form) {
+  std::vector<std::uint64_t> out;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t colon = std::min(text.find(':', at), text.size());
+    out.push_back(parse_number(text.substr(at, colon - at), option));
+    at = colon + 1;
+  }
+  if (out.size() != parts) throw UsageError(fmt::format("{}: '{}' should be {}", option, printable(text), form));
+  return out;
+}
+
+struct Switch {
+  std::uint64_t after = 0, workers = 1, rank = 0;
+};
+struct Mark {
+  std::uint64_t epoch = 0, minibatches = 0;
+};
+
+// The run that the arguments ask for.
+struct Plan {
+  bool timeline = false;
+  std::uint64_t end_epoch = 1;  // first epoch not to be read
+  std::optional<Switch> change;
+  std::optional<Mark> save_after;
+};
+
+Plan make_plan(const ReadArguments& a) {
+  Plan plan;
+  plan.timeline = a.driver == "minibatch-source";
+  plan.end_epoch = a.start_epoch + a.epochs;
+  if (!a.change.empty()) {
+    const auto n = parse_colons(a.change, 3, "--switch", "M:N:K, go on after M minibatches as rank K of N workers");
+    if (n[2] >= n[1]) throw UsageError(fmt::format("--switch: rank {} must be below the number of workers, {}", n[2], n[1]));
+    plan.change = Switch{.after = n[0], .workers = n[1], .rank = n[2]};
+  }
+  if (!a.after.empty()) {
+    if (a.save_state.empty()) throw UsageError("--after says when to save a state; hint: give --save-state FILE too");
+    const auto n = parse_colons(a.after, 2, "--after", "E:M, when M minibatches of epoch E have been read");
+    plan.save_after = Mark{.epoch = n[0], .minibatches = n[1]};
+  }
+  return plan;
+}
+
+void set_workers(const ReadArguments& a, ReaderOptions& options, Console& console) {
+  if (a.workers || a.rank) {
+    options.workers = a.workers.value_or(1);
+    options.rank = a.rank.value_or(0);
+    if (options.workers == 0) throw UsageError("--workers: at least 1");
+    if (options.rank >= options.workers) {
+      throw UsageError(fmt::format("--rank {} must be below --workers {}", options.rank, options.workers));
+    }
+  } else if (const auto world = world_from_environment(); world && world->workers > 1) {
+    options.workers = world->workers;
+    options.rank = world->rank;
+    console.notice({.severity = Severity::warning,
+                    .fault = {.kind = FaultKind::usage,
+                              .id = "cli.world",
+                              .what = fmt::format("reading as rank {} of {} workers, as {} say", world->rank,
+                                                  world->workers, world->from),
+                              .hint = "--workers 1 reads everything"}});
+  }
+}
+
+void set_options(const ReadArguments& a, const Plan& plan, const Corpus& corpus, ReaderOptions& options) {
+  if (!a.minibatch_size.empty()) {
+    options.minibatch_size = a.minibatch_size;
+  } else if (corpus.config && !corpus.config->minibatch_size.empty()) {
+    options.minibatch_size = corpus.config->minibatch_size;
+  }
+  for (const std::uint64_t size : options.minibatch_size) {
+    if (size == 0 && !options.legacy_speech) {
+      throw Error(Fault{.kind = FaultKind::usage,
+                        .id = "cli.minibatch-size",
+                        .what = "a minibatch size of 0 reads nothing, expected at least 1",
+                        .hint = "--minibatch-size 256"});
+    }
+  }
+  options.driver = plan.timeline ? ReaderOptions::Driver::timeline : ReaderOptions::Driver::epochs;
+  options.start_epoch = a.start_epoch;
+  if (a.epoch_sweeps != 0) {
+    options.epoch_sweeps = a.epoch_sweeps;
+  } else if (a.epoch_size == "inf") {
+    options.epoch_samples = plan.timeline ? ~0ull : kWholeSet;  // without end; an epoch then is a sweep
+  } else {
+    options.epoch_samples = a.epoch_size.empty() ? 0 : parse_number(a.epoch_size, "--epoch-size");
+    if (a.epoch_size.empty() && corpus.config && corpus.config->epoch_size) options.epoch_samples = *corpus.config->epoch_size;
+    if (plan.timeline && options.epoch_samples == 0) options.epoch_sweeps = 1;
+  }
+  if (a.cross || a.no_cross) options.cross_sweeps = a.cross;
+}
+
+// One run over the minibatches, handing each to `show`.
+class Session {
+ public:
+  Session(Reader& reader, const ReadArguments& a, const Plan& plan) : reader_(reader), a_(a), plan_(plan) {}
+
+  template <class Show>
+  void go(const Show& show) {
+    if (a_.state.empty()) save_if(a_.start_epoch, 0);
+    Minibatch batch;
+    while (a_.limit != 0u) {
+      if (plan_.change && given_ == plan_.change->after) reader_.set_workers(plan_.change->workers, plan_.change->rank);
+      if (!reader_.read(batch)) break;
+      if (interrupt::pending()) throw interrupt::Interrupted{};
+      if (!plan_.timeline && batch.epoch >= plan_.end_epoch) break;  // a state behind the last minibatch
+      invalid += batch.invalid;
+      if (plan_.timeline && batch.end_of_epoch && batch.empty()) break;
+      ++given_;
+      minibatches += 1;
+      samples += batch.num_samples;
+      sequences += batch.num_sequences;
+      show(batch);
+      save_if(batch.epoch, batch.index + 1);
+      if (!step(batch)) break;
+    }
+    finish();
+  }
+
+  std::uint64_t minibatches = 0, samples = 0, sequences = 0, invalid = 0;
+
+ private:
+  // False at the end of the run.
+  bool step(const Minibatch& batch) {
+    ++in_epoch_;
+    const bool cut = a_.limit && in_epoch_ == *a_.limit;
+    if (!batch.end_of_epoch && !cut) return true;
+    in_epoch_ = 0;
+    if (plan_.timeline || batch.epoch + 1 >= plan_.end_epoch) return false;
+    if (!batch.end_of_epoch) reader_.begin_epoch(batch.epoch + 1);
+    save_if(batch.epoch + 1, 0);
+    return true;
+  }
+
+  void save_if(std::uint64_t epoch, std::uint64_t minibatches_read) {
+    if (!plan_.save_after || plan_.save_after->epoch != epoch || plan_.save_after->minibatches != minibatches_read) return;
+    save_state(a_.save_state, reader_.state());
+    saved_ = true;
+  }
+
+  void finish() {
+    if (a_.save_state.empty() || saved_) return;
+    if (plan_.save_after) {
+      throw UsageError(fmt::format("no state saved: the run ended before minibatch {} of epoch {}; hint: give --after E:M a "
+                                   "place inside the run, or none for its end",
+                                   plan_.save_after->minibatches, plan_.save_after->epoch));
+    }
+    save_state(a_.save_state, reader_.state());
+  }
+
+  Reader& reader_;
+  const ReadArguments& a_;
+  const Plan& plan_;
+  std::uint64_t given_ = 0, in_epoch_ = 0;
+  bool saved_ = false;
+};
+
+void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const std::string& format, Console& console) {
+  Output output;
+  Text text;
+  const PrintOptions print_options{.width = console.width(), .sequences = a.sequences, .colour = console.colour_out()};
+  const auto began = std::chrono::steady_clock::now();
+  Session session(reader, a, plan);
+  try {
+    session.go([&](const Minibatch& batch) {
+      if (format == "none") return;
+      if (format == "jsonl") {
+        text.clear();
+        append_jsonl(batch, reader, text);
+        output.append(text.view());
+      } else {
+        output.append(print(batch, reader, print_options));
+      }
+      output.breathe();
+    });
+  } catch (...) {
+    output.flush();  // the good minibatches before it
+    throw;
+  }
+  output.flush();
+  console.clear_progress();
+  for (const Notice& notice : reader.source().notices()) console.notice(notice);
+  if (session.invalid != 0) {
+    console.say(fmt::format("batchfeed: {} left out, as they are damaged; hint: batchfeed check says where",
+                            plural(session.invalid, "sequence")));
+  }
+  if (format == "none") {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    console.say(fmt::format("batchfeed: {}, {}, {} in {} ({} samples/s)", plural(session.minibatches, "minibatch"),
+                            plural(session.sequences, "sequence"), plural(session.samples, "sample"),
+                            seconds_text(seconds),
+                            count_text(static_cast<std::uint64_t>(static_cast<double>(session.samples) / seconds))));
+  }
+}
+
+int run_read(const ReadArguments& a, Console& console) {
+  const std::string format = !a.format.empty() ? a.format : console.terminal_out() ? "text" : "jsonl";
+  const Plan plan = make_plan(a);
+  try {
+    Corpus corpus = load_corpus(a.corpus, console);
+    set_workers(a, corpus.setup.reader, console);
+    set_options(a, plan, corpus, corpus.setup.reader);
+    Reader reader(std::move(corpus.setup));
+    console.clear_progress();
+    if (!a.state.empty()) reader.restore(load_state(a.state));
+    interrupt::deferred(true);
+    if (a.explain) {
+      Output output;
+      output.append(explain(reader, *a.explain, format == "jsonl"));
+      output.flush();
+    } else {
+      run_session(reader, a, plan, format, console);
+    }
+  } catch (const Error& error) {
+    console.clear_progress();
+    if (format == "jsonl") {
+      nlohmann::ordered_json line;
+      line["error"] = fault_json(error.fault());
+      Output output;
+      output.append(dump(line) + "\n");
+      output.flush();
+    }
+    throw;
+  }
+  return kDone;
+}
+
+void add_run_options(CLI::App& command, ReadArguments& a) {
+  const char* const run = "Run";
+  command.add_option("--minibatch-size", a.minibatch_size, "Samples over all workers; a list gives one size per epoch (default: as the configuration's SGD section says, or 256)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("N[,N...]")
+      ->group(run);
+  command.add_option("--epochs", a.epochs, "Epochs to read (default 1)")->type_name("N")->group(run);
+  command.add_option("--start-epoch", a.start_epoch, "Number of the first epoch (default 0)")->type_name("N")->group(run);
+  auto* size = command.add_option("--epoch-size", a.epoch_size, "Samples in an epoch; 0 = one sweep, inf = no end")->type_name("N")->group(run);
+  command.add_option("--epoch-sweeps", a.epoch_sweeps, "Sweeps in an epoch instead")->type_name("N")->excludes(size)->group(run);
+  auto* cross = command.add_flag("--cross-sweeps", a.cross, "A minibatch may span two sweeps")->group(run);
+  command.add_flag("--no-cross-sweeps", a.no_cross, "A minibatch never spans two sweeps")->excludes(cross)->group(run);
+  command.add_option("--driver", a.driver, "reader: epoch after epoch, as BrainScript's trainer (default); minibatch-source: one long timeline, as the Python MinibatchSource")
+      ->check(CLI::IsMember({"reader", "minibatch-source"}))
+      ->type_name("KIND")
+      ->group(run);
+  command.add_option("--limit", a.limit, "Minibatches of each epoch at most")->type_name("N")->group(run);
+  const char* const workers = "Workers";
+  command.add_option("--workers", a.workers, "Number of workers (default: from the launcher's environment, or 1)")->type_name("N")->group(workers);
+  command.add_option("--rank", a.rank, "Which of them this is, from 0")->type_name("K")->group(workers);
+  command.add_option("--switch", a.change, "After M minibatches, go on as rank K of N workers")->type_name("M:N:K")->group(workers);
+  const char* const state = "Resume";
+  command.add_option("--save-state", a.save_state, "Write the state there, at the end or as --after says")->type_name("FILE")->group(state);
+  command.add_option("--after", a.after, "The state when M minibatches of epoch E have been read")->type_name("E:M")->group(state);
+  command.add_option("--state", a.state, "Go on from a saved state; epochs and minibatches are counted on")->type_name("FILE")->group(state);
+  const char* const shown = "Output";
+  command.add_option("--format", a.format, "text, jsonl (one object a minibatch) or none (default: text on a terminal, else jsonl)")
+      ->check(CLI::IsMember({"text", "jsonl", "none"}))
+      ->type_name("FORMAT")
+      ->group(shown);
+  command.add_option("--sequences", a.sequences, "Sequences of each stream that text shows (default 4, 0 = all)")->type_name("N")->group(shown);
+  command.add_option("--explain", a.explain, "Instead of data: the file, lines and sequences that minibatch K (from 0) consists of, on every rank")->type_name("K")->group(shown);
+}
+
+}  // namespace
+
+Run add_read(CLI::App& app, Console& console) {
+  auto arguments = std::make_shared<ReadArguments>();
+  CLI::App& command = add_command(app, "read", "Minibatches, as a trainer would get them",
+                                  "batchfeed read train.ctf --limit 2                      # no configuration needed\n"
+                                  "batchfeed read train.cntk --section Train.reader --minibatch-size 64\n"
+                                  "batchfeed read train.cntk --format jsonl --epochs 2 > minibatches.jsonl\n"
+                                  "batchfeed read train.cntk --workers 4 --rank 0 --limit 10\n"
+                                  "batchfeed read train.cntk --limit 100 --save-state at100.json\n"
+                                  "batchfeed read train.cntk --state at100.json            # goes on exactly there\n"
+                                  "batchfeed read train.cntk --explain 7                   # where minibatch 7 comes from");
+  arguments->corpus.add_to(command, true);
+  add_run_options(command, *arguments);
+  return [arguments, &console] { return run_read(*arguments, console); };
+}
+
+}  // namespace batchfeed::cli

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "usage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "format.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t corner = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = corner + (a[i - 1] == b[j - 1] ? 0 : 1);
+      corner = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+// The candidate nearest to `word`, if it is near.
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string best;
+  std::size_t distance = 1 + word.size() / 3;
+  for (const std::string& candidate : candidates) {
+    const std::size_t d = edit_distance(word, candidate);
+    if (d <= distance && d < std::max(word.size(), candidate.size())) {
+      if (d == distance && !best.empty()) continue;
+      best = candidate;
+      distance = d;
+    }
+  }
+  return best;
+}
+
+std::vector<std::string> commands(const CLI::App& app) {
+  std::vector<std::string> out;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) out.push_back(command->get_name());
+  return out;
+}
+
+std::vector<std::string> options(const CLI::App& app) {
+  std::vector<std::string> out;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
+  }
+  return out;
+}
+
+const CLI::App& chosen(const CLI::App& app) {
+  const auto selected = app.get_subcommands();
+  return selected.empty() ? app : chosen(*selected.front());
+}
+
+std::string path_of(const CLI::App& app) {
+  return app.get_parent() == nullptr ? "batchfeed" : path_of(*app.get_parent()) + " " + app.get_name();
+}
+
+std::string unexpected(const CLI::App& command) {
+  std::vector<std::string> left = command.remaining(true);
+  for (const CLI::App* up = command.get_parent(); left.empty() && up != nullptr; up = up->get_parent()) left = up->remaining(true);
+  if (left.empty()) return {};
+  const std::string& word = left.front();
+  const bool option = word.size() > 1 && word[0] == '-';
+  const std::string guess = nearest(word.substr(0, word.find('=')), option ? options(command) : commands(command));
+  return fmt::format("unknown {} '{}'; hint: {}", option ? "option" : commands(command).empty() ? "argument" : "command",
+                     printable(word), guess.empty() ? fmt::format("{} --help", path_of(command)) : fmt::format("did you mean {}", guess));
+}
+
+}  // namespace
+
+std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = chosen(app);
+  if (const std::string text = unexpected(command); !text.empty()) return text;
+  if (&command == &app || (!commands(command).empty() && command.get_subcommands().empty())) {
+    return fmt::format("no command given; hint: {} --help", path_of(command));
+  }
+  std::string what = error.what();
+  std::replace(what.begin(), what.end(), '\n', ' ');
+  if (!what.empty() && what[0] >= 'A' && what[0] <= 'Z' && what.size() > 1 && what[1] >= 'a') what[0] = static_cast<char>(what[0] - 'A' + 'a');
+  return fmt::format("{}; hint: {} --help", what, path_of(command));
+}
+
+}  // namespace batchfeed::cli

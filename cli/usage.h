@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+//
+// What was wrong with a command line, and what was probably meant.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+
+namespace batchfeed::cli {
+
+// WHAT; hint: HINT, for an error that parsing gave.
+std::string usage_text(const CLI::App& app, const CLI::ParseError& error);
+
+}  // namespace batchfeed::cli

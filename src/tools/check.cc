@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+//
+// Reads all of a corpus and tells every fault, in the order of the file although
+// chunks are read by several threads.
+#include <batchfeed/tools.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "assemble/open.h"
+#include "tools/tally.h"
+
+namespace batchfeed {
+
+namespace {
+
+// What a thread finds while it reads a chunk waits here until the chunks before
+// it have been told: the first `most` as they are, of the others the number.
+struct ChunkFindings {
+  std::vector<Notice> notices;
+  std::map<std::string, std::uint64_t> more_faults, more_warnings;
+  bool done = false, complete = true;
+
+  void add(const Notice& notice, std::uint64_t most) {
+    if (notices.size() < most) {
+      notices.push_back(notice);
+    } else if (notice.severity != Severity::info) {
+      ++(notice.severity == Severity::error ? more_faults : more_warnings)[notice.fault.id];
+    }
+  }
+};
+thread_local ChunkFindings* pending = nullptr;
+
+class SourceCheck {
+ public:
+  SourceCheck(const Source& source, Tally& tally, const Progress& progress, CheckResult& result)
+      : source_(source), tally_(tally), progress_(progress), result_(result), slots_(source.chunks().size()) {
+    for (const ChunkInfo& chunk : source.chunks()) bytes_ += chunk.bytes;
+  }
+
+  void run(unsigned threads) {
+    std::vector<std::jthread> pool;
+    for (unsigned i = 0; i < threads && i < slots_.size(); ++i) pool.emplace_back([this] { work(); });
+    std::uint64_t done = 0;
+    for (std::uint32_t c = 0; c < slots_.size(); ++c) {
+      const ChunkInfo& chunk = source_.chunks()[c];
+      const ChunkFindings found = wait_for(c);
+      for (const Notice& notice : found.notices) tally_.add(notice);
+      for (const auto& [id, n] : found.more_faults) tally_.count(id, Severity::error, n);
+      for (const auto& [id, n] : found.more_warnings) tally_.count(id, Severity::warning, n);
+      result_.complete = result_.complete && found.complete;
+      result_.sequences += chunk.sequences;
+      result_.samples += chunk.samples;
+      result_.bytes += chunk.bytes;
+      done += chunk.bytes;
+      try {
+        if (progress_) progress_(done, bytes_);
+      } catch (...) {
+        next_ = slots_.size();  // the threads end after the chunk they are at
+        throw;
+      }
+    }
+  }
+
+ private:
+  void work() {
+    Chunk data;
+    for (;;) {
+      const std::size_t c = next_++;
+      if (c >= slots_.size()) return;
+      ChunkFindings found;
+      pending = &found;
+      try {
+        source_.read(static_cast<std::uint32_t>(c), data);
+      } catch (const Error& error) {
+        found.notices.push_back({.severity = Severity::error, .fault = error.fault()});
+        found.complete = false;
+      } catch (const std::bad_alloc&) {
+        found.notices.push_back({.severity = Severity::error,
+                                 .fault = {.kind = FaultKind::limit, .id = "check.memory", .what = "no memory for chunk " + std::to_string(c), .hint = "a smaller chunkSizeInBytes needs less"}});
+        found.complete = false;
+      }
+      pending = nullptr;
+      found.done = true;
+      const std::lock_guard lock(mutex_);
+      slots_[c] = std::move(found);
+      ready_.notify_all();
+    }
+  }
+
+  ChunkFindings wait_for(std::size_t c) {
+    std::unique_lock lock(mutex_);
+    ready_.wait(lock, [&] { return slots_[c].done; });
+    return std::move(slots_[c]);
+  }
+
+  const Source& source_;
+  Tally& tally_;
+  const Progress& progress_;
+  CheckResult& result_;
+  std::uint64_t bytes_ = 0;
+  std::vector<ChunkFindings> slots_;
+  std::atomic<std::size_t> next_ = 0;
+  std::mutex mutex_;
+  std::condition_variable ready_;
+};
+
+// The list of files, the streams' names and the like can be wrong for each
+// source alone: one that cannot be opened does not hide the others' faults.
+std::unique_ptr<Source> open_one(const SourceOptions& options, const OpenContext& context, Tally& tally, CheckResult& result) {
+  try {
+    return assemble::open_one(options, context);
+  } catch (const Error& error) {
+    if (error.fault().kind == FaultKind::internal) throw;
+    tally.add({.severity = Severity::error, .fault = error.fault()});
+    result.complete = false;
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+CheckResult check(const Setup& setup, const CheckOptions& options, const Report& report) {
+  CheckResult result;
+  Tally tally(options.max_faults, report);
+  OpenContext context = assemble::context_of(setup);
+  context.check = true;
+  context.report = [&](const Notice& notice) {
+    if (pending == nullptr) {
+      tally.add(notice);
+    } else {
+      pending->add(notice, options.max_faults);
+    }
+  };
+  bool all_open = true;
+  for (const SourceOptions& one : setup.sources) {
+    const std::unique_ptr<Source> source = open_one(one, context, tally, result);
+    all_open = all_open && source != nullptr;
+    if (!source) continue;
+    for (const Notice& notice : source->notices()) tally.add(notice);
+    SourceCheck(*source, tally, options.progress, result).run(context.threads);
+  }
+  // What a join leaves out, and whether there is one at all.
+  if (all_open && setup.sources.size() > 1) {
+    OpenContext quiet = assemble::context_of(setup);
+    quiet.report = {};
+    quiet.check = true;
+    try {
+      for (const Notice& notice : assemble::open_all(setup, quiet)->notices()) tally.add(notice);
+    } catch (const Error& error) {
+      tally.add({.severity = Severity::error, .fault = error.fault()});
+    }
+  }
+  tally.into(result);
+  return result;
+}
+
+}  // namespace batchfeed

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+//
+// Which format a file is in, by its first bytes.
+#include <batchfeed/tools.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+#include "io/file.h"
+
+namespace batchfeed {
+
+namespace {
+
+constexpr std::size_t kHead = 64u << 10;
+constexpr std::size_t kLines = 64;  // looked at, of a text file
+
+bool starts(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
+
+std::uint32_t big_endian(std::string_view bytes, std::size_t at, std::size_t n) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < n; ++i) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+  return value;
+}
+
+// Samples, period, bytes of a sample, kind; then the samples.
+bool is_htk(std::string_view head, std::uint64_t size) {
+  if (head.size() < 12) return false;
+  const std::uint64_t samples = big_endian(head, 0, 4), each = big_endian(head, 8, 2);
+  if (samples == 0 || each == 0 || samples > size) return false;
+  const std::uint64_t data = samples * each;
+  return size >= 12 + data && size <= 12 + data + 64 && (big_endian(head, 10, 2) & 0x3F) <= 13;
+}
+
+// "\0B" stands in front of a matrix or vector, behind the key in an archive.
+bool is_kaldi(std::string_view head) {
+  if (starts(head, std::string_view("\0B", 2))) return true;
+  const std::size_t mark = head.substr(0, 4096).find(std::string_view(" \0B", 3));
+  return mark != std::string_view::npos && head.substr(0, mark).find('\n') == std::string_view::npos;
+}
+
+std::string_view trimmed(std::string_view line) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  while (!line.empty() && blank(line.front())) line.remove_prefix(1);
+  while (!line.empty() && blank(line.back())) line.remove_suffix(1);
+  return line;
+}
+
+// [id] |name ... or [id] |# comment
+bool is_ctf_line(std::string_view line) {
+  const std::size_t pipe = line.find('|');
+  if (pipe == std::string_view::npos || pipe + 1 == line.size()) return false;
+  const std::string_view id = trimmed(line.substr(0, pipe));
+  return id.find_first_of("=[](){}\"") == std::string_view::npos && static_cast<unsigned char>(line[pipe + 1]) > 0x20;
+}
+
+bool is_word(std::string_view text) {
+  const auto letter = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.'; };
+  return !text.empty() && std::all_of(text.begin(), text.end(), letter);
+}
+
+// key = [ or key = value or a bracket of its own
+bool is_config_line(std::string_view line) {
+  if (line[0] == '#' || line.find_first_not_of("[](){} \t;") == std::string_view::npos) return true;
+  const std::size_t equals = line.find('=');
+  if (starts(line, "include")) return true;
+  if (equals == std::string_view::npos || !is_word(trimmed(line.substr(0, equals)))) return false;
+  const std::string_view value = trimmed(line.substr(equals + 1));
+  // `key=path[0,9]` is a line of an scp file.
+  return value.empty() || value.back() != ']' || value.find('[') == 0 || line.find(" = ") != std::string_view::npos;
+}
+
+bool is_scp_line(std::string_view line) {
+  if (line.find('|') != std::string_view::npos || line[0] == '#') return false;
+  const std::size_t equals = line.find('=');
+  if (equals != std::string_view::npos && line.back() == ']') return true;
+  return line.find_first_of("=[]{}\"") == std::string_view::npos && line.find_first_of("/.") != std::string_view::npos;
+}
+
+Format of_text(std::string_view head) {
+  if (starts(head, "\xEF\xBB\xBF")) head.remove_prefix(3);
+  if (starts(head, "#!MLF!#")) return Format::mlf;
+  std::size_t ctf = 0, config = 0, scp = 0, lines = 0;
+  while (!head.empty() && lines < kLines) {
+    const std::size_t end = std::min(head.find('\n'), head.size());
+    const std::string_view line = trimmed(head.substr(0, end));
+    head.remove_prefix(std::min(end + 1, head.size()));
+    if (line.empty()) continue;
+    ++lines;
+    if (is_ctf_line(line)) {
+      ++ctf;
+    } else if (is_config_line(line)) {
+      ++config;
+    } else if (is_scp_line(line)) {
+      ++scp;
+    }
+  }
+  const std::size_t most = std::max({ctf, config, scp});
+  if (most == 0 || most * 2 < lines) return Format::unknown;
+  return most == ctf ? Format::ctf : most == config ? Format::config : Format::scp;
+}
+
+Format of_name(const std::string& path) {
+  static constexpr std::array<std::pair<std::string_view, Format>, 7> kExtensions = {{{".ctf", Format::ctf},
+                                                                                      {".cbf", Format::cbf},
+                                                                                      {".scp", Format::scp},
+                                                                                      {".mlf", Format::mlf},
+                                                                                      {".ark", Format::kaldi},
+                                                                                      {".cntk", Format::config},
+                                                                                      {".htk", Format::htk}}};
+  const std::string extension = std::filesystem::path(path).extension().string();
+  for (const auto& [known, format] : kExtensions) {
+    if (extension == known) return format;
+  }
+  return Format::unknown;
+}
+
+}  // namespace
+
+std::string_view name(Format format) noexcept {
+  switch (format) {
+    case Format::unknown: return "unknown";
+    case Format::ctf: return "ctf";
+    case Format::cbf: return "cbf";
+    case Format::htk: return "htk";
+    case Format::scp: return "scp";
+    case Format::mlf: return "mlf";
+    case Format::kaldi: return "kaldi";
+    case Format::config: return "config";
+  }
+  return "unknown";
+}
+
+Format detect_format(const std::string& path) {
+  const io::File file(path);
+  std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), kHead)), '\0');
+  file.read(0, std::as_writable_bytes(std::span(head)));
+  if (starts(head, "nib_ktnc") || starts(head, std::string_view("\1\0\0\0\0\0\0\0", 8))) return Format::cbf;
+  if (starts(head, std::string_view("MLF\1\0", 5)) || starts(head, std::string_view("MLF\2\0", 5))) return Format::mlf;
+  if (is_kaldi(head)) return Format::kaldi;
+  if (is_htk(head, file.size())) return Format::htk;
+  const Format format = of_text(head);
+  return format == Format::unknown ? of_name(path) : format;
+}
+
+}  // namespace batchfeed

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include <batchfeed/config.h>
+#include <batchfeed/tools.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace batchfeed {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Tools : public testing::Test {
+ protected:
+  Tools() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "batchfeed-tools-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~Tools() override { std::filesystem::remove_all(folder_); }
+
+  std::string put(const std::string& name, const std::string& text) const {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+  Format detected(const std::string& text, const std::string& name = "file") const { return detect_format(put(name, text)); }
+
+  std::string folder_;
+};
+
+Setup text_setup(const std::string& path, std::uint64_t dim, std::uint64_t chunk_bytes = 1 << 20) {
+  CtfOptions options;
+  options.files = {path};
+  options.streams = {{.name = "v", .storage = Storage::dense, .dim = dim}};
+  options.chunk_bytes = chunk_bytes;
+  Setup setup;
+  setup.sources.emplace_back(options);
+  return setup;
+}
+
+TEST_F(Tools, DetectsFormatsByContent) {
+  EXPECT_EQ(detected("0 |a 1 2\n"), Format::ctf);
+  EXPECT_EQ(detected("|# a comment\n|a 1:2\n"), Format::ctf);
+  EXPECT_EQ(detected("\xEF\xBB\xBF|a 1\n"), Format::ctf);
+  EXPECT_EQ(detected("# words\nTrain = [\n  reader = [\n    file = \"x|y\"\n  ]\n]\n"), Format::config);
+  EXPECT_EQ(detected("#!MLF!#\n\"*/a.lab\"\n"), Format::mlf);
+  EXPECT_EQ(detected(std::string("MLF\1\0rest", 9)), Format::mlf);
+  EXPECT_EQ(detected("nib_ktnc\1"), Format::cbf);
+  EXPECT_EQ(detected(std::string("\1\0\0\0\0\0\0\0more", 12)), Format::cbf);
+  EXPECT_EQ(detected("a.mfc=store.chunk[0,99]\nb.mfc=store.chunk[100,149]\n"), Format::scp);
+  EXPECT_EQ(detected("data/a.mfc\ndata/b.mfc\n"), Format::scp);
+  EXPECT_EQ(detected(std::string("utt1 \0BFM \4", 11)), Format::kaldi);
+  EXPECT_EQ(detected(std::string("\0\0\0\2\0\0\0\0\0\4\0\11ABCDEFGH", 20)), Format::htk);
+}
+
+TEST_F(Tools, DetectsByNameWhereBytesDoNotDecide) {
+  EXPECT_EQ(detected("", "x.ctf"), Format::ctf);
+  EXPECT_EQ(detected("", "x"), Format::unknown);
+  EXPECT_EQ(detected("\xff\xd8\xff\xe0 picture", "x.jpg"), Format::unknown);
+}
+
+TEST_F(Tools, RefusesToDetectWhatIsNoFile) {
+  EXPECT_THROW(detect_format(folder_), Error);
+  EXPECT_THROW(detect_format(folder_ + "/nowhere"), Error);
+}
+
+TEST_F(Tools, DescribesLengthsExactly) {
+  std::string text;
+  for (int key = 0; key < 100; ++key) {
+    for (int step = 0; step <= key; ++step) text += std::to_string(key) + " |v 1\n";
+  }
+  const Description about = describe(*open_sources(text_setup(put("a.ctf", text), 1, 5000)));
+  EXPECT_EQ(about.sequences, 100u);
+  EXPECT_EQ(about.samples, 5050u);
+  EXPECT_GT(about.chunks, 1u);
+  EXPECT_EQ(about.bytes, text.size());
+  EXPECT_EQ(about.lengths.min, 1u);
+  EXPECT_EQ(about.lengths.p50, 50u);
+  EXPECT_EQ(about.lengths.p90, 90u);
+  EXPECT_EQ(about.lengths.p99, 99u);
+  EXPECT_EQ(about.lengths.max, 100u);
+  EXPECT_DOUBLE_EQ(about.lengths.mean, 50.5);
+}
+
+TEST_F(Tools, TheReaderSectionOfAnInferenceLoads) {
+  const std::string path = put("a.ctf", "|a-b 1 2 |2c 5:1\n|a-b 3 4 |2c 9:1\n");
+  const Inferred inferred = infer_ctf(path);
+  EXPECT_FALSE(inferred.has_ids);
+  const std::string config = put("a.cntk", "Train = [\n" + reader_section(path, inferred) + "]\n");
+  const LoadedConfig loaded = load_config({.files = {config}});
+  const auto& options = std::get<CtfOptions>(loaded.setup.sources.at(0));
+  ASSERT_EQ(options.streams.size(), 2u);
+  std::vector<std::uint64_t> dims = {options.streams[0].dim, options.streams[1].dim};
+  EXPECT_THAT(dims, testing::UnorderedElementsAre(2u, 10u));
+  EXPECT_TRUE(options.skip_sequence_ids);
+}
+
+TEST_F(Tools, InfersTheWidthThatNearlyAllSamplesKeepTo) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "|v 1 2 3\n";
+  EXPECT_EQ(infer_ctf(put("a.ctf", text + "|v 1 2 3 4\n")).streams.at(0).spec.dim, 3u);
+  EXPECT_EQ(infer_ctf(put("b.ctf", text + "|v 1 2\n")).streams.at(0).spec.dim, 3u);
+  EXPECT_EQ(infer_ctf(put("c.ctf", "|v 1\n|v 1 2\n|v 1 2 3\n")).streams.at(0).spec.dim, 3u);
+  EXPECT_EQ(infer_ctf(put("d.ctf", text + "|v 1:2 3\n")).streams.at(0).spec.storage, Storage::dense);
+}
+
+TEST_F(Tools, InfersIdsThatAreWords) {
+  EXPECT_TRUE(infer_ctf(put("a.ctf", "utt-a |v 1\nutt-b |v 2\n")).text_ids);
+  EXPECT_FALSE(infer_ctf(put("b.ctf", "0 |v 1\n1 |v 2\n")).text_ids);
+}
+
+TEST_F(Tools, CheckReportsFaultsInTheOrderOfTheFileWithAnyThreads) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += std::to_string(i) + (i % 3 == 0 ? " |v x\n" : " |v 1\n");
+  const std::string path = put("a.ctf", text);
+  for (const unsigned threads : {1u, 7u}) {
+    Setup setup = text_setup(path, 1, 64);
+    setup.reader.threads = threads;
+    std::vector<std::uint64_t> lines;
+    const CheckResult result = check(setup, {}, [&](const Notice& n) {
+      if (n.fault.at.line != 0) lines.push_back(n.fault.at.line);
+    });
+    EXPECT_GE(result.faults, 100u);
+    EXPECT_TRUE(std::is_sorted(lines.begin(), lines.end()));
+    EXPECT_TRUE(result.complete);
+    EXPECT_EQ(result.bytes, text.size());
+  }
+}
+
+TEST_F(Tools, CheckCountsWhatItDoesNotList) {
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += std::to_string(i) + " |v x\n";
+  std::uint64_t listed = 0;
+  CheckOptions options;
+  options.max_faults = 5;
+  const CheckResult result = check(text_setup(put("a.ctf", text), 1), options, [&](const Notice&) { ++listed; });
+  EXPECT_EQ(listed, 5u);
+  std::uint64_t counted = 0;
+  for (const auto& [id, n] : result.by_id) counted += n;
+  EXPECT_EQ(counted, result.faults + result.warnings);
+  EXPECT_GE(result.faults, 50u);
+}
+
+TEST_F(Tools, CheckGoesOnBehindASourceThatCannotBeOpened) {
+  Setup setup = text_setup(put("a.ctf", ""), 1);
+  setup.sources.push_back(text_setup(put("b.ctf", "0 |v x\n"), 1).sources[0]);
+  std::vector<std::string> files;
+  const CheckResult result = check(setup, {}, [&](const Notice& n) { files.push_back(std::filesystem::path(n.fault.at.file).filename()); });
+  EXPECT_FALSE(result.complete);
+  EXPECT_THAT(files, testing::IsSupersetOf({"a.ctf", "b.ctf"}));
+}
+
+TEST_F(Tools, CheckOfAPipeInfersItsStreams) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const std::string text = "0 |v 1 2\n1 |v 1 x\n2 |v 3 4\n";
+  ASSERT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  ::close(ends[1]);
+  std::vector<std::string> found;
+  const CheckResult result = check_stream(ends[0], "-", {}, {}, [&](const Notice& n) { found.push_back(n.fault.text()); });
+  ::close(ends[0]);
+  EXPECT_GE(result.faults, 1u);
+  ASSERT_FALSE(found.empty());
+  EXPECT_THAT(found[0], testing::StartsWith("-:2:"));
+}
+
+TEST_F(Tools, IndexesAreKeptAndFoundAgain) {
+  const Setup setup = text_setup(put("a.ctf", "0 |v 1\n1 |v 2\n"), 1);
+  const std::vector<IndexBuild> first = build_indexes(setup);
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_FALSE(first[0].was_valid);
+  EXPECT_TRUE(std::filesystem::exists(first[0].cache));
+  EXPECT_EQ(first[0].sequences, 2u);
+  EXPECT_TRUE(build_indexes(setup)[0].was_valid);
+  EXPECT_FALSE(build_indexes(setup, true)[0].was_valid);
+}
+
+TEST_F(Tools, StatesAreSavedWholeAndBounded) {
+  const std::string path = folder_ + "/state";
+  save_state(path, "{\"a\":1}");
+  EXPECT_EQ(load_state(path), "{\"a\":1}");
+  Limits small;
+  small.state_bytes = 4;
+  EXPECT_THROW(load_state(path, small), Error);
+  EXPECT_THROW(save_state(folder_ + "/no/such/folder/state", "x"), Error);
+}
+
+}  // namespace
+}  // namespace batchfeed

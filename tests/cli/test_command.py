@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""Exit codes, help, what goes to stdout and what to stderr."""
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import BINARY
+
+COMMANDS = ["info", "check", "read", "plan", "index", "bench", "config", "version"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_begins_with_examples_that_name_the_command(batchfeed, command):
+    done = batchfeed(command, "--help")
+    assert done.code == 0 and done.err == ""
+    summary, blank, head, example = done.out.splitlines()[:4]
+    assert summary and not blank and head == "Examples:" and f"batchfeed {command}" in example
+
+
+def test_help_lists_every_command(batchfeed):
+    out = batchfeed("--help").out
+    assert all(f"\n  {command} " in out for command in COMMANDS)
+
+
+def test_version(batchfeed):
+    assert batchfeed("version").out.startswith("batchfeed ")
+    assert batchfeed("--version").out == batchfeed("version").out
+    assert "version" in batchfeed("version", "--json").json
+
+
+@pytest.mark.parametrize("arguments, word", [
+    (("raed", "x.ctf"), "did you mean read"),
+    (("read", "x.ctf", "--minibatchsize", "3"), "did you mean --minibatch-size"),
+    (("read",), "batchfeed read --help"),
+    ((), "batchfeed --help"),
+    (("read", "x.ctf", "--format", "yaml"), "yaml"),
+    (("read", "x.ctf", "--epochs", "many"), "many"),
+    (("read", "x.ctf", "--switch", "1:2"), "M:N:K"),
+    (("read", "x.ctf", "--switch", "1:2:2"), "below"),
+    (("read", "x.ctf", "--after", "0:1"), "--save-state"),
+    (("config",), "batchfeed config --help"),
+])
+def test_words_that_make_no_sense_are_status_2(batchfeed, arguments, word):
+    done = batchfeed(*arguments)
+    assert done.code == 2 and done.out == ""
+    assert done.err.startswith("batchfeed: ") and len(done.err.splitlines()) == 1 and word in done.err
+
+
+def test_rank_must_be_below_workers(batchfeed, corpus):
+    assert batchfeed("read", corpus(), "--workers", 2, "--rank", 2).code == 2
+
+
+@pytest.mark.parametrize("command", ["info", "check", "read", "plan", "index", "bench"])
+def test_a_missing_file_is_status_3_and_named(batchfeed, command):
+    for name in ("nowhere.ctf", "nowhere.cntk"):
+        done = batchfeed(command, name)
+        assert done.code == 3
+        assert name in done.err and "No such file" in done.err
+
+
+@pytest.mark.parametrize("command", ["info", "read"])
+def test_a_file_that_is_no_corpus_is_said_so(batchfeed, write, command):
+    done = batchfeed(command, write("x.jpg", b"\xff\xd8\xff\xe0 picture"))
+    assert done.code == 3 and done.err.startswith("x.jpg: ")
+    assert batchfeed(command, ".").code == 3
+
+
+def test_there_is_no_colour_and_no_bar_in_pipes(batchfeed, corpus, write):
+    config = corpus()
+    write("bad.ctf", "0 |v 1 2\n0 |v 1 2 x\n")
+    for arguments in (("info", config), ("read", config), ("check", "bad.ctf"), ("read", "nowhere.ctf")):
+        done = batchfeed(*arguments)
+        assert "\033" not in done.out + done.err and "\r" not in done.err
+
+
+def test_an_interrupt_is_status_130(corpus, batchfeed):
+    config = corpus(50)
+    run = subprocess.Popen([BINARY, "read", config, "--epoch-size", "inf", "--driver", "minibatch-source", "--format", "none"],
+                           cwd=batchfeed.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(0.5)
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=20)
+    assert run.returncode == 130 and b"Traceback" not in err
+
+
+def test_a_consumer_that_leaves_ends_the_run(corpus, batchfeed):
+    config = corpus(50)
+    run = subprocess.Popen([BINARY, "read", config, "--epoch-size", "inf", "--driver", "minibatch-source"],
+                           cwd=batchfeed.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    run.stdout.readline()
+    run.stdout.close()
+    run.wait(timeout=20)
+    assert run.stderr.read() == b""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_said(corpus, batchfeed):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([BINARY, "read", corpus()], cwd=batchfeed.folder, stdout=full, stderr=subprocess.PIPE, timeout=60)
+    assert done.returncode == 3 and b"No space left" in done.stderr
+
+
+def test_it_starts_fast(batchfeed):
+    times = []
+    for _ in range(20):
+        began = time.perf_counter()
+        batchfeed("version")
+        times.append(time.perf_counter() - began)
+    assert min(times) < 0.05  # 10 ms are promised; a busy machine is allowed more

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""`batchfeed read`: the contract that scripts rely on (docs/reference/cli.md)."""
+import json
+
+
+def keys_of(batch):
+    return [x["key"] for x in batch["streams"][0]["layout"] if "id" in x]
+
+
+def test_a_minibatch_is_one_line_with_its_keys_in_this_order(batchfeed, write):
+    write("a.ctf", "0 |t 3:1\n0 |t 4:2.5 7:-1\n0 |t\n7 |t 9:1\n")
+    done = batchfeed("read", "a.ctf")
+    assert done.code == 0
+    assert done.out == (
+        '{"epoch":0,"mb":0,"eoe":true,"eos":true,"position":4,"streams":[{"name":"t","storage":"sparse_csc","shape":[10],'
+        '"S":2,"T":3,"layout":[{"id":0,"key":"0","s":0,"b":0,"e":3},{"id":1,"key":"7","s":1,"b":0,"e":1},'
+        '{"gap":1,"s":1,"b":1,"e":3}],"nnz":4,"values":[1,1,2.5,-1],"rows":[3,9,4,7],"cols":[0,1,2,4,4,4,4]}]}\n')
+
+
+def test_gap_columns_of_dense_streams_are_zeros(batchfeed, write):
+    write("a.ctf", "0 |v 1 2\n0 |v 3 4\n1 |v 5 6\n")
+    (batch,) = batchfeed("read", "a.ctf").lines
+    assert batch["streams"][0]["columns"] == [[1, 2], [5, 6], [3, 4], [0, 0]]
+    assert batch["streams"][0]["layout"][-1] == {"gap": 1, "s": 1, "b": 1, "e": 2}
+
+
+def test_numbers_are_the_shortest_that_read_back(batchfeed, write):
+    write("a.ctf", "|v 0.1 1e30 -0 16777216 1e-45\n")
+    out = batchfeed("read", "a.ctf").out
+    assert '"columns":[[0.1,1e+30,-0,16777216,1e-45]]' in out
+    out = batchfeed("read", "a.ctf", "--precision", "double").out
+    assert '"columns":[[0.1,1e+30,-0,16777216,1e-45]]' in out
+    write("b.ctf", "|v 0.1234567890123\n")
+    assert '[[0.12345679]]' in batchfeed("read", "b.ctf").out
+    assert '[[0.1234567890123]]' in batchfeed("read", "b.ctf", "--precision", "double").out
+
+
+def test_values_beyond_the_type_are_words(batchfeed, write):
+    write("a.ctf", "|v 1e99 -1e99\n")
+    assert batchfeed("read", "a.ctf").lines[0]["streams"][0]["columns"] == [["inf", "-inf"]]
+
+
+def test_names_and_keys_are_escaped(batchfeed, write):
+    write("a.ctf", '|x"y 1\n')
+    assert batchfeed("read", "a.ctf").lines[0]["streams"][0]["name"] == 'x"y'
+
+
+def test_minibatch_sizes_are_given_for_each_epoch(batchfeed, corpus):
+    config = corpus(12)
+    lines = batchfeed("read", config, "--minibatch-size", "6,24", "--epochs", 3).lines
+    per_epoch = [[x["mb"] for x in lines if x["epoch"] == e] for e in range(3)]
+    assert per_epoch == [[0, 1, 2, 3], [0], [0]]
+    assert [x["eoe"] for x in lines] == [False, False, False, True, True, True]
+
+
+def test_limit_counts_in_each_epoch(batchfeed, corpus):
+    lines = batchfeed("read", corpus(12), "--minibatch-size", 3, "--epochs", 2, "--limit", 2).lines
+    assert [(x["epoch"], x["mb"]) for x in lines] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert batchfeed("read", "train.cntk", "--limit", 0).out == ""
+
+
+def test_epochs_start_where_asked(batchfeed, corpus):
+    lines = batchfeed("read", corpus(), "--start-epoch", 5, "--epochs", 2, "--minibatch-size", 100).lines
+    assert [x["epoch"] for x in lines] == [5, 6]
+
+
+def test_workers_share_the_corpus(batchfeed, corpus):
+    config = corpus(30, extra="chunkSizeInBytes = 40", randomize="true")
+    parts = []
+    for rank in range(3):
+        for batch in batchfeed("read", config, "--workers", 3, "--rank", rank, "--minibatch-size", 9).lines:
+            parts += keys_of(batch) if batch["streams"] else []
+    assert sorted(parts, key=int) == [str(k) for k in range(30)]
+
+
+def test_switching_workers_takes_effect_behind_minibatch_m(batchfeed, corpus):
+    config = corpus(30)
+    alone = batchfeed("read", config, "--minibatch-size", 4).lines
+    changed = batchfeed("read", config, "--minibatch-size", 4, "--switch", "3:2:1").lines
+    assert alone[:3] == changed[:3]
+    assert sum(len(keys_of(x)) for x in changed[3:] if x["streams"]) < sum(len(keys_of(x)) for x in alone[3:])
+
+
+def test_launchers_name_rank_and_workers(batchfeed, corpus):
+    config = corpus(30, extra="chunkSizeInBytes = 40")
+    asked = batchfeed("read", config, "--workers", 3, "--rank", 1)
+    for env in ({"RANK": "1", "WORLD_SIZE": "3"}, {"SLURM_PROCID": "1", "SLURM_NTASKS": "3"},
+                {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "3"}, {"PMI_RANK": "1", "PMI_SIZE": "3"}):
+        told = batchfeed("read", config, env=env)
+        assert told.out == asked.out
+        assert f"rank 1 of 3 workers, as {list(env)[0]}" in told.err and len(told.err.splitlines()) == 1
+    given = batchfeed("read", config, "--workers", 1, env={"RANK": "1", "WORLD_SIZE": "3"})
+    assert given.out == batchfeed("read", config).out and given.err == ""
+    assert batchfeed("read", config, env={"RANK": "3", "WORLD_SIZE": "3"}).code == 2
+    assert batchfeed("read", config, env={"RANK": "x", "WORLD_SIZE": "3"}).code == 2
+
+
+def test_a_state_goes_on_exactly_there(batchfeed, corpus):
+    config = corpus(40, randomize="true", extra="chunkSizeInBytes = 60")
+    run = ("read", config, "--minibatch-size", 5, "--epochs", 2)
+    whole = batchfeed(*run).out.splitlines()
+    for place, before in (("0:0", 0), ("0:3", 3), ("1:2", None)):
+        saved = batchfeed(*run, "--save-state", "state", "--after", place)
+        assert saved.code == 0 and saved.out.splitlines() == whole
+        if before is None:
+            epoch, after = map(int, place.split(":"))
+            before = sum((json.loads(x)["epoch"], json.loads(x)["mb"]) < (epoch, after) for x in whole)
+        assert batchfeed(*run, "--state", "state").out.splitlines() == whole[before:]
+
+
+def test_a_state_from_the_end_has_nothing_left(batchfeed, corpus):
+    run = ("read", corpus(), "--minibatch-size", 5)
+    assert batchfeed(*run, "--save-state", "state").code == 0
+    again = batchfeed(*run, "--state", "state")
+    assert (again.code, again.out) == (0, "")
+
+
+def test_limit_and_state_go_together(batchfeed, corpus):
+    run = ("read", corpus(20), "--minibatch-size", 3)
+    whole = batchfeed(*run).out
+    first = batchfeed(*run, "--limit", 4, "--save-state", "state").out
+    assert first + batchfeed(*run, "--state", "state").out == whole
+
+
+def test_a_state_that_does_not_belong_is_refused(batchfeed, corpus, write):
+    config = corpus()
+    batchfeed("read", config, "--limit", 1, "--save-state", "state")
+    write("train.ctf", "0 |v 1 2 |t 3:1\n")
+    done = batchfeed("read", config, "--state", "state")
+    assert done.code == 3 and done.lines[-1]["error"]["kind"] == "state"
+    write("state", "{}")
+    assert batchfeed("read", config, "--state", "state").code == 3
+    assert batchfeed("read", config, "--state", "missing").code == 3
+
+
+def test_a_state_asked_for_behind_the_end_is_an_error(batchfeed, corpus):
+    done = batchfeed("read", corpus(), "--save-state", "state", "--after", "0:99")
+    assert done.code == 2 and "no state saved" in done.err
+    assert not (batchfeed.folder / "state").exists()
+
+
+def test_the_timeline_runs_over_sweeps(batchfeed, corpus):
+    config = corpus(3)  # 1 + 2 + 3 samples
+    lines = batchfeed("read", config, "--driver", "minibatch-source", "--epoch-sweeps", 2, "--minibatch-size", 4).lines
+    assert sum(len(keys_of(x)) for x in lines) == 6
+    endless = batchfeed("read", config, "--driver", "minibatch-source", "--epoch-size", "inf", "--minibatch-size", 4, "--limit", 9)
+    assert len(endless.lines) == 9
+    once = batchfeed("read", config, "--driver", "minibatch-source", "--minibatch-size", 100).lines
+    assert sum(len(keys_of(x)) for x in once) == 3
+
+
+def test_an_error_is_a_line_on_stderr_and_an_object_on_stdout(batchfeed, corpus, write):
+    config = corpus()
+    write("train.ctf", "0 |v 1 2 |t 3:1\n1 |v 1 2 |t 99:1\n")
+    done = batchfeed("read", config, "--format", "jsonl")
+    assert done.code == 3
+    error = done.lines[-1]["error"]
+    assert list(error) == ["kind", "file", "line", "column", "byte", "what", "hint"]
+    assert (error["kind"], error["file"], error["line"]) == ("format", "train.ctf", 2)
+    assert done.err.splitlines()[-1].startswith("train.ctf:2:")
+
+
+def test_good_minibatches_come_before_the_error(batchfeed, corpus, write):
+    config = corpus(extra="chunkSizeInBytes = 20")
+    lines = "".join(f"{i} |v 1 2 |t 3:1\n" for i in range(20)) + "20 |v 1 x |t 3:1\n"
+    write("train.ctf", lines)
+    done = batchfeed("read", config, "--minibatch-size", 1)
+    assert done.code == 3 and len(done.lines) == 21 and "error" in done.lines[-1]
+
+
+def test_a_minibatch_size_of_zero_is_an_error(batchfeed, corpus):
+    done = batchfeed("read", corpus(), "--minibatch-size", 0)
+    assert done.code == 3 and done.lines[-1]["error"]["kind"] == "usage" and "minibatch size" in done.err
+
+
+def test_configuration_text_overrides(batchfeed, corpus):
+    config = corpus()
+    plain = batchfeed("read", config).lines[0]["streams"][0]["shape"]  # of tags: streams come sorted by name
+    wider = batchfeed("read", config, "--set", "Train=[reader=[input=[tags=[dim=12]]]]").lines[0]["streams"][0]["shape"]
+    assert (plain, wider) == ([10], [12])
+
+
+def test_a_section_that_is_not_there_is_said(batchfeed, corpus):
+    done = batchfeed("read", corpus(), "--section", "Train.raeder")
+    assert done.code == 3 and "train.cntk" in done.err
+
+
+def test_explain_names_lines_and_keys_on_every_rank(batchfeed, corpus):
+    config = corpus(6)
+    done = batchfeed("read", config, "--minibatch-size", 3, "--explain", 1, "--format", "text")
+    assert done.code == 0
+    assert done.out.startswith("minibatch 1: 1 sequence, 3 samples from chunk 0")
+    assert "key 2  3 samples  train.ctf:4-6 (bytes " in done.out
+    ranks = batchfeed("read", config, "--workers", 2, "--rank", 0, "--explain", 0, "--format", "jsonl").json
+    assert [x["rank"] for x in ranks["ranks"]] == [0, 1]
+    assert batchfeed("read", config, "--explain", 99).code == 2
+
+
+def test_explain_tells_what_read_gives(batchfeed, corpus):
+    config = corpus(30, randomize="true", extra="chunkSizeInBytes = 50")
+    lines = batchfeed("read", config, "--minibatch-size", 7).lines
+    for k in (0, 3, len(lines) - 1):
+        told = batchfeed("read", config, "--minibatch-size", 7, "--explain", k, "--format", "jsonl").json
+        assert [s["key"] for s in told["ranks"][0]["sequences"]] == keys_of(lines[k])
+
+
+def test_text_is_for_people(batchfeed, corpus):
+    done = batchfeed("read", corpus(4), "--format", "text", "--sequences", 2)
+    assert done.out.splitlines()[0] == "epoch 0 minibatch 0: 4 sequences, 7 samples, position 7, end of sweep, end of epoch"
+    assert "    key 1  [1 0.5] [1 1.5]" in done.out
+    assert "    key 1  {1:1} {1:1}" in done.out
+    assert "... 2 sequences more" in done.out
+
+
+def test_none_reads_all_and_prints_nothing(batchfeed, corpus):
+    done = batchfeed("read", corpus(), "--format", "none")
+    assert done.code == 0 and done.out == "" and "10 sequences" in done.err
+
+
+def test_what_was_skipped_is_said_at_the_end(batchfeed, corpus, write):
+    config = corpus(extra="maxErrors = 5")
+    write("train.ctf", "0 |v 1 2 |t 3:1\n1 |v 1 x |t 3:1\n2 |v 1 2 |t 4:1\n")
+    done = batchfeed("read", config)
+    assert done.code == 0
+    assert any("skipped" in line or "left out" in line for line in done.err.splitlines()[-2:])
+    assert batchfeed("read", config, "-q").code == 0
+
+
+def test_a_file_in_binary_format_needs_no_configuration(batchfeed, write):
+    done = batchfeed("read", write("x.cbf", b"nib_ktnc\1\0\0\0"))
+    assert done.code == 3 and done.err.startswith("x.cbf")

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""info, check, plan, index, bench, config: what they say and their JSON."""
+import pytest
+
+
+def test_info_infers_streams_of_a_plain_file(batchfeed, write):
+    write("a.ctf", "0 |f 1 2.5 |l 3:1\n0 |f -1 2 |l 4:1\n1 |f 0 0 |l 0:1\n")
+    about = batchfeed("info", "a.ctf", "--json").json
+    assert about["inferred"] and about["format"] == "ctf"
+    features, labels = about["streams"]
+    assert (features["name"], features["storage"], features["dim"], features["min"], features["max"], features["integral"]) == ("f", "dense", 2, -1, 2.5, False)
+    assert (labels["name"], labels["storage"], labels["dim"], labels["one_hot"]) == ("l", "sparse", 5, True)
+    assert (about["sequences"], about["samples"]) == (2, 3)
+    assert about["lengths"]["min"] == 1 and about["lengths"]["max"] == 2
+
+
+def test_the_reader_section_it_offers_can_be_read(batchfeed, write):
+    write("a.ctf", "|word-1 1 2 |2nd 3:1\n|word-1 1 2 |2nd 4:1\n")
+    section = batchfeed("info", "a.ctf", "--json").json["reader_section"]
+    assert section in batchfeed("info", "a.ctf").out
+    write("a.cntk", f"Train = [\n{section}\n]\n")
+    about = batchfeed("info", "a.cntk", "--json").json
+    assert sorted((s["storage"], s["dim"]) for s in about["streams"]) == [("dense", 2), ("sparse", 5)]
+    assert about["sequences"] == 2
+
+
+def test_one_row_too_wide_does_not_change_what_is_inferred(batchfeed, write):
+    write("a.ctf", "|v 1 2\n" * 300 + "|v 1 2 3\n")
+    assert batchfeed("info", "a.ctf", "--json").json["streams"][0]["dim"] == 2
+    done = batchfeed("check", "a.ctf")
+    assert done.code == 1 and done.out.startswith("a.ctf:301:")
+
+
+def test_info_of_a_configuration_says_what_it_declares(batchfeed, corpus):
+    about = batchfeed("info", corpus(10), "--json").json
+    assert about["section"] == "Train.reader" and not about["inferred"]
+    assert [(s["name"], s["dim"]) for s in about["streams"]] == [("tags", 10), ("v", 2)]
+    assert about["samples"] == 19
+
+
+def test_check_lists_every_fault_with_its_place(batchfeed, corpus, write):
+    config = corpus()
+    write("train.ctf", "0 |v 1 2 |t 3:1\n1 |v 1 x |t 3:1\n2 |v 1 2 |t 99:1\n3 |v 1 2 3 |t 4:1\n")
+    done = batchfeed("check", config)
+    assert done.code == 1
+    places = [line.split(":")[1] for line in done.out.splitlines() if line.startswith("train.ctf:")]
+    assert {"2", "3", "4"} <= set(places)
+    assert "fault" in done.out.splitlines()[-1]
+    report = batchfeed("check", config, "--json")
+    assert report.code == 1 and report.json["faults"] >= 3
+    assert sum(report.json["by_id"].values()) == report.json["faults"] + report.json["warnings"]
+    for finding in report.json["findings"]:
+        assert list(finding) == ["kind", "file", "line", "column", "byte", "what", "hint", "id", "stream", "severity"]
+
+
+def test_check_of_a_good_corpus_is_status_0(batchfeed, corpus):
+    done = batchfeed("check", corpus())
+    assert (done.code, done.out.splitlines()[-1].endswith(": no fault")) == (0, True)
+
+
+def test_check_lists_at_most_so_many_and_counts_all(batchfeed, corpus, write):
+    config = corpus()
+    write("train.ctf", "".join(f"{i} |v 1 x |t 3:1\n" for i in range(50)))
+    report = batchfeed("check", config, "--max-faults", 5, "--json").json
+    assert len(report["findings"]) == 5 and report["faults"] >= 50
+    assert "only the first 5" in batchfeed("check", config, "--max-faults", 5).out
+
+
+def test_check_keeps_the_order_of_the_file_with_many_threads(batchfeed, corpus, write):
+    config = corpus(extra="chunkSizeInBytes = 30")
+    write("train.ctf", "".join(f"{i} |v 1 x |t 3:1\n" for i in range(200)))
+    findings = batchfeed("check", config, "--threads", 8, "--json").json["findings"]
+    lines = [f["line"] for f in findings if f["line"]]
+    assert len(lines) >= 200 and lines == sorted(lines)
+
+
+def test_check_reads_text_from_a_pipe(batchfeed):
+    assert batchfeed("check", "-", stdin=b"0 |v 1 2\n1 |v 3 4\n").code == 0
+    done = batchfeed("check", "-", stdin=b"0 |v 1 2\n1 |v 3 x\n")
+    assert done.code == 1 and done.out.startswith("-:2:")
+
+
+def test_check_tells_keys_that_were_misspelt(batchfeed, corpus):
+    done = batchfeed("check", corpus(extra="randomizationWindw = 3"))
+    assert "randomizationWindow" in done.out
+
+
+def test_plan_covers_the_corpus_once(batchfeed, corpus):
+    config = corpus(60, randomize="true", extra="chunkSizeInBytes = 60")
+    plan = batchfeed("plan", config, "--workers", 3, "--minibatch-size", 12, "--json").json
+    assert [r["rank"] for r in plan["ranks"]] == [0, 1, 2]
+    assert sum(r["sequences"] for r in plan["ranks"]) == plan["sequences"] == 60
+    assert sum(r["samples"] for r in plan["ranks"]) == plan["samples"]
+    assert 0 <= plan["unevenness"] < 2 and plan["memory_bytes"] > 0
+
+
+def test_plan_tells_a_weak_shuffle_from_a_good_one(batchfeed, corpus):
+    config = corpus(400, randomize="true", extra="chunkSizeInBytes = 200")
+    weak = batchfeed("plan", config, "--window-chunks", 1, "--json").json["shuffle"]
+    good = batchfeed("plan", config, "--order", "uniform", "--window-chunks", 10000, "--json").json["shuffle"]
+    none = batchfeed("plan", config, "--order", "file", "--json").json["shuffle"]
+    assert none["displacement"] == 0 and none["spread"] == 0
+    assert weak["spread"] < good["spread"] and good["displacement"] > 0.8 and good["spread"] > 0.8
+
+
+def test_index_says_what_it_indexed(batchfeed, corpus):
+    report = batchfeed("index", corpus(10), "--json").json
+    (source,) = report["sources"]
+    assert (source["file"], source["sequences"], source["was_valid"]) == ("train.ctf", 10, False)
+    assert (batchfeed.folder / source["cache"]).is_file()
+    assert batchfeed("index", "train.cntk", "--json").json["sources"][0]["was_valid"]
+    assert not batchfeed("index", "train.cntk", "--rebuild", "--json").json["sources"][0]["was_valid"]
+    assert batchfeed("read", "train.cntk").out == batchfeed("read", "train.cntk", "--cache-index").out
+
+
+def test_bench_measures_stages_and_limits(batchfeed, corpus):
+    report = batchfeed("bench", corpus(200), "--json").json
+    for stage in ("index", "parse", "epoch"):
+        assert report[stage]["seconds"] > 0
+    assert all(report["limits"][x] > 0 for x in ("pread", "newline_scan", "bare_numbers", "memcpy"))
+    assert report["verdict"]
+    assert "whole epoch" in batchfeed("bench", "train.cntk").out
+
+
+def test_config_show_says_where_values_come_from(batchfeed, corpus):
+    shown = batchfeed("config", "show", corpus(), "--json").json
+    values = {v["path"]: v for v in shown["values"]}
+    dim = next(v for path, v in values.items() if path.endswith("input.v.dim"))
+    assert dim["value"] == "2" and dim["from"] == "section" and dim["line"] > 1
+    assert any(v["from"] == "default" for v in values.values())
+    assert "Train.reader" in batchfeed("config", "show", "train.cntk").out
+
+
+def test_config_check_finds_faults_without_data(batchfeed, corpus):
+    config = corpus()
+    (batchfeed.folder / "train.ctf").unlink()
+    assert batchfeed("config", "check", config).code == 0
+    bad = batchfeed("config", "check", config, "--set", "Train=[reader=[input=[v=[format=sprase]]]]")
+    assert bad.code == 1 and "sprase" in bad.out
+
+
+@pytest.mark.parametrize("command", [("info",), ("check",), ("plan",), ("index",), ("bench",), ("config", "show"), ("config", "check")])
+def test_json_is_one_document(batchfeed, corpus, command):
+    assert isinstance(batchfeed(*command, corpus(), "--json").json, dict)
