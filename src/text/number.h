@@ -118,7 +118,11 @@ inline const char* read_number(const char* p, bool fresh, T& out, bool& overflow
   p += static_cast<int>(negative) | static_cast<int>(*p == '+');
   std::uint64_t mantissa = 0;
   const char* const whole = p;
-  read_digits(p, mantissa);
+  if (static_cast<unsigned char>(*p - '0') < 10 && p[1] == '.') {  // 0.25: one digit in front
+    mantissa = static_cast<std::uint64_t>(*p++ - '0');
+  } else {
+    read_digits(p, mantissa);
+  }
   const auto whole_digits = static_cast<std::size_t>(p - whole);
   std::size_t fraction_digits = 0;
   bool bare_point = false;
