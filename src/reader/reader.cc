@@ -32,7 +32,7 @@ void check(const ReaderOptions& o) {
   }
   if (o.epoch_samples != 0 && o.epoch_sweeps != 0) usage("epoch-size", "epoch_samples and epoch_sweeps are both set", "give one of them");
   if (o.pack.kind == Packing::truncated && !o.legacy_speech) {
-    if (o.pack.truncation_length == 0) usage("truncation-length", "truncation_length is 0, must be at least 1", "");
+    if (o.pack.truncation_length == 0 && o.rows_per_epoch.empty()) usage("truncation-length", "truncation_length is 0, must be at least 1", "");
     if (o.pack.right_splice >= o.pack.truncation_length && o.pack.right_splice != 0) {
       usage("right-splice", "right_splice is " + std::to_string(o.pack.right_splice) + ", must be below truncation_length (" + std::to_string(o.pack.truncation_length) + ')',
             "a minibatch must bring at least one new sample a row");

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/saturate.h"
+
 namespace batchfeed::reader {
 
 TruncatedPlanner::TruncatedPlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples, const ReaderOptions& options, Inspect inspect)
@@ -10,14 +12,23 @@ TruncatedPlanner::TruncatedPlanner(std::unique_ptr<order::Timeline> timeline, st
   resize_rows();
 }
 
+std::uint64_t TruncatedPlanner::length() const {
+  return options_.pack.truncation_length != 0 ? options_.pack.truncation_length : minibatch_size(options_, mark_.epoch, mark_.index);
+}
+
 void TruncatedPlanner::resize_rows() {
-  const std::uint64_t size = minibatch_size(options_, mark_.epoch, mark_.index);
-  const std::uint64_t all = std::max<std::uint64_t>(1, size / options_.pack.truncation_length);
+  std::uint64_t size = minibatch_size(options_, mark_.epoch, mark_.index);
+  if (options_.pack.truncation_length == 0) {
+    // The size is the length, and a list says how many rows (nbruttsineachrecurrentiter).
+    const auto& rows = options_.rows_per_epoch;
+    size = mul_sat(size, rows[static_cast<std::size_t>(std::min<std::uint64_t>(mark_.epoch, rows.size() - 1))]);
+  }
+  const std::uint64_t all = std::max<std::uint64_t>(1, size / length());
   if (options_.workers > all) {
     throw Error(Fault{.kind = FaultKind::config,
                       .id = "reader.more-workers-than-rows",
                       .what = "a minibatch of " + std::to_string(size) + " samples has " + std::to_string(all) + " rows of " +
-                              std::to_string(options_.pack.truncation_length) + " steps, too few for " + std::to_string(options_.workers) + " workers",
+                              std::to_string(length()) + " steps, too few for " + std::to_string(options_.workers) + " workers",
                       .hint = "raise the minibatch size to at least workers x truncationLength"});
   }
   own_rows_ = share(all, options_.workers, options_.rank);
@@ -88,7 +99,7 @@ void TruncatedPlanner::save_queue(std::vector<std::uint64_t>& out) const {
 // A row looks at least one sample beyond its minibatch, so that the end of the
 // epoch is known in time.
 void TruncatedPlanner::refill(Row& row) {
-  while (row.available <= options_.pack.truncation_length) {
+  while (row.available <= length()) {
     timeline_->next(order::Timeline::kUnlimited, 1, one_);
     if (!one_.items.empty()) {
       const order::Item& item = one_.items[0];
@@ -104,7 +115,7 @@ void TruncatedPlanner::refill(Row& row) {
 
 // Takes up to truncation_length samples of a row into the plan; how many.
 std::uint32_t TruncatedPlanner::take(Row& row, std::uint32_t index, Plan& out) {
-  const auto steps = static_cast<std::uint32_t>(options_.pack.truncation_length);
+  const auto steps = static_cast<std::uint32_t>(length());
   const bool own = index >= first_row_ && index < first_row_ + own_rows_;
   std::uint32_t step = 0;
   while (step < steps && !row.queue.empty()) {
@@ -144,7 +155,7 @@ void TruncatedPlanner::next(Plan& out) {
   out.parts.clear();
   out.rectangular = true;
   out.rows = static_cast<std::uint32_t>(own_rows_);
-  out.steps = static_cast<std::uint32_t>(options_.pack.truncation_length);
+  out.steps = static_cast<std::uint32_t>(length());
   for (Row& row : rows_) refill(row);
   swept_ = false;
   for (std::uint32_t r = 0; r < rows_.size(); ++r) take(rows_[r], r, out);

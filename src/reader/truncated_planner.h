@@ -43,6 +43,7 @@ class TruncatedPlanner final : public Planner {
     std::uint64_t available = 0;
   };
 
+  std::uint64_t length() const;  // steps of a minibatch
   void resize_rows();
   void refill(Row& row);
   std::uint32_t take(Row& row, std::uint32_t index, Plan& out);
