@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/cursor.h"
+#include "base/saturate.h"
 
 namespace batchfeed::kaldi {
 namespace {
@@ -133,10 +134,10 @@ std::optional<std::int32_t> size_field(Cursor& in) {
 std::uint64_t bytes_of(const Item& item) {
   const std::uint64_t values = item.rows * item.cols;  // both below 2^31
   switch (item.kind) {
-    case Kind::f32: return values * 4;
-    case Kind::f64: return values * 8;
-    case Kind::cm1: return values + item.cols * 8;
-    case Kind::cm2: return values * 2;
+    case Kind::f32: return mul_sat(values, 4);
+    case Kind::f64: return mul_sat(values, 8);
+    case Kind::cm1: return add_sat(values, item.cols * 8);
+    case Kind::cm2: return mul_sat(values, 2);
     case Kind::cm3: return values;
     case Kind::integers: return item.rows * 5;
     default: return 0;
@@ -146,9 +147,10 @@ std::uint64_t bytes_of(const Item& item) {
 }  // namespace
 
 Item read_item(const io::File& file, std::uint64_t offset, bool integers, const Limits& limits) {
+  if (offset >= file.size())
+    bad(file, offset, "kaldi.short", "the file ends before the object at byte " + std::to_string(offset));
   std::array<std::byte, 32> raw;
-  const std::size_t have =
-      static_cast<std::size_t>(std::min<std::uint64_t>(raw.size(), offset < file.size() ? file.size() - offset : 0));
+  const std::size_t have = static_cast<std::size_t>(std::min<std::uint64_t>(raw.size(), file.size() - offset));
   file.read(offset, std::span(raw).first(have));
   Cursor in(std::span<const std::byte>(raw).first(have));
   if (have < 2 || raw[0] != std::byte{0}) {

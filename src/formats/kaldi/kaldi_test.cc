@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "formats/kaldi/kaldi.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "formats/kaldi/index.h"
+#include "support/faulty_sys.h"
+#include "support/speech.h"
+
+namespace batchfeed::kaldi {
+namespace {
+
+using ::batchfeed::testing::le16;
+using ::batchfeed::testing::le32;
+using ::batchfeed::testing::ScratchFolder;
+using Rows = std::vector<std::vector<double>>;
+
+const std::string kBinary("\0B", 2);
+std::string f32(float v) { return le32(std::bit_cast<std::uint32_t>(v)); }
+std::string f64(double v) {
+  const auto bits = std::bit_cast<std::uint64_t>(v);
+  return le32(static_cast<std::uint32_t>(bits)) + le32(static_cast<std::uint32_t>(bits >> 32));
+}
+std::string size(std::uint32_t n) { return "\4" + le32(n); }
+std::string matrix(std::uint32_t rows, std::uint32_t cols, const std::vector<float>& values) {
+  std::string out = kBinary + "FM " + size(rows) + size(cols);
+  for (const float v : values) out += f32(v);
+  return out;
+}
+std::string integers(const std::vector<std::uint32_t>& values) {
+  std::string out = kBinary + size(static_cast<std::uint32_t>(values.size()));
+  for (const std::uint32_t v : values) out += size(v);
+  return out;
+}
+
+class Kaldi : public ::testing::Test {
+ protected:
+  std::unique_ptr<Source> open(const std::string& name, const std::string& content) {
+    options_.name = "x";
+    options_.files = {folder_.write(name, content)};
+    OpenContext context;
+    context.keys = std::make_shared<KeyTable>(mode_);
+    context.limits = limits_;
+    context.check = check_;
+    context.report = [this](const Notice& n) { reported_.push_back(n.fault.id); };
+    return kaldi::open(options_, context);
+  }
+  std::map<std::string, Rows> read(const std::string& name, const std::string& content) {
+    return read(*open(name, content));
+  }
+  std::map<std::string, Rows> read(const Source& source) {
+    std::map<std::string, Rows> out;
+    std::vector<SequenceInfo> table;
+    Chunk chunk;
+    for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
+      source.sequences(c, table);
+      source.read(c, chunk);
+      const Column& column = chunk.columns[0];
+      for (const SequenceInfo& s : table) {
+        if (chunk.is_invalid(s.row)) continue;
+        Rows& rows = out[source.key_text(s.key)];
+        for (std::uint32_t i = 0; i < s.samples; ++i) {
+          std::vector<double>& row = rows.emplace_back();
+          if (column.storage == Storage::sparse) {
+            row.push_back(column.indices[column.first_value[column.first_sample[s.row] + i]]);
+            continue;
+          }
+          const std::size_t at = static_cast<std::size_t>(column.begin[s.row] + i * column.step);
+          for (std::size_t k = 0; k < column.dim; ++k)
+            row.push_back(column.element == Element::f32 ? double{column.as<float>()[at + k]}
+                                                         : column.as<double>()[at + k]);
+        }
+      }
+    }
+    return out;
+  }
+  std::string fault(const std::string& name, const std::string& content) {
+    try {
+      read(name, content);
+    } catch (const Error& e) {
+      return e.fault().id;
+    }
+    return "accepted";
+  }
+
+  ScratchFolder folder_;
+  KaldiOptions options_;
+  Limits limits_;
+  KeyMode mode_ = KeyMode::text;
+  bool check_ = false;
+  std::vector<std::string> reported_;
+};
+
+TEST_F(Kaldi, ReadsMatricesOfAllKinds) {
+  const Rows rows{{1, 2}, {3, 4}};
+  for (const Element element : {Element::f32, Element::f64}) {
+    options_.element = element;
+    EXPECT_EQ(read("a.ark", "u " + matrix(2, 2, {1, 2, 3, 4}) + "v " + matrix(1, 2, {5, 6})),
+              (std::map<std::string, Rows>{{"u", rows}, {"v", {{5, 6}}}}));
+    EXPECT_EQ(read("a.ark", "u " + kBinary + "DM " + size(2) + size(2) + f64(1) + f64(2) + f64(3) + f64(4))["u"], rows);
+    EXPECT_EQ(read("a.ark", "u " + kBinary + "FV " + size(2) + f32(1) + f32(2))["u"], (Rows{{1, 2}}));
+    EXPECT_EQ(read("a.ark", "u  [\n  1 2\n  3 4 ]\nv  [\n  5 6 ]\n"),
+              (std::map<std::string, Rows>{{"u", rows}, {"v", {{5, 6}}}}));
+    const std::string head = f32(0) + f32(255) + le32(2) + le32(2);
+    EXPECT_EQ(read("a.ark", "u " + kBinary + "CM3 " + head + "\1\2\3\4")["u"], rows);
+    EXPECT_EQ(read("a.ark", "u " + kBinary + "CM2 " + f32(0) + f32(65535) + le32(2) + le32(2) + le16(1) + le16(2) +
+                                le16(3) + le16(4))["u"],
+              rows);
+    // Marks 0, 64, 192 and 255 make the codes the values; columns come one after the other.
+    const std::string marks = le16(0) + le16(64) + le16(192) + le16(255);
+    const auto cm = read("a.ark", "u " + kBinary + "CM " + f32(0) + f32(65535) + le32(2) + le32(2) + marks + marks +
+                                      "\1\xC8\2\x64")["u"];
+    ASSERT_EQ(cm.size(), 2u);
+    EXPECT_NEAR(cm[0][0], 1, 1e-3);
+    EXPECT_NEAR(cm[0][1], 2, 1e-3);
+    EXPECT_NEAR(cm[1][0], 200, 1e-3);
+    EXPECT_NEAR(cm[1][1], 100, 1e-3);
+  }
+}
+
+TEST_F(Kaldi, ReadsListsWithOffsetsAndRanges) {
+  const std::string ark = folder_.write("a.ark", "u " + matrix(2, 1, {1, 2}) + "v " + matrix(3, 1, {3, 4, 5}));
+  const std::string v = ark + ":" + std::to_string(2 + 15 + 8 + 2);
+  EXPECT_EQ(read("x.scp", "v " + v + "\nu " + ark + ":2\r\n\nw " + v + "[1:2]\n"),
+            (std::map<std::string, Rows>{{"u", {{1}, {2}}}, {"v", {{3}, {4}, {5}}}, {"w", {{4}, {5}}}}));
+  EXPECT_EQ(fault("x.scp", "u\n"), "kaldi.scp");
+  EXPECT_EQ(fault("x.scp", "u " + v + "[2:1]\n"), "kaldi.scp");
+  EXPECT_EQ(fault("x.scp", "u " + v + "[0:1,0:1]\n"), "kaldi.scp");
+  EXPECT_EQ(fault("x.scp", "u " + v + "[0:3]\n"), "kaldi.range");
+  EXPECT_EQ(fault("x.scp", "u copy-feats x |\n"), "io.pipe");
+  EXPECT_EQ(fault("x.scp", "u -\n"), "io.stdin");
+  EXPECT_EQ(fault("x.scp", "u " + ark + ":9999\n"), "kaldi.short");
+  limits_.scp_entries = 1;
+  EXPECT_EQ(fault("x.scp", "v " + v + "\nu " + v + "\n"), "limit.scp-entries");
+}
+
+TEST_F(Kaldi, CutsWindows) {
+  options_.context = {{1, 0}};
+  EXPECT_EQ(read("a.ark", "u " + matrix(2, 1, {1, 2}))["u"], (Rows{{1, 1}, {1, 2}}));
+}
+
+TEST_F(Kaldi, ReadsAlignments) {
+  options_.alignment = true;
+  options_.dim = 9;
+  EXPECT_EQ(read("a.ark", "u " + integers({1, 2, 8}) + "v " + integers({0})),
+            (std::map<std::string, Rows>{{"u", {{1}, {2}, {8}}}, {"v", {{0}}}}));
+  EXPECT_EQ(read("a.ark", "u 1 2 8 \nv 0\n"), (std::map<std::string, Rows>{{"u", {{1}, {2}, {8}}}, {"v", {{0}}}}));
+  EXPECT_EQ(fault("a.ark", "u " + integers({9})), "kaldi.class-range");
+  EXPECT_EQ(fault("a.ark", "u " + kBinary + size(1) + "\2" + le32(1)), "kaldi.integer");
+  limits_.label_frames = 1;
+  EXPECT_EQ(fault("a.ark", "u " + integers({1, 2})), "limit.label-frames");
+  options_.dim = 0;
+  EXPECT_EQ(fault("a.ark", "u " + integers({1})), "kaldi.dim");
+}
+
+TEST_F(Kaldi, LocatesDamage) {
+  EXPECT_EQ(fault("a.ark", "u " + matrix(2, 2, {1, 2, 3})), "kaldi.short");
+  EXPECT_EQ(fault("a.ark", "u " + kBinary + "FM " + size(2)), "kaldi.short");
+  EXPECT_EQ(fault("a.ark", "u " + kBinary + "FM " + size(0x7FFFFFFF) + size(0x7FFFFFFF)), "kaldi.short");
+  EXPECT_EQ(fault("a.ark", "u " + kBinary + "DM " + size(0x60000000) + size(0x55555556)),
+            "kaldi.short");  // more than 64 bits of bytes
+  EXPECT_EQ(fault("a.ark", "u " + kBinary + "FM " + size(0xFFFFFFFF) + size(1)), "kaldi.size");
+  EXPECT_EQ(fault("a.ark", "u " + matrix(2, 0, {})), "kaldi.size");
+  EXPECT_EQ(fault("a.ark", "u " + kBinary + "XX " + size(1)), "kaldi.object");
+  EXPECT_EQ(fault("a.ark", "u 1 2 3\n"), "kaldi.object");
+  EXPECT_EQ(fault("a.ark", "u  [\n 1 2\n 3 ]\n"), "kaldi.text");
+  EXPECT_EQ(fault("a.ark", "u  [\n 1 x ]\n"), "kaldi.text");
+  EXPECT_EQ(fault("a.ark", "u  [\n 1 2\n"), "kaldi.short");
+  EXPECT_EQ(fault("a.ark", "u"), "kaldi.short");
+  EXPECT_EQ(fault("a.ark", "\nu\n"), "kaldi.key");
+  EXPECT_EQ(fault("a.ark", "u " + matrix(1, 1, {1}) + "v " + matrix(1, 2, {1, 2})), "kaldi.mixed");
+  EXPECT_EQ(fault("a.ark", ""), "kaldi.no-utterances");
+  mode_ = KeyMode::numeric;
+  EXPECT_EQ(fault("a.ark", "u " + matrix(1, 1, {1})), "kaldi.numeric-key");
+  mode_ = KeyMode::text;
+  EXPECT_THROW(kaldi::open({}, {}), Error);  // kaldi.no-file
+}
+
+TEST_F(Kaldi, CountsWhatIsLeftOut) {
+  const auto source = open("a.ark", "u " + matrix(1, 1, {1}) + "u " + matrix(1, 1, {2}) + "v " + matrix(0, 0, {}));
+  EXPECT_EQ(read(*source), (std::map<std::string, Rows>{{"u", {{1}}}}));
+  ASSERT_EQ(source->notices().size(), 2u);
+  EXPECT_EQ(source->notices()[0].fault.id, "kaldi.duplicate-key");
+  EXPECT_EQ(source->notices()[1].fault.id, "kaldi.no-rows");
+  folder_.write("a.ark", "u " + matrix(1, 2, {1, 2}));
+  EXPECT_THROW(read(*source), Error);  // kaldi.changed
+  check_ = true;
+  EXPECT_EQ(read("a.ark", "u " + matrix(1, 1, {1}) + "v " + matrix(1, 2, {1, 2}) + "w " + matrix(2, 1, {3})).size(),
+            1u);
+  EXPECT_EQ(reported_, (std::vector<std::string>{"kaldi.mixed", "kaldi.short"}));
+}
+
+}  // namespace
+}  // namespace batchfeed::kaldi
