@@ -48,7 +48,9 @@ struct Measured {
 double cpu_seconds() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -57,7 +59,8 @@ Stage timed(const Work& work) {
   const double cpu = cpu_seconds();
   const auto began = std::chrono::steady_clock::now();
   work();
-  return {.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(), .cpu = cpu_seconds() - cpu};
+  return {.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(),
+          .cpu = cpu_seconds() - cpu};
 }
 
 std::vector<std::string> files_of(const Setup& setup) {
@@ -119,24 +122,35 @@ std::string verdict(const Measured& m, bool text) {
   const double busy = m.busy();
   const double epoch = m.rate(m.epoch), parse = m.rate(m.parse);
   if (m.bytes < (4u << 20)) return "too small a corpus to tell: an epoch is over before anything can be measured";
-  if (m.limits.read > 0 && epoch > kClose * m.limits.read) return "disk-bound: it is read nearly as fast as the files can be";
+  if (m.limits.read > 0 && epoch > kClose * m.limits.read)
+    return "disk-bound: it is read nearly as fast as the files can be";
   if (busy > 0.8 * m.cores && parse > 0) {
-    return fmt::format("parse-bound: {:.1f} of {} cores busy; {}", busy, m.cores,
-                       text ? "converting to the binary format would save the parsing (batchfeed convert)" : "more cores would help");
+    return fmt::format(
+        "parse-bound: {:.1f} of {} cores busy; {}", busy, m.cores,
+        text ? "converting to the binary format would save the parsing (batchfeed convert)" : "more cores would help");
   }
-  if (busy < 0.6) return fmt::format("waiting: only {:.1f} of {} cores busy; the disk is slower than the first reading suggests", busy, m.cores);
-  return fmt::format("pack-bound: {:.1f} of {} cores busy, one of them makes the minibatches; larger minibatches or fewer, larger chunks help", busy, m.cores);
+  if (busy < 0.6)
+    return fmt::format("waiting: only {:.1f} of {} cores busy; the disk is slower than the first reading suggests",
+                       busy, m.cores);
+  return fmt::format(
+      "pack-bound: {:.1f} of {} cores busy, one of them makes the minibatches; larger minibatches or fewer, larger "
+      "chunks help",
+      busy, m.cores);
 }
 
 std::string rate_text(double rate) { return rate > 0 ? bytes_text(static_cast<std::uint64_t>(rate)) + "/s" : "-"; }
-std::string part_text(double rate, double limit) { return limit > 0 && rate > 0 ? fmt::format("{:.0f} %", 100 * rate / limit) : "-"; }
+std::string part_text(double rate, double limit) {
+  return limit > 0 && rate > 0 ? fmt::format("{:.0f} %", 100 * rate / limit) : "-";
+}
 
 std::string text_report(const Measured& m, bool text) {
-  std::string out = fmt::format("{} in {}, {}; {} minibatches an epoch, {} cores\n\n", plural(m.samples, "sample"),
-                                plural(m.sequences, "sequence"), bytes_text(m.bytes), count_text(m.minibatches), m.cores);
+  std::string out =
+      fmt::format("{} in {}, {}; {} minibatches an epoch, {} cores\n\n", plural(m.samples, "sample"),
+                  plural(m.sequences, "sequence"), bytes_text(m.bytes), count_text(m.minibatches), m.cores);
   Table stages({"stage", "time", "rate", "of pread", "cores busy"});
   const auto row = [&](const char* what, const Stage& s) {
-    stages.row({what, seconds_text(s.seconds), rate_text(m.rate(s)), part_text(m.rate(s), m.limits.read), fmt::format("{:.1f}", s.seconds > 0 ? s.cpu / s.seconds : 0)});
+    stages.row({what, seconds_text(s.seconds), rate_text(m.rate(s)), part_text(m.rate(s), m.limits.read),
+                fmt::format("{:.1f}", s.seconds > 0 ? s.cpu / s.seconds : 0)});
   };
   row("index", m.index);
   row("parse, 1 thread", m.parse);
@@ -148,14 +162,17 @@ std::string text_report(const Measured& m, bool text) {
   limits.row({"bare number loop", rate_text(m.limits.number)});
   limits.row({"memcpy", rate_text(m.limits.copy)});
   out += limits.text();
-  out += fmt::format("\n  {} samples/s, peak memory {}\n  {}\n",
-                     count_text(static_cast<std::uint64_t>(static_cast<double>(m.samples) / std::max(m.epoch.seconds, 1e-9))),
-                     bytes_text(m.peak_memory), verdict(m, text));
+  out += fmt::format(
+      "\n  {} samples/s, peak memory {}\n  {}\n",
+      count_text(static_cast<std::uint64_t>(static_cast<double>(m.samples) / std::max(m.epoch.seconds, 1e-9))),
+      bytes_text(m.peak_memory), verdict(m, text));
   return out;
 }
 
 ordered_json json_report(const Measured& m, bool text) {
-  const auto stage = [&](const Stage& s) { return ordered_json{{"seconds", s.seconds}, {"cpu_seconds", s.cpu}, {"bytes_per_second", m.rate(s)}}; };
+  const auto stage = [&](const Stage& s) {
+    return ordered_json{{"seconds", s.seconds}, {"cpu_seconds", s.cpu}, {"bytes_per_second", m.rate(s)}};
+  };
   return {{"bytes", m.bytes},
           {"samples", m.samples},
           {"sequences", m.sequences},
@@ -166,7 +183,11 @@ ordered_json json_report(const Measured& m, bool text) {
           {"epoch", stage(m.epoch)},
           {"samples_per_second", static_cast<double>(m.samples) / std::max(m.epoch.seconds, 1e-9)},
           {"peak_memory_bytes", m.peak_memory},
-          {"limits", {{"pread", m.limits.read}, {"newline_scan", m.limits.newline}, {"bare_numbers", m.limits.number}, {"memcpy", m.limits.copy}}},
+          {"limits",
+           {{"pread", m.limits.read},
+            {"newline_scan", m.limits.newline},
+            {"bare_numbers", m.limits.number},
+            {"memcpy", m.limits.copy}}},
           {"verdict", verdict(m, text)}};
 }
 
@@ -195,7 +216,9 @@ Run add_bench(CLI::App& app, Console& console) {
                                   "batchfeed bench train.ctf --minibatch-size 1024 --threads 1\n"
                                   "batchfeed bench train.cntk --json | jq .verdict");
   arguments->corpus.add_to(command, true);
-  command.add_option("--minibatch-size", arguments->minibatch_size, "Samples of a minibatch (default: as the configuration says, or 256)")
+  command
+      .add_option("--minibatch-size", arguments->minibatch_size,
+                  "Samples of a minibatch (default: as the configuration says, or 256)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("N[,N...]");

@@ -134,7 +134,8 @@ Run add_check(CLI::App& app, Console& console) {
                                   "\n"
                                   "Exit status: 0 no fault, 1 faults found, 3 cannot be read at all.");
   arguments->corpus.add_to(command, false);
-  command.add_option("--max-faults", arguments->max_faults, "List at most so many (default 1000); all are counted")->type_name("N");
+  command.add_option("--max-faults", arguments->max_faults, "List at most so many (default 1000); all are counted")
+      ->type_name("N");
   command.add_flag("--json", arguments->json, "As JSON");
   return [arguments, &console] { return run_check(*arguments, console); };
 }

@@ -15,10 +15,10 @@ namespace batchfeed::cli {
 
 enum Exit : int {
   kDone = 0,
-  kFaults = 1,       // `check` found some
-  kUsage = 2,        // the command line makes no sense
-  kInput = 3,        // input or configuration cannot be read
-  kInternal = 4,     // a defect of batchfeed
+  kFaults = 1,    // `check` found some
+  kUsage = 2,     // the command line makes no sense
+  kInput = 3,     // input or configuration cannot be read
+  kInternal = 4,  // a defect of batchfeed
   kInterrupted = 130,
 };
 

@@ -80,7 +80,8 @@ int run_show(const ConfigArguments& a, Console& console) {
 int run_check(const ConfigArguments& a, Console& console) {
   std::vector<Notice> found;
   const Report report = [&](const Notice& notice) {
-    if (std::find_if(found.begin(), found.end(), [&](const Notice& n) { return n.fault.text() == notice.fault.text(); }) == found.end()) {
+    if (std::find_if(found.begin(), found.end(),
+                     [&](const Notice& n) { return n.fault.text() == notice.fault.text(); }) == found.end()) {
       found.push_back(notice);
     }
   };
@@ -116,16 +117,22 @@ int run_check(const ConfigArguments& a, Console& console) {
     for (const Notice& notice : found) {
       if (notice.severity != Severity::info || console.verbose) output.append(notice.fault.text() + "\n");
     }
-    output.append(fmt::format("checked {}: {}\n", plural(sections.size(), "reader section"), faults == 0 ? "no fault" : plural(faults, "fault")));
+    output.append(fmt::format("checked {}: {}\n", plural(sections.size(), "reader section"),
+                              faults == 0 ? "no fault" : plural(faults, "fault")));
   }
   output.flush();
   return faults == 0 ? kDone : kFaults;
 }
 
 void add_options(CLI::App& command, ConfigArguments& a) {
-  command.add_option("file", a.files, "A .cntk configuration (several: later ones override)")->required()->type_name("CONFIG");
-  command.add_option("--section", a.section, "Reader section (default: check all, show the only one)")->type_name("A.B");
-  command.add_option("--set", a.set, "Configuration text that overrides; repeatable")->type_name("TEXT")->allow_extra_args(false);
+  command.add_option("file", a.files, "A .cntk configuration (several: later ones override)")
+      ->required()
+      ->type_name("CONFIG");
+  command.add_option("--section", a.section, "Reader section (default: check all, show the only one)")
+      ->type_name("A.B");
+  command.add_option("--set", a.set, "Configuration text that overrides; repeatable")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
   command.add_flag("--json", a.json, "As JSON");
 }
 
@@ -137,12 +144,16 @@ Run add_config(CLI::App& app, Console& console) {
                                   "batchfeed config check train.cntk\n"
                                   "batchfeed config show train.cntk --section Train.reader");
   command.require_subcommand(1);
-  CLI::App& check = add_command(command, "check", "Keys that are wrong, unknown or without effect; no data is read", "batchfeed config check train.cntk");
-  CLI::App& show = add_command(command, "show", "Every key the reader looks at: its value, and where it comes from",
-                               "batchfeed config show train.cntk --section Train.reader --set 'Train=[reader=[randomize=false]]'");
+  CLI::App& check = add_command(command, "check", "Keys that are wrong, unknown or without effect; no data is read",
+                                "batchfeed config check train.cntk");
+  CLI::App& show =
+      add_command(command, "show", "Every key the reader looks at: its value, and where it comes from",
+                  "batchfeed config show train.cntk --section Train.reader --set 'Train=[reader=[randomize=false]]'");
   add_options(check, *arguments);
   add_options(show, *arguments);
-  return [arguments, &show, &console] { return show.parsed() ? run_show(*arguments, console) : run_check(*arguments, console); };
+  return [arguments, &show, &console] {
+    return show.parsed() ? run_show(*arguments, console) : run_check(*arguments, console);
+  };
 }
 
 }  // namespace batchfeed::cli

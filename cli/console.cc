@@ -69,7 +69,9 @@ void Console::say(std::string_view line) {
   write_all(STDERR_FILENO, fmt::format("{}\n", line));
 }
 
-void Console::fail(const Fault& fault) { say(colour_err_ ? fmt::format("\033[31m{}\033[0m", fault.text()) : fault.text()); }
+void Console::fail(const Fault& fault) {
+  say(colour_err_ ? fmt::format("\033[31m{}\033[0m", fault.text()) : fault.text());
+}
 
 void Console::notice(const Notice& notice) {
   if (quiet || (notice.severity == Severity::info && !verbose)) return;
@@ -105,10 +107,12 @@ void Console::draw(std::uint64_t done, std::uint64_t total) {
   if (total != 0) {
     const double part = static_cast<double>(done) / static_cast<double>(total);
     const auto cells = static_cast<std::size_t>(part * 24);
-    line = fmt::format("\r\033[K{} [{:#<{}}{:.<{}}] {:3.0f}%", what_, "", cells, "", 24 - std::min<std::size_t>(cells, 24), part * 100);
+    line = fmt::format("\r\033[K{} [{:#<{}}{:.<{}}] {:3.0f}%", what_, "", cells, "",
+                       24 - std::min<std::size_t>(cells, 24), part * 100);
   }
   line += fmt::format("  {}/s", bytes_text(static_cast<std::uint64_t>(rate)));
-  if (total > done && rate > 0) line += fmt::format("  {} left", seconds_text(static_cast<double>(total - done) / rate));
+  if (total > done && rate > 0)
+    line += fmt::format("  {} left", seconds_text(static_cast<double>(total - done) / rate));
   write_all(STDERR_FILENO, line);
   drawn_ = true;
 }
@@ -138,7 +142,7 @@ void Output::flush() {
 
 namespace interrupt {
 void install() {
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = on_interrupt;
   sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, nullptr);

@@ -75,7 +75,7 @@ namespace interrupt {
 void install();
 void deferred(bool on);  // true: only note it
 bool pending() noexcept;
-struct Interrupted {};   // thrown to unwind
+struct Interrupted {};  // thrown to unwind
 }  // namespace interrupt
 
 }  // namespace batchfeed::cli

@@ -42,7 +42,8 @@ void from_text(const CorpusArguments& arguments, Console& console, Corpus& corpu
   CtfOptions options;
   options.files = arguments.files;
   const std::string& file = arguments.files.front();
-  corpus.inferred = infer_ctf(file, ~0ull, console.progress(fmt::format("looking at {}", std::filesystem::path(file).filename().string())));
+  corpus.inferred = infer_ctf(
+      file, ~0ull, console.progress(fmt::format("looking at {}", std::filesystem::path(file).filename().string())));
   for (const Inferred::Stream& stream : corpus.inferred->streams) options.streams.push_back(stream.spec);
   if (options.streams.empty()) {
     throw Error(unusable(file, "no stream (|name ...) found in it",
@@ -107,7 +108,8 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
   app.add_option("--section", section, "Reader section to use, such as Train.reader (default: the only one)")
       ->type_name("A.B")
       ->group(config);
-  app.add_option("--set", set, "Configuration text that overrides, such as 'Train=[reader=[randomize=false]]'; repeatable")
+  app.add_option("--set", set,
+                 "Configuration text that overrides, such as 'Train=[reader=[randomize=false]]'; repeatable")
       ->type_name("TEXT")
       ->take_all()
       ->allow_extra_args(false)
@@ -117,7 +119,8 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
       ->type_name("TYPE")
       ->group(config);
   const char* const index = "Index";
-  app.add_flag("--cache-index", cache_index, "Keep the index beside the data, or in the user's cache folder")->group(index);
+  app.add_flag("--cache-index", cache_index, "Keep the index beside the data, or in the user's cache folder")
+      ->group(index);
   app.add_option("--cache-dir", cache_dir, "Keep the index in this folder")->type_name("DIR")->group(index);
   app.add_option("--threads", threads, "Threads that index and parse (default: one per core)")->group(index);
   if (!with_order) return;
@@ -161,7 +164,8 @@ Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Rep
   }
   overlay(arguments, corpus.setup);
   corpus.setup.report = report ? report : console.report();
-  corpus.setup.progress = console.progress(fmt::format("indexing {}", std::filesystem::path(first).filename().string()));
+  corpus.setup.progress =
+      console.progress(fmt::format("indexing {}", std::filesystem::path(first).filename().string()));
   return corpus;
 }
 

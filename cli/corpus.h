@@ -33,9 +33,9 @@ struct CorpusArguments {
 
 struct Corpus {
   Setup setup;
-  Format format = Format::config;        // of the first file
-  std::optional<LoadedConfig> config;    // setup moved out of it
-  std::optional<Inferred> inferred;      // for text without a configuration
+  Format format = Format::config;      // of the first file
+  std::optional<LoadedConfig> config;  // setup moved out of it
+  std::optional<Inferred> inferred;    // for text without a configuration
 };
 
 // Throws Error. `console` shows progress and receives notices, unless `report` does.

@@ -65,7 +65,8 @@ std::string Table::text(std::string_view indent) const {
     numeric.resize(width.size(), true);
     for (std::size_t c = 0; c < row.size(); ++c) {
       width[c] = std::max(width[c], row[c].size());
-      if (&row != &rows_.front() && !row[c].empty() && (row[c][0] < '0' || row[c][0] > '9') && row[c][0] != '-') numeric[c] = false;
+      if (&row != &rows_.front() && !row[c].empty() && (row[c][0] < '0' || row[c][0] > '9') && row[c][0] != '-')
+        numeric[c] = false;
     }
   }
   std::string out;

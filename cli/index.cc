@@ -43,12 +43,14 @@ ordered_json json(const std::vector<IndexBuild>& builds, double seconds) {
 }
 
 std::string text(const IndexBuild& build) {
-  std::string out = fmt::format("{}{}{}, {}, {}\n", build.file, build.file.empty() ? "" : ": ", plural(build.sequences, "sequence"),
-                                plural(build.samples, "sample"), plural(build.chunks, "chunk"));
+  std::string out =
+      fmt::format("{}{}{}, {}, {}\n", build.file, build.file.empty() ? "" : ": ", plural(build.sequences, "sequence"),
+                  plural(build.samples, "sample"), plural(build.chunks, "chunk"));
   if (build.was_valid) return out + fmt::format("  the index in {} is valid\n", build.cache);
   if (!build.why.empty()) out += fmt::format("  built anew: {}\n", build.why);
   if (!build.cache.empty()) return out + fmt::format("  kept in {}\n", build.cache);
-  return out + (build.file.empty() ? "  nothing to keep for this format\n" : "  could not be kept: no folder takes it; --cache-dir DIR names another\n");
+  return out + (build.file.empty() ? "  nothing to keep for this format\n"
+                                   : "  could not be kept: no folder takes it; --cache-dir DIR names another\n");
 }
 
 int run_index(const IndexArguments& a, Console& console) {
@@ -74,10 +76,11 @@ int run_index(const IndexArguments& a, Console& console) {
 
 Run add_index(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<IndexArguments>();
-  CLI::App& command = add_command(app, "index", "Builds the index cache, so that later runs start at once",
-                                  "batchfeed index train.ctf\n"
-                                  "batchfeed index train.cntk --section Train.reader\n"
-                                  "batchfeed index train.ctf --cache-dir /tmp/indexes   # where the data folder is read-only");
+  CLI::App& command =
+      add_command(app, "index", "Builds the index cache, so that later runs start at once",
+                  "batchfeed index train.ctf\n"
+                  "batchfeed index train.cntk --section Train.reader\n"
+                  "batchfeed index train.ctf --cache-dir /tmp/indexes   # where the data folder is read-only");
   arguments->corpus.add_to(command, false);
   command.add_flag("--rebuild", arguments->rebuild, "Build it anew although it is valid");
   command.add_flag("--json", arguments->json, "As JSON");

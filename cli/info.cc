@@ -62,27 +62,29 @@ std::string chunks_text(const Description& about) {
   std::string out = plural(about.chunks, "chunk");
   if (about.bytes == 0) return out;
   if (about.chunks == 1) return out + fmt::format(" of {}", bytes_text(about.bytes));
-  return out + fmt::format(" of {} to {}", bytes_text(about.smallest_chunk_bytes), bytes_text(about.largest_chunk_bytes));
+  return out +
+         fmt::format(" of {} to {}", bytes_text(about.smallest_chunk_bytes), bytes_text(about.largest_chunk_bytes));
 }
 
 std::string text(const Corpus& corpus, const InfoArguments& a, const Description& about) {
   std::string out = printable(a.corpus.files.front(), 200);
   if (corpus.config) out += fmt::format(", section {}", corpus.config->section);
   if (corpus.inferred) {
-    out += fmt::format(": text format, {}; streams are inferred",
-                       !corpus.inferred->has_ids ? "no sequence ids"
-                       : corpus.inferred->text_ids ? "sequence ids are words"
-                                                   : "sequence ids are numbers");
+    out += fmt::format(": text format, {}; streams are inferred", !corpus.inferred->has_ids ? "no sequence ids"
+                                                                  : corpus.inferred->text_ids
+                                                                      ? "sequence ids are words"
+                                                                      : "sequence ids are numbers");
   }
   if (corpus.format == Format::cbf) out += ": binary format";
   out += fmt::format("\n\n{}\n", streams_text(corpus, about));
-  out += fmt::format("  {}, {} in {}\n", plural(about.sequences, "sequence"), plural(about.samples, "sample"), chunks_text(about));
+  out += fmt::format("  {}, {} in {}\n", plural(about.sequences, "sequence"), plural(about.samples, "sample"),
+                     chunks_text(about));
   const Description::Lengths& lengths = about.lengths;
   if (lengths.min == lengths.max) {
     out += fmt::format("  every sequence has {}\n", plural(lengths.max, "sample"));
   } else {
-    out += fmt::format("  samples of a sequence: {} to {}, mean {:.1f}, half up to {}, 90 % up to {}, 99 % up to {}\n", lengths.min,
-                       lengths.max, lengths.mean, lengths.p50, lengths.p90, lengths.p99);
+    out += fmt::format("  samples of a sequence: {} to {}, mean {:.1f}, half up to {}, 90 % up to {}, 99 % up to {}\n",
+                       lengths.min, lengths.max, lengths.mean, lengths.p50, lengths.p90, lengths.p99);
   }
   if (corpus.inferred) {
     out += "\nA reader section for it:\n\n" + reader_section(a.corpus.files.front(), *corpus.inferred);
@@ -118,7 +120,9 @@ ordered_json json(const Corpus& corpus, const InfoArguments& a, const Descriptio
   out["sequences"] = about.sequences;
   out["samples"] = about.samples;
   out["bytes"] = about.bytes;
-  out["chunks"] = {{"count", about.chunks}, {"smallest_bytes", about.smallest_chunk_bytes}, {"largest_bytes", about.largest_chunk_bytes}};
+  out["chunks"] = {{"count", about.chunks},
+                   {"smallest_bytes", about.smallest_chunk_bytes},
+                   {"largest_bytes", about.largest_chunk_bytes}};
   const Description::Lengths& l = about.lengths;
   out["lengths"] = {{"min", l.min}, {"max", l.max}, {"mean", l.mean}, {"p50", l.p50}, {"p90", l.p90}, {"p99", l.p99}};
   if (corpus.inferred) out["reader_section"] = reader_section(a.corpus.files.front(), *corpus.inferred);

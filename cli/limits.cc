@@ -35,7 +35,10 @@ double rate(std::uint64_t bytes, const Work& work) {
 std::uint64_t read_into(const std::string& path, std::string& memory, std::uint64_t most) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
-    throw Error(Fault{.kind = FaultKind::io, .id = "io.open", .at = {.file = path}, .what = fmt::format("cannot open: {}", std::strerror(errno))});
+    throw Error(Fault{.kind = FaultKind::io,
+                      .id = "io.open",
+                      .at = {.file = path},
+                      .what = fmt::format("cannot open: {}", std::strerror(errno))});
   }
   const std::size_t start = memory.size();
   std::uint64_t at = 0;

@@ -26,7 +26,8 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
     std::string out = app->get_description() + "\n";
     if (!app->get_footer().empty()) out += "\nExamples:\n" + app->get_footer() + "\n";
-    out += "\n" + make_usage(app, std::move(name)) + make_positionals(app) + make_groups(app, mode) + make_subcommands(app, mode);
+    out += "\n" + make_usage(app, std::move(name)) + make_positionals(app) + make_groups(app, mode) +
+           make_subcommands(app, mode);
     while (!out.empty() && out.back() == '\n') out.pop_back();
     for (std::size_t at; (at = out.find("\n\n\n")) != std::string::npos;) out.erase(at, 1);
     return out + "\n";
@@ -63,10 +64,13 @@ int run(Console& console, const Run& command) {
     console.clear_progress();
     return kInterrupted;
   } catch (const std::bad_alloc&) {
-    console.fail({.kind = FaultKind::limit, .what = "out of memory", .hint = "a smaller --window-chunks or chunk size needs less"});
+    console.fail({.kind = FaultKind::limit,
+                  .what = "out of memory",
+                  .hint = "a smaller --window-chunks or chunk size needs less"});
     return kInput;
   } catch (const std::exception& error) {
-    console.fail({.what = fmt::format("a defect of batchfeed: {}", error.what()), .hint = "please report it with this command line"});
+    console.fail({.what = fmt::format("a defect of batchfeed: {}", error.what()),
+                  .hint = "please report it with this command line"});
     return kInternal;
   }
 }
@@ -75,9 +79,10 @@ int main_of(int argc, char** argv) {
   Console console;
   interrupt::install();
   CLI::App app("Reads, checks and converts training corpora in CNTK's formats, and feeds minibatches.", "batchfeed");
-  app.footer("  batchfeed info train.ctf              # what is in it\n"
-             "  batchfeed check train.cntk            # every fault, with its place and cure\n"
-             "  batchfeed read train.cntk --limit 3   # minibatches");
+  app.footer(
+      "  batchfeed info train.ctf              # what is in it\n"
+      "  batchfeed check train.cntk            # every fault, with its place and cure\n"
+      "  batchfeed read train.cntk --limit 3   # minibatches");
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", "batchfeed " BATCHFEED_VERSION);
   app.require_subcommand(1);
@@ -87,7 +92,9 @@ int main_of(int argc, char** argv) {
   app.add_flag("--no-progress", console.no_progress, "No progress bar, also on a terminal");
 
   std::vector<std::pair<std::string, Run>> commands;
-  const auto add = [&](const char* name, Run (*declare)(CLI::App&, Console&)) { commands.emplace_back(name, declare(app, console)); };
+  const auto add = [&](const char* name, Run (*declare)(CLI::App&, Console&)) {
+    commands.emplace_back(name, declare(app, console));
+  };
   add("info", add_info);
   add("check", add_check);
   add("read", add_read);

@@ -66,7 +66,8 @@ ShuffleQuality quality_of(const std::vector<BatchPlan>& plans) {
   std::vector<std::pair<Place, std::uint64_t>> order;  // place in the file, place in the epoch
   for (const BatchPlan& plan : plans) {
     for (const BatchPlan::Item& item : plan.items) {
-      order.push_back({{static_cast<std::uint64_t>(item.chunk) << 32 | item.row, item.frame.value_or(0)}, order.size()});
+      order.push_back(
+          {{static_cast<std::uint64_t>(item.chunk) << 32 | item.row, item.frame.value_or(0)}, order.size()});
     }
     if (plan.end_of_sweep) break;
   }
@@ -80,7 +81,8 @@ ShuffleQuality quality_of(const std::vector<BatchPlan>& plans) {
     moved += std::abs(static_cast<double>(i) - static_cast<double>(order[i].second));
   }
   double apart = 0;
-  for (std::size_t i = 1; i < rank.size(); ++i) apart += std::abs(static_cast<double>(rank[i]) - static_cast<double>(rank[i - 1]));
+  for (std::size_t i = 1; i < rank.size(); ++i)
+    apart += std::abs(static_cast<double>(rank[i]) - static_cast<double>(rank[i - 1]));
   // Both are n/3 on average in a full shuffle; neighbours in an unshuffled file are 1 apart.
   const double full = n / 3;
   return {.displacement = moved / n / full, .spread = std::max(0.0, (apart / (n - 1) - 1) / full)};
@@ -100,11 +102,13 @@ double unevenness(const std::vector<RankLoad>& loads) {
 std::string verdict(const ShuffleQuality& quality, const OrderOptions& order) {
   if (order.kind == OrderKind::file) return "not shuffled: items come as they stand in the file";
   if (quality.displacement > 0.9 && quality.spread > 0.9) return "as good as a full shuffle";
-  if (quality.spread < 0.5) return "weak: neighbours in the file stay close; a larger --window-chunks or smaller chunks mix better";
+  if (quality.spread < 0.5)
+    return "weak: neighbours in the file stay close; a larger --window-chunks or smaller chunks mix better";
   return "fair: a larger --window-chunks mixes better";
 }
 
-std::string text(const Reader& reader, const std::vector<RankLoad>& loads, const ShuffleQuality& quality, std::uint64_t epoch) {
+std::string text(const Reader& reader, const std::vector<RankLoad>& loads, const ShuffleQuality& quality,
+                 std::uint64_t epoch) {
   std::string out = fmt::format("epoch {}: {} and {} in a sweep\n\n", epoch, plural(reader.num_sequences(), "sequence"),
                                 plural(reader.num_samples(), "sample"));
   Table table({"rank", "minibatches", "without data", "sequences", "samples", "chunks"});
@@ -114,14 +118,19 @@ std::string text(const Reader& reader, const std::vector<RankLoad>& loads, const
                count_text(load.samples), count_text(load.chunks)});
   }
   out += table.text();
-  if (loads.size() > 1) out += fmt::format("\nunevenness: the busiest rank has {:.1f} % more samples than a fair share\n", 100 * unevenness(loads));
-  out += fmt::format("{}memory: {} for the window's chunks, at most, on each rank\n", loads.size() > 1 ? "" : "\n", bytes_text(reader.memory_needed()));
-  out += fmt::format("shuffle: items move {:.0f} % as far as in a full shuffle, neighbours lie {:.0f} % as far apart\n         {}\n",
-                     100 * quality.displacement, 100 * quality.spread, verdict(quality, reader.options().order));
+  if (loads.size() > 1)
+    out += fmt::format("\nunevenness: the busiest rank has {:.1f} % more samples than a fair share\n",
+                       100 * unevenness(loads));
+  out += fmt::format("{}memory: {} for the window's chunks, at most, on each rank\n", loads.size() > 1 ? "" : "\n",
+                     bytes_text(reader.memory_needed()));
+  out += fmt::format(
+      "shuffle: items move {:.0f} % as far as in a full shuffle, neighbours lie {:.0f} % as far apart\n         {}\n",
+      100 * quality.displacement, 100 * quality.spread, verdict(quality, reader.options().order));
   return out;
 }
 
-ordered_json json(const Reader& reader, const std::vector<RankLoad>& loads, const ShuffleQuality& quality, std::uint64_t epoch) {
+ordered_json json(const Reader& reader, const std::vector<RankLoad>& loads, const ShuffleQuality& quality,
+                  std::uint64_t epoch) {
   ordered_json out;
   out["epoch"] = epoch;
   out["sequences"] = reader.num_sequences();
@@ -129,12 +138,18 @@ ordered_json json(const Reader& reader, const std::vector<RankLoad>& loads, cons
   out["ranks"] = ordered_json::array();
   for (std::size_t rank = 0; rank < loads.size(); ++rank) {
     const RankLoad& load = loads[rank];
-    out["ranks"].push_back({{"rank", rank}, {"minibatches", load.minibatches}, {"without_data", load.empty},
-                            {"sequences", load.sequences}, {"samples", load.samples}, {"chunks", load.chunks}});
+    out["ranks"].push_back({{"rank", rank},
+                            {"minibatches", load.minibatches},
+                            {"without_data", load.empty},
+                            {"sequences", load.sequences},
+                            {"samples", load.samples},
+                            {"chunks", load.chunks}});
   }
   out["unevenness"] = unevenness(loads);
   out["memory_bytes"] = reader.memory_needed();
-  out["shuffle"] = {{"displacement", quality.displacement}, {"spread", quality.spread}, {"verdict", verdict(quality, reader.options().order)}};
+  out["shuffle"] = {{"displacement", quality.displacement},
+                    {"spread", quality.spread},
+                    {"verdict", verdict(quality, reader.options().order)}};
   return out;
 }
 
@@ -176,7 +191,10 @@ Run add_plan(CLI::App& app, Console& console) {
                                   "batchfeed plan train.ctf --order uniform --json");
   arguments->corpus.add_to(command, true);
   command.add_option("--workers", arguments->workers, "Number of workers (default 1)")->type_name("N");
-  command.add_option("--minibatch-size", arguments->minibatch_size, "Samples over all workers; a list gives one size per epoch (default: as the configuration says, or 256)")
+  command
+      .add_option(
+          "--minibatch-size", arguments->minibatch_size,
+          "Samples over all workers; a list gives one size per epoch (default: as the configuration says, or 256)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("N[,N...]");

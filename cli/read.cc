@@ -47,7 +47,8 @@ std::uint64_t parse_number(std::string_view text, const char* option) {
   return n;
 }
 
-std::vector<std::uint64_t> parse_colons(std::string_view text, std::size_t parts, const char* option, const char* form) {
+std::vector<std::uint64_t> parse_colons(std::string_view text, std::size_t parts, const char* option,
+                                        const char* form) {
   std::vector<std::uint64_t> out;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t colon = std::min(text.find(':', at), text.size());
@@ -79,7 +80,8 @@ Plan make_plan(const ReadArguments& a) {
   plan.end_epoch = a.start_epoch + a.epochs;
   if (!a.change.empty()) {
     const auto n = parse_colons(a.change, 3, "--switch", "M:N:K, go on after M minibatches as rank K of N workers");
-    if (n[2] >= n[1]) throw UsageError(fmt::format("--switch: rank {} must be below the number of workers, {}", n[2], n[1]));
+    if (n[2] >= n[1])
+      throw UsageError(fmt::format("--switch: rank {} must be below the number of workers, {}", n[2], n[1]));
     plan.change = Switch{.after = n[0], .workers = n[1], .rank = n[2]};
   }
   if (!a.after.empty()) {
@@ -132,7 +134,8 @@ void set_options(const ReadArguments& a, const Plan& plan, const Corpus& corpus,
     options.epoch_samples = plan.timeline ? ~0ull : kWholeSet;  // without end; an epoch then is a sweep
   } else {
     options.epoch_samples = a.epoch_size.empty() ? 0 : parse_number(a.epoch_size, "--epoch-size");
-    if (a.epoch_size.empty() && corpus.config && corpus.config->epoch_size) options.epoch_samples = *corpus.config->epoch_size;
+    if (a.epoch_size.empty() && corpus.config && corpus.config->epoch_size)
+      options.epoch_samples = *corpus.config->epoch_size;
     if (plan.timeline && options.epoch_samples == 0) options.epoch_sweeps = 1;
   }
   if (a.cross || a.no_cross) options.cross_sweeps = a.cross;
@@ -181,7 +184,8 @@ class Session {
   }
 
   void save_if(std::uint64_t epoch, std::uint64_t minibatches_read) {
-    if (!plan_.save_after || plan_.save_after->epoch != epoch || plan_.save_after->minibatches != minibatches_read) return;
+    if (!plan_.save_after || plan_.save_after->epoch != epoch || plan_.save_after->minibatches != minibatches_read)
+      return;
     save_state(a_.save_state, reader_.state());
     saved_ = true;
   }
@@ -189,9 +193,10 @@ class Session {
   void finish() {
     if (a_.save_state.empty() || saved_) return;
     if (plan_.save_after) {
-      throw UsageError(fmt::format("no state saved: the run ended before minibatch {} of epoch {}; hint: give --after E:M a "
-                                   "place inside the run, or none for its end",
-                                   plan_.save_after->minibatches, plan_.save_after->epoch));
+      throw UsageError(
+          fmt::format("no state saved: the run ended before minibatch {} of epoch {}; hint: give --after E:M a "
+                      "place inside the run, or none for its end",
+                      plan_.save_after->minibatches, plan_.save_after->epoch));
     }
     save_state(a_.save_state, reader_.state());
   }
@@ -203,7 +208,8 @@ class Session {
   bool saved_ = false;
 };
 
-void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const std::string& format, Console& console) {
+void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const std::string& format,
+                 Console& console) {
   Output output;
   Text text;
   const PrintOptions print_options{.width = console.width(), .sequences = a.sequences, .colour = console.colour_out()};
@@ -275,51 +281,83 @@ int run_read(const ReadArguments& a, Console& console) {
 
 void add_run_options(CLI::App& command, ReadArguments& a) {
   const char* const run = "Run";
-  command.add_option("--minibatch-size", a.minibatch_size, "Samples over all workers; a list gives one size per epoch (default: as the configuration's SGD section says, or 256)")
+  command
+      .add_option("--minibatch-size", a.minibatch_size,
+                  "Samples over all workers; a list gives one size per epoch (default: as the configuration's SGD "
+                  "section says, or 256)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("N[,N...]")
       ->group(run);
   command.add_option("--epochs", a.epochs, "Epochs to read (default 1)")->type_name("N")->group(run);
-  command.add_option("--start-epoch", a.start_epoch, "Number of the first epoch (default 0)")->type_name("N")->group(run);
-  auto* size = command.add_option("--epoch-size", a.epoch_size, "Samples in an epoch; 0 = one sweep, inf = no end")->type_name("N")->group(run);
-  command.add_option("--epoch-sweeps", a.epoch_sweeps, "Sweeps in an epoch instead")->type_name("N")->excludes(size)->group(run);
+  command.add_option("--start-epoch", a.start_epoch, "Number of the first epoch (default 0)")
+      ->type_name("N")
+      ->group(run);
+  auto* size = command.add_option("--epoch-size", a.epoch_size, "Samples in an epoch; 0 = one sweep, inf = no end")
+                   ->type_name("N")
+                   ->group(run);
+  command.add_option("--epoch-sweeps", a.epoch_sweeps, "Sweeps in an epoch instead")
+      ->type_name("N")
+      ->excludes(size)
+      ->group(run);
   auto* cross = command.add_flag("--cross-sweeps", a.cross, "A minibatch may span two sweeps")->group(run);
   command.add_flag("--no-cross-sweeps", a.no_cross, "A minibatch never spans two sweeps")->excludes(cross)->group(run);
-  command.add_option("--driver", a.driver, "reader: epoch after epoch, as BrainScript's trainer (default); minibatch-source: one long timeline, as the Python MinibatchSource")
+  command
+      .add_option("--driver", a.driver,
+                  "reader: epoch after epoch, as BrainScript's trainer (default); minibatch-source: one long timeline, "
+                  "as the Python MinibatchSource")
       ->check(CLI::IsMember({"reader", "minibatch-source"}))
       ->type_name("KIND")
       ->group(run);
   command.add_option("--limit", a.limit, "Minibatches of each epoch at most")->type_name("N")->group(run);
   const char* const workers = "Workers";
-  command.add_option("--workers", a.workers, "Number of workers (default: from the launcher's environment, or 1)")->type_name("N")->group(workers);
+  command.add_option("--workers", a.workers, "Number of workers (default: from the launcher's environment, or 1)")
+      ->type_name("N")
+      ->group(workers);
   command.add_option("--rank", a.rank, "Which of them this is, from 0")->type_name("K")->group(workers);
-  command.add_option("--switch", a.change, "After M minibatches, go on as rank K of N workers")->type_name("M:N:K")->group(workers);
+  command.add_option("--switch", a.change, "After M minibatches, go on as rank K of N workers")
+      ->type_name("M:N:K")
+      ->group(workers);
   const char* const state = "Resume";
-  command.add_option("--save-state", a.save_state, "Write the state there, at the end or as --after says")->type_name("FILE")->group(state);
-  command.add_option("--after", a.after, "The state when M minibatches of epoch E have been read")->type_name("E:M")->group(state);
-  command.add_option("--state", a.state, "Go on from a saved state; epochs and minibatches are counted on")->type_name("FILE")->group(state);
+  command.add_option("--save-state", a.save_state, "Write the state there, at the end or as --after says")
+      ->type_name("FILE")
+      ->group(state);
+  command.add_option("--after", a.after, "The state when M minibatches of epoch E have been read")
+      ->type_name("E:M")
+      ->group(state);
+  command.add_option("--state", a.state, "Go on from a saved state; epochs and minibatches are counted on")
+      ->type_name("FILE")
+      ->group(state);
   const char* const shown = "Output";
-  command.add_option("--format", a.format, "text, jsonl (one object a minibatch) or none (default: text on a terminal, else jsonl)")
+  command
+      .add_option("--format", a.format,
+                  "text, jsonl (one object a minibatch) or none (default: text on a terminal, else jsonl)")
       ->check(CLI::IsMember({"text", "jsonl", "none"}))
       ->type_name("FORMAT")
       ->group(shown);
-  command.add_option("--sequences", a.sequences, "Sequences of each stream that text shows (default 4, 0 = all)")->type_name("N")->group(shown);
-  command.add_option("--explain", a.explain, "Instead of data: the file, lines and sequences that minibatch K (from 0) consists of, on every rank")->type_name("K")->group(shown);
+  command.add_option("--sequences", a.sequences, "Sequences of each stream that text shows (default 4, 0 = all)")
+      ->type_name("N")
+      ->group(shown);
+  command
+      .add_option("--explain", a.explain,
+                  "Instead of data: the file, lines and sequences that minibatch K (from 0) consists of, on every rank")
+      ->type_name("K")
+      ->group(shown);
 }
 
 }  // namespace
 
 Run add_read(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<ReadArguments>();
-  CLI::App& command = add_command(app, "read", "Minibatches, as a trainer would get them",
-                                  "batchfeed read train.ctf --limit 2                      # no configuration needed\n"
-                                  "batchfeed read train.cntk --section Train.reader --minibatch-size 64\n"
-                                  "batchfeed read train.cntk --format jsonl --epochs 2 > minibatches.jsonl\n"
-                                  "batchfeed read train.cntk --workers 4 --rank 0 --limit 10\n"
-                                  "batchfeed read train.cntk --limit 100 --save-state at100.json\n"
-                                  "batchfeed read train.cntk --state at100.json            # goes on exactly there\n"
-                                  "batchfeed read train.cntk --explain 7                   # where minibatch 7 comes from");
+  CLI::App& command =
+      add_command(app, "read", "Minibatches, as a trainer would get them",
+                  "batchfeed read train.ctf --limit 2                      # no configuration needed\n"
+                  "batchfeed read train.cntk --section Train.reader --minibatch-size 64\n"
+                  "batchfeed read train.cntk --format jsonl --epochs 2 > minibatches.jsonl\n"
+                  "batchfeed read train.cntk --workers 4 --rank 0 --limit 10\n"
+                  "batchfeed read train.cntk --limit 100 --save-state at100.json\n"
+                  "batchfeed read train.cntk --state at100.json            # goes on exactly there\n"
+                  "batchfeed read train.cntk --explain 7                   # where minibatch 7 comes from");
   arguments->corpus.add_to(command, true);
   add_run_options(command, *arguments);
   return [arguments, &console] { return run_read(*arguments, console); };

@@ -45,7 +45,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 
 std::vector<std::string> commands(const CLI::App& app) {
   std::vector<std::string> out;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) out.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    out.push_back(command->get_name());
   return out;
 }
 
@@ -68,13 +69,19 @@ std::string path_of(const CLI::App& app) {
 
 std::string unexpected(const CLI::App& command) {
   std::vector<std::string> left = command.remaining(true);
-  for (const CLI::App* up = command.get_parent(); left.empty() && up != nullptr; up = up->get_parent()) left = up->remaining(true);
+  for (const CLI::App* up = command.get_parent(); left.empty() && up != nullptr; up = up->get_parent())
+    left = up->remaining(true);
   if (left.empty()) return {};
   const std::string& word = left.front();
   const bool option = word.size() > 1 && word[0] == '-';
   const std::string guess = nearest(word.substr(0, word.find('=')), option ? options(command) : commands(command));
-  return fmt::format("unknown {} '{}'; hint: {}", option ? "option" : commands(command).empty() ? "argument" : "command",
-                     printable(word), guess.empty() ? fmt::format("{} --help", path_of(command)) : fmt::format("did you mean {}", guess));
+  return fmt::format(
+      "unknown {} '{}'; hint: {}",
+      option                      ? "option"
+      : commands(command).empty() ? "argument"
+                                  : "command",
+      printable(word),
+      guess.empty() ? fmt::format("{} --help", path_of(command)) : fmt::format("did you mean {}", guess));
 }
 
 }  // namespace
@@ -87,7 +94,8 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   }
   std::string what = error.what();
   std::replace(what.begin(), what.end(), '\n', ' ');
-  if (!what.empty() && what[0] >= 'A' && what[0] <= 'Z' && what.size() > 1 && what[1] >= 'a') what[0] = static_cast<char>(what[0] - 'A' + 'a');
+  if (!what.empty() && what[0] >= 'A' && what[0] <= 'Z' && what.size() > 1 && what[1] >= 'a')
+    what[0] = static_cast<char>(what[0] - 'A' + 'a');
   return fmt::format("{}; hint: {} --help", what, path_of(command));
 }
 

@@ -25,12 +25,15 @@ std::vector<std::string> expand(const std::vector<std::string>& names) {
       continue;
     }
     ::glob_t found{};
-    if (::glob(name.c_str(), 0, nullptr, &found) == 0) out.insert(out.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
-    else out.push_back(name);
+    if (::glob(name.c_str(), 0, nullptr, &found) == 0)
+      out.insert(out.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    else
+      out.push_back(name);
     ::globfree(&found);
   }
   if (out.empty()) {
-    throw Error(Fault{.kind = FaultKind::config, .id = "open.no-file", .what = "no file is given", .hint = "name at least one"});
+    throw Error(Fault{
+        .kind = FaultKind::config, .id = "open.no-file", .what = "no file is given", .hint = "name at least one"});
   }
   return out;
 }
@@ -74,11 +77,15 @@ struct Opener {
   std::unique_ptr<Source> operator()(const HtkOptions& o) const { return htk::open(o, context); }
   std::unique_ptr<Source> operator()(const MlfOptions& o) const { return mlf::open(o, context); }
   std::unique_ptr<Source> operator()(const KaldiOptions& o) const { return kaldi::open(o, context); }
-  std::unique_ptr<Source> operator()(const std::shared_ptr<const Source>& source) const { return std::make_unique<Shared>(source); }
+  std::unique_ptr<Source> operator()(const std::shared_ptr<const Source>& source) const {
+    return std::make_unique<Shared>(source);
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<Source> open_one(const SourceOptions& options, const OpenContext& context) { return std::visit(Opener{context}, options); }
+std::unique_ptr<Source> open_one(const SourceOptions& options, const OpenContext& context) {
+  return std::visit(Opener{context}, options);
+}
 
 }  // namespace batchfeed::assemble

@@ -81,7 +81,10 @@ class SourceCheck {
         found.complete = false;
       } catch (const std::bad_alloc&) {
         found.notices.push_back({.severity = Severity::error,
-                                 .fault = {.kind = FaultKind::limit, .id = "check.memory", .what = "no memory for chunk " + std::to_string(c), .hint = "a smaller chunkSizeInBytes needs less"}});
+                                 .fault = {.kind = FaultKind::limit,
+                                           .id = "check.memory",
+                                           .what = "no memory for chunk " + std::to_string(c),
+                                           .hint = "a smaller chunkSizeInBytes needs less"}});
         found.complete = false;
       }
       pending = nullptr;
@@ -111,7 +114,8 @@ class SourceCheck {
 
 // The list of files, the streams' names and the like can be wrong for each
 // source alone: one that cannot be opened does not hide the others' faults.
-std::unique_ptr<Source> open_one(const SourceOptions& options, const OpenContext& context, Tally& tally, CheckResult& result) {
+std::unique_ptr<Source> open_one(const SourceOptions& options, const OpenContext& context, Tally& tally,
+                                 CheckResult& result) {
   try {
     return assemble::open_one(options, context);
   } catch (const Error& error) {

@@ -137,7 +137,11 @@ CheckResult check_stream(int descriptor, const std::string& name, const CtfOptio
     throw Error(fault);
   }
   if (declared.streams.empty()) {
-    throw Error(Fault{.kind = FaultKind::format, .id = "check.no-stream", .at = {.file = name}, .what = "no stream (|name ...) found in it", .hint = "text in CNTK's format is expected"});
+    throw Error(Fault{.kind = FaultKind::format,
+                      .id = "check.no-stream",
+                      .at = {.file = name},
+                      .what = "no stream (|name ...) found in it",
+                      .hint = "text in CNTK's format is expected"});
   }
   const Feed feed(std::move(head), descriptor);
   return ctf::check_stream(feed.descriptor(), name, declared, limits, check, report, keys);

@@ -58,7 +58,9 @@ bool is_ctf_line(std::string_view line) {
 }
 
 bool is_word(std::string_view text) {
-  const auto letter = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.'; };
+  const auto letter = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.';
+  };
   return !text.empty() && std::all_of(text.begin(), text.end(), letter);
 }
 

@@ -36,7 +36,8 @@ std::vector<IndexBuild> build_indexes(const Setup& setup, bool rebuild) {
   std::vector<IndexBuild> out;
   for (const SourceOptions& options : setup.sources) {
     if (const auto* text = std::get_if<CtfOptions>(&options)) {
-      for (const std::string& file : assemble::expand(text->files)) out.push_back(of_text(*text, file, context, rebuild));
+      for (const std::string& file : assemble::expand(text->files))
+        out.push_back(of_text(*text, file, context, rebuild));
     } else {
       out.push_back(of_other(options, context));
     }

@@ -19,7 +19,8 @@ Inferred infer_ctf(const std::string& path, std::uint64_t bytes, const Progress&
 }
 
 std::string reader_section(const std::string& path, const Inferred& inferred) {
-  std::string out = "reader = [\n    readerType = \"CNTKTextFormatReader\"\n    file = \"" + path + "\"\n    randomize = true\n";
+  std::string out =
+      "reader = [\n    readerType = \"CNTKTextFormatReader\"\n    file = \"" + path + "\"\n    randomize = true\n";
   if (!inferred.has_ids) out += "    skipSequenceIds = true\n";
   out += "    input = [\n";
   std::vector<std::string> used;

@@ -27,7 +27,9 @@ class Tools : public testing::Test {
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }
-  Format detected(const std::string& text, const std::string& name = "file") const { return detect_format(put(name, text)); }
+  Format detected(const std::string& text, const std::string& name = "file") const {
+    return detect_format(put(name, text));
+  }
 
   std::string folder_;
 };
@@ -149,7 +151,8 @@ TEST_F(Tools, CheckGoesOnBehindASourceThatCannotBeOpened) {
   Setup setup = text_setup(put("a.ctf", ""), 1);
   setup.sources.push_back(text_setup(put("b.ctf", "0 |v x\n"), 1).sources[0]);
   std::vector<std::string> files;
-  const CheckResult result = check(setup, {}, [&](const Notice& n) { files.push_back(std::filesystem::path(n.fault.at.file).filename()); });
+  const CheckResult result =
+      check(setup, {}, [&](const Notice& n) { files.push_back(std::filesystem::path(n.fault.at.file).filename()); });
   EXPECT_FALSE(result.complete);
   EXPECT_THAT(files, testing::IsSupersetOf({"a.ctf", "b.ctf"}));
 }
@@ -161,11 +164,27 @@ TEST_F(Tools, CheckOfAPipeInfersItsStreams) {
   ASSERT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
   ::close(ends[1]);
   std::vector<std::string> found;
-  const CheckResult result = check_stream(ends[0], "-", {}, {}, [&](const Notice& n) { found.push_back(n.fault.text()); });
+  const CheckResult result =
+      check_stream(ends[0], "-", {}, {}, [&](const Notice& n) { found.push_back(n.fault.text()); });
   ::close(ends[0]);
   EXPECT_GE(result.faults, 1u);
   ASSERT_FALSE(found.empty());
   EXPECT_THAT(found[0], testing::StartsWith("-:2:"));
+}
+
+TEST_F(Tools, CheckOfAPipeWithoutStreamsSaysSo) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::write(ends[1], "hello\nworld\n", 12), 12);
+  ::close(ends[1]);
+  try {
+    check_stream(ends[0], "-", {}, {}, {});
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault().id, "check.no-stream");
+    EXPECT_EQ(error.fault().at.file, "-");
+  }
+  ::close(ends[0]);
 }
 
 TEST_F(Tools, IndexesAreKeptAndFoundAgain) {

@@ -62,7 +62,7 @@ def test_a_missing_file_is_status_3_and_named(batchfeed, command):
 
 
 @pytest.mark.parametrize("command", ["info", "read"])
-def test_a_file_that_is_no_corpus_is_said_so(batchfeed, write, command):
+def test_a_file_that_is_no_corpus_is_said_so(batchfeed, write, command):  # cli.not-a-corpus
     done = batchfeed(command, write("x.jpg", b"\xff\xd8\xff\xe0 picture"))
     assert done.code == 3 and done.err.startswith("x.jpg: ")
     assert batchfeed(command, ".").code == 3

@@ -81,7 +81,7 @@ def test_switching_workers_takes_effect_behind_minibatch_m(batchfeed, corpus):
     assert sum(len(keys_of(x)) for x in changed[3:] if x["streams"]) < sum(len(keys_of(x)) for x in alone[3:])
 
 
-def test_launchers_name_rank_and_workers(batchfeed, corpus):
+def test_launchers_name_rank_and_workers(batchfeed, corpus):  # cli.world
     config = corpus(30, extra="chunkSizeInBytes = 40")
     asked = batchfeed("read", config, "--workers", 3, "--rank", 1)
     for env in ({"RANK": "1", "WORLD_SIZE": "3"}, {"SLURM_PROCID": "1", "SLURM_NTASKS": "3"},
@@ -168,7 +168,7 @@ def test_good_minibatches_come_before_the_error(batchfeed, corpus, write):
     assert done.code == 3 and len(done.lines) == 21 and "error" in done.lines[-1]
 
 
-def test_a_minibatch_size_of_zero_is_an_error(batchfeed, corpus):
+def test_a_minibatch_size_of_zero_is_an_error(batchfeed, corpus):  # cli.minibatch-size
     done = batchfeed("read", corpus(), "--minibatch-size", 0)
     assert done.code == 3 and done.lines[-1]["error"]["kind"] == "usage" and "minibatch size" in done.err
 

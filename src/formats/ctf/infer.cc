@@ -16,8 +16,8 @@
 namespace batchfeed::ctf {
 namespace {
 
-constexpr std::size_t kWidths = 4096;   // different widths told apart
-constexpr std::uint64_t kFewOf = 100;   // one in a hundred is few
+constexpr std::size_t kWidths = 4096;  // different widths told apart
+constexpr std::uint64_t kFewOf = 100;  // one in a hundred is few
 
 struct Seen {
   Inferred::Stream stream;
