@@ -292,7 +292,9 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
   std::optional<Open> running;
   std::uint64_t lines = start.lines;
   const auto close = [&](const Open& open, std::uint64_t end) {
-    judge.close(open, end, text ? context.keys->id(open.text) : open.id, result.notes, entries);
+    const bool kept = judge.close(open, end, open.id, result.notes, entries);
+    // What is left out has no number: the numbers must not depend on the ranges.
+    if (kept && text) entries.back().key = context.keys->id(open.text);
   };
   for (Part& part : parts) {
     if (part.head && running) judge.merge(*running, *part.head);

@@ -248,6 +248,20 @@ TEST(Opening, WhatWasLeftOutIsTold) {
   EXPECT_EQ(open_fault("|A 1\n", options_for({"A:d1"}), KeyMode::text).id, "ctf.keys-need-ids");
 }
 
+TEST(Opening, WordsThatAreLeftOutGetNoNumber) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("t.ctf", "a |C 1\nb |A 2\nc |C 3\nd |A 4\ne |C 5\n");
+  for (const std::uint64_t range : {1u, 9u, 1000u}) {
+    OpenContext context = quiet_context(KeyMode::text);
+    context.threads = 3;
+    const CtfSource source(options_for({"A:d1"}), path, context, {.range = range});
+    ASSERT_EQ(source.index().entries.size(), 2u);
+    EXPECT_EQ(source.index().entries[0].key, 0u);
+    EXPECT_EQ(source.index().entries[1].key, 1u);
+    EXPECT_EQ(source.key_text(1), "d");
+  }
+}
+
 TEST(Opening, LongLinesAreBounded) {
   ScratchFolder folder;
   OpenContext context = quiet_context();
