@@ -104,6 +104,7 @@ TEST(PackFrames, EverySequenceIsARow) {  // K9, X4
     frames(kDense, all_of(longer), batch);
     FAIL() << "a sequence of 2 samples was accepted";
   } catch (const Error& error) {
+    EXPECT_EQ(error.fault().id, "pack.frame-length");
     EXPECT_NE(error.fault().what.find("one of 2"), std::string::npos) << error.what();
   }
 }
@@ -180,7 +181,32 @@ TEST(PackTruncated, RefusesStreamsOfDifferentLengths) {  // X6
   Chunk chunk = dense_chunk({3});
   Minibatch batch;
   const std::vector<Piece> pieces = {{.slice = {&chunk, 0}, .count = 2, .length = 2}};
-  EXPECT_THROW(truncated(kDense, 1, 2, pieces, batch), Error);
+  try {
+    truncated(kDense, 1, 2, pieces, batch);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault().id, "pack.truncated-lengths");
+  }
+}
+
+TEST(MinibatchStreams, AreFoundByNameAndMissedByName) {
+  const Chunk chunk = dense_chunk({1, 2});
+  Minibatch batch;
+  sequences(kDense, all_of(chunk), batch);
+  EXPECT_EQ(batch.find("y"), nullptr);
+  try {
+    batch["y"];
+    FAIL() << "found";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault().id, "minibatch.no-stream");
+    EXPECT_EQ(error.fault().hint, "it has x");
+  }
+  try {
+    static_cast<void>(batch["x"].cntk_sparse());
+    FAIL() << "made sparse";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault().id, "pack.not-sparse");
+  }
 }
 
 TEST(PackSequences, UnpackingGivesTheSequencesBack) {

@@ -206,7 +206,7 @@ TEST(ReaderState, IsRefusedByNameWhereItDoesNotBelong) {
   };
   EXPECT_EQ(refusal(open(kA, o), state).substr(0, 16), "state.other-data");
   o.order.seed = 3;
-  EXPECT_NE(refusal(open(kV, o), state).find("saved with seed = 0, the reader has 3"), std::string::npos);
+  EXPECT_EQ(refusal(open(kV, o), state).find("state.other-options: the state was saved with seed = 0, the reader has 3"), 0u);
   o.order.seed = 0;
   for (std::size_t i = 0; i < state.size(); ++i) {
     std::string flipped = state;
@@ -214,6 +214,8 @@ TEST(ReaderState, IsRefusedByNameWhereItDoesNotBelong) {
     EXPECT_NE(refusal(open(kV, o), flipped), "accepted") << i;
     EXPECT_NE(refusal(open(kV, o), state.substr(0, i)), "accepted") << i;
   }
+  EXPECT_EQ(refusal(open(kV, o), "{}").substr(0, 13), "state.damaged");
+  EXPECT_EQ(refusal(open(kV, o), std::string(70'000, ' ')).substr(0, 11), "limit.state");
   std::string newer = state;
   newer.replace(newer.find("state\":1"), 8, "state\":9");
   EXPECT_EQ(refusal(open(kV, o), newer).substr(0, 11), "state.newer");
@@ -404,6 +406,65 @@ TEST(ReaderPolicies, LongSequencesAndTheLastMinibatch) {
   o.last_minibatch = LastMinibatch::drop;
   Reader drop = open(kA, o);
   EXPECT_EQ(run(drop, 9), "[0 1 2 3 4] [5 6 7 8 9] []se");
+}
+
+// The id of the fault that opening and reading with `o` gives; "" if none does.
+std::string refusal(const std::vector<std::vector<std::uint32_t>>& corpus, const ReaderOptions& o) {
+  try {
+    Reader reader = open(corpus, o);
+    Minibatch batch;
+    for (int i = 0; i < 9 && reader.read(batch); ++i) {
+    }
+  } catch (const Error& error) {
+    return error.fault().id;
+  }
+  return "";
+}
+
+TEST(ReaderRefuses, WhatMakesNoSenseByTheNameOfTheRule) {
+  const ReaderOptions good = reference(OrderKind::file, 4);
+  EXPECT_EQ(refusal(kV, good), "");
+  const auto with = [&](auto&& change) {
+    ReaderOptions o = good;
+    change(o);
+    return refusal(kV, o);
+  };
+  EXPECT_EQ(with([](ReaderOptions& o) { o.workers = 0; }), "reader.workers");
+  EXPECT_EQ(with([](ReaderOptions& o) { o.rank = 1; }), "reader.rank");
+  EXPECT_EQ(with([](ReaderOptions& o) { o.minibatch_size = {4, 0}; }), "reader.minibatch-size");
+  EXPECT_EQ(with([](ReaderOptions& o) { o.epoch_samples = o.epoch_sweeps = 3; }), "reader.epoch-size");
+  EXPECT_EQ(with([](ReaderOptions& o) { o.pack.kind = Packing::truncated; }), "reader.truncation-length");
+  EXPECT_EQ(with([](ReaderOptions& o) { o.pack = {Packing::truncated, 2, 2}; }), "reader.right-splice");
+  EXPECT_EQ(with([](ReaderOptions& o) {
+              o.pack = {Packing::truncated, 2, 0};
+              o.size_unit = SizeUnit::cells;
+            }),
+            "reader.size-unit");
+  EXPECT_EQ(with([](ReaderOptions& o) {
+              o.pack = {Packing::truncated, 4, 0};
+              o.workers = 2;
+            }),
+            "reader.more-workers-than-rows");
+  EXPECT_EQ(with([](ReaderOptions& o) {
+              o.minibatch_size = {3};
+              o.long_sequence = LongSequence::error;
+            }),
+            "reader.long-sequence");
+  EXPECT_EQ(with([](ReaderOptions& o) { o.memory_limit = 16; }), "limit.memory");
+  EXPECT_EQ(refusal({}, good), "reader.no-samples");
+}
+
+TEST(ReaderRefuses, DamagedSequencesBeyondTheBudget) {
+  auto source = std::make_shared<MemorySource>(kV);
+  source->damaged_key = 3;
+  Reader strict(source, reference(OrderKind::file, 16));
+  Minibatch batch;
+  try {
+    strict.read(batch);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault().id, "reader.too-many-invalid");
+  }
 }
 
 TEST(ReaderPlan, SaysWhatWillCome) {
