@@ -71,7 +71,7 @@ struct Inferred {
   };
   std::vector<Stream> streams = {};
   bool has_ids = false;
-  bool text_ids = false;           // ids that are no numbers
+  bool text_ids = false;  // ids that are no numbers
   bool whole_file = true;
 };
 Inferred infer_ctf(const std::string& path, std::uint64_t bytes = ~0ull, const Progress& progress = {},

@@ -20,16 +20,23 @@ OpenContext context_of(const Setup& setup) {
   context.report = setup.report;
   context.progress = setup.progress;
   context.keys = std::make_shared<KeyTable>(setup.reader.keys);
-  context.threads = setup.reader.threads != 0 ? setup.reader.threads : std::max(1u, std::thread::hardware_concurrency());
+  context.threads =
+      setup.reader.threads != 0 ? setup.reader.threads : std::max(1u, std::thread::hardware_concurrency());
   return context;
 }
 
 std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context) {
   if (setup.sources.empty()) {
-    throw Error(Fault{.kind = FaultKind::config, .id = "open.no-source", .what = "the setup has no source", .hint = "give at least one"});
+    throw Error(Fault{.kind = FaultKind::config,
+                      .id = "open.no-source",
+                      .what = "the setup has no source",
+                      .hint = "give at least one"});
   }
   if (std::holds_alternative<MlfOptions>(setup.sources[0])) {
-    throw Error(Fault{.kind = FaultKind::config, .id = "open.labels-first", .what = "MLF labels cannot be the first source, which gives order and chunks", .hint = "put the features first"});
+    throw Error(Fault{.kind = FaultKind::config,
+                      .id = "open.labels-first",
+                      .what = "MLF labels cannot be the first source, which gives order and chunks",
+                      .hint = "put the features first"});
   }
   std::vector<std::unique_ptr<Source>> sources;
   for (const SourceOptions& options : setup.sources) sources.push_back(open_one(options, context));
@@ -48,7 +55,8 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context)
 
 }  // namespace assemble
 
-std::unique_ptr<Source> open_source(const SourceOptions& options, const Limits& limits, const Report& report, KeyMode keys) {
+std::unique_ptr<Source> open_source(const SourceOptions& options, const Limits& limits, const Report& report,
+                                    KeyMode keys) {
   Setup setup;
   setup.limits = limits;
   setup.report = report;
@@ -56,7 +64,9 @@ std::unique_ptr<Source> open_source(const SourceOptions& options, const Limits& 
   return assemble::open_one(options, assemble::context_of(setup));
 }
 
-std::unique_ptr<Source> open_sources(const Setup& setup) { return assemble::open_all(setup, assemble::context_of(setup)); }
+std::unique_ptr<Source> open_sources(const Setup& setup) {
+  return assemble::open_all(setup, assemble::context_of(setup));
+}
 
 Reader::Reader(Setup setup) : Reader(open_sources(setup), setup.reader, setup.limits, setup.report) {}
 

@@ -70,11 +70,13 @@ TEST_F(Opening, ShardsByPatternAreOneCorpusInOrderOfTheirNames) {
 
 TEST_F(Opening, AJoinSaysByKeyWhatItLeavesOut) {
   batchfeed::Setup setup;
-  setup.sources = {corpus({write("features.ctf", "1 |A 1\n2 |A 2\n17 |A 3\n")}, "A"), corpus({write("labels.ctf", "2 |B 20\n1 |B 10\n5 |B 50\n")}, "B")};
+  setup.sources = {corpus({write("features.ctf", "1 |A 1\n2 |A 2\n17 |A 3\n")}, "A"),
+                   corpus({write("labels.ctf", "2 |B 20\n1 |B 10\n5 |B 50\n")}, "B")};
   std::string told;
   setup.report = [&](const Notice& notice) { told += notice.fault.what + '\n'; };
   const auto source = open_sources(setup);
-  EXPECT_NE(told.find("1 of 3 sequences of 'A' have no partner in 'B' and were left out, first: 17"), std::string::npos) << told;
+  EXPECT_NE(told.find("1 of 3 sequences of 'A' have no partner in 'B' and were left out, first: 17"), std::string::npos)
+      << told;
   EXPECT_NE(told.find("1 of 3 sequences of 'B' have no partner in 'A', first: 5"), std::string::npos) << told;
   Chunk chunk;
   source->read(0, chunk);

@@ -6,14 +6,14 @@
 // chunk it comes from.
 #pragma once
 
-#include "base/rng.h"
-#include "base/saturate.h"
-#include "order/timeline.h"
-
 #include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
+
+#include "base/rng.h"
+#include "base/saturate.h"
+#include "order/timeline.h"
 
 namespace batchfeed::order {
 
@@ -112,8 +112,7 @@ class BlockTimeline final : public Timeline {
     while (sweep_.settle()) {
       const std::uint32_t samples = sweep_.samples();
       const bool mine = own(sweep_.home());
-      if (!need_one &&
-          (taken.global + samples > global_limit || (mine && taken.local + samples > local_limit))) {
+      if (!need_one && (taken.global + samples > global_limit || (mine && taken.local + samples > local_limit))) {
         break;
       }
       if (taken.global >= left) break;
@@ -134,7 +133,8 @@ class BlockTimeline final : public Timeline {
 
   std::uint64_t interval_number() const noexcept {
     const auto [lo, hi] = interval_;
-    return mix64(identity_ + mix64(sweep_.sweep() + mix64((std::uint64_t{lo} << 32 | hi) + mix64(workers_ + mix64(rank_)))));
+    return mix64(identity_ +
+                 mix64(sweep_.sweep() + mix64((std::uint64_t{lo} << 32 | hi) + mix64(workers_ + mix64(rank_)))));
   }
 
   void append_interval(std::vector<std::uint32_t>& window) const {
@@ -178,7 +178,7 @@ class BlockTimeline final : public Timeline {
   std::uint64_t next_workers_ = 1, next_rank_ = 0;
   std::uint64_t end_ = 0, position_ = 0;
   std::pair<std::uint32_t, std::uint32_t> interval_;  // chunk places the last fill drew from
-  std::uint64_t crossed_ = 0;                          // number of the intervals before it in this batch; 0: none
+  std::uint64_t crossed_ = 0;                         // number of the intervals before it in this batch; 0: none
 };
 
 }  // namespace batchfeed::order

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "order/bucket.h"
 
+#include <algorithm>
+
 #include "base/rng.h"
 #include "base/saturate.h"
-
-#include <algorithm>
 
 namespace batchfeed::order {
 namespace {

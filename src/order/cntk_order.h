@@ -6,16 +6,16 @@
 // as if the whole sweep were shuffled at once.
 #pragma once
 
-#include "base/rng.h"
-#include "order/table.h"
-#include "order/windows.h"
-
 #include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
+
+#include "base/rng.h"
+#include "order/table.h"
+#include "order/windows.h"
 
 namespace batchfeed::order {
 

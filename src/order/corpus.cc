@@ -2,10 +2,10 @@
 //
 // The metadata an order works on: chunk sizes of the whole corpus, sequence
 // tables of single chunks. A source's numbers are checked before they are used.
-#include "order/table.h"
-
 #include <algorithm>
 #include <string>
+
+#include "order/table.h"
 
 namespace batchfeed::order {
 namespace {
@@ -21,8 +21,8 @@ constexpr std::uint64_t kMaxSequences = 0xFFFFFFFFull;  // of a chunk: an Entry 
 Corpus::Corpus(const Source& source, bool split_frames) : source_(&source), split_frames_(split_frames) {
   const std::vector<ChunkInfo>& chunks = source.chunks();
   if (chunks.size() > kMaxSequences) {
-    refuse(FaultKind::limit, "order.chunks", "the corpus has " + std::to_string(chunks.size()) + " chunks, more than 2^32-1",
-           "use larger chunks");
+    refuse(FaultKind::limit, "order.chunks",
+           "the corpus has " + std::to_string(chunks.size()) + " chunks, more than 2^32-1", "use larger chunks");
   }
   sizes_.reserve(chunks.size());
   for (std::size_t i = 0; i < chunks.size(); ++i) {

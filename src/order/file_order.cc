@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "order/file_order.h"
 
+#include <algorithm>
+
 #include "base/rng.h"
 #include "base/saturate.h"
 #include "order/block_timeline.h"
-
-#include <algorithm>
 
 namespace batchfeed::order {
 

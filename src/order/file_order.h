@@ -4,11 +4,11 @@
 // share by running sequence number; chunk boundaries play no role.
 #pragma once
 
-#include "order/table.h"
-
 #include <cstdint>
 #include <memory>
 #include <vector>
+
+#include "order/table.h"
 
 namespace batchfeed::order {
 

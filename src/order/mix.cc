@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "order/mix.h"
 
-#include "base/rng.h"
-
 #include <algorithm>
 #include <cmath>
+
+#include "base/rng.h"
 
 namespace batchfeed::order {
 
@@ -21,14 +21,16 @@ MixTimeline::MixTimeline(std::vector<MixPart> parts, std::uint64_t seed, std::ui
     sum += part.weight;
   }
   if (parts.empty() || !std::isfinite(sum)) {
-    throw Error(Fault{.kind = FaultKind::usage,
-                      .id = "order.mix-parts",
-                      .what = parts.empty() ? "a mixture of no corpora" : "the weights of the mixture are too large to be added",
-                      .hint = "name at least one corpus, with a weight near 1"});
+    throw Error(Fault{
+        .kind = FaultKind::usage,
+        .id = "order.mix-parts",
+        .what = parts.empty() ? "a mixture of no corpora" : "the weights of the mixture are too large to be added",
+        .hint = "name at least one corpus, with a weight near 1"});
   }
   for (MixPart& part : parts) {
     const double share = part.weight / sum * static_cast<double>(round_samples);
-    Part made{std::move(part.timeline), std::max<std::uint64_t>(1, static_cast<std::uint64_t>(share + 0.5)), part.first_chunk};
+    Part made{std::move(part.timeline), std::max<std::uint64_t>(1, static_cast<std::uint64_t>(share + 0.5)),
+              part.first_chunk};
     round_samples_ += made.quota;
     parts_.push_back(std::move(made));
   }

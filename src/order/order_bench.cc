@@ -34,7 +34,8 @@ class EqualSource final : public Source {
 };
 
 OrderOptions options_of(const benchmark::State& state) {
-  return {.kind = static_cast<OrderKind>(state.range(0)), .window = static_cast<std::uint64_t>(state.range(1)), .seed = 1};
+  return {
+      .kind = static_cast<OrderKind>(state.range(0)), .window = static_cast<std::uint64_t>(state.range(1)), .seed = 1};
 }
 
 // A whole sweep in minibatches of 256 samples.
@@ -53,7 +54,8 @@ void BM_Sweep(benchmark::State& state) {
     ++sweep;
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(sweep * corpus.total_sequences()));
-  state.counters["minibatch"] = benchmark::Counter(static_cast<double>(batches), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["minibatch"] =
+      benchmark::Counter(static_cast<double>(batches), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 // Into the middle of a sweep of 10^8 sequences, from nothing.

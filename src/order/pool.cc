@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "order/pool.h"
 
-#include "base/saturate.h"
-#include "order/block_timeline.h"
-
 #include <algorithm>
 #include <string>
+
+#include "base/saturate.h"
+#include "order/block_timeline.h"
 
 namespace batchfeed::order {
 
@@ -25,11 +25,12 @@ void PoolTimeline::restore(std::uint64_t position) {
 void PoolTimeline::set_workers(std::uint64_t workers, std::uint64_t rank) {
   check_workers(workers, rank);
   if (workers == 1) return;
-  throw Error(Fault{.kind = FaultKind::usage,
-                    .id = "order.pool-workers",
-                    .what = "bucketing by length and mixing of corpora are for one worker, or for shard = even, not for " +
-                            std::to_string(workers) + " workers that share by chunk",
-                    .hint = "use shard = even"});
+  throw Error(
+      Fault{.kind = FaultKind::usage,
+            .id = "order.pool-workers",
+            .what = "bucketing by length and mixing of corpora are for one worker, or for shard = even, not for " +
+                    std::to_string(workers) + " workers that share by chunk",
+            .hint = "use shard = even"});
 }
 
 void PoolTimeline::next(std::uint64_t global_limit, std::uint64_t local_limit, Batch& out) {
@@ -58,16 +59,19 @@ void PoolTimeline::next(std::uint64_t global_limit, std::uint64_t local_limit, B
   }
   out.position = position_;
   out.end_of_epoch = position_ >= end_;
-  out.end_of_sweep = has_sweeps && position_ != 0 && position_ % sweep_samples_ == 0 && (taken != 0 || out.end_of_epoch);
+  out.end_of_sweep =
+      has_sweeps && position_ != 0 && position_ % sweep_samples_ == 0 && (taken != 0 || out.end_of_epoch);
   if (!first) first = pool_;
   const bool one = first == pool_;
-  const std::uint64_t number = one ? pool_->window_generation : mix64(first->window_generation + mix64(pool_->window_generation)) | 1;
+  const std::uint64_t number =
+      one ? pool_->window_generation : mix64(first->window_generation + mix64(pool_->window_generation)) | 1;
   if (out.window_generation == number) return;
   out.window_generation = number;
   out.window = first->window;
   if (one) return;
   for (const std::uint32_t chunk : pool_->window) {
-    if (std::find(first->window.begin(), first->window.end(), chunk) == first->window.end()) out.window.push_back(chunk);
+    if (std::find(first->window.begin(), first->window.end(), chunk) == first->window.end())
+      out.window.push_back(chunk);
   }
 }
 

@@ -5,11 +5,11 @@
 // Positions count the samples of the rearranged line.
 #pragma once
 
-#include "order/timeline.h"
-
 #include <cstdint>
 #include <memory>
 #include <vector>
+
+#include "order/timeline.h"
 
 namespace batchfeed::order {
 

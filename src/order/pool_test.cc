@@ -2,19 +2,20 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/rng.h"
 #include "order/bucket.h"
 #include "order/mix.h"
 #include "order/share.h"
 #include "order/test_corpus.h"
 
-#include <algorithm>
-#include <numeric>
-
 namespace batchfeed::order {
 namespace {
 
-LengthSource::Lengths random_lengths(std::size_t chunks, std::size_t sequences, std::uint32_t longest, std::uint64_t seed) {
+LengthSource::Lengths random_lengths(std::size_t chunks, std::size_t sequences, std::uint32_t longest,
+                                     std::uint64_t seed) {
   CounterRng rng(seed);
   LengthSource::Lengths lengths(chunks);
   for (auto& chunk : lengths) {
@@ -26,7 +27,8 @@ LengthSource::Lengths random_lengths(std::size_t chunks, std::size_t sequences, 
 // Runs `timeline` to the end of its epoch; before every batch, takes the position
 // up again with a timeline from `make` and in a copy, and compares.
 template <class Make>
-std::vector<Item> read_and_check(Timeline& timeline, std::uint64_t begin, std::uint64_t size, std::uint64_t limit, Make make) {
+std::vector<Item> read_and_check(Timeline& timeline, std::uint64_t begin, std::uint64_t size, std::uint64_t limit,
+                                 Make make) {
   timeline.begin_epoch(begin, size, 0);
   std::vector<Item> items;
   Batch batch, other;
@@ -62,13 +64,15 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> sorted_places(const std::ve
 }
 
 RC_GTEST_PROP(Bucket, GivesEverySequenceOnceASweepAndIsRestoredAnywhere, ()) {
-  const LengthSource source(random_lengths(*rc::gen::inRange<std::size_t>(1, 9), 6, *rc::gen::inRange(1u, 30u), *rc::gen::arbitrary<std::uint64_t>()));
+  const LengthSource source(random_lengths(*rc::gen::inRange<std::size_t>(1, 9), 6, *rc::gen::inRange(1u, 30u),
+                                           *rc::gen::arbitrary<std::uint64_t>()));
   const Corpus corpus(source, false);
   const auto pool = *rc::gen::inRange<std::uint64_t>(1, 200);
   const auto limit = *rc::gen::inRange<std::uint64_t>(1, 60);
   const auto hint = *rc::gen::arbitrary<bool>() ? limit : std::uint64_t{20};
   const auto make = [&]() -> std::unique_ptr<Timeline> {
-    return std::make_unique<BucketTimeline>(make_timeline(corpus, {.window = 3, .seed = 4}, false, 1, 0), corpus.total_samples(), pool, hint, 4);
+    return std::make_unique<BucketTimeline>(make_timeline(corpus, {.window = 3, .seed = 4}, false, 1, 0),
+                                            corpus.total_samples(), pool, hint, 4);
   };
   std::vector<Item> expected;
   for (std::uint32_t c = 0; c < corpus.chunks(); ++c) corpus.table(c, expected);
@@ -88,7 +92,8 @@ RC_GTEST_PROP(Bucket, GivesEverySequenceOnceASweepAndIsRestoredAnywhere, ()) {
 TEST(Bucket, CutsPaddingAndSaysHowMuch) {
   const LengthSource source(random_lengths(64, 100, 50, 1));
   const Corpus corpus(source, false);
-  BucketTimeline timeline(make_timeline(corpus, {.window = 16, .seed = 1}, false, 1, 0), corpus.total_samples(), 64 * 512, 512, 1);
+  BucketTimeline timeline(make_timeline(corpus, {.window = 16, .seed = 1}, false, 1, 0), corpus.total_samples(),
+                          64 * 512, 512, 1);
   timeline.begin_epoch(0, corpus.total_samples(), 0);
   Batch batch;
   std::uint64_t cells = 0;
@@ -162,7 +167,8 @@ TEST(Mix, RefusesWeightsThatAreNone) {
 }
 
 RC_GTEST_PROP(EvenShare, CutsABatchInOrderWithNobodyLeftOut, ()) {
-  const auto lengths = *rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange(1u, *rc::gen::element(2u, 9u, 1000u)));
+  const auto lengths =
+      *rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange(1u, *rc::gen::element(2u, 9u, 1000u)));
   const auto workers = *rc::gen::inRange<std::uint64_t>(1, 12);
   const std::uint64_t total = std::accumulate(lengths.begin(), lengths.end(), std::uint64_t{0});
   const std::uint64_t longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());

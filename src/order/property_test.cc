@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "order/cntk_order.h"
 #include "order/test_corpus.h"
 #include "order/uniform_order.h"
-
-#include <algorithm>
-#include <set>
 
 namespace batchfeed::order {
 namespace {
@@ -26,8 +26,8 @@ Setting draw_setting(OrderKind kind) {
   const auto chunks = *rc::gen::inRange<std::size_t>(1, 12);
   const auto longest = *rc::gen::element<std::uint32_t>(1, 2, 5);
   for (std::size_t c = 0; c < chunks; ++c) {
-    setting.lengths.push_back(
-        *rc::gen::resize(8, rc::gen::nonEmpty(rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange(1u, longest + 1)))));
+    setting.lengths.push_back(*rc::gen::resize(
+        8, rc::gen::nonEmpty(rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange(1u, longest + 1)))));
   }
   setting.options = {.kind = kind,
                      .window = *rc::gen::element<std::uint64_t>(0, 1, 2, 3, 5, 8, 20, kWholeSet),

@@ -6,7 +6,8 @@
 
 namespace batchfeed::order {
 
-std::pair<std::size_t, std::size_t> even_share(std::span<const std::uint32_t> lengths, std::uint64_t workers, std::uint64_t rank) {
+std::pair<std::size_t, std::size_t> even_share(std::span<const std::uint32_t> lengths, std::uint64_t workers,
+                                               std::uint64_t rank) {
   const std::size_t n = lengths.size();
   if (workers <= 1) return {0, n};
   if (n <= workers) {

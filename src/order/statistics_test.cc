@@ -5,12 +5,12 @@
 // Also the first numbers of every order, written down so that they stay.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <map>
+
 #include "order/cntk_order.h"
 #include "order/test_corpus.h"
 #include "order/uniform_order.h"
-
-#include <cmath>
-#include <map>
 
 namespace batchfeed::order {
 namespace {
@@ -19,7 +19,8 @@ LengthSource::Lengths equal_chunks(std::size_t chunks, std::size_t sequences) {
   return LengthSource::Lengths(chunks, std::vector<std::uint32_t>(sequences, 1));
 }
 
-std::vector<std::uint64_t> order_of(const LengthSource& source, const Corpus& corpus, OrderOptions options, std::uint64_t sweep) {
+std::vector<std::uint64_t> order_of(const LengthSource& source, const Corpus& corpus, OrderOptions options,
+                                    std::uint64_t sweep) {
   options.kind = OrderKind::uniform;
   const auto timeline = make_timeline(corpus, options, false, 1, 0);
   timeline->begin_epoch(sweep * corpus.total_samples(), corpus.total_samples(), sweep);
@@ -139,7 +140,8 @@ TEST(UniformOrder, StaysAsItIs) {
   EXPECT_EQ(order_of(source, corpus, {.window = 2, .seed = 0}, 1), (Keys{8, 10, 9, 11, 4, 3, 6, 7, 1, 5, 0, 2}));
   EXPECT_EQ(order_of(source, corpus, {.window = 2, .seed = 1}, 0), (Keys{10, 9, 11, 0, 3, 2, 5, 4, 7, 6, 8, 1}));
   EXPECT_EQ(order_of(source, corpus, {.window = 128, .seed = 0}, 0), (Keys{10, 5, 8, 3, 4, 1, 2, 0, 7, 11, 9, 6}));
-  EXPECT_EQ(order_of(source, corpus, {.window = 6, .window_in_samples = true, .seed = 0}, 0), (Keys{6, 1, 8, 7, 0, 2, 10, 3, 11, 5, 4, 9}));
+  EXPECT_EQ(order_of(source, corpus, {.window = 6, .window_in_samples = true, .seed = 0}, 0),
+            (Keys{6, 1, 8, 7, 0, 2, 10, 3, 11, 5, 4, 9}));
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 // rows only where they are not obvious, frames not at all.
 #pragma once
 
-#include "order/timeline.h"
-
 #include <cstdint>
 #include <memory>
 #include <vector>
+
+#include "order/timeline.h"
 
 namespace batchfeed::order {
 

@@ -3,8 +3,6 @@
 // For tests: corpora given as lengths, and timelines driven by a small script.
 #pragma once
 
-#include "order/timeline.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -12,6 +10,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "order/timeline.h"
 
 namespace batchfeed::order {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // Options to timelines, and what all of them check.
+#include <string>
+
 #include "order/block_timeline.h"
 #include "order/cntk_order.h"
 #include "order/file_order.h"
 #include "order/uniform_order.h"
-
-#include <string>
 
 namespace batchfeed::order {
 namespace {
@@ -31,7 +31,8 @@ void check_limits(std::uint64_t global_limit, std::uint64_t local_limit) {
 void check_workers(std::uint64_t workers, std::uint64_t rank) {
   if (workers == 0) refuse("order.workers", "the number of workers is 0", "it must be at least 1");
   if (rank >= workers) {
-    refuse("order.rank", "rank " + std::to_string(rank) + " is not below the number of workers, " + std::to_string(workers),
+    refuse("order.rank",
+           "rank " + std::to_string(rank) + " is not below the number of workers, " + std::to_string(workers),
            "ranks count from 0");
   }
 }
@@ -49,13 +50,11 @@ std::unique_ptr<Timeline> make_timeline(const Corpus& corpus, const OrderOptions
                       .hint = "check the paths, and whether the sources have keys in common"});
   }
   switch (options.kind) {
-    case OrderKind::file:
-      return std::make_unique<FileTimeline>(corpus, cross_sweeps, workers, rank);
+    case OrderKind::file: return std::make_unique<FileTimeline>(corpus, cross_sweeps, workers, rank);
     case OrderKind::cntk:
       return std::make_unique<BlockTimeline<CntkSweep>>(CntkSweep(corpus, options), identity(options), cross_sweeps,
                                                         workers, rank);
-    case OrderKind::uniform:
-      break;
+    case OrderKind::uniform: break;
   }
   return std::make_unique<BlockTimeline<UniformSweep>>(UniformSweep(corpus, options), identity(options), cross_sweeps,
                                                        workers, rank);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "order/uniform_order.h"
 
-#include "base/rng.h"
-
 #include <algorithm>
+
+#include "base/rng.h"
 
 namespace batchfeed::order {
 namespace {
@@ -51,9 +51,8 @@ void UniformSweep::begin(std::uint64_t sweep) {
   std::uint64_t samples = 0;
   std::vector<std::uint64_t> sizes;
   for (std::uint32_t c = 0; c < chunks; ++c) {
-    if (plan->group_first.empty() ||
-        (options_.window_in_samples ? sizes.back() >= samples_per_group
-                                    : c - plan->group_first.back() >= chunks_per_group)) {
+    if (plan->group_first.empty() || (options_.window_in_samples ? sizes.back() >= samples_per_group
+                                                                 : c - plan->group_first.back() >= chunks_per_group)) {
       plan->group_first.push_back(c);
       plan->group_samples.push_back(samples);
       sizes.push_back(0);
@@ -85,10 +84,10 @@ std::shared_ptr<const UniformSweep::Group> UniformSweep::make_group(std::uint32_
   auto made = std::make_shared<Group>();
   // The slabs that draw from this group: the first whose window reaches it, up to
   // the first whose window has left it behind.
-  made->first_slab = static_cast<std::uint32_t>(
-      std::upper_bound(windows.hi.begin(), windows.hi.end(), group) - windows.hi.begin());
-  const auto end_slab = static_cast<std::uint32_t>(
-      std::upper_bound(windows.lo.begin(), windows.lo.end(), group) - windows.lo.begin());
+  made->first_slab =
+      static_cast<std::uint32_t>(std::upper_bound(windows.hi.begin(), windows.hi.end(), group) - windows.hi.begin());
+  const auto end_slab =
+      static_cast<std::uint32_t>(std::upper_bound(windows.lo.begin(), windows.lo.end(), group) - windows.lo.begin());
   const std::uint32_t slabs = end_slab - made->first_slab;
 
   std::size_t sequences = 0;
@@ -152,7 +151,8 @@ void UniformSweep::hold(std::uint32_t slab) {
 std::uint64_t UniformSweep::held_samples(std::uint32_t slab) const noexcept {
   std::uint64_t samples = 0;
   for (const auto& group : held_) {
-    if (slab > group->first_slab) samples += group->samples[std::min<std::size_t>(slab - group->first_slab, group->samples.size() - 1)];
+    if (slab > group->first_slab)
+      samples += group->samples[std::min<std::size_t>(slab - group->first_slab, group->samples.size() - 1)];
   }
   return samples;
 }
@@ -193,7 +193,8 @@ void UniformSweep::seek(std::uint64_t offset) {
     // hold the offset, and only held groups have to be counted.
     const std::vector<std::uint32_t>& hi = plan_->windows.hi;
     std::uint32_t slab = static_cast<std::uint32_t>(
-        std::partition_point(hi.begin(), hi.end() - 1, [&](std::uint32_t h) { return plan_->group_samples[h] <= offset; }) -
+        std::partition_point(hi.begin(), hi.end() - 1,
+                             [&](std::uint32_t h) { return plan_->group_samples[h] <= offset; }) -
         hi.begin());
     hold(slab);
     std::uint64_t begin = plan_->group_samples[plan_->windows.lo[slab]] + held_samples(slab);

@@ -9,14 +9,14 @@
 // tables of its own window alone. Statistics: docs/explanation/randomization.md.
 #pragma once
 
-#include "order/table.h"
-#include "order/windows.h"
-
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
+
+#include "order/table.h"
+#include "order/windows.h"
 
 namespace batchfeed::order {
 
@@ -88,10 +88,10 @@ class UniformSweep {
   std::uint64_t sweep_ = 0;
   std::shared_ptr<const Plan> plan_;
 
-  std::uint32_t held_first_ = 0;                    // group
-  std::deque<std::shared_ptr<const Group>> held_;   // groups of the current slab's window
-  std::uint32_t tables_first_ = 0;                  // chunk place
-  std::deque<std::shared_ptr<const Table>> tables_; // their tables
+  std::uint32_t held_first_ = 0;                     // group
+  std::deque<std::shared_ptr<const Group>> held_;    // groups of the current slab's window
+  std::uint32_t tables_first_ = 0;                   // chunk place
+  std::deque<std::shared_ptr<const Table>> tables_;  // their tables
 
   std::uint32_t slab_at_ = kBefore;
   std::shared_ptr<const std::vector<Entry>> slab_;

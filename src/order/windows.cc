@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "order/windows.h"
 
-#include "base/saturate.h"
-
 #include <algorithm>
+
+#include "base/saturate.h"
 
 namespace batchfeed::order {
 namespace {

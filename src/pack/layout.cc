@@ -10,7 +10,8 @@ namespace {
 // First fit in O(log n): a tree of maxima over the free steps of each row.
 class FreeSteps {
  public:
-  explicit FreeSteps(std::size_t rows) : leaves_(std::bit_ceil(std::max<std::size_t>(rows, 1))), free_(2 * leaves_, 0) {}
+  explicit FreeSteps(std::size_t rows)
+      : leaves_(std::bit_ceil(std::max<std::size_t>(rows, 1))), free_(2 * leaves_, 0) {}
 
   // The first row with at least `steps` free, or the number of rows if none has.
   std::size_t first_with(std::uint32_t steps) const noexcept {
@@ -63,7 +64,8 @@ void layout_sequences(std::span<const std::uint32_t> lengths, Layout& out) {
     if (length != 0) free.set(row, free.of(row) - length);
   }
   for (std::uint32_t row = 0; row < out.rows; ++row) {
-    if (free.of(row) > 0) out.entries.push_back({LayoutEntry::kGap, row, std::int64_t{out.steps} - free.of(row), out.steps});
+    if (free.of(row) > 0)
+      out.entries.push_back({LayoutEntry::kGap, row, std::int64_t{out.steps} - free.of(row), out.steps});
   }
 }
 

@@ -90,8 +90,8 @@ void frames(const std::vector<StreamInfo>& streams, std::span<const Slice> slice
       if (count == 1) continue;
       throw Error(Fault{.kind = FaultKind::config,
                         .id = "pack.frame-length",
-                        .what = "frame mode needs sequences of one sample, stream '" + streams[s].name + "' has one of " +
-                                std::to_string(count),
+                        .what = "frame mode needs sequences of one sample, stream '" + streams[s].name +
+                                "' has one of " + std::to_string(count),
                         .hint = "set frameMode = false",
                         .stream = streams[s].name});
     }
@@ -100,8 +100,8 @@ void frames(const std::vector<StreamInfo>& streams, std::span<const Slice> slice
   }
 }
 
-void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::uint32_t steps, std::span<const Piece> pieces,
-               Minibatch& out) {
+void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::uint32_t steps,
+               std::span<const Piece> pieces, Minibatch& out) {
   out.streams.resize(streams.size());
   for (std::size_t s = 0; s < streams.size(); ++s) {
     StreamBatch& stream = out.streams[s];
@@ -121,8 +121,9 @@ void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::
       if (samples != piece.length) {
         throw Error(Fault{.kind = FaultKind::config,
                           .id = "pack.truncated-lengths",
-                          .what = "truncated packing needs streams of equal length; a sequence has " + std::to_string(piece.length) +
-                                  " samples, but " + std::to_string(samples) + " in stream '" + streams[s].name + "'",
+                          .what = "truncated packing needs streams of equal length; a sequence has " +
+                                  std::to_string(piece.length) + " samples, but " + std::to_string(samples) +
+                                  " in stream '" + streams[s].name + "'",
                           .hint = "set truncated = false, or repair the data",
                           .stream = streams[s].name});
       }

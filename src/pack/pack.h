@@ -39,10 +39,10 @@ struct Piece {
   Slice slice;
   std::uint32_t sequence = 0;  // index of the minibatch's keys
   std::uint32_t row = 0;
-  std::uint32_t step = 0;      // first step of the minibatch it fills
-  std::uint32_t first = 0;     // first sample of the sequence it takes
-  std::uint32_t count = 0;     // samples it takes
-  std::uint32_t length = 0;    // of the sequence: entry is [step - first, step - first + length)
+  std::uint32_t step = 0;    // first step of the minibatch it fills
+  std::uint32_t first = 0;   // first sample of the sequence it takes
+  std::uint32_t count = 0;   // samples it takes
+  std::uint32_t length = 0;  // of the sequence: entry is [step - first, step - first + length)
 };
 // Truncated BPTT (minibatch.md 11): pieces in order of their `sequence`, gaps =
 // what rows x steps leaves empty, one gap entry per row end. Sparse streams come dense.

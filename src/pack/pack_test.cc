@@ -13,8 +13,8 @@ namespace {
 std::string text(const Layout& layout) {
   std::string out = "S=" + std::to_string(layout.rows) + " T=" + std::to_string(layout.steps);
   for (const LayoutEntry& e : layout.entries) {
-    out += ' ' + (e.sequence == LayoutEntry::kGap ? std::string("gap") : std::to_string(e.sequence)) + '@' + std::to_string(e.row) + '[' +
-           std::to_string(e.begin) + ',' + std::to_string(e.end) + ')';
+    out += ' ' + (e.sequence == LayoutEntry::kGap ? std::string("gap") : std::to_string(e.sequence)) + '@' +
+           std::to_string(e.row) + '[' + std::to_string(e.begin) + ',' + std::to_string(e.end) + ')';
   }
   return out;
 }
@@ -52,7 +52,8 @@ std::vector<Slice> all_of(const Chunk& chunk) {
 // minibatch.md 18.8, K1 to K7.
 TEST(PackLayout, FirstFitInOrderOfArrival) {
   EXPECT_EQ(packed({3, 1, 2, 2}), "S=3 T=3 0@0[0,3) 1@1[0,1) 2@1[1,3) 3@2[0,2) gap@2[2,3)");
-  EXPECT_EQ(packed({2, 5, 3, 1, 1, 4}), "S=4 T=5 0@0[0,2) 1@1[0,5) 2@0[2,5) 3@2[0,1) 4@2[1,2) 5@3[0,4) gap@2[2,5) gap@3[4,5)");
+  EXPECT_EQ(packed({2, 5, 3, 1, 1, 4}),
+            "S=4 T=5 0@0[0,2) 1@1[0,5) 2@0[2,5) 3@2[0,1) 4@2[1,2) 5@3[0,4) gap@2[2,5) gap@3[4,5)");
   EXPECT_EQ(packed({1, 1, 1}), "S=3 T=1 0@0[0,1) 1@1[0,1) 2@2[0,1)");
   EXPECT_EQ(packed({4}), "S=1 T=4 0@0[0,4)");
   EXPECT_EQ(packed({1, 2, 3, 4}), "S=3 T=4 0@0[0,1) 1@0[1,3) 2@1[0,3) 3@2[0,4) gap@0[3,4) gap@1[3,4)");
@@ -159,8 +160,10 @@ TEST(PackSequences, SparseColumns) {
   const CntkSparseView view = batch["x"].cntk_sparse();
   const auto* values = reinterpret_cast<const float*>(view.values.data());
   EXPECT_EQ(std::vector<float>(values, values + view.indices.size()), (std::vector<float>{1, 2, 4, 5, 8, 3, 6, 7}));
-  EXPECT_EQ(std::vector<std::int32_t>(view.indices.begin(), view.indices.end()), (std::vector<std::int32_t>{0, 4, 1, 3, 2, 2, 0, 1}));
-  EXPECT_EQ(std::vector<std::int64_t>(view.columns.begin(), view.columns.end()), (std::vector<std::int64_t>{0, 2, 3, 3, 3, 4, 5, 6, 8, 8}));
+  EXPECT_EQ(std::vector<std::int32_t>(view.indices.begin(), view.indices.end()),
+            (std::vector<std::int32_t>{0, 4, 1, 3, 2, 2, 0, 1}));
+  EXPECT_EQ(std::vector<std::int64_t>(view.columns.begin(), view.columns.end()),
+            (std::vector<std::int64_t>{0, 2, 3, 3, 3, 4, 5, 6, 8, 8}));
 }
 
 TEST(PackTruncated, SparseComesDenseAndTheLastOfARepeatedIndexWins) {
@@ -168,8 +171,9 @@ TEST(PackTruncated, SparseComesDenseAndTheLastOfARepeatedIndexWins) {
   Chunk chunk = sparse_chunk(streams);
   chunk.columns[0].indices[1] = 0;  // q0's first sample is now {0:1, 0:2}
   Minibatch batch;
-  const std::vector<Piece> pieces = {{.slice = {&chunk, 0}, .sequence = 0, .row = 0, .step = 0, .first = 0, .count = 2, .length = 3},
-                                     {.slice = {&chunk, 1}, .sequence = 1, .row = 1, .step = 0, .first = 0, .count = 1, .length = 1}};
+  const std::vector<Piece> pieces = {
+      {.slice = {&chunk, 0}, .sequence = 0, .row = 0, .step = 0, .first = 0, .count = 2, .length = 3},
+      {.slice = {&chunk, 1}, .sequence = 1, .row = 1, .step = 0, .first = 0, .count = 1, .length = 1}};
   truncated(streams, 2, 2, pieces, batch);
   EXPECT_EQ(text(batch["x"].layout), "S=2 T=2 0@0[0,3) 1@1[0,1) gap@1[1,2)");
   const auto* values = batch["x"].as<float>();

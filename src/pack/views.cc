@@ -22,7 +22,8 @@ void put_sample(const StreamBatch& stream, std::size_t n, std::byte* to) {
     std::memcpy(to, stream.values.data() + n * stream.dim * each, static_cast<std::size_t>(stream.dim) * each);
     return;
   }
-  for (auto k = static_cast<std::size_t>(stream.sample_begin[n]); k < static_cast<std::size_t>(stream.sample_begin[n + 1]); ++k) {
+  for (auto k = static_cast<std::size_t>(stream.sample_begin[n]);
+       k < static_cast<std::size_t>(stream.sample_begin[n + 1]); ++k) {
     std::memcpy(to + static_cast<std::size_t>(stream.indices[k]) * each, stream.values.data() + k * each, each);
   }
 }
@@ -79,7 +80,11 @@ CntkDenseView StreamBatch::cntk_dense() const {
 CntkSparseView StreamBatch::cntk_sparse() const {
   CntkSparseView view;
   if (storage != Storage::sparse) {
-    throw Error(Fault{.kind = FaultKind::usage, .id = "pack.not-sparse", .what = "stream '" + name + "' is dense, it has no sparse columns", .hint = "use cntk_dense()", .stream = name});
+    throw Error(Fault{.kind = FaultKind::usage,
+                      .id = "pack.not-sparse",
+                      .what = "stream '" + name + "' is dense, it has no sparse columns",
+                      .hint = "use cntk_dense()",
+                      .stream = name});
   }
   const std::size_t each = size_of(element);
   const std::vector<std::int64_t> at = sample_of_column(*this);
@@ -108,7 +113,10 @@ const StreamBatch& Minibatch::operator[](std::string_view name) const {
   if (const StreamBatch* stream = find(name)) return *stream;
   std::string known;
   for (const StreamBatch& s : streams) known += (known.empty() ? "" : ", ") + s.name;
-  throw Error(Fault{.kind = FaultKind::usage, .id = "minibatch.no-stream", .what = "no stream '" + std::string(name) + "' in this minibatch", .hint = known.empty() ? "it has no data" : "it has " + known});
+  throw Error(Fault{.kind = FaultKind::usage,
+                    .id = "minibatch.no-stream",
+                    .what = "no stream '" + std::string(name) + "' in this minibatch",
+                    .hint = known.empty() ? "it has no data" : "it has " + known});
 }
 
 }  // namespace batchfeed

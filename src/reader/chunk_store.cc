@@ -100,7 +100,8 @@ void ChunkStore::read(std::uint32_t id, LoadedChunk& out) const {
   for (const SequenceInfo& s : table) out.keys[s.row] = s.key;
   if (!frames_) return;
   for (const SequenceInfo& s : table) {
-    const bool complete = std::all_of(out.chunk.columns.begin(), out.chunk.columns.end(), [&](const Column& c) { return c.samples(s.row) >= s.samples; });
+    const bool complete = std::all_of(out.chunk.columns.begin(), out.chunk.columns.end(),
+                                      [&](const Column& c) { return c.samples(s.row) >= s.samples; });
     if (complete || out.chunk.is_invalid(s.row)) continue;
     out.chunk.invalid.resize(rows, Chunk::kValid);
     out.chunk.invalid[s.row] = Chunk::kUnpaid;

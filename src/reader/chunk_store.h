@@ -44,7 +44,8 @@ class ChunkStore {
   template <class Keep>
   void drop_unless(Keep&& keep) {
     const std::lock_guard lock(mutex_);
-    for (auto at = slots_.begin(); at != slots_.end();) at = droppable(*at->second) && !keep(at->first) ? drop(at) : std::next(at);
+    for (auto at = slots_.begin(); at != slots_.end();)
+      at = droppable(*at->second) && !keep(at->first) ? drop(at) : std::next(at);
   }
 
   // Bytes of all chunks held, spare ones included.

@@ -17,7 +17,9 @@ namespace batchfeed::reader {
 
 class MemorySource final : public Source {
  public:
-  explicit MemorySource(const std::vector<std::vector<std::uint32_t>>& chunks, bool frames = false, const std::string& name = "x") : frames_(frames) {
+  explicit MemorySource(const std::vector<std::vector<std::uint32_t>>& chunks, bool frames = false,
+                        const std::string& name = "x")
+      : frames_(frames) {
     streams_[0].name = name;
     for (const auto& lengths : chunks) {
       ChunkInfo info{.sequences = lengths.size(), .samples = 0, .bytes = 0};
@@ -40,7 +42,9 @@ class MemorySource final : public Source {
   void read(std::uint32_t chunk, Chunk& out) const override {
     reads.fetch_add(1);
     if (delay_ms != 0) std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
-    if (bad_chunk == chunk) throw Error(Fault{.kind = FaultKind::format, .id = "test.bad", .what = "chunk " + std::to_string(chunk) + " is bad"});
+    if (bad_chunk == chunk)
+      throw Error(
+          Fault{.kind = FaultKind::format, .id = "test.bad", .what = "chunk " + std::to_string(chunk) + " is bad"});
     out.reset(streams_);
     Column& c = out.columns[0];
     for (const SequenceInfo& s : tables_[chunk]) {

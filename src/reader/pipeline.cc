@@ -158,10 +158,12 @@ void join_entries(const Plan& plan, Minibatch& batch) {
         stream.offsets[kept] = stream.offsets[i + 1];
         continue;
       }
-      entries[kept] = {static_cast<std::uint32_t>(kept), part.row, part.joined_begin, part.joined_begin + part.joined_length};
+      entries[kept] = {static_cast<std::uint32_t>(kept), part.row, part.joined_begin,
+                       part.joined_begin + part.joined_length};
       stream.offsets[++kept] = stream.offsets[i + 1];
     }
-    entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(kept), entries.begin() + static_cast<std::ptrdiff_t>(plan.parts.size()));
+    entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(kept),
+                  entries.begin() + static_cast<std::ptrdiff_t>(plan.parts.size()));
     stream.layout.sequences = kept;
     stream.offsets.resize(kept + 1);
   }
@@ -219,14 +221,21 @@ void Pipeline::pack(const Plan& plan, Ready& out) {
   if (invalid_ > settings_.max_invalid && invalid_ > 0 && !slices.empty()) {
     throw Error(Fault{.kind = FaultKind::format,
                       .id = "reader.too-many-invalid",
-                      .what = std::to_string(invalid_) + " damaged sequences, maxErrors tolerates " + std::to_string(settings_.max_invalid),
+                      .what = std::to_string(invalid_) + " damaged sequences, maxErrors tolerates " +
+                              std::to_string(settings_.max_invalid),
                       .hint = "batchfeed check lists them; raise maxErrors of the reader to leave them out"});
   }
   check_memory();
   if (plan.rectangular) {
     for (std::size_t i = 0; i < plan.parts.size() && !slices.empty(); ++i) {
       const Plan::Part& part = plan.parts[i];
-      pieces.push_back({.slice = slices[part.item], .sequence = static_cast<std::uint32_t>(i), .row = part.row, .step = part.step, .first = part.first, .count = part.count, .length = part.length});
+      pieces.push_back({.slice = slices[part.item],
+                        .sequence = static_cast<std::uint32_t>(i),
+                        .row = part.row,
+                        .step = part.step,
+                        .first = part.first,
+                        .count = part.count,
+                        .length = part.length});
     }
     if (pieces.empty()) {
       batch.streams.clear();
@@ -266,7 +275,8 @@ void Pipeline::check_memory() const {
   if (settings_.memory_limit == 0 || store_.memory() <= settings_.memory_limit) return;
   throw Error(Fault{.kind = FaultKind::limit,
                     .id = "limit.memory",
-                    .what = "the chunks held take " + std::to_string(store_.memory()) + " bytes, memory_limit is " + std::to_string(settings_.memory_limit),
+                    .what = "the chunks held take " + std::to_string(store_.memory()) + " bytes, memory_limit is " +
+                            std::to_string(settings_.memory_limit),
                     .hint = "lower the window (randomizationWindow) or the chunk size, or raise memory_limit"});
 }
 

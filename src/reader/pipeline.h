@@ -31,11 +31,11 @@ class Pipeline {
     std::uint64_t max_invalid = 0;
     std::uint64_t memory_limit = 0;
     bool keep_in_memory = false;
-    bool frames = false;            // frame packing
+    bool frames = false;  // frame packing
     bool prefetch = true;
     bool stop_at_epoch_end = true;  // plan no further until asked to
     unsigned threads = 1;
-    std::size_t depth = 4;          // minibatches that wait
+    std::size_t depth = 4;  // minibatches that wait
   };
 
   // The store is shared with the planner (truncated packing looks into chunks)
@@ -74,15 +74,15 @@ class Pipeline {
   // Owned by the producing side.
   std::deque<std::unique_ptr<Plan>> planned_;
   std::vector<std::unique_ptr<Plan>> spare_plans_;
-  std::exception_ptr planning_error_;         // found while looking ahead; its place is behind planned_
-  bool paused_ = false;                       // the last plan ended an epoch
-  std::vector<std::uint32_t> planned_uses_;   // per chunk: plans in planned_ that need it
-  std::vector<const LoadedChunk*> held_;      // per chunk: got from the store and not dropped since
-  std::vector<std::uint8_t> in_window_;       // per chunk: in window_
-  std::uint64_t ahead_ = 0;                   // chunks outside window_ that planned_ asked for
-  std::vector<std::uint64_t> seen_;           // per chunk: number of the plan that saw it last
+  std::exception_ptr planning_error_;        // found while looking ahead; its place is behind planned_
+  bool paused_ = false;                      // the last plan ended an epoch
+  std::vector<std::uint32_t> planned_uses_;  // per chunk: plans in planned_ that need it
+  std::vector<const LoadedChunk*> held_;     // per chunk: got from the store and not dropped since
+  std::vector<std::uint8_t> in_window_;      // per chunk: in window_
+  std::uint64_t ahead_ = 0;                  // chunks outside window_ that planned_ asked for
+  std::vector<std::uint64_t> seen_;          // per chunk: number of the plan that saw it last
   std::uint64_t plan_number_ = 0;
-  std::vector<std::uint32_t> window_;         // of the last minibatch packed
+  std::vector<std::uint32_t> window_;  // of the last minibatch packed
   std::uint64_t window_generation_ = 0;
   std::uint64_t invalid_ = 0, invalid_before_ = 0;
   bool first_plan_ = true;

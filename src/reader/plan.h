@@ -14,12 +14,12 @@ namespace batchfeed::reader {
 // A place in the stream, behind an answer: everything a state has to hold.
 struct Mark {
   std::uint64_t epoch = 0;
-  std::uint64_t index = 0;      // of the next answer in the epoch
-  std::uint64_t position = 0;   // of the timeline
-  bool begun = false;           // false: the epoch has not been entered yet
-  bool ended = false;           // the last answer carried end_of_epoch
-  std::uint64_t invalid = 0;    // damaged sequences counted so far
-  std::uint64_t skipped = 0;    // sequences left out on request (too long, last partial minibatch)
+  std::uint64_t index = 0;           // of the next answer in the epoch
+  std::uint64_t position = 0;        // of the timeline
+  bool begun = false;                // false: the epoch has not been entered yet
+  bool ended = false;                // the last answer carried end_of_epoch
+  std::uint64_t invalid = 0;         // damaged sequences counted so far
+  std::uint64_t skipped = 0;         // sequences left out on request (too long, last partial minibatch)
   std::vector<std::uint64_t> queue;  // truncated packing: sequences begun, as their planner wrote them
 
   bool operator==(const Mark&) const = default;
@@ -54,7 +54,7 @@ struct Plan {
 
   std::uint64_t epoch = 0, index = 0;
   bool end_of_epoch = false, end_of_sweep = false;
-  std::vector<std::uint32_t> window;  // chunks the order may still want; others may go
+  std::vector<std::uint32_t> window;    // chunks the order may still want; others may go
   std::uint64_t window_generation = 0;  // equal numbers but 0: equal windows
   Mark after;
   std::uint64_t chunks_ahead = 0;  // the pipeline's own: chunks it asked for outside the window

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <batchfeed/reader.h>
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,20 +20,27 @@ using namespace reader;
 namespace {
 
 [[noreturn]] void usage(std::string id, std::string what, std::string hint) {
-  throw Error(Fault{.kind = FaultKind::usage, .id = "reader." + std::move(id), .what = std::move(what), .hint = std::move(hint)});
+  throw Error(Fault{
+      .kind = FaultKind::usage, .id = "reader." + std::move(id), .what = std::move(what), .hint = std::move(hint)});
 }
 
 void check(const ReaderOptions& o) {
   if (o.workers == 0) usage("workers", "workers is 0, must be at least 1", "");
-  if (o.rank >= o.workers) usage("rank", "rank is " + std::to_string(o.rank) + ", must be below workers (" + std::to_string(o.workers) + ')', "ranks count from 0");
+  if (o.rank >= o.workers)
+    usage("rank", "rank is " + std::to_string(o.rank) + ", must be below workers (" + std::to_string(o.workers) + ')',
+          "ranks count from 0");
   if (o.minibatch_size.empty() || std::count(o.minibatch_size.begin(), o.minibatch_size.end(), 0u) != 0) {
     usage("minibatch-size", "the minibatch size is 0, must be at least 1", "");
   }
-  if (o.epoch_samples != 0 && o.epoch_sweeps != 0) usage("epoch-size", "epoch_samples and epoch_sweeps are both set", "give one of them");
+  if (o.epoch_samples != 0 && o.epoch_sweeps != 0)
+    usage("epoch-size", "epoch_samples and epoch_sweeps are both set", "give one of them");
   if (o.pack.kind == Packing::truncated && !o.legacy_speech) {
-    if (o.pack.truncation_length == 0 && o.rows_per_epoch.empty()) usage("truncation-length", "truncation_length is 0, must be at least 1", "");
+    if (o.pack.truncation_length == 0 && o.rows_per_epoch.empty())
+      usage("truncation-length", "truncation_length is 0, must be at least 1", "");
     if (o.pack.right_splice >= o.pack.truncation_length && o.pack.right_splice != 0) {
-      usage("right-splice", "right_splice is " + std::to_string(o.pack.right_splice) + ", must be below truncation_length (" + std::to_string(o.pack.truncation_length) + ')',
+      usage("right-splice",
+            "right_splice is " + std::to_string(o.pack.right_splice) + ", must be below truncation_length (" +
+                std::to_string(o.pack.truncation_length) + ')',
             "a minibatch must bring at least one new sample a row");
     }
     if (o.size_unit != SizeUnit::samples) usage("size-unit", "truncated packing counts minibatches in samples", "");
@@ -55,7 +61,10 @@ struct Reader::Impl {
         pid(::getpid()) {
     check(options);
     if (corpus.total_samples() == 0) {
-      throw Error(Fault{.kind = FaultKind::format, .id = "reader.no-samples", .what = "the corpus has no samples", .hint = "batchfeed check says what is wrong with it"});
+      throw Error(Fault{.kind = FaultKind::format,
+                        .id = "reader.no-samples",
+                        .what = "the corpus has no samples",
+                        .hint = "batchfeed check says what is wrong with it"});
     }
     streams = source->streams();
     if (options.legacy_speech) {
@@ -74,9 +83,11 @@ struct Reader::Impl {
   std::unique_ptr<Planner> make_planner(bool with_data) {
     const bool cross = options.cross_sweeps.value_or(options.driver == ReaderOptions::Driver::timeline);
     const bool even = options.shard == Shard::even;
-    auto timeline = order::make_timeline(corpus, options.order, cross, even ? 1 : options.workers, even ? 0 : options.rank);
+    auto timeline =
+        order::make_timeline(corpus, options.order, cross, even ? 1 : options.workers, even ? 0 : options.rank);
     const bool rows = options.legacy_speech && options.pack.kind != Packing::frames;
-    if (options.pack.kind != Packing::truncated && !rows) return std::make_unique<SequencePlanner>(std::move(timeline), corpus.total_samples(), options);
+    if (options.pack.kind != Packing::truncated && !rows)
+      return std::make_unique<SequencePlanner>(std::move(timeline), corpus.total_samples(), options);
     TruncatedPlanner::Inspect inspect;  // LegacyPlanner's is the same
     if (with_data) {
       inspect = [this](const order::Item& item, Mark& place) -> std::optional<std::uint32_t> {
@@ -88,7 +99,8 @@ struct Reader::Impl {
         return chunk.columns[0].samples(item.row);
       };
     }
-    if (rows) return std::make_unique<LegacyPlanner>(std::move(timeline), corpus.total_samples(), options, std::move(inspect));
+    if (rows)
+      return std::make_unique<LegacyPlanner>(std::move(timeline), corpus.total_samples(), options, std::move(inspect));
     return std::make_unique<TruncatedPlanner>(std::move(timeline), corpus.total_samples(), options, std::move(inspect));
   }
 
@@ -137,7 +149,7 @@ struct Reader::Impl {
   Limits limits;
   Report report;
   std::vector<StreamInfo> streams;  // as delivered
-  bool frames;  // frames are drawn one by one
+  bool frames;                      // frames are drawn one by one
   order::Corpus corpus;
   unsigned threads;
   pid_t pid;
@@ -148,7 +160,8 @@ struct Reader::Impl {
   std::unique_ptr<Pipeline> pipeline;
 };
 
-Reader::Reader(std::shared_ptr<const Source> source, const ReaderOptions& options, const Limits& limits, const Report& report)
+Reader::Reader(std::shared_ptr<const Source> source, const ReaderOptions& options, const Limits& limits,
+               const Report& report)
     : impl_(std::make_unique<Impl>(std::move(source), options, limits, report)) {}
 Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
@@ -167,7 +180,8 @@ bool Reader::read(Minibatch& out) {
   impl_->start();
   impl_->pipeline->pop(out, impl_->mark);
   // The empty answer that only says the run is over is not one.
-  return !(impl_->options.driver == ReaderOptions::Driver::timeline && out.end_of_epoch && out.empty() && out.invalid == 0);
+  return !(impl_->options.driver == ReaderOptions::Driver::timeline && out.end_of_epoch && out.empty() &&
+           out.invalid == 0);
 }
 
 std::optional<Minibatch> Reader::next() {
@@ -235,7 +249,8 @@ std::vector<BatchPlan> Reader::plan(std::uint64_t minibatches) const {
         impl_->source->sequences(item.chunk, table);
         held = item.chunk;
       }
-      const auto row = std::find_if(table.begin(), table.end(), [&](const SequenceInfo& s) { return s.row == item.row; });
+      const auto row =
+          std::find_if(table.begin(), table.end(), [&](const SequenceInfo& s) { return s.row == item.row; });
       BatchPlan::Item& to = batch.items.emplace_back();
       to.chunk = item.chunk;
       to.row = item.row;
@@ -263,7 +278,8 @@ std::uint64_t Reader::memory_needed() const noexcept {
   if (order.kind != OrderKind::file) {
     window = order.window;
     if (order.window_in_samples) {
-      const std::uint64_t mean = std::max<std::uint64_t>(1, impl_->corpus.total_samples() / std::max<std::size_t>(1, chunks.size()));
+      const std::uint64_t mean =
+          std::max<std::uint64_t>(1, impl_->corpus.total_samples() / std::max<std::size_t>(1, chunks.size()));
       window = std::min<std::uint64_t>(chunks.size(), order.window / mean + 2);
     }
   }

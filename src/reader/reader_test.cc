@@ -48,8 +48,8 @@ std::string text(const Minibatch& b, bool layout) {
   if (!b.empty()) {
     for (const LayoutEntry& e : b.streams[0].layout.entries) {
       if (out.size() > 1) out += ' ';
-      out += (e.sequence == LayoutEntry::kGap ? "gap" : 'k' + std::to_string(b.keys[e.sequence])) + '@' + std::to_string(e.row) + '[' + std::to_string(e.begin) + ',' +
-             std::to_string(e.end) + ')';
+      out += (e.sequence == LayoutEntry::kGap ? "gap" : 'k' + std::to_string(b.keys[e.sequence])) + '@' +
+             std::to_string(e.row) + '[' + std::to_string(e.begin) + ',' + std::to_string(e.end) + ')';
     }
   }
   return out + "}" + flags(b);
@@ -75,7 +75,8 @@ ReaderOptions truncated(std::uint64_t minibatch, std::uint64_t length, std::uint
 TEST(ReaderTruncated, GivesTheDocumentedRows) {  // K11, K13, K15, K16
   Reader k11 = open(kD, truncated(6, 3));
   EXPECT_EQ(run(k11, 9, true),
-            "{k0@0[0,2) k1@0[2,5) k2@1[0,4)} {k1@0[-1,2) k3@0[2,3) k2@1[-3,1) k5@1[1,3)}s {k4@0[0,2) gap@0[2,3) gap@1[0,3)}e");
+            "{k0@0[0,2) k1@0[2,5) k2@1[0,4)} {k1@0[-1,2) k3@0[2,3) k2@1[-3,1) k5@1[1,3)}s {k4@0[0,2) gap@0[2,3) "
+            "gap@1[0,3)}e");
   Reader k13 = open(kD, truncated(3, 4));
   EXPECT_EQ(run(k13, 2, true), "{k0@0[0,2) k1@0[2,5)} {k1@0[-2,1) k2@0[1,5)}");
   Reader k15 = open({{7}}, truncated(3, 3, 1));
@@ -93,7 +94,8 @@ TEST(ReaderTruncated, EndlessRunsGoOverSweeps) {  // K12
   o.driver = Driver::timeline;
   o.epoch_samples = ~0ull;
   Reader reader = open(kD, o);
-  EXPECT_EQ(run(reader, 4, true), "{k0@0[0,2) k1@0[2,5)} {k1@0[-2,1) k2@0[1,5)} {k2@0[-3,1) k3@0[1,2) k4@0[2,4)} {k5@0[0,2) k0@0[2,4)}s");
+  EXPECT_EQ(run(reader, 4, true),
+            "{k0@0[0,2) k1@0[2,5)} {k1@0[-2,1) k2@0[1,5)} {k2@0[-3,1) k3@0[1,2) k4@0[2,4)} {k5@0[0,2) k0@0[2,4)}s");
 }
 
 TEST(ReaderTruncated, RowsAreSharedAmongWorkers) {  // K14, X5
@@ -184,7 +186,8 @@ TEST(ReaderState, EveryPlaceOfEveryKindOfRunGoesOnExactly) {
       other.prefetch = at % 2 == 0;
       Reader again(source, other);
       again.restore(state);
-      ASSERT_EQ(tail(again, kAnswers), want) << "order " << static_cast<int>(o.order.kind) << " pack " << static_cast<int>(o.pack.kind) << " after " << at << ": " << state;
+      ASSERT_EQ(tail(again, kAnswers), want) << "order " << static_cast<int>(o.order.kind) << " pack "
+                                             << static_cast<int>(o.pack.kind) << " after " << at << ": " << state;
       ASSERT_LT(state.size(), 1000u);
     }
   }
@@ -206,7 +209,8 @@ TEST(ReaderState, IsRefusedByNameWhereItDoesNotBelong) {
   };
   EXPECT_EQ(refusal(open(kA, o), state).substr(0, 16), "state.other-data");
   o.order.seed = 3;
-  EXPECT_EQ(refusal(open(kV, o), state).find("state.other-options: the state was saved with seed = 0, the reader has 3"), 0u);
+  EXPECT_EQ(
+      refusal(open(kV, o), state).find("state.other-options: the state was saved with seed = 0, the reader has 3"), 0u);
   o.order.seed = 0;
   for (std::size_t i = 0; i < state.size(); ++i) {
     std::string flipped = state;
@@ -252,7 +256,8 @@ TEST(ReaderShard, EvenGivesEveryRankItsPartOfTheSameMinibatches) {
         }
       }
       RC_ASSERT(got == want);
-      for (std::size_t i = 0; i < want.size(); ++i) RC_ASSERT(ranks_with_data[i] == std::min<std::size_t>(workers, want[i].size()));
+      for (std::size_t i = 0; i < want.size(); ++i)
+        RC_ASSERT(ranks_with_data[i] == std::min<std::size_t>(workers, want[i].size()));
     }
   }));
 }

@@ -28,7 +28,8 @@ std::uint64_t minibatch_size(const ReaderOptions& options, std::uint64_t epoch, 
   return sizes[static_cast<std::size_t>(std::min<std::uint64_t>(at, sizes.size() - 1))];
 }
 
-SequencePlanner::SequencePlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples, const ReaderOptions& options)
+SequencePlanner::SequencePlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples,
+                                 const ReaderOptions& options)
     : timeline_(std::move(timeline)), options_(options), epochs_(options, sweep_samples) {}
 
 void SequencePlanner::begin_epoch(std::uint64_t epoch) {
@@ -51,7 +52,8 @@ void SequencePlanner::draw(std::uint64_t size) {
   if (options_.shard == Shard::even || !options_.local_timeline) {
     timeline_->next(size, size, batch_);
   } else {
-    timeline_->next(order::Timeline::kUnlimited, std::max<std::uint64_t>(share(size, options_.workers, options_.rank), 1), batch_);
+    timeline_->next(order::Timeline::kUnlimited,
+                    std::max<std::uint64_t>(share(size, options_.workers, options_.rank), 1), batch_);
   }
 }
 
@@ -119,7 +121,8 @@ void SequencePlanner::emit(const order::Item& item, std::uint64_t size, Plan& ou
     case LongSequence::error:
       throw Error(Fault{.kind = FaultKind::limit,
                         .id = "reader.long-sequence",
-                        .what = "a sequence of " + std::to_string(item.samples) + " samples is longer than the minibatch of " + std::to_string(size),
+                        .what = "a sequence of " + std::to_string(item.samples) +
+                                " samples is longer than the minibatch of " + std::to_string(size),
                         .hint = "raise the minibatch size, or let long sequences come alone, be split or be skipped"});
   }
 }

@@ -135,13 +135,15 @@ std::vector<std::pair<std::string, std::string>> identity(const ReaderOptions& o
       {"bucket_by_length", o.bucket_by_length ? "yes" : "no"},
       {"shard", o.shard == Shard::chunk ? "chunk" : "even"},
   };
-  if (o.order.kind == OrderKind::file) std::erase_if(out, [](const auto& f) { return f.first == "window" || f.first == "seed"; });
+  if (o.order.kind == OrderKind::file)
+    std::erase_if(out, [](const auto& f) { return f.first == "window" || f.first == "seed"; });
   if (o.pack.kind == Packing::truncated) {
     out.emplace_back("truncation_length", number(o.pack.truncation_length));
     out.emplace_back("right_splice", number(o.pack.right_splice));
   }
   if (o.legacy_speech) {
-    out.emplace_back("legacy", std::string(o.full_minibatches ? "full" : "partial") + (o.rolling_window ? " rolling " : " ") + list(o.rows_per_epoch, ':'));
+    out.emplace_back("legacy", std::string(o.full_minibatches ? "full" : "partial") +
+                                   (o.rolling_window ? " rolling " : " ") + list(o.rows_per_epoch, ':'));
   }
   if (o.shard == Shard::chunk) {
     out.emplace_back("local_timeline", o.local_timeline ? "yes" : "no");
@@ -153,7 +155,9 @@ std::vector<std::pair<std::string, std::string>> identity(const ReaderOptions& o
 
 std::string write_state(const Mark& mark, std::uint64_t data, const ReaderOptions& options) {
   std::string out = "{\"batchfeed_state\":" + std::to_string(kVersion) + ",\"data\":\"" + hex(data) + '"';
-  const auto number = [&](const char* name, std::uint64_t value) { out += ",\"" + std::string(name) + "\":" + std::to_string(value); };
+  const auto number = [&](const char* name, std::uint64_t value) {
+    out += ",\"" + std::string(name) + "\":" + std::to_string(value);
+  };
   number("epoch", mark.epoch);
   number("minibatch", mark.index);
   number("position", mark.position);
@@ -169,24 +173,36 @@ std::string write_state(const Mark& mark, std::uint64_t data, const ReaderOption
 
 Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& options, const Limits& limits) {
   if (text.size() > limits.state_bytes) {
-    throw Error(Fault{.kind = FaultKind::limit, .id = "limit.state", .what = "the saved state has " + std::to_string(text.size()) + " bytes, the limit is " + std::to_string(limits.state_bytes), .hint = "raise limits.state_bytes"});
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = "limit.state",
+                      .what = "the saved state has " + std::to_string(text.size()) + " bytes, the limit is " +
+                              std::to_string(limits.state_bytes),
+                      .hint = "raise limits.state_bytes"});
   }
   const Fields fields(text);
   if (const std::uint64_t version = fields.number("batchfeed_state"); version > kVersion) {
-    throw Error(state_fault("newer", "the state was saved by a newer batchfeed (state version " + std::to_string(version) + ", known: " + std::to_string(kVersion) + ')', "use that version to go on"));
+    throw Error(state_fault("newer",
+                            "the state was saved by a newer batchfeed (state version " + std::to_string(version) +
+                                ", known: " + std::to_string(kVersion) + ')',
+                            "use that version to go on"));
   }
   const std::string& check = fields.text("check");
   const std::size_t end = text.rfind(",\"check\"");
-  if (end == std::string_view::npos || hex(hash_text(text.substr(0, end))) != check) damaged("its checksum does not fit");
+  if (end == std::string_view::npos || hex(hash_text(text.substr(0, end))) != check)
+    damaged("its checksum does not fit");
   for (const auto& [name, value] : identity(options)) {
     const std::string* saved = fields.find(name);
     if (saved != nullptr && *saved == value) continue;
-    throw Error(state_fault("other-options", "the state was saved with " + name + " = " + (saved == nullptr ? "(not set)" : *saved) + ", the reader has " + value,
+    throw Error(state_fault("other-options",
+                            "the state was saved with " + name + " = " + (saved == nullptr ? "(not set)" : *saved) +
+                                ", the reader has " + value,
                             "open the reader with the options of the saved run"));
   }
   if (fields.text("data") != hex(data)) {
-    throw Error(state_fault("other-data", "the state belongs to other data: fingerprint " + fields.text("data") + ", these have " + hex(data),
-                            "restore it with the corpus, the streams and the joins it was saved with"));
+    throw Error(
+        state_fault("other-data",
+                    "the state belongs to other data: fingerprint " + fields.text("data") + ", these have " + hex(data),
+                    "restore it with the corpus, the streams and the joins it was saved with"));
   }
   Mark mark;
   mark.epoch = fields.number("epoch");

@@ -7,13 +7,15 @@
 
 namespace batchfeed::reader {
 
-TruncatedPlanner::TruncatedPlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples, const ReaderOptions& options, Inspect inspect)
+TruncatedPlanner::TruncatedPlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples,
+                                   const ReaderOptions& options, Inspect inspect)
     : timeline_(std::move(timeline)), options_(options), epochs_(options, sweep_samples), inspect_(std::move(inspect)) {
   resize_rows();
 }
 
 std::uint64_t TruncatedPlanner::length() const {
-  return options_.pack.truncation_length != 0 ? options_.pack.truncation_length : minibatch_size(options_, mark_.epoch, mark_.index);
+  return options_.pack.truncation_length != 0 ? options_.pack.truncation_length
+                                              : minibatch_size(options_, mark_.epoch, mark_.index);
 }
 
 void TruncatedPlanner::resize_rows() {
@@ -27,8 +29,9 @@ void TruncatedPlanner::resize_rows() {
   if (options_.workers > all) {
     throw Error(Fault{.kind = FaultKind::config,
                       .id = "reader.more-workers-than-rows",
-                      .what = "a minibatch of " + std::to_string(size) + " samples has " + std::to_string(all) + " rows of " +
-                              std::to_string(length()) + " steps, too few for " + std::to_string(options_.workers) + " workers",
+                      .what = "a minibatch of " + std::to_string(size) + " samples has " + std::to_string(all) +
+                              " rows of " + std::to_string(length()) + " steps, too few for " +
+                              std::to_string(options_.workers) + " workers",
                       .hint = "raise the minibatch size to at least workers x truncationLength"});
   }
   own_rows_ = share(all, options_.workers, options_.rank);
@@ -64,7 +67,11 @@ void TruncatedPlanner::restore(const Mark& mark) {
   // row, frame, nominal length, length, flag.
   std::size_t at = 0;
   const auto field = [&] {
-    if (at == mark.queue.size()) throw Error(Fault{.kind = FaultKind::state, .id = "state.damaged", .what = "the saved queue of sequences is cut short", .hint = "use another saved state"});
+    if (at == mark.queue.size())
+      throw Error(Fault{.kind = FaultKind::state,
+                        .id = "state.damaged",
+                        .what = "the saved queue of sequences is cut short",
+                        .hint = "use another saved state"});
     return mark.queue[at++];
   };
   if (mark.queue.empty()) return;
@@ -91,7 +98,8 @@ void TruncatedPlanner::save_queue(std::vector<std::uint64_t>& out) const {
   for (const Row& row : rows_) {
     out.insert(out.end(), {row.cursor, row.queue.size()});
     for (const Queued& q : row.queue) {
-      out.insert(out.end(), {q.item.chunk, q.item.row, q.item.frame, q.item.samples, q.length, q.end_of_sweep ? 1u : 0u});
+      out.insert(out.end(),
+                 {q.item.chunk, q.item.row, q.item.frame, q.item.samples, q.length, q.end_of_sweep ? 1u : 0u});
     }
   }
 }

@@ -25,7 +25,8 @@ class TruncatedPlanner final : public Planner {
   // delivered. Looks into the data; without it nominal lengths are taken.
   using Inspect = std::function<std::optional<std::uint32_t>(const order::Item&, Mark&)>;
 
-  TruncatedPlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples, const ReaderOptions& options, Inspect inspect);
+  TruncatedPlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples, const ReaderOptions& options,
+                   Inspect inspect);
 
   void begin_epoch(std::uint64_t epoch) override;
   void restore(const Mark& mark) override;
