@@ -39,7 +39,7 @@ Setup text_setup(const std::string& path, std::uint64_t dim, std::uint64_t chunk
   options.files = {path};
   options.streams = {{.name = "v", .storage = Storage::dense, .dim = dim}};
   options.chunk_bytes = chunk_bytes;
-  Setup setup;
+  batchfeed::Setup setup;
   setup.sources.emplace_back(options);
   return setup;
 }
@@ -120,7 +120,7 @@ TEST_F(Tools, CheckReportsFaultsInTheOrderOfTheFileWithAnyThreads) {
   for (int i = 0; i < 300; ++i) text += std::to_string(i) + (i % 3 == 0 ? " |v x\n" : " |v 1\n");
   const std::string path = put("a.ctf", text);
   for (const unsigned threads : {1u, 7u}) {
-    Setup setup = text_setup(path, 1, 64);
+    batchfeed::Setup setup = text_setup(path, 1, 64);
     setup.reader.threads = threads;
     std::vector<std::uint64_t> lines;
     const CheckResult result = check(setup, {}, [&](const Notice& n) {
@@ -148,7 +148,7 @@ TEST_F(Tools, CheckCountsWhatItDoesNotList) {
 }
 
 TEST_F(Tools, CheckGoesOnBehindASourceThatCannotBeOpened) {
-  Setup setup = text_setup(put("a.ctf", ""), 1);
+  batchfeed::Setup setup = text_setup(put("a.ctf", ""), 1);
   setup.sources.push_back(text_setup(put("b.ctf", "0 |v x\n"), 1).sources[0]);
   std::vector<std::string> files;
   const CheckResult result =
@@ -188,7 +188,7 @@ TEST_F(Tools, CheckOfAPipeWithoutStreamsSaysSo) {
 }
 
 TEST_F(Tools, IndexesAreKeptAndFoundAgain) {
-  const Setup setup = text_setup(put("a.ctf", "0 |v 1\n1 |v 2\n"), 1);
+  const batchfeed::Setup setup = text_setup(put("a.ctf", "0 |v 1\n1 |v 2\n"), 1);
   const std::vector<IndexBuild> first = build_indexes(setup);
   ASSERT_EQ(first.size(), 1u);
   EXPECT_FALSE(first[0].was_valid);
