@@ -36,7 +36,7 @@ struct Stage {
 };
 
 struct Measured {
-  std::uint64_t bytes = 0, samples = 0, sequences = 0, minibatches = 0, peak_memory = 0;
+  std::uint64_t bytes = 0, chunks = 0, samples = 0, sequences = 0, minibatches = 0, peak_memory = 0;
   unsigned cores = 1;
   Stage index, parse, epoch;
   MachineLimits limits;
@@ -93,6 +93,7 @@ Measured measure(const Corpus& corpus, Console& console) {
   std::shared_ptr<const Source> source;
   m.index = timed([&] { source = open_sources(corpus.setup); });
   console.clear_progress();
+  m.chunks = source->chunks().size();
   for (const ChunkInfo& chunk : source->chunks()) {
     m.bytes += chunk.bytes;
     m.samples += chunk.samples;
@@ -124,10 +125,16 @@ std::string verdict(const Measured& m, bool text) {
   if (m.bytes < (4u << 20)) return "too small a corpus to tell: an epoch is over before anything can be measured";
   if (m.limits.read > 0 && epoch > kClose * m.limits.read)
     return "disk-bound: it is read nearly as fast as the files can be";
-  if (busy > 0.8 * m.cores && parse > 0) {
-    return fmt::format(
-        "parse-bound: {:.1f} of {} cores busy; {}", busy, m.cores,
-        text ? "converting to the binary format would save the parsing (batchfeed convert)" : "more cores would help");
+  // As long as parsing takes, spread over as many threads as have a chunk to read.
+  const double parsing =
+      m.parse.seconds / static_cast<double>(std::min<std::uint64_t>(m.cores, std::max<std::uint64_t>(1, m.chunks)));
+  if (parsing > 0.6 * m.epoch.seconds && parse > 0) {
+    return fmt::format("parse-bound: {:.1f} of {} cores busy; {}", busy, m.cores,
+                       m.chunks < 2 * m.cores
+                           ? fmt::format("with only {} they cannot share the work: a smaller chunkSizeInBytes helps",
+                                         plural(m.chunks, "chunk"))
+                       : text ? "the binary format would save the parsing (batchfeed convert)"
+                              : "more cores would help");
   }
   if (busy < 0.6)
     return fmt::format("waiting: only {:.1f} of {} cores busy; the disk is slower than the first reading suggests",

@@ -35,7 +35,7 @@ std::string seconds_text(double seconds) {
 }
 
 std::string plural(std::uint64_t n, std::string_view word) {
-  return fmt::format("{} {}{}", count_text(n), word, n == 1 ? "" : "s");
+  return fmt::format("{} {}{}", count_text(n), word, n == 1 ? "" : word.ends_with("ch") ? "es" : "s");
 }
 
 std::string printable(std::string_view text, std::size_t limit) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <thread>
 
 #include "order/timeline.h"
@@ -237,7 +238,7 @@ std::vector<BatchPlan> Reader::plan(std::uint64_t minibatches) const {
   std::vector<BatchPlan> out;
   Plan plan;
   std::vector<SequenceInfo> table;
-  std::uint32_t held = PlanItem::kAll;
+  std::map<std::uint32_t, std::vector<std::uint64_t>> keys;  // of each chunk, by row
   while (out.size() < minibatches) {
     planner->next(plan);
     BatchPlan& batch = out.emplace_back();
@@ -245,16 +246,19 @@ std::vector<BatchPlan> Reader::plan(std::uint64_t minibatches) const {
     batch.end_of_epoch = plan.end_of_epoch;
     batch.end_of_sweep = plan.end_of_sweep;
     for (const PlanItem& item : plan.items) {
-      if (item.chunk != held) {
+      // A shuffled order jumps between chunks, so each table is looked at once only.
+      const auto [found, fresh] = keys.try_emplace(item.chunk);
+      if (fresh) {
         impl_->source->sequences(item.chunk, table);
-        held = item.chunk;
+        for (const SequenceInfo& sequence : table) {
+          if (sequence.row >= found->second.size()) found->second.resize(sequence.row + 1);
+          found->second[sequence.row] = sequence.key;
+        }
       }
-      const auto row =
-          std::find_if(table.begin(), table.end(), [&](const SequenceInfo& s) { return s.row == item.row; });
       BatchPlan::Item& to = batch.items.emplace_back();
       to.chunk = item.chunk;
       to.row = item.row;
-      to.key = row == table.end() ? 0 : row->key;
+      to.key = item.row < found->second.size() ? found->second[item.row] : 0;
       to.samples = item.samples;
       if (impl_->frames) to.frame = item.first;
     }
