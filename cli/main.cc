@@ -102,6 +102,8 @@ int main_of(int argc, char** argv) {
   add("index", add_index);
   add("bench", add_bench);
   add("config", add_config);
+  add("convert", add_convert);
+  add("ctf2bin", add_ctf2bin);
   add("version", add_version);
   try {
     app.parse(argc, argv);

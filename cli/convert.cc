@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+//
+// `batchfeed convert`: any corpus to a text or a binary one.
+#include "convert.h"
+
+#include <batchfeed/convert.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "corpus.h"
+#include "format.h"
+#include "jsonl.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+struct ConvertArguments {
+  CorpusArguments corpus;
+  std::string to, layout = "modern", keys = "auto", chunk_size = "32M";
+  std::vector<std::string> streams, renames;
+  std::optional<std::uint64_t> shuffle;
+  std::string shuffle_memory = "256M";
+  unsigned jobs = 0;
+  bool force = false, verify = false, json = false;
+};
+
+Format target_format(const std::string& to, const std::string& path) {
+  const std::string word = to.empty() ? std::filesystem::path(path).extension().string() : "." + to;
+  if (word == ".cbf" || word == ".bin") return Format::cbf;
+  if (word == ".ctf" || word == ".txt") return Format::ctf;
+  throw UsageError(fmt::format("'{}': its name does not say which format to write; hint: --to cbf or --to ctf", path));
+}
+
+ConvertOptions options_of(const ConvertArguments& a, const std::string& target) {
+  using Keys = ConvertOptions::Keys;
+  ConvertOptions options;
+  options.to = target_format(a.to, target);
+  options.legacy = a.layout == "legacy";
+  if (options.legacy && options.to != Format::cbf)
+    throw UsageError("--layout legacy is for the binary format; hint: --to cbf");
+  options.chunk_bytes = parse_bytes(a.chunk_size, "--chunk-size");
+  options.streams = a.streams;
+  for (const std::string& rename : a.renames) {
+    const std::size_t equals = rename.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == rename.size()) {
+      throw UsageError(fmt::format("--rename {}: expected OLD=NEW", rename));
+    }
+    options.renames.emplace_back(rename.substr(0, equals), rename.substr(equals + 1));
+  }
+  options.keys = a.keys == "keep"     ? Keys::keep
+                 : a.keys == "number" ? Keys::number
+                 : a.keys == "none"   ? Keys::none
+                                      : Keys::automatic;
+  options.shuffle = a.shuffle;
+  options.shuffle_memory = parse_bytes(a.shuffle_memory, "--shuffle-memory");
+  options.jobs = a.jobs;
+  options.force = a.force;
+  options.verify = a.verify;
+  return options;
+}
+
+int run_convert(ConvertArguments a, Console& console) {
+  if (a.corpus.files.size() < 2)
+    throw UsageError("a source and a target are needed; hint: batchfeed convert train.ctf train.cbf");
+  const std::string target = a.corpus.files.back();
+  a.corpus.files.pop_back();
+  a.corpus.threads = a.jobs == 0 ? a.corpus.threads : std::optional<unsigned>(a.jobs);
+  const ConvertOptions options = options_of(a, target);
+  return run_conversion(*open_for_conversion(a.corpus, console), target, options, a.json, console);
+}
+
+}  // namespace
+
+std::uint64_t parse_bytes(const std::string& text, const char* option) {
+  std::uint64_t value = 0;
+  std::size_t i = 0;
+  for (; i < text.size() && text[i] >= '0' && text[i] <= '9' && value < (1ull << 58) / 10; ++i)
+    value = value * 10 + static_cast<std::uint64_t>(text[i] - '0');
+  const std::string unit = text.substr(i);
+  const int shift = unit.empty() ? 0 : unit == "K" || unit == "k" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
+  if (i == 0 || shift < 0 || value > (~0ull >> shift))
+    throw UsageError(fmt::format("{} {}: expected bytes, such as 33554432, 32M or 1G", option, text));
+  return value << shift;
+}
+
+std::unique_ptr<Source> open_for_conversion(const CorpusArguments& arguments, Console& console) {
+  Corpus corpus = load_corpus(arguments, console);
+  try {
+    return open_sources(corpus.setup);
+  } catch (const Error& error) {
+    auto* binary = corpus.setup.sources.size() == 1 ? std::get_if<CbfOptions>(&corpus.setup.sources.front()) : nullptr;
+    // A binary file alone: what it holds is what is wanted.
+    if (binary == nullptr || corpus.format != Format::cbf || !arguments.precision.empty() ||
+        error.fault().id != "cbf.precision-mismatch")
+      throw;
+    binary->element = Element::f64;
+    binary->convert_element = true;
+    return open_sources(corpus.setup);
+  }
+}
+
+int run_conversion(const Source& source, const std::string& target, ConvertOptions options, bool json,
+                   Console& console) {
+  const auto began = std::chrono::steady_clock::now();
+  console.clear_progress();
+  const Progress bar = console.progress(fmt::format("writing {}", std::filesystem::path(target).filename().string()));
+  interrupt::deferred(true);
+  options.progress = [&](std::uint64_t done, std::uint64_t total) {
+    if (interrupt::pending()) throw interrupt::Interrupted();
+    if (bar) bar(done, total);
+  };
+  options.report = console.report();
+  const ConvertResult result = convert(source, target, options);
+  console.clear_progress();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  Output output;
+  if (json) {
+    ordered_json streams = ordered_json::array();
+    for (const StreamInfo& s : result.streams) {
+      streams.push_back({{"name", s.name},
+                         {"storage", s.storage == Storage::dense ? "dense" : "sparse"},
+                         {"dim", s.dim},
+                         {"precision", s.element == Element::f32 ? "float" : "double"}});
+    }
+    output.append(dump({{"target", target},
+                        {"format", std::string(name(options.to))},
+                        {"streams", std::move(streams)},
+                        {"sequences", result.sequences},
+                        {"samples", result.samples},
+                        {"left_out", result.left_out},
+                        {"bytes", result.bytes},
+                        {"keys", result.keys},
+                        {"verified", result.verified},
+                        {"seconds", seconds}},
+                       2) +
+                  "\n");
+  } else {
+    output.append(fmt::format(
+        "{}: {}, {}, {} in {}{}{}\n", target, plural(result.sequences, "sequence"), plural(result.samples, "sample"),
+        bytes_text(result.bytes), seconds_text(seconds), result.verified ? "; verified" : "",
+        result.left_out == 0 ? "" : fmt::format("; {} left out", plural(result.left_out, "sequence"))));
+  }
+  output.flush();
+  return kDone;
+}
+
+Run add_convert(CLI::App& app, Console& console) {
+  auto a = std::make_shared<ConvertArguments>();
+  CLI::App& command = add_command(app, "convert", "Writes a corpus in another format, layout, order or precision",
+                                  "batchfeed convert train.ctf train.cbf\n"
+                                  "batchfeed convert train.cbf train.ctf --verify\n"
+                                  "batchfeed convert train.cntk train.cbf --section Train.reader --shuffle 1\n"
+                                  "batchfeed convert old.bin new.cbf --chunk-size 64M      # cut anew");
+  a->corpus.add_to(command, false);
+  command.get_option("file")
+      ->description("A .cntk configuration or corpus files, then the file to write")
+      ->type_name("CONFIG|FILE TARGET");
+  const char* const group = "Target";
+  command.add_option("--to", a->to, "cbf or ctf (default: by the target's name)")
+      ->check(CLI::IsMember({"cbf", "ctf"}))
+      ->type_name("FORMAT")
+      ->group(group);
+  command.add_option("--layout", a->layout, "Of the binary format: modern, or legacy for the first readers")
+      ->check(CLI::IsMember({"modern", "legacy"}))
+      ->type_name("LAYOUT")
+      ->group(group);
+  command.add_option("--chunk-size", a->chunk_size, "Bytes of a binary chunk (default 32M)")
+      ->type_name("BYTES")
+      ->group(group);
+  command.add_option("--streams", a->streams, "Streams to keep, in this order (default: all)")
+      ->delimiter(',')
+      ->type_name("A,B")
+      ->group(group);
+  command.add_option("--rename", a->renames, "New name of a stream; repeatable")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->type_name("OLD=NEW")
+      ->group(group);
+  command.add_option("--keys", a->keys, "keep, number, none; auto keeps them where they say more than the order")
+      ->check(CLI::IsMember({"auto", "keep", "number", "none"}))
+      ->type_name("HOW")
+      ->group(group);
+  command.add_option("--shuffle", a->shuffle, "Write all sequences in random order")->type_name("SEED")->group(group);
+  command.add_option("--shuffle-memory", a->shuffle_memory, "Bytes shuffled at a time (default 256M)")
+      ->type_name("BYTES")
+      ->group(group);
+  command.add_flag("--force", a->force, "Replace the target if it exists")->group(group);
+  command.add_flag("--verify", a->verify, "Read the target back and compare")->group(group);
+  command.add_option("-j,--jobs", a->jobs, "Threads that read and encode (default: one per core)");
+  command.add_flag("--json", a->json, "As JSON");
+  return [a, &console] { return run_convert(*a, console); };
+}
+
+}  // namespace batchfeed::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// What `convert` and `ctf2bin` share.
+#pragma once
+
+#include <batchfeed/convert.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "command.h"
+#include "corpus.h"
+
+namespace batchfeed::cli {
+
+// "33554432", "32M", "1G". Throws UsageError.
+std::uint64_t parse_bytes(const std::string& text, const char* option);
+
+// A binary file without a configuration is opened in its own precision.
+std::unique_ptr<Source> open_for_conversion(const CorpusArguments& arguments, Console& console);
+
+int run_conversion(const Source& source, const std::string& target, ConvertOptions options, bool json,
+                   Console& console);
+
+}  // namespace batchfeed::cli

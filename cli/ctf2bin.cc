@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+//
+// `batchfeed ctf2bin`: the reference's converter, with its own arguments.
+#include <batchfeed/convert.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "command.h"
+#include "convert.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+struct Ctf2BinArguments {
+  std::string input, header, output, precision = "float";
+  std::uint64_t chunk_size = 0;
+  bool reference_chunks = false;
+};
+
+Fault bad_line(const std::string& file, std::uint64_t line, std::string what) {
+  return {.kind = FaultKind::format,
+          .id = "ctf2bin.bad-header",
+          .at = {.file = file, .line = line, .column = 1},
+          .what = std::move(what),
+          .hint = "a line is: NAME ALIAS dense|sparse DIM"};
+}
+
+// One stream a line. A repeated alias replaces the earlier definition, in its place.
+std::vector<StreamSpec> read_header(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw Error(Fault{.kind = FaultKind::io, .id = "io.open", .at = {.file = path}, .what = "cannot be opened"});
+  std::vector<StreamSpec> out;
+  std::string text;
+  for (std::uint64_t line = 1; std::getline(in, text); ++line) {
+    std::istringstream words(text);
+    std::vector<std::string> fields;
+    for (std::string word; words >> word;) fields.push_back(word);
+    if (fields.size() != 4) throw Error(bad_line(path, line, fmt::format("{} fields, expected 4", fields.size())));
+    for (char& c : fields[2]) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (fields[2] != "dense" && fields[2] != "sparse")
+      throw Error(bad_line(path, line, fmt::format("kind '{}', expected dense or sparse", fields[2])));
+    StreamSpec spec;
+    spec.name = fields[0];
+    spec.alias = fields[1];
+    spec.storage = fields[2] == "dense" ? Storage::dense : Storage::sparse;
+    for (const char c : fields[3]) {
+      if (c < '0' || c > '9' || spec.dim > 0x7FFFFFFF)
+        throw Error(bad_line(path, line, fmt::format("dimension '{}', expected 1 to 2147483647", fields[3])));
+      spec.dim = spec.dim * 10 + static_cast<std::uint64_t>(c - '0');
+    }
+    const auto same = std::find_if(out.begin(), out.end(), [&](const StreamSpec& s) { return s.alias == spec.alias; });
+    same == out.end() ? out.push_back(spec) : static_cast<void>(*same = spec);
+  }
+  if (out.empty()) throw Error(bad_line(path, 1, "no streams"));
+  return out;
+}
+
+int run_ctf2bin(const Ctf2BinArguments& a, Console& console) {
+  CtfOptions text;
+  text.files = {a.input};
+  text.streams = read_header(a.header);
+  text.element = a.precision == "double" ? Element::f64 : Element::f32;
+  char first = '0';
+  std::ifstream(a.input) >> first;
+  text.skip_sequence_ids = first == '|';
+  // Ids may be any words there; they only tell where a sequence ends.
+  const KeyMode keys = first == '|' || (first >= '0' && first <= '9') ? KeyMode::numeric : KeyMode::text;
+  const std::unique_ptr<Source> source = open_source(text, {}, console.report(), keys);
+  ConvertOptions options;
+  options.to = Format::cbf;
+  options.chunk_bytes = a.chunk_size;
+  options.ctf2bin_chunks = a.reference_chunks;
+  options.keys = ConvertOptions::Keys::none;
+  options.force = true;
+  return run_conversion(*source, a.output, options, false, console);
+}
+
+}  // namespace
+
+Run add_ctf2bin(CLI::App& app, Console& console) {
+  auto a = std::make_shared<Ctf2BinArguments>();
+  CLI::App& command =
+      add_command(app, "ctf2bin", "Text to binary, called as the reference's ctf2bin.py",
+                  "batchfeed ctf2bin --input train.ctf --header streams.txt --chunk_size 33554432 --output train.cbf");
+  command.add_option("--input", a->input, "Corpus in CNTK's text format")->required()->type_name("FILE");
+  command.add_option("--header", a->header, "Streams, one a line: NAME ALIAS dense|sparse DIM")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("--chunk_size", a->chunk_size, "Bytes of samples after which a chunk is closed")
+      ->required()
+      ->type_name("BYTES");
+  command.add_option("--output", a->output, "File to write; replaced if it exists")->required()->type_name("FILE");
+  command.add_option("--precision", a->precision, "float or double")
+      ->check(CLI::IsMember({"float", "double"}))
+      ->type_name("TYPE");
+  command.add_flag("--reference-chunks", a->reference_chunks,
+                   "Chunks as ctf2bin.py leaves them: after the first, each sequence is one");
+  return [a, &console] { return run_ctf2bin(*a, console); };
+}
+
+}  // namespace batchfeed::cli
