@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""batchfeed convert and ctf2bin."""
+import pytest
+
+TEXT = "7 |F 1 2 |S 1:0.5 3:2\n7 |F 3 4 |S 0:1\n12 |F 5 6 |S 4:8\n"
+HEADER = "feat F dense 2\nlab S sparse 5\n"
+
+
+def test_text_to_binary_and_back_is_the_identity(batchfeed, write, tmp_path):
+    source = write("a.ctf", TEXT)
+    batchfeed("convert", source, "a.cbf", "--verify")
+    batchfeed("convert", "a.cbf", "b.ctf", "--verify")
+    assert (tmp_path / "b.ctf").read_text() == TEXT
+
+
+def test_it_does_not_overwrite_unless_forced(batchfeed, write, tmp_path):
+    source, target = write("a.ctf", TEXT), write("b.cbf", "precious")
+    assert batchfeed("convert", source, target).code != 0
+    assert (tmp_path / "b.cbf").read_text() == "precious"
+    assert batchfeed("convert", source, target, "--force").code == 0
+
+
+def test_ctf2bin_takes_the_originals_arguments(batchfeed, write, tmp_path):
+    result = batchfeed("ctf2bin", "--input", write("a.ctf", TEXT), "--header", write("h", HEADER), "--chunk_size", "1000", "--output", "o.cbf")
+    assert result.code == 0
+    assert (tmp_path / "o.cbf").read_bytes()[:8] == b"nib_ktnc"
+
+
+@pytest.mark.parametrize("line", ["feat F dense", "feat F round 2", "feat F dense two", ""])
+def test_a_bad_header_line_is_located(batchfeed, write, tmp_path, line):  # ctf2bin.bad-header
+    header = write("h", "lab S sparse 5\n" + line + "\n")
+    result = batchfeed("ctf2bin", "--input", write("a.ctf", TEXT), "--header", header, "--chunk_size", "1000", "--output", "o.cbf")
+    assert result.code == 3
+    assert f"{header}:2:1" in result.err
+    assert not (tmp_path / "o.cbf").exists()
