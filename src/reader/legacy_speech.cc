@@ -259,7 +259,7 @@ void LegacyPlanner::restore(const Mark& mark) {
     row.cursor = static_cast<std::uint32_t>(field());
     const std::uint64_t n = field();
     for (std::uint64_t i = 0; i < n; ++i) {
-      if (!row.piece) row.piece.emplace();
+      if (!row.piece) row.piece = Piece{};
       row.piece->utterances.push_back(utterance());
       row.piece->length += row.piece->utterances.back().length;
     }

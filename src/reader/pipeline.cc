@@ -14,7 +14,7 @@ constexpr std::size_t kMostPlans = 512;
 }  // namespace
 
 Pipeline::Pipeline(const Source& source, ChunkStore& store, Planner& planner, const Settings& settings)
-    : source_(source), store_(store), planner_(planner), settings_(settings) {
+    : store_(store), planner_(planner), settings_(settings) {
   planned_uses_.resize(source.chunks().size());
   in_window_.resize(source.chunks().size());
   held_.resize(source.chunks().size());

@@ -66,7 +66,6 @@ class Pipeline {
   void let_go(const Plan& plan);
   void check_memory() const;
 
-  const Source& source_;
   ChunkStore& store_;
   Planner& planner_;
   Settings settings_;

@@ -52,7 +52,7 @@ class SequencePlanner final : public Planner {
   Mark mark_;
   order::Batch batch_, one_, pending_;
   bool has_pending_ = false;
-  std::uint64_t longest_ = 0, total_ = 0;  // of the answer being drawn one by one
+  std::uint64_t longest_ = 0;  // of the answer being drawn one by one
 };
 
 }  // namespace batchfeed::reader
