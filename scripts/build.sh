@@ -2,11 +2,11 @@
 #
 # To be sourced, in the root of the tree. Quiet; the log is shown when it fails.
 
-# configure PRESET: once.
+# configure PRESET: once, and again where a CMakeLists.txt changed.
 configure() {
   local preset=$1 log="build/logs/configure-$1.log" args=()
-  [ -f "build/$preset/build.ninja" ] && return 0
   mkdir -p build/logs
+  if [ -f "build/$preset/build.ninja" ] && ninja -C "build/$preset" build.ninja >"$log" 2>&1; then return 0; fi
   command -v ccache >/dev/null && args+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   if ! cmake --preset "$preset" "${args[@]}" >"$log" 2>&1; then
     tail -n 40 "$log" >&2
