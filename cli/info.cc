@@ -66,7 +66,14 @@ std::string chunks_text(const Description& about) {
          fmt::format(" of {} to {}", bytes_text(about.smallest_chunk_bytes), bytes_text(about.largest_chunk_bytes));
 }
 
-std::string text(const Corpus& corpus, const InfoArguments& a, const Description& about) {
+std::string index_text(const IndexBuild& index) {
+  if (index.was_valid) return fmt::format("valid, {}", printable(index.cache, 200));
+  if (!index.why.empty()) return fmt::format("not used, {}; batchfeed index builds it again", index.why);
+  return "none; batchfeed index builds one";
+}
+
+std::string text(const Corpus& corpus, const InfoArguments& a, const Description& about,
+                 const std::vector<IndexBuild>& indexes) {
   std::string out = printable(a.corpus.files.front(), 200);
   if (corpus.config) out += fmt::format(", section {}", corpus.config->section);
   if (corpus.inferred) {
@@ -85,6 +92,10 @@ std::string text(const Corpus& corpus, const InfoArguments& a, const Description
   } else {
     out += fmt::format("  samples of a sequence: {} to {}, mean {:.1f}, half up to {}, 90 % up to {}, 99 % up to {}\n",
                        lengths.min, lengths.max, lengths.mean, lengths.p50, lengths.p90, lengths.p99);
+  }
+  for (const IndexBuild& index : indexes) {
+    const std::string of = indexes.size() > 1 ? " of " + printable(index.file, 200) : "";
+    out += fmt::format("  index cache{}: {}\n", of, index_text(index));
   }
   if (corpus.inferred) {
     out += "\nA reader section for it:\n\n" + reader_section(a.corpus.files.front(), *corpus.inferred);
@@ -109,7 +120,8 @@ ordered_json stream_json(const Corpus& corpus, const StreamInfo& stream) {
   return out;
 }
 
-ordered_json json(const Corpus& corpus, const InfoArguments& a, const Description& about) {
+ordered_json json(const Corpus& corpus, const InfoArguments& a, const Description& about,
+                  const std::vector<IndexBuild>& indexes) {
   ordered_json out;
   out["files"] = a.corpus.files;
   out["format"] = name(corpus.format);
@@ -125,6 +137,15 @@ ordered_json json(const Corpus& corpus, const InfoArguments& a, const Descriptio
                    {"largest_bytes", about.largest_chunk_bytes}};
   const Description::Lengths& l = about.lengths;
   out["lengths"] = {{"min", l.min}, {"max", l.max}, {"mean", l.mean}, {"p50", l.p50}, {"p90", l.p90}, {"p99", l.p99}};
+  out["indexes"] = ordered_json::array();
+  for (const IndexBuild& index : indexes) {
+    out["indexes"].push_back({{"file", index.file},
+                              {"state", index.was_valid     ? "valid"
+                                        : index.why.empty() ? "none"
+                                                            : "stale"},
+                              {"cache", index.was_valid ? ordered_json(index.cache) : ordered_json()},
+                              {"why", index.why}});
+  }
   if (corpus.inferred) out["reader_section"] = reader_section(a.corpus.files.front(), *corpus.inferred);
   out["notices"] = ordered_json::array();
   for (const Notice& notice : about.notices) out["notices"].push_back(notice_json(notice));
@@ -135,9 +156,10 @@ int run_info(const InfoArguments& a, Console& console) {
   const Corpus corpus = load_corpus(a.corpus, console);
   const std::unique_ptr<Source> source = open_sources(corpus.setup);
   const Description about = describe(*source);
+  const std::vector<IndexBuild> indexes = find_indexes(corpus.setup);
   console.clear_progress();
   Output output;
-  output.append(a.json ? dump(json(corpus, a, about), 2) + "\n" : text(corpus, a, about));
+  output.append(a.json ? dump(json(corpus, a, about, indexes), 2) + "\n" : text(corpus, a, about, indexes));
   output.flush();
   if (!a.json) {
     for (const Notice& notice : about.notices) console.notice(notice);

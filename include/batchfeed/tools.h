@@ -58,6 +58,9 @@ struct IndexBuild {
 };
 // Makes sure that every text corpus of a setup has an index cache.
 std::vector<IndexBuild> build_indexes(const Setup& setup, bool rebuild = false);
+// The index caches there are, one for each text file of a setup, without building
+// any: `was_valid`, or `why` not; neither where there is none.
+std::vector<IndexBuild> find_indexes(const Setup& setup);
 
 // Guesses streams of a text corpus that comes without a configuration: names,
 // storage, dims, from all of the file or its first `bytes`.

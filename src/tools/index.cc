@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Index caches built ahead of need, as `batchfeed index` does.
+// Index caches built ahead of need, as `batchfeed index` does, and looked for.
 #include <batchfeed/tools.h>
 
 #include "assemble/open.h"
@@ -40,6 +40,24 @@ std::vector<IndexBuild> build_indexes(const Setup& setup, bool rebuild) {
         out.push_back(of_text(*text, file, context, rebuild));
     } else {
       out.push_back(of_other(options, context));
+    }
+  }
+  return out;
+}
+
+std::vector<IndexBuild> find_indexes(const Setup& setup) {
+  const OpenContext context = assemble::context_of(setup);
+  std::vector<IndexBuild> out;
+  for (const SourceOptions& options : setup.sources) {
+    const auto* text = std::get_if<CtfOptions>(&options);
+    if (text == nullptr) continue;
+    for (const std::string& file : assemble::expand(text->files)) {
+      const ctf::IndexBuild found = ctf::find_index(*text, file, context);
+      out.push_back({.file = file,
+                     .cache = found.path,
+                     .was_valid = found.was_valid,
+                     .why = found.why,
+                     .sequences = found.sequences});
     }
   }
   return out;

@@ -38,6 +38,19 @@ def test_info_of_a_configuration_says_what_it_declares(batchfeed, corpus):
     assert about["samples"] == 19
 
 
+def test_info_says_whether_there_is_an_index_and_why_it_does_not_count(batchfeed, write):
+    write("a.ctf", "|f 1\n|f 2\n")
+
+    def state():
+        return batchfeed("info", "a.ctf", "--json").json["indexes"][0]["state"]
+
+    assert state() == "none"
+    batchfeed("index", "a.ctf")
+    assert state() == "valid" and "index cache: valid" in batchfeed("info", "a.ctf").out
+    write("a.ctf", "|f 1\n|f 2\n|f 3\n")
+    assert state() == "stale"
+
+
 def test_check_lists_every_fault_with_its_place(batchfeed, corpus, write):
     config = corpus()
     write("train.ctf", "0 |v 1 2 |t 3:1\n1 |v 1 x |t 3:1\n2 |v 1 2 |t 99:1\n3 |v 1 2 3 |t 4:1\n")

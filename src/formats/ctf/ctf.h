@@ -28,6 +28,8 @@ struct IndexBuild {
 };
 IndexBuild build_index(const CtfOptions& options, const std::string& file, const OpenContext& context,
                        bool rebuild = false);
+// Looks whether there is one that fits; builds and writes nothing.
+IndexBuild find_index(const CtfOptions& options, const std::string& file, const OpenContext& context);
 
 // Guesses the streams of a corpus from its first `bytes`.
 Inferred infer(const std::string& path, std::uint64_t bytes = ~0ull, const Progress& progress = {},

@@ -304,6 +304,16 @@ IndexBuild build_index(const CtfOptions& options, const std::string& file, const
   return build;
 }
 
+IndexBuild find_index(const CtfOptions& options, const std::string& file, const OpenContext& context) {
+  const io::File data(file);
+  const index_cache::Binding binding =
+      bind(Schema(options, context.limits), options, context.keys->mode() != KeyMode::numeric, data);
+  const index_cache::Loaded found = index_cache::load(index_cache::places(file, options.cache_dir), binding);
+  IndexBuild state{.path = found.path, .was_valid = found.payload.has_value(), .why = found.why};
+  if (found.payload) state.sequences = found.payload->entries.size();
+  return state;
+}
+
 std::unique_ptr<Source> open(const CtfOptions& options, const std::string& file, const OpenContext& context) {
   return std::make_unique<CtfSource>(options, file, context);
 }
