@@ -6,6 +6,7 @@
 #include <batchfeed/options.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -45,12 +46,17 @@ inline OpenContext quiet_context(KeyMode keys = KeyMode::numeric) {
   return context;
 }
 
+// Keeps what is told, by whatever thread.
 struct Collector {
+  std::mutex mutex;
   std::vector<Notice> notices;
   OpenContext context(KeyMode keys = KeyMode::numeric) {
     OpenContext c;
     c.keys = std::make_shared<KeyTable>(keys);
-    c.report = [this](const Notice& n) { notices.push_back(n); };
+    c.report = [this](const Notice& n) {
+      const std::lock_guard lock(mutex);
+      notices.push_back(n);
+    };
     return c;
   }
   std::vector<std::string> ids() const {
