@@ -168,7 +168,7 @@ struct ReaderOptions {
   std::uint64_t start_epoch = 0;
   // The reference's two ways of driving a reader. Epochs: each epoch is a new
   // start, minibatches never cross a sweep. Timeline: one long run over sweeps,
-  // `epoch_samples` (0 = endless) or `epoch_sweeps` bound all of it.
+  // `epoch_samples` (0 = one sweep, ~0 = endless) or `epoch_sweeps` bound all of it.
   enum class Driver : std::uint8_t { epochs, timeline } driver = Driver::epochs;
   std::optional<bool> cross_sweeps = {};  // default: only with the timeline driver
 
