@@ -174,7 +174,6 @@ struct ReaderOptions {
 
   LongSequence long_sequence = LongSequence::alone;
   LastMinibatch last_minibatch = LastMinibatch::keep;
-  bool bucket_by_length = false;  // inside the window, to cut padding
 
   std::uint64_t max_invalid =
       0;  // invalid sequences tolerated over the life of the reader (maxErrors of the composite)

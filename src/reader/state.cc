@@ -132,7 +132,6 @@ std::vector<std::pair<std::string, std::string>> identity(const ReaderOptions& o
       {"cross_sweeps", o.cross_sweeps ? (*o.cross_sweeps ? "yes" : "no") : "default"},
       {"long_sequence", kLong[static_cast<int>(o.long_sequence)]},
       {"last_minibatch", o.last_minibatch == LastMinibatch::keep ? "keep" : "drop"},
-      {"bucket_by_length", o.bucket_by_length ? "yes" : "no"},
       {"shard", o.shard == Shard::chunk ? "chunk" : "even"},
   };
   if (o.order.kind == OrderKind::file)
