@@ -96,4 +96,20 @@ struct Minibatch {
   const StreamBatch& operator[](std::string_view name) const;  // throws Error if there is none
 };
 
+// Cells of the padded rectangles (sequences x longest of a minibatch) of the pools
+// that bucketing has rearranged so far, over all workers.
+struct Padding {
+  std::uint64_t samples = 0;     // cells in use
+  std::uint64_t cells = 0;       // of the minibatches as they come
+  std::uint64_t unbucketed = 0;  // of minibatches in the order's own sequence
+
+  // The part of the padding that is gone; 0 if there was none.
+  double saved() const noexcept {
+    return unbucketed <= samples ? 0.0
+                                 : (static_cast<double>(unbucketed) - static_cast<double>(cells)) /
+                                       static_cast<double>(unbucketed - samples);
+  }
+  bool operator==(const Padding&) const = default;
+};
+
 }  // namespace batchfeed

@@ -129,16 +129,33 @@ enum class OrderKind : std::uint8_t {
 
 enum class Shard : std::uint8_t {
   chunk,  // the reference's: shuffled by chunk position, unshuffled by sequence number
-  even,   // every global minibatch is cut evenly among the workers
+  // Every global minibatch is cut evenly, by samples, among the workers, so that
+  // minibatches are the same for every number of workers. A last minibatch of less
+  // than half the size is evened out with the one before it. A worker goes without
+  // data only where a minibatch has fewer sequences than there are workers: never if
+  // half a minibatch has enough.
+  even,
 };
 
 enum class Packing : std::uint8_t { sequences, frames, truncated };
 
-// How a minibatch's size is counted.
+// How a minibatch's size is counted; cells are those of the padded rectangle, sequences times longest.
 enum class SizeUnit : std::uint8_t { samples, sequences, cells };
 
-enum class LongSequence : std::uint8_t { alone, skip, split, error };
-enum class LastMinibatch : std::uint8_t { keep, drop };
+// What becomes of a sequence that is longer than a minibatch (sizes that count samples or cells).
+enum class LongSequence : std::uint8_t {
+  alone,  // a minibatch of its own, as the reference does
+  skip,   // left out; Reader::skipped() counts
+  split,  // pieces of the minibatch's size, each presented as a sequence
+  error,
+};
+
+// What becomes of samples at the end of a sweep that do not fill a minibatch.
+enum class LastMinibatch : std::uint8_t {
+  keep,   // a smaller minibatch; Shard::even: see there
+  drop,   // left out; Reader::skipped() counts
+  cross,  // filled up from the next sweep (as cross_sweeps = true)
+};
 
 struct OrderOptions {
   OrderKind kind = OrderKind::uniform;
@@ -175,12 +192,24 @@ struct ReaderOptions {
   LongSequence long_sequence = LongSequence::alone;
   LastMinibatch last_minibatch = LastMinibatch::keep;
 
+  // Bucketing by length, to cut padding: of the order's next so many minibatches the
+  // sequences are sorted by length and cut into minibatches of alike ones, which come
+  // in random order. 0 = off; 16 saves most of what can be saved. Needs Shard::even or
+  // one worker, and one minibatch size. Reader::padding() tells what it saves.
+  std::uint64_t bucket_minibatches = 0;
+  // Several corpora as one endless line (Setup::mix): the share of the samples that
+  // each gives, relative to the sum. Needs Shard::even or one worker. Every corpus
+  // runs through sweeps of its own; an epoch of size 0 has as many samples as all
+  // corpora together.
+  std::vector<double> mix_weights = {};
+
   std::uint64_t max_invalid =
       0;  // invalid sequences tolerated over the life of the reader (maxErrors of the composite)
   bool keep_in_memory = false;
-  bool prefetch = true;
-  unsigned threads = 0;            // that read and parse; 0 = one per core
-  std::uint64_t memory_limit = 0;  // bytes for chunks and minibatches; 0 = what the window needs
+  bool prefetch = true;              // false: all work is done in the caller's thread
+  std::uint64_t prefetch_depth = 4;  // packed minibatches that wait
+  unsigned threads = 0;              // that read and parse; 0 = one per core
+  std::uint64_t memory_limit = 0;    // bytes for chunks and waiting minibatches; 0 = what the window needs
   bool check_data = true;
   KeyMode keys = KeyMode::numeric;
   // HTKMLFReader's minibatches (spec: htk.md 14.3), where a size of 0 stands for "not legacy".
@@ -192,7 +221,10 @@ struct ReaderOptions {
 
 // A corpus and how to read it: what a reader section says.
 struct Setup {
-  std::vector<SourceOptions> sources = {};  // the first is primary: it gives order and chunks
+  std::vector<SourceOptions> sources = {};  // joined by key; the first is primary: it gives order and chunks
+  // Instead of `sources`: several corpora with the same streams, each of sources to
+  // be joined, mixed as ReaderOptions::mix_weights says.
+  std::vector<std::vector<SourceOptions>> mix = {};
   ReaderOptions reader = {};
   Limits limits = {};
   Report report = {};  // receives notices; may be empty

@@ -23,6 +23,7 @@ struct BatchPlan {
     std::uint64_t key = 0;
     std::uint64_t samples = 0;
     std::optional<std::uint32_t> frame = {};  // set where single frames are drawn
+    std::uint32_t corpus = 0;                 // of a mixture
   };
   std::vector<Item> items = {};
   std::uint64_t position = 0;
@@ -39,14 +40,21 @@ class Reader {
   // Reads a source of the caller's own.
   Reader(std::shared_ptr<const Source> source, const ReaderOptions& options, const Limits& limits = {},
          const Report& report = {});
+  // Reads a mixture of them, one for each of options.mix_weights.
+  Reader(std::vector<std::shared_ptr<const Source>> corpora, const ReaderOptions& options, const Limits& limits = {},
+         const Report& report = {});
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) noexcept;
   ~Reader();
 
   const std::vector<StreamInfo>& streams() const noexcept;
-  std::uint64_t num_samples() const noexcept;  // of one sweep, all workers
+  // Known at open: of one sweep, all workers (a mixture: of all corpora together).
+  std::uint64_t num_samples() const noexcept;
   std::uint64_t num_sequences() const noexcept;
-  const Source& source() const noexcept;  // the joined corpus
+  // Minibatches of epoch `epoch` with this worker's options, empty answers included;
+  // a walk over metadata, no data are read. Throws Error (usage) if the run has no end.
+  std::uint64_t num_minibatches(std::uint64_t epoch = 0) const;
+  const Source& source() const noexcept;  // the joined corpus, or the mixture's one after the other
   const ReaderOptions& options() const noexcept;
   std::string key_text(std::uint64_t key) const;
 
@@ -74,9 +82,17 @@ class Reader {
   // Minibatches of the current epoch from the next on, planned without data.
   std::vector<BatchPlan> plan(std::uint64_t minibatches) const;
 
-  // Bytes of chunks the window needs at most, and what is held now.
+  // Bytes of chunks the window needs at most, as the files have them; and what is held now.
   std::uint64_t memory_needed() const noexcept;
   std::uint64_t memory_held() const noexcept;
+
+  // Over the run up to the minibatch last handed out, restored states included:
+  // sequences left out as options ask (long_sequence, last_minibatch; with
+  // Shard::even those of all workers), sequences left out because they are damaged
+  // (this worker's), and what bucketing saves.
+  std::uint64_t skipped() const noexcept;
+  std::uint64_t invalid() const noexcept;
+  Padding padding() const noexcept;
 
  private:
   struct Impl;

@@ -53,6 +53,30 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context)
   return joined;
 }
 
+std::vector<Setup> corpora_of(const Setup& setup) {
+  if (setup.mix.empty()) return {setup};
+  if (!setup.sources.empty()) {
+    throw Error(Fault{.kind = FaultKind::config,
+                      .id = "open.sources-and-mix",
+                      .what = "the setup has both sources and a mixture",
+                      .hint = "sources are joined, a mixture has corpora of its own: give one of them"});
+  }
+  std::vector<Setup> out;
+  for (const std::vector<SourceOptions>& sources : setup.mix) {
+    Setup& one = out.emplace_back(setup);
+    one.sources = sources;
+    one.mix.clear();
+    one.reader.mix_weights.clear();
+  }
+  return out;
+}
+
+std::vector<std::shared_ptr<const Source>> open_corpora(const Setup& setup, const OpenContext& context) {
+  std::vector<std::shared_ptr<const Source>> out;
+  for (const Setup& corpus : corpora_of(setup)) out.push_back(open_all(corpus, context));
+  return out;
+}
+
 }  // namespace assemble
 
 std::unique_ptr<Source> open_source(const SourceOptions& options, const Limits& limits, const Report& report,
@@ -65,10 +89,14 @@ std::unique_ptr<Source> open_source(const SourceOptions& options, const Limits& 
 }
 
 std::unique_ptr<Source> open_sources(const Setup& setup) {
-  return assemble::open_all(setup, assemble::context_of(setup));
+  const OpenContext context = assemble::context_of(setup);
+  std::vector<std::unique_ptr<Source>> corpora;
+  for (const Setup& corpus : assemble::corpora_of(setup)) corpora.push_back(assemble::open_all(corpus, context));
+  return join::concatenate(std::move(corpora));
 }
 
-Reader::Reader(Setup setup) : Reader(open_sources(setup), setup.reader, setup.limits, setup.report) {}
+Reader::Reader(Setup setup)
+    : Reader(assemble::open_corpora(setup, assemble::context_of(setup)), setup.reader, setup.limits, setup.report) {}
 
 Reader open(const std::string& config, const OpenOptions& options) {
   ConfigRequest request;

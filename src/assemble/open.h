@@ -22,6 +22,12 @@ std::unique_ptr<Source> open_one(const SourceOptions& options, const OpenContext
 // go to the context's report.
 std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context);
 
+// The corpora of a mixture, else the one there is; each as open_all().
+std::vector<std::shared_ptr<const Source>> open_corpora(const Setup& setup, const OpenContext& context);
+
+// One setup for each corpus of a mixture, else the setup as it is.
+std::vector<Setup> corpora_of(const Setup& setup);
+
 // Shell patterns in a list of files replaced by the files they name, sorted.
 std::vector<std::string> expand(const std::vector<std::string>& names);
 

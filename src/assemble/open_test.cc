@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -51,6 +52,26 @@ TEST_F(Opening, NeedsASourceAFileAndFeaturesFirst) {
   EXPECT_EQ(refusal(setup), "open.no-file");
   setup.sources = {MlfOptions{}};
   EXPECT_EQ(refusal(setup), "open.labels-first");
+}
+
+TEST_F(Opening, CorporaOfAMixtureAreOpenedEachWithItsJoins) {
+  batchfeed::Setup setup;
+  setup.mix = {{corpus({write("a.ctf", "1 |A 1\n2 |A 2\n")}), corpus({write("l.ctf", "1 |L 5\n")}, "L")},
+               {corpus({write("b.ctf", "7 |A 3\n")}), corpus({write("m.ctf", "7 |L 6\n8 |L 9\n")}, "L")}};
+  EXPECT_EQ(open_sources(setup)->chunks().size(), 2u);
+  setup.reader.mix_weights = {1, 1};
+  setup.reader.driver = ReaderOptions::Driver::timeline;
+  setup.reader.epoch_samples = 100'000;
+  setup.reader.minibatch_size = {100'000};
+  Reader reader(setup);
+  EXPECT_EQ(reader.num_sequences(), 2u);
+  const auto batch = reader.next();
+  ASSERT_TRUE(batch);
+  const auto ones = std::count(batch->keys.begin(), batch->keys.end(), 1u);
+  EXPECT_EQ(ones + std::count(batch->keys.begin(), batch->keys.end(), 7u), 100'000) << "as the joins left them";
+  EXPECT_NEAR(static_cast<double>(ones), 50'000, 35'000);
+  setup.sources = setup.mix[0];
+  EXPECT_EQ(refusal(setup), "open.sources-and-mix");
 }
 
 TEST_F(Opening, ShardsByPatternAreOneCorpusInOrderOfTheirNames) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <iterator>
+
 #include "base/hash.h"
 #include "join/join.h"
 
@@ -7,7 +9,7 @@ namespace {
 
 class Concatenated final : public Source {
  public:
-  explicit Concatenated(std::vector<std::unique_ptr<Source>> shards) : shards_(std::move(shards)) {
+  explicit Concatenated(std::vector<std::shared_ptr<const Source>> shards) : shards_(std::move(shards)) {
     for (std::uint32_t s = 0; s < shards_.size(); ++s) {
       for (std::uint32_t c = 0; c < shards_[s]->chunks().size(); ++c) {
         chunks_.push_back(shards_[s]->chunks()[c]);
@@ -47,23 +49,37 @@ class Concatenated final : public Source {
   };
   const Source& shard(std::uint32_t chunk) const { return *shards_[at_[chunk].shard]; }
 
-  std::vector<std::unique_ptr<Source>> shards_;
+  std::vector<std::shared_ptr<const Source>> shards_;
   std::vector<ChunkInfo> chunks_;
   std::vector<At> at_;
 };
 
+void check_streams(const std::vector<std::shared_ptr<const Source>>& shards, const std::string& piece,
+                   const std::string& whole) {
+  for (std::size_t s = 1; s < shards.size(); ++s) {
+    if (shards[s]->streams() == shards[0]->streams()) continue;
+    throw Error(
+        Fault{.kind = FaultKind::config,
+              .id = "join.shards-differ",
+              .what = piece + ' ' + std::to_string(s + 1) + " of " + whole + " has other streams than the first",
+              .hint = "they must agree in names, dims, storage and element type"});
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Source> concatenate(std::vector<std::unique_ptr<Source>> shards) {
-  for (std::size_t s = 1; s < shards.size(); ++s) {
-    if (shards[s]->streams() == shards[0]->streams()) continue;
-    throw Error(Fault{.kind = FaultKind::config,
-                      .id = "join.shards-differ",
-                      .what = "shard " + std::to_string(s + 1) + " of the corpus has other streams than the first",
-                      .hint = "shards must agree in names, dims, storage and element type"});
-  }
   if (shards.size() == 1) return std::move(shards[0]);
-  return std::make_unique<Concatenated>(std::move(shards));
+  std::vector<std::shared_ptr<const Source>> shared(std::make_move_iterator(shards.begin()),
+                                                    std::make_move_iterator(shards.end()));
+  check_streams(shared, "shard", "the corpus");
+  return std::make_unique<Concatenated>(std::move(shared));
+}
+
+std::shared_ptr<const Source> concatenate(std::vector<std::shared_ptr<const Source>> corpora) {
+  if (corpora.size() == 1) return std::move(corpora[0]);
+  check_streams(corpora, "corpus", "the mixture");
+  return std::make_shared<Concatenated>(std::move(corpora));
 }
 
 }  // namespace batchfeed::join

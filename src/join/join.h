@@ -28,7 +28,9 @@ struct Options {
 // minibatch size, no key in common. What the join leaves out is in notices().
 std::unique_ptr<Source> join(std::vector<std::unique_ptr<Source>> sources, const Options& options);
 
-// One source of all chunks, in order. Throws Error(config) if streams differ.
+// One source of all chunks, in order: shards of a corpus, or the corpora of a
+// mixture. Throws Error(config) if streams differ.
 std::unique_ptr<Source> concatenate(std::vector<std::unique_ptr<Source>> shards);
+std::shared_ptr<const Source> concatenate(std::vector<std::shared_ptr<const Source>> corpora);
 
 }  // namespace batchfeed::join

@@ -44,7 +44,7 @@ MixTimeline::MixTimeline(const MixTimeline& other)
 
 std::unique_ptr<Timeline> MixTimeline::clone() const { return std::unique_ptr<Timeline>(new MixTimeline(*this)); }
 
-std::shared_ptr<const Pool> MixTimeline::find(std::uint64_t position) {
+std::shared_ptr<Pool> MixTimeline::find(std::uint64_t position) {
   // Round r holds what starts in [r * quota, (r + 1) * quota) of every part's line.
   // It begins a little behind r * round_samples_, where sequences overhang.
   std::uint64_t round = position / round_samples_;

@@ -26,7 +26,7 @@ class MixTimeline final : public PoolTimeline {
   std::unique_ptr<Timeline> clone() const override;
 
  protected:
-  std::shared_ptr<const Pool> find(std::uint64_t position) override;
+  std::shared_ptr<Pool> find(std::uint64_t position) override;
 
  private:
   MixTimeline(const MixTimeline& other);

@@ -14,8 +14,9 @@
 namespace batchfeed::order {
 
 struct Pool {
-  std::uint64_t begin = 0;  // position of the first item
-  std::vector<Item> items;  // as rearranged
+  std::uint64_t begin = 0;    // position of the first item
+  std::vector<Item> items;    // as rearranged
+  std::uint64_t samples = 0;  // of all items; find() leaves it 0
   // Samples of the block that starts with item i, 0 inside a block; empty: no
   // blocks. A batch ends before a block that does not fit.
   std::vector<std::uint64_t> block;
@@ -37,12 +38,16 @@ class PoolTimeline : public Timeline {
   explicit PoolTimeline(std::uint64_t sweep_samples) : sweep_samples_(sweep_samples) {}
 
   // The pool that holds `position`, with at least one item.
-  virtual std::shared_ptr<const Pool> find(std::uint64_t position) = 0;
+  virtual std::shared_ptr<Pool> find(std::uint64_t position) = 0;
   virtual void entered(const Pool& /*pool*/) {}
 
  private:
+  std::shared_ptr<const Pool> find_pool(std::uint64_t position);
+  void report_window(Batch& out) const;
+
   std::uint64_t sweep_samples_;
   std::shared_ptr<const Pool> pool_;
+  std::vector<std::shared_ptr<const Pool>> pools_;  // of the batch being made
   std::size_t at_ = 0;
   std::uint64_t position_ = 0, end_ = 0;
 };

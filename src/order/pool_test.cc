@@ -72,7 +72,8 @@ RC_GTEST_PROP(Bucket, GivesEverySequenceOnceASweepAndIsRestoredAnywhere, ()) {
   const auto hint = *rc::gen::arbitrary<bool>() ? limit : std::uint64_t{20};
   const auto make = [&]() -> std::unique_ptr<Timeline> {
     return std::make_unique<BucketTimeline>(make_timeline(corpus, {.window = 3, .seed = 4}, false, 1, 0),
-                                            corpus.total_samples(), pool, hint, 4);
+                                            corpus.total_samples(), pool, BucketTimeline::Size{SizeUnit::samples, hint},
+                                            4);
   };
   std::vector<Item> expected;
   for (std::uint32_t c = 0; c < corpus.chunks(); ++c) corpus.table(c, expected);
@@ -93,7 +94,7 @@ TEST(Bucket, CutsPaddingAndSaysHowMuch) {
   const LengthSource source(random_lengths(64, 100, 50, 1));
   const Corpus corpus(source, false);
   BucketTimeline timeline(make_timeline(corpus, {.window = 16, .seed = 1}, false, 1, 0), corpus.total_samples(),
-                          64 * 512, 512, 1);
+                          64 * 512, {SizeUnit::samples, 512}, 1);
   timeline.begin_epoch(0, corpus.total_samples(), 0);
   Batch batch;
   std::uint64_t cells = 0;
@@ -105,9 +106,9 @@ TEST(Bucket, CutsPaddingAndSaysHowMuch) {
     longest_of_batches.push_back(longest);
     cells += longest * batch.items.size();
   } while (!batch.end_of_epoch);
-  EXPECT_EQ(timeline.padding().samples, corpus.total_samples());
-  EXPECT_EQ(timeline.padding().bucketed, cells);
-  EXPECT_GT(timeline.padding().saved(), 0.9);
+  EXPECT_EQ(timeline.padding()->samples, corpus.total_samples());
+  EXPECT_EQ(timeline.padding()->cells, cells);
+  EXPECT_GT(timeline.padding()->saved(), 0.9);
   // Not from short to long: that would be a curriculum.
   EXPECT_FALSE(std::is_sorted(longest_of_batches.begin(), longest_of_batches.begin() + 20));
 }
@@ -115,7 +116,7 @@ TEST(Bucket, CutsPaddingAndSaysHowMuch) {
 TEST(Bucket, RefusesWorkersThatShareByChunk) {
   const LengthSource source(parse_lengths("4x3"));
   const Corpus corpus(source, false);
-  BucketTimeline timeline(make_timeline(corpus, {}, false, 1, 0), 12, 6, 3, 0);
+  BucketTimeline timeline(make_timeline(corpus, {}, false, 1, 0), 12, 6, {SizeUnit::samples, 3}, 0);
   EXPECT_NO_THROW(timeline.set_workers(1, 0));
   EXPECT_EQ(id_of([&] { timeline.set_workers(2, 0); }), "order.pool-workers");
 }

@@ -5,6 +5,7 @@
 // position), so it is known ahead which chunk is needed when.
 #pragma once
 
+#include <batchfeed/minibatch.h>
 #include <batchfeed/options.h>
 #include <batchfeed/source.h>
 
@@ -57,6 +58,7 @@ struct Batch {
   std::vector<Item> items;
   bool end_of_sweep = false;
   bool end_of_epoch = false;
+  bool begins_block = false;  // bucketing: these items belong into a minibatch of their own
   std::uint64_t position = 0;
   // Chunks of the source (this worker's) that the order draws from around this
   // batch, in order of their turn; what is not in it may be dropped. The chunks of
@@ -84,12 +86,14 @@ class Timeline {
   // Limits in samples, over all workers and for this one; both > 0.
   virtual void next(std::uint64_t global_limit, std::uint64_t local_limit, Batch& out) = 0;
   virtual std::uint64_t position() const = 0;
+  // What bucketing by length saves, over the pools entered so far; null without it.
+  virtual const Padding* padding() const { return nullptr; }
   // A copy that runs on alone, for looking ahead. Tables are shared.
   virtual std::unique_ptr<Timeline> clone() const = 0;
 };
 
-// Kinds cntk, uniform and file, sharded as Shard::chunk says; Shard::even wraps a
-// timeline of one worker (see even.h). `cross_sweeps`: may a batch span sweeps.
+// Kinds cntk, uniform and file, sharded as Shard::chunk says; Shard::even shares out
+// what the timeline of one worker gives (share.h). `cross_sweeps`: may a batch span sweeps.
 std::unique_ptr<Timeline> make_timeline(const Corpus& corpus, const OrderOptions& options, bool cross_sweeps,
                                         std::uint64_t workers, std::uint64_t rank);
 

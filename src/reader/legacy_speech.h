@@ -69,7 +69,6 @@ class LegacyPlanner final : public Planner {
   ReaderOptions options_;
   EpochTable epochs_;
   Inspect inspect_;
-  Mark mark_;
   order::Batch one_;
   std::uint64_t epoch_end_ = 0;
   std::uint64_t pending_at_ = 0;  // position of the pending utterance

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A corpus in memory, for tests: chunks of sequences given by their lengths, with
-// keys that count from 0. Sample i of key k in stream "x" is 100 k + i.
+// keys that count on. Sample i of key k in stream "x" is 100 k + i.
 #pragma once
 
 #include <batchfeed/source.h>
@@ -18,8 +18,8 @@ namespace batchfeed::reader {
 class MemorySource final : public Source {
  public:
   explicit MemorySource(const std::vector<std::vector<std::uint32_t>>& chunks, bool frames = false,
-                        const std::string& name = "x")
-      : frames_(frames) {
+                        const std::string& name = "x", std::uint64_t first_key = 0)
+      : frames_(frames), keys_(first_key) {
     streams_[0].name = name;
     for (const auto& lengths : chunks) {
       ChunkInfo info{.sequences = lengths.size(), .samples = 0, .bytes = 0};

@@ -4,6 +4,7 @@
 // in the stream behind it. Planning runs ahead of the data.
 #pragma once
 
+#include <batchfeed/minibatch.h>
 #include <batchfeed/options.h>
 
 #include <cstdint>
@@ -20,6 +21,7 @@ struct Mark {
   bool ended = false;                // the last answer carried end_of_epoch
   std::uint64_t invalid = 0;         // damaged sequences counted so far
   std::uint64_t skipped = 0;         // sequences left out on request (too long, last partial minibatch)
+  Padding padding;                   // what bucketing saved so far
   std::vector<std::uint64_t> queue;  // truncated packing: sequences begun, as their planner wrote them
 
   bool operator==(const Mark&) const = default;
@@ -69,6 +71,16 @@ class Planner {
   // The next answer. Behind end_of_epoch: of the next epoch (Driver::epochs), or
   // empty for ever (Driver::timeline).
   virtual void next(Plan& out) = 0;
+
+  // What the run counted before it came to this planner.
+  void count_on(const Mark& before) {
+    mark_.invalid = before.invalid;
+    mark_.skipped = before.skipped;
+    mark_.padding = before.padding;
+  }
+
+ protected:
+  Mark mark_;  // behind the last answer
 };
 
 }  // namespace batchfeed::reader

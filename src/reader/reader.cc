@@ -7,7 +7,9 @@
 #include <thread>
 
 #include "order/timeline.h"
+#include "reader/check_options.h"
 #include "reader/chunk_store.h"
+#include "reader/corpora.h"
 #include "reader/legacy_speech.h"
 #include "reader/pipeline.h"
 #include "reader/sequence_planner.h"
@@ -18,61 +20,29 @@ namespace batchfeed {
 
 using namespace reader;
 
-namespace {
-
-[[noreturn]] void usage(std::string id, std::string what, std::string hint) {
-  throw Error(Fault{
-      .kind = FaultKind::usage, .id = "reader." + std::move(id), .what = std::move(what), .hint = std::move(hint)});
-}
-
-void check(const ReaderOptions& o) {
-  if (o.workers == 0) usage("workers", "workers is 0, must be at least 1", "");
-  if (o.rank >= o.workers)
-    usage("rank", "rank is " + std::to_string(o.rank) + ", must be below workers (" + std::to_string(o.workers) + ')',
-          "ranks count from 0");
-  if (o.minibatch_size.empty() || std::count(o.minibatch_size.begin(), o.minibatch_size.end(), 0u) != 0) {
-    usage("minibatch-size", "the minibatch size is 0, must be at least 1", "");
-  }
-  if (o.epoch_samples != 0 && o.epoch_sweeps != 0)
-    usage("epoch-size", "epoch_samples and epoch_sweeps are both set", "give one of them");
-  if (o.pack.kind == Packing::truncated && !o.legacy_speech) {
-    if (o.pack.truncation_length == 0 && o.rows_per_epoch.empty())
-      usage("truncation-length", "truncation_length is 0, must be at least 1", "");
-    if (o.pack.right_splice >= o.pack.truncation_length && o.pack.right_splice != 0) {
-      usage("right-splice",
-            "right_splice is " + std::to_string(o.pack.right_splice) + ", must be below truncation_length (" +
-                std::to_string(o.pack.truncation_length) + ')',
-            "a minibatch must bring at least one new sample a row");
-    }
-    if (o.size_unit != SizeUnit::samples) usage("size-unit", "truncated packing counts minibatches in samples", "");
-  }
-}
-
-}  // namespace
-
 struct Reader::Impl {
-  Impl(std::shared_ptr<const Source> from, const ReaderOptions& given, const Limits& given_limits, Report given_report)
-      : source(std::move(from)),
-        options(given),
+  Impl(std::vector<std::shared_ptr<const Source>> parts, const ReaderOptions& given, const Limits& given_limits,
+       Report given_report)
+      : options(given),
         limits(given_limits),
         report(std::move(given_report)),
-        frames(options.pack.kind == Packing::frames && source->splits_frames()),
-        corpus(*source, frames),
+        corpora(checked(std::move(parts), options), options.pack.kind),
+        source(corpora.source()),
+        corpus(corpora.whole()),
+        frames(corpora.split_frames()),
         threads(options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency())),
         pid(::getpid()) {
-    check(options);
-    if (corpus.total_samples() == 0) {
-      throw Error(Fault{.kind = FaultKind::format,
-                        .id = "reader.no-samples",
-                        .what = "the corpus has no samples",
-                        .hint = "batchfeed check says what is wrong with it"});
-    }
     streams = source->streams();
     if (options.legacy_speech) {
       options = legacy_options(options, corpus.total_samples());
       for (StreamInfo& s : streams) s.storage = Storage::dense;
     }
     mark.epoch = options.driver == ReaderOptions::Driver::timeline ? 0 : options.start_epoch;
+  }
+  static std::vector<std::shared_ptr<const Source>> checked(std::vector<std::shared_ptr<const Source>> parts,
+                                                            const ReaderOptions& options) {
+    check_options(options, parts.size());
+    return parts;
   }
   ~Impl() {
     if (pid == ::getpid()) return;
@@ -82,10 +52,7 @@ struct Reader::Impl {
   }
 
   std::unique_ptr<Planner> make_planner(bool with_data) {
-    const bool cross = options.cross_sweeps.value_or(options.driver == ReaderOptions::Driver::timeline);
-    const bool even = options.shard == Shard::even;
-    auto timeline =
-        order::make_timeline(corpus, options.order, cross, even ? 1 : options.workers, even ? 0 : options.rank);
+    auto timeline = corpora.make_timeline(options);
     const bool rows = options.legacy_speech && options.pack.kind != Packing::frames;
     if (options.pack.kind != Packing::truncated && !rows)
       return std::make_unique<SequencePlanner>(std::move(timeline), corpus.total_samples(), options);
@@ -111,12 +78,16 @@ struct Reader::Impl {
       planner.restore(place);  // behind an epoch's end the next answer begins the next one
     } else {
       planner.begin_epoch(place.epoch);
+      planner.count_on(place);
     }
   }
 
   void expect_same_process() const {
     if (pid == ::getpid()) return;
-    usage("forked", "the reader was opened in another process", "open it in this one, and restore(state) to go on");
+    throw Error(Fault{.kind = FaultKind::usage,
+                      .id = "reader.forked",
+                      .what = "the reader was opened in another process",
+                      .hint = "open it in this one, and restore(state) to go on"});
   }
 
   void start() {
@@ -132,7 +103,8 @@ struct Reader::Impl {
                                                              .frames = options.pack.kind == Packing::frames,
                                                              .prefetch = options.prefetch,
                                                              .stop_at_epoch_end = true,
-                                                             .threads = threads});
+                                                             .threads = threads,
+                                                             .depth = options.prefetch_depth});
   }
   // What is under way is given up; the next call goes on behind `mark`.
   void stop() {
@@ -145,13 +117,14 @@ struct Reader::Impl {
     return *data;
   }
 
-  std::shared_ptr<const Source> source;
   ReaderOptions options;
   Limits limits;
   Report report;
-  std::vector<StreamInfo> streams;  // as delivered
+  Corpora corpora;
+  std::shared_ptr<const Source> source;  // all of it
+  const order::Corpus& corpus;
   bool frames;                      // frames are drawn one by one
-  order::Corpus corpus;
+  std::vector<StreamInfo> streams;  // as delivered
   unsigned threads;
   pid_t pid;
   Mark mark;  // behind the minibatch last handed out
@@ -163,7 +136,10 @@ struct Reader::Impl {
 
 Reader::Reader(std::shared_ptr<const Source> source, const ReaderOptions& options, const Limits& limits,
                const Report& report)
-    : impl_(std::make_unique<Impl>(std::move(source), options, limits, report)) {}
+    : Reader(std::vector<std::shared_ptr<const Source>>{std::move(source)}, options, limits, report) {}
+Reader::Reader(std::vector<std::shared_ptr<const Source>> corpora, const ReaderOptions& options, const Limits& limits,
+               const Report& report)
+    : impl_(std::make_unique<Impl>(std::move(corpora), options, limits, report)) {}
 Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
 Reader::~Reader() = default;
@@ -198,10 +174,12 @@ std::optional<Minibatch> Reader::next() {
 void Reader::begin_epoch(std::uint64_t epoch) {
   impl_->expect_same_process();
   impl_->stop();
-  const std::uint64_t invalid = impl_->mark.invalid;
-  impl_->mark = Mark{};
-  impl_->mark.epoch = epoch;
-  impl_->mark.invalid = invalid;
+  Mark mark;
+  mark.epoch = epoch;
+  mark.invalid = impl_->mark.invalid;
+  mark.skipped = impl_->mark.skipped;
+  mark.padding = impl_->mark.padding;
+  impl_->mark = mark;
 }
 
 void Reader::set_workers(std::uint64_t workers, std::uint64_t rank) {
@@ -209,7 +187,7 @@ void Reader::set_workers(std::uint64_t workers, std::uint64_t rank) {
   ReaderOptions changed = impl_->options;
   changed.workers = workers;
   changed.rank = rank;
-  check(changed);
+  check_options(changed, impl_->corpora.parts());
   impl_->stop();
   impl_->options = changed;
 }
@@ -218,7 +196,14 @@ void Reader::set_minibatch_size(std::uint64_t size) {
   impl_->expect_same_process();
   ReaderOptions changed = impl_->options;
   changed.minibatch_size = {size};
-  check(changed);
+  check_options(changed, impl_->corpora.parts());
+  if (changed.bucket_minibatches != 0 && size != impl_->options.minibatch_size.front()) {
+    throw Error(
+        Fault{.kind = FaultKind::usage,
+              .id = "reader.bucket-sizes",
+              .what = "the minibatch size cannot change under way with bucket_minibatches, whose pools are cut by it",
+              .hint = "open another reader"});
+  }
   impl_->stop();
   impl_->options = changed;
 }
@@ -261,11 +246,35 @@ std::vector<BatchPlan> Reader::plan(std::uint64_t minibatches) const {
       to.key = item.row < found->second.size() ? found->second[item.row] : 0;
       to.samples = item.samples;
       if (impl_->frames) to.frame = item.first;
+      to.corpus = impl_->corpora.part_of(item.chunk);
     }
     if (plan.end_of_epoch) break;
   }
   return out;
 }
+
+std::uint64_t Reader::num_minibatches(std::uint64_t epoch) const {
+  const ReaderOptions& o = impl_->options;
+  if (o.driver == ReaderOptions::Driver::timeline && o.epoch_samples == ~0ull) {
+    throw Error(Fault{.kind = FaultKind::usage,
+                      .id = "reader.endless",
+                      .what = "a run without end has no number of minibatches",
+                      .hint = "give epoch_samples or epoch_sweeps"});
+  }
+  const std::unique_ptr<Planner> planner = impl_->make_planner(false);
+  planner->begin_epoch(epoch);
+  Plan plan;
+  std::uint64_t n = 0;
+  do {
+    planner->next(plan);
+    ++n;
+  } while (!plan.end_of_epoch);
+  return n;
+}
+
+std::uint64_t Reader::skipped() const noexcept { return impl_->mark.skipped; }
+std::uint64_t Reader::invalid() const noexcept { return impl_->mark.invalid; }
+Padding Reader::padding() const noexcept { return impl_->mark.padding; }
 
 std::uint64_t Reader::memory_held() const noexcept { return impl_->store ? impl_->store->memory() : 0; }
 

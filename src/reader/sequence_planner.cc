@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "base/saturate.h"
+#include "order/fill.h"
 #include "order/share.h"
+#include "reader/check_options.h"
 
 namespace batchfeed::reader {
 
@@ -30,11 +32,14 @@ std::uint64_t minibatch_size(const ReaderOptions& options, std::uint64_t epoch, 
 
 SequencePlanner::SequencePlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples,
                                  const ReaderOptions& options)
-    : timeline_(std::move(timeline)), options_(options), epochs_(options, sweep_samples) {}
+    : timeline_(std::move(timeline)),
+      options_(options),
+      epochs_(options, sweep_samples),
+      crosses_(crosses_sweeps(options) || !options.mix_weights.empty()) {}
 
 void SequencePlanner::begin_epoch(std::uint64_t epoch) {
   timeline_->begin_epoch(epochs_.begin(epoch), epochs_.size, epoch);
-  has_pending_ = false;
+  has_pending_ = has_ahead_ = false;
   mark_.epoch = epoch;
   mark_.index = 0;
   mark_.begun = true;
@@ -47,56 +52,119 @@ void SequencePlanner::restore(const Mark& mark) {
   timeline_->restore(mark.position);
 }
 
-// One draw for the whole answer; sizes count samples.
-void SequencePlanner::draw(std::uint64_t size) {
-  if (options_.shard == Shard::even || !options_.local_timeline) {
-    timeline_->next(size, size, batch_);
-  } else {
-    timeline_->next(order::Timeline::kUnlimited,
-                    std::max<std::uint64_t>(share(size, options_.workers, options_.rank), 1), batch_);
-  }
+// This worker's part where each has a timeline of its own.
+std::uint64_t SequencePlanner::own_size(std::uint64_t size) const noexcept {
+  if (options_.shard == Shard::even) return size;
+  if (options_.size_unit == SizeUnit::samples && !options_.local_timeline) return size;
+  return std::max<std::uint64_t>(share(size, options_.workers, options_.rank), 1);
 }
 
-bool SequencePlanner::fits(const order::Item& item, std::uint64_t size) const noexcept {
-  if (batch_.items.empty()) return true;
-  const std::uint64_t n = batch_.items.size() + 1;
-  if (options_.size_unit == SizeUnit::sequences) return n <= size;
-  return mul_sat(n, std::max<std::uint64_t>(longest_, item.samples)) <= size;
+Padding SequencePlanner::counted() const {
+  const Padding* padding = timeline_->padding();
+  return padding == nullptr ? Padding{} : *padding;
+}
+
+void SequencePlanner::draw(std::uint64_t size, Drawn& out) {
+  if (options_.size_unit != SizeUnit::samples) return draw_one_by_one(size, out);
+  const bool all = options_.shard == Shard::even || !options_.local_timeline;
+  timeline_->next(all ? size : order::Timeline::kUnlimited, own_size(size), out.batch);
+  out.padding = counted();
 }
 
 // Sizes that count sequences or cells of the padded rectangle: sequence after
 // sequence until the next does not fit; that one waits for the next answer.
-void SequencePlanner::draw_one_by_one(std::uint64_t size) {
-  if (options_.shard == Shard::chunk) size = std::max<std::uint64_t>(share(size, options_.workers, options_.rank), 1);
-  batch_.items.clear();
-  batch_.end_of_sweep = batch_.end_of_epoch = false;
-  batch_.position = timeline_->position();
-  longest_ = 0;
+void SequencePlanner::draw_one_by_one(std::uint64_t size, Drawn& drawn) {
+  order::Batch& out = drawn.batch;
+  size = own_size(size);
+  order::Fill fill(options_.size_unit, size);
+  out.items.clear();
+  out.end_of_sweep = out.end_of_epoch = false;
   for (;;) {
+    drawn.padding = counted();
     if (has_pending_) {
       std::swap(one_, pending_);
       has_pending_ = false;
     } else {
       timeline_->next(order::Timeline::kUnlimited, 1, one_);
     }
-    if (!one_.items.empty() && !fits(one_.items[0], size)) {
+    const bool next_block = one_.begins_block && fill.sequences() != 0;
+    if (!one_.items.empty() && (next_block || !fill.takes(one_.items[0].samples))) {
       std::swap(one_, pending_);
       has_pending_ = true;
       return;
     }
     for (const order::Item& item : one_.items) {
-      batch_.items.push_back(item);
-      longest_ = std::max<std::uint64_t>(longest_, item.samples);
+      out.items.push_back(item);
+      fill.add(item.samples);
     }
-    if (batch_.window_generation != one_.window_generation) batch_.window = one_.window;
-    batch_.window_generation = one_.window_generation;
-    batch_.position = one_.position;
-    batch_.end_of_sweep = batch_.end_of_sweep || one_.end_of_sweep;
-    batch_.end_of_epoch = one_.end_of_epoch;
-    const bool crosses = options_.cross_sweeps.value_or(options_.driver == ReaderOptions::Driver::timeline);
-    if (one_.end_of_epoch || one_.items.empty() || (one_.end_of_sweep && !crosses)) return;
-    if (options_.size_unit == SizeUnit::sequences && batch_.items.size() == size) return;
+    if (out.window_generation != one_.window_generation) out.window = one_.window;
+    out.window_generation = one_.window_generation;
+    out.position = one_.position;
+    out.end_of_sweep = out.end_of_sweep || one_.end_of_sweep;
+    out.end_of_epoch = one_.end_of_epoch;
+    const bool full = options_.size_unit == SizeUnit::sequences && out.items.size() == size;
+    if (one_.items.empty() || is_last(one_) || full) {
+      drawn.padding = counted();
+      return;
+    }
   }
+}
+
+// Whether the next batch begins a sweep or epoch of its own.
+bool SequencePlanner::is_last(const order::Batch& batch) const noexcept {
+  return batch.end_of_epoch || (batch.end_of_sweep && !crosses_);
+}
+
+void SequencePlanner::advance() {
+  if (has_ahead_) {
+    std::swap(now_, ahead_);
+    has_ahead_ = false;
+  } else {
+    draw(minibatch_size(options_, mark_.epoch, mark_.index), now_);
+  }
+  // Blocks of bucketing are even already; only their samples can be told apart from a position.
+  const bool blocks = options_.bucket_minibatches != 0 && options_.size_unit != SizeUnit::samples;
+  if (options_.shard != Shard::even || options_.last_minibatch != LastMinibatch::keep || blocks ||
+      now_.batch.items.empty() || is_last(now_.batch)) {
+    return;
+  }
+  const std::uint64_t size = minibatch_size(options_, mark_.epoch, mark_.index + 1);
+  draw(size, ahead_);
+  has_ahead_ = true;
+  if (is_last(ahead_.batch)) even_out(size);
+}
+
+// A last batch of less than half the size takes from the one before it. The
+// position between them leads to the same last batch.
+void SequencePlanner::even_out(std::uint64_t size) {
+  std::vector<order::Item>& before = now_.batch.items;
+  std::vector<order::Item>& last = ahead_.batch.items;
+  order::Fill fill(options_.size_unit, size);
+  for (const order::Item& item : last) fill.add(item.samples);
+  if (last.empty() || fill.used() >= size - size / 2) return;
+
+  std::vector<std::uint32_t> lengths;
+  for (const order::Item& item : before) lengths.push_back(item.samples);
+  for (const order::Item& item : last) lengths.push_back(item.samples);
+  const std::size_t cut = order::even_share(lengths, 2, 0).second;
+  if (cut >= before.size()) return;
+  order::Fill second(options_.size_unit, size);
+  for (std::size_t i = cut; i < lengths.size(); ++i) {
+    if (!second.takes(lengths[i])) return;
+    second.add(lengths[i]);
+  }
+  const auto from = before.begin() + static_cast<std::ptrdiff_t>(cut);
+  for (auto item = from; item != before.end(); ++item) now_.batch.position -= item->samples;
+  last.insert(last.begin(), from, before.end());
+  before.erase(from, before.end());
+}
+
+// What the timeline counted since the last answer.
+void SequencePlanner::count_padding() {
+  mark_.padding.samples += now_.padding.samples - padding_.samples;
+  mark_.padding.cells += now_.padding.cells - padding_.cells;
+  mark_.padding.unbucketed += now_.padding.unbucketed - padding_.unbucketed;
+  padding_ = now_.padding;
 }
 
 // One drawn item into the plan, as the policy on long sequences says.
@@ -140,13 +208,9 @@ void SequencePlanner::keep_own(Plan& out) {
 // The last minibatch of a sweep or epoch, when it is to be full or not at all.
 void SequencePlanner::drop_partial(std::uint64_t size, Plan& out) {
   if (options_.last_minibatch != LastMinibatch::drop || (!out.end_of_sweep && !out.end_of_epoch)) return;
-  std::uint64_t have = 0, longest = 0;
-  for (const PlanItem& item : out.items) {
-    have += options_.size_unit == SizeUnit::samples ? item.samples : 1;
-    longest = std::max<std::uint64_t>(longest, item.samples);
-  }
-  if (options_.size_unit == SizeUnit::cells) have *= longest;
-  if (have >= size) return;
+  order::Fill fill(options_.size_unit, size);
+  for (const PlanItem& item : out.items) fill.add(item.samples);
+  if (fill.used() >= size) return;
   mark_.skipped += out.items.size();
   out.items.clear();
 }
@@ -157,24 +221,21 @@ void SequencePlanner::next(Plan& out) {
   out.items.clear();
   out.parts.clear();
   out.rectangular = false;
-  if (options_.size_unit == SizeUnit::samples) {
-    draw(size);
-  } else {
-    draw_one_by_one(size);
-  }
-  for (const order::Item& item : batch_.items) emit(item, size, out);
-  out.end_of_epoch = batch_.end_of_epoch;
-  out.end_of_sweep = batch_.end_of_sweep;
-  const bool shared = options_.shard == Shard::chunk && options_.local_timeline;
-  drop_partial(shared ? std::max<std::uint64_t>(share(size, options_.workers, options_.rank), 1) : size, out);
+  advance();
+  const order::Batch& batch = now_.batch;
+  for (const order::Item& item : batch.items) emit(item, size, out);
+  out.end_of_epoch = batch.end_of_epoch;
+  out.end_of_sweep = batch.end_of_sweep;
+  drop_partial(own_size(size), out);
   keep_own(out);
-  if (out.window_generation != batch_.window_generation || batch_.window_generation == 0) {
-    out.window = batch_.window;
-    out.window_generation = batch_.window_generation;
+  if (out.window_generation != batch.window_generation || batch.window_generation == 0) {
+    out.window = batch.window;
+    out.window_generation = batch.window_generation;
   }
+  count_padding();
   out.epoch = mark_.epoch;
   out.index = mark_.index++;
-  mark_.position = batch_.position;
+  mark_.position = batch.position;
   mark_.ended = out.end_of_epoch;
   out.after = mark_;
 }

@@ -29,6 +29,9 @@ constexpr std::uint64_t share(std::uint64_t n, std::uint64_t workers, std::uint6
   return n / workers + (n % workers > rank ? 1 : 0);
 }
 
+// The order's batches become answers. With Shard::even one batch is drawn ahead, so
+// that a small last one is shared out with the one before it; where a batch begins
+// depends on the position alone, so states need not know of that.
 class SequencePlanner final : public Planner {
  public:
   // The timeline counts all workers' samples; with Shard::even it is that of one worker.
@@ -39,20 +42,33 @@ class SequencePlanner final : public Planner {
   void next(Plan& out) override;
 
  private:
-  void draw(std::uint64_t size);
-  void draw_one_by_one(std::uint64_t size);
-  bool fits(const order::Item& item, std::uint64_t size) const noexcept;
+  struct Drawn {
+    order::Batch batch;
+    Padding padding;  // as the timeline had counted it behind this batch
+  };
+
+  void advance();
+  void draw(std::uint64_t size, Drawn& out);
+  void draw_one_by_one(std::uint64_t size, Drawn& out);
+  bool is_last(const order::Batch& batch) const noexcept;
+  void even_out(std::uint64_t size);
   void emit(const order::Item& item, std::uint64_t size, Plan& out);
   void keep_own(Plan& out);
   void drop_partial(std::uint64_t size, Plan& out);
+  void count_padding();
+  std::uint64_t own_size(std::uint64_t size) const noexcept;
+  Padding counted() const;
 
   std::unique_ptr<order::Timeline> timeline_;
   ReaderOptions options_;
   EpochTable epochs_;
-  Mark mark_;
-  order::Batch batch_, one_, pending_;
+  bool crosses_;
+  Drawn now_;    // for this answer
+  Drawn ahead_;  // for the next, if has_ahead_
+  bool has_ahead_ = false;
+  order::Batch one_, pending_;  // drawn one by one; the pending one did not fit
   bool has_pending_ = false;
-  std::uint64_t longest_ = 0;  // of the answer being drawn one by one
+  Padding padding_;  // of the timeline, as far as it is in mark_
 };
 
 }  // namespace batchfeed::reader

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "reader/state.h"
 
+#include <array>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -111,6 +112,17 @@ std::string list(const std::vector<std::uint64_t>& values, char between) {
   return out;
 }
 
+// Shortest numbers that read back the same.
+std::string list(const std::vector<double>& values) {
+  std::string out;
+  for (const double v : values) {
+    std::array<char, 32> text{};
+    const auto [end, code] = std::to_chars(text.data(), text.data() + text.size(), v);
+    out.append(out.empty() ? "" : ":").append(text.data(), code == std::errc{} ? end : text.data());
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> identity(const ReaderOptions& o) {
@@ -118,6 +130,7 @@ std::vector<std::pair<std::string, std::string>> identity(const ReaderOptions& o
   static constexpr const char* kOrders[] = {"file", "cntk", "uniform"};
   static constexpr const char* kPacks[] = {"sequences", "frames", "truncated"};
   static constexpr const char* kUnits[] = {"samples", "sequences", "cells"};
+  static constexpr const char* kLast[] = {"keep", "drop", "cross"};
   static constexpr const char* kLong[] = {"alone", "skip", "split", "error"};
   std::vector<std::pair<std::string, std::string>> out = {
       {"order", kOrders[static_cast<int>(o.order.kind)]},
@@ -131,7 +144,7 @@ std::vector<std::pair<std::string, std::string>> identity(const ReaderOptions& o
       {"driver", o.driver == ReaderOptions::Driver::epochs ? "epochs" : "timeline"},
       {"cross_sweeps", o.cross_sweeps ? (*o.cross_sweeps ? "yes" : "no") : "default"},
       {"long_sequence", kLong[static_cast<int>(o.long_sequence)]},
-      {"last_minibatch", o.last_minibatch == LastMinibatch::keep ? "keep" : "drop"},
+      {"last_minibatch", kLast[static_cast<int>(o.last_minibatch)]},
       {"shard", o.shard == Shard::chunk ? "chunk" : "even"},
   };
   if (o.order.kind == OrderKind::file)
@@ -140,10 +153,12 @@ std::vector<std::pair<std::string, std::string>> identity(const ReaderOptions& o
     out.emplace_back("truncation_length", number(o.pack.truncation_length));
     out.emplace_back("right_splice", number(o.pack.right_splice));
   }
-  if (o.legacy_speech) {
-    out.emplace_back("legacy", std::string(o.full_minibatches ? "full" : "partial") +
-                                   (o.rolling_window ? " rolling " : " ") + list(o.rows_per_epoch, ':'));
-  }
+  out.emplace_back("bucket_minibatches", number(o.bucket_minibatches));
+  out.emplace_back("mix_weights", o.mix_weights.empty() ? "none" : list(o.mix_weights));
+  out.emplace_back("legacy", !o.legacy_speech ? "no"
+                                              : std::string(o.full_minibatches ? "full" : "partial") +
+                                                    (o.rolling_window ? " rolling" : ""));
+  if (!o.rows_per_epoch.empty()) out.emplace_back("rows_per_epoch", list(o.rows_per_epoch, ':'));
   if (o.shard == Shard::chunk) {
     out.emplace_back("local_timeline", o.local_timeline ? "yes" : "no");
     out.emplace_back("workers", number(o.workers));
@@ -164,6 +179,10 @@ std::string write_state(const Mark& mark, std::uint64_t data, const ReaderOption
   number("ended", mark.ended ? 1 : 0);
   number("invalid", mark.invalid);
   number("skipped", mark.skipped);
+  if (mark.padding.unbucketed != 0)
+    out += ",\"padding\":[" +
+           list(std::vector<std::uint64_t>{mark.padding.samples, mark.padding.cells, mark.padding.unbucketed}, ',') +
+           ']';
   if (!mark.queue.empty()) out += ",\"queue\":[" + list(mark.queue, ',') + ']';
   for (const auto& [name, value] : identity(options)) out += ",\"" + name + "\":\"" + value + '"';
   out += ",\"check\":\"" + hex(hash_text(out)) + "\"}";
@@ -211,6 +230,11 @@ Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& 
   mark.ended = fields.number("ended") != 0;
   mark.invalid = fields.number("invalid");
   mark.skipped = fields.number("skipped");
+  if (fields.find("padding") != nullptr) {
+    const std::vector<std::uint64_t> padding = fields.numbers("padding");
+    if (padding.size() != 3) damaged("padding has three numbers");
+    mark.padding = {.samples = padding[0], .cells = padding[1], .unbucketed = padding[2]};
+  }
   if (fields.find("queue") != nullptr) mark.queue = fields.numbers("queue");
   return mark;
 }

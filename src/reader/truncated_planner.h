@@ -54,7 +54,6 @@ class TruncatedPlanner final : public Planner {
   ReaderOptions options_;
   EpochTable epochs_;
   Inspect inspect_;
-  Mark mark_;
   order::Batch one_;
   std::vector<Row> rows_;
   std::uint64_t first_row_ = 0, own_rows_ = 0;  // Shard::even plans all rows and delivers these

@@ -140,21 +140,22 @@ CheckResult check(const Setup& setup, const CheckOptions& options, const Report&
       pending->add(notice, options.max_faults);
     }
   };
-  bool all_open = true;
-  for (const SourceOptions& one : setup.sources) {
-    const std::unique_ptr<Source> source = open_one(one, context, tally, result);
-    all_open = all_open && source != nullptr;
-    if (!source) continue;
-    for (const Notice& notice : source->notices()) tally.add(notice);
-    SourceCheck(*source, tally, options.progress, result).run(context.threads);
-  }
-  // What a join leaves out, and whether there is one at all.
-  if (all_open && setup.sources.size() > 1) {
+  for (const Setup& corpus : assemble::corpora_of(setup)) {
+    bool all_open = true;
+    for (const SourceOptions& one : corpus.sources) {
+      const std::unique_ptr<Source> source = open_one(one, context, tally, result);
+      all_open = all_open && source != nullptr;
+      if (!source) continue;
+      for (const Notice& notice : source->notices()) tally.add(notice);
+      SourceCheck(*source, tally, options.progress, result).run(context.threads);
+    }
+    // What a join leaves out, and whether there is one at all.
+    if (!all_open || corpus.sources.size() < 2) continue;
     OpenContext quiet = assemble::context_of(setup);
     quiet.report = {};
     quiet.check = true;
     try {
-      for (const Notice& notice : assemble::open_all(setup, quiet)->notices()) tally.add(notice);
+      for (const Notice& notice : assemble::open_all(corpus, quiet)->notices()) tally.add(notice);
     } catch (const Error& error) {
       tally.add({.severity = Severity::error, .fault = error.fault()});
     }

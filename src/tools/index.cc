@@ -29,12 +29,20 @@ IndexBuild of_other(const SourceOptions& options, const OpenContext& context) {
   return {.sequences = about.sequences, .samples = about.samples, .chunks = about.chunks, .bytes = about.bytes};
 }
 
+// Of every corpus of a mixture, else of the one there is.
+std::vector<SourceOptions> sources_of(const Setup& setup) {
+  std::vector<SourceOptions> out;
+  for (const Setup& corpus : assemble::corpora_of(setup))
+    out.insert(out.end(), corpus.sources.begin(), corpus.sources.end());
+  return out;
+}
+
 }  // namespace
 
 std::vector<IndexBuild> build_indexes(const Setup& setup, bool rebuild) {
   const OpenContext context = assemble::context_of(setup);
   std::vector<IndexBuild> out;
-  for (const SourceOptions& options : setup.sources) {
+  for (const SourceOptions& options : sources_of(setup)) {
     if (const auto* text = std::get_if<CtfOptions>(&options)) {
       for (const std::string& file : assemble::expand(text->files))
         out.push_back(of_text(*text, file, context, rebuild));
@@ -48,7 +56,7 @@ std::vector<IndexBuild> build_indexes(const Setup& setup, bool rebuild) {
 std::vector<IndexBuild> find_indexes(const Setup& setup) {
   const OpenContext context = assemble::context_of(setup);
   std::vector<IndexBuild> out;
-  for (const SourceOptions& options : setup.sources) {
+  for (const SourceOptions& options : sources_of(setup)) {
     const auto* text = std::get_if<CtfOptions>(&options);
     if (text == nullptr) continue;
     for (const std::string& file : assemble::expand(text->files)) {

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include "reader/check_options.h"
+
+#include <algorithm>
+#include <string>
+
+namespace batchfeed::reader {
+namespace {
+
+using Driver = ReaderOptions::Driver;
+
+[[noreturn]] void usage(std::string id, std::string what, std::string hint) {
+  throw Error(Fault{
+      .kind = FaultKind::usage, .id = "reader." + std::move(id), .what = std::move(what), .hint = std::move(hint)});
+}
+
+void check_workers(const ReaderOptions& o) {
+  if (o.workers == 0) usage("workers", "workers is 0, must be at least 1", "");
+  if (o.rank < o.workers) return;
+  usage("rank", "rank is " + std::to_string(o.rank) + ", must be below workers (" + std::to_string(o.workers) + ')',
+        "ranks count from 0");
+}
+
+void check_sizes(const ReaderOptions& o) {
+  if (o.minibatch_size.empty() || std::count(o.minibatch_size.begin(), o.minibatch_size.end(), 0u) != 0) {
+    usage("minibatch-size", "the minibatch size is 0, must be at least 1", "");
+  }
+  if (o.epoch_samples != 0 && o.epoch_sweeps != 0)
+    usage("epoch-size", "epoch_samples and epoch_sweeps are both set", "give one of them");
+  if (o.last_minibatch == LastMinibatch::cross && o.cross_sweeps == false) {
+    usage("last-minibatch", "last_minibatch = cross and cross_sweeps = false contradict each other",
+          "give one of them");
+  }
+  if (o.prefetch_depth == 0) {
+    usage("prefetch-depth", "prefetch_depth is 0, must be at least 1", "prefetch = false prepares nothing ahead");
+  }
+}
+
+void check_truncated(const ReaderOptions& o) {
+  if (o.pack.kind != Packing::truncated || o.legacy_speech) return;
+  if (o.pack.truncation_length == 0 && o.rows_per_epoch.empty())
+    usage("truncation-length", "truncation_length is 0, must be at least 1", "");
+  if (o.pack.right_splice >= o.pack.truncation_length && o.pack.right_splice != 0) {
+    usage("right-splice",
+          "right_splice is " + std::to_string(o.pack.right_splice) + ", must be below truncation_length (" +
+              std::to_string(o.pack.truncation_length) + ')',
+          "a minibatch must bring at least one new sample a row");
+  }
+  if (o.size_unit != SizeUnit::samples) usage("size-unit", "truncated packing counts minibatches in samples", "");
+  if (o.long_sequence != LongSequence::alone) {
+    usage("long-sequence", "truncated packing cuts every sequence, long_sequence has no meaning for it",
+          "leave it at alone");
+  }
+  if (o.last_minibatch == LastMinibatch::drop) {
+    usage("last-minibatch", "truncated packing fills the last minibatches with gaps, it cannot drop them",
+          "leave last_minibatch at keep");
+  }
+}
+
+// Options that rearrange what the order gives, which only one line for all workers can.
+void check_one_line(const ReaderOptions& o, const char* option) {
+  if (o.legacy_speech) usage("one-line", std::string(option) + " is not for HTKMLFReader", "");
+  if (o.shard == Shard::even || o.workers == 1) return;
+  usage("one-line",
+        std::string(option) + " is for shard = even or one worker, not for " + std::to_string(o.workers) +
+            " workers that share by chunk",
+        "use shard = even");
+}
+
+void check_bucketing(const ReaderOptions& o) {
+  if (o.bucket_minibatches == 0) return;
+  check_one_line(o, "bucket_minibatches");
+  if (o.pack.kind != Packing::sequences) {
+    usage("bucket-packing",
+          std::string("bucket_minibatches sorts sequences by length, which means nothing with packing of ") +
+              (o.pack.kind == Packing::frames ? "frames" : "truncated sequences"),
+          "pack sequences, or leave it out");
+  }
+  if (crosses_sweeps(o) && (o.cross_sweeps || o.last_minibatch == LastMinibatch::cross)) {
+    usage("bucket-crossing", "bucket_minibatches cannot make minibatches that span two sweeps",
+          "leave out cross_sweeps and last_minibatch = cross");
+  }
+  if (std::any_of(o.minibatch_size.begin(), o.minibatch_size.end(),
+                  [&](std::uint64_t size) { return size != o.minibatch_size.front(); })) {
+    usage("bucket-sizes", "bucket_minibatches needs one minibatch size, not a list of different ones",
+          "pools are cut into minibatches of that size");
+  }
+}
+
+void check_mixture(const ReaderOptions& o, std::size_t corpora) {
+  if (o.mix_weights.empty() && corpora == 1) return;
+  if (o.mix_weights.size() != corpora) {
+    usage("mix-weights",
+          std::to_string(o.mix_weights.size()) + " weights (mix_weights) for " + std::to_string(corpora) +
+              (corpora == 1 ? " corpus" : " corpora"),
+          "give one for each");
+  }
+  check_one_line(o, "mix_weights");
+  if (o.epoch_sweeps != 0) {
+    usage("mix-sweeps",
+          "a mixture has no sweeps, so epoch_sweeps = " + std::to_string(o.epoch_sweeps) + " says nothing",
+          "give epoch_samples");
+  }
+  if (o.cross_sweeps == false) {
+    usage("mix-crossing", "cross_sweeps = false, but every corpus of a mixture runs through sweeps of its own",
+          "leave it out");
+  }
+}
+
+}  // namespace
+
+bool crosses_sweeps(const ReaderOptions& o) noexcept {
+  if (o.cross_sweeps) return *o.cross_sweeps;
+  return o.last_minibatch == LastMinibatch::cross || (o.driver == Driver::timeline && o.bucket_minibatches == 0);
+}
+
+void check_options(const ReaderOptions& o, std::size_t corpora) {
+  check_workers(o);
+  check_sizes(o);
+  check_truncated(o);
+  check_bucketing(o);
+  check_mixture(o, corpora);
+}
+
+}  // namespace batchfeed::reader

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+//
+// What cannot work is refused when a reader is opened, by name.
+#pragma once
+
+#include <batchfeed/options.h>
+
+#include <cstddef>
+
+namespace batchfeed::reader {
+
+// Throws Error (usage) with the field, its value and the rule. `corpora`: how many
+// there are to be mixed; 1 without a mixture.
+void check_options(const ReaderOptions& options, std::size_t corpora);
+
+// May a minibatch span two sweeps.
+bool crosses_sweeps(const ReaderOptions& options) noexcept;
+
+}  // namespace batchfeed::reader

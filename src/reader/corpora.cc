@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "reader/corpora.h"
+
+#include <algorithm>
+
+#include "base/rng.h"
+#include "base/saturate.h"
+#include "join/join.h"
+#include "order/bucket.h"
+#include "order/mix.h"
+#include "reader/check_options.h"
+
+namespace batchfeed::reader {
+
+Corpora::Corpora(std::vector<std::shared_ptr<const Source>> parts, Packing packing)
+    : parts_(std::move(parts)),
+      source_(join::concatenate(parts_)),
+      whole_(*source_, packing == Packing::frames && source_->splits_frames()) {
+  std::uint32_t chunk = 0;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    part_corpora_.emplace_back(*parts_[i], whole_.split_frames());
+    first_chunk_.push_back(chunk);
+    chunk += part_corpora_.back().chunks();
+    if (part_corpora_.back().total_samples() != 0) continue;
+    throw Error(Fault{.kind = FaultKind::format,
+                      .id = "reader.no-samples",
+                      .what = parts_.size() == 1 ? std::string("the corpus has no samples")
+                                                 : "corpus " + std::to_string(i + 1) + " of the mixture has no samples",
+                      .hint = "batchfeed check says what is wrong with it"});
+  }
+}
+
+std::uint32_t Corpora::part_of(std::uint32_t chunk) const noexcept {
+  const auto behind = std::upper_bound(first_chunk_.begin(), first_chunk_.end(), chunk);
+  return static_cast<std::uint32_t>(behind - first_chunk_.begin()) - 1;
+}
+
+std::unique_ptr<order::Timeline> Corpora::mixture(const ReaderOptions& options) const {
+  std::vector<order::MixPart> parts;
+  for (std::size_t i = 0; i < part_corpora_.size(); ++i) {
+    OrderOptions order = options.order;
+    if (i != 0) order.seed = mix64(order.seed + i);  // corpora of one size are not to be shuffled alike
+    parts.push_back({.timeline = order::make_timeline(part_corpora_[i], order, true, 1, 0),
+                     .weight = options.mix_weights[i],
+                     .first_chunk = first_chunk_[i]});
+  }
+  return std::make_unique<order::MixTimeline>(std::move(parts), options.order.seed);
+}
+
+std::unique_ptr<order::Timeline> Corpora::make_timeline(const ReaderOptions& options) const {
+  const bool mixed = !options.mix_weights.empty();
+  const bool even = options.shard == Shard::even;
+  const bool bucketed = options.bucket_minibatches != 0;
+  auto timeline = mixed ? mixture(options)
+                        : order::make_timeline(whole_, options.order, crosses_sweeps(options) && !bucketed,
+                                               even ? 1 : options.workers, even ? 0 : options.rank);
+  if (!bucketed) return timeline;
+  const order::BucketTimeline::Size size{.unit = options.size_unit, .size = options.minibatch_size.front()};
+  std::uint64_t samples = size.size;  // of a minibatch, about
+  if (size.unit == SizeUnit::sequences) {
+    const std::uint64_t mean = (whole_.total_samples() + whole_.total_sequences() - 1) / whole_.total_sequences();
+    samples = mul_sat(samples, mean);
+  }
+  return std::make_unique<order::BucketTimeline>(std::move(timeline), mixed ? 0 : whole_.total_samples(),
+                                                 mul_sat(samples, options.bucket_minibatches), size,
+                                                 options.order.seed);
+}
+
+}  // namespace batchfeed::reader

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "reader/testing.h"
+
+namespace batchfeed::reader {
+namespace {
+
+TEST(ReaderMemory, NeverHoldsMoreChunksThanWindowAndReadAhead) {
+  const std::vector<std::vector<std::uint32_t>> corpus(64, std::vector<std::uint32_t>(64, 4));
+  const auto source = std::make_shared<MemorySource>(corpus);
+  Reader probe(source, reference(OrderKind::file, 64));
+  Minibatch batch;
+  ASSERT_TRUE(probe.read(batch));
+  for (const OrderKind kind : {OrderKind::cntk, OrderKind::file}) {
+    ReaderOptions o = reference(kind, 64);
+    o.order.window = 4;
+    Reader reader(source, o);
+    std::uint64_t most = 0;
+    while (reader.read(batch)) {
+      most = std::max(most, reader.memory_held());
+      if (batch.end_of_epoch) break;
+    }
+    const std::uint64_t chunk = 64 * (4 * sizeof(float) + 4 + 8 + 8) * 3;  // values and offsets, with room to grow
+    EXPECT_LE(most, chunk * (o.order.window + 2 + 3 + 3)) << static_cast<int>(kind);
+  }
+  EXPECT_LE(source->reads.load(), 3u * 64u + 64u) << "chunks are read once a sweep, not again and again";
+}
+
+TEST(ReaderSizes, CountSequencesAndCells) {
+  ReaderOptions o = reference(OrderKind::file, 3);
+  o.size_unit = SizeUnit::sequences;
+  Reader sequences = open(kV, o);
+  EXPECT_EQ(run(sequences, 9), "[0 1 2] [3 4 5] [6 7]se");
+  o.size_unit = SizeUnit::cells;
+  o.minibatch_size = {6};
+  Reader cells = open(kV, o);
+  EXPECT_EQ(run(cells, 9), "[0 1] [2 3 4] [5] [6 7]se");
+}
+
+TEST(ReaderPolicies, LongSequencesAndTheLastMinibatch) {
+  ReaderOptions o = reference(OrderKind::file, 3);
+  o.long_sequence = LongSequence::skip;
+  Reader skip = open(kV, o);
+  EXPECT_EQ(run(skip, 9).find(" 5"), std::string::npos) << "key 5 has 4 samples";
+  o.long_sequence = LongSequence::split;
+  Reader split = open(kV, o);
+  std::uint64_t samples = 0;
+  Minibatch batch;
+  while (split.read(batch)) {
+    samples += batch.num_samples;
+    if (batch.end_of_epoch) break;
+  }
+  EXPECT_EQ(samples, 16u);
+  o.long_sequence = LongSequence::error;
+  Reader error = open(kV, o);
+  EXPECT_THROW(run(error, 9), Error);
+  o = reference(OrderKind::file, 5);
+  o.last_minibatch = LastMinibatch::drop;
+  Reader drop = open(kA, o);
+  EXPECT_EQ(run(drop, 9), "[0 1 2 3 4] [5 6 7 8 9] []se");
+}
+
+TEST(ReaderRefuses, WhatMakesNoSenseByTheNameOfTheRule) {
+  const ReaderOptions good = reference(OrderKind::file, 4);
+  EXPECT_EQ(refusal(kV, good), "");
+  const auto with = [&](auto&& change) {
+    ReaderOptions o = good;
+    change(o);
+    return refusal(kV, o);
+  };
+  EXPECT_EQ(with([](ReaderOptions& o) { o.workers = 0; }), "reader.workers");
+  EXPECT_EQ(with([](ReaderOptions& o) { o.rank = 1; }), "reader.rank");
+  EXPECT_EQ(with([](ReaderOptions& o) { o.minibatch_size = {4, 0}; }), "reader.minibatch-size");
+  EXPECT_EQ(with([](ReaderOptions& o) { o.epoch_samples = o.epoch_sweeps = 3; }), "reader.epoch-size");
+  EXPECT_EQ(with([](ReaderOptions& o) {
+              o.last_minibatch = LastMinibatch::cross;
+              o.cross_sweeps = false;
+            }),
+            "reader.last-minibatch");
+  EXPECT_EQ(with([](ReaderOptions& o) { o.prefetch_depth = 0; }), "reader.prefetch-depth");
+  EXPECT_EQ(with([](ReaderOptions& o) {
+              o.pack = {Packing::truncated, 2, 0};
+              o.long_sequence = LongSequence::skip;
+            }),
+            "reader.long-sequence");
+  EXPECT_EQ(with([](ReaderOptions& o) { o.pack.kind = Packing::truncated; }), "reader.truncation-length");
+  EXPECT_EQ(with([](ReaderOptions& o) { o.pack = {Packing::truncated, 2, 2}; }), "reader.right-splice");
+  EXPECT_EQ(with([](ReaderOptions& o) {
+              o.pack = {Packing::truncated, 2, 0};
+              o.size_unit = SizeUnit::cells;
+            }),
+            "reader.size-unit");
+  EXPECT_EQ(with([](ReaderOptions& o) {
+              o.pack = {Packing::truncated, 4, 0};
+              o.workers = 2;
+            }),
+            "reader.more-workers-than-rows");
+  EXPECT_EQ(with([](ReaderOptions& o) {
+              o.minibatch_size = {3};
+              o.long_sequence = LongSequence::error;
+            }),
+            "reader.long-sequence");
+  EXPECT_EQ(with([](ReaderOptions& o) { o.memory_limit = 16; }), "limit.memory");
+  EXPECT_EQ(refusal({}, good), "reader.no-samples");
+}
+
+TEST(ReaderRefuses, DamagedSequencesBeyondTheBudget) {
+  auto source = std::make_shared<MemorySource>(kV);
+  source->damaged_key = 3;
+  Reader strict(source, reference(OrderKind::file, 16));
+  Minibatch batch;
+  try {
+    strict.read(batch);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault().id, "reader.too-many-invalid");
+  }
+}
+
+TEST(ReaderCounts, AreKnownAtOpenWithoutData) {
+  const auto source = std::make_shared<MemorySource>(kV);
+  ReaderOptions o = reference(OrderKind::cntk, 5);
+  const Reader reader(source, o);
+  EXPECT_EQ(reader.num_sequences(), 8u);
+  EXPECT_EQ(reader.num_samples(), 16u);
+  EXPECT_EQ(reader.num_minibatches(), 4u);
+  EXPECT_EQ(reader.num_minibatches(1), [&] {
+    Reader second(source, o);
+    second.begin_epoch(1);
+    std::uint64_t n = 0;
+    for (Minibatch batch; second.read(batch) && ++n != 0 && !batch.end_of_epoch;) {
+    }
+    return n;
+  }());
+  o.driver = Driver::timeline;
+  o.epoch_samples = ~0ull;
+  try {
+    (void)Reader(source, o).num_minibatches();
+    FAIL() << "endless";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault().id, "reader.endless");
+  }
+}
+
+TEST(ReaderCounts, WhatIsLeftOutOnRequestIsCounted) {
+  ReaderOptions o = reference(OrderKind::file, 3);
+  o.long_sequence = LongSequence::skip;
+  Reader reader = open(kV, o);
+  run(reader, 9);
+  EXPECT_EQ(reader.skipped(), 1u);
+  reader.begin_epoch(1);
+  EXPECT_EQ(reader.skipped(), 1u) << "over the run, not the epoch";
+  run(reader, 9);
+  EXPECT_EQ(reader.skipped(), 2u);
+  const std::string state = reader.state();
+  Reader again = open(kV, o);
+  again.restore(state);
+  EXPECT_EQ(again.skipped(), 2u);
+}
+
+}  // namespace
+}  // namespace batchfeed::reader

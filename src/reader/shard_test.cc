@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+
+#include "reader/testing.h"
+
+namespace batchfeed::reader {
+namespace {
+
+TEST(ReaderShard, EvenGivesEveryRankItsPartOfTheSameMinibatches) {
+  EXPECT_TRUE(rc::check([](const std::vector<std::uint8_t>& raw, std::uint8_t seed) {
+    RC_PRE(raw.size() >= 8);
+    std::vector<std::vector<std::uint32_t>> corpus(1 + raw.size() / 4);
+    for (std::size_t i = 0; i < raw.size(); ++i) corpus[i / 4].push_back(1u + raw[i] % 6u);
+    if (corpus.back().empty()) corpus.pop_back();
+    const auto source = std::make_shared<MemorySource>(corpus);
+    ReaderOptions o;
+    o.order = {.kind = OrderKind::uniform, .window = 3, .window_in_samples = false, .seed = seed};
+    o.minibatch_size = {12};
+    o.threads = 1;
+    std::vector<std::vector<std::uint64_t>> want;
+    {
+      Reader one(source, o);
+      while (auto batch = one.next()) want.push_back(batch->keys);
+    }
+    for (const std::uint64_t workers : {2u, 3u, 8u}) {
+      std::vector<std::vector<std::uint64_t>> got(want.size());
+      std::vector<std::size_t> ranks_with_data(want.size());
+      for (std::uint64_t rank = 0; rank < workers; ++rank) {
+        o.workers = workers;
+        o.rank = rank;
+        Reader reader(source, o);
+        Minibatch batch;
+        for (std::size_t i = 0; i < want.size(); ++i) {
+          RC_ASSERT(reader.read(batch));
+          got[i].insert(got[i].end(), batch.keys.begin(), batch.keys.end());
+          ranks_with_data[i] += batch.keys.empty() ? 0u : 1u;
+        }
+      }
+      RC_ASSERT(got == want);
+      for (std::size_t i = 0; i < want.size(); ++i)
+        RC_ASSERT(ranks_with_data[i] == std::min<std::size_t>(workers, want[i].size()));
+    }
+  }));
+}
+
+TEST(ReaderShard, AStateOfFourWorkersGoesOnWithAnyNumber) {
+  ReaderOptions o;
+  o.order.kind = OrderKind::uniform;
+  o.minibatch_size = {3};
+  o.workers = 4;
+  const auto source = std::make_shared<MemorySource>(kA);
+  Reader four(source, o);
+  Minibatch batch;
+  ASSERT_TRUE(four.read(batch));
+  const std::string state = four.state();
+  o.workers = 1;
+  Reader one(source, o);
+  ASSERT_TRUE(one.read(batch));
+  const std::string want = tail(one, 3);
+  for (const std::uint64_t workers : {1u, 3u, 8u}) {
+    std::vector<std::vector<std::uint64_t>> keys(3);
+    for (std::uint64_t rank = 0; rank < workers; ++rank) {
+      o.workers = workers;
+      o.rank = rank;
+      Reader reader(source, o);
+      reader.restore(state);
+      for (auto& k : keys) {
+        ASSERT_TRUE(reader.read(batch));
+        k.insert(k.end(), batch.keys.begin(), batch.keys.end());
+      }
+    }
+    o.workers = 1;
+    o.rank = 0;
+    Reader whole(source, o);
+    whole.restore(state);
+    for (const auto& k : keys) {
+      ASSERT_TRUE(whole.read(batch));
+      EXPECT_EQ(batch.keys, k) << workers << " workers";
+    }
+  }
+}
+
+TEST(ReaderShard, ASmallLastMinibatchIsEvenedOutSoThatNobodyStarves) {
+  const std::vector<std::vector<std::uint32_t>> corpus(1, std::vector<std::uint32_t>(65, 1));
+  for (const SizeUnit unit : {SizeUnit::samples, SizeUnit::sequences}) {
+    ReaderOptions o;
+    o.order.kind = OrderKind::file;
+    o.minibatch_size = {16};
+    o.size_unit = unit;
+    o.threads = 1;
+    Reader one = open(corpus, o);
+    std::vector<std::uint64_t> sizes;
+    while (auto batch = one.next()) sizes.push_back(batch->num_samples);
+    EXPECT_EQ(sizes, (std::vector<std::uint64_t>{16, 16, 16, 8, 9})) << "and not 16 and 1";
+    o.workers = 8;
+    for (o.rank = 0; o.rank < 8; ++o.rank) {
+      Reader reader = open(corpus, o);
+      for (const std::uint64_t size : sizes) {
+        const auto batch = reader.next();
+        ASSERT_TRUE(batch) << "rank " << o.rank;
+        EXPECT_LE(batch->num_samples, size / 8 + 1);
+      }
+      EXPECT_FALSE(reader.next());
+    }
+    o.workers = 1;
+    o.rank = 0;
+    o.last_minibatch = LastMinibatch::drop;
+    Reader drop = open(corpus, o);
+    sizes.clear();
+    while (auto batch = drop.next()) sizes.push_back(batch->num_samples);
+    EXPECT_EQ(sizes, (std::vector<std::uint64_t>{16, 16, 16, 16}));
+    EXPECT_EQ(drop.skipped(), 1u);
+  }
+}
+
+}  // namespace
+}  // namespace batchfeed::reader
