@@ -69,7 +69,7 @@ TEST_F(Opening, CorporaOfAMixtureAreOpenedEachWithItsJoins) {
   ASSERT_TRUE(batch);
   const auto ones = std::count(batch->keys.begin(), batch->keys.end(), 1u);
   EXPECT_EQ(ones + std::count(batch->keys.begin(), batch->keys.end(), 7u), 100'000) << "as the joins left them";
-  EXPECT_NEAR(static_cast<double>(ones), 50'000, 35'000);
+  EXPECT_NEAR(static_cast<double>(ones), 50'000, 2'000);
   setup.sources = setup.mix[0];
   EXPECT_EQ(refusal(setup), "open.sources-and-mix");
 }
