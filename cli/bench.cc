@@ -15,6 +15,7 @@
 #include "format.h"
 #include "jsonl.h"
 #include "limits.h"
+#include "run_options.h"
 
 namespace batchfeed::cli {
 
@@ -24,7 +25,7 @@ using nlohmann::ordered_json;
 
 struct BenchArguments {
   CorpusArguments corpus;
-  std::vector<std::uint64_t> minibatch_size;
+  RunOptions run;
   bool json = false;
 };
 
@@ -66,7 +67,9 @@ Stage timed(const Work& work) {
 std::vector<std::string> files_of(const Setup& setup) {
   std::vector<std::string> out;
   const auto add = [&](const std::vector<std::string>& files) { out.insert(out.end(), files.begin(), files.end()); };
-  for (const SourceOptions& source : setup.sources) {
+  std::vector<SourceOptions> sources = setup.sources;
+  for (const auto& corpus : setup.mix) sources.insert(sources.end(), corpus.begin(), corpus.end());
+  for (const SourceOptions& source : sources) {
     if (const auto* ctf = std::get_if<CtfOptions>(&source)) add(ctf->files);
     if (const auto* cbf = std::get_if<CbfOptions>(&source)) add(cbf->files);
     if (const auto* mlf = std::get_if<MlfOptions>(&source)) add(mlf->files);
@@ -75,7 +78,8 @@ std::vector<std::string> files_of(const Setup& setup) {
 }
 
 bool reads_text(const Setup& setup) {
-  return !setup.sources.empty() && std::holds_alternative<CtfOptions>(setup.sources.front());
+  const auto& sources = setup.mix.empty() ? setup.sources : setup.mix.front();
+  return !sources.empty() && std::holds_alternative<CtfOptions>(sources.front());
 }
 
 void parse_all(const Source& source) {
@@ -90,22 +94,21 @@ Measured measure(const Corpus& corpus, Console& console) {
   Measured m;
   m.cores = std::max(1u, std::thread::hardware_concurrency());
   m.limits = measure_limits(files_of(corpus.setup), kLimitBytes);
-  std::shared_ptr<const Source> source;
-  m.index = timed([&] { source = open_sources(corpus.setup); });
+  std::vector<std::shared_ptr<const Source>> corpora;
+  m.index = timed([&] { corpora = open_corpora(corpus.setup); });
   console.clear_progress();
-  m.chunks = source->chunks().size();
-  for (const ChunkInfo& chunk : source->chunks()) {
-    m.bytes += chunk.bytes;
-    m.samples += chunk.samples;
-    m.sequences += chunk.sequences;
+  for (const auto& source : corpora) {
+    m.chunks += source->chunks().size();
+    for (const ChunkInfo& chunk : source->chunks()) {
+      m.bytes += chunk.bytes;
+      m.samples += chunk.samples;
+      m.sequences += chunk.sequences;
+    }
   }
-  m.parse = timed([&] { parse_all(*source); });
-  Setup setup;
-  setup.reader = corpus.setup.reader;
-  setup.limits = corpus.setup.limits;
-  setup.report = corpus.setup.report;
-  setup.sources.emplace_back(source);
-  Reader reader(std::move(setup));
+  m.parse = timed([&] {
+    for (const auto& source : corpora) parse_all(*source);
+  });
+  Reader reader(corpora, corpus.setup.reader, corpus.setup.limits, corpus.setup.report);
   m.epoch = timed([&] {
     while (reader.next()) {
       if (interrupt::pending()) throw interrupt::Interrupted{};
@@ -200,11 +203,7 @@ ordered_json json_report(const Measured& m, bool text) {
 
 int run_bench(const BenchArguments& a, Console& console) {
   Corpus corpus = load_corpus(a.corpus, console);
-  if (!a.minibatch_size.empty()) {
-    corpus.setup.reader.minibatch_size = a.minibatch_size;
-  } else if (corpus.config && !corpus.config->minibatch_size.empty()) {
-    corpus.setup.reader.minibatch_size = corpus.config->minibatch_size;
-  }
+  a.run.apply(corpus, corpus.setup.reader);
   interrupt::deferred(true);
   const Measured measured = measure(corpus, console);
   const bool text = reads_text(corpus.setup);
@@ -223,12 +222,7 @@ Run add_bench(CLI::App& app, Console& console) {
                                   "batchfeed bench train.ctf --minibatch-size 1024 --threads 1\n"
                                   "batchfeed bench train.cntk --json | jq .verdict");
   arguments->corpus.add_to(command, true);
-  command
-      .add_option("--minibatch-size", arguments->minibatch_size,
-                  "Samples of a minibatch (default: as the configuration says, or 256)")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("N[,N...]");
+  arguments->run.add_to(command);
   command.add_flag("--json", arguments->json, "As JSON");
   return [arguments, &console] { return run_bench(*arguments, console); };
 }

@@ -5,6 +5,8 @@
 
 #include <filesystem>
 
+#include "format.h"
+
 namespace batchfeed::cli {
 
 namespace {
@@ -40,10 +42,10 @@ void from_config(const CorpusArguments& arguments, const Report& report, Corpus&
 
 void from_text(const CorpusArguments& arguments, Console& console, Corpus& corpus) {
   CtfOptions options;
-  options.files = arguments.files;
-  const std::string& file = arguments.files.front();
+  options.files = expand_files(arguments.files);
+  const std::string& file = options.files.front();
   corpus.inferred = infer_ctf(
-      file, ~0ull, console.progress(fmt::format("looking at {}", std::filesystem::path(file).filename().string())));
+      options.files, console.progress(fmt::format("looking at {}", std::filesystem::path(file).filename().string())));
   for (const Inferred::Stream& stream : corpus.inferred->streams) options.streams.push_back(stream.spec);
   if (options.streams.empty()) {
     throw Error(unusable(file, "no stream (|name ...) found in it",
@@ -73,6 +75,15 @@ void from_binary(const CorpusArguments& arguments, Corpus& corpus) {
   corpus.setup.sources.emplace_back(std::move(options));
 }
 
+std::vector<SourceOptions*> sources_of(Setup& setup) {
+  std::vector<SourceOptions*> out;
+  for (SourceOptions& source : setup.sources) out.push_back(&source);
+  for (std::vector<SourceOptions>& corpus : setup.mix) {
+    for (SourceOptions& source : corpus) out.push_back(&source);
+  }
+  return out;
+}
+
 void overlay(const CorpusArguments& arguments, Setup& setup) {
   OrderOptions& order = setup.reader.order;
   if (arguments.order == "file") order.kind = OrderKind::file;
@@ -83,18 +94,22 @@ void overlay(const CorpusArguments& arguments, Setup& setup) {
     order.window = *arguments.window;
     order.window_in_samples = false;
   }
+  if (arguments.window_samples) {
+    order.window = *arguments.window_samples;
+    order.window_in_samples = true;
+  }
   if (arguments.shard == "chunk") setup.reader.shard = Shard::chunk;
   if (arguments.shard == "even") setup.reader.shard = Shard::even;
   if (arguments.threads) setup.reader.threads = *arguments.threads;
-  for (SourceOptions& source : setup.sources) {
+  for (SourceOptions* source : sources_of(setup)) {
     const auto cache = [&](auto& options) {
       options.cache_index = options.cache_index || arguments.cache_index || !arguments.cache_dir.empty();
       if constexpr (requires { options.cache_dir; }) {
         if (!arguments.cache_dir.empty()) options.cache_dir = arguments.cache_dir;
       }
     };
-    if (auto* ctf = std::get_if<CtfOptions>(&source)) cache(*ctf);
-    if (auto* mlf = std::get_if<MlfOptions>(&source)) cache(*mlf);
+    if (auto* ctf = std::get_if<CtfOptions>(source)) cache(*ctf);
+    if (auto* mlf = std::get_if<MlfOptions>(source)) cache(*mlf);
   }
 }
 
@@ -130,16 +145,27 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
       ->type_name("KIND")
       ->group(group);
   app.add_option("--seed", seed, "Seed of the shuffle")->group(group);
-  app.add_option("--window-chunks", window, "Chunks among which is shuffled")->group(group);
+  auto* chunks = app.add_option("--window-chunks", window, "Chunks among which is shuffled")->group(group);
+  app.add_option("--window-samples", window_samples, "The window in samples instead")->excludes(chunks)->group(group);
   app.add_option("--shard", shard, "chunk (as the reference) or even: how work is split among workers")
       ->check(CLI::IsMember({"chunk", "even"}))
       ->type_name("KIND")
       ->group(group);
+  app.add_option("--mix-weights", mix_weights,
+                 "Each file is a corpus of its own, and gives this share of the samples (3,1: three of four)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("W[,W...]")
+      ->group(group);
 }
 
-Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Report& report) {
+namespace {
+
+// One corpus: a configuration, or files that come without one.
+Corpus load_one(const CorpusArguments& arguments, Console& console, const Report& report) {
   Corpus corpus;
-  const std::string& first = arguments.files.front();
+  const std::string first =
+      looks_like_config(arguments.files.front()) ? arguments.files.front() : expand_files(arguments.files).front();
   if (looks_like_config(first) || !arguments.section.empty() || !arguments.set.empty()) {
     corpus.format = Format::config;
   } else {
@@ -162,11 +188,58 @@ Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Rep
   if (corpus.format != Format::config) {
     corpus.setup.reader.order.kind = OrderKind::file;  // as it stands in the file, until asked otherwise
   }
+  return corpus;
+}
+
+// Each file a corpus: what the first says of order and minibatches goes for all.
+Corpus load_mixture(const CorpusArguments& arguments, Console& console, const Report& report) {
+  if (arguments.mix_weights.size() != arguments.files.size()) {
+    throw UsageError(fmt::format("--mix-weights: {} for {}; hint: give one weight for each",
+                                 plural(arguments.mix_weights.size(), "weight"),
+                                 plural(arguments.files.size(), "file")));
+  }
+  Corpus out;
+  for (std::size_t i = 0; i < arguments.files.size(); ++i) {
+    CorpusArguments one = arguments;
+    one.files = {arguments.files[i]};
+    Corpus corpus = load_one(one, console, report);
+    std::vector<SourceOptions> sources = std::move(corpus.setup.sources);
+    const KeyMode keys = corpus.setup.reader.keys;
+    if (i == 0) {
+      corpus.setup.sources.clear();
+      out = std::move(corpus);
+      out.setup.reader.shard = Shard::even;  // sharing by chunk is not for mixtures
+    } else if (keys != out.setup.reader.keys) {
+      out.setup.reader.keys = KeyMode::text;
+    }
+    out.setup.mix.push_back(std::move(sources));
+  }
+  out.setup.reader.mix_weights = arguments.mix_weights;
+  return out;
+}
+
+}  // namespace
+
+Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Report& report) {
+  Corpus corpus =
+      arguments.mix_weights.empty() ? load_one(arguments, console, report) : load_mixture(arguments, console, report);
   overlay(arguments, corpus.setup);
   corpus.setup.report = report ? report : console.report();
   corpus.setup.progress =
-      console.progress(fmt::format("indexing {}", std::filesystem::path(first).filename().string()));
+      console.progress(fmt::format("indexing {}", std::filesystem::path(arguments.files.front()).filename().string()));
   return corpus;
+}
+
+std::vector<std::shared_ptr<const Source>> open_corpora(const Setup& setup) {
+  if (setup.mix.empty()) return {open_sources(setup)};
+  std::vector<std::shared_ptr<const Source>> out;
+  for (const auto& sources : setup.mix) {
+    Setup one = setup;
+    one.sources = sources;
+    one.mix.clear();
+    out.emplace_back(open_sources(one));
+  }
+  return out;
 }
 
 }  // namespace batchfeed::cli

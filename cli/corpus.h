@@ -8,6 +8,7 @@
 #include <batchfeed/options.h>
 #include <batchfeed/tools.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,7 +25,8 @@ struct CorpusArguments {
   std::string cache_dir;
   bool cache_index = false;
   std::string order;
-  std::optional<std::uint64_t> seed, window;
+  std::optional<std::uint64_t> seed, window, window_samples;
+  std::vector<double> mix_weights;
   std::string shard;
   std::optional<unsigned> threads;
 
@@ -32,7 +34,7 @@ struct CorpusArguments {
 };
 
 struct Corpus {
-  Setup setup;
+  Setup setup;                         // with a mixture: `mix`, one for each file
   Format format = Format::config;      // of the first file
   std::optional<LoadedConfig> config;  // setup moved out of it
   std::optional<Inferred> inferred;    // for text without a configuration
@@ -40,5 +42,8 @@ struct Corpus {
 
 // Throws Error. `console` shows progress and receives notices, unless `report` does.
 Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Report& report = {});
+
+// The corpora of a mixture, or the one there is, opened once for several readers.
+std::vector<std::shared_ptr<const Source>> open_corpora(const Setup& setup);
 
 }  // namespace batchfeed::cli

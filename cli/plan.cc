@@ -5,8 +5,6 @@
 #include <batchfeed/reader.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +12,8 @@
 #include "corpus.h"
 #include "format.h"
 #include "jsonl.h"
+#include "plan_measures.h"
+#include "run_options.h"
 
 namespace batchfeed::cli {
 
@@ -24,80 +24,18 @@ using nlohmann::ordered_json;
 struct PlanArguments {
   CorpusArguments corpus;
   std::uint64_t workers = 1, epoch = 0;
-  std::vector<std::uint64_t> minibatch_size;
+  RunOptions run;
   bool json = false;
-};
-
-struct RankLoad {
-  std::uint64_t minibatches = 0, empty = 0, sequences = 0, samples = 0, chunks = 0;
-};
-
-// How far items move from their place in the file, and how far apart in the
-// file those are that come one after the other; both as parts of what a shuffle
-// of the whole corpus gives (1 = as good, 0 = not shuffled).
-struct ShuffleQuality {
-  double displacement = 0, spread = 0;
 };
 
 constexpr std::uint64_t kAllMinibatches = ~0ull;
 
-RankLoad load_of(const std::vector<BatchPlan>& plans) {
-  RankLoad load;
-  std::vector<std::uint32_t> chunks;
-  for (const BatchPlan& plan : plans) {
-    ++load.minibatches;
-    if (plan.items.empty()) ++load.empty;
-    load.sequences += plan.items.size();
-    for (const BatchPlan::Item& item : plan.items) {
-      load.samples += item.samples;
-      if (chunks.empty() || chunks.back() != item.chunk) chunks.push_back(item.chunk);
-    }
-  }
-  std::sort(chunks.begin(), chunks.end());
-  load.chunks = static_cast<std::uint64_t>(std::unique(chunks.begin(), chunks.end()) - chunks.begin());
-  return load;
-}
-
-ShuffleQuality quality_of(const std::vector<BatchPlan>& plans) {
-  struct Place {
-    std::uint64_t file, frame;
-    bool operator<(const Place& other) const { return file != other.file ? file < other.file : frame < other.frame; }
-  };
-  std::vector<std::pair<Place, std::uint64_t>> order;  // place in the file, place in the epoch
-  for (const BatchPlan& plan : plans) {
-    for (const BatchPlan::Item& item : plan.items) {
-      order.push_back(
-          {{static_cast<std::uint64_t>(item.chunk) << 32 | item.row, item.frame.value_or(0)}, order.size()});
-    }
-    if (plan.end_of_sweep) break;
-  }
-  const auto n = static_cast<double>(order.size());
-  if (order.size() < 2) return {.displacement = 1, .spread = 1};
-  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<std::uint64_t> rank(order.size());  // in the file, by place in the epoch
-  double moved = 0;
-  for (std::uint64_t i = 0; i < order.size(); ++i) {
-    rank[order[i].second] = i;
-    moved += std::abs(static_cast<double>(i) - static_cast<double>(order[i].second));
-  }
-  double apart = 0;
-  for (std::size_t i = 1; i < rank.size(); ++i)
-    apart += std::abs(static_cast<double>(rank[i]) - static_cast<double>(rank[i - 1]));
-  // Both are n/3 on average in a full shuffle; neighbours in an unshuffled file are 1 apart.
-  const double full = n / 3;
-  return {.displacement = moved / n / full, .spread = std::max(0.0, (apart / (n - 1) - 1) / full)};
-}
-
-// Largest share of the samples against a fair one; 0 = even.
-double unevenness(const std::vector<RankLoad>& loads) {
-  std::uint64_t most = 0, all = 0;
-  for (const RankLoad& load : loads) {
-    most = std::max(most, load.samples);
-    all += load.samples;
-  }
-  if (all == 0) return 0;
-  return static_cast<double>(most) * static_cast<double>(loads.size()) / static_cast<double>(all) - 1;
-}
+struct Measured {
+  std::vector<RankLoad> loads;
+  ShuffleQuality quality;
+  Cells cells;
+  std::vector<std::uint64_t> shares;  // of a mixture
+};
 
 std::string verdict(const ShuffleQuality& quality, const OrderOptions& order) {
   if (order.kind == OrderKind::file) return "not shuffled: items come as they stand in the file";
@@ -107,37 +45,53 @@ std::string verdict(const ShuffleQuality& quality, const OrderOptions& order) {
   return "fair: a larger --window-chunks mixes better";
 }
 
-std::string text(const Reader& reader, const std::vector<RankLoad>& loads, const ShuffleQuality& quality,
-                 std::uint64_t epoch) {
-  std::string out = fmt::format("epoch {}: {} and {} in a sweep\n\n", epoch, plural(reader.num_sequences(), "sequence"),
-                                plural(reader.num_samples(), "sample"));
+std::string padding_text(const Cells& cells, const ReaderOptions& options) {
+  std::string out = fmt::format("padding: {:.1f} % of the cells of minibatches padded to their longest sequence",
+                                100 * cells.padding());
+  if (cells.unbucketed) {
+    out += fmt::format("; {:.1f} % without bucketing, {:.0f} % of it saved",
+                       100 * Cells::part(cells.samples, *cells.unbucketed), 100 * cells.saved());
+  } else if (cells.padding() > 0.2 && options.pack.kind == Packing::sequences) {
+    out += "; --bucket-minibatches 16 saves most of it";
+  }
+  return out + "\n";
+}
+
+std::string text(const Reader& reader, const Measured& m, const PlanArguments& a) {
+  std::string out = fmt::format("epoch {}: {} and {} in {}\n\n", a.epoch, plural(reader.num_sequences(), "sequence"),
+                                plural(reader.num_samples(), "sample"),
+                                m.shares.empty() ? "a sweep" : fmt::format("{} corpora", m.shares.size()));
   Table table({"rank", "minibatches", "without data", "sequences", "samples", "chunks"});
-  for (std::size_t rank = 0; rank < loads.size(); ++rank) {
-    const RankLoad& load = loads[rank];
+  for (std::size_t rank = 0; rank < m.loads.size(); ++rank) {
+    const RankLoad& load = m.loads[rank];
     table.row({std::to_string(rank), count_text(load.minibatches), count_text(load.empty), count_text(load.sequences),
                count_text(load.samples), count_text(load.chunks)});
   }
   out += table.text();
-  if (loads.size() > 1)
+  if (m.loads.size() > 1)
     out += fmt::format("\nunevenness: the busiest rank has {:.1f} % more samples than a fair share\n",
-                       100 * unevenness(loads));
-  out += fmt::format("{}memory: {} for the window's chunks, at most, on each rank\n", loads.size() > 1 ? "" : "\n",
+                       100 * unevenness(m.loads));
+  out += fmt::format("{}memory: {} for the window's chunks, at most, on each rank\n", m.loads.size() > 1 ? "" : "\n",
                      bytes_text(reader.memory_needed()));
+  out += padding_text(m.cells, reader.options());
+  for (std::size_t i = 0; i < m.shares.size(); ++i) {
+    out += fmt::format("{}{}: {:.1f} % of the samples\n", i == 0 ? "mixture: " : "         ", a.corpus.files[i],
+                       100 * static_cast<double>(m.shares[i]) / static_cast<double>(m.cells.samples));
+  }
   out += fmt::format(
       "shuffle: items move {:.0f} % as far as in a full shuffle, neighbours lie {:.0f} % as far apart\n         {}\n",
-      100 * quality.displacement, 100 * quality.spread, verdict(quality, reader.options().order));
+      100 * m.quality.displacement, 100 * m.quality.spread, verdict(m.quality, reader.options().order));
   return out;
 }
 
-ordered_json json(const Reader& reader, const std::vector<RankLoad>& loads, const ShuffleQuality& quality,
-                  std::uint64_t epoch) {
+ordered_json json(const Reader& reader, const Measured& m, const PlanArguments& a) {
   ordered_json out;
-  out["epoch"] = epoch;
+  out["epoch"] = a.epoch;
   out["sequences"] = reader.num_sequences();
   out["samples"] = reader.num_samples();
   out["ranks"] = ordered_json::array();
-  for (std::size_t rank = 0; rank < loads.size(); ++rank) {
-    const RankLoad& load = loads[rank];
+  for (std::size_t rank = 0; rank < m.loads.size(); ++rank) {
+    const RankLoad& load = m.loads[rank];
     out["ranks"].push_back({{"rank", rank},
                             {"minibatches", load.minibatches},
                             {"without_data", load.empty},
@@ -145,11 +99,18 @@ ordered_json json(const Reader& reader, const std::vector<RankLoad>& loads, cons
                             {"samples", load.samples},
                             {"chunks", load.chunks}});
   }
-  out["unevenness"] = unevenness(loads);
+  out["unevenness"] = unevenness(m.loads);
   out["memory_bytes"] = reader.memory_needed();
-  out["shuffle"] = {{"displacement", quality.displacement},
-                    {"spread", quality.spread},
-                    {"verdict", verdict(quality, reader.options().order)}};
+  out["padding"] = {{"samples", m.cells.samples},
+                    {"cells", m.cells.cells},
+                    {"unbucketed", m.cells.unbucketed ? ordered_json(*m.cells.unbucketed) : ordered_json()},
+                    {"saved", m.cells.saved()}};
+  out["mixture"] = ordered_json::array();
+  for (std::size_t i = 0; i < m.shares.size(); ++i)
+    out["mixture"].push_back({{"file", a.corpus.files[i]}, {"samples", m.shares[i]}});
+  out["shuffle"] = {{"displacement", m.quality.displacement},
+                    {"spread", m.quality.spread},
+                    {"verdict", verdict(m.quality, reader.options().order)}};
   return out;
 }
 
@@ -157,26 +118,32 @@ int run_plan(const PlanArguments& a, Console& console) {
   if (a.workers == 0) throw UsageError("--workers: at least 1");
   Corpus corpus = load_corpus(a.corpus, console);
   ReaderOptions& options = corpus.setup.reader;
-  if (!a.minibatch_size.empty()) {
-    options.minibatch_size = a.minibatch_size;
-  } else if (corpus.config && !corpus.config->minibatch_size.empty()) {
-    options.minibatch_size = corpus.config->minibatch_size;
-  }
+  a.run.apply(corpus, options);
   if (corpus.config && corpus.config->epoch_size) options.epoch_samples = *corpus.config->epoch_size;
   options.start_epoch = a.epoch;
   options.prefetch = false;
   options.workers = a.workers;
-  Reader reader(std::move(corpus.setup));
+  const auto corpora = open_corpora(corpus.setup);
+  Reader reader(corpora, options, corpus.setup.limits, corpus.setup.report);
   console.clear_progress();
-  std::vector<RankLoad> loads;
+  Measured m;
   for (std::uint64_t rank = 0; rank < a.workers; ++rank) {
     reader.set_workers(a.workers, rank);
-    loads.push_back(load_of(reader.plan(kAllMinibatches)));
+    m.loads.push_back(load_of(reader.plan(kAllMinibatches)));
   }
   reader.set_workers(1, 0);
-  const ShuffleQuality quality = quality_of(reader.plan(kAllMinibatches));
+  const std::vector<BatchPlan> all = reader.plan(kAllMinibatches);
+  m.quality = quality_of(all);
+  m.cells = cells_of(all);
+  if (!options.mix_weights.empty()) m.shares = shares_of(all, options.mix_weights.size());
+  if (options.bucket_minibatches != 0) {
+    ReaderOptions plain = options;
+    plain.bucket_minibatches = 0;
+    plain.workers = 1;
+    m.cells.unbucketed = cells_of(Reader(corpora, plain, corpus.setup.limits).plan(kAllMinibatches)).cells;
+  }
   Output output;
-  output.append(a.json ? dump(json(reader, loads, quality, a.epoch), 2) + "\n" : text(reader, loads, quality, a.epoch));
+  output.append(a.json ? dump(json(reader, m, a), 2) + "\n" : text(reader, m, a));
   output.flush();
   return kDone;
 }
@@ -188,16 +155,11 @@ Run add_plan(CLI::App& app, Console& console) {
   CLI::App& command = add_command(app, "plan", "What each rank will read, its memory, and how good the shuffle is",
                                   "batchfeed plan train.cntk --workers 4\n"
                                   "batchfeed plan train.cntk --window-chunks 8       # is a small window enough?\n"
+                                  "batchfeed plan train.cntk --bucket-minibatches 16 # what padding does it save?\n"
                                   "batchfeed plan train.ctf --order uniform --json");
   arguments->corpus.add_to(command, true);
+  arguments->run.add_to(command);
   command.add_option("--workers", arguments->workers, "Number of workers (default 1)")->type_name("N");
-  command
-      .add_option(
-          "--minibatch-size", arguments->minibatch_size,
-          "Samples over all workers; a list gives one size per epoch (default: as the configuration says, or 256)")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("N[,N...]");
   command.add_option("--epoch", arguments->epoch, "Which epoch (default 0)")->type_name("N");
   command.add_flag("--json", arguments->json, "As JSON");
   return [arguments, &console] { return run_plan(*arguments, console); };

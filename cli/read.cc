@@ -17,6 +17,7 @@
 #include "format.h"
 #include "jsonl.h"
 #include "print.h"
+#include "run_options.h"
 
 namespace batchfeed::cli {
 
@@ -24,7 +25,7 @@ namespace {
 
 struct ReadArguments {
   CorpusArguments corpus;
-  std::vector<std::uint64_t> minibatch_size;
+  RunOptions run;
   std::uint64_t epochs = 1, start_epoch = 0;
   std::string epoch_size;
   std::uint64_t epoch_sweeps = 0;
@@ -113,19 +114,7 @@ void set_workers(const ReadArguments& a, ReaderOptions& options, Console& consol
 }
 
 void set_options(const ReadArguments& a, const Plan& plan, const Corpus& corpus, ReaderOptions& options) {
-  if (!a.minibatch_size.empty()) {
-    options.minibatch_size = a.minibatch_size;
-  } else if (corpus.config && !corpus.config->minibatch_size.empty()) {
-    options.minibatch_size = corpus.config->minibatch_size;
-  }
-  for (const std::uint64_t size : options.minibatch_size) {
-    if (size == 0 && !options.legacy_speech) {
-      throw Error(Fault{.kind = FaultKind::usage,
-                        .id = "cli.minibatch-size",
-                        .what = "a minibatch size of 0 reads nothing, expected at least 1",
-                        .hint = "--minibatch-size 256"});
-    }
-  }
+  a.run.apply(corpus, options);
   options.driver = plan.timeline ? ReaderOptions::Driver::timeline : ReaderOptions::Driver::epochs;
   options.start_epoch = a.start_epoch;
   if (a.epoch_sweeps != 0) {
@@ -238,6 +227,15 @@ void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const
     console.say(fmt::format("batchfeed: {} left out, as they are damaged; hint: batchfeed check says where",
                             plural(session.invalid, "sequence")));
   }
+  if (reader.skipped() != 0) {
+    console.say(fmt::format("batchfeed: {} left out, as --long-sequence or --last-minibatch asks",
+                            plural(reader.skipped(), "sequence")));
+  }
+  if (const Padding padding = reader.padding(); padding.unbucketed != 0) {
+    console.say(fmt::format("batchfeed: bucketing saved {:.0f} % of the padding: {} cells for {}, {} without it",
+                            100 * padding.saved(), count_text(padding.cells), plural(padding.samples, "sample"),
+                            count_text(padding.unbucketed)));
+  }
   if (format == "none") {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     console.say(fmt::format("batchfeed: {}, {}, {} in {} ({} samples/s)", plural(session.minibatches, "minibatch"),
@@ -254,7 +252,7 @@ int run_read(const ReadArguments& a, Console& console) {
     Corpus corpus = load_corpus(a.corpus, console);
     set_workers(a, corpus.setup.reader, console);
     set_options(a, plan, corpus, corpus.setup.reader);
-    Reader reader(std::move(corpus.setup));
+    Reader reader(corpus.setup);
     console.clear_progress();
     if (!a.state.empty()) reader.restore(load_state(a.state));
     interrupt::deferred(true);
@@ -281,14 +279,6 @@ int run_read(const ReadArguments& a, Console& console) {
 
 void add_run_options(CLI::App& command, ReadArguments& a) {
   const char* const run = "Run";
-  command
-      .add_option("--minibatch-size", a.minibatch_size,
-                  "Samples over all workers; a list gives one size per epoch (default: as the configuration's SGD "
-                  "section says, or 256)")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("N[,N...]")
-      ->group(run);
   command.add_option("--epochs", a.epochs, "Epochs to read (default 1)")->type_name("N")->group(run);
   command.add_option("--start-epoch", a.start_epoch, "Number of the first epoch (default 0)")
       ->type_name("N")
@@ -349,16 +339,20 @@ void add_run_options(CLI::App& command, ReadArguments& a) {
 
 Run add_read(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<ReadArguments>();
-  CLI::App& command =
-      add_command(app, "read", "Minibatches, as a trainer would get them",
-                  "batchfeed read train.ctf --limit 2                      # no configuration needed\n"
-                  "batchfeed read train.cntk --section Train.reader --minibatch-size 64\n"
-                  "batchfeed read train.cntk --format jsonl --epochs 2 > minibatches.jsonl\n"
-                  "batchfeed read train.cntk --workers 4 --rank 0 --limit 10\n"
-                  "batchfeed read train.cntk --limit 100 --save-state at100.json\n"
-                  "batchfeed read train.cntk --state at100.json            # goes on exactly there\n"
-                  "batchfeed read train.cntk --explain 7                   # where minibatch 7 comes from");
+  CLI::App& command = add_command(
+      app, "read", "Minibatches, as a trainer would get them",
+      "batchfeed read train.ctf --limit 2                      # no configuration needed\n"
+      "batchfeed read train.cntk --section Train.reader --minibatch-size 64\n"
+      "batchfeed read train.cntk --format jsonl --epochs 2 > minibatches.jsonl\n"
+      "batchfeed read train.cntk --workers 4 --rank 0 --limit 10\n"
+      "batchfeed read train.cntk --limit 100 --save-state at100.json\n"
+      "batchfeed read train.cntk --state at100.json            # goes on exactly there\n"
+      "batchfeed read train.cntk --explain 7                   # where minibatch 7 comes from\n"
+      "batchfeed read train.ctf --minibatch-size 64 --size-unit sequences --bucket-minibatches 16\n"
+      "batchfeed read 'part-*.ctf' --order uniform             # shards of one corpus, read as one\n"
+      "batchfeed read a.ctf b.ctf --mix-weights 3,1 --limit 9  # two corpora, three samples of a for one of b");
   arguments->corpus.add_to(command, true);
+  arguments->run.add_to(command);
   add_run_options(command, *arguments);
   return [arguments, &console] { return run_read(*arguments, console); };
 }

@@ -36,7 +36,7 @@ class Reader {
  public:
   // Opens the sources, joins them by key and indexes what has no valid index
   // cache. Throws Error.
-  explicit Reader(Setup setup);
+  explicit Reader(const Setup& setup);
   // Reads a source of the caller's own.
   Reader(std::shared_ptr<const Source> source, const ReaderOptions& options, const Limits& limits = {},
          const Report& report = {});

@@ -26,6 +26,10 @@ std::string_view name(Format format) noexcept;
 // By content; the file's name is looked at only where bytes do not decide.
 Format detect_format(const std::string& path);
 
+// Shell patterns in a list of files replaced by the files they name, sorted. What
+// is no pattern, or fits no file, stays as it is.
+std::vector<std::string> expand_files(const std::vector<std::string>& names);
+
 // Opens one source: indexes it, or loads its index cache.
 std::unique_ptr<Source> open_source(const SourceOptions& options, const Limits& limits = {}, const Report& report = {},
                                     KeyMode keys = KeyMode::numeric);
@@ -79,6 +83,8 @@ struct Inferred {
 };
 Inferred infer_ctf(const std::string& path, std::uint64_t bytes = ~0ull, const Progress& progress = {},
                    const Limits& limits = {});
+// Of several shards of one corpus: what fits all of them.
+Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progress = {}, const Limits& limits = {});
 // The reader section that fits, ready to paste.
 std::string reader_section(const std::string& path, const Inferred& inferred);
 

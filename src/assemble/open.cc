@@ -95,7 +95,7 @@ std::unique_ptr<Source> open_sources(const Setup& setup) {
   return join::concatenate(std::move(corpora));
 }
 
-Reader::Reader(Setup setup)
+Reader::Reader(const Setup& setup)
     : Reader(assemble::open_corpora(setup, assemble::context_of(setup)), setup.reader, setup.limits, setup.report) {}
 
 Reader open(const std::string& config, const OpenOptions& options) {
@@ -113,7 +113,7 @@ Reader open(const std::string& config, const OpenOptions& options) {
   if (options.workers) reader.workers = *options.workers;
   if (options.rank) reader.rank = *options.rank;
   if (options.threads) reader.threads = *options.threads;
-  return Reader(std::move(loaded.setup));
+  return Reader(loaded.setup);
 }
 
 }  // namespace batchfeed

@@ -29,7 +29,7 @@ MixTimeline::MixTimeline(std::vector<MixPart> parts, std::uint64_t seed, std::ui
   }
   for (MixPart& part : parts) {
     const double share = part.weight / sum * static_cast<double>(round_samples);
-    Part made{std::move(part.timeline), std::max<std::uint64_t>(1, static_cast<std::uint64_t>(share + 0.5)),
+    Part made{std::move(part.timeline), static_cast<std::uint64_t>(std::max(1LL, std::llround(share))),
               part.first_chunk};
     round_samples_ += made.quota;
     parts_.push_back(std::move(made));

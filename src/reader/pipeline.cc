@@ -273,11 +273,12 @@ void Pipeline::let_go(const Plan& plan) {
 
 void Pipeline::check_memory() const {
   if (settings_.memory_limit == 0 || store_.memory() <= settings_.memory_limit) return;
-  throw Error(Fault{.kind = FaultKind::limit,
-                    .id = "limit.memory",
-                    .what = "the chunks held take " + std::to_string(store_.memory()) + " bytes, memory_limit is " +
-                            std::to_string(settings_.memory_limit),
-                    .hint = "lower the window (randomizationWindow) or the chunk size, or raise memory_limit"});
+  throw Error(
+      Fault{.kind = FaultKind::limit,
+            .id = "limit.memory",
+            .what = "the chunks held take " + std::to_string(store_.memory()) + " bytes, memory_limit is " +
+                    std::to_string(settings_.memory_limit),
+            .hint = "lower the window (window_chunks, randomizationWindow) or the chunk size, or raise memory_limit"});
 }
 
 }  // namespace batchfeed::reader

@@ -221,9 +221,11 @@ void SequencePlanner::next(Plan& out) {
   out.items.clear();
   out.parts.clear();
   out.rectangular = false;
-  advance();
   const order::Batch& batch = now_.batch;
-  for (const order::Item& item : batch.items) emit(item, size, out);
+  do {  // a minibatch of skipped sequences only is none
+    advance();
+    for (const order::Item& item : batch.items) emit(item, size, out);
+  } while (out.items.empty() && !batch.items.empty() && !is_last(batch));
   out.end_of_epoch = batch.end_of_epoch;
   out.end_of_sweep = batch.end_of_sweep;
   drop_partial(own_size(size), out);

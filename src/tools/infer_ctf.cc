@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "assemble/open.h"
 #include "formats/ctf/ctf.h"
 
 namespace batchfeed {
@@ -12,11 +13,50 @@ namespace batchfeed {
 namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+// What fits one shard and those before it.
+void add(const Inferred& one, Inferred& all) {
+  all.has_ids = all.has_ids && one.has_ids;
+  all.text_ids = all.text_ids || one.text_ids;
+  for (const Inferred::Stream& stream : one.streams) {
+    const auto known = std::find_if(all.streams.begin(), all.streams.end(),
+                                    [&](const Inferred::Stream& s) { return s.spec.name == stream.spec.name; });
+    if (known == all.streams.end()) {
+      all.streams.push_back(stream);
+      continue;
+    }
+    if (stream.values != 0) {
+      known->min = known->values == 0 ? stream.min : std::min(known->min, stream.min);
+      known->max = known->values == 0 ? stream.max : std::max(known->max, stream.max);
+    }
+    if (stream.spec.storage == Storage::dense) known->spec.storage = Storage::dense;
+    known->spec.dim = std::max(known->spec.dim, stream.spec.dim);
+    known->integral = known->integral && stream.integral;
+    known->one_hot = known->one_hot && stream.one_hot;
+    known->samples += stream.samples;
+    known->values += stream.values;
+  }
+}
+
 }  // namespace
 
 Inferred infer_ctf(const std::string& path, std::uint64_t bytes, const Progress& progress, const Limits& limits) {
   return ctf::infer(path, bytes, progress, limits);
 }
+
+Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progress, const Limits& limits) {
+  Inferred all;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    Inferred one = ctf::infer(files[i], ~0ull, progress, limits);
+    if (i == 0) {
+      all = std::move(one);
+    } else {
+      add(one, all);
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> expand_files(const std::vector<std::string>& names) { return assemble::expand(names); }
 
 std::string reader_section(const std::string& path, const Inferred& inferred) {
   std::string out =
