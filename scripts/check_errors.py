@@ -33,7 +33,7 @@ FILE_ENDINGS = {"ctf", "cbf", "cntk", "md", "txt", "cc", "h", "tmp", "json", "sc
 
 
 def sources():
-    for top in ("src", "cli"):
+    for top in ("src", "cli", "python"):
         for path in sorted((ROOT / top).rglob("*")):
             if path.suffix in (".h", ".cc") and not path.stem.endswith(("_test", "_fuzz")) and path.stem not in TABLES:
                 yield path, re.sub(r"(?m)(^|\s)//[^\n]*", "", path.read_text(encoding="utf-8"))

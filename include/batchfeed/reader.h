@@ -7,6 +7,7 @@
 #include <batchfeed/options.h>
 #include <batchfeed/source.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -55,17 +56,24 @@ class Reader {
   // a walk over metadata, no data are read. Throws Error (usage) if the run has no end.
   std::uint64_t num_minibatches(std::uint64_t epoch = 0) const;
   const Source& source() const noexcept;  // the joined corpus, or the mixture's one after the other
+  std::shared_ptr<const Source> shared_source() const noexcept;  // the same, for who outlives the reader
   const ReaderOptions& options() const noexcept;
   std::string key_text(std::uint64_t key) const;
 
   // The next minibatch that has data; nothing at the end of the epoch (call
   // begin_epoch() to go on). Epochs: the first call begins epoch `start_epoch`.
   std::optional<Minibatch> next();
+  // The same into `out`, whose memory is used again; false instead of nothing.
+  bool next(Minibatch& out);
 
   // The next answer as the reference gives it, also those without data; false
   // when the run is over. After an answer with end_of_epoch the next epoch
   // begins by itself.
   bool read(Minibatch& out);
+
+  // Waits until next() has its answer ready, for at most this long; false if it has
+  // not. For callers who must look at signals meanwhile.
+  bool wait(std::chrono::milliseconds most);
 
   void begin_epoch(std::uint64_t epoch);
 
@@ -81,6 +89,9 @@ class Reader {
 
   // Minibatches of the current epoch from the next on, planned without data.
   std::vector<BatchPlan> plan(std::uint64_t minibatches) const;
+  // How many minibatches with data next() will still give in the current epoch (of
+  // an ended one: none), as far as can be planned without data; ~0 if there is no end.
+  std::uint64_t remaining() const;
 
   // Bytes of chunks the window needs at most, as the files have them; and what is held now.
   std::uint64_t memory_needed() const noexcept;

@@ -50,10 +50,7 @@ void Pipeline::pop(Minibatch& out, Mark& mark) {
     return;
   }
   std::unique_lock lock(mutex_);
-  if (queue_.empty() && waiting_at_end_) {
-    waiting_at_end_ = false;
-    room_.notify_one();
-  }
+  wake_producer();
   ready_.wait(lock, [&] { return !queue_.empty(); });
   if (queue_.front()->error) std::rethrow_exception(queue_.front()->error);  // stays: every later call fails alike
   std::unique_ptr<Ready> front = std::move(queue_.front());
@@ -62,6 +59,20 @@ void Pipeline::pop(Minibatch& out, Mark& mark) {
   mark = std::move(front->mark);
   spare_.push_back(std::move(front));
   lock.unlock();
+  room_.notify_one();
+}
+
+bool Pipeline::wait(std::chrono::milliseconds most) {
+  if (!settings_.prefetch) return true;
+  std::unique_lock lock(mutex_);
+  wake_producer();
+  return ready_.wait_for(lock, most, [&] { return !queue_.empty(); });
+}
+
+// With mutex_ held, when the next answer is asked for.
+void Pipeline::wake_producer() {
+  if (!queue_.empty() || !waiting_at_end_) return;
+  waiting_at_end_ = false;
   room_.notify_one();
 }
 

@@ -10,6 +10,7 @@
 #include <batchfeed/options.h>
 #include <batchfeed/source.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -49,6 +50,9 @@ class Pipeline {
   // `out`, whose memory is used again. Throws at the place of the fault, and again
   // each time after.
   void pop(Minibatch& out, Mark& mark);
+  // Whether pop() has its answer ready, now or within this time. Always, where
+  // nothing is prefetched.
+  bool wait(std::chrono::milliseconds most);
 
  private:
   struct Ready {
@@ -59,6 +63,7 @@ class Pipeline {
   };
 
   void run();
+  void wake_producer();
   void produce(Ready& out);
   void look_ahead();
   void want_chunks(Plan& plan);

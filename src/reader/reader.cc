@@ -148,6 +148,7 @@ const std::vector<StreamInfo>& Reader::streams() const noexcept { return impl_->
 std::uint64_t Reader::num_samples() const noexcept { return impl_->corpus.total_samples(); }
 std::uint64_t Reader::num_sequences() const noexcept { return impl_->corpus.total_sequences(); }
 const Source& Reader::source() const noexcept { return *impl_->source; }
+std::shared_ptr<const Source> Reader::shared_source() const noexcept { return impl_->source; }
 const ReaderOptions& Reader::options() const noexcept { return impl_->options; }
 std::string Reader::key_text(std::uint64_t key) const { return impl_->source->key_text(key); }
 
@@ -161,14 +162,25 @@ bool Reader::read(Minibatch& out) {
            out.invalid == 0);
 }
 
-std::optional<Minibatch> Reader::next() {
-  if (impl_->mark.ended) return std::nullopt;
-  Minibatch batch;
+bool Reader::next(Minibatch& out) {
+  if (impl_->mark.ended) return false;
   do {
-    if (!read(batch)) return std::nullopt;
-  } while (batch.empty() && !batch.end_of_epoch);
-  if (batch.empty()) return std::nullopt;
+    if (!read(out)) return false;
+  } while (out.empty() && !out.end_of_epoch);
+  return !out.empty();
+}
+
+std::optional<Minibatch> Reader::next() {
+  Minibatch batch;
+  if (!next(batch)) return std::nullopt;
   return batch;
+}
+
+bool Reader::wait(std::chrono::milliseconds most) {
+  impl_->expect_same_process();
+  if (impl_->mark.ended) return true;
+  impl_->start();
+  return impl_->pipeline->wait(most);
 }
 
 void Reader::begin_epoch(std::uint64_t epoch) {
@@ -253,6 +265,20 @@ std::vector<BatchPlan> Reader::plan(std::uint64_t minibatches) const {
   return out;
 }
 
+namespace {
+
+std::uint64_t count_to_end(Planner& planner, bool with_empty) {
+  std::uint64_t n = 0;
+  Plan plan;
+  do {
+    planner.next(plan);
+    if (with_empty || !plan.items.empty()) ++n;
+  } while (!plan.end_of_epoch);
+  return n;
+}
+
+}  // namespace
+
 std::uint64_t Reader::num_minibatches(std::uint64_t epoch) const {
   const ReaderOptions& o = impl_->options;
   if (o.driver == ReaderOptions::Driver::timeline && o.epoch_samples == ~0ull) {
@@ -263,13 +289,15 @@ std::uint64_t Reader::num_minibatches(std::uint64_t epoch) const {
   }
   const std::unique_ptr<Planner> planner = impl_->make_planner(false);
   planner->begin_epoch(epoch);
-  Plan plan;
-  std::uint64_t n = 0;
-  do {
-    planner->next(plan);
-    ++n;
-  } while (!plan.end_of_epoch);
-  return n;
+  return count_to_end(*planner, true);
+}
+
+std::uint64_t Reader::remaining() const {
+  if (impl_->mark.ended) return 0;
+  if (impl_->options.driver == ReaderOptions::Driver::timeline && impl_->options.epoch_samples == ~0ull) return ~0ull;
+  const std::unique_ptr<Planner> planner = impl_->make_planner(false);
+  Impl::enter(*planner, impl_->mark);
+  return count_to_end(*planner, false);
 }
 
 std::uint64_t Reader::skipped() const noexcept { return impl_->mark.skipped; }

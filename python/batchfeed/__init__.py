@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""Reads, shuffles and packs training corpora in CNTK's formats.
+
+    import batchfeed as bf
+
+    with bf.open("train.cntk", section="Train.reader", minibatch_samples=256) as reader:
+        for batch in reader:
+            x, y = batch["features"].numpy(), batch["labels"].csr()
+"""
+from ._batch import Batch, Layout, Packed, Padded, Stream
+from ._core import version as __version__
+from ._errors import (
+    ConfigError,
+    Error,
+    Fault,
+    FileError,
+    FormatError,
+    InternalError,
+    LimitError,
+    MissingFileError,
+    StateError,
+)
+from ._open import BatchPlan, Mix, PlanItem
+from ._reader import Reader, open
+from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, dense, sparse
+
+__all__ = [
+    "CBF",
+    "CTF",
+    "MLF",
+    "Batch",
+    "BatchPlan",
+    "ConfigError",
+    "Error",
+    "Fault",
+    "FileError",
+    "FormatError",
+    "HTKFeatures",
+    "InternalError",
+    "Kaldi",
+    "Layout",
+    "LimitError",
+    "MissingFileError",
+    "Mix",
+    "Packed",
+    "Padded",
+    "PlanItem",
+    "Reader",
+    "StateError",
+    "Stream",
+    "__version__",
+    "dense",
+    "open",
+    "sparse",
+]

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: MIT
+"""Minibatches: a mapping of streams, and the forms that a stream's data can take."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _convert, _core
+
+if TYPE_CHECKING:
+    import jax
+    import scipy.sparse
+    import torch
+
+Array = npt.NDArray[Any]
+
+
+class Packed(NamedTuple):
+    """All samples one after the other; sequence i owns samples offsets[i] to offsets[i + 1]."""
+
+    values: Any  # dense: [samples, dim]; sparse: a scipy.sparse.csr_array of that shape
+    offsets: npt.NDArray[np.int64]
+
+
+class Padded(NamedTuple):
+    """A rectangle, filled up with zeros."""
+
+    values: Array  # [sequence, step, dim]
+    mask: npt.NDArray[np.bool_]  # [sequence, step], True where there is a sample
+
+
+class Layout(NamedTuple):
+    """Where the sequences stand in CNTK's rectangle of `rows` parallel sequences by `steps`.
+
+    An entry is (sequence, row, begin, end): its samples stand at these steps of that row. A gap's
+    sequence is None; a begin below 0 or an end beyond `steps` belongs to a sequence that was cut.
+    """
+
+    rows: int
+    steps: int
+    entries: list[tuple[Optional[int], int, int, int]]
+
+
+class Stream(_core.StreamData):
+    """One stream of a minibatch.
+
+    Arrays are views of the minibatch's own memory wherever their form allows, and keep it alive:
+    they stay as they are for as long as they are held, whatever the reader does. They may be written to.
+    """
+
+    @property
+    def is_sparse(self) -> bool:
+        return self.storage == "sparse"
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.element)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(samples, dim)"""
+        return (self.num_samples, self.dim)
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Samples of each sequence."""
+        return np.diff(self.offsets)
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(self.rows, self.steps, self.entries)
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def numpy(self) -> Array:
+        """[samples, dim]. A view of a dense stream; a sparse one is made dense, which is a copy."""
+        return _convert.dense(self) if self.is_sparse else self.values
+
+    def packed(self) -> Packed:
+        """(values, offsets): all samples, and where each sequence begins."""
+        return Packed(self.csr() if self.is_sparse else self.values, self.offsets)
+
+    def padded(self) -> Padded:
+        """(values [sequence, step, dim], mask [sequence, step]); zeros where a sequence is shorter."""
+        return Padded(*self.make_padded())
+
+    def sequences(self) -> list[Any]:
+        """A list with the samples of each sequence: views, or CSR matrices of a sparse stream."""
+        values = self.csr() if self.is_sparse else self.values
+        offsets = self.offsets.tolist()
+        return [values[a:b] for a, b in zip(offsets, offsets[1:])]
+
+    def cntk(self) -> Any:
+        """CNTK's own layout: column t * rows + s is step t of row s (`layout`).
+
+        Dense: an array [columns, dim], gaps zero. Sparse: a scipy.sparse.csc_array [dim, columns].
+        """
+        if not self.is_sparse:
+            return self.make_cntk_dense()
+        return _convert.csc_columns(self)
+
+    def classes(self) -> npt.NDArray[np.int32]:
+        """The index of each sample of a sparse stream whose samples have one value each (one-hot labels)."""
+        return _convert.classes(self)
+
+    def csr(self) -> scipy.sparse.csr_array:
+        """scipy.sparse.csr_array [samples, dim]; values and indices are not copied.
+
+        Indices are as they stand in the data, neither sorted nor merged.
+        """
+        return _convert.csr(self)
+
+    def csc(self) -> scipy.sparse.csc_array:
+        """The same as scipy.sparse.csc_array [samples, dim]."""
+        return _convert.csr(self).tocsc()
+
+    def torch(self, form: str = "packed") -> torch.Tensor:
+        """A tensor that shares memory with the minibatch where its form allows.
+
+        "packed": dense [samples, dim], sparse as sparse CSR; "padded": [sequence, step, dim];
+        "nested": a jagged nested tensor, one row a sequence; "coo": sparse COO.
+        """
+        return _convert.torch_tensor(self, form)
+
+    def jax(self) -> jax.Array:
+        """A dense stream as a jax.Array [samples, dim]."""
+        return _convert.jax_array(self)
+
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Array:
+        out = self.numpy()
+        if dtype is not None and out.dtype != dtype:
+            if copy is False:
+                raise ValueError(f"{out.dtype} to {np.dtype(dtype)} needs a copy")
+            return out.astype(dtype)
+        return out.copy() if copy else out
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._only_dense().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[Any, Any]:
+        return (1, 0)  # the CPU
+
+    def _only_dense(self) -> Array:
+        if self.is_sparse:
+            raise TypeError(f"stream {self.name!r} is sparse: csr(), or numpy() to make it dense")
+        return self.values
+
+    def __repr__(self) -> str:
+        kind = f"{self.storage}, {self.num_sequences} sequences, {self.num_samples} samples of {self.dim}"
+        return f"<Stream {self.name!r}: {kind}, {self.element}>"
+
+
+class Batch(Mapping[str, Stream]):
+    """A minibatch: {name: Stream}, and what is known about all of it."""
+
+    __slots__ = ("_data", "_streams")
+
+    def __init__(self, data: _core.BatchData) -> None:
+        self._data = data
+        self._streams: Optional[dict[str, Stream]] = None
+
+    def _all(self) -> dict[str, Stream]:
+        if self._streams is None:
+            self._streams = {name: Stream(self._data, i) for i, name in enumerate(self._data.names)}
+        return self._streams
+
+    def __getitem__(self, name: str) -> Stream:
+        streams = self._all()
+        try:
+            return streams[name]
+        except KeyError:
+            raise KeyError(f"no stream {name!r}; there are {', '.join(map(repr, streams)) or 'none'}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._all()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    @property
+    def epoch(self) -> int:
+        return self._data.epoch
+
+    @property
+    def index(self) -> int:
+        """Its number within the epoch, from 0."""
+        return self._data.index
+
+    @property
+    def position(self) -> int:
+        """Samples that all workers have been given up to its end."""
+        return self._data.position
+
+    @property
+    def end_of_epoch(self) -> bool:
+        return self._data.end_of_epoch
+
+    @property
+    def end_of_sweep(self) -> bool:
+        return self._data.end_of_sweep
+
+    @property
+    def num_samples(self) -> int:
+        """Samples of this worker, by the nominal length of its sequences."""
+        return self._data.num_samples
+
+    @property
+    def num_sequences(self) -> int:
+        return self._data.num_sequences
+
+    @property
+    def invalid(self) -> int:
+        """Sequences that were left out of it because they are damaged."""
+        return self._data.invalid
+
+    @property
+    def sequence_keys(self) -> list[str]:
+        """The key of each sequence, as text."""
+        return self._data.key_texts()
+
+    def torch(self, form: Union[str, Mapping[str, str]] = "packed") -> dict[str, torch.Tensor]:
+        """{name: tensor}; one form for all streams (Stream.torch), or {name: form}."""
+        forms = {name: form for name in self} if isinstance(form, str) else form
+        return {name: self[name].torch(forms.get(name, "packed")) for name in self}
+
+    def __repr__(self) -> str:
+        ends = (", end of sweep" if self.end_of_sweep else "") + (", end of epoch" if self.end_of_epoch else "")
+        streams = ", ".join(f"{s.name!r}: {s.storage} {s.num_samples} x {s.dim}" for s in self.values())
+        return (
+            f"<Batch {self.index} of epoch {self.epoch}: {self.num_sequences} sequences, "
+            f"{self.num_samples} samples{ends}; {streams or 'no data'}>"
+        )

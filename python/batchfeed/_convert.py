@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""A stream as other libraries want it; they are imported when they are asked for."""
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+
+
+def library(name: str, what_for: str) -> Any:
+    """An optional library, or an error that says how to get it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        package = name.split(".")[0]
+        raise ImportError(f"{what_for} needs {package}: pip install {package}", name=package) from error
+
+
+def _need_sparse(stream: _core.StreamData, what: str) -> None:
+    if stream.storage != "sparse":
+        raise TypeError(f"stream {stream.name!r} is dense, {what} is for sparse ones: numpy(), packed(), padded()")
+
+
+def _small(offsets: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Offsets as narrow as the indices, as the libraries want both alike."""
+    return offsets.astype(np.int32) if offsets[-1] <= np.iinfo(np.int32).max else offsets
+
+
+def csr(stream: _core.StreamData) -> Any:
+    sparse = library("scipy.sparse", "csr()")
+    _need_sparse(stream, "csr()")
+    shape = (stream.num_samples, stream.dim)
+    return sparse.csr_array((stream.values, stream.indices, _small(stream.indptr)), shape=shape, copy=False)
+
+
+def csc_columns(stream: _core.StreamData) -> Any:
+    sparse = library("scipy.sparse", "cntk() of a sparse stream")
+    values, indices, columns = stream.make_cntk_sparse()
+    return sparse.csc_array((values, indices, _small(columns)), shape=(stream.dim, columns.size - 1), copy=False)
+
+
+def dense(stream: _core.StreamData) -> npt.NDArray[Any]:
+    out = np.zeros((stream.num_samples, stream.dim), dtype=stream.element)
+    rows = np.repeat(np.arange(stream.num_samples), np.diff(stream.indptr))
+    np.add.at(out, (rows, stream.indices), stream.values)
+    return out
+
+
+def classes(stream: _core.StreamData) -> npt.NDArray[np.int32]:
+    _need_sparse(stream, "classes()")
+    if stream.indices.size != stream.num_samples or np.any(np.diff(stream.indptr) != 1):
+        raise ValueError(f"stream {stream.name!r} has samples with no value or several; classes() needs exactly one in each")
+    return stream.indices
+
+
+def torch_tensor(stream: _core.StreamData, form: str) -> Any:
+    torch = library("torch", "torch()")
+    if form == "padded":
+        return torch.from_numpy(stream.make_padded()[0])
+    if form not in ("packed", "nested", "coo"):
+        raise ValueError(f"form is {form!r}, expected 'packed', 'padded', 'nested' or 'coo'")
+    if stream.storage == "sparse" and form != "nested":
+        size = (stream.num_samples, stream.dim)
+        offsets = torch.from_numpy(_small(stream.indptr))
+        indices = torch.from_numpy(stream.indices)
+        if offsets.dtype != indices.dtype:
+            indices = indices.to(offsets.dtype)
+        values = torch.from_numpy(stream.values)
+        tensor = torch.sparse_csr_tensor(offsets, indices, values, size, check_invariants=False)
+        return tensor.to_sparse_coo() if form == "coo" else tensor
+    values = torch.from_numpy(dense(stream) if stream.storage == "sparse" else stream.values)
+    if form == "nested":
+        return torch.nested.nested_tensor_from_jagged(values, torch.from_numpy(stream.offsets))
+    return values.to_sparse_coo() if form == "coo" else values
+
+
+def jax_array(stream: _core.StreamData) -> Any:
+    jax_numpy = library("jax.numpy", "jax()")
+    if stream.storage == "sparse":
+        return jax_numpy.asarray(dense(stream))
+    return jax_numpy.from_dlpack(stream.values)

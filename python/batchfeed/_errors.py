@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""What can go wrong, as exceptions with fields."""
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+from typing import Any, Optional
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One finding: which rule was broken, where, and what to do about it.
+
+    Lines and columns count from 1, columns in bytes; `byte` is the offset from the
+    start of the file. What is not known is None.
+    """
+
+    kind: str  # "format", "config", "io", "limit", "stale", "state", "usage", "internal"
+    id: str  # stable name of the rule, as listed in docs/reference/errors.md
+    what: str
+    text: str  # all of it in one line: FILE:LINE:COLUMN: WHAT; hint: HINT
+    path: Optional[str] = None
+    line: Optional[int] = None
+    column: Optional[int] = None
+    byte: Optional[int] = None
+    stream: Optional[str] = None
+    hint: Optional[str] = None
+    severity: str = "error"  # "error", "warning" or "info"
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Error(Exception):
+    """The root of all errors that batchfeed raises; see `fault` for its parts."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault)
+        self.fault = fault
+        self.kind = fault.kind
+        self.id = fault.id
+        self.path = fault.path
+        self.line = fault.line
+        self.column = fault.column
+        self.byte = fault.byte
+        self.stream = fault.stream
+        self.what = fault.what
+        self.hint = fault.hint
+
+    def __str__(self) -> str:
+        return self.fault.text
+
+
+class FormatError(Error, ValueError):
+    """Bytes that break a format's rules, or data that changed since they were indexed."""
+
+
+class LimitError(FormatError):
+    """A file asks for more than the limits allow (`limits=`)."""
+
+
+class ConfigError(Error, ValueError):
+    """A configuration, or an option, that cannot be used."""
+
+
+class StateError(Error, ValueError):
+    """A saved state that does not belong to these data or these options."""
+
+
+class FileError(Error, OSError):
+    """The system refused to open, read or write a file."""
+
+    def __init__(self, fault: Fault) -> None:
+        Error.__init__(self, fault)
+        self.filename = fault.path
+        self.strerror = fault.what
+        self.errno = _errno(fault)
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """A file is not there."""
+
+
+class InternalError(Error, RuntimeError):
+    """A defect of batchfeed; please report it."""
+
+
+def _errno(fault: Fault) -> Optional[int]:
+    for code in (errno.ENOENT, errno.EACCES, errno.ENOSPC, errno.EMFILE, errno.EIO, errno.EEXIST):
+        if fault.what.endswith(os.strerror(code)):
+            return code
+    return None
+
+
+_CLASSES: dict[str, type[Error]] = {
+    "format": FormatError,
+    "stale": FormatError,
+    "limit": LimitError,
+    "config": ConfigError,
+    "usage": ConfigError,
+    "state": StateError,
+    "io": FileError,
+    "internal": InternalError,
+}
+
+
+def exception(fault: Fault) -> Error:
+    """The exception that stands for a fault."""
+    if fault.kind == "io" and _errno(fault) == errno.ENOENT:
+        return MissingFileError(fault)
+    return _CLASSES[fault.kind](fault)
+
+
+def usage(id: str, what: str, hint: Optional[str] = None, **place: Any) -> ConfigError:
+    """An error about what the caller asked for."""
+    path = place.get("path")
+    text = f"{path or 'batchfeed'}: {what}" + (f"; hint: {hint}" if hint else "")
+    return ConfigError(Fault(kind="usage", id=id, what=what, text=text, hint=hint, **place))

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""How a reader was asked for: kept, so that it can be opened again elsewhere."""
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Callable, NamedTuple, Optional, Protocol, Union
+
+from . import _core
+from ._errors import Fault, usage
+from ._options import apply
+from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element
+
+AnySource = Union[CTF, CBF, HTKFeatures, MLF, Kaldi, str, "os.PathLike[str]"]
+Joined = Union[AnySource, Sequence[AnySource]]  # one source, or several joined by their sequences' keys
+
+
+class Mix:
+    """Several corpora with the same streams as one endless line: bf.Mix((corpus, weight), ...).
+
+    Each gives its share of the samples and runs through sweeps of its own. A corpus is a source, or a list
+    of sources that are joined.
+    """
+
+    def __init__(self, *parts: tuple[Joined, float]) -> None:
+        self.corpora = [as_list(corpus) for corpus, _ in parts]
+        self.weights = [float(weight) for _, weight in parts]
+
+    def __repr__(self) -> str:
+        return f"Mix({', '.join(f'({_names(c)}, {w:g})' for c, w in zip(self.corpora, self.weights))})"
+
+
+def as_list(given: Joined) -> list[Any]:
+    return list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+class PlanItem(NamedTuple):
+    """One sequence of a minibatch, or one frame of it."""
+
+    chunk: int
+    row: int
+    key: str
+    samples: int
+    frame: Optional[int]
+    corpus: int  # of a mixture
+
+
+class BatchPlan(NamedTuple):
+    """What a minibatch will consist of."""
+
+    items: list[PlanItem]
+    position: int
+    end_of_epoch: bool
+    end_of_sweep: bool
+
+
+class Opening(Protocol):
+    def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup: ...
+
+
+def _limits(setup: _core.Setup, limits: Mapping[str, int]) -> None:
+    for name, value in limits.items():
+        if not hasattr(setup.limits, name):
+            raise usage("python.limit", f"no limit {name!r}", "docs/reference/limits.md lists them")
+        setattr(setup.limits, name, value)
+
+
+def _corpus(path: str) -> Union[CTF, CBF]:
+    kind = _core.detect_format(path)
+    if kind == "cbf":
+        return CBF(path)
+    if kind == "ctf":
+        return CTF(path)
+    raise usage(
+        "python.not-a-corpus",
+        f"a {kind} file alone does not say what to read" if kind != "unknown" else "is in no format that batchfeed knows",
+        "open() takes a .cntk configuration; Reader() takes sources such as bf.HTKFeatures(...)",
+        path=path,
+    )
+
+
+def _name(source: AnySource) -> str:
+    if isinstance(source, (str, os.PathLike)):
+        return repr(os.fspath(source))
+    return type(source).__name__
+
+
+def _names(sources: Sequence[AnySource]) -> str:
+    return ", ".join(map(_name, sources))
+
+
+@dataclass
+class FromSources:
+    sources: Union[Mix, Sequence[AnySource]]
+    limits: dict[str, int] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
+        setup = _core.Setup()
+        _limits(setup, self.limits)
+        mix = self.sources if isinstance(self.sources, Mix) else None
+        corpora = self.sources.corpora if isinstance(self.sources, Mix) else [list(self.sources)]
+        built = [[_build(source) for source in corpus] for corpus in corpora]
+        keys = [wanted for corpus in built for _, wanted in corpus if wanted]
+        weights = {"mix_weights": mix.weights} if mix else {}
+        apply(setup.reader, {"keys": keys[0] if keys else "numeric", **weights, **self.options})
+        for corpus in built:
+            for options, _ in corpus:
+                if hasattr(options, "frame_mode"):
+                    options.frame_mode = setup.reader.pack.kind == "frames"
+                setup.add(options)
+            if mix:
+                setup.end_corpus()
+        return setup
+
+    def __str__(self) -> str:
+        return repr(self.sources) if isinstance(self.sources, Mix) else _names(self.sources)
+
+
+def _build(source: Any) -> tuple[Any, Optional[str]]:
+    """The library's options for a source, and the key mode it needs."""
+    if isinstance(source, (str, os.PathLike)):
+        source = _corpus(os.fspath(source))
+    options: tuple[Any, Optional[str]] = source._options()
+    return options
+
+
+@dataclass
+class FromFile:
+    files: list[str]
+    section: str = ""
+    set: list[str] = field(default_factory=list)
+    dtype: Any = None
+    limits: dict[str, int] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def is_config(self) -> bool:
+        if not self.files:
+            raise usage("python.no-file", "no file given")
+        extension = os.path.splitext(self.files[0])[1]
+        return bool(self.section or self.set) or extension in (".cntk", ".cfg", ".config")
+
+    def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
+        if not self.is_config() and _core.detect_format(self.files[0]) != "config":
+            corpus = _corpus(self.files[0])
+            source = type(corpus)(self.files, dtype=self.dtype or corpus.dtype)
+            return FromSources([source], self.limits, self.options).setup(report)
+        element = None if self.dtype is None else _element(self.dtype)
+        loaded = _core.load_config(self.files, self.set, self.section, element, report)
+        setup = loaded.setup
+        _limits(setup, self.limits)
+        if loaded.minibatch_size:
+            setup.reader.minibatch_size = loaded.minibatch_size
+        if loaded.epoch_size is not None and setup.reader.epoch_sweeps == 0:
+            setup.reader.epoch_samples = loaded.epoch_size
+        given = dict(self.options)
+        if "epoch_sweeps" in given and "epoch_samples" not in given:
+            given["epoch_samples"] = 0
+        apply(setup.reader, given)
+        return setup
+
+    def __str__(self) -> str:
+        return ", ".join(map(repr, self.files))

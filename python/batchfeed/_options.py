@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""The keywords of a reader: every field of ReaderOptions (include/batchfeed/options.h), under its own name."""
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable, Literal, Optional, TypedDict, Union, get_args
+
+from . import _core
+from ._errors import usage
+
+OrderKind = Literal["uniform", "cntk", "file"]
+Packing = Literal["sequences", "frames", "truncated"]
+Shard = Literal["even", "chunk"]
+SizeUnit = Literal["samples", "sequences", "cells"]
+Driver = Literal["epochs", "timeline"]
+LongSequence = Literal["alone", "skip", "split", "error"]
+LastMinibatch = Literal["keep", "drop", "cross"]
+Keys = Literal["numeric", "text", "hashed"]
+
+WHOLE_SET = (1 << 62) - 1  # "the whole data set" as an epoch or a window
+ENDLESS = (1 << 64) - 1  # epoch_samples of a timeline without end
+
+
+class ReaderKeywords(TypedDict, total=False):
+    """What a reader may be told; docs/reference/python.md describes each."""
+
+    minibatch_samples: int  # = minibatch_size in samples
+    shuffle: bool  # True: order="uniform"; False: order="file"
+
+    order: OrderKind
+    window: Union[int, float]  # chunks (or samples) among which is shuffled; inf: all
+    window_in_samples: bool
+    seed: int
+    pack: Packing
+    truncation_length: int
+    right_splice: int
+    shard: Shard
+    workers: int
+    rank: int
+    minibatch_size: Union[int, Sequence[int]]  # over all workers; a list: one an epoch, the last repeats
+    size_unit: SizeUnit
+    local_timeline: bool
+    epoch_samples: Union[int, float]  # 0: one sweep; inf: no end
+    epoch_sweeps: int
+    start_epoch: int
+    driver: Driver
+    cross_sweeps: Optional[bool]
+    long_sequence: LongSequence
+    last_minibatch: LastMinibatch
+    bucket_minibatches: int
+    mix_weights: Sequence[float]  # a bf.Mix sets it
+    max_invalid: int
+    keep_in_memory: bool
+    prefetch: bool
+    prefetch_depth: int
+    threads: int
+    memory_limit: int
+    check_data: bool
+    keys: Keys
+    legacy_speech: bool
+    full_minibatches: bool
+    rows_per_epoch: Sequence[int]
+    rolling_window: bool
+
+
+# Keywords that the structs within ReaderOptions hold.
+NESTED = {
+    "order": ("order", "kind"),
+    "window": ("order", "window"),
+    "window_in_samples": ("order", "window_in_samples"),
+    "seed": ("order", "seed"),
+    "pack": ("pack", "kind"),
+    "truncation_length": ("pack", "truncation_length"),
+    "right_splice": ("pack", "right_splice"),
+}
+_WORDS: dict[str, tuple[Any, ...]] = {
+    "order": get_args(OrderKind),
+    "pack": get_args(Packing),
+    "shard": get_args(Shard),
+    "size_unit": get_args(SizeUnit),
+    "driver": get_args(Driver),
+    "long_sequence": get_args(LongSequence),
+    "last_minibatch": get_args(LastMinibatch),
+    "keys": get_args(Keys),
+}
+
+
+def _get(options: Any, name: str) -> Any:
+    if name in NESTED:
+        inner, field = NESTED[name]
+        return getattr(getattr(options, inner), field)
+    return getattr(options, name)
+
+
+def _set(options: Any, name: str, value: Any) -> None:
+    if name in NESTED:
+        inner, name = NESTED[name]
+        options = getattr(options, inner)
+    setattr(options, name, value)
+
+
+def _plain(name: str, value: Any, options: Any) -> Any:
+    """A user's value as the library takes it."""
+    if name == "minibatch_size" and isinstance(value, int):
+        return [value]
+    if name in ("minibatch_size", "rows_per_epoch"):
+        return [int(v) for v in value]
+    if name == "mix_weights":
+        return [float(v) for v in value]
+    if value == math.inf and name == "epoch_samples":
+        return ENDLESS if options.driver == "timeline" else WHOLE_SET
+    if value == math.inf and name == "window":
+        return WHOLE_SET
+    return value
+
+
+def _translate(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The two conveniences as what they stand for."""
+    out = dict(given)
+    for short, full, value in (
+        ("minibatch_samples", "minibatch_size", lambda n: n),
+        ("shuffle", "order", lambda yes: "uniform" if yes else "file"),
+    ):
+        if short not in out:
+            continue
+        if full in out:
+            raise usage("python.option", f"{short} and {full} are both given", "give one of them")
+        out[full] = value(out.pop(short))
+    return out
+
+
+def apply(options: Any, given: Mapping[str, Any]) -> None:
+    """Sets the fields of a `_core.ReaderOptions`."""
+    settings = _translate(given)
+    for name in sorted(settings, key=lambda n: n != "driver"):  # others depend on it
+        value = settings[name]
+        if name not in ReaderKeywords.__annotations__:
+            raise TypeError(f"unexpected keyword argument {name!r}; the keywords of a reader are {', '.join(NAMES)}")
+        try:
+            _set(options, name, _plain(name, value, options))
+        except (TypeError, ValueError, RuntimeError):
+            words = _WORDS.get(name)
+            expected = f"expected one of {', '.join(map(repr, words))}" if words else _expected(_get(options, name))
+            raise usage("python.option", f"{name} is {value!r}, {expected}") from None
+
+
+def _expected(now: Any) -> str:
+    if isinstance(now, bool):
+        return "expected True or False"
+    if isinstance(now, list):
+        return "expected a whole number that is not negative, or a list of them"
+    return "expected a whole number that is not negative"
+
+
+NAMES = sorted(ReaderKeywords.__annotations__)
+
+
+def show_keywords(function: Callable[..., Any]) -> None:
+    """Lets help() and editors see the keywords and their defaults in place of **options."""
+    defaults = _core.ReaderOptions()
+    signature = inspect.signature(function)
+    kept = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    there = {p.name for p in kept}
+    for name in ReaderKeywords.__annotations__:
+        if name in there:
+            continue
+        default = None if name in ("minibatch_samples", "shuffle") else _get(defaults, name)
+        kept.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default))
+    function.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: MIT
+"""The reader: a stream of minibatches that can stop and go on anywhere."""
+from __future__ import annotations
+
+import atexit
+import json
+import logging
+import os
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Optional, Union
+
+from . import _core, _open
+from ._batch import Batch
+from ._errors import Fault, usage
+from ._options import ENDLESS, ReaderKeywords, show_keywords
+from ._sources import Path, paths
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._open import Joined, Mix
+
+Report = Callable[[Fault], None]
+Progress = Callable[[int, int], None]
+_log = logging.getLogger("batchfeed")
+_LEVELS = {"info": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}
+
+
+def log(fault: Fault) -> None:
+    """Where notices go unless `report` is given: the logger "batchfeed"."""
+    _log.log(_LEVELS[fault.severity], "%s", fault.text)
+
+
+class Reader:
+    """Minibatches from one source, or from several joined by their sequences' keys.
+
+        with bf.Reader(bf.CTF("train.ctf"), minibatch_samples=256, seed=1) as reader:
+            for batch in reader:
+                batch["features"].numpy()
+
+    Iterating gives one epoch (one sweep, unless epoch_samples or epoch_sweeps say otherwise); iterating
+    again gives the next. A loop that was left early is begun anew by the next one; after
+    load_state_dict(), begin_epoch() or next() a loop goes on from that place.
+
+    `report` is called with each notice (default: the logger "batchfeed"), `progress` with bytes done and
+    in all while the sources are indexed. `limits` changes bounds on what files may ask for
+    (docs/reference/limits.md). A forked or unpickled reader opens its files again and goes on.
+    """
+
+    def __init__(
+        self,
+        sources: Union[Joined, Mix],
+        *,
+        report: Optional[Report] = log,
+        progress: Optional[Progress] = None,
+        limits: Optional[Mapping[str, int]] = None,
+        **options: Unpack[ReaderKeywords],
+    ) -> None:
+        what = sources if isinstance(sources, _open.Mix) else _open.as_list(sources)
+        self._opening: _open.Opening = _open.FromSources(what, dict(limits or {}), dict(options))
+        self._start(report, progress)
+
+    @classmethod
+    def _of(cls, opening: _open.Opening, report: Optional[Report], progress: Optional[Progress] = None) -> Reader:
+        self = cls.__new__(cls)
+        self._opening = opening
+        self._start(report, progress)
+        return self
+
+    def _start(self, report: Optional[Report], progress: Optional[Progress] = None) -> None:
+        self._report = report
+        self._iteration: Optional[object] = None  # the loop that is under way
+        setup = self._opening.setup(report)
+        setup.set_report(report)
+        setup.set_progress(progress)
+        self._core = _core.ReaderCore(setup)
+        self._pid = os.getpid()
+        self._epoch = self._core.options.start_epoch
+        self._read = 0  # minibatches of this epoch
+        self._over = False
+        self._length: Optional[int] = None
+        _alive.add(self)
+
+    # What there is.
+
+    @property
+    def streams(self) -> dict[str, _core.StreamInfo]:
+        """{name: StreamInfo}, in the order of the sources."""
+        return {s.name: s for s in self._here().streams}
+
+    @property
+    def num_samples(self) -> int:
+        """Samples of one sweep, of all workers."""
+        return self._here().num_samples
+
+    @property
+    def num_sequences(self) -> int:
+        """Sequences of one sweep, of all workers."""
+        return self._here().num_sequences
+
+    @property
+    def options(self) -> _core.ReaderOptions:
+        """The options in effect, a copy."""
+        return self._here().options
+
+    @property
+    def memory_needed(self) -> int:
+        """Bytes of chunks that the window needs at most."""
+        return self._here().memory_needed
+
+    @property
+    def memory_held(self) -> int:
+        """Bytes of chunks that are held now."""
+        return self._here().memory_held
+
+    @property
+    def skipped(self) -> int:
+        """Sequences left out up to here because long_sequence or last_minibatch ask for it."""
+        return self._here().skipped
+
+    @property
+    def invalid(self) -> int:
+        """Sequences left out up to here because they are damaged."""
+        return self._here().invalid
+
+    @property
+    def padding(self) -> _core.Padding:
+        """What bucketing (bucket_minibatches) has saved up to here: cells in use, as they come, and without it."""
+        return self._here().padding
+
+    @property
+    def epoch(self) -> int:
+        """The number of the current epoch; at its end, still of that one."""
+        return self._epoch
+
+    def __len__(self) -> int:
+        """Minibatches of this worker in the epoch. Planned without data: damaged sequences may lessen it."""
+        if self._length is None:
+            left = self._next_epoch_length() if self._over else self._here().remaining
+            if left == ENDLESS:
+                raise TypeError("the run has no end, so no length")
+            self._length = left if self._over else self._read + left
+        return self._length
+
+    def _next_epoch_length(self) -> int:
+        state = self.state_dict()
+        self.begin_epoch(self._following())
+        left = self._here().remaining
+        self.load_state_dict(state)
+        self._over = True
+        return left
+
+    # Reading.
+
+    def next(self) -> Optional[Batch]:
+        """The next minibatch that has data, or None at the end of the epoch."""
+        self._iteration = None
+        return self._next()
+
+    def read(self) -> Optional[Batch]:
+        """The next answer as CNTK's reader gives it, also those without data, on and on over the epochs.
+
+        None when a timeline run is over.
+        """
+        self._iteration = None
+        return self._note(self._here().next(True), True)
+
+    def _next(self) -> Optional[Batch]:
+        return self._note(self._here().next(False), False)
+
+    def _note(self, data: Optional[_core.BatchData], every: bool) -> Optional[Batch]:
+        if data is None:
+            self._over = True
+            self._length = None
+            return None
+        batch = Batch(data)
+        if batch.epoch != self._epoch:
+            self._length = None
+        self._epoch, self._read = batch.epoch, batch.index + 1
+        self._over = every and batch.end_of_epoch
+        return batch
+
+    def __iter__(self) -> Iterator[Batch]:
+        core = self._here()
+        if self._over:
+            self.begin_epoch(self._following())
+        elif self._iteration is not None:  # a loop was left early
+            self.begin_epoch(self._epoch)
+        del core
+        return self._loop()
+
+    def _loop(self) -> Iterator[Batch]:
+        me = self._iteration = object()
+        while True:
+            if self._iteration is not me:
+                raise usage("python.iteration", "another iteration of this reader has begun", "use a reader for each")
+            batch = self._next()
+            if batch is None:
+                self._iteration = None
+                return
+            yield batch
+
+    def epochs(self, count: Optional[int] = None, *, until: Optional[int] = None) -> Iterator[Batch]:
+        """The minibatches of `count` epochs: what is left of the current one counts as one.
+
+        `until` instead: up to, not including, the epoch of that number; so a script that loads a state
+        does as many epochs in all as one that does not. Neither: without end.
+        """
+        if count is not None and until is not None:
+            raise usage("python.option", "count and until are both given", "give one of them")
+        while count is None or count > 0:
+            if until is not None and (self._following() if self._over else self._epoch) >= until:
+                return
+            yield from self
+            count = None if count is None else count - 1
+
+    def _following(self) -> int:
+        return 0 if self._core.options.driver == "timeline" else self._epoch + 1
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Goes to the beginning of an epoch."""
+        self._here().begin_epoch(epoch)
+        self._moved(epoch)
+
+    def _moved(self, epoch: int) -> None:
+        self._iteration = None
+        self._epoch, self._read, self._over, self._length = epoch, 0, False, None
+
+    def set_workers(self, workers: int, rank: int) -> None:
+        """From the next minibatch on."""
+        self._here().set_workers(workers, rank)
+        self._length = None
+
+    def set_minibatch_size(self, size: int) -> None:
+        """From the next minibatch on."""
+        self._here().set_minibatch_size(size)
+        self._length = None
+
+    def plan(self, minibatches: int) -> list[_open.BatchPlan]:
+        """What the next minibatches of the epoch will consist of, at most so many, without reading data."""
+        return [
+            _open.BatchPlan([_open.PlanItem(*item) for item in items], position, epoch_ends, sweep_ends)
+            for items, position, epoch_ends, sweep_ends in self._here().plan(minibatches)
+        ]
+
+    # State.
+
+    def state_dict(self) -> dict[str, Any]:
+        """The place behind the minibatch last handed out: some numbers, fit for JSON."""
+        state: dict[str, Any] = json.loads(self._core.state())
+        return state
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes on exactly there, also with another number of workers. Raises StateError for other data or options."""
+        core = self._here()
+        # In the library's own order, whatever became of it on the way: a checksum is over the text.
+        order = [*json.loads(core.state())]
+        behind = order.index("skipped") + 1
+        order[behind:behind] = ["padding", "queue"]
+        rank = {name: i for i, name in enumerate(dict.fromkeys(order))}
+        text = {name: state[name] for name in sorted(state, key=lambda n: rank.get(n, len(rank) - 2))}
+        core.restore(json.dumps(text, separators=(",", ":")))
+        self._moved(int(state["epoch"]))
+        self._over = bool(state["ended"])
+        self._read = int(state["minibatch"])
+
+    def __reduce__(self) -> Any:
+        report = self._report if self._report is log or self._report is None else log
+        return _unpickle, (self._opening, report, self.state_dict())
+
+    def _here(self) -> _core.ReaderCore:
+        """The library's reader, opened again in a forked child."""
+        if os.getpid() == self._pid:
+            return self._core
+        state, over = self._core.state(), self._over
+        epoch, read = self._epoch, self._read
+        iteration = self._iteration
+        self._start(self._report)
+        self._core.restore(state)
+        self._epoch, self._read, self._over, self._iteration = epoch, read, over, iteration
+        return self._core
+
+    # Ending.
+
+    def close(self) -> None:
+        """Ends its threads and lets go of its files; minibatches that are held stay as they are."""
+        self._core.close()
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        try:
+            streams = ", ".join(f"{s.name!r}: {s.storage} {s.dim}" for s in self._here().streams)
+            about = f"{self.num_sequences} sequences, {self.num_samples} samples; {streams}"
+        except Exception as error:
+            about = str(error)
+        return f"<Reader of {self._opening}: {about}>"
+
+
+def _unpickle(opening: _open.Opening, report: Optional[Report], state: Mapping[str, Any]) -> Reader:
+    reader = Reader._of(opening, report)
+    reader.load_state_dict(state)
+    return reader
+
+
+def open(
+    path: Union[Path, Sequence[Path]],
+    *,
+    section: str = "",
+    set: Sequence[str] = (),
+    dtype: Any = None,
+    report: Optional[Report] = log,
+    progress: Optional[Progress] = None,
+    limits: Optional[Mapping[str, int]] = None,
+    **options: Unpack[ReaderKeywords],
+) -> Reader:
+    """A reader for a `.cntk` configuration (several: later ones override), or for a text or binary corpus.
+
+    `section`: the reader section, such as "Train.reader"; not needed where there is only one.
+    `set`: configuration text that overrides, such as "Train=[reader=[randomize=false]]".
+    `dtype`: float32 or float64, instead of every precision key. `options`: the keywords of a Reader;
+    they override what the configuration says.
+    """
+    opening = _open.FromFile(paths(path), section, list(set), dtype, dict(limits or {}), dict(options))
+    return Reader._of(opening, report, progress)
+
+
+# Threads of a reader may call Python; they have to end before the interpreter does.
+_alive: weakref.WeakSet[Reader] = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    for reader in list(_alive):
+        if reader._pid == os.getpid():
+            reader.close()
+
+
+atexit.register(_close_all)
+show_keywords(Reader.__init__)
+show_keywords(open)

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: MIT
+"""What is read: corpora by format, and the streams in them."""
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Optional, Union
+
+from . import _core
+from ._errors import FormatError, usage
+
+Path = Union[str, "os.PathLike[str]"]
+Paths = Union[Path, Sequence[Path]]
+Context = Optional[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """How a stream of a text corpus is declared; see `dense` and `sparse`."""
+
+    storage: str
+    dim: int
+    alias: Optional[str] = None
+    defines_mb_size: bool = False
+
+
+def dense(dim: int, *, alias: Optional[str] = None, defines_mb_size: bool = False) -> Stream:
+    """A stream of `dim` values a sample. `alias`: its name in the file, if that is another one."""
+    return Stream("dense", dim, alias, defines_mb_size)
+
+
+def sparse(dim: int, *, alias: Optional[str] = None, defines_mb_size: bool = False) -> Stream:
+    """A stream of index:value pairs, indices below `dim`."""
+    return Stream("sparse", dim, alias, defines_mb_size)
+
+
+def paths(given: Paths) -> list[str]:
+    """One path or several, as text."""
+    many = [given] if isinstance(given, (str, os.PathLike)) else list(given)
+    return [os.fspath(path) for path in many]
+
+
+def _element(dtype: Any) -> str:
+    import numpy as np
+
+    name = str(np.dtype(dtype).name)
+    if name not in ("float32", "float64"):
+        raise usage("python.dtype", f"dtype is {name}, expected float32 or float64")
+    return name
+
+
+def _fill(options: Any, **fields: Any) -> Any:
+    for name, value in fields.items():
+        if value is None:
+            continue
+        try:
+            setattr(options, name, value)
+        except TypeError:
+            raise usage("python.option", f"{name} is {value!r}, which is no value for it") from None
+    return options
+
+
+@dataclass(frozen=True)
+class CTF:
+    """A corpus in CNTK's text format, in one file or several shards.
+
+    Without `streams` they are inferred from all of the first file: names, storage
+    and dimensions, whether there are sequence ids, and of which kind.
+    """
+
+    files: Paths
+    streams: Optional[Mapping[str, Stream]] = None
+    dtype: Any = "float32"
+    skip_sequence_ids: Optional[bool] = None  # None: as inferred, else False
+    max_errors: int = 0
+    trace_level: int = 1
+    chunk_bytes: int = 32 << 20
+    cache_index: bool = False
+    cache_dir: Optional[Path] = None
+
+    def _options(self) -> tuple[Any, Optional[str]]:
+        """The library's options, and the key mode that the file asks for, if it was looked at."""
+        files = paths(self.files)
+        specs, skip, keys = self._specs(files)
+        return _fill(
+            _core.CtfOptions(),
+            files=files,
+            streams=specs,
+            element=_element(self.dtype),
+            skip_sequence_ids=skip,
+            max_errors=self.max_errors,
+            trace_level=self.trace_level,
+            chunk_bytes=self.chunk_bytes,
+            cache_index=self.cache_index,
+            cache_dir=None if self.cache_dir is None else os.fspath(self.cache_dir),
+        ), keys
+
+    def _specs(self, files: list[str]) -> tuple[list[Any], bool, Optional[str]]:
+        if self.streams is not None:
+            specs = [
+                _fill(
+                    _core.StreamSpec(),
+                    name=name,
+                    alias=stream.alias,
+                    storage=stream.storage,
+                    dim=stream.dim,
+                    defines_mb_size=stream.defines_mb_size,
+                )
+                for name, stream in self.streams.items()
+            ]
+            return specs, bool(self.skip_sequence_ids), None
+        if not files:
+            raise usage("python.no-file", "no file given")
+        inferred = _core.infer_ctf(files[0], None)
+        if not inferred.streams:
+            raise usage("python.no-stream", "no stream (|name ...) found in it", "is it in the text format?", path=files[0])
+        skip = not inferred.has_ids if self.skip_sequence_ids is None else self.skip_sequence_ids
+        return [s.spec for s in inferred.streams], skip, "text" if inferred.text_ids and not skip else None
+
+
+@dataclass(frozen=True)
+class CBF:
+    """A corpus in CNTK's binary format. `streams` gives other names: {"name": "name in the file"}."""
+
+    files: Paths
+    streams: Optional[Mapping[str, str]] = None
+    dtype: Any = None  # None: as in the file
+    trace_level: int = 1
+
+    def _options(self) -> tuple[Any, Optional[str]]:
+        options = _fill(
+            _core.CbfOptions(),
+            files=paths(self.files),
+            renames=[_core.Rename(name, alias) for name, alias in (self.streams or {}).items()],
+            element="float32" if self.dtype is None else _element(self.dtype),
+            convert_element=self.dtype is not None,
+            trace_level=self.trace_level,
+        )
+        if self.dtype is None:
+            setup = _core.Setup()
+            setup.add(options)
+            try:
+                _core.probe_source(setup)
+            except FormatError as error:
+                if error.id != "cbf.precision-mismatch":
+                    raise
+                options.element = "float64"
+        return options, None
+
+
+@dataclass(frozen=True)
+class HTKFeatures:
+    """HTK feature files, listed by one scp file or several."""
+
+    name: str
+    scp_files: Paths
+    dim: int
+    context: Context = None  # frames to the left and right; None: 0, or as `dim` says
+    prefix: str = ""
+    expand_to_utterance: bool = False
+    max_sequence_frames: Optional[int] = None
+    chunk_frames: int = 90_000
+    defines_mb_size: bool = False
+    dtype: Any = "float32"
+    trace_level: int = 1
+    legacy: bool = False
+    max_utterance_frames: Optional[int] = None
+    path_map: Optional[Mapping[str, str]] = None
+
+    def _options(self) -> tuple[Any, Optional[str]]:
+        return _fill(
+            _core.HtkOptions(),
+            name=self.name,
+            scp_files=paths(self.scp_files),
+            dim=self.dim,
+            context=self.context,
+            prefix=self.prefix,
+            expand_to_utterance=self.expand_to_utterance,
+            max_sequence_frames=self.max_sequence_frames,
+            chunk_frames=self.chunk_frames,
+            defines_mb_size=self.defines_mb_size,
+            element=_element(self.dtype),
+            trace_level=self.trace_level,
+            legacy=self.legacy,
+            max_utterance_frames=self.max_utterance_frames,
+            path_map=list((self.path_map or {}).items()),
+        ), "text"
+
+
+@dataclass(frozen=True)
+class MLF:
+    """Labels of speech from MLF files; joined with features by the utterances' names."""
+
+    name: str
+    files: Paths
+    dim: int
+    mapping_file: Optional[Path] = None  # list of states; None: the fourth column is the class
+    binary: bool = False
+    phone_boundaries: bool = False
+    chunk_bytes: int = 64 << 20
+    cache_index: bool = False
+    dtype: Any = "float32"
+    trace_level: int = 1
+    legacy: bool = False
+    target_mapping_file: Optional[Path] = None
+    target_dim: int = 0
+
+    def _options(self) -> tuple[Any, Optional[str]]:
+        def path(p: Optional[Path]) -> Optional[str]:
+            return None if p is None else os.fspath(p)
+
+        return _fill(
+            _core.MlfOptions(),
+            name=self.name,
+            files=paths(self.files),
+            dim=self.dim,
+            mapping_file=path(self.mapping_file),
+            binary=self.binary,
+            phone_boundaries=self.phone_boundaries,
+            chunk_bytes=self.chunk_bytes,
+            cache_index=self.cache_index,
+            element=_element(self.dtype),
+            trace_level=self.trace_level,
+            legacy=self.legacy,
+            target_mapping_file=path(self.target_mapping_file),
+            target_dim=self.target_dim,
+        ), "text"
+
+
+@dataclass(frozen=True)
+class Kaldi:
+    """Kaldi matrices, or integer alignments (one class a frame, below `dim`), by scp or ark."""
+
+    name: str
+    files: Paths
+    dim: int = 0  # 0: as in the data (features)
+    alignment: bool = False
+    context: Context = None
+    chunk_frames: int = 90_000
+    dtype: Any = "float32"
+
+    def _options(self) -> tuple[Any, Optional[str]]:
+        return _fill(
+            _core.KaldiOptions(),
+            name=self.name,
+            files=paths(self.files),
+            dim=self.dim,
+            alignment=self.alignment,
+            context=self.context,
+            chunk_frames=self.chunk_frames,
+            element=_element(self.dtype),
+        ), "text"

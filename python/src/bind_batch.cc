@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+//
+// Minibatches and their streams. Arrays are views of the minibatch's own
+// memory: each keeps the stream it came from alive, and that the minibatch.
+#include "bind_batch.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+#include "bindings.h"
+#include "enums.h"
+
+namespace batchfeed::python {
+
+namespace {
+
+// One stream of a minibatch, with what the buffer protocol needs to point at.
+struct StreamData {
+  StreamData(const BatchData& from, std::size_t i) : batch(from.batch), stream(&batch->streams.at(i)) {
+    const auto dim = static_cast<Py_ssize_t>(stream->dim);
+    const auto each = static_cast<Py_ssize_t>(size_of(stream->element));
+    shape = {static_cast<Py_ssize_t>(stream->samples()), dim};
+    strides = {dim * each, each};
+  }
+
+  std::shared_ptr<Minibatch> batch;
+  StreamBatch* stream;
+  std::array<Py_ssize_t, 2> shape, strides;
+};
+
+const char* format_of(Element element) { return element == Element::f32 ? "f" : "d"; }
+
+// A NumPy array over `data`, which lives as long as `owner`.
+template <class T>
+nb::object array(T* data, std::initializer_list<std::size_t> shape, nb::handle owner) {
+  static T nothing{};
+  return nb::ndarray<nb::numpy, T>(data == nullptr ? &nothing : data, shape, owner).cast();
+}
+
+nb::object array(std::byte* data, Element element, std::initializer_list<std::size_t> shape, nb::handle owner) {
+  if (element == Element::f32) return array(reinterpret_cast<float*>(data), shape, owner);
+  return array(reinterpret_cast<double*>(data), shape, owner);
+}
+
+// Moves a view out, to be owned by the arrays made of it.
+template <class View>
+std::pair<View*, nb::capsule> keep(View&& view) {
+  auto owned = std::make_unique<View>(std::move(view));
+  View* at = owned.get();
+  nb::capsule owner(at, [](void* p) noexcept { delete static_cast<View*>(p); });
+  static_cast<void>(owned.release());
+  return {at, owner};
+}
+
+template <class View, class Make>
+std::pair<View*, nb::capsule> made(const Make& make) {
+  View view;
+  {
+    const nb::gil_scoped_release unlocked;
+    view = make();
+  }
+  return keep(std::move(view));
+}
+
+int get_buffer(PyObject* object, Py_buffer* view, int flags) {
+  const StreamData& self = *nb::inst_ptr<StreamData>(object);
+  StreamBatch& stream = *self.stream;
+  if (stream.storage == Storage::sparse) {  // NumPy then asks __array__
+    PyErr_SetString(PyExc_BufferError, "the stream is sparse: csr(), or numpy() to make it dense");
+    return -1;
+  }
+  const auto each = static_cast<Py_ssize_t>(size_of(stream.element));
+  view->buf = stream.values.data();
+  view->obj = nb::handle(object).inc_ref().ptr();
+  view->len = self.shape[0] * self.strides[0];
+  view->itemsize = each;
+  view->readonly = 0;
+  view->ndim = 2;
+  view->format = (flags & PyBUF_FORMAT) != 0 ? const_cast<char*>(format_of(stream.element)) : nullptr;
+  view->shape = (flags & PyBUF_ND) != 0 ? const_cast<Py_ssize_t*>(self.shape.data()) : nullptr;
+  view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? const_cast<Py_ssize_t*>(self.strides.data()) : nullptr;
+  view->suboffsets = nullptr;
+  view->internal = nullptr;
+  return 0;
+}
+
+PyType_Slot kStreamSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)}, {0, nullptr}};
+
+StreamData& of(nb::handle self) { return *nb::inst_ptr<StreamData>(self); }
+
+nb::object values(nb::handle self) {
+  StreamBatch& s = *of(self).stream;
+  if (s.storage == Storage::sparse) return array(s.values.data(), s.element, {s.indices.size()}, self);
+  return array(s.values.data(), s.element, {s.samples(), s.dim}, self);
+}
+
+nb::tuple padded(nb::handle self) {
+  const StreamBatch& s = *of(self).stream;
+  auto [view, owner] = made<PaddedView>([&] { return s.padded(); });
+  return nb::make_tuple(array(view->values.data(), s.element, {view->sequences, view->steps, view->dim}, owner),
+                        array(reinterpret_cast<bool*>(view->mask.data()), {view->sequences, view->steps}, owner));
+}
+
+nb::object cntk_dense(nb::handle self) {
+  const StreamBatch& s = *of(self).stream;
+  auto [view, owner] = made<CntkDenseView>([&] { return s.cntk_dense(); });
+  return array(view->values.data(), s.element, {view->columns, view->dim}, owner);
+}
+
+nb::tuple cntk_sparse(nb::handle self) {
+  const StreamBatch& s = *of(self).stream;
+  auto [view, owner] = made<CntkSparseView>([&] { return s.cntk_sparse(); });
+  return nb::make_tuple(array(view->values.data(), s.element, {view->indices.size()}, owner),
+                        array(view->indices.data(), {view->indices.size()}, owner),
+                        array(view->columns.data(), {view->columns.size()}, owner));
+}
+
+// (sequence, row, begin, end); a gap's sequence is None.
+nb::list entries(const StreamData& self) {
+  nb::list out;
+  for (const LayoutEntry& e : self.stream->layout.entries) {
+    nb::object sequence = nb::none();
+    if (e.sequence != LayoutEntry::kGap) sequence = nb::int_(e.sequence);
+    out.append(nb::make_tuple(sequence, e.row, e.begin, e.end));
+  }
+  return out;
+}
+
+nb::list key_texts(const BatchData& self) {
+  nb::list out;
+  for (const std::uint64_t key : self.batch->keys) {
+    std::string text;
+    {
+      const nb::gil_scoped_release unlocked;  // a source may be written in Python, or wait for a file
+      text = self.source->key_text(key);
+    }
+    out.append(to_str(text));
+  }
+  return out;
+}
+
+#define BATCHFEED_ARRAY(name) "def " name "(self) -> numpy.typing.NDArray[typing.Any]"
+
+void bind_stream(nb::module_& m) {
+  nb::class_<StreamData>(m, "StreamData", nb::type_slots(kStreamSlots))
+      .def(nb::init<const BatchData&, std::size_t>(), "batch"_a, "index"_a)
+      .def_prop_ro("name", [](const StreamData& s) { return to_str(s.stream->name); })
+      .def_prop_ro("dim", [](const StreamData& s) { return s.stream->dim; })
+      .def_prop_ro("storage", [](const StreamData& s) { return s.stream->storage; })
+      .def_prop_ro("element", [](const StreamData& s) { return s.stream->element; })
+      .def_prop_ro("num_samples", [](const StreamData& s) { return s.stream->samples(); })
+      .def_prop_ro("num_sequences", [](const StreamData& s) { return s.stream->layout.sequences; })
+      .def_prop_ro("rows", [](const StreamData& s) { return s.stream->layout.rows; })
+      .def_prop_ro("steps", [](const StreamData& s) { return s.stream->layout.steps; })
+      .def_prop_ro("entries", &entries, nb::sig("def entries(self) -> list[tuple[int | None, int, int, int]]"))
+      .def_prop_ro("values", &values, nb::sig(BATCHFEED_ARRAY("values")))
+      .def_prop_ro(
+          "indices",
+          [](nb::handle self) {
+            StreamBatch& s = *of(self).stream;
+            return array(s.indices.data(), {s.indices.size()}, self);
+          },
+          nb::sig(BATCHFEED_ARRAY("indices")))
+      .def_prop_ro(
+          "indptr",
+          [](nb::handle self) {
+            StreamBatch& s = *of(self).stream;
+            return array(s.sample_begin.data(), {s.sample_begin.size()}, self);
+          },
+          nb::sig(BATCHFEED_ARRAY("indptr")))
+      .def_prop_ro(
+          "offsets",
+          [](nb::handle self) {
+            StreamBatch& s = *of(self).stream;
+            return array(s.offsets.data(), {s.offsets.size()}, self);
+          },
+          nb::sig(BATCHFEED_ARRAY("offsets")))
+      .def("make_padded", &padded,
+           nb::sig(
+               "def make_padded(self) -> tuple[numpy.typing.NDArray[typing.Any], numpy.typing.NDArray[numpy.bool_]]"))
+      .def("make_cntk_dense", &cntk_dense, nb::sig(BATCHFEED_ARRAY("make_cntk_dense")))
+      .def("make_cntk_sparse", &cntk_sparse,
+           nb::sig("def make_cntk_sparse(self) -> tuple[numpy.typing.NDArray[typing.Any], "
+                   "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64]]"));
+}
+
+}  // namespace
+
+void bind_batch(nb::module_& m) {
+  nb::class_<BatchData>(m, "BatchData")
+      .def_prop_ro(
+          "names",
+          [](const BatchData& self) {
+            nb::list out;
+            for (const StreamBatch& s : self.batch->streams) out.append(to_str(s.name));
+            return out;
+          },
+          nb::sig("def names(self) -> list[str]"))
+      .def_prop_ro("epoch", [](const BatchData& b) { return b.batch->epoch; })
+      .def_prop_ro("index", [](const BatchData& b) { return b.batch->index; })
+      .def_prop_ro("position", [](const BatchData& b) { return b.batch->position; })
+      .def_prop_ro("end_of_epoch", [](const BatchData& b) { return b.batch->end_of_epoch; })
+      .def_prop_ro("end_of_sweep", [](const BatchData& b) { return b.batch->end_of_sweep; })
+      .def_prop_ro("num_samples", [](const BatchData& b) { return b.batch->num_samples; })
+      .def_prop_ro("num_sequences", [](const BatchData& b) { return b.batch->num_sequences; })
+      .def_prop_ro("invalid", [](const BatchData& b) { return b.batch->invalid; })
+      .def("key_texts", &key_texts, nb::sig("def key_texts(self) -> list[str]"));
+  bind_stream(m);
+}
+
+}  // namespace batchfeed::python

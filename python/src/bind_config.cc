@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// Configuration files, and what is in a corpus that comes without one.
+#include <batchfeed/config.h>
+#include <batchfeed/tools.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.h"
+#include "enums.h"
+
+namespace batchfeed::python {
+
+namespace {
+
+ConfigRequest request(const std::vector<std::string>& files, const std::vector<std::string>& set,
+                      const std::string& section, std::optional<Element> precision, nb::handle report) {
+  ConfigRequest out;
+  out.files = files;
+  out.set = set;
+  out.section = section;
+  out.precision = precision;
+  out.report = to_report(report);
+  return out;
+}
+
+}  // namespace
+
+void bind_config(nb::module_& m) {
+  nb::class_<LoadedConfig>(m, "LoadedConfig")
+      .def_ro("setup", &LoadedConfig::setup)
+      .def_ro("section", &LoadedConfig::section)
+      .def_ro("minibatch_size", &LoadedConfig::minibatch_size)
+      .def_ro("epoch_size", &LoadedConfig::epoch_size);
+  m.def(
+      "load_config",
+      [](const std::vector<std::string>& files, const std::vector<std::string>& set, const std::string& section,
+         std::optional<Element> precision, nb::handle report) {
+        const ConfigRequest wanted = request(files, set, section, precision, report);
+        const nb::gil_scoped_release unlocked;
+        return load_config(wanted);
+      },
+      "files"_a, "set"_a, "section"_a, "precision"_a.none(), "report"_a.none());
+  m.def(
+      "reader_sections",
+      [](const std::vector<std::string>& files, const std::vector<std::string>& set) {
+        return reader_sections(request(files, set, "", std::nullopt, nb::none()));
+      },
+      "files"_a, "set"_a);
+
+  using InferredStream = Inferred::Stream;
+  nb::class_<InferredStream>(m, "InferredStream")
+      .def_ro("spec", &InferredStream::spec)
+      .def_ro("integral", &InferredStream::integral)
+      .def_ro("min", &InferredStream::min)
+      .def_ro("max", &InferredStream::max)
+      .def_ro("samples", &InferredStream::samples)
+      .def_ro("values", &InferredStream::values)
+      .def_ro("one_hot", &InferredStream::one_hot);
+  nb::class_<Inferred>(m, "Inferred")
+      .def_ro("streams", &Inferred::streams)
+      .def_ro("has_ids", &Inferred::has_ids)
+      .def_ro("text_ids", &Inferred::text_ids)
+      .def_ro("whole_file", &Inferred::whole_file);
+  m.def(
+      "infer_ctf",
+      [](const std::string& path, nb::handle progress) {
+        const Progress told = to_progress(progress);
+        const nb::gil_scoped_release unlocked;
+        return infer_ctf(path, ~0ull, told);
+      },
+      "path"_a, "progress"_a.none());
+  m.def("reader_section", &reader_section, "path"_a, "inferred"_a);
+  m.def("detect_format", &detect_format, "path"_a, nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace batchfeed::python

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+//
+// Faults become exceptions (batchfeed._errors), notices become calls.
+#include <batchfeed/error.h>
+
+#include <functional>
+#include <new>
+
+#include "bindings.h"
+#include "enums.h"
+
+namespace batchfeed::python {
+
+nb::str to_str(std::string_view text) {
+  PyObject* decoded = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape");
+  if (decoded == nullptr) throw nb::python_error();
+  return nb::steal<nb::str>(decoded);
+}
+
+nb::object to_python(const Fault& fault, Severity severity) {
+  const auto number = [](std::uint64_t n) -> nb::object { return n == 0 ? nb::none() : nb::object(nb::int_(n)); };
+  const auto text = [](std::string_view s) -> nb::object { return s.empty() ? nb::none() : nb::object(to_str(s)); };
+  return nb::module_::import_("batchfeed._errors")
+      .attr("Fault")("kind"_a = to_str(name(fault.kind)), "id"_a = to_str(fault.id), "path"_a = text(fault.at.file),
+                     "line"_a = number(fault.at.line), "column"_a = number(fault.at.column),
+                     "byte"_a = fault.at.has_byte ? nb::object(nb::int_(fault.at.byte)) : nb::none(),
+                     "stream"_a = text(fault.stream), "what"_a = to_str(fault.what), "hint"_a = text(fault.hint),
+                     "severity"_a = nb::cast(severity), "text"_a = to_str(fault.text()));
+}
+
+Report to_report(nb::handle function) {
+  if (function.is_none()) return {};
+  return [held = Held(function)](const Notice& notice) {
+    if (Py_IsInitialized() == 0) return;
+    const nb::gil_scoped_acquire gil;
+    try {
+      nb::borrow(held.get())(to_python(notice.fault, notice.severity));
+    } catch (nb::python_error& error) {  // a report must not throw
+      error.discard_as_unraisable("batchfeed: report");
+    }
+  };
+}
+
+void check_signals() {
+  const nb::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+std::function<void(std::uint64_t, std::uint64_t)> to_progress(nb::handle function) {
+  if (function.is_none()) return [](std::uint64_t, std::uint64_t) { check_signals(); };
+  return [held = Held(function)](std::uint64_t done, std::uint64_t total) {
+    const nb::gil_scoped_acquire gil;
+    check_signals();
+    nb::borrow(held.get())(done, total);
+  };
+}
+
+void bind_errors(nb::module_&) {
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Error& error) {
+      try {
+        const nb::object exception =
+            nb::module_::import_("batchfeed._errors").attr("exception")(to_python(error.fault()));
+        PyErr_SetObject(exception.type().ptr(), exception.ptr());
+      } catch (nb::python_error& failed) {
+        failed.restore();
+      }
+    }
+  });
+}
+
+}  // namespace batchfeed::python

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+//
+// The option structs, field by field and under their own names.
+#include <batchfeed/options.h>
+#include <batchfeed/source.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.h"
+#include "enums.h"
+
+namespace batchfeed::python {
+
+namespace {
+
+void bind_sources(nb::module_& m) {
+  nb::class_<StreamSpec>(m, "StreamSpec")
+      .def(nb::init<>())
+      .def_rw("name", &StreamSpec::name)
+      .def_rw("alias", &StreamSpec::alias)
+      .def_rw("storage", &StreamSpec::storage)
+      .def_rw("dim", &StreamSpec::dim)
+      .def_rw("defines_mb_size", &StreamSpec::defines_mb_size);
+  nb::class_<CtfOptions>(m, "CtfOptions")
+      .def(nb::init<>())
+      .def_rw("files", &CtfOptions::files)
+      .def_rw("streams", &CtfOptions::streams)
+      .def_rw("element", &CtfOptions::element)
+      .def_rw("skip_sequence_ids", &CtfOptions::skip_sequence_ids)
+      .def_rw("max_errors", &CtfOptions::max_errors)
+      .def_rw("trace_level", &CtfOptions::trace_level)
+      .def_rw("chunk_bytes", &CtfOptions::chunk_bytes)
+      .def_rw("cache_index", &CtfOptions::cache_index)
+      .def_rw("cache_dir", &CtfOptions::cache_dir);
+  nb::class_<CbfOptions::Rename>(m, "Rename")
+      .def(nb::init<std::string, std::string>(), "name"_a, "alias"_a)
+      .def_rw("name", &CbfOptions::Rename::name)
+      .def_rw("alias", &CbfOptions::Rename::alias);
+  nb::class_<CbfOptions>(m, "CbfOptions")
+      .def(nb::init<>())
+      .def_rw("files", &CbfOptions::files)
+      .def_rw("renames", &CbfOptions::renames)
+      .def_rw("element", &CbfOptions::element)
+      .def_rw("convert_element", &CbfOptions::convert_element)
+      .def_rw("trace_level", &CbfOptions::trace_level);
+}
+
+void bind_speech(nb::module_& m) {
+  nb::class_<HtkOptions>(m, "HtkOptions")
+      .def(nb::init<>())
+      .def_rw("name", &HtkOptions::name)
+      .def_rw("scp_files", &HtkOptions::scp_files)
+      .def_rw("prefix", &HtkOptions::prefix)
+      .def_rw("dim", &HtkOptions::dim)
+      .def_rw("context", &HtkOptions::context)
+      .def_rw("expand_to_utterance", &HtkOptions::expand_to_utterance)
+      .def_rw("max_sequence_frames", &HtkOptions::max_sequence_frames)
+      .def_rw("chunk_frames", &HtkOptions::chunk_frames)
+      .def_rw("defines_mb_size", &HtkOptions::defines_mb_size)
+      .def_rw("frame_mode", &HtkOptions::frame_mode)
+      .def_rw("element", &HtkOptions::element)
+      .def_rw("trace_level", &HtkOptions::trace_level)
+      .def_rw("legacy", &HtkOptions::legacy)
+      .def_rw("max_utterance_frames", &HtkOptions::max_utterance_frames)
+      .def_rw("path_map", &HtkOptions::path_map);
+  nb::class_<MlfOptions>(m, "MlfOptions")
+      .def(nb::init<>())
+      .def_rw("name", &MlfOptions::name)
+      .def_rw("files", &MlfOptions::files)
+      .def_rw("binary", &MlfOptions::binary)
+      .def_rw("mapping_file", &MlfOptions::mapping_file)
+      .def_rw("dim", &MlfOptions::dim)
+      .def_rw("phone_boundaries", &MlfOptions::phone_boundaries)
+      .def_rw("chunk_bytes", &MlfOptions::chunk_bytes)
+      .def_rw("cache_index", &MlfOptions::cache_index)
+      .def_rw("frame_mode", &MlfOptions::frame_mode)
+      .def_rw("element", &MlfOptions::element)
+      .def_rw("trace_level", &MlfOptions::trace_level)
+      .def_rw("legacy", &MlfOptions::legacy)
+      .def_rw("target_mapping_file", &MlfOptions::target_mapping_file)
+      .def_rw("target_dim", &MlfOptions::target_dim);
+  nb::class_<KaldiOptions>(m, "KaldiOptions")
+      .def(nb::init<>())
+      .def_rw("name", &KaldiOptions::name)
+      .def_rw("files", &KaldiOptions::files)
+      .def_rw("alignment", &KaldiOptions::alignment)
+      .def_rw("dim", &KaldiOptions::dim)
+      .def_rw("context", &KaldiOptions::context)
+      .def_rw("chunk_frames", &KaldiOptions::chunk_frames)
+      .def_rw("frame_mode", &KaldiOptions::frame_mode)
+      .def_rw("element", &KaldiOptions::element);
+}
+
+void bind_reader_options(nb::module_& m) {
+  nb::class_<OrderOptions>(m, "OrderOptions")
+      .def_rw("kind", &OrderOptions::kind)
+      .def_rw("window", &OrderOptions::window)
+      .def_rw("window_in_samples", &OrderOptions::window_in_samples)
+      .def_rw("seed", &OrderOptions::seed);
+  nb::class_<PackOptions>(m, "PackOptions")
+      .def_rw("kind", &PackOptions::kind)
+      .def_rw("truncation_length", &PackOptions::truncation_length)
+      .def_rw("right_splice", &PackOptions::right_splice);
+  nb::class_<ReaderOptions>(m, "ReaderOptions")
+      .def(nb::init<>())
+      .def_rw("order", &ReaderOptions::order)
+      .def_rw("pack", &ReaderOptions::pack)
+      .def_rw("shard", &ReaderOptions::shard)
+      .def_rw("workers", &ReaderOptions::workers)
+      .def_rw("rank", &ReaderOptions::rank)
+      .def_rw("minibatch_size", &ReaderOptions::minibatch_size)
+      .def_rw("size_unit", &ReaderOptions::size_unit)
+      .def_rw("local_timeline", &ReaderOptions::local_timeline)
+      .def_rw("epoch_samples", &ReaderOptions::epoch_samples)
+      .def_rw("epoch_sweeps", &ReaderOptions::epoch_sweeps)
+      .def_rw("start_epoch", &ReaderOptions::start_epoch)
+      .def_rw("driver", &ReaderOptions::driver)
+      .def_rw("cross_sweeps", &ReaderOptions::cross_sweeps, nb::arg().none())
+      .def_rw("long_sequence", &ReaderOptions::long_sequence)
+      .def_rw("last_minibatch", &ReaderOptions::last_minibatch)
+      .def_rw("bucket_minibatches", &ReaderOptions::bucket_minibatches)
+      .def_rw("mix_weights", &ReaderOptions::mix_weights)
+      .def_rw("max_invalid", &ReaderOptions::max_invalid)
+      .def_rw("keep_in_memory", &ReaderOptions::keep_in_memory)
+      .def_rw("prefetch", &ReaderOptions::prefetch)
+      .def_rw("prefetch_depth", &ReaderOptions::prefetch_depth)
+      .def_rw("threads", &ReaderOptions::threads)
+      .def_rw("memory_limit", &ReaderOptions::memory_limit)
+      .def_rw("check_data", &ReaderOptions::check_data)
+      .def_rw("keys", &ReaderOptions::keys)
+      .def_rw("legacy_speech", &ReaderOptions::legacy_speech)
+      .def_rw("full_minibatches", &ReaderOptions::full_minibatches)
+      .def_rw("rows_per_epoch", &ReaderOptions::rows_per_epoch)
+      .def_rw("rolling_window", &ReaderOptions::rolling_window);
+}
+
+void bind_limits(nb::module_& m) {
+  nb::class_<Limits>(m, "Limits")
+      .def(nb::init<>())
+      .def_rw("line_bytes", &Limits::line_bytes)
+      .def_rw("list_line_bytes", &Limits::list_line_bytes)
+      .def_rw("dim", &Limits::dim)
+      .def_rw("streams", &Limits::streams)
+      .def_rw("name_bytes", &Limits::name_bytes)
+      .def_rw("key_bytes", &Limits::key_bytes)
+      .def_rw("sequence_samples", &Limits::sequence_samples)
+      .def_rw("label_frames", &Limits::label_frames)
+      .def_rw("chunk_values", &Limits::chunk_values)
+      .def_rw("implied_samples", &Limits::implied_samples)
+      .def_rw("scp_entries", &Limits::scp_entries)
+      .def_rw("mlf_states", &Limits::mlf_states)
+      .def_rw("config_bytes", &Limits::config_bytes)
+      .def_rw("config_depth", &Limits::config_depth)
+      .def_rw("config_expansions", &Limits::config_expansions)
+      .def_rw("config_includes", &Limits::config_includes)
+      .def_rw("state_bytes", &Limits::state_bytes);
+}
+
+}  // namespace
+
+void bind_options(nb::module_& m) {
+  bind_sources(m);
+  bind_speech(m);
+  bind_reader_options(m);
+  bind_limits(m);
+  nb::class_<StreamInfo>(m, "StreamInfo")
+      .def(nb::init<>())
+      .def_prop_rw(
+          "name", [](const StreamInfo& s) { return to_str(s.name); },
+          [](StreamInfo& s, std::string name) { s.name = std::move(name); })
+      .def_rw("dim", &StreamInfo::dim)
+      .def_rw("storage", &StreamInfo::storage)
+      .def_rw("element", &StreamInfo::element)
+      .def_rw("defines_mb_size", &StreamInfo::defines_mb_size)
+      .def_rw("broadcast", &StreamInfo::broadcast)
+      .def("__repr__", [](nb::handle self) {
+        return nb::str("StreamInfo(name={!r}, dim={}, storage={!r}, element={!r})")
+            .format(self.attr("name"), self.attr("dim"), self.attr("storage"), self.attr("element"));
+      });
+  nb::class_<Source>(m, "Source");
+  nb::class_<Setup>(m, "Setup")
+      .def(nb::init<>())
+      .def_rw("reader", &Setup::reader)
+      .def_rw("limits", &Setup::limits)
+      .def("add", [](Setup& s, const CtfOptions& o) { s.sources.emplace_back(o); })
+      .def("add", [](Setup& s, const CbfOptions& o) { s.sources.emplace_back(o); })
+      .def("add", [](Setup& s, const HtkOptions& o) { s.sources.emplace_back(o); })
+      .def("add", [](Setup& s, const MlfOptions& o) { s.sources.emplace_back(o); })
+      .def("add", [](Setup& s, const KaldiOptions& o) { s.sources.emplace_back(o); })
+      .def("add", [](Setup& s, const std::shared_ptr<Source>& o) { s.sources.emplace_back(o); })
+      // The sources added so far become one corpus of a mixture.
+      .def("end_corpus", [](Setup& s) { s.mix.push_back(std::exchange(s.sources, {})); })
+      .def(
+          "set_report", [](Setup& s, nb::handle function) { s.report = to_report(function); }, nb::arg().none())
+      .def(
+          "set_progress", [](Setup& s, nb::handle function) { s.progress = to_progress(function); }, nb::arg().none());
+}
+
+}  // namespace batchfeed::python

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+//
+// Work on whole corpora.
+#include <batchfeed/convert.h>
+#include <batchfeed/tools.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.h"
+#include "enums.h"
+
+namespace batchfeed::python {
+
+namespace {
+
+void bind_check(nb::module_& m) {
+  nb::class_<CheckResult>(m, "CheckResult")
+      .def_ro("faults", &CheckResult::faults)
+      .def_ro("warnings", &CheckResult::warnings)
+      .def_ro("by_id", &CheckResult::by_id)
+      .def_ro("sequences", &CheckResult::sequences)
+      .def_ro("samples", &CheckResult::samples)
+      .def_ro("bytes", &CheckResult::bytes)
+      .def_ro("complete", &CheckResult::complete);
+  m.def(
+      "check",
+      [](const Setup& setup, std::uint64_t max_faults, nb::handle report, nb::handle progress) {
+        const CheckOptions options{.max_faults = max_faults, .progress = to_progress(progress)};
+        const Report told = to_report(report);
+        const nb::gil_scoped_release unlocked;
+        return check(setup, options, told);
+      },
+      "setup"_a, "max_faults"_a, "report"_a.none(), "progress"_a.none());
+}
+
+void bind_index(nb::module_& m) {
+  nb::class_<IndexBuild>(m, "IndexBuild")
+      .def_ro("file", &IndexBuild::file)
+      .def_ro("cache", &IndexBuild::cache)
+      .def_ro("was_valid", &IndexBuild::was_valid)
+      .def_ro("why", &IndexBuild::why)
+      .def_ro("sequences", &IndexBuild::sequences)
+      .def_ro("samples", &IndexBuild::samples)
+      .def_ro("chunks", &IndexBuild::chunks)
+      .def_ro("bytes", &IndexBuild::bytes);
+  m.def("build_indexes", &build_indexes, "setup"_a, "rebuild"_a, nb::call_guard<nb::gil_scoped_release>());
+}
+
+void bind_describe(nb::module_& m) {
+  using Lengths = Description::Lengths;
+  nb::class_<Lengths>(m, "Lengths")
+      .def_ro("min", &Lengths::min)
+      .def_ro("max", &Lengths::max)
+      .def_ro("p50", &Lengths::p50)
+      .def_ro("p90", &Lengths::p90)
+      .def_ro("p99", &Lengths::p99)
+      .def_ro("mean", &Lengths::mean);
+  nb::class_<Description>(m, "Description")
+      .def_ro("streams", &Description::streams)
+      .def_ro("sequences", &Description::sequences)
+      .def_ro("samples", &Description::samples)
+      .def_ro("chunks", &Description::chunks)
+      .def_ro("bytes", &Description::bytes)
+      .def_ro("largest_chunk_bytes", &Description::largest_chunk_bytes)
+      .def_ro("smallest_chunk_bytes", &Description::smallest_chunk_bytes)
+      .def_ro("lengths", &Description::lengths);
+  m.def(
+      "describe", [](const Setup& setup) { return describe(*open_sources(setup)); }, "setup"_a,
+      nb::call_guard<nb::gil_scoped_release>());
+}
+
+void bind_convert(nb::module_& m) {
+  nb::class_<ConvertOptions>(m, "ConvertOptions")
+      .def(nb::init<>())
+      .def_rw("to", &ConvertOptions::to)
+      .def_rw("legacy", &ConvertOptions::legacy)
+      .def_rw("chunk_bytes", &ConvertOptions::chunk_bytes)
+      .def_rw("ctf2bin_chunks", &ConvertOptions::ctf2bin_chunks, nb::arg().none())
+      .def_rw("streams", &ConvertOptions::streams)
+      .def_rw("renames", &ConvertOptions::renames)
+      .def_rw("keys", &ConvertOptions::keys)
+      .def_rw("shuffle", &ConvertOptions::shuffle, nb::arg().none())
+      .def_rw("shuffle_memory", &ConvertOptions::shuffle_memory)
+      .def_rw("jobs", &ConvertOptions::jobs)
+      .def_rw("force", &ConvertOptions::force)
+      .def_rw("verify", &ConvertOptions::verify);
+  nb::class_<ConvertResult>(m, "ConvertResult")
+      .def_ro("streams", &ConvertResult::streams)
+      .def_ro("sequences", &ConvertResult::sequences)
+      .def_ro("samples", &ConvertResult::samples)
+      .def_ro("left_out", &ConvertResult::left_out)
+      .def_ro("bytes", &ConvertResult::bytes)
+      .def_ro("keys", &ConvertResult::keys)
+      .def_ro("verified", &ConvertResult::verified);
+  m.def(
+      "convert",
+      [](const Setup& setup, const std::string& target, const ConvertOptions& options, nb::handle report,
+         nb::handle progress) {
+        ConvertOptions wanted = options;
+        wanted.report = to_report(report);
+        wanted.progress = to_progress(progress);
+        const nb::gil_scoped_release unlocked;
+        return convert(*open_sources(setup), target, wanted);
+      },
+      "setup"_a, "target"_a, "options"_a, "report"_a.none(), "progress"_a.none());
+}
+
+}  // namespace
+
+void bind_tools(nb::module_& m) {
+  bind_check(m);
+  bind_index(m);
+  bind_describe(m);
+  bind_convert(m);
+  m.def(
+      "probe_source", [](const Setup& setup) { static_cast<void>(open_sources(setup)); }, "setup"_a,
+      nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace batchfeed::python

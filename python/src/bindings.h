@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//
+// The parts of the extension module batchfeed._core, one file a topic. There is
+// no logic here: what a user sees is in the Python package, what works is in
+// the library.
+#pragma once
+
+#include <batchfeed/error.h>
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace batchfeed::python {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+void bind_errors(nb::module_& m);
+void bind_options(nb::module_& m);
+void bind_config(nb::module_& m);
+void bind_batch(nb::module_& m);
+void bind_reader(nb::module_& m);
+void bind_source(nb::module_& m);
+void bind_tools(nb::module_& m);
+void bind_writer(nb::module_& m);
+
+// Bytes from a file as str: what is no UTF-8 becomes surrogates, as in file names.
+nb::str to_str(std::string_view text);
+
+// batchfeed._errors.Fault
+nb::object to_python(const Fault& fault, Severity severity = Severity::error);
+
+// A Python object that threads without the GIL may hold, copy and drop.
+class Held {
+ public:
+  explicit Held(nb::handle object) : object_(object.inc_ref().ptr(), drop) {}
+  nb::handle get() const noexcept { return object_.get(); }
+
+ private:
+  static void drop(PyObject* object) noexcept {
+    if (Py_IsInitialized() == 0) return;
+    const nb::gil_scoped_acquire held;
+    Py_DECREF(object);
+  }
+  std::shared_ptr<PyObject> object_;
+};
+
+// None: an empty Report.
+Report to_report(nb::handle function);
+// Throws what a signal handler has raised (KeyboardInterrupt), so that long work
+// ends there; then calls `function` unless it is None. May be called without the GIL.
+std::function<void(std::uint64_t, std::uint64_t)> to_progress(nb::handle function);
+void check_signals();
+
+}  // namespace batchfeed::python

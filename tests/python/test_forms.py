@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""The forms of a stream, and whose memory they are."""
+import gc
+
+import numpy as np
+import pytest
+import scipy.sparse
+from conftest import Corpus
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import batchfeed as bf
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+@pytest.fixture
+def batch(corpus):
+    return corpus.reader(minibatch_samples=30).next()
+
+
+def test_a_batch_is_a_mapping(batch):
+    assert list(batch) == list(batch.keys()) == ["x", "y"] and len(batch) == 2 and "x" in batch
+    assert [s.name for s in batch.values()] == ["x", "y"]
+    with pytest.raises(KeyError, match="no stream 'z'; there are 'x', 'y'"):
+        batch["z"]
+
+
+def test_views_do_not_copy(batch):
+    x, y = batch["x"], batch["y"]
+    start = address(x.values)
+    assert address(x.numpy()) == address(x.packed().values) == address(np.asarray(x)) == start
+    assert address(np.from_dlpack(x)) == start
+    assert address(np.frombuffer(x, dtype=np.float32)) == start
+    assert address(x.sequences()[0]) == start
+    matrix = y.csr()
+    assert address(matrix.data) == address(y.values) and address(matrix.indices) == address(y.indices)
+    assert memoryview(x).shape == x.shape and memoryview(x).format == "f"
+    assert not memoryview(x).readonly
+
+
+def test_arrays_outlive_everything(corpus):
+    reader = corpus.reader(minibatch_samples=12)
+    expected, kept = [], []
+    for batch in reader.epochs(3):
+        kept.append((batch["x"].numpy(), batch["y"].csr(), batch["y"].offsets, memoryview(batch["x"])))
+        expected.append((batch["x"].numpy().copy(), batch["y"].csr().toarray(), batch["y"].offsets.copy()))
+    reader.close()
+    del reader, batch
+    gc.collect()
+    for (x, y, offsets, view), (want_x, want_y, want_offsets) in zip(kept, expected):
+        np.testing.assert_array_equal(x, want_x)
+        np.testing.assert_array_equal(np.asarray(view), want_x)
+        np.testing.assert_array_equal(y.toarray(), want_y)
+        np.testing.assert_array_equal(offsets, want_offsets)
+
+
+def test_memory_is_used_again_only_when_nobody_looks(corpus):
+    reader = corpus.reader(minibatch_samples=12)
+    held = reader.next()["x"].numpy()
+    before = held.copy()
+    for batch in reader.epochs(5):
+        assert address(batch["x"].values) != address(held)
+    np.testing.assert_array_equal(held, before)
+
+
+def test_arrays_may_be_written_to(corpus):
+    reader = corpus.reader(shuffle=False)
+    x = reader.next()["x"].numpy()
+    x[:] = 0
+    reader.begin_epoch(0)
+    assert reader.next()["x"].numpy().any()
+
+
+def test_padded(batch):
+    values, mask = batch["x"].padded()
+    lengths = batch["x"].lengths
+    assert values.shape == (batch.num_sequences, lengths.max(), 3) and mask.dtype == bool
+    np.testing.assert_array_equal(mask.sum(axis=1), lengths)
+    np.testing.assert_array_equal(values[mask], batch["x"].numpy())
+    assert not values[~mask].any()
+    labels, label_mask = batch["y"].padded()
+    np.testing.assert_array_equal(label_mask, mask)
+    np.testing.assert_array_equal(labels[mask], batch["y"].numpy())
+
+
+def test_sparse_forms_agree(batch):
+    y = batch["y"]
+    dense = y.numpy()
+    assert isinstance(y.csr(), scipy.sparse.csr_array) and isinstance(y.csc(), scipy.sparse.csc_array)
+    np.testing.assert_array_equal(y.csr().toarray(), dense)
+    np.testing.assert_array_equal(y.csc().toarray(), dense)
+    np.testing.assert_array_equal(y.classes(), dense.argmax(axis=1))
+    assert y.packed().offsets[-1] == y.num_samples
+    np.testing.assert_array_equal(np.asarray(y, dtype=np.float64), dense.astype(np.float64))
+
+
+def test_the_layout_places_every_sample(batch):
+    x = batch["x"]
+    layout, columns = x.layout, x.cntk()
+    assert columns.shape == (layout.rows * layout.steps, 3)
+    sequences = x.sequences()
+    for sequence, row, begin, end in layout.entries:
+        at = [step * layout.rows + row for step in range(begin, end)]
+        expected = np.zeros((end - begin, 3)) if sequence is None else sequences[sequence]
+        np.testing.assert_array_equal(columns[at], expected)
+    assert batch["y"].cntk().shape == (5, layout.rows * layout.steps)
+
+
+def test_what_a_form_is_not_for(batch, tmp_path):
+    with pytest.raises(TypeError, match="stream 'x' is dense"):
+        batch["x"].csr()
+    with pytest.raises(TypeError, match="stream 'y' is sparse"):
+        np.from_dlpack(batch["y"])
+    with pytest.raises(BufferError, match="sparse"):
+        memoryview(batch["y"])
+    path = tmp_path / "t.ctf"
+    path.write_text("|y 1:1 2:1\n")
+    with pytest.raises(ValueError, match="stream 'y' has samples with no value or several"):
+        next(iter(bf.open(path)))["y"].classes()
+
+
+def test_a_sequence_without_values(tmp_path):
+    path = tmp_path / "t.ctf"
+    path.write_text("0 |x 1 |y\n")
+    batch = next(iter(bf.Reader(bf.CTF(path, streams={"x": bf.dense(1), "y": bf.sparse(4)}))))
+    assert batch["y"].csr().shape == (1, 4) and batch["y"].csr().nnz == 0
+    assert batch["y"].values.size == batch["y"].indices.size == 0
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    lengths=st.lists(st.integers(1, 6), min_size=1, max_size=30),
+    minibatch=st.integers(1, 40),
+    chunk_bytes=st.integers(60, 2000),
+    seed=st.integers(0, 2**32),
+    threads=st.integers(1, 4),
+)
+def test_any_corpus_is_read_whole_and_alike(tmp_path, lengths, minibatch, chunk_bytes, seed, threads):
+    corpus = Corpus(tmp_path / "any.ctf", lengths)
+    options = {"minibatch_samples": minibatch, "seed": seed, "chunk_bytes": chunk_bytes}
+    rows = {}
+    for batch in corpus.reader(threads=threads, **options):
+        rows.update(zip(batch.sequence_keys, batch["x"].sequences()))
+    assert sorted(map(int, rows)) == list(range(len(lengths)))
+    for key, x in rows.items():
+        np.testing.assert_array_equal(x, corpus.dense[int(key)])
+    again = [b.sequence_keys for b in corpus.reader(threads=1, prefetch=False, **options)]
+    assert again == [b.sequence_keys for b in corpus.reader(threads=threads, **options)]

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: MIT
+import inspect
+import math
+import re
+
+import numpy as np
+import pytest
+from conftest import ROOT, Corpus, keys_of
+
+import batchfeed as bf
+from batchfeed import _core, _options
+
+
+def test_every_sample_comes_once_with_its_own_values(corpus):
+    seen = []
+    with corpus.reader(seed=3) as reader:
+        assert len(reader) == len(list(reader))
+        reader.begin_epoch(0)
+        for batch in reader:
+            assert batch.num_samples == len(batch["x"]) == len(batch["y"])
+            for key, x, y in zip(map(int, batch.sequence_keys), batch["x"].sequences(), batch["y"].sequences()):
+                np.testing.assert_array_equal(x, corpus.dense[key])
+                np.testing.assert_array_equal(y.toarray().argmax(axis=1), corpus.label[key])
+                seen.append(key)
+    assert sorted(seen) == list(range(len(corpus.lengths)))
+    assert seen != sorted(seen), "shuffled by default"
+
+
+def test_what_a_reader_says_of_itself(corpus):
+    reader = corpus.reader()
+    assert (reader.num_sequences, reader.num_samples) == (len(corpus.lengths), sum(corpus.lengths))
+    assert list(reader.streams) == ["x", "y"]
+    assert (reader.streams["y"].storage, reader.streams["y"].dim) == ("sparse", corpus.classes)
+    assert repr(reader) == "<Reader of CTF: 15 sequences, 77 samples; 'x': dense 3, 'y': sparse 5>"
+    batch = next(iter(reader))
+    assert re.fullmatch(r"<Batch 0 of epoch 0: \d+ sequences, \d+ samples; 'x': dense \d+ x 3, 'y': .*>", repr(batch))
+    assert re.fullmatch(r"<Stream 'x': dense, \d+ sequences, \d+ samples of 3, float32>", repr(batch["x"]))
+    assert reader.memory_needed > 0 and reader.memory_held > 0
+    assert reader.options.minibatch_size == [7]
+
+
+def test_streams_are_inferred(corpus):
+    for reader in (bf.open(corpus.path), bf.Reader(corpus.path), bf.Reader(bf.CTF(corpus.path))):
+        streams = {name: (s.storage, s.dim) for name, s in reader.streams.items()}
+        assert streams == {"x": ("dense", 3), "y": ("sparse", corpus.classes)}
+        assert reader.num_sequences == len(corpus.lengths)
+
+
+def test_text_ids_are_inferred(tmp_path):
+    path = tmp_path / "t.ctf"
+    path.write_text("utt-a |x 1\nutt-b |x 2\n")
+    assert [key for batch in bf.open(path, shuffle=False) for key in batch.sequence_keys] == ["utt-a", "utt-b"]
+
+
+def test_a_stream_may_have_another_name_in_the_file(tmp_path):
+    path = tmp_path / "t.ctf"
+    path.write_text("|f 1 2 |l 3:1\n")
+    source = bf.CTF(path, streams={"features": bf.dense(2, alias="f"), "labels": bf.sparse(5, alias="l")}, dtype=np.float64)
+    batch = next(iter(bf.Reader(source)))
+    assert batch["features"].dtype == np.float64
+    assert batch["labels"].classes().tolist() == [3]
+
+
+def test_a_configuration_says_what_keywords_do_not(corpus, tmp_path):
+    config = tmp_path / "train.cntk"
+    config.write_text(
+        f"""Train = [ SGD = [ minibatchSize = 5 ]
+  reader = [ readerType = "CNTKTextFormatReader" ; file = "{corpus.path}" ; randomize = false
+    input = [ x = [ dim = 3 ; format = "dense" ] ; y = [ dim = 5 ; format = "sparse" ] ] ] ]"""
+    )
+    reader = bf.open(config)
+    assert (reader.options.minibatch_size, reader.options.order.kind) == ([5], "file")
+    assert [k for b in reader for k in b.sequence_keys] == [str(k) for k in range(len(corpus.lengths))]
+    reader = bf.open(config, section="Train.reader", minibatch_samples=9, shuffle=True, seed=4, dtype="float64")
+    assert (reader.options.minibatch_size, reader.options.order.kind, reader.options.order.seed) == ([9], "uniform", 4)
+    assert next(iter(reader))["x"].dtype == np.float64
+    randomized = bf.open(config, set=["Train=[reader=[randomize=true]]"])
+    assert randomized.options.order.kind == "cntk"
+
+
+def test_every_field_of_the_options_is_a_keyword():
+    header = (ROOT / "include/batchfeed/options.h").read_text()
+
+    def fields(struct):
+        body = re.search(rf"struct {struct} {{\n(.*?)\n}};", header, re.S).group(1)
+        body = re.sub(r"//.*|enum class \w+ : [\w:]+ {.*?}", "", body)
+        return re.findall(r"(\w+)\s*=\s*[^;{]*?(?:{[^}]*})?[^;]*;", re.sub(r"\s+", " ", body))
+
+    nested = {pair for pair in _options.NESTED.values()}
+    assert {("order", f) for f in fields("OrderOptions")} | {("pack", f) for f in fields("PackOptions")} == nested
+    flat = {name for name in _options.NAMES if name not in _options.NESTED} - {"minibatch_samples", "shuffle"}
+    assert set(fields("ReaderOptions")) - {"order", "pack"} == flat
+    assert {"order", "seed", "minibatch_samples", "threads"} <= set(inspect.signature(bf.Reader).parameters)
+
+
+def test_keywords_reach_the_library(corpus):
+    given = {
+        "order": "cntk", "window": 2, "seed": 5, "shard": "chunk", "workers": 2, "rank": 1, "minibatch_size": [4, 8],
+        "size_unit": "sequences", "epoch_samples": 20, "driver": "timeline", "cross_sweeps": False, "long_sequence": "skip",
+        "last_minibatch": "drop", "max_invalid": 1, "keep_in_memory": True, "prefetch": False, "threads": 1, "prefetch_depth": 2,
+        "memory_limit": 1 << 30, "keys": "text",
+    }  # fmt: skip
+    options = bf.Reader(corpus.source(), **given).options
+    for name, value in given.items():
+        assert _options._get(options, name) == value, name
+    assert bf.Reader(corpus.source(), epoch_samples=math.inf).options.epoch_samples == _options.WHOLE_SET
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"order": "random"}, "order is 'random', expected one of 'uniform', 'cntk', 'file'"),
+        ({"workers": -1}, "workers is -1, expected a whole number"),
+        ({"minibatch_size": "many"}, "minibatch_size is 'many'"),
+        ({"shuffle": True, "order": "file"}, "shuffle and order are both given"),
+        ({"rank": 3}, "rank is 3, must be below workers"),
+        ({"limits": {"line_byte": 3}}, "no limit 'line_byte'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(corpus, given, message):
+    with pytest.raises(bf.ConfigError, match=re.escape(message)):
+        bf.Reader(corpus.source(), **given)
+
+
+def test_an_unknown_keyword_is_a_type_error_that_lists_them(corpus):
+    with pytest.raises(TypeError, match="'minibatchsize'; the keywords of a reader are .*minibatch_size"):
+        bf.Reader(corpus.source(), minibatchsize=3)
+
+
+def test_epochs_follow_each_other(corpus):
+    reader = corpus.reader()
+    first, second = keys_of(reader), keys_of(reader)
+    assert first != second and sorted(sum(first, [])) == sorted(sum(second, []))
+    assert reader.epoch == 1
+    reader.begin_epoch(0)
+    assert keys_of(reader.epochs(2)) == first + second
+    assert reader.epoch == 1
+    assert [b.epoch for b in reader.epochs(until=2)] == []
+    assert {b.epoch for b in reader.epochs(until=4)} == {2, 3}
+
+
+def test_a_loop_left_early_is_begun_anew(corpus):
+    reader = corpus.reader()
+    first = next(iter(reader)).sequence_keys
+    everything = keys_of(reader)
+    assert everything[0] == first and sum(map(len, everything)) == len(corpus.lengths)
+
+
+def test_next_goes_on(corpus):
+    reader = corpus.reader()
+    all_keys = keys_of(reader)
+    reader.begin_epoch(0)
+    assert reader.next().sequence_keys == all_keys[0]
+    assert keys_of(reader) == all_keys[1:]
+    assert reader.next() is None
+
+
+def test_two_loops_at_once_are_refused(corpus):
+    reader = corpus.reader()
+    first = iter(reader)
+    next(first)
+    next(iter(reader))
+    with pytest.raises(bf.ConfigError, match="another iteration"):
+        next(first)
+
+
+def test_an_endless_run_has_no_length(corpus):
+    reader = corpus.reader(driver="timeline", epoch_samples=math.inf)
+    with pytest.raises(TypeError, match="no end"):
+        len(reader)
+    assert reader.next() is not None
+
+
+def test_length_in_the_middle_and_at_the_end(corpus):
+    reader = corpus.reader()
+    n = sum(1 for _ in reader)
+    assert len(reader) == sum(1 for _ in reader)
+    reader.begin_epoch(0)
+    reader.next()
+    assert len(reader) == n
+
+
+def test_ranks_share_each_minibatch(corpus):
+    whole = [set(keys) for keys in keys_of(corpus.reader(minibatch_samples=20))]
+    parts = [keys_of(corpus.reader(minibatch_samples=20, workers=2, rank=rank)) for rank in (0, 1)]
+    for i, keys in enumerate(whole):
+        assert set(parts[0][i]) | set(parts[1][i]) == keys and not set(parts[0][i]) & set(parts[1][i])
+
+
+def test_the_plan_is_what_comes(corpus):
+    reader = corpus.reader()
+    planned = [[item.key for item in batch.items] for batch in reader.plan(99)]
+    assert planned == keys_of(reader)
+
+
+def test_bucketing_saves_padding(corpus):
+    reader = corpus.reader(size_unit="sequences", minibatch_size=3, bucket_minibatches=5)
+    lengths = [batch["x"].lengths.max() - batch["x"].lengths.min() for batch in reader]
+    assert len(lengths) == 5 and reader.padding.saved > 0.5 and reader.skipped == 0
+
+
+def test_corpora_are_mixed_by_weight(tmp_path):
+    one, two = (Corpus(tmp_path / name, [2] * 50, seed=seed) for name, seed in (("1.ctf", 1), ("2.ctf", 2)))
+    reader = bf.Reader(bf.Mix((one.source(), 3), ([two.source()], 1)), minibatch_samples=40, epoch_samples=4000)
+    corpora = [item.corpus for batch in reader.plan(99) for item in batch.items]
+    assert 0.7 < corpora.count(0) / len(corpora) < 0.8
+    assert repr(reader).startswith("<Reader of Mix((CTF, 3), (CTF, 1)): 100 sequences, 200 samples;")
+
+
+def test_a_closed_reader_says_so_and_its_batches_live_on(corpus):
+    with corpus.reader() as reader:
+        batch = reader.next()
+        x = batch["x"].numpy()
+    with pytest.raises(bf.ConfigError, match="the reader is closed") as caught:
+        reader.next()
+    assert caught.value.id == "reader.closed"
+    key = int(batch.sequence_keys[0])
+    np.testing.assert_array_equal(x[: corpus.lengths[key]], corpus.dense[key])
+
+
+def test_only_the_extension_holds_state():
+    assert _core.version == bf.__version__
