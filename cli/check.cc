@@ -35,6 +35,7 @@ class Findings {
     if (notice.severity == Severity::info && !console_.verbose) return;
     if (notice.severity == Severity::warning && console_.quiet) return;
     const std::lock_guard lock(mutex_);
+    count(notice);
     if (json_) {
       all_.push_back(notice_json(notice));
       return;
@@ -44,6 +45,8 @@ class Findings {
     output_.breathe();
   }
 
+  // What was told up to now.
+  const CheckResult& counts() const noexcept { return counts_; }
   ordered_json take() { return all_.is_null() ? ordered_json::array() : std::move(all_); }
 
  private:
@@ -53,10 +56,17 @@ class Findings {
     return fmt::format("\033[{}m{}\033[0m\n", notice.severity == Severity::error ? 31 : 33, line);
   }
 
+  void count(const Notice& notice) {
+    if (notice.severity == Severity::info) return;
+    ++(notice.severity == Severity::error ? counts_.faults : counts_.warnings);
+    ++counts_.by_id[notice.fault.id];
+  }
+
   Output& output_;
   Console& console_;
   bool json_;
   std::mutex mutex_;
+  CheckResult counts_;
   ordered_json all_;
 };
 
@@ -75,7 +85,7 @@ std::string summary(const CheckResult& result, std::uint64_t max_faults) {
   if (result.bytes != 0) out += fmt::format(", {}", bytes_text(result.bytes));
   out += result.faults == 0 ? ": no fault" : fmt::format(": {}", plural(result.faults, "fault"));
   if (result.warnings != 0) out += fmt::format(", {}", plural(result.warnings, "warning"));
-  if (!result.complete) out += "; not all of it could be read";
+  if (!result.complete) out += result.sequences == 0 ? "; the data could not be read" : "; not all of it could be read";
   return out + "\n";
 }
 
@@ -100,6 +110,19 @@ CheckResult check_input(const CheckArguments& a, const CheckOptions& options, co
   return check_stream(STDIN_FILENO, "-", ctf, options, report);
 }
 
+// What is to be looked at; nothing if the configuration is at fault, which
+// `findings` then has heard of.
+std::optional<Corpus> load(const CheckArguments& a, Console& console, const Findings& findings, const Report& report) {
+  CorpusArguments corpus = a.corpus;
+  corpus.all_faults = true;
+  try {
+    return load_corpus(corpus, console, report);
+  } catch (const Error& error) {
+    if (findings.counts().faults == 0 || error.fault().kind == FaultKind::io) throw;
+    return std::nullopt;
+  }
+}
+
 int run_check(const CheckArguments& a, Console& console) {
   Output output;
   Findings findings(output, console, a.json);
@@ -111,10 +134,17 @@ int run_check(const CheckArguments& a, Console& console) {
     options.progress = console.progress("checking");
     result = check_input(a, options, report);
   } else {
-    Corpus corpus = load_corpus(a.corpus, console, report);
+    const std::optional<Corpus> corpus = load(a, console, findings, report);
     console.clear_progress();
-    options.progress = console.progress("checking");
-    result = check(corpus.setup, options, report);
+    const CheckResult configuration = findings.counts();
+    if (corpus) {
+      options.progress = console.progress("checking");
+      result = check(corpus->setup, options, report);
+    }
+    result.complete = result.complete && corpus.has_value();
+    result.faults += configuration.faults;
+    result.warnings += configuration.warnings;
+    for (const auto& [id, count] : configuration.by_id) result.by_id[id] += count;
   }
   console.clear_progress();
   output.append(a.json ? dump(summary_json(result, findings.take()), 2) + "\n" : summary(result, a.max_faults));

@@ -87,7 +87,6 @@ int run_check(const ConfigArguments& a, Console& console) {
   };
   const std::vector<std::string> sections =
       a.section.empty() ? reader_sections(a.request(report)) : std::vector<std::string>{a.section};
-  std::uint64_t faults = 0;
   if (sections.empty()) {
     throw Error(Fault{.kind = FaultKind::config,
                       .id = "config.no-reader",
@@ -98,13 +97,15 @@ int run_check(const ConfigArguments& a, Console& console) {
   for (const std::string& section : sections) {
     ConfigRequest request = a.request(report);
     request.section = section;
+    request.all_faults = true;
     try {
       (void)load_config(request);
     } catch (const Error& error) {
-      ++faults;
       report({.severity = Severity::error, .fault = error.fault()});
     }
   }
+  const auto faults = static_cast<std::uint64_t>(std::count_if(
+      found.begin(), found.end(), [](const Notice& notice) { return notice.severity == Severity::error; }));
   Output output;
   if (a.json) {
     ordered_json all;

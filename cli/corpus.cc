@@ -36,6 +36,7 @@ void from_config(const CorpusArguments& arguments, const Report& report, Corpus&
   request.section = arguments.section;
   request.precision = element(arguments.precision);
   request.report = report;
+  request.all_faults = arguments.all_faults;
   corpus.config = load_config(request);
   corpus.setup = std::move(corpus.config->setup);
 }

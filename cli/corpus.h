@@ -29,6 +29,7 @@ struct CorpusArguments {
   std::vector<double> mix_weights;
   std::string shard;
   std::optional<unsigned> threads;
+  bool all_faults = false;  // of a configuration: each is reported, then the first thrown
 
   void add_to(CLI::App& app, bool with_order);
 };

@@ -143,11 +143,20 @@ ordered_json fault_json(const Fault& fault) {
   return out;
 }
 
+const char* name(Severity severity) {
+  switch (severity) {
+    case Severity::info: return "info";
+    case Severity::warning: return "warning";
+    case Severity::error: return "error";
+  }
+  return "error";
+}
+
 ordered_json notice_json(const Notice& notice) {
   ordered_json out = fault_json(notice.fault);
   out["id"] = notice.fault.id;
   out["stream"] = notice.fault.stream.empty() ? ordered_json() : ordered_json(notice.fault.stream);
-  out["severity"] = notice.severity == Severity::warning ? "warning" : "info";
+  out["severity"] = name(notice.severity);
   return out;
 }
 

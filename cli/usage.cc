@@ -88,7 +88,7 @@ std::string unexpected(const CLI::App& command) {
 
 std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = chosen(app);
-  if (const std::string text = unexpected(command); !text.empty()) return text;
+  if (std::string text = unexpected(command); !text.empty()) return text;
   if (&command == &app || (!commands(command).empty() && command.get_subcommands().empty())) {
     return fmt::format("no command given; hint: {} --help", path_of(command));
   }

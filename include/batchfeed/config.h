@@ -21,6 +21,9 @@ struct ConfigRequest {
   std::optional<Element> precision = {};  // overrides every `precision` key
   Limits limits = {};
   Report report = {};  // unknown keys, dead keys, sloppy spelling
+  // Goes on after a fault: `report` gets each of them as an error, and the first
+  // is thrown at the end. Faults of the language itself (brackets) end it at once.
+  bool all_faults = false;
 };
 
 // One key as the binding saw it.

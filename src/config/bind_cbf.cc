@@ -12,7 +12,7 @@ namespace batchfeed::config {
 CbfOptions bind_cbf_source(Binder& binder, const Section& section, const PushedDown* pushed) {
   CbfOptions out;
   const Reach reach = pushed != nullptr ? Reach::own : Reach::surprising;
-  out.files = binder.files(section, reach);
+  binder.attempt([&] { out.files = binder.files(section, reach); });
   out.element = binder.precision(pushed != nullptr ? *pushed->reader : section);
   out.trace_level = pushed != nullptr && !section.has("traceLevel") ? binder.trace_level(*pushed->reader, 1)
                                                                     : binder.trace_level(section, 1);

@@ -9,6 +9,7 @@
 #include "config/binder.h"
 #include "config/order_keys.h"
 #include "config/parse.h"
+#include "config/schema.h"
 
 namespace batchfeed::config {
 namespace {
@@ -39,8 +40,16 @@ const Type& type_of(Binder& binder, const Section& element) {
     std::string hint =
         "known are CNTKTextFormatDeserializer, CNTKBinaryFormatDeserializer, HTKFeatureDeserializer, "
         "HTKMLFDeserializer and HTKMLFBinaryDeserializer";
+    std::size_t distance = 5;
     for (const Type& t : kTypes) {
-      if (same_word(t.name, name)) hint = "case matters: write " + std::string(t.name);
+      if (same_word(t.name, name)) {
+        hint = "case matters: write " + std::string(t.name);
+        break;
+      }
+      if (const std::size_t d = edit_distance(name, t.name, distance - 1); d < distance) {
+        distance = d;
+        hint = "did you mean '" + std::string(t.name) + "'?";
+      }
     }
     if (name == "ImageDeserializer" || name == "Base64ImageDeserializer" || name == "LatticeDeserializer") {
       binder.fail(value, "unsupported", value.path + ": " + quoted(name) + " is not one of batchfeed's formats", hint);
@@ -165,10 +174,9 @@ class Names {
   const Section* sizing_ = nullptr;
 };
 
-void bind_element(Binder& binder, const Section& element, const Type& type, const PushedDown& pushed, Names& names,
-                  Setup& setup) {
+void bind_element(Binder& binder, const Section& element, const Type& type, bool first, const PushedDown& pushed,
+                  Names& names, Setup& setup) {
   Document& doc = binder.doc();
-  const bool first = setup.sources.empty();
   switch (type.kind) {
     case Kind::text: {
       CtfOptions source = bind_ctf_source(binder, element, &pushed);
@@ -222,25 +230,27 @@ void bind_composite(Binder& binder, const Section& reader, Setup& setup) {
                 "add [ type = \"CNTKTextFormatDeserializer\" ; module = \"CNTKTextFormatReader\" ; ... ]");
   }
   std::vector<const Type*> types;
-  for (const Section* element : elements) {
-    types.push_back(&type_of(binder, *element));
+  binder.each(elements, [&](const Section* element) {
+    types.push_back(nullptr);
+    types.back() = &type_of(binder, *element);
     if (!binder.flag(*element, "composable", true, Reach::own) && elements.size() > 1) {
       const Value composable = *element->own("composable");
       binder.fail(composable, "conflict",
                   element->path() + ": a deserializer with composable = false must be the only one", "remove it");
     }
-  }
+  });
   const auto has = [&](auto... kinds) {
-    return std::any_of(types.begin(), types.end(), [&](const Type* t) { return ((t->kind == kinds) || ...); });
+    return std::any_of(types.begin(), types.end(),
+                       [&](const Type* t) { return t != nullptr && ((t->kind == kinds) || ...); });
   };
   const bool has_text = has(Kind::text);
 
   setup.reader.local_timeline = binder.flag(reader, "localTimeline", true);
   setup.reader.check_data = binder.flag(reader, "checkData", true);
   setup.reader.max_invalid = binder.count(reader, "maxErrors", 0);
-  bind_packing(binder, reader, setup.reader.pack);
-  bind_keys(binder, reader, has(Kind::htk, Kind::mlf), setup.reader);
-  bind_order(binder, reader, has_text, setup.reader.order);
+  binder.attempt([&] { bind_packing(binder, reader, setup.reader.pack); });
+  binder.attempt([&] { bind_keys(binder, reader, has(Kind::htk, Kind::mlf), setup.reader); });
+  binder.attempt([&] { bind_order(binder, reader, has_text, setup.reader.order); });
 
   if (const Entry* entry = reader.entry("chunkSizeInBytes")) {
     doc.warn(
@@ -251,7 +261,10 @@ void bind_composite(Binder& binder, const Section& reader, Setup& setup) {
 
   const PushedDown pushed{.reader = &reader, .frame_mode = setup.reader.pack.kind == Packing::frames};
   Names names(doc);
-  for (std::size_t i = 0; i < elements.size(); ++i) bind_element(binder, *elements[i], *types[i], pushed, names, setup);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (types[i] == nullptr) continue;  // a fault that is held
+    binder.attempt([&] { bind_element(binder, *elements[i], *types[i], i == 0, pushed, names, setup); });
+  }
   binder.check_keys(reader, "CompositeDataReader");
 }
 

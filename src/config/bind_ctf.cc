@@ -22,6 +22,32 @@ bool is_matchable(std::string_view alias) {
   return true;
 }
 
+Storage storage_of(Binder& binder, const Value& format) {
+  if (same_word(format.text.bytes(), "dense")) return Storage::dense;
+  if (same_word(format.text.bytes(), "sparse")) return Storage::sparse;
+  binder.fail(format, "bad-format", format.path + ": expected dense or sparse, found " + quoted(format.text.bytes()),
+              "write format = \"dense\" or \"sparse\"");
+}
+
+std::uint64_t dim_of(Binder& binder, const Value& value, Storage storage) {
+  Document& doc = binder.doc();
+  if (value.text.bytes().starts_with('-')) {
+    binder.fail(value, "bad-dim", value.path + ": expected at least 1, found " + quoted(value.text.bytes()));
+  }
+  const std::uint64_t dim = parse_size(doc, value.text, value.path);
+  if (dim == 0) binder.fail(value, "bad-dim", value.path + ": expected at least 1, found 0");
+  if (storage == Storage::sparse && dim > 2147483647) {
+    binder.fail(
+        value, "bad-dim",
+        value.path + ": " + std::to_string(dim) + " is too large for a sparse stream, whose indices have 31 bits",
+        "the largest is 2147483647");
+  }
+  if (dim > doc.limits().dim) {
+    doc.over_limit(value.at(), "dim", doc.limits().dim, value.path + ": " + std::to_string(dim));
+  }
+  return dim;
+}
+
 StreamSpec bind_stream(Binder& binder, const Section& input, const Entry& entry) {
   Document& doc = binder.doc();
   if (!entry.other_spelling.empty()) {
@@ -43,28 +69,8 @@ StreamSpec bind_stream(Binder& binder, const Section& input, const Entry& entry)
                                                     : "both are missing"),
              "write " + quoted(entry.key + " = [ dim = 10 ; format = \"dense\" ]"));
   }
-  if (same_word(format->text.bytes(), "dense")) {
-    stream.storage = Storage::dense;
-  } else if (same_word(format->text.bytes(), "sparse")) {
-    stream.storage = Storage::sparse;
-  } else {
-    binder.fail(*format, "bad-format",
-                format->path + ": expected dense or sparse, found " + quoted(format->text.bytes()),
-                "write format = \"dense\" or \"sparse\"");
-  }
-  if (dim->text.bytes().starts_with('-')) {
-    binder.fail(*dim, "bad-dim", dim->path + ": expected at least 1, found " + quoted(dim->text.bytes()));
-  }
-  stream.dim = parse_size(doc, dim->text, dim->path);
-  if (stream.dim == 0) binder.fail(*dim, "bad-dim", dim->path + ": expected at least 1, found 0");
-  if (stream.storage == Storage::sparse && stream.dim > 2147483647) {
-    binder.fail(
-        *dim, "bad-dim",
-        dim->path + ": " + std::to_string(stream.dim) + " is too large for a sparse stream, whose indices have 31 bits",
-        "the largest is 2147483647");
-  }
-  if (stream.dim > doc.limits().dim)
-    doc.over_limit(dim->at(), "dim", doc.limits().dim, dim->path + ": " + std::to_string(stream.dim));
+  binder.attempt([&] { stream.storage = storage_of(binder, *format); });
+  binder.attempt([&] { stream.dim = dim_of(binder, *dim, stream.storage); });
 
   const auto alias = binder.value(section, "alias", Reach::own);
   if (alias && alias->text.empty()) binder.missing(section, "alias", alias->key_at);
@@ -115,7 +121,8 @@ std::vector<StreamSpec> bind_streams(Binder& binder, const Section& owner) {
   std::map<std::string, std::string> by_alias;
   const StreamSpec* sizing = nullptr;
   streams.reserve(input.entries().size());
-  for (const auto& [key, stream] : input.entries()) {
+  binder.each(input.entries(), [&](const auto& named) {
+    const Entry& stream = named.second;
     streams.push_back(bind_stream(binder, input, stream));
     const StreamSpec& made = streams.back();
     const auto [at, is_new] = by_alias.emplace(made.alias.empty() ? made.name : made.alias, made.name);
@@ -125,7 +132,7 @@ std::vector<StreamSpec> bind_streams(Binder& binder, const Section& owner) {
                    quoted(at->first),
                "give each stream its own alias");
     }
-    if (!made.defines_mb_size) continue;
+    if (!made.defines_mb_size) return;
     if (sizing != nullptr) {
       doc.fail(
           stream.key_at, "conflict",
@@ -133,7 +140,7 @@ std::vector<StreamSpec> bind_streams(Binder& binder, const Section& owner) {
           "keep it for one of them");
     }
     sizing = &made;
-  }
+  });
   return streams;
 }
 
@@ -142,8 +149,8 @@ std::vector<StreamSpec> bind_streams(Binder& binder, const Section& owner) {
 CtfOptions bind_ctf_source(Binder& binder, const Section& section, const PushedDown* pushed) {
   CtfOptions out;
   const Reach reach = pushed != nullptr ? Reach::own : Reach::surprising;
-  out.files = binder.files(section, reach);
-  out.streams = bind_streams(binder, section);
+  binder.attempt([&] { out.files = binder.files(section, reach); });
+  binder.attempt([&] { out.streams = bind_streams(binder, section); });
   out.element = binder.precision(pushed != nullptr ? *pushed->reader : section);
   // A deserializer has no enclosing section. What it lacks the reader may say,
   // but for keys that change chunks or sequences, as in the reference.
@@ -156,11 +163,12 @@ CtfOptions bind_ctf_source(Binder& binder, const Section& section, const PushedD
   out.skip_sequence_ids = binder.flag(section, "skipSequenceIds", false, reach_of("skipSequenceIds"));
   const Section& errors = owner("maxErrors");
   const std::int32_t max_errors = binder.integer(errors, "maxErrors", 0, reach_of("maxErrors"));
-  if (max_errors < 0) {
+  binder.attempt([&] {
+    if (max_errors >= 0) return;
     const auto value = errors.find("maxErrors");
     binder.fail(*value, "bad-value", value->path + ": expected 0 or more, found " + std::to_string(max_errors),
                 "write a large number to tolerate everything");
-  }
+  });
   out.max_errors = static_cast<std::uint64_t>(max_errors);
   out.trace_level = pushed != nullptr && !section.has("traceLevel") ? binder.trace_level(*pushed->reader, 1)
                                                                     : binder.trace_level(section, 1);

@@ -101,11 +101,11 @@ void add_streams(Binder& binder, const Section& reader, const Streams& streams, 
   const bool frames = setup.reader.pack.kind == Packing::frames;
   const Element element = binder.precision(reader);
   const int trace = binder.trace_level(reader, 1);
-  for (const SpeechStream& one : streams.features) {
+  binder.each(streams.features, [&](const SpeechStream& one) {
     const Section& section = *one.section;
     HtkOptions out = bind_feature(binder, section, one.key);
     check_type(binder, section, false);
-    check_expansion(binder, section, out, setup.sources.empty(), legacy);
+    check_expansion(binder, section, out, &one == streams.features.data(), legacy);
     out.element = element;
     out.trace_level = trace;
     out.frame_mode = frames;
@@ -119,8 +119,8 @@ void add_streams(Binder& binder, const Section& reader, const Streams& streams, 
     }
     setup.sources.emplace_back(std::move(out));
     binder.check_keys(section, "speech.FEATURES");
-  }
-  for (const SpeechStream& one : streams.labels) {
+  });
+  binder.each(streams.labels, [&](const SpeechStream& one) {
     const Section& section = *one.section;
     MlfOptions out = bind_label(binder, section, one.key, legacy);
     check_type(binder, section, true);
@@ -142,7 +142,45 @@ void add_streams(Binder& binder, const Section& reader, const Streams& streams, 
     }
     setup.sources.emplace_back(std::move(out));
     binder.check_keys(section, "speech.LABELS");
+  });
+}
+
+void bind_shim_order(Binder& binder, const Section& reader, OrderOptions& order) {
+  const std::string method = binder.text(reader, "readMethod", "blockRandomize");
+  const bool none = same_word(method, "none");
+  if (!none && !same_word(method, "blockRandomize")) {
+    const Value given = *reader.find("readMethod");
+    binder.fail(given, "bad-value",
+                reader.path_of("readMethod") + ": expected blockRandomize or none, found " + quoted(method),
+                same_word(method, "rollingWindow") ? "rollingWindow is of readerType = \"HTKMLFReader\"" : "");
   }
+  const auto action = reader.find("action");
+  if (action && action->text.bytes() == "write" && !none) {
+    const auto given = reader.find("readMethod");
+    binder.doc().fail(given ? given->at() : reader.at(), "conflict",
+                      reader.path_of("readMethod") + ": a command with action 'write' needs none",
+                      "write readMethod = \"none\"");
+  }
+  order.window = bind_frames_window(binder, reader);
+  order.window_in_samples = true;
+  if (!none && order.window == 0) no_window(binder, reader, "none");
+  order.seed = binder.size(reader, "randomizationSeed", 0);
+  order.kind = none ? OrderKind::file : OrderKind::cntk;
+}
+
+void bind_legacy_order(Binder& binder, const Section& reader, ReaderOptions& out) {
+  OrderOptions& order = out.order;
+  const std::string method = binder.text(reader, "readMethod", "blockRandomize");
+  out.rolling_window = same_word(method, "rollingWindow");
+  if (!out.rolling_window && !same_word(method, "blockRandomize")) {
+    const Value given = *reader.find("readMethod");
+    binder.fail(given, "bad-value",
+                reader.path_of("readMethod") + ": expected blockRandomize or rollingWindow, found " + quoted(method));
+  }
+  order.window = bind_frames_window(binder, reader);
+  order.window_in_samples = true;
+  if (order.window == 0 && !out.rolling_window) no_window(binder, reader, "rollingWindow");
+  order.kind = order.window == 0 || command_of(reader).writes ? OrderKind::file : OrderKind::cntk;
 }
 
 }  // namespace
@@ -155,7 +193,7 @@ void bind_speech_shim(Binder& binder, const Section& reader, Setup& setup) {
              "add features = [ dim = 40 ; scpFile = \"...\" ]");
   }
   setup.reader.local_timeline = false;
-  bind_modes(binder, reader, setup.reader.pack);
+  binder.attempt([&] { bind_modes(binder, reader, setup.reader.pack); });
   if (setup.reader.pack.kind == Packing::truncated) {
     setup.reader.pack.truncation_length = binder.count(reader, "truncationLength", 0);
   }
@@ -166,28 +204,7 @@ void bind_speech_shim(Binder& binder, const Section& reader, Setup& setup) {
   setup.reader.check_data = binder.flag(reader, "checkData", true);
   setup.reader.keys = binder.flag(reader, "useNumericSequenceKeys", false) ? KeyMode::numeric : KeyMode::text;
 
-  OrderOptions& order = setup.reader.order;
-  const std::string method = binder.text(reader, "readMethod", "blockRandomize");
-  const bool none = same_word(method, "none");
-  if (!none && !same_word(method, "blockRandomize")) {
-    const Value given = *reader.find("readMethod");
-    binder.fail(given, "bad-value",
-                reader.path_of("readMethod") + ": expected blockRandomize or none, found " + quoted(method),
-                same_word(method, "rollingWindow") ? "rollingWindow is of readerType = \"HTKMLFReader\"" : "");
-  }
-  const auto action = reader.find("action");
-  if (action && action->text.bytes() == "write" && !none) {
-    const auto given = reader.find("readMethod");
-    doc.fail(given ? given->at() : reader.at(), "conflict",
-             reader.path_of("readMethod") + ": a command with action 'write' needs none",
-             "write readMethod = \"none\"");
-  }
-  order.window = bind_frames_window(binder, reader);
-  order.window_in_samples = true;
-  if (!none && order.window == 0) no_window(binder, reader, "none");
-  order.seed = binder.size(reader, "randomizationSeed", 0);
-  order.kind = none ? OrderKind::file : OrderKind::cntk;
-
+  binder.attempt([&] { bind_shim_order(binder, reader, setup.reader.order); });
   add_streams(binder, reader, streams, false, setup);
   binder.check_keys(reader, "HTKDeserializers", streams.keys);
 }
@@ -208,28 +225,20 @@ void bind_speech_legacy(Binder& binder, const Section& reader, Setup& setup) {
   setup.reader.legacy_speech = true;
   setup.reader.local_timeline = false;
   setup.reader.keys = KeyMode::text;
-  const bool frames = bind_modes(binder, reader, setup.reader.pack);
+  bool frames = false;
+  binder.attempt([&] { frames = bind_modes(binder, reader, setup.reader.pack); });
   setup.reader.rows_per_epoch = bind_rows(binder, reader);
-  if (frames && std::any_of(setup.reader.rows_per_epoch.begin(), setup.reader.rows_per_epoch.end(),
-                            [](std::uint64_t rows) { return rows != 1; })) {
-    const Value rows = *reader.find("nbruttsineachrecurrentiter");
-    binder.fail(rows, "conflict", reader.path_of("nbruttsineachrecurrentiter") + ": must be 1 in frame mode",
-                "add frameMode = false");
-  }
+  binder.attempt([&] {
+    if (frames && std::any_of(setup.reader.rows_per_epoch.begin(), setup.reader.rows_per_epoch.end(),
+                              [](std::uint64_t rows) { return rows != 1; })) {
+      const Value rows = *reader.find("nbruttsineachrecurrentiter");
+      binder.fail(rows, "conflict", reader.path_of("nbruttsineachrecurrentiter") + ": must be 1 in frame mode",
+                  "add frameMode = false");
+    }
+  });
   setup.reader.full_minibatches = !same_word(binder.text(reader, "miniBatchMode", "partial"), "partial");
 
-  OrderOptions& order = setup.reader.order;
-  const std::string method = binder.text(reader, "readMethod", "blockRandomize");
-  setup.reader.rolling_window = same_word(method, "rollingWindow");
-  if (!setup.reader.rolling_window && !same_word(method, "blockRandomize")) {
-    const Value given = *reader.find("readMethod");
-    binder.fail(given, "bad-value",
-                reader.path_of("readMethod") + ": expected blockRandomize or rollingWindow, found " + quoted(method));
-  }
-  order.window = bind_frames_window(binder, reader);
-  order.window_in_samples = true;
-  if (order.window == 0 && !setup.reader.rolling_window) no_window(binder, reader, "rollingWindow");
-  order.kind = order.window == 0 || command_of(reader).writes ? OrderKind::file : OrderKind::cntk;
+  binder.attempt([&] { bind_legacy_order(binder, reader, setup.reader); });
   if (command_of(reader).writes && !streams.labels.empty()) {
     doc.fail(streams.labels.front().section->at(), "conflict",
              streams.labels.front().section->path() + ": a command with action 'write' reads features only",

@@ -35,11 +35,15 @@ void Binder::fallback(const Section& section, std::string_view key, std::string 
 
 template <class T, class Convert>
 std::optional<T> Binder::converted(const Section& section, std::string_view key, Reach reach, Convert convert) {
-  const std::optional<Value> found = value(section, key, reach);
-  if (!found) return std::nullopt;
-  Text text = found->text;
-  if (text.empty()) text.append_at("", found->key_at);
-  return convert(doc_, text, found->path);
+  std::optional<T> out;
+  attempt([&] {
+    const std::optional<Value> found = value(section, key, reach);
+    if (!found) return;
+    Text text = found->text;
+    if (text.empty()) text.append_at("", found->key_at);
+    out = convert(doc_, text, found->path);
+  });
+  return out;
 }
 
 bool Binder::flag(const Section& section, std::string_view key, bool otherwise, Reach reach) {
@@ -65,24 +69,26 @@ std::uint64_t Binder::size(const Section& section, std::string_view key, std::ui
 }
 
 std::string Binder::text(const Section& section, std::string_view key, std::string otherwise, Reach reach) {
-  const std::optional<Value> found = value(section, key, reach);
-  if (found) return std::string(found->text.bytes());
-  fallback(section, key, otherwise);
+  attempt([&] {
+    if (const std::optional<Value> found = value(section, key, reach)) {
+      otherwise = std::string(found->text.bytes());
+    } else {
+      fallback(section, key, otherwise);
+    }
+  });
   return otherwise;
 }
 
 std::uint64_t Binder::count(const Section& section, std::string_view key, std::uint64_t otherwise, Reach reach) {
-  const std::optional<Value> found = value(section, key, reach);
-  if (!found) {
-    fallback(section, key, std::to_string(otherwise));
-    return otherwise;
-  }
-  if (found->text.bytes().starts_with('-')) {
-    fail(*found, "bad-value", found->path + ": expected 0 or more, found " + quoted(found->text.bytes()));
-  }
-  Text digits = found->text;
-  if (digits.empty()) digits.append_at("", found->key_at);
-  return parse_size(doc_, digits, found->path);
+  const auto found =
+      converted<std::uint64_t>(section, key, reach, [](Document& doc, const Text& digits, const std::string& path) {
+        if (digits.bytes().starts_with('-')) {
+          doc.fail(digits.origin(0), "bad-value", path + ": expected 0 or more, found " + quoted(digits.bytes()));
+        }
+        return parse_size(doc, digits, path);
+      });
+  if (!found) fallback(section, key, std::to_string(otherwise));
+  return found.value_or(otherwise);
 }
 
 std::string Binder::required(const Section& section, std::string_view key, Reach reach, std::string hint) {
@@ -93,32 +99,30 @@ std::string Binder::required(const Section& section, std::string_view key, Reach
 }
 
 std::optional<bool> Binder::flag_or_none(const Section& section, std::string_view key, bool otherwise) {
-  const std::optional<Value> found = value(section, key);
-  if (!found) {
-    fallback(section, key, otherwise ? "true" : "false");
-    return otherwise;
-  }
-  if (same_word(found->text.bytes(), "none")) return std::nullopt;
-  Text word = found->text;
-  if (word.empty()) word.append_at("", found->key_at);
-  return parse_bool(doc_, word, found->path);
+  using Word = std::optional<bool>;
+  const auto found = converted<Word>(section, key, Reach::outwards,
+                                     [](Document& doc, const Text& word, const std::string& path) -> Word {
+                                       if (same_word(word.bytes(), "none")) return std::nullopt;
+                                       return parse_bool(doc, word, path);
+                                     });
+  if (!found) fallback(section, key, otherwise ? "true" : "false");
+  return found.value_or(otherwise);
 }
 
 Element Binder::precision(const Section& section) {
-  const std::optional<Value> found = value(section, "precision");
-  std::optional<Element> element;
-  if (!found) {
-    fallback(section, "precision", "float");
-    element = Element::f32;
-  } else if (same_word(found->text.bytes(), "float")) {
-    element = Element::f32;
-  } else if (same_word(found->text.bytes(), "double")) {
-    element = Element::f64;
-  } else {
-    fail(*found, "bad-precision", found->path + ": expected float or double, found " + quoted(found->text.bytes()),
-         "write precision = \"float\"");
-  }
-  return precision_.value_or(*element);
+  Element element = Element::f32;
+  attempt([&] {
+    const std::optional<Value> found = value(section, "precision");
+    if (!found) {
+      fallback(section, "precision", "float");
+    } else if (same_word(found->text.bytes(), "double")) {
+      element = Element::f64;
+    } else if (!same_word(found->text.bytes(), "float")) {
+      fail(*found, "bad-precision", found->path + ": expected float or double, found " + quoted(found->text.bytes()),
+           "write precision = \"float\"");
+    }
+  });
+  return precision_.value_or(element);
 }
 
 int Binder::trace_level(const Section& section, int otherwise) {
@@ -127,14 +131,14 @@ int Binder::trace_level(const Section& section, int otherwise) {
 
 std::vector<std::int32_t> Binder::integers(const Section& section, std::string_view key, std::int32_t otherwise,
                                            Reach reach) {
-  const std::optional<Value> found = value(section, key, reach);
-  if (!found) {
-    fallback(section, key, std::to_string(otherwise));
-    return {otherwise};
-  }
   std::vector<std::int32_t> out;
-  for (const Text& element : scan_array(doc_, found->text)) out.push_back(parse_int(doc_, element, found->path));
-  if (out.empty()) fail(*found, "bad-int", found->path + ": expected numbers, found " + quoted(found->text.bytes()));
+  attempt([&] {
+    const std::optional<Value> found = value(section, key, reach);
+    if (!found) return fallback(section, key, std::to_string(otherwise));
+    for (const Text& element : scan_array(doc_, found->text)) out.push_back(parse_int(doc_, element, found->path));
+    if (out.empty()) fail(*found, "bad-int", found->path + ": expected numbers, found " + quoted(found->text.bytes()));
+  });
+  if (out.empty()) out.push_back(otherwise);
   return out;
 }
 

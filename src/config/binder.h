@@ -29,6 +29,23 @@ class Binder {
 
   Document& doc() noexcept { return doc_; }
 
+  // Runs `work`. If faults are collected (ConfigRequest::all_faults), one in it is
+  // held, and what follows is bound all the same. Look-ups below do so themselves,
+  // but for `value` and `required`.
+  template <class Work>
+  void attempt(Work work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      doc_.hold(error);
+    }
+  }
+
+  template <class Range, class Work>
+  void each(Range&& range, Work work) {
+    for (auto&& one : range) attempt([&] { work(one); });
+  }
+
   // The raw value, or nothing if the key is absent or says `default`.
   std::optional<Value> value(const Section& section, std::string_view key, Reach reach = Reach::outwards);
   // Records what a key that is not there amounts to.

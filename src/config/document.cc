@@ -26,6 +26,21 @@ void Document::over_limit(Origin at, const char* field, std::uint64_t limit, std
                .hint = std::string("raise limits.") + field + " if the configuration is meant so"});
 }
 
+void Document::hold(const Error& error) {
+  const Fault& fault = error.fault();
+  if (!collect_ || quiet_ || fault.kind == FaultKind::internal) throw;
+  // Not told: that a key found to be wrong is missing too, and that a variable
+  // which is unknown is no number.
+  const auto key = [](const Fault& f) { return std::string_view(f.what).substr(0, f.what.find(':')); };
+  for (const Fault& held : faults_) {
+    const bool same_line = held.at.line == fault.at.line && held.at.file == fault.at.file;
+    if (same_line && key(held) == key(fault)) return;
+    if (same_line && held.at.column == fault.at.column && held.id == "config.unknown-variable") return;
+  }
+  faults_.push_back(fault);
+  if (report_) report_({Severity::error, fault});
+}
+
 void Document::tell(Severity severity, Origin at, std::string id, std::string what, std::string hint) {
   if (!report_ || quiet_) return;
   std::uint64_t& given = given_[id];

@@ -53,6 +53,14 @@ class Document {
   // Throws Error(limit); `field` is the name in Limits.
   [[noreturn]] void over_limit(Origin at, const char* field, std::uint64_t limit, std::string what) const;
 
+  // Collecting: a fault that is held is told as an error, and the work goes on.
+  void collect_faults(bool collect) noexcept { collect_ = collect; }
+  // In a handler of Error: holds it; throws it again unless faults are collected, or
+  // while quiet.
+  void hold(const Error& error);
+  // Those that were held, in the order in which they were met.
+  const std::vector<Fault>& faults() const noexcept { return faults_; }
+
   // The same warning at the same place is given once.
   void warn(Origin at, std::string id, std::string what, std::string hint = {});
   // A fault that does not stop the work.
@@ -77,6 +85,8 @@ class Document {
   SourceMap map_;
   Text text_;
   bool quiet_ = false;
+  bool collect_ = false;
+  std::vector<Fault> faults_;
   static constexpr std::uint64_t kNoticesPerId = 100;
   std::set<std::pair<Origin, std::string>> told_;
   std::map<std::string, std::uint64_t> given_;  // notices by id

@@ -31,8 +31,13 @@ class Expander {
       if (name.empty() || !starts_name(name.front()) || name.find_first_of(kNotInNames) != std::string_view::npos)
         continue;
       copy(text, done, dollar, at, out);
-      replace(name, at != nullptr ? *at : text.origin(dollar), out);
       done = close + 1;
+      try {
+        replace(name, at != nullptr ? *at : text.origin(dollar), out);
+      } catch (const Error& error) {
+        doc_.hold(error);
+        done = dollar;  // the variable stays as it is written
+      }
       dollar = close;
     }
     copy(text, done, end, at, out);

@@ -206,12 +206,16 @@ std::vector<std::string> find_readers(Document& doc) {
 
 LoadedConfig load(Document& doc, const ConfigRequest& request) {
   LoadedConfig out;
-  const Section& root = doc.keep(std::make_unique<Section>(doc));
-  const Section& reader = choose(doc, root, request.section);
   Binder binder(doc, request.precision, out.resolved);
-  const Bind bind = binder_of(doc, binder, reader);
-  bind_common(binder, reader, out.setup);
-  bind(binder, reader, out.setup);
+  const Section* chosen = nullptr;
+  binder.attempt([&] {
+    chosen = &choose(doc, doc.keep(std::make_unique<Section>(doc)), request.section);
+    const Bind bind = binder_of(doc, binder, *chosen);
+    bind_common(binder, *chosen, out.setup);
+    bind(binder, *chosen, out.setup);
+  });
+  if (!doc.faults().empty()) throw Error(doc.faults().front());
+  const Section& reader = *chosen;
   out.section = reader.path();
   try {
     bind_sizes(doc, reader, out);
@@ -227,13 +231,19 @@ namespace {
 
 std::unique_ptr<Document> read(const ConfigRequest& request) {
   auto doc = std::make_unique<Document>(request.limits, request.report);
+  doc->collect_faults(request.all_faults);
   std::vector<Input> inputs;
   for (const std::string& file : request.files) inputs.push_back({.name = file, .text = {}, .is_file = true});
   for (std::size_t i = 0; i < request.set.size(); ++i) {
     inputs.push_back({.name = "--set#" + std::to_string(i + 1), .text = request.set[i], .is_file = false});
   }
   const std::uint64_t limit = request.limits.config_bytes;
-  doc->load(inputs, [limit](const std::string& path) { return io::read_whole(path, limit, "config_bytes"); });
+  try {
+    doc->load(inputs, [limit](const std::string& path) { return io::read_whole(path, limit, "config_bytes"); });
+  } catch (const Error& error) {
+    doc->hold(error);
+    throw;
+  }
   return doc;
 }
 

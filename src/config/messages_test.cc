@@ -43,6 +43,43 @@ TEST(ConfigMessages, PointAtTheValue) {
             "no fraction, no exponent, no unit");
 }
 
+// The places of all faults, "line:column" each, in the order in which they are told.
+std::string all_faults_of(std::string_view text) {
+  World world(text);
+  world.all_faults = true;
+  EXPECT_THROW(world.bind(), Error);
+  std::string out;
+  for (const Notice& notice : world.notices) {
+    if (notice.severity != Severity::error) continue;
+    const Position& at = notice.fault.at;
+    out += (out.empty() ? "" : " ") + std::to_string(at.line) + ':' + std::to_string(at.column);
+  }
+  return out;
+}
+
+TEST(ConfigMessages, AllFaultsOfASectionInOneGo) {
+  EXPECT_EQ(all_faults_of(reader("randomize = maybe | maxErrors = -4 | traceLevel = loud", "dim=0;format=dens")),
+            "6:24 6:15 4:13 5:14 3:13");
+}
+
+TEST(ConfigMessages, AllFaultsOfACompositeReader) {
+  EXPECT_EQ(
+      all_faults_of("reader=[ frameMode=true ; truncated=true ; randomizationSeed=seven | deserializers=( "
+                    "[type=Text;module=Text] | : [type=CNTKTextFormatDeserializer;module=CNTKTextFormatReader] ) ]"),
+      "2:23 1:37 1:62 3:3 3:3");
+}
+
+TEST(ConfigMessages, AllFaultsOfASpeechReader) {
+  EXPECT_EQ(
+      all_faults_of("reader=[ readerType=HTKDeserializers ; readMethod=none2 ; frameMode=x | f=[dim=0;scpFile=\"\"]"
+                    " | l=[labelDim=-1;mlfFile=m] ]"),
+      "1:69 1:51 2:8 2:10 3:13");
+}
+
+TEST(ConfigMessages, AVariableThatIsUnknownIsOneFault) {
+  EXPECT_EQ(all_faults_of(reader("maxErrors = $nope$", "dim=$none$;format=dens")), "3:13 4:15 4:29");
+}
+
 TEST(ConfigMessages, PointThroughCommentsAndJoins) {
   World world("# one |    x=1   # two | include=d.cntk | reader=[maxErrors=bad]");
   world.files["d.cntk"] = testing::lines("# three | reader=[file=t;input=[A=[dim=0;format=dense]]]");

@@ -7,11 +7,12 @@ namespace batchfeed::config {
 
 std::uint64_t chunk_bytes(Binder& binder, const Section& section, std::uint64_t otherwise, Reach reach) {
   const std::uint64_t bytes = binder.count(section, "chunkSizeInBytes", otherwise, reach);
-  if (bytes == 0) {
+  binder.attempt([&] {
+    if (bytes != 0) return;
     const auto value = section.find("chunkSizeInBytes");
     binder.fail(*value, "bad-value", value->path + ": expected at least 1, found 0", "remove it for the default");
-  }
-  return bytes;
+  });
+  return std::max<std::uint64_t>(bytes, 1);
 }
 
 void bind_old_order(Binder& binder, const Section& reader, std::uint64_t window, OrderOptions& order) {

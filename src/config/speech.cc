@@ -122,10 +122,12 @@ HtkOptions bind_feature(Binder& binder, const Section& stream, const std::string
   HtkOptions out;
   out.name = name;
   if (!binder.value(stream, "dim")) binder.missing(stream, "dim");
-  out.dim = bind_dim(binder, stream, "dim");
-  out.scp_files = {binder.required(stream, "scpFile")};
+  binder.attempt([&] { out.dim = bind_dim(binder, stream, "dim"); });
+  binder.attempt([&] { out.scp_files = {binder.required(stream, "scpFile")}; });
   out.prefix = normal_prefix(binder.text(stream, "prefixPathInSCP", ""));
-  if (const auto context = binder.value(stream, "contextWindow")) out.context = bind_context(binder, *context);
+  binder.attempt([&] {
+    if (const auto context = binder.value(stream, "contextWindow")) out.context = bind_context(binder, *context);
+  });
   out.expand_to_utterance = binder.flag(stream, "expandToUtterance", false);
   return out;
 }

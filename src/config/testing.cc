@@ -23,6 +23,7 @@ std::string lines(std::string_view text) {
 Document& World::load() {
   notices.clear();
   doc = std::make_unique<Document>(limits, [this](const Notice& notice) { notices.push_back(notice); });
+  doc->collect_faults(all_faults);
   std::vector<Input> inputs{{.name = "c.cntk", .text = {}, .is_file = true}};
   for (std::size_t i = 0; i < set.size(); ++i) {
     inputs.push_back({.name = "--set#" + std::to_string(i + 1), .text = set[i], .is_file = false});

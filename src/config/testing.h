@@ -24,6 +24,7 @@ struct World {
   std::vector<std::string> set;
   Limits limits;
   std::optional<Element> precision;
+  bool all_faults = false;
   std::vector<Notice> notices;
   std::unique_ptr<Document> doc;
 

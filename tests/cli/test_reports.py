@@ -98,6 +98,20 @@ def test_check_tells_keys_that_were_misspelt(batchfeed, corpus):
     assert "randomizationWindow" in done.out
 
 
+def test_check_lists_every_fault_of_a_configuration(batchfeed, corpus):
+    config = corpus(randomize="maybe", extra="maxErrors = -4\ntraceLevel = loud\nmaxErors = 3")
+    done = batchfeed("check", config)
+    for text in ("maybe", "-4", "loud", "did you mean 'maxErrors'"):
+        assert text in done.out
+    assert (done.code, done.err) == (1, "")
+    assert "3 faults, 1 warning; the data could not be read" in done.out
+    report = batchfeed("check", config, "--json").json
+    assert (report["faults"], report["warnings"], report["complete"]) == (3, 1, False)
+    assert [f["severity"] for f in report["findings"]] == ["error", "error", "error", "warning"]
+    assert batchfeed("config", "check", config).out.endswith("checked 1 reader section: 3 faults\n")
+    assert len(batchfeed("read", config).err.splitlines()) == 1
+
+
 def test_plan_covers_the_corpus_once(batchfeed, corpus):
     config = corpus(60, randomize="true", extra="chunkSizeInBytes = 60")
     plan = batchfeed("plan", config, "--workers", 3, "--minibatch-size", 12, "--json").json

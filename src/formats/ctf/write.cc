@@ -33,6 +33,8 @@ bool reads_back(char* text, const char* end, T value) {
   T again = 0;
   bool overflow = false;
   const char* const stop = text::read_number(padded, true, again, overflow);
+  // The same bits: -0 and NaN payloads count.
+  // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
   return stop == padded + (end - text) && std::memcmp(&again, &value, sizeof value) == 0;
 }
 
