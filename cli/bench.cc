@@ -169,7 +169,7 @@ std::string text_report(const Measured& m, bool text) {
   Table limits({"limit, 1 thread", "rate"});
   limits.row({"pread", rate_text(m.limits.read)});
   limits.row({"newline scan", rate_text(m.limits.newline)});
-  limits.row({"bare number loop", rate_text(m.limits.number)});
+  limits.row({"bare fast_float loop", rate_text(m.limits.number)});
   limits.row({"memcpy", rate_text(m.limits.copy)});
   out += limits.text();
   out += fmt::format(

@@ -2,6 +2,7 @@
 #include "limits.h"
 
 #include <batchfeed/error.h>
+#include <fast_float/fast_float.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -81,18 +82,22 @@ std::uint64_t count_lines(const std::string& text) {
   return lines;
 }
 
-std::uint64_t bare_numbers(const std::string& text) {
-  std::uint64_t number = 0, sum = 0;
-  for (const char c : text) {
-    const auto digit = static_cast<unsigned char>(c - '0');
-    if (digit < 10) {
-      number = number * 10 + digit;
-    } else {
-      sum += number;
-      number = 0;
+// What a reader of text must do at least: find the numbers, convert them exactly.
+std::uint64_t convert_numbers(const std::string& text) {
+  const char* p = text.data();
+  const char* const end = p + text.size();
+  std::uint64_t numbers = 0;
+  float value = 0, sum = 0;
+  while (p != end) {
+    if (static_cast<unsigned char>(*p - '0') >= 10) {
+      ++p;
+      continue;
     }
+    p = fast_float::from_chars(p, end, value).ptr;
+    sum += value;
+    ++numbers;
   }
-  return sum + number;
+  return numbers + (sum > 0 ? 1 : 0);
 }
 
 }  // namespace
@@ -108,7 +113,7 @@ MachineLimits measure_limits(const std::vector<std::string>& files, std::uint64_
   if (n == 0) return limits;
   limits.read = rate(n, [&] { read_again(files, n); });
   limits.newline = rate(n, [&] { sink = count_lines(memory); });
-  limits.number = rate(n, [&] { sink = bare_numbers(memory); });
+  limits.number = rate(n, [&] { sink = convert_numbers(memory); });
   std::string copy(memory.size(), '\0');
   limits.copy = rate(n, [&] {
     std::memcpy(copy.data(), memory.data(), memory.size());

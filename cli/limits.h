@@ -14,7 +14,7 @@ struct MachineLimits {
   double read = 0;     // pread of the corpus, one thread
   double newline = 0;  // memchr for line feeds over its bytes, in memory
   double copy = 0;     // memcpy of them
-  double number = 0;   // a bare loop over the digits of text, no exactness
+  double number = 0;   // a bare loop of fast_float over the numbers of text
 };
 
 // Reads at most `bytes` of the files, in order. Throws Error(io).
