@@ -46,7 +46,7 @@ class Findings {
   }
 
   // What was told up to now.
-  const CheckResult& counts() const noexcept { return counts_; }
+  CheckResult counts() const { return counts_; }
   ordered_json take() { return all_.is_null() ? ordered_json::array() : std::move(all_); }
 
  private:
