@@ -31,13 +31,14 @@ void FaultSink::error(Fault fault) {
   throw Error(std::move(fault));
 }
 
+bool FaultSink::wanted(Severity severity, const std::string& id) {
+  if (trace_level_ < (severity == Severity::info ? 2 : 1)) return false;
+  const std::lock_guard lock(mutex_);
+  return ++seen_[id] <= per_id_ || per_id_ == 0;
+}
+
 void FaultSink::notice(Severity severity, Fault fault) {
-  if (trace_level_ < (severity == Severity::info ? 2 : 1)) return;
-  {
-    const std::lock_guard lock(mutex_);
-    if (++seen_[fault.id] > per_id_ && per_id_ != 0) return;
-  }
-  if (report_) report_({severity, std::move(fault)});
+  if (wanted(severity, fault.id) && report_) report_({severity, std::move(fault)});
 }
 
 std::uint64_t FaultSink::errors() const {

@@ -31,6 +31,11 @@ class FaultSink {
 
   // Costs nothing.
   void warning(Fault fault) { notice(Severity::warning, std::move(fault)); }
+  // For what may come by the million: make() gives the fault, if it will be passed on.
+  template <class Make>
+  void warning(const std::string& id, const Make& make) {
+    if (wanted(Severity::warning, id) && report_) report_({Severity::warning, make()});
+  }
   void info(Fault fault) { notice(Severity::info, std::move(fault)); }
 
   std::uint64_t errors() const;
@@ -38,6 +43,7 @@ class FaultSink {
   std::vector<Notice> finish() const;
 
  private:
+  bool wanted(Severity severity, const std::string& id);  // and counts it
   void notice(Severity severity, Fault fault);
 
   std::string file_;

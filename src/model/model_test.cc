@@ -68,6 +68,22 @@ TEST(FaultSink, PassesOnTenOfAKindAndCountsTheRest) {
   EXPECT_THAT(end[1].fault.what, HasSubstr("25 damaged places were skipped (maxErrors = 1000)"));
 }
 
+TEST(FaultSink, WordsAreMadeOnlyForWhatIsPassedOn) {
+  Collected all;
+  FaultSink sink("f", 0, 1, all.report());
+  std::uint64_t made = 0;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    sink.warning("ctf.number", [&] {
+      ++made;
+      return damage(i);
+    });
+  }
+  EXPECT_EQ(made, FaultSink::kPerId);
+  EXPECT_EQ(all.notices.size(), FaultSink::kPerId);
+  ASSERT_EQ(sink.finish().size(), 1u);
+  EXPECT_THAT(sink.finish()[0].fault.what, HasSubstr("990 further"));
+}
+
 TEST(FaultSink, ForCheckThereIsNoEndOfNotices) {
   Collected all;
   FaultSink sink("f", 1000, 1, all.report(), 0);

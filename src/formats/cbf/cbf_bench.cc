@@ -71,7 +71,7 @@ void read_chunks(benchmark::State& state) {
   }
   state.SetBytesProcessed(bytes);
 }
-BENCHMARK(read_chunks)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(read_chunks)->Unit(benchmark::kMillisecond);
 
 void pread_same_bytes(benchmark::State& state) {
   const Source& source = Corpus::get().source();
@@ -90,7 +90,7 @@ void pread_same_bytes(benchmark::State& state) {
   }
   state.SetBytesProcessed(bytes);
 }
-BENCHMARK(pread_same_bytes)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(pread_same_bytes)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace batchfeed::cbf

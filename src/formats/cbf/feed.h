@@ -20,7 +20,7 @@ namespace batchfeed::cbf {
 
 class Feed {
  public:
-  static constexpr std::size_t kPiece = std::size_t{1} << 20;
+  static constexpr std::size_t kPiece = std::size_t{1} << 19;
   static constexpr std::size_t kDirect = std::size_t{64} << 10;  // longer runs bypass the piece
 
   // Bytes [begin, end) of the file; `scratch` holds the piece.
@@ -48,6 +48,10 @@ class Feed {
   T get() {
     return load<T>(next(sizeof(T)));
   }
+
+  // What is in memory already; skip() passes over n of it.
+  std::span<const std::byte> ready() const noexcept { return {at_, buffered()}; }
+  void skip(std::size_t n) noexcept { at_ += n; }
 
   // The next n bytes, n <= left(), to `to`.
   void copy(std::byte* to, std::uint64_t n) {

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+//
+// Sequences that lie whole in the piece at hand go from there straight to the
+// column, looked at on the way. All that is odd (a sequence over the end of a
+// piece, counts that do not fit) takes the careful road, which has the words for it.
+#include <algorithm>
+#include <bit>
+
+#include "formats/cbf/stream_job.h"
+
+namespace batchfeed::cbf {
+namespace {
+
+// In whole vectors: touches up to 63 bytes behind either end, as Buffers allow.
+void copy_short(std::byte* to, const std::byte* from, std::size_t n) {
+  for (std::size_t i = 0; i < n; i += 64) std::memcpy(to + i, from + i, 64);
+}
+
+class SparseStream {
+ public:
+  explicit SparseStream(const StreamJob& job)
+      : job_(job),
+        feed_(job.feed),
+        column_(job.column),
+        width_(size_of(job.stream.element)),
+        as_stored_(job.stream.element == job.column.element && std::endian::native == std::endian::little) {}
+
+  void run() {
+    column_.first_sample.resize(std::size_t{job_.row.sequences} + 1);
+    // A chunk this small cannot hold more than the limits allow.
+    const bool small = feed_.left() / 4 <= job_.most_values();
+    for (std::uint32_t s = 0; s < job_.row.sequences;) {
+      if (small && as_stored_) s = plain(s);
+      if (s < job_.row.sequences) careful(s++);
+    }
+  }
+
+ private:
+  // From sequence s on, those that lie whole in the bytes at hand and whose
+  // counts agree; returns the first that does not.
+  std::uint32_t plain(std::uint32_t s) {
+    const std::span<const std::byte> bytes = feed_.ready();
+    const std::byte* p = bytes.data();
+    const std::byte* const end = p + bytes.size();
+    make_room(s, bytes.size());
+    const std::uint64_t longest = job_.decoder.limits.sequence_samples;
+    std::size_t entries = column_.indices.size();
+    for (; s < job_.row.sequences && end - p >= 8; ++s) {
+      const auto n = load<std::uint32_t>(p);
+      const auto nnz = load<std::int32_t>(p + 4);
+      const auto count = static_cast<std::size_t>(static_cast<std::uint32_t>(nnz));
+      const std::uint64_t size = count * (width_ + 4) + std::uint64_t{n} * 4;
+      if (nnz < 0 || n > longest || size > static_cast<std::size_t>(end - p) - 8) break;
+      const std::byte* const values = p + 8;
+      const std::byte* const indices = values + count * width_;
+      if (!add_samples(indices + count * 4, n, count)) break;
+      copy_short(column_.values.data() + entries * width_, values, count * width_);
+      copy_short(reinterpret_cast<std::byte*>(column_.indices.data() + entries), indices, count * 4);
+      entries += count;
+      const auto samples = static_cast<std::uint32_t>(column_.first_value.size() - 1);
+      column_.first_sample[s + 1] = samples;
+      if (!sound(indices, count, column_.first_value.data() + (samples - n), n)) {
+        explain(s, feed_.at() + static_cast<std::uint64_t>(p - bytes.data()));
+      }
+      p = indices + count * 4 + std::size_t{n} * 4;
+    }
+    column_.values.resize(entries * width_);
+    column_.indices.resize(entries);
+    feed_.skip(static_cast<std::size_t>(p - bytes.data()));
+    return s;
+  }
+
+  // So that nothing grows inside the loop. How much all sequences will need is
+  // guessed from those read so far.
+  void make_room(std::uint32_t s, std::size_t bytes) {
+    const std::size_t had = column_.indices.size();
+    const std::size_t more = bytes / (width_ + 4);
+    std::size_t wanted = had + more;
+    if (wanted > column_.indices.capacity() && s > 0) {
+      const std::uint64_t guess = std::uint64_t{had} * job_.row.sequences / s + had / s + 64;
+      wanted = std::max<std::size_t>(wanted, std::min<std::uint64_t>(guess, had + feed_.left() / (width_ + 4)));
+    }
+    column_.values.reserve(wanted * width_);
+    column_.indices.reserve(wanted);
+    column_.first_value.reserve(column_.first_value.size() + bytes / 4);
+  }
+
+  // The entries of each sample; false, and nothing is added, if they do not add
+  // up to the sequence's.
+  bool add_samples(const std::byte* p, std::uint32_t n, std::uint64_t count) {
+    const std::size_t old = column_.first_value.size();
+    const std::uint64_t before = column_.first_value.back();
+    column_.first_value.resize(old + n);
+    std::uint32_t* const to = column_.first_value.data() + old;
+    std::uint64_t sum = 0;
+    std::int32_t signs = 0;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const auto size = load<std::int32_t>(p + std::size_t{i} * 4);
+      signs |= size;
+      sum += static_cast<std::uint32_t>(size);
+      to[i] = static_cast<std::uint32_t>(before + sum);
+    }
+    if (signs >= 0 && sum == count) return true;
+    column_.first_value.resize(old);
+    return false;
+  }
+
+  // Any sequence, with every check.
+  void careful(std::uint32_t s) {
+    const std::uint64_t at = feed_.at();
+    if (feed_.left() < 8) job_.truncated(s, at, 0, 8);
+    const std::byte* head = feed_.next(8);
+    const auto n = load<std::uint32_t>(head);
+    const auto nnz = load<std::int32_t>(head + 4);
+    if (nnz < 0) bad_nnz(s, at + 4, nnz);
+    const std::uint64_t count = static_cast<std::uint32_t>(nnz);
+    const std::uint64_t bytes = count * (width_ + 4) + std::uint64_t{n} * 4;
+    if (bytes > feed_.left()) job_.truncated(s, at, n, bytes);
+    job_.limit_samples(at, n);
+    const std::uint64_t samples = column_.first_value.size() - 1 + n;
+    job_.limit_values(at, samples);
+    job_.limit_values(at, column_.indices.size() + count);
+    const std::size_t old = column_.indices.size();
+    append_values(feed_, count, job_.stream.element, column_);
+    append_indices(count);
+    counts_.resize(std::size_t{n} * 4);
+    feed_.copy(counts_.data(), counts_.size());
+    if (!add_samples(counts_.data(), n, count)) bad_sizes(s, n, count, at);
+    column_.first_sample[s + 1] = static_cast<std::uint32_t>(samples);
+    const std::uint32_t* const first = column_.first_value.data() + (samples - n);
+    const bool fine =
+        sound(reinterpret_cast<const std::byte*>(column_.indices.data() + old), first[n] - first[0], first, n);
+    to_native(old);
+    if (!fine) explain(s, at);
+  }
+
+  // As they are stored; to_native() puts them right where bytes stand the other way.
+  void append_indices(std::uint64_t n) {
+    const std::size_t old = column_.indices.size();
+    column_.indices.resize(old + static_cast<std::size_t>(n));
+    feed_.copy(reinterpret_cast<std::byte*>(column_.indices.data() + old), n * 4);
+  }
+  void to_native(std::size_t from) {
+    if constexpr (std::endian::native == std::endian::little) return;
+    for (std::size_t i = from; i < column_.indices.size(); ++i) column_.indices[i] = byte_swap(column_.indices[i]);
+  }
+
+  // Whether `count` stored indices are inside the dimension and ascend in each of
+  // the n samples, whose entries begin at first[0..n]. Without a branch: the sign
+  // bit of x | (dim - 1 - x) tells of an index outside; and indices must not fall
+  // in more places than samples begin in with a fall.
+  bool sound(const std::byte* indices, std::size_t count, const std::uint32_t* first, std::uint32_t n) const {
+    if (count == 0) return true;
+    const auto x = [indices](std::size_t i) { return load<std::int32_t>(indices + i * 4); };
+    const auto outside = [top = job_.stream.dim - 1](std::int32_t v) {
+      return static_cast<std::uint32_t>(v) | (top - static_cast<std::uint32_t>(v));
+    };
+    std::uint32_t signs = outside(x(0));
+    std::int32_t falls = 0;
+    for (std::size_t i = 1; i < count; ++i) {
+      signs |= outside(x(i));
+      falls += x(i) <= x(i - 1) ? 1 : 0;
+    }
+    for (std::uint32_t k = 1; k < n; ++k) {
+      const std::size_t i = first[k] - first[0];
+      if (i == 0 || first[k] == first[k + 1]) continue;  // nothing before it, or nothing in it
+      falls -= x(i) <= x(i - 1) ? 1 : 0;
+    }
+    return static_cast<std::int32_t>(signs) >= 0 && falls == 0;
+  }
+
+  // What is wrong with the indices of a sequence that stands at `at`.
+  [[gnu::cold]] void explain(std::uint32_t s, std::uint64_t at) const {
+    const Decoder& d = job_.decoder;
+    const std::string& stream = job_.stream.name;
+    const std::int32_t* const index = column_.indices.data();
+    const std::uint32_t n = column_.samples(s);
+    const std::uint32_t* const first = column_.first_value.data() + column_.first_sample[s];
+    const auto place = [&](std::size_t i) {
+      return at + 8 + (first[n] - first[0]) * width_ + (i - first[0]) * std::uint64_t{4};
+    };
+    for (std::size_t i = first[0]; i < first[n]; ++i) {
+      if (static_cast<std::uint32_t>(index[i]) < job_.stream.dim) continue;
+      d.damaged(job_.out, s,
+                d.faults.make("cbf.index-out-of-range", place(i),
+                              job_.who(s) + ": index " + std::to_string(index[i]) + ", expected 0 to " +
+                                  std::to_string(job_.stream.dim - 1),
+                              "the header says dimension " + std::to_string(job_.stream.dim), stream));
+    }
+    for (std::uint32_t k = 0; k < n; ++k) {
+      for (std::size_t i = std::size_t{first[k]} + 1; i < first[k + 1]; ++i) {
+        if (index[i] > index[i - 1]) continue;
+        const bool twice = index[i] == index[i - 1];
+        const std::string id = twice ? "cbf.duplicate-index" : "cbf.unsorted-indices";
+        d.sink.warning(id, [&] {
+          return d.faults.make(id, place(i),
+                               job_.who(s) + ", sample " + std::to_string(k) + ": index " + std::to_string(index[i]) +
+                                   (twice ? " stands twice" : " stands behind " + std::to_string(index[i - 1])),
+                               "the values are delivered as they are stored", stream);
+        });
+        break;
+      }
+    }
+  }
+
+  [[noreturn, gnu::cold]] void bad_nnz(std::uint32_t s, std::uint64_t at, std::int32_t nnz) const {
+    job_.decoder.faults.fail("cbf.bad-nnz", at,
+                             job_.who(s) + ": number of entries " + std::to_string(nnz) + ", expected 0 or more", {},
+                             job_.stream.name);
+  }
+
+  // Thrown, unless this is a check: then the entries are given to the first
+  // sample, so that the offsets stay whole.
+  [[gnu::cold]] void bad_sizes(std::uint32_t s, std::uint32_t n, std::uint64_t nnz, std::uint64_t at) {
+    std::uint64_t sum = 0;
+    bool negative = false;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const auto size = load<std::int32_t>(counts_.data() + std::size_t{i} * 4);
+      negative |= size < 0;
+      sum += static_cast<std::uint32_t>(size);
+    }
+    std::string what = job_.who(s) + ": ";
+    if (negative) {
+      what += "a sample has a negative number of entries";
+    } else {
+      what += "its samples have " + std::to_string(sum) + " entries together, the sequence has " + std::to_string(nnz);
+    }
+    const Decoder& d = job_.decoder;
+    d.damaged(
+        job_.out, s,
+        d.faults.make("cbf.bad-sample-sizes", at + 8 + nnz * (width_ + 4), std::move(what), {}, job_.stream.name));
+    const auto before = column_.first_value.back();
+    for (std::uint32_t i = 0; i < n; ++i) column_.first_value.push_back(before + static_cast<std::uint32_t>(nnz));
+    if (n > 0) return;
+    column_.indices.resize(before);
+    column_.values.resize(std::size_t{before} * size_of(column_.element));
+  }
+
+  const StreamJob& job_;
+  Feed& feed_;
+  Column& column_;
+  const std::uint64_t width_;
+  const bool as_stored_;
+  Buffer<std::byte> counts_;
+};
+
+}  // namespace
+
+void decode_sparse(const StreamJob& job) { SparseStream(job).run(); }
+
+}  // namespace batchfeed::cbf
