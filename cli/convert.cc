@@ -67,6 +67,16 @@ ConvertOptions options_of(const ConvertArguments& a, const std::string& target) 
   return options;
 }
 
+// What cannot be asked for is a matter of the command line.
+ConvertResult written(const Source& source, const std::string& target, const ConvertOptions& options) {
+  try {
+    return convert(source, target, options);
+  } catch (const Error& error) {
+    if (error.fault().kind != FaultKind::usage) throw;
+    throw UsageError(error.fault().text());
+  }
+}
+
 int run_convert(ConvertArguments a, Console& console) {
   if (a.corpus.files.size() < 2)
     throw UsageError("a source and a target are needed; hint: batchfeed convert train.ctf train.cbf");
@@ -74,6 +84,9 @@ int run_convert(ConvertArguments a, Console& console) {
   a.corpus.files.pop_back();
   a.corpus.threads = a.jobs == 0 ? a.corpus.threads : std::optional<unsigned>(a.jobs);
   const ConvertOptions options = options_of(a, target);
+  std::error_code none;
+  if (!a.force && std::filesystem::exists(target, none))  // before the source is read for nothing
+    throw UsageError(fmt::format("'{}' exists already; hint: choose another name, or --force", target));
   return run_conversion(*open_for_conversion(a.corpus, console), target, options, a.json, console);
 }
 
@@ -118,7 +131,7 @@ int run_conversion(const Source& source, const std::string& target, ConvertOptio
     if (bar) bar(done, total);
   };
   options.report = console.report();
-  const ConvertResult result = convert(source, target, options);
+  const ConvertResult result = written(source, target, options);
   console.clear_progress();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   Output output;

@@ -38,6 +38,9 @@ struct CbfWriterOptions {
   bool legacy = false;
   // Write the keys given to append() to PATH.keys, one a line.
   bool keys = false;
+  // Flush to disk before the file gets its name, so that it is whole even after a
+  // loss of power. Without, commit() is faster; for files that are soon deleted.
+  bool durable = true;
 };
 
 // Memory is bounded by one chunk. The same sequences give the same bytes. The

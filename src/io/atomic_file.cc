@@ -28,14 +28,15 @@ void sync_directory(const std::string& path) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), temp_(path_ + ".tmp.XXXXXX") {
+AtomicFile::AtomicFile(std::string path, bool durable)
+    : path_(std::move(path)), temp_(path_ + ".tmp.XXXXXX"), durable_(durable) {
   fd_ = sys().mkostemp(temp_.data(), O_CLOEXEC);
   if (fd_ < 0) fail("create", path_, errno);
 }
 
 AtomicFile::~AtomicFile() {
   if (fd_ >= 0) sys().close(fd_);
-  if (!committed_) sys().unlink(temp_.c_str());
+  if (!done_) sys().unlink(temp_.c_str());
 }
 
 void AtomicFile::append(std::span<const std::byte> bytes) {
@@ -48,13 +49,24 @@ void AtomicFile::append(std::span<const std::byte> bytes) {
   }
 }
 
-void AtomicFile::commit() {
+void AtomicFile::seal() {
+  if (fd_ < 0) return;
   if (sys().fchmod(fd_, 0644) != 0) fail("chmod", path_, errno);
-  if (sys().fsync(fd_) != 0) fail("sync", path_, errno);
+  if (durable_ && sys().fsync(fd_) != 0) fail("sync", path_, errno);
   if (sys().close(std::exchange(fd_, -1)) != 0) fail("close", path_, errno);
+}
+
+void AtomicFile::discard() {
+  if (fd_ >= 0) sys().close(std::exchange(fd_, -1));
+  if (sys().unlink(temp_.c_str()) != 0) fail("remove", temp_, errno);
+  done_ = true;
+}
+
+void AtomicFile::commit() {
+  seal();
   if (sys().rename(temp_.c_str(), path_.c_str()) != 0) fail("rename", path_, errno);
-  committed_ = true;
-  sync_directory(path_);
+  done_ = true;
+  if (durable_) sync_directory(path_);
 }
 
 }  // namespace batchfeed::io

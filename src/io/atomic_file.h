@@ -16,7 +16,8 @@ class AtomicFile {
  public:
   // Throws Error(io). The temporary name is unique, so writers may race: the
   // last commit wins and each result is whole.
-  explicit AtomicFile(std::string path);
+  // Without `durable` nothing is flushed to disk: whole unless power fails.
+  explicit AtomicFile(std::string path, bool durable = true);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
@@ -26,12 +27,18 @@ class AtomicFile {
   std::uint64_t size() const noexcept { return size_; }
   // Where the bytes are until commit().
   const std::string& temporary() const noexcept { return temp_; }
+  // Everything of commit() that is likely to fail, so that of several files all
+  // or none get their names.
+  void seal();
+  // For a file that was only needed on the way: it is gone, and it is told if it cannot go.
+  void discard();
   void commit();
 
  private:
   std::string path_, temp_;
+  bool durable_;
   int fd_ = -1;
-  bool committed_ = false;
+  bool done_ = false;  // nothing is left to remove
   std::uint64_t size_ = 0;
 };
 

@@ -15,6 +15,7 @@
 
 #include "io/atomic_file.h"
 #include "io/file.h"
+#include "io/folder.h"
 #include "support/faulty_sys.h"
 
 namespace batchfeed::io {
@@ -274,6 +275,49 @@ TEST(AtomicFile, AFailedSyncIsNotTriedAgain) {
   EXPECT_EQ(std::count(names.begin(), names.end(), "fsync"), 1);
   EXPECT_EQ(std::count(names.begin(), names.end(), "rename"), 0);
   EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(AtomicFile, OfASealedFileOnlyTheNameIsMissing) {
+  const ScratchFolder folder;
+  const FaultySys sys;
+  AtomicFile file(folder / "out");
+  file.append("new");
+  file.seal();
+  EXPECT_THAT(sys.names(), ElementsAre("mkostemp", "write", "fchmod", "fsync", "close"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+  file.commit();
+  EXPECT_EQ(content_of(folder / "out"), "new");
+}
+
+TEST(AtomicFile, WithoutDurabilityNothingIsFlushed) {
+  const ScratchFolder folder;
+  const FaultySys sys;
+  AtomicFile file(folder / "out", false);
+  file.commit();
+  EXPECT_THAT(sys.names(), ElementsAre("mkostemp", "fchmod", "close", "rename"));
+}
+
+TEST(AtomicFile, TellsIfAFileOnTheWayCannotGo) {
+  const ScratchFolder folder;
+  AtomicFile file(folder / "out", false);
+  {
+    const FaultySys sys(every("unlink", EACCES));
+    EXPECT_EQ(fault_of([&] { file.discard(); }).id, "io.remove");
+  }
+  file.discard();
+  EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(Folder, ListsAndRemovesWhatIsThere) {
+  const ScratchFolder folder;
+  folder.write("sub/a", "x");
+  folder.write("sub/b", "x");
+  EXPECT_THAT(names_in(folder / "sub"), ::testing::UnorderedElementsAre("a", "b"));
+  EXPECT_TRUE(names_in(folder / "nowhere").empty());
+  remove_flat(folder / "sub/a");
+  EXPECT_THAT(folder.names(), ElementsAre("sub/b"));
+  remove_flat(folder / "sub");
+  EXPECT_FALSE(std::filesystem::exists(folder / "sub"));
 }
 
 TEST(AtomicFile, ShortWritesAreInvisible) {

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
-#include <system_error>
+#include <new>
 #include <utility>
 
 #include "io/file.h"
+#include "io/folder.h"
 
 namespace batchfeed {
 namespace {
@@ -29,20 +29,20 @@ Buckets::Buckets(const std::string& target, const std::vector<StreamInfo>& strea
   try {
     for (std::uint64_t i = 0; i < count; ++i) {
       writers_.push_back(std::make_unique<CbfWriter>(
-          path(i), CbfWriterOptions{.streams = streams, .chunk_bytes = chunk_bytes, .keys = true}));
+          path(i), CbfWriterOptions{.streams = streams, .chunk_bytes = chunk_bytes, .keys = true, .durable = false}));
     }
   } catch (...) {
-    writers_.clear();
-    std::error_code none;
-    std::filesystem::remove_all(folder_, none);
+    remove();
     throw;
   }
 }
 
-Buckets::~Buckets() {
+Buckets::~Buckets() { remove(); }
+
+void Buckets::remove() noexcept try {
   writers_.clear();
-  std::error_code none;
-  std::filesystem::remove_all(folder_, none);
+  io::remove_flat(folder_);
+} catch (const std::bad_alloc&) {  // a later run clears it away
 }
 
 std::string Buckets::path(std::size_t bucket) const { return folder_ + "/" + std::to_string(bucket); }
@@ -95,9 +95,8 @@ Buckets::Loaded Buckets::load(std::size_t bucket, bool keys) const {
 }
 
 void Buckets::drop(std::size_t bucket) const {
-  std::error_code none;
-  std::filesystem::remove(path(bucket), none);
-  std::filesystem::remove(path(bucket) + ".keys", none);
+  io::remove_flat(path(bucket));
+  io::remove_flat(path(bucket) + ".keys");
 }
 
 }  // namespace batchfeed

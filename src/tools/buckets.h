@@ -41,6 +41,7 @@ class Buckets {
 
  private:
   std::string path(std::size_t bucket) const;
+  void remove() noexcept;
 
   std::string folder_;
   std::vector<StreamInfo> streams_;

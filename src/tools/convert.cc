@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <thread>
 
 #include "base/hash.h"
 #include "base/rng.h"
+#include "io/folder.h"
 #include "tools/buckets.h"
 #include "tools/in_order.h"
 #include "tools/row_hash.h"
@@ -84,19 +86,29 @@ KeyUse key_use(const Source& source, const ConvertOptions& options) {
   return {.write = !keys_are_numbers(source, text)};
 }
 
+// When a file, or the youngest in a folder, was last written.
+std::optional<fs::file_time_type> last_written(const std::string& path) {
+  std::error_code error;
+  fs::file_time_type out = fs::last_write_time(path, error);
+  if (error) return {};
+  for (const std::string& name : io::names_in(path)) {
+    const auto written = fs::last_write_time(path + '/' + name, error);
+    if (!error) out = std::max(out, written);
+  }
+  return out;
+}
+
 // Temporary files that a killed run left; younger ones may be in use.
 void remove_leftovers(const std::string& target) {
-  const fs::path path(target);
-  const std::string name = path.filename().string();
-  std::error_code none;
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
-    const std::string other = entry.path().filename().string();
+  const std::size_t slash = target.rfind('/');
+  const std::string folder = slash == std::string::npos ? "./" : target.substr(0, slash + 1);
+  const std::string name = slash == std::string::npos ? target : target.substr(slash + 1);
+  for (const std::string& other : io::names_in(folder)) {
     for (const std::string& prefix : {name + ".tmp.", name + ".keys.tmp."}) {
       if (other.size() != prefix.size() + 6 || other.compare(0, prefix.size(), prefix) != 0) continue;
-      const auto written = fs::last_write_time(entry.path(), none);
-      if (!none && fs::file_time_type::clock::now() - written > std::chrono::hours(1))
-        fs::remove_all(entry.path(), none);
+      const auto written = last_written(folder + other);
+      if (written && fs::file_time_type::clock::now() - *written > std::chrono::hours(1))
+        io::remove_flat(folder + other);
     }
   }
 }

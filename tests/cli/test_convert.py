@@ -15,7 +15,9 @@ def test_text_to_binary_and_back_is_the_identity(batchfeed, write, tmp_path):
 
 def test_it_does_not_overwrite_unless_forced(batchfeed, write, tmp_path):
     source, target = write("a.ctf", TEXT), write("b.cbf", "precious")
-    assert batchfeed("convert", source, target).code != 0
+    refused = batchfeed("convert", source, target)
+    assert refused.code == 2
+    assert "b.cbf" in refused.err and "--force" in refused.err
     assert (tmp_path / "b.cbf").read_text() == "precious"
     assert batchfeed("convert", source, target, "--force").code == 0
 
@@ -33,3 +35,11 @@ def test_a_bad_header_line_is_located(batchfeed, write, tmp_path, line):  # ctf2
     assert result.code == 3
     assert f"{header}:2:1" in result.err
     assert not (tmp_path / "o.cbf").exists()
+
+
+def test_what_cannot_be_asked_for_is_a_matter_of_usage(batchfeed, write, tmp_path):  # convert.no-stream
+    source = write("a.ctf", TEXT)
+    for arguments in (("--streams", "nothing"), ("--rename", "F=S"), ("--layout", "legacy")):
+        assert batchfeed("convert", source, "b.cbf", *arguments).code == 2
+        assert not (tmp_path / "b.cbf").exists()
+    assert batchfeed("convert", "missing.ctf", "b.cbf").code == 3

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "support/scenarios.h"
 
+#include <batchfeed/convert.h>
 #include <batchfeed/source.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <memory>
@@ -100,6 +102,48 @@ std::uint64_t all_of(const Source& source) {
   return print.value();
 }
 
+// A conversion over an older target: the bytes of all that it wrote. Several
+// chunks on either side.
+Scenario conversion(const std::string& name, const std::string& target, const std::string& input,
+                    ConvertOptions options) {
+  options.jobs = 1;
+  options.force = true;
+  options.chunk_bytes = 300;
+  return {name,
+          [=](const ScratchFolder& f) {
+            f.write("in.ctf", input);
+            f.write(target, "old");
+          },
+          [=](const ScratchFolder& f) {
+            convert(*ctf::open(text_options(f / "in.ctf"), f / "in.ctf", context()), f / target, options);
+            Fingerprint print;
+            for (const std::string& file : {f / target, f / target + ".keys"}) {
+              if (::access(file.c_str(), F_OK) == 0) print.add(hash_text(content_of(file)));
+            }
+            return print.value();
+          }};
+}
+
+// One sample a sequence, as the legacy layout asks for.
+std::string single_samples() {
+  std::string text;
+  for (int i = 0; i < 40; ++i)
+    text += std::to_string(i) + " |a " + std::to_string(i) + " 1 |b " + std::to_string(i % 7) + ":2\n";
+  return text;
+}
+
+void add_conversions(std::vector<Scenario>& out) {
+  using Keys = ConvertOptions::Keys;
+  out.push_back(conversion("convert_modern", "x.cbf", text_corpus(), {.keys = Keys::none}));
+  out.push_back(conversion("convert_keys", "x.cbf", text_corpus(), {.keys = Keys::keep}));
+  out.push_back(conversion("convert_legacy", "x.cbf", single_samples(), {.legacy = true, .keys = Keys::keep}));
+  out.push_back(conversion("convert_text", "x.ctf", text_corpus(), {.to = Format::ctf}));
+  ConvertOptions shuffle{.keys = Keys::keep};
+  shuffle.shuffle = 3;
+  shuffle.shuffle_memory = 8000;
+  out.push_back(conversion("convert_shuffle", "x.cbf", text_corpus(), shuffle));
+}
+
 std::vector<Scenario> list() {
   std::vector<Scenario> out;
   out.push_back(
@@ -115,6 +159,7 @@ std::vector<Scenario> list() {
                    file.commit();
                    return hash_text(content_of(f / "out"));
                  }});
+  add_conversions(out);
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
 
@@ -26,7 +27,7 @@ void remove_keys(const std::string& path) {
   std::string head(kKeysHead.size(), '\0');
   if (file.size() < head.size()) return;
   file.read(0, std::as_writable_bytes(std::span(head)));
-  if (head == kKeysHead) io::sys().unlink(name.c_str());
+  if (head == kKeysHead && io::sys().unlink(name.c_str()) != 0) io::fail("remove", name, errno);
 }
 
 Keys::Keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes) {

@@ -83,14 +83,14 @@ struct CbfWriter::Impl {
       : path(std::move(file)),
         options(std::move(wanted)),
         layout(options.legacy ? cbf::Layout::legacy : cbf::Layout::modern),
-        out((cbf::check_streams(options.streams, path), path)),
+        out((cbf::check_streams(options.streams, path), path), options.durable),
         builder(options.streams, layout) {
     if (options.legacy) {
-      spool.emplace(path);
+      spool.emplace(path, false);
     } else {
       out.append(cbf::Bytes().put(cbf::kMagic).put(cbf::kVersion).span());
     }
-    if (options.keys) keys.emplace(cbf::keys_path(path));
+    if (options.keys) keys.emplace(cbf::keys_path(path), options.durable);
     if (options.keys) keys->append(cbf::kKeysHead);
   }
 
@@ -144,18 +144,20 @@ struct CbfWriter::Impl {
     if (rows.empty() && !spool) rows.push_back({out.size(), 0, 0});
     if (spool) {
       copy_spool();
-      spool.reset();
+      spool->discard();
     } else {
       out.append(cbf::modern_tail(options.streams, rows, out.size()).span());
     }
+    if (keys) {
+      flush_keys();
+      keys->append(cbf::keys_trailer(sequences, out.size()));
+      keys->seal();
+    }
+    out.seal();
     // Keys of an older file must not outlive it: readers trust keys that fit.
     cbf::remove_keys(path);
-    const std::uint64_t bytes = out.size();
     out.commit();
-    if (!keys) return;
-    flush_keys();
-    keys->append(cbf::keys_trailer(sequences, bytes));
-    keys->commit();
+    if (keys) keys->commit();
   }
 
   std::string path;

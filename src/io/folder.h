@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+//
+// Folders of temporary files. Unlike the standard library's iterators these
+// functions survive a lack of memory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace batchfeed::io {
+
+// Names of the entries, in no order; empty if the folder cannot be read.
+std::vector<std::string> names_in(const std::string& folder);
+
+// Deletes a folder and the files in it, or a file, as far as possible.
+void remove_flat(const std::string& path);
+
+}  // namespace batchfeed::io
