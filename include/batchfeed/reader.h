@@ -93,9 +93,11 @@ class Reader {
   // an ended one: none), as far as can be planned without data; ~0 if there is no end.
   std::uint64_t remaining() const;
 
-  // Bytes of chunks the window needs at most, as the files have them; and what is held now.
+  // Bytes of chunks: the window needs at most so many, as the files have them; held
+  // now; and the most that was held.
   std::uint64_t memory_needed() const noexcept;
   std::uint64_t memory_held() const noexcept;
+  std::uint64_t memory_peak() const noexcept;
 
   // Over the run up to the minibatch last handed out, restored states included:
   // sequences left out as options ask (long_sequence, last_minibatch; with

@@ -6,10 +6,10 @@
 
 namespace batchfeed::reader {
 
-ChunkStore::ChunkStore(const Source& source, bool frames, unsigned threads) : source_(source), frames_(frames) {
-  threads_.reserve(threads);
+ChunkStore::ChunkStore(const Source& source, const Settings& settings) : source_(source), settings_(settings) {
+  threads_.reserve(settings.threads);
   try {
-    for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+    for (unsigned i = 0; i < settings.threads; ++i) threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
     // Fewer threads than asked for, or none: slower, not wrong.
   }
@@ -24,13 +24,43 @@ ChunkStore::~ChunkStore() {
   for (std::thread& thread : threads_) thread.join();
 }
 
+// What a chunk will take, as far as can be told before it is read.
+std::uint64_t ChunkStore::expected(std::uint32_t id) const {
+  return static_cast<std::uint64_t>(std::max(expansion_, 1.0) * static_cast<double>(source_.chunks()[id].bytes));
+}
+
+bool ChunkStore::has_room(std::uint32_t id) const {
+  return settings_.memory_limit == 0 || memory() + coming_ + expected(id) <= settings_.memory_limit;
+}
+
+// Lets go of chunks that were asked for and that nobody has got yet.
+void ChunkStore::make_room(std::uint32_t id, std::unique_lock<std::mutex>& lock) {
+  while (!has_room(id)) {
+    bool under_way = false;
+    for (auto at = slots_.begin(); at != slots_.end() && !has_room(id);) {
+      const Slot& slot = *at->second;
+      under_way = under_way || slot.state == State::loading;
+      const bool waits = at->first != id && !slot.got && slot.state != State::loading;
+      at = waits ? drop(at) : std::next(at);
+    }
+    if (!under_way) return;
+    if (!has_room(id)) done_.wait(lock);
+  }
+}
+
+void ChunkStore::begin(std::uint32_t id, Slot& slot) {
+  slot.expected = expected(id);
+  coming_ += slot.expected;
+}
+
 void ChunkStore::want(std::uint32_t id) {
   if (threads_.empty()) return;
   {
     const std::lock_guard lock(mutex_);
-    const auto [at, fresh] = slots_.try_emplace(id);
-    if (!fresh) return;
-    at->second = std::make_unique<Slot>();
+    // Before one was read, nobody knows what they take.
+    if (slots_.count(id) != 0 || (settings_.memory_limit != 0 && expansion_ == 0) || !has_room(id)) return;
+    const auto slot = slots_.emplace(id, std::make_unique<Slot>()).first;
+    begin(id, *slot->second);
     queue_.push_back(id);
   }
   work_.notify_one();
@@ -42,24 +72,53 @@ const LoadedChunk& ChunkStore::get(std::uint32_t id) {
   if (fresh) at->second = std::make_unique<Slot>();
   Slot& slot = *at->second;
   if (slot.state == State::queued) {
-    if (!fresh) queue_.erase(std::find(queue_.begin(), queue_.end(), id));
+    if (fresh) {
+      make_room(id, lock);
+      begin(id, slot);
+    } else {
+      queue_.erase(std::find(queue_.begin(), queue_.end(), id));
+    }
     load(id, slot, lock);
   } else {
     done_.wait(lock, [&] { return slot.state == State::ready || slot.state == State::failed; });
   }
   if (slot.state == State::failed) std::rethrow_exception(slot.error);
+  take(slot);
   return *slot.data;
+}
+
+void ChunkStore::take(Slot& slot) {
+  if (!slot.got) {
+    slot.got = true;
+    got_ += slot.data->memory;
+  }
+  if (settings_.memory_limit == 0 || got_ <= settings_.memory_limit) return;
+  throw Error(Fault{.kind = FaultKind::limit,
+                    .id = "limit.memory",
+                    .what = "the chunks needed at once take " + std::to_string(got_) + " bytes, memory_limit is " +
+                            std::to_string(settings_.memory_limit),
+                    .hint = "lower the window (window_chunks, randomizationWindow) or the chunk size, or raise "
+                            "memory_limit"});
+}
+
+void ChunkStore::add_memory(std::uint64_t before, std::uint64_t now) {
+  const std::uint64_t memory = memory_.fetch_add(now - before, std::memory_order_relaxed) + now - before;
+  if (memory > peak_.load(std::memory_order_relaxed)) peak_.store(memory, std::memory_order_relaxed);
 }
 
 ChunkStore::Slots::iterator ChunkStore::drop(Slots::iterator at) {
   Slot& slot = *at->second;
-  if (slot.state == State::queued) queue_.erase(std::find(queue_.begin(), queue_.end(), at->first));
+  if (slot.state == State::queued) {
+    coming_ -= slot.expected;
+    queue_.erase(std::find(queue_.begin(), queue_.end(), at->first));
+  }
+  if (slot.got) got_ -= slot.data->memory;
   if (slot.state == State::ready || slot.state == State::failed) {
     // As many spares as can be filled at once; the rest goes back to the system.
-    if (free_.size() <= threads_.size()) {
+    if (free_.size() <= threads_.size() && settings_.memory_limit == 0) {
       free_.push_back(std::move(slot.data));
     } else {
-      memory_.fetch_sub(slot.data->memory, std::memory_order_relaxed);
+      add_memory(slot.data->memory, 0);
     }
   }
   return slots_.erase(at);
@@ -83,8 +142,11 @@ void ChunkStore::load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>
   }
   const std::uint64_t before = slot.data->memory;
   slot.data->memory = slot.data->chunk.memory() + slot.data->keys.capacity() * sizeof(std::uint64_t);
-  memory_.fetch_add(slot.data->memory - before, std::memory_order_relaxed);
   lock.lock();
+  add_memory(before, slot.data->memory);
+  coming_ -= slot.expected;
+  if (const std::uint64_t bytes = source_.chunks()[id].bytes; bytes != 0)
+    expansion_ = std::max(expansion_, static_cast<double>(slot.data->memory) / static_cast<double>(bytes));
   slot.error = error;
   slot.state = error ? State::failed : State::ready;
   done_.notify_all();
@@ -98,7 +160,7 @@ void ChunkStore::read(std::uint32_t id, LoadedChunk& out) const {
   for (const SequenceInfo& s : table) rows = std::max(rows, s.row + 1);
   out.keys.assign(rows, 0);
   for (const SequenceInfo& s : table) out.keys[s.row] = s.key;
-  if (!frames_) return;
+  if (!settings_.frames) return;
   for (const SequenceInfo& s : table) {
     const bool complete = std::all_of(out.chunk.columns.begin(), out.chunk.columns.end(),
                                       [&](const Column& c) { return c.samples(s.row) >= s.samples; });

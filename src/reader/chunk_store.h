@@ -27,18 +27,28 @@ struct LoadedChunk {
 
 // Two sides: loader threads of its own, and one user thread that calls the
 // functions below. What get() returned stays valid until the user drops it.
+//
+// With a memory limit, chunks are asked for ahead only while there is room, and
+// those that nobody has got yet make room for one that is needed. What is needed
+// does not depend on threads; so neither does whether it fits.
 class ChunkStore {
  public:
-  // `frames`: every stream must have at least the nominal samples of a sequence;
-  // those that do not are marked as damaged. threads = 0: all in the caller's thread.
-  ChunkStore(const Source& source, bool frames, unsigned threads);
+  struct Settings {
+    // Every stream must have at least the nominal samples of a sequence; those that
+    // do not are marked as damaged.
+    bool frames = false;
+    unsigned threads = 0;            // 0: all in the caller's thread
+    std::uint64_t memory_limit = 0;  // bytes; 0: none
+  };
+  ChunkStore(const Source& source, const Settings& settings);
   ~ChunkStore();  // waits for the reads under way
   ChunkStore(const ChunkStore&) = delete;
   ChunkStore& operator=(const ChunkStore&) = delete;
 
-  // Asks for a chunk that will be needed. Does nothing without threads.
+  // Asks for a chunk that will be needed. Does nothing without threads or room.
   void want(std::uint32_t id);
-  // Reads it now if nobody has begun to. Throws what reading it threw.
+  // Reads it now if nobody has begun to. Throws what reading it threw, and Error
+  // (limit) if what was got and not dropped takes more than the limit.
   const LoadedChunk& get(std::uint32_t id);
   // Frees what is not to be kept. Chunks under way are kept.
   template <class Keep>
@@ -50,6 +60,7 @@ class ChunkStore {
 
   // Bytes of all chunks held, spare ones included.
   std::uint64_t memory() const noexcept { return memory_.load(std::memory_order_relaxed); }
+  std::uint64_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
 
  private:
   enum class State : std::uint8_t { queued, loading, ready, failed };
@@ -57,24 +68,35 @@ class ChunkStore {
     State state = State::queued;
     std::unique_ptr<LoadedChunk> data;
     std::exception_ptr error;
+    bool got = false;            // the user has it
+    std::uint64_t expected = 0;  // bytes, as counted in coming_
   };
   using Slots = std::unordered_map<std::uint32_t, std::unique_ptr<Slot>>;
 
   static bool droppable(const Slot& slot) noexcept { return slot.state != State::loading; }
   Slots::iterator drop(Slots::iterator at);
   void load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>& lock);
+  std::uint64_t expected(std::uint32_t id) const;
+  bool has_room(std::uint32_t id) const;
+  void make_room(std::uint32_t id, std::unique_lock<std::mutex>& lock);
+  void begin(std::uint32_t id, Slot& slot);
+  void take(Slot& slot);
+  void add_memory(std::uint64_t before, std::uint64_t now);
   void read(std::uint32_t id, LoadedChunk& out) const;
   void run();
 
   const Source& source_;
-  bool frames_;
+  Settings settings_;
   mutable std::mutex mutex_;
   std::condition_variable work_, done_;
   bool stop_ = false;
   Slots slots_;
   std::deque<std::uint32_t> queue_;
   std::vector<std::unique_ptr<LoadedChunk>> free_;
-  std::atomic<std::uint64_t> memory_{0};
+  std::atomic<std::uint64_t> memory_{0}, peak_{0};
+  std::uint64_t coming_ = 0;  // bytes expected of chunks queued or under way
+  std::uint64_t got_ = 0;     // bytes of chunks the user has
+  double expansion_ = 0;      // the most bytes in memory for one of the file; 0: none was read yet
   std::vector<std::thread> threads_;
 };
 

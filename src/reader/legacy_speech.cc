@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/saturate.h"
+
 namespace batchfeed::reader {
 namespace {
 
@@ -34,12 +36,8 @@ ReaderOptions legacy_options(ReaderOptions o, std::uint64_t sweep_samples) {
   return o;
 }
 
-LegacyPlanner::LegacyPlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples,
-                             const ReaderOptions& options, Inspect inspect)
-    : timeline_(std::move(timeline)),
-      options_(options),
-      epochs_(options, sweep_samples),
-      inspect_(std::move(inspect)) {}
+LegacyPlanner::LegacyPlanner(Draws draws, std::uint64_t sweep_samples, const ReaderOptions& options)
+    : draws_(std::move(draws)), options_(options), epochs_(options, sweep_samples) {}
 
 std::uint64_t LegacyPlanner::size() const { return minibatch_size(options_, mark_.epoch, mark_.index); }
 
@@ -50,14 +48,13 @@ void LegacyPlanner::begin_epoch(std::uint64_t epoch) {
 }
 
 void LegacyPlanner::enter(std::uint64_t epoch) {
-  timeline_->begin_epoch(epochs_.begin(epoch), epochs_.size, epoch);
+  draws_.begin_epoch(epochs_.begin(epoch), epochs_.size, epoch);
   epoch_end_ = epochs_.begin(epoch) + epochs_.size;
   mark_.epoch = epoch;
   mark_.index = 0;
   mark_.begun = true;
   mark_.ended = false;
   pending_.reset();
-  exhausted_ = false;
   const auto& list = options_.rows_per_epoch;
   const std::uint64_t all =
       list.empty() ? 1 : list[static_cast<std::size_t>(std::min<std::uint64_t>(epoch, list.size() - 1))];
@@ -71,32 +68,18 @@ void LegacyPlanner::enter(std::uint64_t epoch) {
   rows_.resize(static_cast<std::size_t>(share(all, options_.workers, options_.rank)));
 }
 
-// The next sound utterance of this worker, unless the epoch is over.
-std::optional<LegacyPlanner::Utterance> LegacyPlanner::fetch() {
-  while (!exhausted_) {
-    pending_at_ = timeline_->position();
-    timeline_->next(order::Timeline::kUnlimited, 1, one_);
-    exhausted_ = one_.end_of_epoch;
-    if (one_.items.empty()) continue;
-    const order::Item& item = one_.items[0];
-    const std::optional<std::uint32_t> length = inspect_ ? inspect_(item, mark_) : item.samples;
-    if (length && *length != 0) return Utterance{item, *length, one_.end_of_sweep};
-  }
-  return std::nullopt;
-}
-
 // One utterance at least; more as long as they stay below the request and in the sweep.
 std::optional<LegacyPlanner::Piece> LegacyPlanner::fetch_piece() {
-  if (!pending_) pending_ = fetch();
+  if (!pending_) pending_ = draws_.next(mark_);
   if (!pending_) return std::nullopt;
-  const std::uint64_t left = epoch_end_ > pending_at_ ? epoch_end_ - pending_at_ : 1;
+  const std::uint64_t left = epoch_end_ > pending_->position ? epoch_end_ - pending_->position : 1;
   const std::uint64_t request = std::min(size(), left);
   Piece piece;
   for (;;) {
     piece.length += pending_->length;
     piece.utterances.push_back(*pending_);
     const bool end = pending_->end_of_sweep;
-    pending_ = fetch();
+    pending_ = draws_.next(mark_);
     if (end || !pending_ || std::uint64_t{piece.length} + pending_->length >= request) return piece;
   }
 }
@@ -191,10 +174,11 @@ void LegacyPlanner::next(Plan& out) {
   }
   // Entries are numbered in the order they are put; a row's belong together.
   out.end_of_sweep = swept_;
-  out.end_of_epoch = exhausted_ && !pending_ &&
+  out.end_of_epoch = draws_.exhausted() && !pending_ &&
                      std::none_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.piece.has_value(); });
-  out.window = one_.window;
+  out.window.clear();
   out.window_generation = 0;
+  draws_.add_window(out.window);
   for (const Row& row : rows_) {
     if (!row.piece) continue;
     for (const Utterance& u : row.piece->utterances) out.window.push_back(u.item.chunk);
@@ -202,68 +186,59 @@ void LegacyPlanner::next(Plan& out) {
   if (pending_) out.window.push_back(pending_->item.chunk);
   out.epoch = mark_.epoch;
   out.index = mark_.index++;
-  mark_.position = timeline_->position();
+  mark_.position = draws_.position();
   mark_.ended = out.end_of_epoch;
   save(mark_.queue);
   out.after = mark_;
 }
 
-// exhausted, pending position, pending (a list of 0 or 1), then per row: cursor
-// and its utterances; each as chunk, row, nominal length, length, flag.
+// The oldest position; pending (a list of 0 or 1); then of each row: cursor and its
+// utterances. Utterances by the position at which they were drawn, from the oldest on.
 void LegacyPlanner::save(std::vector<std::uint64_t>& out) const {
-  out.clear();
-  const auto add = [&](const Utterance& u) {
-    out.insert(out.end(), {u.item.chunk, u.item.row, u.item.samples, u.length, u.end_of_sweep ? 1u : 0u});
-  };
-  out.insert(out.end(), {exhausted_ ? 1u : 0u, pending_at_, pending_ ? 1u : 0u});
-  if (pending_) add(*pending_);
-  out.push_back(rows_.size());
+  std::uint64_t oldest = pending_ ? pending_->position : draws_.position();
+  for (const Row& row : rows_) {
+    if (!row.piece) continue;
+    for (const Utterance& u : row.piece->utterances) oldest = std::min(oldest, u.position);
+  }
+  out.assign({oldest, pending_ ? 1u : 0u});
+  if (pending_) out.push_back(pending_->position - oldest);
   for (const Row& row : rows_) {
     out.insert(out.end(), {row.cursor, row.piece ? row.piece->utterances.size() : 0});
     if (!row.piece) continue;
-    for (const Utterance& u : row.piece->utterances) add(u);
+    for (const Utterance& u : row.piece->utterances) out.push_back(u.position - oldest);
   }
 }
 
 void LegacyPlanner::restore(const Mark& mark) {
   enter(mark.epoch);
   mark_ = mark;
-  timeline_->restore(mark.position);
-  std::size_t at = 0;
-  const auto damaged = [] {
-    throw Error(Fault{.kind = FaultKind::state,
-                      .id = "state.damaged",
-                      .what = "the saved queue of utterances is cut short",
-                      .hint = "use another saved state"});
+  QueueFields fields(mark.queue);
+  const std::uint64_t oldest = fields.next();
+  std::vector<std::uint64_t> waiting;
+  const auto list = [&] {
+    const std::uint64_t n = fields.next();
+    for (std::uint64_t i = 0; i < n; ++i) waiting.push_back(add_sat(oldest, fields.next()));
+    return n;
   };
-  const auto field = [&] {
-    if (at == mark.queue.size()) damaged();
-    return mark.queue[at++];
-  };
-  const auto utterance = [&] {
-    Utterance u;
-    u.item.chunk = static_cast<std::uint32_t>(field());
-    u.item.row = static_cast<std::uint32_t>(field());
-    u.item.samples = static_cast<std::uint32_t>(field());
-    u.length = static_cast<std::uint32_t>(field());
-    u.end_of_sweep = field() != 0;
-    return u;
-  };
-  exhausted_ = field() != 0;
-  pending_at_ = field();
-  pending_.reset();
-  if (field() != 0) pending_ = utterance();
-  if (field() != rows_.size()) damaged();
+  const std::uint64_t pending = list();
+  if (pending > 1) QueueFields::damaged();
+  std::vector<std::uint64_t> counts;
   for (Row& row : rows_) {
-    row.piece.reset();
-    row.cursor = static_cast<std::uint32_t>(field());
-    const std::uint64_t n = field();
-    for (std::uint64_t i = 0; i < n; ++i) {
-      if (!row.piece) row.piece = Piece{};
-      row.piece->utterances.push_back(utterance());
-      row.piece->length += row.piece->utterances.back().length;
+    row.cursor = fields.next32();
+    counts.push_back(list());
+  }
+  fields.expect_end();
+  const std::vector<Utterance> drawn = draws_.restore(mark.position, waiting);
+  auto from = drawn.begin();
+  if (pending != 0) pending_ = *from++;
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    Row& row = rows_[r];
+    if (counts[r] != 0) row.piece = Piece{};
+    for (std::uint64_t i = 0; i < counts[r]; ++i) {
+      row.piece->length += from->length;
+      row.piece->utterances.push_back(*from++);
     }
-    if (row.cursor > (row.piece ? row.piece->length : 0)) damaged();
+    if (row.cursor > (row.piece ? row.piece->length : 0)) QueueFields::damaged();
   }
 }
 

@@ -8,13 +8,10 @@
 #include <batchfeed/options.h>
 
 #include <cstdint>
-#include <deque>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <vector>
 
-#include "order/timeline.h"
+#include "reader/draws.h"
 #include "reader/plan.h"
 #include "reader/sequence_planner.h"
 
@@ -27,22 +24,15 @@ ReaderOptions legacy_options(ReaderOptions options, std::uint64_t sweep_samples)
 
 class LegacyPlanner final : public Planner {
  public:
-  // As TruncatedPlanner's: the real length, or nothing for a damaged utterance.
-  using Inspect = std::function<std::optional<std::uint32_t>(const order::Item&, Mark&)>;
-
-  LegacyPlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples, const ReaderOptions& options,
-                Inspect inspect);
+  LegacyPlanner(Draws draws, std::uint64_t sweep_samples, const ReaderOptions& options);
 
   void begin_epoch(std::uint64_t epoch) override;
   void restore(const Mark& mark) override;
   void next(Plan& out) override;
+  bool draws_ahead() const override { return true; }
 
  private:
-  struct Utterance {
-    order::Item item;
-    std::uint32_t length = 0;
-    bool end_of_sweep = false;
-  };
+  using Utterance = Draws::Drawn;
   // Utterances that are presented as one sequence.
   struct Piece {
     std::vector<Utterance> utterances;
@@ -55,7 +45,6 @@ class LegacyPlanner final : public Planner {
 
   void enter(std::uint64_t epoch);
   std::uint64_t size() const;
-  std::optional<Utterance> fetch();
   std::optional<Piece> fetch_piece();
   // Puts `count` frames of a piece from `first` on at `step` of a row.
   void put(const Piece& piece, std::uint32_t first, std::uint32_t count, std::uint32_t row, std::uint32_t step,
@@ -65,15 +54,12 @@ class LegacyPlanner final : public Planner {
   void fill(Row& row, std::uint32_t index, std::uint32_t steps, Plan& out);
   void save(std::vector<std::uint64_t>& out) const;
 
-  std::unique_ptr<order::Timeline> timeline_;
+  Draws draws_;
   ReaderOptions options_;
   EpochTable epochs_;
-  Inspect inspect_;
-  order::Batch one_;
   std::uint64_t epoch_end_ = 0;
-  std::uint64_t pending_at_ = 0;  // position of the pending utterance
   std::optional<Utterance> pending_;
-  bool exhausted_ = false, swept_ = false;
+  bool swept_ = false;
   std::vector<Row> rows_;
 };
 

@@ -11,6 +11,16 @@ namespace batchfeed::reader {
 namespace {
 // Plans made ahead at most; metadata only, some kilobytes each.
 constexpr std::size_t kMostPlans = 512;
+
+std::uint64_t bytes_of(const Minibatch& batch) {
+  std::uint64_t bytes = batch.keys.size() * sizeof(batch.keys[0]);
+  for (const StreamBatch& s : batch.streams) {
+    bytes += s.values.size() + s.indices.size() * sizeof(std::int32_t) +
+             (s.offsets.size() + s.sample_begin.size()) * sizeof(std::int64_t) +
+             s.layout.entries.size() * sizeof(LayoutEntry);
+  }
+  return bytes;
+}
 }  // namespace
 
 Pipeline::Pipeline(const Source& source, ChunkStore& store, Planner& planner, const Settings& settings)
@@ -55,6 +65,7 @@ void Pipeline::pop(Minibatch& out, Mark& mark) {
   if (queue_.front()->error) std::rethrow_exception(queue_.front()->error);  // stays: every later call fails alike
   std::unique_ptr<Ready> front = std::move(queue_.front());
   queue_.pop_front();
+  queue_bytes_ -= front->bytes;
   std::swap(front->batch, out);
   mark = std::move(front->mark);
   spare_.push_back(std::move(front));
@@ -81,7 +92,7 @@ void Pipeline::run() {
     std::unique_ptr<Ready> next;
     {
       std::unique_lock lock(mutex_);
-      room_.wait(lock, [&] { return stop_ || (!waiting_at_end_ && queue_.size() < settings_.depth); });
+      room_.wait(lock, [&] { return stop_ || (!waiting_at_end_ && has_room()); });
       if (stop_) return;
       if (!spare_.empty()) {
         next = std::move(spare_.back());
@@ -94,6 +105,8 @@ void Pipeline::run() {
     {
       const std::lock_guard lock(mutex_);
       waiting_at_end_ = settings_.stop_at_epoch_end && next->end_of_epoch;
+      next->bytes = bytes_of(next->batch);
+      queue_bytes_ += next->bytes;
       queue_.push_back(std::move(next));
     }
     ready_.notify_one();
@@ -122,7 +135,8 @@ void Pipeline::produce(Ready& out) {
 // Plans on until enough chunks are asked for ahead of the window to keep the loaders busy.
 void Pipeline::look_ahead() {
   const std::size_t busy = settings_.prefetch ? settings_.threads + 1 : 0;
-  while (!planning_error_ && !paused_ && (planned_.empty() || (planned_.size() < kMostPlans && ahead_ < busy))) {
+  const std::size_t most = planner_.draws_ahead() ? 1 : kMostPlans;
+  while (!planning_error_ && !paused_ && (planned_.empty() || (planned_.size() < most && ahead_ < busy))) {
     std::unique_ptr<Plan> plan;
     if (spare_plans_.empty()) {
       plan = std::make_unique<Plan>();
@@ -236,7 +250,6 @@ void Pipeline::pack(const Plan& plan, Ready& out) {
                               std::to_string(settings_.max_invalid),
                       .hint = "batchfeed check lists them; raise maxErrors of the reader to leave them out"});
   }
-  check_memory();
   if (plan.rectangular) {
     for (std::size_t i = 0; i < plan.parts.size() && !slices.empty(); ++i) {
       const Plan::Part& part = plan.parts[i];
@@ -282,14 +295,11 @@ void Pipeline::let_go(const Plan& plan) {
   });
 }
 
-void Pipeline::check_memory() const {
-  if (settings_.memory_limit == 0 || store_.memory() <= settings_.memory_limit) return;
-  throw Error(
-      Fault{.kind = FaultKind::limit,
-            .id = "limit.memory",
-            .what = "the chunks held take " + std::to_string(store_.memory()) + " bytes, memory_limit is " +
-                    std::to_string(settings_.memory_limit),
-            .hint = "lower the window (window_chunks, randomizationWindow) or the chunk size, or raise memory_limit"});
+// Whether one more minibatch may wait; the first may always.
+bool Pipeline::has_room() const {
+  if (queue_.empty()) return true;
+  if (queue_.size() >= settings_.depth) return false;
+  return settings_.memory_limit == 0 || store_.memory() + queue_bytes_ <= settings_.memory_limit;
 }
 
 }  // namespace batchfeed::reader

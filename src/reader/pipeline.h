@@ -60,6 +60,7 @@ class Pipeline {
     Mark mark;
     std::exception_ptr error;
     bool end_of_epoch = false;
+    std::uint64_t bytes = 0;
   };
 
   void run();
@@ -69,7 +70,7 @@ class Pipeline {
   void want_chunks(Plan& plan);
   void pack(const Plan& plan, Ready& out);
   void let_go(const Plan& plan);
-  void check_memory() const;
+  bool has_room() const;
 
   ChunkStore& store_;
   Planner& planner_;
@@ -96,6 +97,7 @@ class Pipeline {
   std::condition_variable room_, ready_;
   std::deque<std::unique_ptr<Ready>> queue_;
   std::vector<std::unique_ptr<Ready>> spare_;
+  std::uint64_t queue_bytes_ = 0;
   bool stop_ = false;
   bool waiting_at_end_ = false;
   std::thread thread_;

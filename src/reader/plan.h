@@ -72,6 +72,9 @@ class Planner {
   // empty for ever (Driver::timeline).
   virtual void next(Plan& out) = 0;
 
+  // Whether it asks for chunks ahead by itself, because it looks into them.
+  virtual bool draws_ahead() const { return false; }
+
   // What the run counted before it came to this planner.
   void count_on(const Mark& before) {
     mark_.invalid = before.invalid;

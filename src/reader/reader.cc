@@ -56,9 +56,9 @@ struct Reader::Impl {
     const bool rows = options.legacy_speech && options.pack.kind != Packing::frames;
     if (options.pack.kind != Packing::truncated && !rows)
       return std::make_unique<SequencePlanner>(std::move(timeline), corpus.total_samples(), options);
-    TruncatedPlanner::Inspect inspect;  // LegacyPlanner's is the same
+    Draws::Data hooks;
     if (with_data) {
-      inspect = [this](const order::Item& item, Mark& place) -> std::optional<std::uint32_t> {
+      hooks.inspect = [this](const order::Item& item, Mark& place) -> std::optional<std::uint32_t> {
         const Chunk& chunk = store->get(item.chunk).chunk;
         if (chunk.is_invalid(item.row)) {
           if (chunk.invalid[item.row] == Chunk::kUnpaid) ++place.invalid;
@@ -66,10 +66,12 @@ struct Reader::Impl {
         }
         return chunk.columns[0].samples(item.row);
       };
+      hooks.want = [this](std::uint32_t chunk) { store->want(chunk); };
+      hooks.chunks_ahead = options.prefetch ? threads + 1 : 0;
     }
-    if (rows)
-      return std::make_unique<LegacyPlanner>(std::move(timeline), corpus.total_samples(), options, std::move(inspect));
-    return std::make_unique<TruncatedPlanner>(std::move(timeline), corpus.total_samples(), options, std::move(inspect));
+    Draws draws(std::move(timeline), std::move(hooks));
+    if (rows) return std::make_unique<LegacyPlanner>(std::move(draws), corpus.total_samples(), options);
+    return std::make_unique<TruncatedPlanner>(std::move(draws), corpus.total_samples(), options);
   }
 
   // A planner that goes on behind `place`.
@@ -77,8 +79,8 @@ struct Reader::Impl {
     if (place.begun) {
       planner.restore(place);  // behind an epoch's end the next answer begins the next one
     } else {
-      planner.begin_epoch(place.epoch);
       planner.count_on(place);
+      planner.begin_epoch(place.epoch);
     }
   }
 
@@ -92,7 +94,11 @@ struct Reader::Impl {
 
   void start() {
     if (pipeline) return;
-    if (!store) store = std::make_unique<ChunkStore>(*source, frames, options.prefetch ? threads : 0);
+    if (!store) {
+      store = std::make_unique<ChunkStore>(*source, ChunkStore::Settings{.frames = frames,
+                                                                         .threads = options.prefetch ? threads : 0,
+                                                                         .memory_limit = options.memory_limit});
+    }
     planner = make_planner(true);
     enter(*planner, mark);
     pipeline = std::make_unique<Pipeline>(*source, *store, *planner,
@@ -305,6 +311,8 @@ std::uint64_t Reader::invalid() const noexcept { return impl_->mark.invalid; }
 Padding Reader::padding() const noexcept { return impl_->mark.padding; }
 
 std::uint64_t Reader::memory_held() const noexcept { return impl_->store ? impl_->store->memory() : 0; }
+
+std::uint64_t Reader::memory_peak() const noexcept { return impl_->store ? impl_->store->peak() : 0; }
 
 std::uint64_t Reader::memory_needed() const noexcept {
   const std::vector<ChunkInfo>& chunks = impl_->source->chunks();

@@ -7,9 +7,8 @@
 
 namespace batchfeed::reader {
 
-TruncatedPlanner::TruncatedPlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples,
-                                   const ReaderOptions& options, Inspect inspect)
-    : timeline_(std::move(timeline)), options_(options), epochs_(options, sweep_samples), inspect_(std::move(inspect)) {
+TruncatedPlanner::TruncatedPlanner(Draws draws, std::uint64_t sweep_samples, const ReaderOptions& options)
+    : draws_(std::move(draws)), options_(options), epochs_(options, sweep_samples) {
   resize_rows();
 }
 
@@ -47,14 +46,27 @@ void TruncatedPlanner::resize_rows() {
 }
 
 void TruncatedPlanner::begin_epoch(std::uint64_t epoch) {
-  timeline_->begin_epoch(epochs_.begin(epoch), epochs_.size, epoch);
+  draws_.begin_epoch(epochs_.begin(epoch), epochs_.size, epoch);
   mark_.epoch = epoch;
   mark_.index = 0;
   mark_.begun = true;
   mark_.ended = false;
   rows_.clear();
   resize_rows();
-  exhausted_ = false;
+}
+
+// The oldest position, then of each row: cursor, number of sequences, and of each
+// the position at which it was drawn, from the oldest on.
+void TruncatedPlanner::save_queue(std::vector<std::uint64_t>& out) const {
+  std::uint64_t oldest = draws_.position();
+  for (const Row& row : rows_) {
+    for (const Draws::Drawn& drawn : row.queue) oldest = std::min(oldest, drawn.position);
+  }
+  out.assign(1, oldest);
+  for (const Row& row : rows_) {
+    out.insert(out.end(), {row.cursor, row.queue.size()});
+    for (const Draws::Drawn& drawn : row.queue) out.push_back(drawn.position - oldest);
+  }
 }
 
 void TruncatedPlanner::restore(const Mark& mark) {
@@ -62,45 +74,29 @@ void TruncatedPlanner::restore(const Mark& mark) {
   mark_ = mark;
   rows_.clear();
   resize_rows();
-  timeline_->restore(mark.position);
-  // One row after the other: cursor, number of sequences, then each as chunk,
-  // row, frame, nominal length, length, flag.
-  std::size_t at = 0;
-  const auto field = [&] {
-    if (at == mark.queue.size())
-      throw Error(Fault{.kind = FaultKind::state,
-                        .id = "state.damaged",
-                        .what = "the saved queue of sequences is cut short",
-                        .hint = "use another saved state"});
-    return mark.queue[at++];
-  };
-  if (mark.queue.empty()) return;
-  for (Row& row : rows_) {
-    row.cursor = static_cast<std::uint32_t>(field());
-    const std::uint64_t n = field();
-    for (std::uint64_t i = 0; i < n; ++i) {
-      Queued q;
-      q.item.chunk = static_cast<std::uint32_t>(field());
-      q.item.row = static_cast<std::uint32_t>(field());
-      q.item.frame = static_cast<std::uint32_t>(field());
-      q.item.samples = static_cast<std::uint32_t>(field());
-      q.length = static_cast<std::uint32_t>(field());
-      q.end_of_sweep = field() != 0;
-      row.available += q.length;
-      row.queue.push_back(q);
-    }
-    row.available -= std::min<std::uint64_t>(row.cursor, row.available);
+  if (mark.queue.empty()) {
+    draws_.restore(mark.position, {});
+    return;
   }
-}
-
-void TruncatedPlanner::save_queue(std::vector<std::uint64_t>& out) const {
-  out.clear();
-  for (const Row& row : rows_) {
-    out.insert(out.end(), {row.cursor, row.queue.size()});
-    for (const Queued& q : row.queue) {
-      out.insert(out.end(),
-                 {q.item.chunk, q.item.row, q.item.frame, q.item.samples, q.length, q.end_of_sweep ? 1u : 0u});
-    }
+  QueueFields fields(mark.queue);
+  const std::uint64_t oldest = fields.next();
+  std::vector<std::uint64_t> waiting;
+  std::vector<std::uint64_t> counts;
+  for (Row& row : rows_) {
+    row.cursor = fields.next32();
+    counts.push_back(fields.next());
+    for (std::uint64_t i = 0; i < counts.back(); ++i) waiting.push_back(add_sat(oldest, fields.next()));
+  }
+  fields.expect_end();
+  const std::vector<Draws::Drawn> drawn = draws_.restore(mark.position, waiting);
+  auto from = drawn.begin();
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    Row& row = rows_[r];
+    row.queue.assign(from, from + static_cast<std::ptrdiff_t>(counts[r]));
+    from += static_cast<std::ptrdiff_t>(counts[r]);
+    for (const Draws::Drawn& one : row.queue) row.available += one.length;
+    if (row.queue.empty() ? row.cursor != 0 : row.cursor >= row.queue.front().length) QueueFields::damaged();
+    row.available -= row.cursor;
   }
 }
 
@@ -108,16 +104,10 @@ void TruncatedPlanner::save_queue(std::vector<std::uint64_t>& out) const {
 // epoch is known in time.
 void TruncatedPlanner::refill(Row& row) {
   while (row.available <= length()) {
-    timeline_->next(order::Timeline::kUnlimited, 1, one_);
-    if (!one_.items.empty()) {
-      const order::Item& item = one_.items[0];
-      const std::optional<std::uint32_t> length = inspect_ ? inspect_(item, mark_) : item.samples;
-      if (length && *length != 0) {
-        row.queue.push_back({item, *length, one_.end_of_sweep});
-        row.available += *length;
-      }
-    }
-    if (one_.end_of_epoch) return;
+    const std::optional<Draws::Drawn> drawn = draws_.next(mark_);
+    if (!drawn) return;
+    row.queue.push_back(*drawn);
+    row.available += drawn->length;
   }
 }
 
@@ -127,7 +117,7 @@ std::uint32_t TruncatedPlanner::take(Row& row, std::uint32_t index, Plan& out) {
   const bool own = index >= first_row_ && index < first_row_ + own_rows_;
   std::uint32_t step = 0;
   while (step < steps && !row.queue.empty()) {
-    const Queued& front = row.queue.front();
+    const Draws::Drawn& front = row.queue.front();
     const std::uint32_t count = std::min(steps - step, front.length - row.cursor);
     if (own) {
       out.parts.push_back({.item = static_cast<std::uint32_t>(out.items.size()),
@@ -170,14 +160,15 @@ void TruncatedPlanner::next(Plan& out) {
   out.end_of_epoch = std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.queue.empty(); });
   out.end_of_sweep = swept_;
   // Chunks of queued sequences are wanted as long as they are queued.
-  out.window = one_.window;
+  out.window.clear();
   out.window_generation = 0;
+  draws_.add_window(out.window);
   for (const Row& row : rows_) {
-    for (const Queued& q : row.queue) out.window.push_back(q.item.chunk);
+    for (const Draws::Drawn& drawn : row.queue) out.window.push_back(drawn.item.chunk);
   }
   out.epoch = mark_.epoch;
   out.index = mark_.index++;
-  mark_.position = timeline_->position();
+  mark_.position = draws_.position();
   mark_.ended = out.end_of_epoch;
   save_queue(mark_.queue);
   out.after = mark_;

@@ -8,12 +8,9 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
-#include <memory>
-#include <optional>
 #include <vector>
 
-#include "order/timeline.h"
+#include "reader/draws.h"
 #include "reader/plan.h"
 #include "reader/sequence_planner.h"
 
@@ -21,25 +18,16 @@ namespace batchfeed::reader {
 
 class TruncatedPlanner final : public Planner {
  public:
-  // The real length of a sequence, or nothing if it is damaged and is not to be
-  // delivered. Looks into the data; without it nominal lengths are taken.
-  using Inspect = std::function<std::optional<std::uint32_t>(const order::Item&, Mark&)>;
-
-  TruncatedPlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples, const ReaderOptions& options,
-                   Inspect inspect);
+  TruncatedPlanner(Draws draws, std::uint64_t sweep_samples, const ReaderOptions& options);
 
   void begin_epoch(std::uint64_t epoch) override;
   void restore(const Mark& mark) override;
   void next(Plan& out) override;
+  bool draws_ahead() const override { return true; }
 
  private:
-  struct Queued {
-    order::Item item;
-    std::uint32_t length = 0;
-    bool end_of_sweep = false;
-  };
   struct Row {
-    std::deque<Queued> queue;
+    std::deque<Draws::Drawn> queue;
     std::uint32_t cursor = 0;  // into the first
     std::uint64_t available = 0;
   };
@@ -50,14 +38,12 @@ class TruncatedPlanner final : public Planner {
   std::uint32_t take(Row& row, std::uint32_t index, Plan& out);
   void save_queue(std::vector<std::uint64_t>& out) const;
 
-  std::unique_ptr<order::Timeline> timeline_;
+  Draws draws_;
   ReaderOptions options_;
   EpochTable epochs_;
-  Inspect inspect_;
-  order::Batch one_;
   std::vector<Row> rows_;
   std::uint64_t first_row_ = 0, own_rows_ = 0;  // Shard::even plans all rows and delivers these
-  bool exhausted_ = false, swept_ = false;
+  bool swept_ = false;
 };
 
 }  // namespace batchfeed::reader

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+//
+// Chunks are read ahead of need for every packer, and within the memory limit.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "reader/chunk_store.h"
+#include "reader/testing.h"
+
+namespace batchfeed::reader {
+namespace {
+
+// Reading a chunk ends only when reading the next one has begun: without reading
+// ahead on a second thread that never happens, and `alone` counts it.
+class Leaning final : public Source {
+ public:
+  explicit Leaning(std::size_t chunks) : inner_(std::vector<std::vector<std::uint32_t>>(chunks, {3, 4, 5, 4})) {}
+
+  const std::vector<StreamInfo>& streams() const override { return inner_.streams(); }
+  const std::vector<ChunkInfo>& chunks() const override { return inner_.chunks(); }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { inner_.sequences(chunk, out); }
+  void read(std::uint32_t chunk, Chunk& out) const override {
+    std::unique_lock lock(mutex_);
+    begun_ = std::max(begun_, chunk + 1);
+    changed_.notify_all();
+    const bool last = chunk + 1 == inner_.chunks().size();
+    if (!last && !changed_.wait_for(lock, std::chrono::seconds(10), [&] { return begun_ > chunk + 1; })) ++alone;
+    lock.unlock();
+    inner_.read(chunk, out);
+  }
+
+  mutable int alone = 0;
+
+ private:
+  MemorySource inner_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  mutable std::uint32_t begun_ = 0;
+};
+
+TEST(ReaderAhead, ReadsTheNextChunkWhileOneIsBeingReadForEveryPacker) {
+  std::vector<ReaderOptions> kinds(4, reference(OrderKind::file, 8));
+  kinds[1].pack = {Packing::truncated, 4, 0};
+  kinds[2].legacy_speech = true;
+  kinds[2].rows_per_epoch = {2};
+  kinds[3] = kinds[2];
+  kinds[3].pack.kind = Packing::truncated;
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
+    const auto source = std::make_shared<Leaning>(6);
+    Reader reader(source, kinds[k]);
+    std::uint64_t samples = 0;
+    Minibatch batch;
+    do {
+      ASSERT_TRUE(reader.read(batch));
+      samples += batch.num_samples;
+    } while (!batch.end_of_epoch);
+    EXPECT_EQ(samples, 6u * 16u) << k;
+    EXPECT_EQ(source->alone, 0) << "kind " << k << " waited for a chunk that nobody had asked for";
+  }
+}
+
+// What a chunk takes in memory, found by holding exactly one.
+std::uint64_t memory_of_chunk(const std::shared_ptr<const Source>& source) {
+  ChunkStore store(*source, {.frames = false, .threads = 0, .memory_limit = 0});
+  static_cast<void>(store.get(0));
+  return store.memory();
+}
+
+TEST(ReaderMemory, TheHighWaterMarkStaysBelowTheLimit) {
+  EXPECT_TRUE(rc::check([](std::uint8_t raw_chunks, std::uint8_t raw_window, std::uint8_t raw_room, std::uint8_t mix) {
+    const std::size_t chunks = 4 + raw_chunks % 30;
+    const std::uint64_t window = 1 + raw_window % 6;
+    const auto source = std::make_shared<MemorySource>(
+        std::vector<std::vector<std::uint32_t>>(chunks, std::vector<std::uint32_t>(40, 3)));
+    const std::uint64_t chunk = memory_of_chunk(source);
+    ReaderOptions o = reference(mix % 2 == 0 ? OrderKind::uniform : OrderKind::cntk, 50);
+    o.order.window = window;
+    o.pack = {mix % 3 == 0 ? Packing::truncated : Packing::sequences, mix % 3 == 0 ? 5u : 0u, 0};
+    o.threads = 3;
+    // The window, and for a minibatch that spans two places in the order the chunk that enters; room for some ahead.
+    o.memory_limit = chunk * (2 * window + 2 + raw_room % 4) + 100;
+    Reader reader(source, o);
+    Minibatch batch;
+    std::uint64_t samples = 0;
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      do {
+        RC_ASSERT(reader.read(batch));
+        samples += batch.num_samples;
+      } while (!batch.end_of_epoch);
+    }
+    RC_ASSERT(samples == 2 * reader.num_samples());
+    RC_ASSERT(reader.memory_peak() > 0);
+    RC_ASSERT(reader.memory_peak() <= o.memory_limit);
+  }));
+}
+
+TEST(ReaderMemory, ALimitBelowTheWindowFailsAtTheSamePlaceWithAnyThreads) {
+  const auto source =
+      std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>(12, std::vector<std::uint32_t>(20, 2)));
+  std::vector<std::size_t> good;
+  for (const unsigned threads : {1u, 2u, 5u}) {
+    for (const bool prefetch : {true, false}) {
+      ReaderOptions o = reference(OrderKind::uniform, 10);
+      o.order.window = 8;
+      o.threads = threads;
+      o.prefetch = prefetch;
+      o.memory_limit = 4 * memory_of_chunk(source);
+      Reader reader(source, o);
+      Minibatch batch;
+      std::size_t n = 0;
+      try {
+        while (reader.read(batch) && !batch.end_of_epoch) ++n;
+        ADD_FAILURE() << "no fault";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.fault().id, "limit.memory");
+      }
+      good.push_back(n);
+    }
+  }
+  EXPECT_EQ(std::count(good.begin(), good.end(), good[0]), 6) << "the fault has one place";
+}
+
+TEST(ReaderMemory, LiveChunksStayWithinWindowAndReadAhead) {
+  EXPECT_TRUE(rc::check([](std::uint8_t raw_window, std::uint8_t seed, bool uniform) {
+    const std::uint64_t window = 1 + raw_window % 9;
+    const auto source =
+        std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>(40, std::vector<std::uint32_t>(30, 1)));
+    ReaderOptions o = reference(uniform ? OrderKind::uniform : OrderKind::cntk, 7);
+    o.order.window = window;
+    o.order.seed = seed;
+    o.threads = 2;
+    Reader reader(source, o);
+    Minibatch batch;
+    do {
+      RC_ASSERT(reader.read(batch));
+    } while (!batch.end_of_epoch);
+    // Window and its successor, read-ahead, spares.
+    RC_ASSERT(reader.memory_peak() <= memory_of_chunk(source) * 3 / 2 * (2 * window + 2 * (o.threads + 1) + 2));
+  }));
+}
+
+TEST(ReaderEach, SequenceComesOnceASweepWhateverTheOptions) {
+  EXPECT_TRUE(rc::check([](const std::vector<std::uint8_t>& raw, std::uint8_t seed, std::uint8_t mix) {
+    RC_PRE(raw.size() >= 6);
+    std::vector<std::vector<std::uint32_t>> corpus;
+    for (std::size_t i = 0; i < raw.size(); ++i) {
+      if (i % 5 == 0) corpus.emplace_back();
+      corpus.back().push_back(1u + raw[i] % 7u);
+    }
+    const auto source = std::make_shared<MemorySource>(corpus);
+    ReaderOptions o = reference(static_cast<OrderKind>(seed % 3), 1 + seed % 11);
+    o.order.seed = seed;
+    o.order.window = 1 + mix % 4;
+    o.shard = mix % 2 == 0 ? Shard::even : Shard::chunk;
+    o.size_unit = static_cast<SizeUnit>(mix % 3);
+    o.workers = 1 + mix % 3;
+    if (o.shard == Shard::even && o.order.kind != OrderKind::file) o.bucket_minibatches = mix % 5;
+    std::vector<std::uint64_t> keys;
+    for (o.rank = 0; o.rank < o.workers; ++o.rank) {
+      Reader reader(source, o);
+      Minibatch batch;
+      do {
+        RC_ASSERT(reader.read(batch));
+        keys.insert(keys.end(), batch.keys.begin(), batch.keys.end());
+      } while (!batch.end_of_epoch);
+    }
+    std::sort(keys.begin(), keys.end());
+    std::vector<std::uint64_t> want(raw.size());
+    for (std::size_t i = 0; i < want.size(); ++i) want[i] = i;
+    RC_ASSERT(keys == want);
+  }));
+}
+
+}  // namespace
+}  // namespace batchfeed::reader

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "reader/draws.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace batchfeed::reader {
+
+namespace {
+// Draws made ahead at most, where a window holds many sequences.
+constexpr std::size_t kMostDraws = 4096;
+}  // namespace
+
+void Draws::begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t epoch) {
+  timeline_->begin_epoch(begin, size, epoch);
+  forget();
+}
+
+void Draws::forget() {
+  ahead_.clear();
+  uses_.clear();
+  outside_ = 0;
+  position_ = timeline_->position();
+  exhausted_ = false;
+}
+
+// One more draw at the end of ahead_.
+void Draws::draw() {
+  Ahead& next = ahead_.emplace_back();
+  next.position = timeline_->position();
+  timeline_->next(order::Timeline::kUnlimited, 1, one_);
+  next.behind = one_.position;
+  next.end_of_sweep = one_.end_of_sweep;
+  next.end_of_epoch = one_.end_of_epoch;
+  if (!drawn_window_ || one_.window_generation != drawn_generation_) {
+    drawn_window_ = std::make_shared<const std::vector<std::uint32_t>>(one_.window);
+    drawn_generation_ = one_.window_generation;
+  }
+  next.window = drawn_window_;
+  if (one_.items.empty()) return;
+  next.item = one_.items[0];
+  if (uses_[next.item->chunk]++ == 0 && in_window_.count(next.item->chunk) == 0) ++outside_;
+  if (data_.want) data_.want(next.item->chunk);
+}
+
+void Draws::draw_ahead() {
+  if (ahead_.empty()) draw();
+  while (outside_ < data_.chunks_ahead && ahead_.size() < kMostDraws && !ahead_.back().end_of_epoch) draw();
+}
+
+void Draws::enter(const Window& window) {
+  if (window_ == window) return;
+  window_ = window;
+  in_window_.clear();
+  in_window_.insert(window->begin(), window->end());
+  outside_ = static_cast<std::size_t>(
+      std::count_if(uses_.begin(), uses_.end(), [&](const auto& use) { return in_window_.count(use.first) == 0; }));
+}
+
+std::optional<Draws::Drawn> Draws::next(Mark& mark) {
+  while (!exhausted_) {
+    draw_ahead();
+    const Ahead first = std::move(ahead_.front());
+    ahead_.pop_front();
+    position_ = first.behind;
+    exhausted_ = first.end_of_epoch;
+    enter(first.window);
+    if (!first.item) continue;
+    if (const auto use = uses_.find(first.item->chunk); --use->second == 0) {
+      if (in_window_.count(use->first) == 0) --outside_;
+      uses_.erase(use);
+    }
+    const std::optional<std::uint32_t> length = data_.inspect ? data_.inspect(*first.item, mark) : first.item->samples;
+    if (length && *length != 0) return Drawn{*first.item, *length, first.end_of_sweep, first.position};
+  }
+  return std::nullopt;
+}
+
+void Draws::add_window(std::vector<std::uint32_t>& out) const {
+  if (window_) out.insert(out.end(), window_->begin(), window_->end());
+  std::vector<std::uint32_t> ahead;
+  for (const auto& use : uses_) ahead.push_back(use.first);
+  std::sort(ahead.begin(), ahead.end());
+  out.insert(out.end(), ahead.begin(), ahead.end());
+}
+
+std::vector<Draws::Drawn> Draws::restore(std::uint64_t position, const std::vector<std::uint64_t>& waiting) {
+  // In the order of the line, which is cheap to walk forwards.
+  std::vector<std::size_t> by_position(waiting.size());
+  std::iota(by_position.begin(), by_position.end(), std::size_t{0});
+  std::sort(by_position.begin(), by_position.end(),
+            [&](std::size_t a, std::size_t b) { return waiting[a] < waiting[b]; });
+  std::vector<Drawn> out(waiting.size());
+  for (const std::size_t i : by_position) {
+    if (waiting[i] >= position) QueueFields::damaged();
+    if (timeline_->position() != waiting[i]) timeline_->restore(waiting[i]);
+    if (timeline_->position() != waiting[i]) QueueFields::damaged();
+    timeline_->next(order::Timeline::kUnlimited, 1, one_);
+    if (one_.items.empty()) QueueFields::damaged();
+    out[i] = {one_.items[0], one_.items[0].samples, one_.end_of_sweep, waiting[i]};
+    if (data_.want) data_.want(out[i].item.chunk);
+  }
+  Mark counted_before;
+  for (Drawn& drawn : out) {
+    if (!data_.inspect) continue;
+    const std::optional<std::uint32_t> length = data_.inspect(drawn.item, counted_before);
+    if (!length || *length == 0) QueueFields::damaged();
+    drawn.length = *length;
+  }
+  timeline_->restore(position);
+  forget();
+  position_ = position;
+  return out;
+}
+
+std::uint64_t QueueFields::next() {
+  if (at_ == fields_.size()) damaged();
+  return fields_[at_++];
+}
+
+std::uint32_t QueueFields::next32() {
+  const std::uint64_t field = next();
+  if (field > 0xFFFFFFFFu) damaged();
+  return static_cast<std::uint32_t>(field);
+}
+
+void QueueFields::expect_end() const {
+  if (at_ != fields_.size()) damaged();
+}
+
+void QueueFields::damaged() {
+  throw Error(Fault{.kind = FaultKind::state,
+                    .id = "state.damaged",
+                    .what = "the saved queue of sequences does not fit the data",
+                    .hint = "use another saved state"});
+}
+
+}  // namespace batchfeed::reader

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+//
+// One sequence after the other, for planners that lay sequences end to end. They
+// need real lengths, and those stand in the data; so the order is drawn ahead of
+// them and the chunks they will look into are read in time.
+#pragma once
+
+#include <batchfeed/options.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "order/timeline.h"
+#include "reader/plan.h"
+
+namespace batchfeed::reader {
+
+class Draws {
+ public:
+  struct Drawn {
+    order::Item item;
+    std::uint32_t length = 0;  // in the data
+    bool end_of_sweep = false;
+    std::uint64_t position = 0;  // of the timeline before it: drawing there gives it again
+  };
+  struct Data {
+    // The real length of a sequence, or nothing if it is damaged and is not to be
+    // delivered, which is counted in the mark. Empty: nominal lengths are taken.
+    std::function<std::optional<std::uint32_t>(const order::Item&, Mark&)> inspect = {};
+    std::function<void(std::uint32_t chunk)> want = {};  // will be inspected
+    std::size_t chunks_ahead = 0;                        // to be asked for outside the window; 0: do not draw ahead
+  };
+
+  Draws(std::unique_ptr<order::Timeline> timeline, Data data)
+      : timeline_(std::move(timeline)), data_(std::move(data)) {}
+
+  void begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t epoch);
+  // The next sound sequence of this worker; nothing at the end of the epoch.
+  std::optional<Drawn> next(Mark& mark);
+  // Behind what next() gave last.
+  std::uint64_t position() const noexcept { return position_; }
+  bool exhausted() const noexcept { return exhausted_; }
+  // Chunks that the order draws from here, and those drawn ahead.
+  void add_window(std::vector<std::uint32_t>& out) const;
+
+  // Goes back to `position`, after giving again what was drawn at `waiting`, in that
+  // order. Throws Error (state) if nothing was drawn at one of them.
+  std::vector<Drawn> restore(std::uint64_t position, const std::vector<std::uint64_t>& waiting);
+
+ private:
+  using Window = std::shared_ptr<const std::vector<std::uint32_t>>;
+  struct Ahead {
+    std::optional<order::Item> item;
+    bool end_of_sweep = false, end_of_epoch = false;
+    std::uint64_t position = 0, behind = 0;  // of the timeline, before and after
+    Window window;
+  };
+
+  void forget();
+  void draw();
+  void draw_ahead();
+  void enter(const Window& window);
+
+  std::unique_ptr<order::Timeline> timeline_;
+  Data data_;
+  order::Batch one_;
+  Window drawn_window_;  // of the last draw
+  std::uint64_t drawn_generation_ = 0;
+  std::deque<Ahead> ahead_;
+  std::unordered_map<std::uint32_t, std::size_t> uses_;  // per chunk: draws in ahead_ that need it
+  Window window_;                                        // of what next() gave last
+  std::unordered_set<std::uint32_t> in_window_;
+  std::size_t outside_ = 0;  // chunks in uses_ that are not in the window
+  std::uint64_t position_ = 0;
+  bool exhausted_ = false;
+};
+
+// Reads what planners write into Mark::queue; throws Error (state) where it is cut short or too long.
+class QueueFields {
+ public:
+  explicit QueueFields(const std::vector<std::uint64_t>& fields) : fields_(fields) {}
+  std::uint64_t next();
+  std::uint32_t next32();
+  void expect_end() const;
+  [[noreturn]] static void damaged();
+
+ private:
+  const std::vector<std::uint64_t>& fields_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace batchfeed::reader
