@@ -3,6 +3,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <thread>
+
 #include "reader/testing.h"
 
 namespace batchfeed::reader {
@@ -61,6 +69,111 @@ TEST(ReaderStop, AForkedChildIsToldToOpenItsOwn) {
     }
     { const Reader gone = std::move(reader); }  // must not wait for threads that are not here
     ::_exit(code);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+std::size_t entries(const char* folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+// A joined thread may be listed for a moment longer.
+bool comes_down_to(std::size_t threads) {
+  for (int i = 0; i < 2000 && entries("/proc/self/task") > threads; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return entries("/proc/self/task") <= threads;
+}
+
+std::size_t resident_pages() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident;
+}
+
+// Threads, descriptors and memory before and after many readers that were left at different moments.
+TEST(ReaderStop, AThousandOpensAndClosesLeaveNothing) {
+  const auto source =
+      std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>(8, std::vector<std::uint32_t>(50, 4)));
+  const auto use = [&](unsigned i) {
+    ReaderOptions o = reference(static_cast<OrderKind>(i % 3), 16);
+    if (i % 4 == 1) o.pack = {Packing::truncated, 4, 0};
+    o.threads = 1 + i % 3;
+    Reader reader(source, o);
+    Minibatch batch;
+    for (unsigned k = 0; k < i % 5; ++k) ASSERT_TRUE(reader.read(batch));
+    if (i % 7 == 0) reader.restore(reader.state());
+    if (i % 11 == 0) reader.begin_epoch(3);
+  };
+  for (unsigned i = 0; i < 100; ++i) use(i);
+  const std::size_t threads = entries("/proc/self/task"), files = entries("/proc/self/fd"), pages = resident_pages();
+  for (unsigned i = 0; i < 1000; ++i) use(i);
+  EXPECT_TRUE(comes_down_to(threads));
+  EXPECT_EQ(entries("/proc/self/fd"), files);
+#ifndef __SANITIZE_THREAD__
+  EXPECT_LE(resident_pages(), pages + 1024) << "grew by more than 4 MiB";
+#else
+  static_cast<void>(pages);
+#endif
+}
+
+TEST(ReaderStop, AnExceptionInTheConsumerLeavesTheReaderUsableOrGone) {
+  const auto source = std::make_shared<MemorySource>(kV);
+  source->delay_ms = 1;
+  const std::size_t threads = entries("/proc/self/task");
+  try {
+    Reader reader(source, reference(OrderKind::cntk, 2));
+    Minibatch batch;
+    ASSERT_TRUE(reader.read(batch));
+    throw std::runtime_error("the training step failed");
+  } catch (const std::runtime_error&) {
+    EXPECT_TRUE(comes_down_to(threads));
+  }
+  Reader reader(source, reference(OrderKind::cntk, 2));
+  std::vector<std::uint64_t> keys;
+  for (;;) {
+    try {
+      Minibatch batch;
+      ASSERT_TRUE(reader.read(batch));
+      keys.insert(keys.end(), batch.keys.begin(), batch.keys.end());
+      if (batch.end_of_epoch) break;
+      throw std::runtime_error("caught, and the loop goes on");
+    } catch (const std::runtime_error&) {
+    }
+  }
+  std::sort(keys.begin(), keys.end());
+  EXPECT_EQ(keys, (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+// Every packer, destroyed while chunks are being read and minibatches wait.
+TEST(ReaderStop, DestroyedMidPrefetchOfEveryPacker) {
+  for (ReaderOptions o : every_kind()) {
+    const auto source = std::make_shared<MemorySource>(kV, o.pack.kind == Packing::frames);
+    source->delay_ms = 2;
+    o.threads = 3;
+    for (unsigned batches = 0; batches < 3; ++batches) {
+      Reader reader(source, o);
+      Minibatch batch;
+      for (unsigned i = 0; i < batches; ++i) ASSERT_TRUE(reader.read(batch));
+    }
+  }
+}
+
+TEST(ReaderStop, AForkedChildCanOpenItsOwnAndGoOnFromTheState) {
+  const auto source = std::make_shared<MemorySource>(kV);
+  Reader reader(source, reference(OrderKind::cntk, 2));
+  Minibatch batch;
+  ASSERT_TRUE(reader.read(batch));
+  const std::string state = reader.state();
+  ASSERT_TRUE(reader.read(batch));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::vector<std::uint64_t> want = batch.keys;
+    Reader own(source, reference(OrderKind::cntk, 2));
+    own.restore(state);
+    ::_exit(own.read(batch) && batch.keys == want ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
