@@ -75,6 +75,10 @@ void Console::fail(const Fault& fault) {
 
 void Console::notice(const Notice& notice) {
   if (quiet || (notice.severity == Severity::info && !verbose)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (told_.size() < 10'000 && !told_.insert(notice.fault.text()).second) return;
+  }
   const bool warning = notice.severity == Severity::warning;
   say(colour_err_ && warning ? fmt::format("\033[33m{}\033[0m", notice.fault.text()) : notice.fault.text());
 }

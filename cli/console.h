@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -27,7 +28,7 @@ class Console {
   // A line on standard error.
   void say(std::string_view line);
   void fail(const Fault& fault);
-  void notice(const Notice& notice);
+  void notice(const Notice& notice);  // the same one only once
   Report report();
 
   // A bar with rate and time left, labelled `what`; nothing unless standard
@@ -44,6 +45,7 @@ class Console {
   void erase();
 
   std::mutex mutex_;
+  std::set<std::string> told_;  // notices
   bool terminal_out_ = false, terminal_err_ = false;
   bool colour_out_ = false, colour_err_ = false;
   bool drawn_ = false;

@@ -180,6 +180,18 @@ void bind_sizes(Document& doc, const Section& reader, LoadedConfig& out) {
   }
 }
 
+// Training needs the key in both places: the trainer looks for it in SGD.
+void check_truncated(Document& doc, const Section& reader, const LoadedConfig& out) {
+  const Section* owner = reader.parent();
+  if (out.setup.reader.pack.kind != Packing::truncated || owner == nullptr || !reader.has("truncated")) return;
+  const Entry* entry = owner->entry("SGD");
+  if (entry == nullptr || !is_section(*entry) || owner->child("SGD").find("truncated")) return;
+  doc.warn(reader.find("truncated")->key_at, "truncated-not-in-sgd",
+           reader.path_of("truncated") + ": is not in " + owner->child("SGD").path() +
+               " too, and CNTK does not train with it in one place alone",
+           "add truncated = true to the SGD section, if CNTK is to read this configuration");
+}
+
 }  // namespace
 
 Command command_of(const Section& reader) {
@@ -217,6 +229,7 @@ LoadedConfig load(Document& doc, const ConfigRequest& request) {
   if (!doc.faults().empty()) throw Error(doc.faults().front());
   const Section& reader = *chosen;
   out.section = reader.path();
+  check_truncated(doc, reader, out);
   try {
     bind_sizes(doc, reader, out);
   } catch (const Error& error) {  // not of the reader section: the caller may give sizes of its own

@@ -150,6 +150,19 @@ TEST(ConfigMessages, WarnOfUnknownAndDeadKeys) {
   EXPECT_EQ(warning(reader("traceLevel=1;verbosity=0"), "config.dead-key"), "none");
 }
 
+TEST(ConfigMessages, WarnWhereTrainingWouldNotTakeTruncation) {
+  const auto train = [](const std::string& sgd, const std::string& root = "") {
+    return root + "t=[ | SGD=[ " + sgd +
+           " ] | reader=[ | truncated=true;truncationLength=3 | deserializers=([type=CNTKTextFormatDeserializer | "
+           "module=CNTKTextFormatReader | file=a.ctf | input=[A=[dim=1;format=dense]]]) | ] | ]";
+  };
+  EXPECT_EQ(warning(train("minibatchSize=4"), "config.truncated-not-in-sgd"),
+            "c.cntk:4:1: t.reader.truncated: is not in t.SGD too, and CNTK does not train with it in one place alone; "
+            "hint: add truncated = true to the SGD section, if CNTK is to read this configuration");
+  EXPECT_EQ(warning(train("minibatchSize=4;truncated=true"), "config.truncated-not-in-sgd"), "none");
+  EXPECT_EQ(warning(train("minibatchSize=4", "truncated=true | "), "config.truncated-not-in-sgd"), "none");
+}
+
 TEST(ConfigMessages, WarnOfSloppyText) {
   struct {
     const char* id;

@@ -229,3 +229,24 @@ def test_what_was_skipped_is_said_at_the_end(batchfeed, corpus, write):
 def test_a_file_in_binary_format_needs_no_configuration(batchfeed, write):
     done = batchfeed("read", write("x.cbf", b"nib_ktnc\1\0\0\0"))
     assert done.code == 3 and done.err.startswith("x.cbf")
+
+
+def test_what_a_join_leaves_out_is_said_once_at_open(batchfeed, write):
+    write("f.ctf", "".join(f"{k} |f {k}\n" for k in range(50)))
+    write("l.ctf", "".join(f"{k} |l 1\n" for k in range(52) if k not in (17, 23)))
+    write("c.cntk", """reader = [ readerType = "CompositeDataReader" ; deserializers = (
+  [ type = "CNTKTextFormatDeserializer" ; module = "CNTKTextFormatReader" ; file = "l.ctf"
+    input = [ labels = [ alias = "l" ; dim = 1 ; format = "dense" ] ] ] :
+  [ type = "CNTKTextFormatDeserializer" ; module = "CNTKTextFormatReader" ; file = "f.ctf"
+    input = [ features = [ alias = "f" ; dim = 1 ; format = "dense" ] ] ] ) ]
+""")
+    first = "2 of 50 sequences of 'labels' have no partner in 'features' and were left out, first: 50, 51"
+    second = "2 of 50 sequences of 'features' have no partner in 'labels', first: 17, 23"
+    for command in ("read", "info", "plan"):
+        err = batchfeed(command, "c.cntk").err
+        assert err.count(first) == 1
+        assert err.count(second) == 1
+    out = batchfeed("check", "c.cntk").out
+    assert out.count(first) == 1
+    assert out.count(second) == 1
+    assert [x["what"] for x in batchfeed("info", "c.cntk", "--json").json["notices"]] == [first, second]
