@@ -23,6 +23,8 @@ from ._errors import (
 from ._open import BatchPlan, Mix, PlanItem
 from ._reader import Reader, open
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, dense, sparse
+from ._tools import CheckReport, Converted, IndexInfo, Info, check, convert, index, info
+from ._world import world
 
 __all__ = [
     "CBF",
@@ -30,12 +32,16 @@ __all__ = [
     "MLF",
     "Batch",
     "BatchPlan",
+    "CheckReport",
     "ConfigError",
+    "Converted",
     "Error",
     "Fault",
     "FileError",
     "FormatError",
     "HTKFeatures",
+    "IndexInfo",
+    "Info",
     "InternalError",
     "Kaldi",
     "Layout",
@@ -49,7 +55,12 @@ __all__ = [
     "StateError",
     "Stream",
     "__version__",
+    "check",
+    "convert",
     "dense",
+    "index",
+    "info",
     "open",
     "sparse",
+    "world",
 ]

@@ -142,9 +142,10 @@ class FromFile:
         return bool(self.section or self.set) or extension in (".cntk", ".cfg", ".config")
 
     def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
-        if not self.is_config() and _core.detect_format(self.files[0]) != "config":
-            corpus = _corpus(self.files[0])
-            source = type(corpus)(self.files, dtype=self.dtype or corpus.dtype)
+        files = self.files if self.is_config() else _core.expand_files(self.files)
+        if not self.is_config() and _core.detect_format(files[0]) != "config":
+            corpus = _corpus(files[0])
+            source = type(corpus)(files, dtype=self.dtype or corpus.dtype)
             return FromSources([source], self.limits, self.options).setup(report)
         element = None if self.dtype is None else _element(self.dtype)
         loaded = _core.load_config(self.files, self.set, self.section, element, report)

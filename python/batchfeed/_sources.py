@@ -65,8 +65,8 @@ def _fill(options: Any, **fields: Any) -> Any:
 class CTF:
     """A corpus in CNTK's text format, in one file or several shards.
 
-    Without `streams` they are inferred from all of the first file: names, storage
-    and dimensions, whether there are sequence ids, and of which kind.
+    Without `streams` they are inferred from all of the data: names, storage and
+    dimensions, whether there are sequence ids, and of which kind.
     """
 
     files: Paths
@@ -81,7 +81,7 @@ class CTF:
 
     def _options(self) -> tuple[Any, Optional[str]]:
         """The library's options, and the key mode that the file asks for, if it was looked at."""
-        files = paths(self.files)
+        files = _core.expand_files(paths(self.files))
         specs, skip, keys = self._specs(files)
         return _fill(
             _core.CtfOptions(),
@@ -112,7 +112,7 @@ class CTF:
             return specs, bool(self.skip_sequence_ids), None
         if not files:
             raise usage("python.no-file", "no file given")
-        inferred = _core.infer_ctf(files[0], None)
+        inferred = _core.infer_ctf(files, None)
         if not inferred.streams:
             raise usage("python.no-stream", "no stream (|name ...) found in it", "is it in the text format?", path=files[0])
         skip = not inferred.has_ids if self.skip_sequence_ids is None else self.skip_sequence_ids

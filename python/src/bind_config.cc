@@ -65,12 +65,13 @@ void bind_config(nb::module_& m) {
       .def_ro("whole_file", &Inferred::whole_file);
   m.def(
       "infer_ctf",
-      [](const std::string& path, nb::handle progress) {
+      [](const std::vector<std::string>& files, nb::handle progress) {
         const Progress told = to_progress(progress);
         const nb::gil_scoped_release unlocked;
-        return infer_ctf(path, ~0ull, told);
+        return infer_ctf(files, told);
       },
-      "path"_a, "progress"_a.none());
+      "files"_a, "progress"_a.none());
+  m.def("expand_files", &expand_files, "names"_a);
   m.def("reader_section", &reader_section, "path"_a, "inferred"_a);
   m.def("detect_format", &detect_format, "path"_a, nb::call_guard<nb::gil_scoped_release>());
 }

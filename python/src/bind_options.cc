@@ -137,6 +137,16 @@ void bind_reader_options(nb::module_& m) {
       .def_rw("rolling_window", &ReaderOptions::rolling_window);
 }
 
+void cache_index(Setup& setup, const std::string& folder) {
+  for (SourceOptions& source : setup.sources) {
+    if (auto* ctf = std::get_if<CtfOptions>(&source)) {
+      ctf->cache_index = true;
+      if (!folder.empty()) ctf->cache_dir = folder;
+    }
+    if (auto* mlf = std::get_if<MlfOptions>(&source)) mlf->cache_index = true;
+  }
+}
+
 void bind_limits(nb::module_& m) {
   nb::class_<Limits>(m, "Limits")
       .def(nb::init<>())
@@ -191,6 +201,8 @@ void bind_options(nb::module_& m) {
       .def("add", [](Setup& s, const MlfOptions& o) { s.sources.emplace_back(o); })
       .def("add", [](Setup& s, const KaldiOptions& o) { s.sources.emplace_back(o); })
       .def("add", [](Setup& s, const std::shared_ptr<Source>& o) { s.sources.emplace_back(o); })
+      // Every source that can keeps its index, in `folder` if it is not empty.
+      .def("cache_index", &cache_index, "folder"_a)
       // The sources added so far become one corpus of a mixture.
       .def("end_corpus", [](Setup& s) { s.mix.push_back(std::exchange(s.sources, {})); })
       .def(

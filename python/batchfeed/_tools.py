@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: MIT
+"""Work on whole corpora: check, info, index, convert."""
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Callable, Optional, Union
+
+from . import _core, _open
+from ._errors import Fault, usage
+from ._reader import Progress, log
+from ._sources import CTF, Path, paths
+
+if TYPE_CHECKING:
+    from ._open import Joined
+
+What = Union[Path, Sequence[Path], "Joined"]
+
+
+def _opening(what: Any, section: str, set: Sequence[str], dtype: Any, limits: Optional[Mapping[str, int]]) -> _open.Opening:
+    """A file as open() takes it, or sources as Reader() does."""
+    many = _open.as_list(what)
+    if all(isinstance(one, (str, os.PathLike)) for one in many):
+        return _open.FromFile(paths(many), section, list(set), dtype, dict(limits or {}))
+    return _open.FromSources(many, dict(limits or {}))
+
+
+class CheckReport(list[Fault]):
+    """The faults and warnings that were found, in the order of the data, and what was looked at."""
+
+    def __init__(self, found: Sequence[Fault], result: _core.CheckResult) -> None:
+        super().__init__(found)
+        self.faults = result.faults
+        self.warnings = result.warnings
+        self.by_id = result.by_id
+        self.sequences = result.sequences
+        self.samples = result.samples
+        self.bytes = result.bytes
+        self.complete = result.complete  # False: a source or chunk could not be read to its end
+
+    def __repr__(self) -> str:
+        lines = [f"<{self.faults} faults, {self.warnings} warnings in {self.samples} samples of {self.sequences} sequences>"]
+        return "\n".join(lines + [f"  {fault.text}" for fault in self[:20]] + (["  ..."] if len(self) > 20 else []))
+
+
+def check(
+    what: What,
+    *,
+    section: str = "",
+    set: Sequence[str] = (),
+    dtype: Any = None,
+    max_faults: int = 100_000,
+    limits: Optional[Mapping[str, int]] = None,
+    progress: Optional[Progress] = None,
+) -> CheckReport:
+    """Reads all of a corpus and returns every fault of it, damaged data included.
+
+    `what` is a configuration, corpus files, or sources. At most `max_faults` are listed; all are counted.
+    """
+    setup = _opening(what, section, set, dtype, limits).setup(None)
+    setup.set_progress(progress)
+    found: list[Fault] = []
+    result = _core.check(setup, max_faults, found.append, progress)
+    return CheckReport([f for f in found if f.severity != "info"], result)
+
+
+@dataclass(frozen=True)
+class StreamDescription:
+    name: str
+    storage: str
+    dim: int
+    dtype: str
+    # Only of a text corpus whose streams were inferred:
+    samples: Optional[int] = None
+    values: Optional[int] = None
+    min: Optional[float] = None
+    max: Optional[float] = None
+    integral: Optional[bool] = None
+    one_hot: Optional[bool] = None
+
+
+@dataclass(frozen=True)
+class Info:
+    """A corpus at a glance."""
+
+    streams: list[StreamDescription]
+    sequences: int
+    samples: int
+    chunks: int
+    bytes: int
+    lengths: dict[str, float]  # of the sequences: min, max, mean, p50, p90, p99
+    reader_section: Optional[str] = field(default=None, repr=False)  # to paste; of an inferred corpus
+
+    def table(self) -> list[tuple[str, ...]]:
+        """Rows of text, a head first; columns of which nothing is known are left out."""
+        head = ("stream", "storage", "dim", "type", "samples", "values", "range")
+        rows = [_row(s) for s in self.streams]
+        known = [i for i in range(len(head)) if any(row[i] for row in rows)]
+        return [tuple(row[i] for i in known) for row in [head, *rows]]
+
+    def __str__(self) -> str:
+        rows = self.table()
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows]
+        length = self.lengths
+        lines.append(f"{self.sequences} sequences, {self.samples} samples in {self.chunks} chunks")
+        lines.append(f"samples of a sequence: {length['min']:g} to {length['max']:g}, mean {length['mean']:.1f}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = self.table()
+        cells = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
+        body = "".join(f"<tr>{row}</tr>" for row in cells)
+        tail = escape(str(self).rsplit("\n", 2)[1])
+        return f"<table>{body}</table><p>{tail}</p>"
+
+
+def _row(s: StreamDescription) -> tuple[str, ...]:
+    seen = "" if s.samples is None else str(s.samples)
+    values = "" if s.values is None else str(s.values)
+    span = "" if not s.values else "one-hot" if s.one_hot else f"{s.min:g} ... {s.max:g}"
+    return (s.name, s.storage, str(s.dim), s.dtype, seen, values, span)
+
+
+def info(
+    what: What,
+    *,
+    section: str = "",
+    set: Sequence[str] = (),
+    dtype: Any = None,
+    limits: Optional[Mapping[str, int]] = None,
+    progress: Optional[Progress] = None,
+) -> Info:
+    """What a corpus holds, as a configuration or sources declare it, or as the file itself suggests."""
+    opening = _opening(what, section, set, dtype, limits)
+    inferred, files = _inferred(opening, progress)
+    setup = opening.setup(log)
+    setup.set_progress(progress)
+    about = _core.describe(setup)
+    seen = {s.spec.name: s for s in inferred.streams} if inferred else {}
+    names = ("samples", "values", "min", "max", "integral", "one_hot")
+    streams = [
+        StreamDescription(
+            s.name, s.storage, s.dim, s.element, **{n: getattr(seen[s.name], n) for n in names if s.name in seen}
+        )
+        for s in about.streams
+    ]
+    lengths = {n: float(getattr(about.lengths, n)) for n in ("min", "max", "mean", "p50", "p90", "p99")}
+    text = _core.reader_section(files[0], inferred) if inferred else None
+    return Info(streams, about.sequences, about.samples, about.chunks, about.bytes, lengths, text)
+
+
+def _inferred(opening: _open.Opening, progress: Optional[Progress]) -> tuple[Optional[_core.Inferred], list[str]]:
+    if isinstance(opening, _open.FromFile) and not opening.is_config():
+        files = _core.expand_files(opening.files)
+    elif isinstance(opening, _open.FromSources) and isinstance(opening.sources, list) and len(opening.sources) == 1:
+        only = opening.sources[0]
+        if not isinstance(only, CTF) or only.streams is not None:
+            return None, []
+        files = _core.expand_files(paths(only.files))
+    else:
+        return None, []
+    return (_core.infer_ctf(files, progress), files) if _core.detect_format(files[0]) == "ctf" else (None, [])
+
+
+@dataclass(frozen=True)
+class IndexInfo:
+    """What became of the index of one file."""
+
+    file: str
+    cache: Optional[str]  # where it is kept
+    was_valid: bool  # it was there and fits; nothing was written
+    why: Optional[str]  # one that was there did not fit
+    sequences: int
+    samples: int
+    chunks: int
+    bytes: int
+
+
+def index(
+    what: What,
+    *,
+    section: str = "",
+    set: Sequence[str] = (),
+    dtype: Any = None,
+    rebuild: bool = False,
+    cache_dir: Optional[Path] = None,
+    limits: Optional[Mapping[str, int]] = None,
+    progress: Optional[Progress] = None,
+) -> list[IndexInfo]:
+    """Makes sure that every text corpus has an index cache, so that later readers open at once.
+
+    A reader uses it when its sources say cache_index=True, or a configuration cacheIndex = true.
+    """
+    setup = _opening(what, section, set, dtype, limits).setup(log)
+    setup.set_report(log)
+    setup.set_progress(progress)
+    setup.cache_index("" if cache_dir is None else os.fspath(cache_dir))
+    return [
+        IndexInfo(b.file, b.cache or None, b.was_valid, b.why or None, b.sequences, b.samples, b.chunks, b.bytes)
+        for b in _core.build_indexes(setup, rebuild)
+    ]
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What a conversion wrote."""
+
+    streams: dict[str, _core.StreamInfo] = field(repr=False)
+    sequences: int
+    samples: int
+    left_out: int  # damaged sequences, or without any sample
+    bytes: int
+    keys: bool  # whether keys were written
+    verified: bool
+
+
+def target_format(path: str) -> str:
+    extension = os.path.splitext(path)[1]
+    known = {".cbf": "cbf", ".bin": "cbf", ".ctf": "ctf", ".txt": "ctf"}
+    if extension not in known:
+        raise usage("python.target", "its name does not say which format to write", "to='cbf' or to='ctf'", path=path)
+    return known[extension]
+
+
+def convert(
+    what: What,
+    target: Path,
+    *,
+    to: Optional[str] = None,
+    section: str = "",
+    set: Sequence[str] = (),
+    dtype: Any = None,
+    streams: Sequence[str] = (),
+    renames: Optional[Mapping[str, str]] = None,
+    keys: str = "automatic",
+    shuffle: Optional[int] = None,
+    shuffle_memory: int = 256 << 20,
+    chunk_bytes: int = 32 << 20,
+    legacy: bool = False,
+    ctf2bin_chunks: Optional[bool] = None,
+    jobs: int = 0,
+    force: bool = False,
+    verify: bool = False,
+    limits: Optional[Mapping[str, int]] = None,
+    report: Optional[Callable[[Fault], None]] = log,
+    progress: Optional[Progress] = None,
+) -> Converted:
+    """Writes any corpus as a text or binary one: in parallel, in bounded memory, whole or not at all.
+
+    `to`: "ctf" or "cbf"; by the target's name if not given. `streams`: those to keep, in this order.
+    `renames`: {"old": "new"}. `keys`: "automatic", "keep", "number" or "none". `shuffle`: the seed of a
+    global shuffle. `verify` reads the target back and compares.
+    """
+    path = os.fspath(target)
+    options = _core.ConvertOptions()
+    given: dict[str, Any] = {
+        "to": to or target_format(path),
+        "legacy": legacy,
+        "chunk_bytes": chunk_bytes,
+        "ctf2bin_chunks": ctf2bin_chunks,
+        "streams": list(streams),
+        "renames": list((renames or {}).items()),
+        "keys": keys,
+        "shuffle": shuffle,
+        "shuffle_memory": shuffle_memory,
+        "jobs": jobs,
+        "force": force,
+        "verify": verify,
+    }
+    for name, value in given.items():
+        try:
+            setattr(options, name, value)
+        except TypeError:
+            raise usage("python.option", f"{name} is {value!r}, which is no value for it") from None
+    setup = _opening(what, section, set, dtype, limits).setup(report)
+    setup.set_report(report)
+    done = _core.convert(setup, path, options, report, progress)
+    written = {s.name: s for s in done.streams}
+    return Converted(written, done.sequences, done.samples, done.left_out, done.bytes, done.keys, done.verified)

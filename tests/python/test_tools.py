@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""Errors with fields, and work on whole corpora."""
+import errno
+import logging
+
+import numpy as np
+import pytest
+from conftest import Corpus, keys_of
+
+import batchfeed as bf
+
+BAD = "0 |x 1 2 |y 1:1\n1 |x 3 |y 9:1\n2 |x 1 a |y 0:1\n"
+
+
+@pytest.fixture
+def bad(tmp_path):
+    path = tmp_path / "bad.ctf"
+    path.write_text(BAD)
+    return bf.CTF(path, streams={"x": bf.dense(2), "y": bf.sparse(5)})
+
+
+def test_a_format_error_says_where_and_what_to_do(bad):
+    with pytest.raises(bf.FormatError) as caught:
+        list(bf.Reader(bad, shuffle=False))
+    error = caught.value
+    assert isinstance(error, ValueError) and isinstance(error, bf.Error)
+    assert (error.path, error.line, error.column, error.byte, error.stream) == (str(bad.files), 2, 11, 26, "y")
+    assert (error.id, error.kind, error.hint) == ("ctf.index-range", "format", "indices count from 0; or set dim = 10")
+    assert str(error) == f"{bad.files}:2:11 (byte 26): {error.what}; hint: {error.hint}"
+
+
+def test_a_file_that_is_not_there_is_a_file_not_found_error(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        bf.open(tmp_path / "no.ctf")
+    assert isinstance(caught.value, bf.FileError)
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOENT, str(tmp_path / "no.ctf"))
+    with pytest.raises(bf.FileError):
+        bf.open(tmp_path)
+
+
+def test_a_configuration_error_has_its_place(tmp_path):
+    config = tmp_path / "bad.cntk"
+    config.write_text("reader = [\n  readerType = CNTKTextFormatReader\n  file = x.ctf\n  input = [ x = [ dim = two ] ]\n]\n")
+    with pytest.raises(bf.ConfigError) as caught:
+        bf.open(config)
+    assert (caught.value.path, caught.value.line) == (str(config), 4) and caught.value.kind == "config"
+
+
+def test_a_limit_is_an_error_of_its_own(corpus):
+    with pytest.raises(bf.LimitError, match="limit"):
+        list(bf.Reader(corpus.source(), limits={"dim": 2}))
+
+
+def test_what_is_neither_corpus_nor_configuration(tmp_path):
+    path = tmp_path / "noise"
+    path.write_bytes(bytes(range(256)))
+    with pytest.raises(bf.ConfigError, match=f"{path}: is in no format that batchfeed knows"):
+        bf.open(path)
+    path.write_text("")
+    with pytest.raises(bf.Error):
+        bf.open(path)
+
+
+def test_notices_go_to_the_report_or_the_logger(bad, caplog):
+    tolerant = bf.CTF(bad.files, streams=bad.streams, max_errors=10)
+    with caplog.at_level(logging.DEBUG, "batchfeed"):
+        list(bf.Reader(tolerant))
+    assert any("expected dim 2" in record.message for record in caplog.records)
+    told = []
+    list(bf.Reader(tolerant, report=told.append))
+    assert {"ctf.index-range", "ctf.bad-number"} <= {fault.id for fault in told}, {f.id for f in told}
+
+
+def test_a_report_that_fails_does_not_stop_the_reader(corpus, capsys, monkeypatch):
+    import sys
+
+    seen = []
+    monkeypatch.setattr(sys, "unraisablehook", seen.append)
+    with open(corpus.path, "a") as file:
+        file.write("99 |x 1 2 |y 0:1\n")
+
+    def report(fault):
+        raise RuntimeError("no")
+
+    assert sum(batch.num_sequences for batch in corpus.reader(report=report)) == len(corpus.lengths) + 1
+    assert seen and isinstance(seen[0].exc_value, RuntimeError)
+
+
+def test_check_lists_every_fault(bad, corpus):
+    found = bf.check(bad)
+    assert [(f.line, f.severity) for f in found] == [(2, "warning"), (2, "error"), (3, "error")]
+    assert (found.faults, found.warnings, found.complete) == (2, 1, True)
+    assert found.by_id["ctf.index-range"] == 1 and str(found[1]).startswith(f"{bad.files}:2:11")
+    assert "2 faults" in repr(found) and ":3:8" in repr(found)
+    assert bf.check(corpus.path) == [] and bf.check(corpus.path).samples == sum(corpus.lengths)
+    assert len(bf.check(bad, max_faults=1)) == 1
+
+
+def test_info_of_every_kind(corpus, tmp_path):
+    about = bf.info(corpus.path)
+    assert (about.sequences, about.samples) == (len(corpus.lengths), sum(corpus.lengths))
+    assert about.lengths["max"] == max(corpus.lengths)
+    y = about.streams[1]
+    assert (y.name, y.storage, y.one_hot, y.samples) == ("y", "sparse", True, sum(corpus.lengths))
+    assert "one-hot" in str(about) and "<table>" in about._repr_html_()
+    config = tmp_path / "pasted.cntk"
+    config.write_text(about.reader_section)
+    assert bf.info(config).samples == about.samples
+    declared = bf.info(corpus.source())
+    assert declared.streams[0].samples is None and declared.reader_section is None
+    assert "range" not in str(declared)
+
+
+def test_convert_there_and_back(corpus, tmp_path):
+    done = bf.convert(corpus.source(), tmp_path / "a.cbf", verify=True)
+    assert (done.sequences, done.samples, done.verified) == (len(corpus.lengths), sum(corpus.lengths), True)
+    assert list(done.streams) == ["x", "y"]
+    bf.convert(tmp_path / "a.cbf", tmp_path / "b.ctf", renames={"x": "features"}, keys="number")
+    batch = next(iter(bf.open(tmp_path / "b.ctf", shuffle=False, minibatch_samples=10**6)))
+    np.testing.assert_array_equal(batch["features"].numpy(), np.concatenate(corpus.dense))
+    with pytest.raises(bf.Error, match="exists|there"):
+        bf.convert(corpus.source(), tmp_path / "a.cbf")
+    with pytest.raises(bf.ConfigError, match="does not say which format"):
+        bf.convert(corpus.source(), tmp_path / "a.dat")
+    with pytest.raises(bf.ConfigError, match="keys is 'some'"):
+        bf.convert(corpus.source(), tmp_path / "c.cbf", keys="some")
+
+
+def test_a_binary_corpus_comes_as_it_was_written(corpus, tmp_path):
+    bf.convert(corpus.source(dtype="float64"), tmp_path / "a.cbf")
+    assert bf.open(tmp_path / "a.cbf").streams["x"].element == "float64"
+    renamed = bf.Reader(bf.CBF(tmp_path / "a.cbf", streams={"z": "x"}, dtype="float32"))
+    assert next(iter(renamed))["z"].dtype == np.float32
+
+
+def test_an_index_is_built_once(corpus, tmp_path):
+    first = bf.index(corpus.path, cache_dir=tmp_path / "cache")
+    again = bf.index(corpus.path, cache_dir=tmp_path / "cache")
+    assert [(i.was_valid, i.samples) for i in first + again] == [(False, 77), (True, 77)]
+    assert first[0].cache == again[0].cache
+
+
+def test_progress_is_told_and_may_give_up(tmp_path):
+    corpus = Corpus(tmp_path / "big.ctf", [5] * 2000)
+    calls = []
+    bf.check(corpus.path, progress=lambda done, total: calls.append((done, total)))
+    assert calls and calls[-1][0] <= calls[-1][1]
+
+    class Enough(Exception):
+        pass
+
+    def stop(done, total):
+        raise Enough
+
+    with pytest.raises(Enough):
+        bf.check(corpus.path, progress=stop)
+
+
+def test_shards_by_pattern(tmp_path):
+    for i in range(3):
+        Corpus(tmp_path / f"part{i}.ctf", [1, 2], seed=i)
+    reader = bf.open(tmp_path / "part*.ctf", shuffle=False, minibatch_samples=3)
+    assert reader.num_samples == 9 and len(keys_of(reader)) == 3
+
+
+def test_which_worker_this_is(monkeypatch):
+    for names in bf._world.LAUNCHERS:
+        for name in names[1:]:
+            monkeypatch.delenv(name, raising=False)
+    monkeypatch.setitem(__import__("sys").modules, "torch", None)
+    assert bf.world() == {"workers": 1, "rank": 0}
+    monkeypatch.setenv("SLURM_PROCID", "2")
+    monkeypatch.setenv("SLURM_NTASKS", "4")
+    assert bf.world() == {"workers": 4, "rank": 2}
+    monkeypatch.setenv("SLURM_PROCID", "4")
+    with pytest.raises(bf.ConfigError, match="SLURM_PROCID is '4'"):
+        bf.world()
