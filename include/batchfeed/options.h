@@ -176,6 +176,10 @@ struct ReaderOptions {
   Shard shard = Shard::even;
   std::uint64_t workers = 1;
   std::uint64_t rank = 0;
+  // Of every `stride` minibatches only number `offset`: so several processes that
+  // load for one worker share its stream without changing it.
+  std::uint64_t stride = 1;
+  std::uint64_t offset = 0;
 
   std::vector<std::uint64_t> minibatch_size = {256};  // per epoch (or per call, see Driver); the last repeats
   SizeUnit size_unit = SizeUnit::samples;

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable, NamedTuple, Optional, Protocol, Union
+from typing import Any, Callable, NamedTuple, Optional, Union
 
 from . import _core
 from ._errors import Fault, usage
 from ._options import apply
-from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element
+from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element, paths
 
 AnySource = Union[CTF, CBF, HTKFeatures, MLF, Kaldi, str, "os.PathLike[str]"]
 Joined = Union[AnySource, Sequence[AnySource]]  # one source, or several joined by their sequences' keys
@@ -29,6 +29,9 @@ class Mix:
 
     def __repr__(self) -> str:
         return f"Mix({', '.join(f'({_names(c)}, {w:g})' for c, w in zip(self.corpora, self.weights))})"
+
+
+What = Union[Joined, Mix]
 
 
 def as_list(given: Joined) -> list[Any]:
@@ -55,8 +58,19 @@ class BatchPlan(NamedTuple):
     end_of_sweep: bool
 
 
-class Opening(Protocol):
-    def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup: ...
+Opening = Union["FromSources", "FromFile"]
+
+
+def opening_of(
+    what: What, section: str, set: Sequence[str], dtype: Any, limits: Optional[Mapping[str, int]], options: Mapping[str, Any] = {}
+) -> Opening:
+    """Files as open() takes them, or sources as Reader() does."""
+    if isinstance(what, Mix):
+        return FromSources(what, dict(limits or {}), dict(options))
+    many = as_list(what)
+    if all(isinstance(one, (str, os.PathLike)) for one in many):
+        return FromFile(paths(many), section, list(set), dtype, dict(limits or {}), dict(options))
+    return FromSources(many, dict(limits or {}), dict(options))
 
 
 def _limits(setup: _core.Setup, limits: Mapping[str, int]) -> None:

@@ -39,6 +39,8 @@ class ReaderKeywords(TypedDict, total=False):
     shard: Shard
     workers: int
     rank: int
+    stride: int
+    offset: int
     minibatch_size: Union[int, Sequence[int]]  # over all workers; a list: one an epoch, the last repeats
     size_unit: SizeUnit
     local_timeline: bool

@@ -5,26 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable, Optional, Union
+from typing import Any, Callable, Optional
 
 from . import _core, _open
+from ._open import What, opening_of
 from ._errors import Fault, usage
 from ._reader import Progress, log
 from ._sources import CTF, Path, paths
-
-if TYPE_CHECKING:
-    from ._open import Joined
-
-What = Union[Path, Sequence[Path], "Joined"]
-
-
-def _opening(what: Any, section: str, set: Sequence[str], dtype: Any, limits: Optional[Mapping[str, int]]) -> _open.Opening:
-    """A file as open() takes it, or sources as Reader() does."""
-    many = _open.as_list(what)
-    if all(isinstance(one, (str, os.PathLike)) for one in many):
-        return _open.FromFile(paths(many), section, list(set), dtype, dict(limits or {}))
-    return _open.FromSources(many, dict(limits or {}))
-
 
 class CheckReport(list[Fault]):
     """The faults and warnings that were found, in the order of the data, and what was looked at."""
@@ -58,7 +45,7 @@ def check(
 
     `what` is a configuration, corpus files, or sources. At most `max_faults` are listed; all are counted.
     """
-    setup = _opening(what, section, set, dtype, limits).setup(None)
+    setup = opening_of(what, section, set, dtype, limits).setup(None)
     setup.set_progress(progress)
     found: list[Fault] = []
     result = _core.check(setup, max_faults, found.append, progress)
@@ -135,7 +122,7 @@ def info(
     progress: Optional[Progress] = None,
 ) -> Info:
     """What a corpus holds, as a configuration or sources declare it, or as the file itself suggests."""
-    opening = _opening(what, section, set, dtype, limits)
+    opening = opening_of(what, section, set, dtype, limits)
     inferred, files = _inferred(opening, progress)
     setup = opening.setup(log)
     setup.set_progress(progress)
@@ -195,7 +182,7 @@ def index(
 
     A reader uses it when its sources say cache_index=True, or a configuration cacheIndex = true.
     """
-    setup = _opening(what, section, set, dtype, limits).setup(log)
+    setup = opening_of(what, section, set, dtype, limits).setup(log)
     setup.set_report(log)
     setup.set_progress(progress)
     setup.cache_index("" if cache_dir is None else os.fspath(cache_dir))
@@ -276,7 +263,7 @@ def convert(
             setattr(options, name, value)
         except TypeError:
             raise usage("python.option", f"{name} is {value!r}, which is no value for it") from None
-    setup = _opening(what, section, set, dtype, limits).setup(report)
+    setup = opening_of(what, section, set, dtype, limits).setup(report)
     setup.set_report(report)
     done = _core.convert(setup, path, options, report, progress)
     written = {s.name: s for s in done.streams}

@@ -111,6 +111,8 @@ void bind_reader_options(nb::module_& m) {
       .def_rw("shard", &ReaderOptions::shard)
       .def_rw("workers", &ReaderOptions::workers)
       .def_rw("rank", &ReaderOptions::rank)
+      .def_rw("stride", &ReaderOptions::stride)
+      .def_rw("offset", &ReaderOptions::offset)
       .def_rw("minibatch_size", &ReaderOptions::minibatch_size)
       .def_rw("size_unit", &ReaderOptions::size_unit)
       .def_rw("local_timeline", &ReaderOptions::local_timeline)

@@ -21,6 +21,12 @@ void check_workers(const ReaderOptions& o) {
         "ranks count from 0");
 }
 
+void check_stride(const ReaderOptions& o) {
+  if (o.offset < o.stride) return;
+  usage("offset", "offset is " + std::to_string(o.offset) + ", must be below stride (" + std::to_string(o.stride) + ')',
+        "offsets count from 0");
+}
+
 void check_sizes(const ReaderOptions& o) {
   if (o.minibatch_size.empty() || std::count(o.minibatch_size.begin(), o.minibatch_size.end(), 0u) != 0) {
     usage("minibatch-size", "the minibatch size is 0, must be at least 1", "");
@@ -116,6 +122,7 @@ bool crosses_sweeps(const ReaderOptions& o) noexcept {
 
 void check_options(const ReaderOptions& o, std::size_t corpora) {
   check_workers(o);
+  check_stride(o);
   check_sizes(o);
   check_truncated(o);
   check_bucketing(o);

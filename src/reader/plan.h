@@ -76,7 +76,7 @@ class Planner {
   virtual bool draws_ahead() const { return false; }
 
   // What the run counted before it came to this planner.
-  void count_on(const Mark& before) {
+  virtual void count_on(const Mark& before) {
     mark_.invalid = before.invalid;
     mark_.skipped = before.skipped;
     mark_.padding = before.padding;

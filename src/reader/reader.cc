@@ -10,6 +10,7 @@
 #include "reader/check_options.h"
 #include "reader/chunk_store.h"
 #include "reader/corpora.h"
+#include "reader/dealt_planner.h"
 #include "reader/legacy_speech.h"
 #include "reader/pipeline.h"
 #include "reader/sequence_planner.h"
@@ -52,6 +53,12 @@ struct Reader::Impl {
   }
 
   std::unique_ptr<Planner> make_planner(bool with_data) {
+    std::unique_ptr<Planner> all = make_whole_planner(with_data);
+    if (options.stride == 1) return all;
+    return std::make_unique<DealtPlanner>(std::move(all), options.stride, options.offset);
+  }
+
+  std::unique_ptr<Planner> make_whole_planner(bool with_data) {
     auto timeline = corpora.make_timeline(options);
     const bool rows = options.legacy_speech && options.pack.kind != Packing::frames;
     if (options.pack.kind != Packing::truncated && !rows)

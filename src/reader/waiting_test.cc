@@ -4,6 +4,9 @@
 #include <batchfeed/reader.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "reader/memory_source.h"
 
 namespace batchfeed::reader {
@@ -63,6 +66,57 @@ TEST(ReaderRemaining, CountsWhatNextWillGive) {
       }
     }
   }
+}
+
+std::string keys(const Minibatch& batch) {
+  std::string out = std::to_string(batch.index) + ':';
+  for (const std::uint64_t key : batch.keys) out += ' ' + std::to_string(key);
+  return out;
+}
+
+std::vector<std::string> all(Reader& reader) {
+  std::vector<std::string> out;
+  Minibatch batch;
+  for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+    reader.begin_epoch(epoch);
+    while (reader.next(batch)) out.push_back(std::to_string(epoch) + '.' + keys(batch));
+  }
+  return out;
+}
+
+TEST(ReaderStride, DealsTheMinibatchesOfOneStream) {
+  for (const Packing pack : {Packing::sequences, Packing::frames, Packing::truncated}) {
+    ReaderOptions options = {.pack = {.kind = pack, .truncation_length = 2}, .minibatch_size = {3}};
+    const auto open = [&] { return Reader(std::make_shared<MemorySource>(kCorpus, true), options); };
+    Reader whole = open();
+    const std::vector<std::string> expected = all(whole);
+    options.stride = 3;
+    std::vector<std::string> dealt;
+    for (options.offset = 0; options.offset < 3; ++options.offset) {
+      Reader part = open();
+      const std::uint64_t left = part.remaining();
+      const std::vector<std::string> mine = all(part);
+      EXPECT_EQ(left, std::count_if(mine.begin(), mine.end(), [](const std::string& m) { return m[0] == '0'; }));
+      dealt.insert(dealt.end(), mine.begin(), mine.end());
+    }
+    std::sort(dealt.begin(), dealt.end());
+    EXPECT_EQ(dealt, expected);
+  }
+  EXPECT_THROW(Reader(std::make_shared<MemorySource>(kCorpus), {.stride = 2, .offset = 2}), Error);  // reader.offset
+}
+
+TEST(ReaderStride, AStateIsGoodForEveryStride) {
+  ReaderOptions options = {.minibatch_size = {3}};
+  Reader whole(std::make_shared<MemorySource>(kCorpus), options);
+  Minibatch batch;
+  ASSERT_TRUE(whole.next(batch));
+  options.stride = 2;
+  Reader second(std::make_shared<MemorySource>(kCorpus), options);
+  second.restore(whole.state());
+  ASSERT_TRUE(whole.next(batch) && whole.next(batch));
+  const std::string expected = keys(batch);
+  ASSERT_TRUE(second.next(batch));
+  EXPECT_EQ(keys(batch), expected);
 }
 
 TEST(ReaderRemaining, KnowsARunWithoutEnd) {

@@ -9,7 +9,7 @@ import pytest
 import batchfeed as bf
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-NEEDS = {"test_torch.py": "torch"}
+NEEDS = {"test_torch.py": "torch", "test_torchdata.py": "torchdata"}
 collect_ignore = [test for test, library in NEEDS.items() if importlib.util.find_spec(library) is None]
 
 
@@ -43,6 +43,13 @@ class Corpus:
 @pytest.fixture
 def corpus(tmp_path):
     return Corpus(tmp_path / "train.ctf", [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9])
+
+
+@pytest.fixture
+def expected(corpus):
+    """The keys of three epochs."""
+    reader = corpus.reader()
+    return [keys_of(reader) for _ in range(3)]
 
 
 def keys_of(batches):

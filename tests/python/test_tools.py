@@ -48,7 +48,7 @@ def test_a_configuration_error_has_its_place(tmp_path):
 
 def test_a_limit_is_an_error_of_its_own(corpus):
     with pytest.raises(bf.LimitError, match="limit"):
-        list(bf.Reader(corpus.source(), limits={"dim": 2}))
+        list(bf.Reader(corpus.source(), limits={"sequence_samples": 3}))
 
 
 def test_what_is_neither_corpus_nor_configuration(tmp_path):

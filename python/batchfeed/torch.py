@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""PyTorch: a dataset whose items are minibatches of tensors.
+
+    from torch.utils.data import DataLoader
+    import batchfeed.torch
+
+    dataset = batchfeed.torch.Dataset("train.cntk", section="Train.reader", minibatch_samples=256)
+    for batch in DataLoader(dataset, batch_size=None, num_workers=2):
+        loss = model(batch["features"], batch["labels"])
+
+batchfeed reads ahead and parses on threads of its own, so num_workers=0 is usually as fast. With more the
+stream is the same, minibatch by minibatch.
+"""
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Callable, Optional, Union
+
+import torch
+from torch.utils.data import IterableDataset, get_worker_info
+
+from ._batch import Batch
+from ._errors import Fault
+from ._open import What, opening_of
+from ._options import ReaderKeywords
+from ._reader import Reader, log
+from ._world import World, world
+
+Form = Union[str, Mapping[str, str]]
+
+
+class Dataset(IterableDataset[Any]):
+    """Minibatches as {name: tensor}; for DataLoader(dataset, batch_size=None).
+
+    `what` is what open() or Reader() take, and so are the keywords. `form`: how tensors look ("packed",
+    "padded", "nested", "coo"; or one for each stream, {"x": "padded"}; see Stream.torch). `transform`:
+    instead of that, a function that makes an item of a Batch. `pin_memory`: tensors lie in pinned memory,
+    where CUDA is there; with worker processes leave that to the DataLoader.
+
+    Rank and world come from torch.distributed, or from the environment (batchfeed.world), unless `workers`
+    and `rank` are given; minibatch sizes count samples over all ranks. Iterating again gives the next epoch.
+    """
+
+    def __init__(
+        self,
+        what: What,
+        *,
+        form: Form = "packed",
+        transform: Optional[Callable[[Batch], Any]] = None,
+        pin_memory: bool = False,
+        section: str = "",
+        set: Sequence[str] = (),
+        dtype: Any = None,
+        limits: Optional[Mapping[str, int]] = None,
+        report: Optional[Callable[[Fault], None]] = log,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        for name in options:
+            if name not in ReaderKeywords.__annotations__ or name in ("stride", "offset"):
+                raise TypeError(f"unexpected keyword argument {name!r}")
+        self._opening = opening_of(what, section, set, dtype, limits, options)
+        self._form, self._transform, self._pin_memory = form, transform, pin_memory
+        self._report = report
+        self._world: Optional[World] = None  # as it was where this was pickled
+        self._iterations = _Iterations()
+        self._reader: Optional[Reader] = None
+        self._pid = os.getpid()  # whose reader it is
+        self._state: Optional[Mapping[str, Any]] = None  # to be loaded before the next item
+
+    def _share(self) -> dict[str, int]:
+        """Which part of the stream is this process's."""
+        given = self._opening.options
+        out: dict[str, Any] = {**(self._world or world()), **given}
+        info = get_worker_info()
+        if info is not None and info.num_workers > 1:
+            out.update(stride=info.num_workers, offset=info.id)
+        if info is not None and "threads" not in given:
+            out["threads"] = max(1, (os.cpu_count() or 1) // info.num_workers)
+        return out
+
+    def _here(self) -> Reader:
+        """This process's reader, at the place where it should go on."""
+        if self._reader is None or os.getpid() != self._pid:
+            self._reader, self._pid = Reader._of(replace(self._opening, options=self._share()), self._report), os.getpid()
+            self._state, epoch = self._iterations.begin(get_worker_info(), self._state, self._reader.epoch)
+            self._reader.begin_epoch(epoch)
+        if self._state is not None:
+            self._reader.load_state_dict(self._state)
+            self._state = None
+        return self._reader
+
+    def __iter__(self) -> Iterator[Any]:
+        for batch in self._here():
+            yield self._item(batch)
+        self._iterations.end(get_worker_info())
+
+    def _item(self, batch: Batch) -> Any:
+        if self._transform is not None:
+            return self._transform(batch)
+        tensors = batch.torch(self._form)
+        if self._pin_memory and torch.cuda.is_available():
+            return {name: tensor.pin_memory() for name, tensor in tensors.items()}
+        return tensors
+
+    def __len__(self) -> int:
+        """Minibatches of this rank in the epoch."""
+        return len(self._here())
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next iteration reads the epoch of this number; worker processes that persist do not hear of it."""
+        self._iterations.choose(epoch)
+        self._state = None
+        if self._reader is not None and os.getpid() == self._pid:
+            self._reader.begin_epoch(epoch)
+
+    # Checkpoints: torchdata's StatefulDataLoader and torch.distributed.checkpoint ask for these.
+
+    def state_dict(self) -> dict[str, Any]:
+        """The place behind the last item that was handed out.
+
+        Where DataLoader has worker processes, their datasets are ahead of this one: take the state of a
+        torchdata.stateful_dataloader.StatefulDataLoader then.
+        """
+        return dict(self._state) if self._state is not None else self._here().state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """The next iteration goes on there."""
+        self._state = dict(state)
+        self._iterations.load(get_worker_info())
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A spawned worker opens its own reader, and cannot ask torch.distributed.
+        return {**self.__dict__, "_reader": None, "_world": self._world or world()}
+
+    def __repr__(self) -> str:
+        return f"<batchfeed.torch.Dataset of {self._opening}>"
+
+
+class _Iterations:
+    """What the worker processes of a DataLoader, new for each iteration, have to agree on: the epoch.
+
+    It lies in shared memory. Worker 0 decides when it opens its reader, the others wait for it; workers of
+    one iteration know each other by the seed that they were given.
+    """
+
+    MOST = 1024  # worker processes
+    FIRST, CHOSEN, LOADED = -1, -2, -3  # in place of a seed: nothing yet, set_epoch(), load_state_dict()
+
+    def __init__(self) -> None:
+        # Seed of the iteration, its epoch, whether it went on from a loaded state.
+        self._now = torch.tensor([self.FIRST, 0, 0], dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
+        # By worker: the seed of the iteration that it has finished.
+        self._finished = torch.full((self.MOST,), self.FIRST, dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
+        self._own = False  # this process has a state of its own
+
+    def choose(self, epoch: int) -> None:
+        self._now[:] = torch.tensor([self.CHOSEN, epoch, 0])
+
+    def load(self, worker: Any) -> None:
+        if worker is None:
+            self._now[0] = self.LOADED
+        else:
+            self._own = True
+
+    def begin(self, worker: Any, state: Optional[Mapping[str, Any]], first: int) -> tuple[Optional[Mapping[str, Any]], int]:
+        """The state to load, or else the epoch to begin. `first`: the epoch a run begins with."""
+        if worker is None:
+            return state, int(self._now[1]) if self._now[0] == self.CHOSEN else first
+        mine = worker.seed - worker.id
+        if worker.id == 0:
+            self._now[1:] = torch.tensor(self._decide(worker, state, first))
+            self._now[0] = mine  # now the others may look
+        while int(self._now[0]) != mine:
+            time.sleep(0.001)
+        return (state if self._own or self._now[2] else None), int(self._now[1])
+
+    def _decide(self, worker: Any, state: Optional[Mapping[str, Any]], first: int) -> list[int]:
+        seed, epoch, _ = self._now.tolist()
+        if state is not None and (self._own or seed == self.LOADED):
+            return [int(state["epoch"]), 1]
+        if seed == self.CHOSEN:
+            return [epoch, 0]
+        if seed in (self.FIRST, self.LOADED):
+            return [first, 0]
+        over = bool((self._finished[: worker.num_workers] == seed).all())
+        return [epoch + 1 if over else epoch, 0]
+
+    def end(self, worker: Any) -> None:
+        if worker is not None:
+            self._finished[worker.id] = worker.seed - worker.id

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from conftest import ROOT, keys_of
+from torch.utils.data import DataLoader
+
+import batchfeed as bf
+import batchfeed.torch
+
+
+def sequence_keys(batch):
+    return batch.sequence_keys
+
+
+def dataset(corpus, **options):
+    options = {"minibatch_samples": 7, "transform": sequence_keys, **options}
+    return batchfeed.torch.Dataset(corpus.source(chunk_bytes=200), **options)
+
+
+def loader(data, workers, **options):
+    return DataLoader(data, batch_size=None, num_workers=workers, **options)
+
+
+def test_tensors_share_memory_with_the_minibatch(corpus):
+    batch = corpus.reader(minibatch_samples=30).next()
+    x, y = batch["x"], batch["y"]
+    tensor = x.torch()
+    assert tensor.data_ptr() == x.values.__array_interface__["data"][0]
+    assert torch.from_dlpack(x).data_ptr() == tensor.data_ptr()
+    np.testing.assert_array_equal(tensor.numpy(), x.numpy())
+    sparse = y.torch()
+    assert sparse.layout == torch.sparse_csr and sparse.values().data_ptr() == y.values.__array_interface__["data"][0]
+    np.testing.assert_array_equal(sparse.to_dense().numpy(), y.numpy())
+    np.testing.assert_array_equal(y.torch("coo").to_dense().numpy(), y.numpy())
+    np.testing.assert_array_equal(x.torch("padded").numpy(), x.padded().values)
+    nested = x.torch("nested")
+    assert nested.values().data_ptr() == tensor.data_ptr()
+    for row, sequence in zip(nested.unbind(), x.sequences()):
+        np.testing.assert_array_equal(row.numpy(), sequence)
+    with pytest.raises(ValueError, match="form is 'flat'"):
+        x.torch("flat")
+    forms = batch.torch({"y": "padded"})
+    assert forms["x"].shape == x.shape and forms["y"].shape == y.padded().values.shape
+
+
+def test_items_are_tensors_by_name(corpus):
+    data = dataset(corpus, transform=None, form={"x": "padded"})
+    for item, batch in zip(data, corpus.reader()):
+        np.testing.assert_array_equal(item["x"].numpy(), batch["x"].padded().values)
+        np.testing.assert_array_equal(item["y"].to_dense().numpy(), batch["y"].numpy())
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2, 3])
+def test_any_number_of_loader_processes_gives_the_same_stream(corpus, expected, workers):
+    data = loader(dataset(corpus), workers)
+    assert [list(data) for _ in range(3)] == expected
+
+
+def test_the_length_is_that_of_the_next_epoch(corpus, expected):
+    data = loader(dataset(corpus), 0)
+    for keys in expected:
+        assert len(data) == len(keys) == len(list(data))
+
+
+def test_processes_that_are_spawned_or_persist(corpus, expected):
+    assert list(loader(dataset(corpus), 2, multiprocessing_context="spawn")) == expected[0]
+    data = loader(dataset(corpus), 2, persistent_workers=True)
+    assert [list(data) for _ in range(3)] == expected
+
+
+def test_tensors_come_through_processes(corpus):
+    direct = list(dataset(corpus, transform=None))
+    there = list(loader(dataset(corpus, transform=None), 2))
+    assert len(direct) == len(there)
+    for a, b in zip(direct, there):
+        assert torch.equal(a["x"], b["x"]) and torch.equal(a["y"].to_dense(), b["y"].to_dense())
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_an_epoch_can_be_chosen(corpus, expected, workers):
+    data = dataset(corpus)
+    data.set_epoch(2)
+    assert list(loader(data, workers)) == expected[2]
+    data.set_epoch(1)
+    assert [list(loader(data, workers)) for _ in range(2)] == expected[1:]
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_a_state_is_good_for_any_number_of_processes(corpus, expected, workers):
+    data = dataset(corpus)
+    items = iter(data)
+    assert [next(items), next(items)] == expected[0][:2]
+    resumed = dataset(corpus)
+    resumed.load_state_dict(json.loads(json.dumps(data.state_dict())))
+    again = loader(pickle.loads(pickle.dumps(resumed)) if workers == 0 else resumed, workers)
+    assert list(again) == expected[0][2:]
+    assert list(again) == expected[1]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_two_ranks_under_torchrun(corpus, tmp_path, workers):
+    script = str(Path(__file__).with_name("torch_rank.py"))
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", script]
+    done = subprocess.run([*command, corpus.path, str(tmp_path), str(workers)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    ranks = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in (0, 1)]
+    assert [r["world"] for r in ranks] == [{"workers": 2, "rank": 0}, {"workers": 2, "rank": 1}]
+    whole = keys_of(bf.open(corpus.path, minibatch_samples=20))
+    for together, a, b in zip(whole, ranks[0]["keys"], ranks[1]["keys"]):
+        assert sorted(together) == sorted(a + b)
+
+
+def test_what_is_not_a_keyword(corpus):
+    with pytest.raises(TypeError, match="'stride'"):
+        dataset(corpus, stride=2)

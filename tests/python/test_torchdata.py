@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+import pytest
+from test_torch import dataset
+from torchdata.stateful_dataloader import StatefulDataLoader
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_stateful_data_loader(corpus, expected, workers):
+    first = StatefulDataLoader(dataset(corpus), batch_size=None, num_workers=workers)
+    items = iter(first)
+    assert [next(items) for _ in range(3)] == expected[0][:3]
+    state = first.state_dict()
+    again = StatefulDataLoader(dataset(corpus), batch_size=None, num_workers=workers)
+    again.load_state_dict(state)
+    assert list(again) == expected[0][3:]
+    assert list(again) == expected[1]
