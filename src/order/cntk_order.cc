@@ -11,9 +11,10 @@ class Remainder {
  public:
   explicit Remainder(std::uint64_t n) : n_(n), inverse_(~0ull / n) {}
   std::uint64_t operator()(std::uint64_t x) const noexcept {
-    // The quotient comes out right or up to two too small.
+    // The quotient comes out right or up to two too small, as good as at random: no branches.
     std::uint64_t rest = x - high_half(x, inverse_) * n_;
-    while (rest >= n_) rest -= n_;
+    rest -= n_ & (0 - static_cast<std::uint64_t>(rest >= n_));
+    rest -= n_ & (0 - static_cast<std::uint64_t>(rest >= n_));
     return rest;
   }
 

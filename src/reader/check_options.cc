@@ -120,6 +120,23 @@ bool crosses_sweeps(const ReaderOptions& o) noexcept {
   return o.last_minibatch == LastMinibatch::cross || (o.driver == Driver::timeline && o.bucket_minibatches == 0);
 }
 
+std::optional<Notice> warn_of_starving(const ReaderOptions& o, std::uint64_t sequences, std::uint64_t samples) {
+  if (o.shard != Shard::even || o.workers == 1 || o.pack.kind == Packing::truncated || sequences == 0)
+    return std::nullopt;
+  const std::uint64_t size = *std::min_element(o.minibatch_size.begin(), o.minibatch_size.end());
+  const std::uint64_t mean = o.size_unit == SizeUnit::sequences ? 1 : std::max<std::uint64_t>(1, samples / sequences);
+  const std::uint64_t in_one = std::max<std::uint64_t>(1, size / mean);
+  if (in_one / 2 >= o.workers) return std::nullopt;
+  return Notice{
+      .severity = Severity::warning,
+      .fault = {.kind = FaultKind::usage,
+                .id = "reader.few-sequences",
+                .what = "a minibatch of " + std::to_string(size) + " has about " + std::to_string(in_one) +
+                        (in_one == 1 ? " sequence" : " sequences") + " for " + std::to_string(o.workers) +
+                        " workers; where there is none for everybody, some go without data",
+                .hint = "a size of " + std::to_string(2 * o.workers * mean) + " or more is on the safe side"}};
+}
+
 void check_options(const ReaderOptions& o, std::size_t corpora) {
   check_workers(o);
   check_stride(o);

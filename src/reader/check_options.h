@@ -6,12 +6,18 @@
 #include <batchfeed/options.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 
 namespace batchfeed::reader {
 
 // Throws Error (usage) with the field, its value and the rule. `corpora`: how many
 // there are to be mixed; 1 without a mixture.
 void check_options(const ReaderOptions& options, std::size_t corpora);
+
+// What is allowed and probably not meant: minibatches too small for Shard::even to
+// give every worker something. The counts are those of a sweep.
+std::optional<Notice> warn_of_starving(const ReaderOptions& options, std::uint64_t sequences, std::uint64_t samples);
 
 // May a minibatch span two sweeps.
 bool crosses_sweeps(const ReaderOptions& options) noexcept;

@@ -6,6 +6,7 @@
 #include <map>
 #include <thread>
 
+#include "base/saturate.h"
 #include "order/timeline.h"
 #include "reader/check_options.h"
 #include "reader/chunk_store.h"
@@ -39,6 +40,22 @@ struct Reader::Impl {
       for (StreamInfo& s : streams) s.storage = Storage::dense;
     }
     mark.epoch = options.driver == ReaderOptions::Driver::timeline ? 0 : options.start_epoch;
+    tell();
+  }
+  void tell() const {
+    if (!report) return;
+    if (const auto notice = warn_of_starving(options, corpus.total_sequences(), corpus.total_samples()))
+      report(*notice);
+    const std::uint64_t needed = memory_needed();
+    if (needed == 0) return;  // chunks do not say how large they are
+    report({.severity = Severity::info,
+            .fault = {.kind = FaultKind::usage,
+                      .id = "reader.memory",
+                      .what = "the window needs up to " + std::to_string(needed) + " bytes of chunks" +
+                              (options.memory_limit == 0
+                                   ? std::string()
+                                   : ", memory_limit is " + std::to_string(options.memory_limit) + " bytes"),
+                      .hint = ""}});
   }
   static std::vector<std::shared_ptr<const Source>> checked(std::vector<std::shared_ptr<const Source>> parts,
                                                             const ReaderOptions& options) {
@@ -79,6 +96,29 @@ struct Reader::Impl {
     Draws draws(std::move(timeline), std::move(hooks));
     if (rows) return std::make_unique<LegacyPlanner>(std::move(draws), corpus.total_samples(), options);
     return std::make_unique<TruncatedPlanner>(std::move(draws), corpus.total_samples(), options);
+  }
+
+  // Of chunks: those of the window, and those being read ahead.
+  std::uint64_t memory_needed() const noexcept {
+    const std::vector<ChunkInfo>& chunks = source->chunks();
+    std::uint64_t largest = 0, all = 0;
+    for (const ChunkInfo& c : chunks) {
+      largest = std::max(largest, c.bytes);
+      all += c.bytes;
+    }
+    if (options.keep_in_memory) return all;
+    const OrderOptions& order = options.order;
+    const std::uint64_t mean = std::max<std::uint64_t>(1, corpus.total_samples() / chunks.size());  // of a chunk
+    std::uint64_t window = 1;
+    if (order.kind != OrderKind::file) window = order.window_in_samples ? order.window / mean + 2 : order.window;
+    window = mul_sat(std::min<std::uint64_t>(window, chunks.size()), corpora.parts());
+    if (options.bucket_minibatches != 0) {
+      const std::uint64_t sequence = std::max<std::uint64_t>(1, corpus.total_samples() / corpus.total_sequences());
+      const std::uint64_t minibatch =
+          mul_sat(options.minibatch_size.front(), options.size_unit == SizeUnit::sequences ? sequence : 1);
+      window = add_sat(window, mul_sat(minibatch, options.bucket_minibatches) / mean + 1);
+    }
+    return std::min(all, mul_sat(std::min<std::uint64_t>(add_sat(window, threads + 1), chunks.size()), largest));
   }
 
   // A planner that goes on behind `place`.
@@ -321,25 +361,6 @@ std::uint64_t Reader::memory_held() const noexcept { return impl_->store ? impl_
 
 std::uint64_t Reader::memory_peak() const noexcept { return impl_->store ? impl_->store->peak() : 0; }
 
-std::uint64_t Reader::memory_needed() const noexcept {
-  const std::vector<ChunkInfo>& chunks = impl_->source->chunks();
-  std::uint64_t largest = 0, all = 0;
-  for (const ChunkInfo& c : chunks) {
-    largest = std::max(largest, c.bytes);
-    all += c.bytes;
-  }
-  if (impl_->options.keep_in_memory) return all;
-  const OrderOptions& order = impl_->options.order;
-  std::uint64_t window = 1;
-  if (order.kind != OrderKind::file) {
-    window = order.window;
-    if (order.window_in_samples) {
-      const std::uint64_t mean =
-          std::max<std::uint64_t>(1, impl_->corpus.total_samples() / std::max<std::size_t>(1, chunks.size()));
-      window = std::min<std::uint64_t>(chunks.size(), order.window / mean + 2);
-    }
-  }
-  return std::min(all, std::min<std::uint64_t>(window + impl_->threads + 1, chunks.size()) * largest);
-}
+std::uint64_t Reader::memory_needed() const noexcept { return impl_->memory_needed(); }
 
 }  // namespace batchfeed

@@ -116,5 +116,26 @@ TEST(ReaderShard, ASmallLastMinibatchIsEvenedOutSoThatNobodyStarves) {
   }
 }
 
+TEST(ReaderShard, TellsAtOpenThatMinibatchesAreTooSmallForTheWorkers) {
+  const auto told = [](std::uint64_t size, std::uint64_t workers, Shard shard, SizeUnit unit) {
+    ReaderOptions o;
+    o.minibatch_size = {size};
+    o.workers = workers;
+    o.shard = shard;
+    o.size_unit = unit;
+    std::vector<std::string> ids;
+    const Reader reader(std::make_shared<MemorySource>(kV), o, {},
+                        [&](const Notice& notice) { ids.push_back(notice.fault.id); });
+    EXPECT_EQ(std::count(ids.begin(), ids.end(), "reader.memory"), 1);
+    return std::count(ids.begin(), ids.end(), "reader.few-sequences") == 1;
+  };
+  EXPECT_TRUE(told(8, 4, Shard::even, SizeUnit::samples)) << "sequences have two samples";
+  EXPECT_FALSE(told(16, 4, Shard::even, SizeUnit::samples));
+  EXPECT_FALSE(told(8, 4, Shard::even, SizeUnit::sequences));
+  EXPECT_TRUE(told(7, 4, Shard::even, SizeUnit::sequences));
+  EXPECT_FALSE(told(8, 4, Shard::chunk, SizeUnit::samples));
+  EXPECT_FALSE(told(1, 1, Shard::even, SizeUnit::samples));
+}
+
 }  // namespace
 }  // namespace batchfeed::reader
