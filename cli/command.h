@@ -38,6 +38,7 @@ Run add_check(CLI::App& app, Console& console);
 Run add_info(CLI::App& app, Console& console);
 Run add_index(CLI::App& app, Console& console);
 Run add_plan(CLI::App& app, Console& console);
+Run add_report(CLI::App& app, Console& console);
 Run add_bench(CLI::App& app, Console& console);
 Run add_config(CLI::App& app, Console& console);
 Run add_convert(CLI::App& app, Console& console);

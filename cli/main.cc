@@ -99,6 +99,7 @@ int main_of(int argc, char** argv) {
   add("check", add_check);
   add("read", add_read);
   add("plan", add_plan);
+  add("report", add_report);
   add("index", add_index);
   add("bench", add_bench);
   add("config", add_config);

@@ -102,7 +102,10 @@ struct Description {
 };
 Description describe(const Source& source);
 
-// A saved state on disk: appears whole or not at all. load_state() refuses more
+// A file with these bytes: it appears whole or not at all, in place of an older one.
+void save_file(const std::string& path, std::string_view bytes);
+
+// A saved state on disk, likewise. load_state() refuses more
 // than limits.state_bytes.
 void save_state(const std::string& path, std::string_view state);
 std::string load_state(const std::string& path, const Limits& limits = {});

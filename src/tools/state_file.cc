@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A reader's state on disk.
+// Small files, a reader's state among them.
 #include <batchfeed/tools.h>
 
 #include "io/atomic_file.h"
@@ -8,12 +8,13 @@
 
 namespace batchfeed {
 
-void save_state(const std::string& path, std::string_view state) {
+void save_file(const std::string& path, std::string_view bytes) {
   io::AtomicFile file(path);
-  file.append(state);
-  file.append("\n");
+  file.append(bytes);
   file.commit();
 }
+
+void save_state(const std::string& path, std::string_view state) { save_file(path, std::string(state) + '\n'); }
 
 std::string load_state(const std::string& path, const Limits& limits) {
   std::string text = io::read_whole(path, limits.state_bytes, "state_bytes");

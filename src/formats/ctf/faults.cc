@@ -41,7 +41,7 @@ std::string number_hint(const char* p) {
   while (is_digit(*q)) ++q;
   if (*q == ',') return "the decimal mark is a point";
   if (*q == ':') return "index:value pairs belong to sparse streams; declare this one with format = \"sparse\"";
-  if (*q == 'x' || *q == 'X') return "hexadecimal numbers cannot be read";
+  if (q != p && q[-1] == '0' && (*q == 'x' || *q == 'X')) return "hexadecimal numbers cannot be read";
   return "numbers look like -1, 0.25 or 1e-5";
 }
 

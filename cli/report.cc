@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// `batchfeed report`: a corpus on one page.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <memory>
+
+#include "command.h"
+#include "format.h"
+#include "report_facts.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+struct ReportArguments {
+  CorpusArguments corpus;
+  RunOptions run;
+  std::string output;
+  bool json = false;
+};
+
+int run_report(const ReportArguments& a, Console& console) {
+  const Facts facts = gather_facts(a.corpus, a.run, console);
+  const std::string text = a.json ? report_json(facts) : report_page(facts);
+  if (a.output.empty() || a.output == "-") {
+    Output output;
+    output.append(text);
+    output.flush();
+    return kDone;
+  }
+  save_file(a.output, text);
+  console.say(fmt::format("{}: {}, {}, {} of advice", a.output, plural(facts.survey.sequences, "sequence"),
+                          plural(facts.survey.check.faults, "fault"), plural(facts.advice.size(), "piece")));
+  return kDone;
+}
+
+}  // namespace
+
+Run add_report(CLI::App& app, Console& console) {
+  auto arguments = std::make_shared<ReportArguments>();
+  CLI::App& command =
+      add_command(app, "report", "A corpus on one page: streams, values, lengths, shuffle, faults, advice",
+                  "batchfeed report train.ctf -o report.html        # open it in any browser\n"
+                  "batchfeed report train.cntk --minibatch-size 512 -o report.html\n"
+                  "batchfeed report train.cntk --json | jq .advice");
+  arguments->corpus.add_to(command, true);
+  arguments->run.add_to(command);
+  command.add_option("-o,--output", arguments->output, "The page (default: standard output)")->type_name("FILE");
+  command.add_flag("--json", arguments->json, "The figures as JSON instead");
+  return [arguments, &console] { return run_report(*arguments, console); };
+}
+
+}  // namespace batchfeed::cli

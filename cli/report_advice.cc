@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+//
+// Rules of thumb. Each says what was seen, and what to do about it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "format.h"
+#include "report_facts.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+constexpr std::uint64_t kMostClasses = 1000;  // more are a vocabulary rather than labels
+
+using Add = void (*)(const Facts&, std::vector<Advice>&);
+
+double share(std::uint64_t part, std::uint64_t all) {
+  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+}
+
+void faults(const Facts& f, std::vector<Advice>& out) {
+  const CheckResult& check = f.survey.check;
+  if (check.faults != 0) {
+    out.push_back({true, fmt::format("{} found. batchfeed check lists all of them, each with its place and cure.",
+                                     plural(check.faults, "fault"))});
+  }
+  if (f.survey.invalid != 0) {
+    out.push_back({true, fmt::format("{} damaged and would be left out of training, if maxErrors allows it at all.",
+                                     plural(f.survey.invalid, "sequence") + (f.survey.invalid == 1 ? " is" : " are"))});
+  }
+}
+
+void values(const Facts& f, std::vector<Advice>& out) {
+  for (const StreamSurvey& s : f.survey.streams) {
+    const std::string name = printable(s.stream.name);
+    if (s.nans + s.infinities != 0) {
+      out.push_back({true, fmt::format("Stream '{}' has {} NaN and {} infinite values: one of them spoils a gradient.",
+                                       name, count_text(s.nans), count_text(s.infinities))});
+    }
+    if (s.constants != 0 && !s.one_hot) {
+      out.push_back({false, fmt::format("{} of {} columns of '{}' never change; a model learns nothing from them.",
+                                        count_text(s.constants), count_text(s.stream.dim), name)});
+    }
+    if (s.stream.storage == Storage::dense && s.density() < 0.1 && s.stream.dim >= 100) {
+      out.push_back(
+          {false, fmt::format("Only {:.1f} % of the dense stream '{}' is not zero: written as sparse it would be "
+                              "several times smaller and faster to read.",
+                              100 * s.density(), name)});
+    }
+    if (!s.by_index.empty() && s.stream.storage == Storage::sparse && s.used * 2 < s.stream.dim) {
+      out.push_back({false, fmt::format("'{}' uses {} of its {} indices; is its dim meant so?", name,
+                                        count_text(s.used), count_text(s.stream.dim))});
+    }
+    if (s.one_hot && s.used > 1 && s.used <= kMostClasses) {
+      std::uint64_t least = ~0ull, most = 0;
+      for (const std::uint64_t n : s.by_index) {
+        if (n == 0) continue;
+        least = std::min(least, n);
+        most = std::max(most, n);
+      }
+      if (most >= 10 * least) {
+        out.push_back(
+            {false, fmt::format("Classes of '{}' are uneven: the most frequent has {} times the samples of the "
+                                "rarest.",
+                                name, count_text(most / least))});
+      }
+    }
+  }
+}
+
+void sequences(const Facts& f, std::vector<Advice>& out) {
+  if (share(f.survey.duplicates, f.survey.sequences) > 0.001) {
+    out.push_back(
+        {false,
+         fmt::format("{} ({:.1f} %) repeat the data of another one. Make sure that none is in both the "
+                     "training and the test set.",
+                     plural(f.survey.duplicates, "sequence"), 100 * share(f.survey.duplicates, f.survey.sequences))});
+  }
+  const double saved = Cells{f.cells.samples, f.bucketed.cells, f.cells.cells}.saved();
+  if (f.cells.padding() > 0.15 && saved > 0.3) {
+    out.push_back({false, fmt::format("{:.0f} % of padded minibatches would be padding. Bucketing by length "
+                                      "(bucket_minibatches = 16) saves {:.0f} % of it; packed minibatches have none.",
+                                      100 * f.cells.padding(), 100 * saved)});
+  }
+}
+
+void order(const Facts& f, std::vector<Advice>& out) {
+  if (f.mixing && f.mixing->full > 1.2 && f.mixing->configured < 0.8 * f.mixing->full) {
+    out.push_back(
+        {true, fmt::format("Minibatches are poorly mixed: {:.1f} classes in one on average, {:.1f} after a full "
+                           "shuffle. Shuffle with a larger window, or once for all: batchfeed convert --shuffle.",
+                           f.mixing->configured, f.mixing->full)});
+  } else if (f.shuffle && f.shuffle->spread < 0.5 && f.survey.sequences > 1000) {
+    out.push_back({false, fmt::format("Neighbours in the file stay near each other ({:.0f} % as far apart as in a full "
+                                      "shuffle); a larger window or smaller chunks mix better.",
+                                      100 * f.shuffle->spread)});
+  }
+}
+
+void speed(const Facts& f, std::vector<Advice>& out) {
+  if (f.format == "ctf" && f.survey.bytes > 50'000'000) {
+    out.push_back({false,
+                   "As text it has to be parsed in every epoch. The binary format is read several times faster: "
+                   "batchfeed convert."});
+  }
+  if (f.about.chunks < 4 && f.survey.bytes > 50'000'000) {
+    out.push_back({false, fmt::format("With {} few threads can share the work; a smaller chunkSizeInBytes helps.",
+                                      plural(f.about.chunks, "chunk"))});
+  }
+}
+
+constexpr Add kRules[] = {faults, values, sequences, order, speed};
+
+}  // namespace
+
+std::vector<Advice> advice_for(const Facts& facts) {
+  std::vector<Advice> out;
+  for (const Add rule : kRules) rule(facts, out);
+  std::stable_partition(out.begin(), out.end(), [](const Advice& advice) { return advice.serious; });
+  return out;
+}
+
+}  // namespace batchfeed::cli

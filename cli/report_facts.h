@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// All that `batchfeed report` says, before it is put on a page or into JSON.
+#pragma once
+
+#include <batchfeed/survey.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "corpus.h"
+#include "plan_measures.h"
+#include "run_options.h"
+
+namespace batchfeed::cli {
+
+// How well minibatches are mixed: the mean number of classes in one, as the
+// exponential of the entropy of its labels (so 4.2 means: as mixed as 4.2 equally
+// frequent classes), for three orders of the same minibatches.
+struct Mixing {
+  double file = 0, configured = 0, full = 0;
+};
+
+struct Advice {
+  bool serious = false;  // wrong results rather than lost time
+  std::string text;
+};
+
+struct Facts {
+  std::string title;               // of the page: the file named first
+  std::vector<std::string> files;  // as named
+  std::string section;             // of a configuration
+  std::string format;
+  Description about;
+  Survey survey;
+  ValueCounts lengths;
+  std::vector<Notice> findings;  // the first of them; all are counted in survey.check
+
+  std::string order;  // that was judged, in words
+  std::uint64_t minibatches = 0, minibatch_size = 0, memory = 0;
+  std::string size_unit;
+  std::optional<ShuffleQuality> shuffle;  // none: too many sequences to judge
+  std::optional<Mixing> mixing;           // none: no labels
+  Cells cells, bucketed;
+
+  std::vector<Advice> advice;
+};
+
+// Reads all of the corpus. Throws Error.
+Facts gather_facts(const CorpusArguments& arguments, const RunOptions& run, Console& console);
+
+// What follows from the figures, most serious first.
+std::vector<Advice> advice_for(const Facts& facts);
+
+// One HTML page that needs nothing else.
+std::string report_page(const Facts& facts);
+// The same figures; docs/reference/cli.md has the keys.
+std::string report_json(const Facts& facts);
+
+}  // namespace batchfeed::cli

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+//
+// What the data of a corpus are like, from one reading of all of it in memory
+// that does not grow with the number of values.
+#pragma once
+
+#include <batchfeed/source.h>
+#include <batchfeed/tools.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace batchfeed {
+
+// Counts values by the upper 16 bits of their float form: a bin is 1/128 of its
+// value wide, and whole numbers up to 256 have bins of their own. 512 KiB.
+class ValueCounts {
+ public:
+  void add(float value) noexcept;
+  void add(const ValueCounts& other) noexcept;
+
+  // Of finite values, to within 1 %; 0 if there are none. 0 <= q <= 1.
+  double quantile(double q) const;
+
+  struct Bar {
+    double low = 0, high = 0;  // low <= value < high, the last one's high included
+    std::uint64_t count = 0;
+  };
+  // At most `most` bars of equal width from `min` to `max`; one for each number
+  // where the values are few whole ones.
+  std::vector<Bar> bars(double min, double max, bool whole, std::size_t most) const;
+
+ private:
+  std::vector<std::uint64_t> bins_ = std::vector<std::uint64_t>(1u << 16);
+};
+
+struct StreamSurvey {
+  StreamInfo stream;
+  std::uint64_t samples = 0;
+  std::uint64_t values = 0;  // as stored: the entries of sparse samples, all elements of dense ones
+  std::uint64_t zeros = 0, nans = 0, infinities = 0;  // among them
+  double min = 0, max = 0, mean = 0, deviation = 0;   // of finite values
+  bool whole = true;                                  // whole numbers only
+  ValueCounts counts;
+
+  // Per index of a sample (a column, a feature), where `dim` is at most kMostIndices;
+  // else empty. `by_index` counts values that are not 0.
+  static constexpr std::uint64_t kMostIndices = 1u << 22;
+  std::vector<std::uint64_t> by_index;
+  std::uint64_t used = 0;               // indices with a value that is not 0
+  std::vector<std::uint64_t> constant;  // dense: indices with one and the same value in all samples; the first 100
+  std::uint64_t constants = 0;          // how many there are
+  bool one_hot = false;                 // every sample has a single 1 and zeros: a label
+
+  // Part of the elements that are not 0.
+  double density() const noexcept;
+  // Indices with the most values that are not 0, most first.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> top(std::size_t most) const;
+};
+
+struct Survey {
+  std::vector<StreamSurvey> streams;
+  std::uint64_t sequences = 0, samples = 0, bytes = 0;
+  std::uint64_t invalid = 0;  // sequences that are damaged; not in the figures
+
+  // Sequences with the same data as another one, keys aside. Beyond 2^24 sequences
+  // it is an estimate from a part of them.
+  std::uint64_t duplicates = 0;
+
+  // The stream of labels that mixing is judged by, and the label of each sequence
+  // (of its first sample; kNoLabel: damaged), by chunk and row. Empty where there is
+  // no label stream of at least two classes, or beyond 2^24 sequences.
+  static constexpr std::uint32_t kNoLabel = 0xFFFFFFFFu;
+  std::string label_stream;
+  std::vector<std::vector<std::uint32_t>> labels;
+
+  CheckResult check;     // what was found wrong on the way
+  double seconds = 0;    // the reading took, wall time
+  unsigned threads = 1;  // that read
+};
+
+// Opens the corpus of a setup as a reader does, reads all of it, and reports every
+// fault. Throws Error if it cannot be opened.
+Survey survey(const Setup& setup, const CheckOptions& options = {}, const Report& report = {});
+
+}  // namespace batchfeed

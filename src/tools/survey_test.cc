@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include <batchfeed/survey.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+namespace batchfeed {
+namespace {
+
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "batchfeed-survey-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~TempFolder() { std::filesystem::remove_all(path_); }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return (path_ / name).string();
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+Setup setup_of(const std::string& file, std::vector<StreamSpec> streams, unsigned threads = 1,
+               std::uint64_t chunk_bytes = 32u << 20) {
+  CtfOptions ctf;
+  ctf.files = {file};
+  ctf.streams = std::move(streams);
+  ctf.chunk_bytes = chunk_bytes;
+  Setup setup;
+  setup.sources.emplace_back(std::move(ctf));
+  setup.reader.threads = threads;
+  return setup;
+}
+
+const std::vector<StreamSpec> kStreams = {{.name = "f", .dim = 3},
+                                          {.name = "t", .storage = Storage::sparse, .dim = 10}};
+
+TEST(Survey, CountsWhatIsThere) {
+  const TempFolder folder;
+  const std::string file = folder.write("a.ctf",
+                                        "0 |f 1 0 2.5 |t 3:1\n"
+                                        "0 |f -1 0 2.5 |t 3:1\n"
+                                        "1 |f 1e39 0 2.5 |t 4:1\n"
+                                        "2 |f 1 0 2.5 |t 3:1\n"
+                                        "2 |f -1 0 2.5 |t 3:1\n");
+  const Survey s = survey(setup_of(file, kStreams));
+  EXPECT_EQ(s.sequences, 3u);
+  EXPECT_EQ(s.samples, 5u);
+  EXPECT_EQ(s.duplicates, 1u);  // sequences 0 and 2
+  const StreamSurvey& f = s.streams[0];
+  EXPECT_EQ(f.samples, 5u);
+  EXPECT_EQ(f.values, 15u);
+  EXPECT_EQ(f.zeros, 5u);
+  EXPECT_EQ(f.infinities, 1u);
+  EXPECT_EQ(f.min, -1);
+  EXPECT_EQ(f.max, 2.5);
+  EXPECT_NEAR(f.mean, 12.5 / 14, 1e-12);
+  EXPECT_NEAR(f.deviation, std::sqrt((4 + 5 * 6.25) / 14 - (12.5 / 14) * (12.5 / 14)), 1e-12);
+  EXPECT_FALSE(f.whole);
+  EXPECT_FALSE(f.one_hot);
+  EXPECT_EQ(f.constants, 2u);
+  EXPECT_EQ(f.constant, (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(f.used, 2u);
+  const StreamSurvey& t = s.streams[1];
+  EXPECT_TRUE(t.one_hot);
+  EXPECT_TRUE(t.whole);
+  EXPECT_EQ(t.used, 2u);
+  EXPECT_EQ(t.top(5), (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{3, 4}, {4, 1}}));
+  EXPECT_DOUBLE_EQ(t.density(), 0.1);
+  EXPECT_EQ(s.label_stream, "t");
+  EXPECT_EQ(s.labels, (std::vector<std::vector<std::uint32_t>>{{3, 4, 3}}));
+}
+
+TEST(Survey, TellsFaultsAndLeavesDamagedSequencesOut) {
+  const TempFolder folder;
+  const std::string file = folder.write("a.ctf", "0 |f 1 2 3 |t 1:1\n1 |f 1 x 3 |t 1:1\n2 |f 9 9 9 |t 99:1\n");
+  std::vector<std::string> ids;
+  const Survey s = survey(setup_of(file, kStreams), {}, [&](const Notice& notice) { ids.push_back(notice.fault.id); });
+  EXPECT_EQ(s.check.faults, ids.size());
+  EXPECT_EQ(s.invalid, 2u);
+  EXPECT_EQ(s.streams[0].max, 3);
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), "ctf.bad-number"), 1);
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), "ctf.index-range"), 1);
+}
+
+TEST(Survey, IsTheSameForAnyNumberOfThreads) {
+  const TempFolder folder;
+  std::string text;
+  for (int i = 0; i < 2000; ++i) {
+    text += std::to_string(i) + " |f " + std::to_string(i % 17) + " 0.5 " + std::to_string(-i) + " |t " +
+            std::to_string(i % 7) + ":1\n";
+  }
+  const std::string file = folder.write("a.ctf", text);
+  const Survey one = survey(setup_of(file, kStreams, 1, 500));
+  const Survey many = survey(setup_of(file, kStreams, 5, 500));
+  ASSERT_EQ(many.threads, 5u);
+  EXPECT_EQ(one.labels, many.labels);
+  EXPECT_EQ(one.duplicates, many.duplicates);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const StreamSurvey &a = one.streams[i], &b = many.streams[i];
+    EXPECT_EQ(a.by_index, b.by_index);
+    EXPECT_EQ(a.constant, b.constant);
+    EXPECT_NEAR(a.mean, b.mean, 1e-9);
+    EXPECT_NEAR(a.deviation, b.deviation, 1e-9);
+    EXPECT_EQ(a.counts.quantile(0.5), b.counts.quantile(0.5));
+  }
+}
+
+TEST(ValueCounts, QuantilesAreWithinOnePercent) {
+  EXPECT_TRUE(rc::check([](std::vector<float> values) {
+    values.erase(std::remove_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); }), values.end());
+    RC_PRE(!values.empty());
+    ValueCounts counts;
+    for (const float v : values) counts.add(v);
+    std::sort(values.begin(), values.end());
+    const int percent = *rc::gen::inRange(0, 101);
+    const std::size_t n = values.size();
+    const std::size_t rank =
+        std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(percent / 100.0 * static_cast<double>(n))));
+    const double exact = static_cast<double>(values[rank - 1]), found = counts.quantile(percent / 100.0);
+    RC_ASSERT(std::abs(found - exact) <= 0.01 * std::abs(exact) + 1e-38);
+  }));
+}
+
+TEST(ValueCounts, BarsHoldEveryValueOnce) {
+  EXPECT_TRUE(rc::check([] {
+    const auto values = *rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(-3000, 3000)));
+    ValueCounts counts;
+    for (const int v : values) counts.add(static_cast<float>(v));
+    const auto [min, max] = std::minmax_element(values.begin(), values.end());
+    const auto bars =
+        counts.bars(*min, *max, *rc::gen::arbitrary<bool>(), static_cast<std::size_t>(*rc::gen::inRange(1, 80)));
+    std::uint64_t sum = 0;
+    for (const ValueCounts::Bar& bar : bars) sum += bar.count;
+    RC_ASSERT(sum == values.size());
+    RC_ASSERT(bars.front().low == *min && bars.back().high == *max);
+  }));
+}
+
+TEST(ValueCounts, WholeNumbersHaveBarsOfTheirOwn) {
+  ValueCounts counts;
+  for (const float v : {-2.0f, -2.0f, 0.0f, 3.0f, 255.0f}) counts.add(v);
+  const auto bars = counts.bars(-2, 3, true, 60);
+  ASSERT_EQ(bars.size(), 6u);
+  EXPECT_EQ(bars[0].count, 2u);
+  EXPECT_EQ(bars[2].count, 1u);
+  EXPECT_EQ(bars[5].low, 3);
+}
+
+}  // namespace
+}  // namespace batchfeed

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""`batchfeed report`: right figures, and a page that stands by itself."""
+import html.parser
+import re
+
+
+class Page(html.parser.HTMLParser):
+    """Checks that what is opened is closed; keeps texts and the attributes of elements."""
+
+    VOID = {"meta", "line"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements, self.text = [], [], ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.text += data + " "
+
+
+def labelled(write, sequences=600, name="train.ctf"):
+    """Sorted by label, one column constant, every third sequence the same as another."""
+    rows = []
+    for i in range(sequences):
+        label = i * 3 // sequences
+        rows += [f"{i} |f {i % 2} 7 |l {label}:1"] * (1 + (i % 3 == 0))
+    return write(name, "\n".join(rows) + "\n")
+
+
+def test_the_page_needs_nothing_else_and_is_well_formed(batchfeed, write):
+    labelled(write)
+    done = batchfeed("report", "train.ctf", "-o", "report.html")
+    assert done.code == 0 and done.out == "" and "report.html" in done.err
+    text = (batchfeed.folder / "report.html").read_text("utf-8")
+    page = Page(text)
+    assert text.startswith("<!doctype html>")
+    assert not any(tag in ("script", "link", "img", "iframe") for tag, _ in page.elements)
+    assert not re.search(r"https?:|url\(|@import", text)
+    assert all("aria-label" in attrs for tag, attrs in page.elements if tag == "svg")
+    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+    targets = [attrs["href"] for tag, attrs in page.elements if tag == "a"]
+    assert len(ids) == len(set(ids)) and {t.removeprefix("#") for t in targets} <= set(ids)
+    for heading in ("Advice", "Streams", "Sequences and chunks", "Order and minibatches", "Faults and warnings"):
+        assert heading in page.text
+    assert "600" in page.text and "800" in page.text
+
+
+def test_its_figures_are_those_of_the_corpus(batchfeed, write):
+    labelled(write)
+    report = batchfeed("report", "train.ctf", "--json", "--order", "file", "--minibatch-size", 20).json
+    assert (report["sequences"], report["samples"], report["chunks"], report["invalid"]) == (600, 800, 1, 0)
+    f, l = report["streams"]
+    assert (f["name"], f["min"], f["max"], f["values"], f["constant_columns"]) == ("f", 0, 7, 1600, 1)
+    assert l["one_hot"] and [index for index, _ in l["top_indices"]] == [0, 1, 2]
+    assert sum(n for _, n in l["top_indices"]) == 800
+    # parity, label and length tell sequences apart: 12 kinds
+    assert report["duplicates"] == 600 - 12
+    mixing = report["mixing"]
+    assert mixing["file"] == mixing["configured"] < 1.2 and mixing["full"] > 2
+    assert any("poorly mixed" in a["text"] and a["serious"] for a in report["advice"])
+    assert any("never change" in a["text"] for a in report["advice"])
+
+
+def test_a_good_order_gets_no_bad_word(batchfeed, write):
+    labelled(write)
+    report = batchfeed("report", "train.ctf", "--json", "--order", "uniform", "--minibatch-size", 20).json
+    assert report["mixing"]["configured"] > 0.9 * report["mixing"]["full"]
+    assert report["order"]["spread"] > 0.9
+    assert not any("mixed" in a["text"] for a in report["advice"])
+
+
+def test_it_reports_faults_and_says_where(batchfeed, write):
+    write("bad.ctf", "0 |f 1 2 |l 1:1\n1 |f 1 1e39 |l 1:1\n2 |f 1 x |l 1:1\n")
+    report = batchfeed("report", "bad.ctf", "--json").json
+    assert (report["faults"], report["warnings"]) == (1, 1)
+    assert [f["line"] for f in report["findings"]] == [2, 3]
+    assert report["streams"][0]["infinities"] == 1
+    assert batchfeed("report", "bad.ctf", "-o", "bad.html").code == 0
+    page = Page((batchfeed.folder / "bad.html").read_text("utf-8"))
+    assert "bad.ctf:3:" in page.text and "0, 1" in page.text
+
+
+def test_names_from_outside_do_not_become_markup(batchfeed, write):
+    write("x.ctf", "|<b>&\"' 1 2\n")
+    batchfeed("report", "x.ctf", "-o", "x.html")
+    text = (batchfeed.folder / "x.html").read_text("utf-8")
+    assert "<b>&\"" not in text and "&lt;b&gt;&amp;&quot;" in text
+    Page(text)
+
+
+def test_what_bucketing_would_save_is_said(batchfeed, write):
+    write("long.ctf", "".join(f"{i} |f {i}\n" * (1 + i * 37 % 40) for i in range(400)))
+    report = batchfeed("report", "long.ctf", "--json").json
+    assert report["order"]["padding"] > 0.3 > report["order"]["padding_bucketed"]
+    assert any("ucketing" in a["text"] for a in report["advice"])
+
+
+def test_a_page_that_cannot_be_written_is_status_3(batchfeed, write):
+    labelled(write, 10)
+    done = batchfeed("report", "train.ctf", "-o", "no/such/folder/report.html")
+    assert done.code == 3 and "no/such/folder" in done.err
