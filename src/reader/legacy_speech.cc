@@ -212,6 +212,11 @@ void LegacyPlanner::save(std::vector<std::uint64_t>& out) const {
 void LegacyPlanner::restore(const Mark& mark) {
   enter(mark.epoch);
   mark_ = mark;
+  if (mark.queue.empty()) {  // given up: rows begin anew
+    draws_.restore(mark.position, {});
+    for (Row& row : rows_) row.piece = fetch_piece();
+    return;
+  }
   QueueFields fields(mark.queue);
   const std::uint64_t oldest = fields.next();
   std::vector<std::uint64_t> waiting;

@@ -134,6 +134,18 @@ TEST(LegacySpeech, RefusesWhatItCannotDo) {
   EXPECT_EQ(id(rows), "legacy.rows");
 }
 
+TEST(LegacySpeech, AChangeOfWorkersBeginsRowsAnew) {
+  for (const Packing packing : {Packing::sequences, Packing::truncated}) {
+    Reader reader = open(std::vector<std::vector<std::uint32_t>>(9, {4, 7, 6, 3, 6}), legacy(6, 4, packing));
+    Minibatch batch;
+    ASSERT_TRUE(reader.read(batch));
+    reader.set_workers(2, 1);
+    std::size_t n = 0;
+    while (reader.read(batch) && !batch.end_of_epoch) ++n;
+    EXPECT_GT(n, 0u);
+  }
+}
+
 // The legacy join keeps utterances of equal length only.
 TEST(LegacySpeech, JoinsUtterancesOfEqualLength) {
   const auto joined = [](const std::vector<std::uint32_t>& first, const std::vector<std::uint32_t>& second) {

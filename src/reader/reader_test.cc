@@ -47,6 +47,42 @@ TEST(ReaderTruncated, RowsAreSharedAmongWorkers) {  // K14, X5
   EXPECT_THROW(refused.read(batch), Error);
 }
 
+TEST(ReaderTruncated, AChangeOfWorkersGivesUpWhatWaitsUnlessTheyShareEvenly) {
+  ReaderOptions o = truncated(9, 3);
+  o.workers = 2;
+  Reader reader = open(kD, o);
+  Minibatch batch;
+  ASSERT_TRUE(reader.read(batch));
+  const std::uint64_t position = batch.position;
+  reader.set_workers(3, 1);
+  EXPECT_NO_THROW(run(reader, 9, true));
+  EXPECT_GE(batch.position, position);
+  reader.begin_epoch(1);
+  ASSERT_TRUE(reader.read(batch));
+  reader.set_minibatch_size(12);
+  EXPECT_NO_THROW(run(reader, 9, true));
+
+  // Rows of all workers: the union goes on as if nothing had changed.
+  o.shard = Shard::even;
+  o.workers = 1;
+  Reader whole = open(kD, o);
+  std::vector<std::vector<std::uint64_t>> want;
+  while (whole.read(batch) && !batch.end_of_epoch) want.push_back(batch.keys);
+  want.push_back(batch.keys);
+  for (std::size_t at = 0; at < want.size(); ++at) {
+    std::vector<std::vector<std::uint64_t>> got(want.size());
+    for (std::uint64_t rank = 0; rank < 3; ++rank) {
+      Reader changed = open(kD, o);
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        if (i == at) changed.set_workers(3, rank);
+        ASSERT_TRUE(changed.read(batch));
+        if (i >= at) got[i].insert(got[i].end(), batch.keys.begin(), batch.keys.end());
+      }
+    }
+    for (std::size_t i = at; i < want.size(); ++i) EXPECT_EQ(got[i], want[i]) << i << " after " << at;
+  }
+}
+
 TEST(Reader, CutsMinibatchesAsTheReference) {  // M1, M5, M6
   Reader m1 = open(kV, reference(OrderKind::cntk, 5));
   EXPECT_EQ(run(m1, 9), "[4 0] [3 1 2] [6 5] [7]se");
