@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <cstdio>
+
+#include "base/hash.h"
 #include "reader/testing.h"
 
 namespace batchfeed::reader {
@@ -59,6 +62,57 @@ TEST(ReaderState, IsRefusedByNameWhereItDoesNotBelong) {
   std::string newer = state;
   newer.replace(newer.find("state\":1"), 8, "state\":9");
   EXPECT_EQ(refusal(open(kV, o), newer).substr(0, 11), "state.newer");
+}
+
+// The state with the value of a number replaced and the checksum made to fit.
+std::string forged(const std::string& state, std::size_t at, std::size_t length, const std::string& value) {
+  std::string out = state;
+  out.replace(at, length, value);
+  out.erase(out.rfind(",\"check\""));
+  char check[17] = {};
+  std::snprintf(check, sizeof check, "%016llx", static_cast<unsigned long long>(hash_text(out)));
+  return out + ",\"check\":\"" + check + "\"}";
+}
+
+TEST(ReaderState, ForgedNumbersAreRefusedOrHarmless) {
+  std::vector<ReaderOptions> kinds = every_kind();
+  ReaderOptions legacy = reference(OrderKind::cntk, 6);
+  legacy.legacy_speech = true;
+  legacy.rows_per_epoch = {2};
+  kinds.push_back(legacy);
+  legacy.pack.kind = Packing::truncated;
+  kinds.push_back(legacy);
+  ReaderOptions bucketed = reference(OrderKind::uniform, 6);
+  bucketed.bucket_minibatches = 2;
+  kinds.push_back(bucketed);
+  for (ReaderOptions o : kinds) {
+    o.prefetch = false;
+    const auto source = std::make_shared<MemorySource>(kV, o.pack.kind == Packing::frames);
+    Reader reader(source, o);
+    Minibatch batch;
+    ASSERT_TRUE(reader.read(batch));
+    const std::string state = reader.state();
+    Reader taken(source, o);
+    taken.restore(forged(state, state.find("\"epoch\":") + 8, 1, "0"));  // the checksum is right
+    const std::size_t numbers_end = state.find(",\"order\"");
+    for (std::size_t at = state.find("\"epoch\""); at < numbers_end;) {
+      const std::size_t length = state.find_first_not_of("0123456789", at) - at;
+      if (length == 0) {
+        ++at;
+        continue;
+      }
+      for (const char* value : {"0", "1", "3", "1000", "4294967296", "4611686018427387903", "18446744073709551615"}) {
+        Reader victim(source, o);
+        try {
+          victim.restore(forged(state, at, length, value));
+          for (int i = 0; i < 3 && victim.read(batch); ++i) {
+          }
+        } catch (const Error&) {
+        }
+      }
+      at += length;
+    }
+  }
 }
 
 }  // namespace
