@@ -47,8 +47,8 @@ def main():
                 bad += 1
     for path in sorted(ROOT.glob("tests/**/test_*.py")):
         tests += 1
-        if path.relative_to(ROOT).parts[1] not in ("cli", "hostile", "python"):
-            print(f"{path.relative_to(ROOT)}: ./test runs tests/cli, tests/hostile and tests/python only")
+        if path.relative_to(ROOT).parts[1] not in ("cli", "judge", "hostile", "python"):
+            print(f"{path.relative_to(ROOT)}: ./test runs tests/cli, tests/judge, tests/hostile and tests/python only")
             bad += 1
     print(f"registered: {tests} test files, {fuzzers} fuzz targets, {bad} wrong")
     return 1 if bad else 0

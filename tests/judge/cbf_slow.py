@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""CBF, written slowly: random corpora put into both layouts byte by byte, after
+docs/reference/formats/cbf.md. What the engine reads must be what was put in."""
+import random
+import struct
+
+MAGIC = 0x636E746B5F62696E
+
+
+def value(rng, element):
+    number = rng.choice([0.0, 1.0, -0.5, 3.25, 1e-3, -0.0, 16777216.0])
+    return struct.unpack("<" + element, struct.pack("<" + element, number))[0]
+
+
+def streams(rng):
+    out = []
+    for i in range(rng.randint(1, 4)):
+        sparse = rng.random() < 0.5
+        out.append({"name": f"{rng.choice('abXY')}{i}", "sparse": sparse, "dim": rng.choice([1, 2, 7, 1000 if sparse else 16])})
+    return out
+
+
+def sample(rng, stream, element):
+    if not stream["sparse"]:
+        return [value(rng, element) for _ in range(stream["dim"])]
+    indices = sorted(rng.sample(range(stream["dim"]), min(stream["dim"], rng.choice([0, 1, 1, 2, 5]))))
+    return [(i, value(rng, element)) for i in indices]
+
+
+def corpus(rng, layout):
+    """(element, streams, chunks): a chunk is a list of sequences, a sequence a list of samples for each stream."""
+    element, inputs = rng.choice("fd"), streams(rng)
+    chunks = []
+    for _ in range(rng.randint(1, 5)):
+        chunk = []
+        for _ in range(rng.randint(1, 6)):
+            length = rng.choice([1, 1, 2, 5])
+            counts = [length if rng.random() < 0.7 else rng.randint(1, length) for _ in inputs]
+            if layout == "legacy":
+                counts = [n if s["sparse"] else 1 for n, s in zip(counts, inputs)]
+            sequence = [[sample(rng, s, element) for _ in range(n)] for s, n in zip(inputs, counts)]
+            if layout == "legacy":  # trailing empty samples cannot be told from none
+                for s, samples in zip(inputs, sequence):
+                    if s["sparse"] and not samples[-1]:
+                        samples[-1] = [(rng.randrange(s["dim"]), 1.0)]
+            chunk.append(sequence)
+        chunks.append(chunk)
+    return element, inputs, chunks
+
+
+def u32(*numbers):
+    return struct.pack(f"<{len(numbers)}I", *numbers)
+
+
+def modern(rng, element, inputs, chunks):
+    out = struct.pack("<QI", MAGIC, 1)
+    rows = []
+    for chunk in chunks:
+        # Metadata; may be other than any stream's own count.
+        counts = [max(len(s) for s in sequence) + (rng.random() < 0.1) for sequence in chunk]
+        rows.append(struct.pack("<qII", len(out), len(chunk), sum(counts)))
+        out += u32(*counts)
+        for i, stream in enumerate(inputs):
+            for sequence in chunk:
+                samples = sequence[i]
+                out += u32(len(samples))
+                if stream["sparse"]:
+                    pairs = [pair for s in samples for pair in s]
+                    out += struct.pack("<i", len(pairs)) + struct.pack(f"<{len(pairs)}{element}", *(v for _, v in pairs))
+                    out += struct.pack(f"<{len(pairs)}i", *(index for index, _ in pairs)) + struct.pack(f"<{len(samples)}i", *map(len, samples))
+                else:
+                    values = [v for s in samples for v in s]
+                    out += struct.pack(f"<{len(values)}{element}", *values)
+    header = len(out)
+    out += struct.pack("<QII", MAGIC, len(chunks), len(inputs))
+    for stream in inputs:
+        name = stream["name"].encode()
+        out += struct.pack("<BI", stream["sparse"], len(name)) + name + struct.pack("<BI", element == "d", stream["dim"])
+    return out + b"".join(rows) + struct.pack("<q", header)
+
+
+def legacy(rng, element, inputs, chunks):
+    header = struct.pack("<qqi", 1, len(chunks), len(inputs))
+    for stream in inputs:
+        name = stream["name"].encode()
+        header += struct.pack("<i", len(name)) + name + struct.pack("<i", stream["sparse"])
+        header += struct.pack("<iiii", 0, element == "d", rng.randint(0, 1), stream["dim"]) if stream["sparse"] else struct.pack("<ii", element == "d", stream["dim"])
+    rows, data = b"", b""
+    for chunk in chunks:
+        rows += struct.pack("<qii", len(data), len(chunk), sum(max(len(s) for s in sequence) for sequence in chunk))
+        for i, stream in enumerate(inputs):
+            if not stream["sparse"]:
+                values = [v for sequence in chunk for v in sequence[i][0]]
+                data += struct.pack(f"<{len(values)}{element}", *values)
+                continue
+            columns, packed, values = [0], [], []
+            for sequence in chunk:
+                for number, s in enumerate(sequence[i]):
+                    packed += [number * stream["dim"] + index for index, _ in s]
+                    values += [v for _, v in s]
+                columns.append(len(values))
+            data += struct.pack("<i", len(values)) + struct.pack(f"<{len(values)}{element}", *values)
+            data += struct.pack(f"<{len(packed)}i", *packed) + struct.pack(f"<{len(columns)}i", *columns)
+    return header + rows + data
+
+
+def case(seed):
+    """(bytes, precision, expected): expected None if the bytes were damaged."""
+    rng = random.Random(seed)
+    layout = rng.choice(["modern", "legacy"])
+    element, inputs, chunks = corpus(rng, layout)
+    data = (modern if layout == "modern" else legacy)(rng, element, inputs, chunks)
+    expected = []
+    for sequence in (s for chunk in chunks for s in chunk):
+        expected.append((str(len(expected)), {stream["name"]: samples for stream, samples in zip(inputs, sequence)}))
+    if rng.random() < 0.3:
+        for _ in range(rng.randint(1, 3)):
+            at = rng.randrange(len(data))
+            data = rng.choice([data[:at], data[:at] + bytes([rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])]) + data[at + 1 :]])
+            if not data:
+                break
+        expected = None
+    return data, "double" if element == "d" else "float", expected
