@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/binder.h"
-#include "config/order_keys.h"
+#include "config/file_keys.h"
 
 namespace batchfeed::config {
 
@@ -14,18 +13,12 @@ CbfOptions bind_cbf_source(Binder& binder, const Section& section, const PushedD
   const Reach reach = pushed != nullptr ? Reach::own : Reach::surprising;
   binder.attempt([&] { out.files = binder.files(section, reach); });
   out.element = binder.precision(pushed != nullptr ? *pushed->reader : section);
-  out.trace_level = pushed != nullptr && !section.has("traceLevel") ? binder.trace_level(*pushed->reader, 1)
-                                                                    : binder.trace_level(section, 1);
+  out.trace_level = bind_trace_level(binder, section, pushed);
   if (const Entry* entry = section.entry("input"); entry != nullptr && !entry->value.empty()) {
-    const Section& input = section.child("input");
-    if (input.entries().size() > binder.doc().limits().streams) {
-      binder.doc().over_limit(entry->key_at, "streams", binder.doc().limits().streams,
-                              input.path() + ": too many streams");
-    }
+    const Section& input = bind_input(binder, section, *entry);
     for (const auto& [key, stream] : input.entries()) {
       const Section& one = input.child(key);
-      const auto alias = binder.value(one, "alias", Reach::own);
-      if (alias && alias->text.empty()) binder.missing(one, "alias", alias->key_at);
+      const auto alias = bind_alias(binder, one);
       CbfOptions::Rename rename{.name = stream.key, .alias = alias ? std::string(alias->text.bytes()) : stream.key};
       binder.check_keys(one, "CNTKBinaryReader.input.STREAM");
       // Of several names for one stream of the file the last wins.
@@ -48,11 +41,7 @@ CbfOptions bind_cbf_source(Binder& binder, const Section& section, const PushedD
 }
 
 void bind_cbf_reader(Binder& binder, const Section& reader, Setup& setup) {
-  CbfOptions source = bind_cbf_source(binder, reader, nullptr);
-  setup.reader.local_timeline = false;
-  setup.reader.keep_in_memory = binder.flag(reader, "keepDataInMemory", false, Reach::surprising);
-  bind_old_order(binder, reader, 128, setup.reader.order);
-  setup.sources.emplace_back(std::move(source));
+  bind_own_reader(binder, reader, 128, bind_cbf_source(binder, reader, nullptr), setup);
   binder.check_keys(reader, "CNTKBinaryReader");
 }
 

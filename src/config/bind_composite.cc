@@ -187,13 +187,7 @@ void bind_element(Binder& binder, const Section& element, const Type& type, bool
       setup.sources.emplace_back(std::move(source));
       return;
     }
-    case Kind::binary:
-      if (!first) {
-        doc.fail(element.at(), "conflict", element.path() + ": a binary deserializer must be the first",
-                 "put it first");
-      }
-      setup.sources.emplace_back(bind_cbf_source(binder, element, &pushed));
-      return;
+    case Kind::binary: setup.sources.emplace_back(bind_cbf_source(binder, element, &pushed)); return;
     case Kind::htk: {
       HtkOptions source = bind_htk_source(binder, element, pushed);
       if (first && source.expand_to_utterance) {

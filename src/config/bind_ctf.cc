@@ -4,8 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "config/binder.h"
-#include "config/order_keys.h"
+#include "config/file_keys.h"
 #include "config/parse.h"
 #include "config/value.h"
 
@@ -72,8 +71,7 @@ StreamSpec bind_stream(Binder& binder, const Section& input, const Entry& entry)
   binder.attempt([&] { stream.storage = storage_of(binder, *format); });
   binder.attempt([&] { stream.dim = dim_of(binder, *dim, stream.storage); });
 
-  const auto alias = binder.value(section, "alias", Reach::own);
-  if (alias && alias->text.empty()) binder.missing(section, "alias", alias->key_at);
+  const auto alias = bind_alias(binder, section);
   if (alias) stream.alias = std::string(alias->text.bytes());
   const std::string_view in_file = stream.alias.empty() ? std::string_view(stream.name) : stream.alias;
   if (!is_matchable(in_file)) {
@@ -104,13 +102,10 @@ std::vector<StreamSpec> bind_streams(Binder& binder, const Section& owner) {
              "add input = [ name = [ dim = 10 ; format = \"dense\" ] ]");
   }
   if (entry->value.empty()) binder.missing(owner, "input", entry->key_at);
-  const Section& input = owner.child("input");
+  const Section& input = bind_input(binder, owner, *entry);
   if (input.entries().empty()) {
     doc.fail(entry->key_at, "empty-input", input.path() + ": the input section has no stream",
              "add name = [ dim = 10 ; format = \"dense\" ]");
-  }
-  if (input.entries().size() > doc.limits().streams) {
-    doc.over_limit(entry->key_at, "streams", doc.limits().streams, input.path() + ": too many streams");
   }
   // why: the reference would apply it to every stream; no one means that.
   if (const auto outside = owner.find("definesMBSize")) {
@@ -170,8 +165,7 @@ CtfOptions bind_ctf_source(Binder& binder, const Section& section, const PushedD
                 "write a large number to tolerate everything");
   });
   out.max_errors = static_cast<std::uint64_t>(max_errors);
-  out.trace_level = pushed != nullptr && !section.has("traceLevel") ? binder.trace_level(*pushed->reader, 1)
-                                                                    : binder.trace_level(section, 1);
+  out.trace_level = bind_trace_level(binder, section, pushed);
   out.chunk_bytes = chunk_bytes(binder, section, 32ull << 20, reach_of("chunkSizeInBytes"));
   out.cache_index = binder.flag(owner("cacheIndex"), "cacheIndex", false, reach_of("cacheIndex"));
   if (pushed != nullptr) {
@@ -183,11 +177,9 @@ CtfOptions bind_ctf_source(Binder& binder, const Section& section, const PushedD
 
 void bind_ctf_reader(Binder& binder, const Section& reader, Setup& setup) {
   CtfOptions source = bind_ctf_source(binder, reader, nullptr);
-  setup.reader.local_timeline = false;
   if (binder.flag(reader, "frameMode", false, Reach::surprising)) setup.reader.pack.kind = Packing::frames;
-  setup.reader.keep_in_memory = binder.flag(reader, "keepDataInMemory", false, Reach::surprising);
-  bind_old_order(binder, reader, (4ull << 30) / source.chunk_bytes, setup.reader.order);
-  setup.sources.emplace_back(std::move(source));
+  const std::uint64_t window = (4ull << 30) / source.chunk_bytes;
+  bind_own_reader(binder, reader, window, std::move(source), setup);
   binder.check_keys(reader, "CNTKTextFormatReader");
 }
 

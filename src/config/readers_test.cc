@@ -300,10 +300,6 @@ TEST(ConfigReaders, BindComposites) {
       {"images", "reader=[deserializers=([type=ImageDeserializer;module=ImageReader])]", "!config.unsupported"},
       {"another module", "reader=[deserializers=([type=CNTKTextFormatDeserializer;module=ImageReader])]",
        "!config.unknown-module"},
-      {"binary second",
-       "reader=[deserializers=([type=CNTKTextFormatDeserializer;module=CNTKTextFormatReader;file=t;input=[A=[dim=1;"
-       "format=dense]]]:[type=CNTKBinaryFormatDeserializer;module=CNTKBinaryReader;file=b])]",
-       "!config.conflict"},
       {"binary alone", "reader=[deserializers=([type=CNTKBinaryFormatDeserializer;module=CNTKBinaryReader;file=b])]",
        "window=everything samples"},
   };
@@ -356,6 +352,13 @@ TEST(ConfigReaders, PrecisionOfTheRequestWins) {
   World world(text_reader("precision=float"));
   world.precision = Element::f64;
   check({"", "", "f64"}, world, "");
+}
+
+TEST(ConfigReaders, BindABinaryDeserializerAnywhere) {
+  run({"binary second",
+       "reader=[deserializers=([type=CNTKTextFormatDeserializer;module=CNTKTextFormatReader;file=t;input=[A=[dim=1;"
+       "format=dense]]]:[type=CNTKBinaryFormatDeserializer;module=CNTKBinaryReader;file=b])]",
+       "| cbf file=b f32 |"});
 }
 
 }  // namespace

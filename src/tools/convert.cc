@@ -205,7 +205,12 @@ class Conversion {
     result_.left_out += item.left_out;
     for (const std::uint64_t h : item.hashes) content_.add(h);
     done_ += source_.chunks()[static_cast<std::size_t>(chunk)].bytes;
-    if (options_.progress) options_.progress(done_, bytes_);
+    tell();
+  }
+
+  // It may give up here, by throwing.
+  void tell() const {
+    if (options_.progress) options_.progress(done_, options_.shuffle ? 2 * bytes_ : bytes_);
   }
 
   void straight() {
@@ -245,7 +250,9 @@ class Conversion {
                       },
                       [&](std::uint64_t, Batch& batch) {
                         target_.write(batch);
-                        if (options_.progress) options_.progress(done_, bytes_);  // it may give up here
+                        // As if it were read once more.
+                        done_ = bytes_ + target_.sequences() * bytes_ / std::max<std::uint64_t>(sequences_, 1);
+                        tell();
                       });
     }
   }

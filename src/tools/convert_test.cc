@@ -257,6 +257,27 @@ TEST(Convert, RefusesStreamsOfDifferentPrecisionAndEmptyCorpora) {
   EXPECT_TRUE(folder.names().empty());
 }
 
+TEST(Convert, ProgressGrowsToItsTotal) {
+  const ScratchFolder folder;
+  const auto source = text_source(folder.write("a.ctf", long_text(3000)));
+  for (const bool shuffled : {false, true}) {
+    std::uint64_t last = 0, all = 0;
+    bool grows = true;
+    ConvertOptions options{.force = true};
+    if (shuffled) options.shuffle = 1;
+    options.shuffle_memory = 50'000;
+    options.progress = [&](std::uint64_t done, std::uint64_t total) {
+      grows = grows && done >= last && done <= total;
+      last = done;
+      all = total;
+    };
+    convert(*source, folder / "x", options);
+    EXPECT_TRUE(grows);
+    EXPECT_GT(all, 0u);
+    EXPECT_EQ(last, all) << shuffled;
+  }
+}
+
 TEST(Convert, GivesUpWhenProgressThrows) {
   const ScratchFolder folder;
   auto options = std::get<CtfOptions>(text_options(folder.write("a.ctf", long_text(3000))));

@@ -53,6 +53,10 @@ std::uint64_t piece_bytes(const StreamInfo& info, const Piece& piece, Layout lay
   return piece.nnz * (width + 4) + (layout == Layout::modern ? 8 + std::uint64_t{piece.samples} * 4 : 4);
 }
 
+std::string in_stream(const WrittenSequence& who, const StreamInfo& stream) {
+  return who.text() + ", stream '" + printable(stream.name) + "': ";
+}
+
 }  // namespace
 
 void check_streams(const std::vector<StreamInfo>& streams, const std::string& path) {
@@ -98,7 +102,7 @@ std::uint64_t ChunkBuilder::size_with(const std::vector<Piece>& sequence) const 
   return bytes;
 }
 
-void ChunkBuilder::append(const std::vector<Piece>& sequence, const std::string& who) {
+void ChunkBuilder::append(const std::vector<Piece>& sequence, const WrittenSequence& who) {
   check(sequence, who);
   std::uint32_t longest = 0;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
@@ -111,55 +115,68 @@ void ChunkBuilder::append(const std::vector<Piece>& sequence, const std::string&
   lengths_.push_back(std::endian::native == std::endian::little ? longest : byte_swap(longest));
 }
 
-void ChunkBuilder::check(const std::vector<Piece>& sequence, const std::string& who) const {
+void ChunkBuilder::check(const std::vector<Piece>& sequence, const WrittenSequence& who) const {
   std::uint64_t longest = 0;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     const Stream& stream = streams_[i];
     const Piece& piece = sequence[i];
-    const std::string what = who + ", stream '" + printable(stream.info.name) + "': ";
     longest = std::max<std::uint64_t>(longest, piece.samples);
     if (piece.samples > kMaxI32)
-      refuse("cbf.write-too-long", what + std::to_string(piece.samples) + " samples, at most 2^31-1 fit", {},
+      refuse("cbf.write-too-long",
+             in_stream(who, stream.info) + std::to_string(piece.samples) + " samples, at most 2^31-1 fit", {},
              stream.info.name);
-    if (stream.info.storage == Storage::sparse) {
-      if (piece.nnz > kMaxI32)
-        refuse("cbf.write-too-many-entries", what + std::to_string(piece.nnz) + " entries, at most 2^31-1 fit",
-               "split the sequence", stream.info.name);
-      for (std::uint64_t k = 0; k < piece.nnz; ++k) {
-        const std::int32_t index = piece.indices[k];
-        if (index >= 0 && static_cast<std::uint64_t>(index) < stream.info.dim) continue;
-        refuse("cbf.write-bad-index",
-               what + "index " + std::to_string(index) + ", expected 0 to " + std::to_string(stream.info.dim - 1), {},
-               stream.info.name);
-      }
-    }
-    if (layout_ == Layout::legacy) check_legacy(stream, piece, what);
+    if (stream.info.storage == Storage::sparse) check_indices(stream, piece, who);
+    if (layout_ == Layout::legacy) check_legacy(stream, piece, who);
   }
   if (longest == 0)
-    refuse("cbf.write-empty-sequence", who + ": no stream has a sample", "leave it out; no reader could deliver it");
+    refuse("cbf.write-empty-sequence", who.text() + ": no stream has a sample",
+           "leave it out; no reader could deliver it");
   if (lengths_.size() >= kMaxI32 || samples_ + longest > kMaxU32)
-    refuse("cbf.write-chunk-full", who + ": the chunk's counts exceed 32 bits", "choose smaller chunks");
+    refuse("cbf.write-chunk-full", who.text() + ": the chunk's counts exceed 32 bits", "choose smaller chunks");
 }
 
-void ChunkBuilder::check_legacy(const Stream& stream, const Piece& piece, const std::string& what) const {
+// Without a branch, until one is found to be outside: the sign bit tells.
+void ChunkBuilder::check_indices(const Stream& stream, const Piece& piece, const WrittenSequence& who) const {
+  if (piece.nnz > kMaxI32)
+    refuse("cbf.write-too-many-entries",
+           in_stream(who, stream.info) + std::to_string(piece.nnz) + " entries, at most 2^31-1 fit",
+           "split the sequence", stream.info.name);
+  const auto top = static_cast<std::uint32_t>(stream.info.dim - 1);
+  std::uint32_t outside = 0;
+  for (std::uint64_t k = 0; k < piece.nnz; ++k) {
+    const auto index = static_cast<std::uint32_t>(piece.indices[k]);
+    outside |= index | (top - index);
+  }
+  if (static_cast<std::int32_t>(outside) >= 0) return;
+  for (std::uint64_t k = 0; k < piece.nnz; ++k) {
+    if (static_cast<std::uint32_t>(piece.indices[k]) <= top) continue;
+    refuse("cbf.write-bad-index",
+           in_stream(who, stream.info) + "index " + std::to_string(piece.indices[k]) + ", expected 0 to " +
+               std::to_string(top),
+           {}, stream.info.name);
+  }
+}
+
+void ChunkBuilder::check_legacy(const Stream& stream, const Piece& piece, const WrittenSequence& who) const {
   const char* const hint = "write the modern layout";
   if (stream.info.storage == Storage::dense) {
     if (piece.samples != 1) {
       refuse("cbf.write-legacy-dense",
-             what + std::to_string(piece.samples) + " samples, the legacy layout holds exactly one of a dense stream",
+             in_stream(who, stream.info) + std::to_string(piece.samples) +
+                 " samples, the legacy layout holds exactly one of a dense stream",
              hint, stream.info.name);
     }
     return;
   }
   if (piece.samples > 0 && piece.entries.back() == 0) {
     refuse("cbf.write-legacy-empty-sample",
-           what + "its last sample is empty, which the legacy layout cannot tell from no sample", hint,
-           stream.info.name);
+           in_stream(who, stream.info) + "its last sample is empty, which the legacy layout cannot tell from no sample",
+           hint, stream.info.name);
   }
   if (piece.samples * stream.info.dim > kMaxI32 + 1 || stream.rows.size() + piece.nnz > kMaxI32) {
     refuse("cbf.write-legacy-too-large",
-           what + std::to_string(piece.samples) + " samples of dimension " + std::to_string(stream.info.dim) +
-               " exceed the legacy layout's 31 bits",
+           in_stream(who, stream.info) + std::to_string(piece.samples) + " samples of dimension " +
+               std::to_string(stream.info.dim) + " exceed the legacy layout's 31 bits",
            hint, stream.info.name);
   }
 }

@@ -26,14 +26,20 @@ struct Piece {
   std::uint64_t nnz = 0;
 };
 
+// How messages call a sequence that is written.
+struct WrittenSequence {
+  const std::string& path;
+  std::uint64_t number;
+  std::string text() const { return path + ": sequence " + std::to_string(number); }
+};
+
 // One chunk in the making.
 class ChunkBuilder {
  public:
   ChunkBuilder(const std::vector<StreamInfo>& streams, Layout layout);
 
   // Throws Error (usage) and leaves the chunk as it was, or adds the sequence.
-  // `who` begins its messages.
-  void append(const std::vector<Piece>& sequence, const std::string& who);
+  void append(const std::vector<Piece>& sequence, const WrittenSequence& who);
   // Bytes of the chunk with one more sequence like this.
   std::uint64_t size_with(const std::vector<Piece>& sequence) const;
   std::uint64_t size() const;
@@ -60,8 +66,9 @@ class ChunkBuilder {
     std::vector<std::int32_t> columns = {0};
   };
 
-  void check(const std::vector<Piece>& sequence, const std::string& who) const;
-  void check_legacy(const Stream& stream, const Piece& piece, const std::string& who) const;
+  void check(const std::vector<Piece>& sequence, const WrittenSequence& who) const;
+  void check_indices(const Stream& stream, const Piece& piece, const WrittenSequence& who) const;
+  void check_legacy(const Stream& stream, const Piece& piece, const WrittenSequence& who) const;
   void add_dense(Stream& stream, const Piece& piece);
   void add_sparse(Stream& stream, const Piece& piece);
   void sort_entries(const Piece& piece);

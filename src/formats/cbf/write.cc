@@ -104,9 +104,8 @@ struct CbfWriter::Impl {
                         .what = "a key with a line break cannot stand in a file of keys",
                         .hint = "write without keys"});
     }
-    const std::string who = path + ": sequence " + std::to_string(sequences);
     if (builder.sequences() > 0 && builder.size_with(pieces) > options.chunk_bytes) flush();
-    builder.append(pieces, who);
+    builder.append(pieces, {path, sequences});
     ++sequences;
     if (keys) {
       key_lines.append(key).push_back('\n');

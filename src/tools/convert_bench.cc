@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// Converting text to binary against parsing the same text on as many threads and
+// throwing it away. BATCHFEED_BENCH_CTF names the text, BATCHFEED_BENCH_TARGET the
+// file to write (a file system in memory leaves the disk out of it).
+#include <batchfeed/convert.h>
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "tools/in_order.h"
+
+namespace batchfeed {
+namespace {
+
+std::string setting(const char* name, const std::string& otherwise) {
+  const char* const given = std::getenv(name);
+  return given != nullptr ? given : otherwise;
+}
+
+const Source& corpus() {
+  static const std::unique_ptr<Source> source = [] {
+    const std::string path = setting("BATCHFEED_BENCH_CTF", "");
+    CtfOptions options;
+    options.files = {path};
+    for (const Inferred::Stream& s : infer_ctf(path).streams) options.streams.push_back(s.spec);
+    options.skip_sequence_ids = true;
+    return open_source(options);
+  }();
+  return *source;
+}
+
+std::int64_t bytes() {
+  std::int64_t sum = 0;
+  for (const ChunkInfo& chunk : corpus().chunks()) sum += static_cast<std::int64_t>(chunk.bytes);
+  return sum;
+}
+
+void parse_on_all_cores(benchmark::State& state) {
+  const Source& source = corpus();
+  const unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
+  for (auto _ : state) {
+    in_order<Chunk>(
+        source.chunks().size(), jobs,
+        [&](std::uint64_t i, Chunk& chunk) { source.read(static_cast<std::uint32_t>(i), chunk); },
+        [](std::uint64_t, const Chunk& chunk) { benchmark::DoNotOptimize(chunk.columns.data()); });
+  }
+  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) * bytes());
+}
+BENCHMARK(parse_on_all_cores)->Unit(benchmark::kMillisecond)->UseRealTime()->MeasureProcessCPUTime();
+
+void convert_on_all_cores(benchmark::State& state) {
+  const Source& source = corpus();
+  const std::string target =
+      setting("BATCHFEED_BENCH_TARGET", (std::filesystem::temp_directory_path() / "batchfeed_bench.cbf").string());
+  for (auto _ : state) convert(source, target, {.force = true});
+  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) * bytes());
+  std::filesystem::remove(target);
+}
+BENCHMARK(convert_on_all_cores)->Unit(benchmark::kMillisecond)->UseRealTime()->MeasureProcessCPUTime();
+
+}  // namespace
+}  // namespace batchfeed
+
+BENCHMARK_MAIN();
