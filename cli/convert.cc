@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// `batchfeed convert`: any corpus to a text or a binary one.
+// `batchfeed convert`: any corpus to a text or a binary one, or to speech files.
 #include "convert.h"
 
 #include <batchfeed/convert.h>
+#include <batchfeed/speech_writer.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -24,11 +26,12 @@ using nlohmann::ordered_json;
 
 struct ConvertArguments {
   CorpusArguments corpus;
-  std::string to, layout = "modern", keys = "auto", chunk_size = "32M";
+  std::string to, layout, parameter_kind = "USER", keys = "auto", chunk_size = "32M";
   std::vector<std::string> streams, renames;
   std::optional<std::uint64_t> shuffle;
   std::string shuffle_memory = "256M";
   unsigned jobs = 0;
+  std::uint32_t frame_period = 100'000;
   bool force = false, verify = false, json = false;
 };
 
@@ -36,16 +39,49 @@ Format target_format(const std::string& to, const std::string& path) {
   const std::string word = to.empty() ? std::filesystem::path(path).extension().string() : "." + to;
   if (word == ".cbf" || word == ".bin") return Format::cbf;
   if (word == ".ctf" || word == ".txt") return Format::ctf;
-  throw UsageError(fmt::format("'{}': its name does not say which format to write; hint: --to cbf or --to ctf", path));
+  if (word == ".scp") return Format::scp;
+  if (word == ".mlf") return Format::mlf;
+  if (word == ".htk" || word == ".mfc" || word == ".fea") return Format::htk;
+  throw UsageError(
+      fmt::format("'{}': its name does not say which format to write; hint: --to cbf, ctf, scp, htk or mlf", path));
+}
+
+// --layout: each format has its own, the first is the default.
+void set_layout(const std::string& layout, ConvertOptions& options) {
+  const auto choose = [&](std::string_view usual, std::string_view other) {
+    if (layout.empty() || layout == usual) return false;
+    if (layout == other) return true;
+    throw UsageError(fmt::format("--layout {}: {} has {}", layout, name(options.to),
+                                 usual.empty() ? "one layout only" : fmt::format("{} and {}", usual, other)));
+  };
+  switch (options.to) {
+    case Format::cbf: options.legacy = choose("modern", "legacy"); break;
+    case Format::scp: options.file_for_each_sequence = choose("archive", "files"); break;
+    case Format::mlf: options.binary_labels = choose("text", "binary"); break;
+    default: choose({}, {});
+  }
+}
+
+// The lines of a list of states; none where the classes have numbers only.
+std::vector<std::string> label_names(const std::string& path, const Setup& setup,
+                                     const std::vector<std::string>& streams) {
+  if (!path.empty()) return read_state_list(path);
+  for (const SourceOptions& source : setup.sources) {
+    const auto* mlf = std::get_if<MlfOptions>(&source);
+    if (mlf == nullptr || !mlf->target_mapping_file.empty()) continue;
+    if (!streams.empty() && std::find(streams.begin(), streams.end(), mlf->name) == streams.end()) continue;
+    return mlf->mapping_file.empty() ? mlf->labels : read_state_list(mlf->mapping_file);
+  }
+  return {};
 }
 
 ConvertOptions options_of(const ConvertArguments& a, const std::string& target) {
   using Keys = ConvertOptions::Keys;
   ConvertOptions options;
   options.to = target_format(a.to, target);
-  options.legacy = a.layout == "legacy";
-  if (options.legacy && options.to != Format::cbf)
-    throw UsageError("--layout legacy is for the binary format; hint: --to cbf");
+  set_layout(a.layout, options);
+  options.frame_period = a.frame_period;
+  options.parameter_kind = htk_kind(a.parameter_kind);
   options.chunk_bytes = parse_bytes(a.chunk_size, "--chunk-size");
   options.streams = a.streams;
   for (const std::string& rename : a.renames) {
@@ -83,11 +119,14 @@ int run_convert(ConvertArguments a, Console& console) {
   const std::string target = a.corpus.files.back();
   a.corpus.files.pop_back();
   a.corpus.threads = a.jobs == 0 ? a.corpus.threads : std::optional<unsigned>(a.jobs);
-  const ConvertOptions options = options_of(a, target);
+  ConvertOptions options = options_of(a, target);
   std::error_code none;
   if (!a.force && std::filesystem::exists(target, none))  // before the source is read for nothing
     throw UsageError(fmt::format("'{}' exists already; hint: choose another name, or --force", target));
-  return run_conversion(*open_for_conversion(a.corpus, console), target, options, a.json, console);
+  Setup setup;
+  const std::unique_ptr<Source> source = open_for_conversion(a.corpus, console, &setup);
+  if (options.to == Format::mlf) options.labels = label_names(a.corpus.state_list, setup, a.streams);
+  return run_conversion(*source, target, options, a.json, console);
 }
 
 }  // namespace
@@ -104,8 +143,9 @@ std::uint64_t parse_bytes(const std::string& text, const char* option) {
   return value << shift;
 }
 
-std::unique_ptr<Source> open_for_conversion(const CorpusArguments& arguments, Console& console) {
+std::unique_ptr<Source> open_for_conversion(const CorpusArguments& arguments, Console& console, Setup* setup) {
   Corpus corpus = load_corpus(arguments, console);
+  if (setup != nullptr) *setup = corpus.setup;
   try {
     return open_sources(corpus.setup);
   } catch (const Error& error) {
@@ -171,22 +211,39 @@ Run add_convert(CLI::App& app, Console& console) {
                                   "batchfeed convert train.ctf train.cbf\n"
                                   "batchfeed convert train.cbf train.ctf --verify\n"
                                   "batchfeed convert train.cntk train.cbf --section Train.reader --shuffle 1\n"
+                                  "batchfeed convert outputs.ctf outputs.scp       # HTK features\n"
+                                  "batchfeed convert train.cntk train.mlf --streams labels\n"
                                   "batchfeed convert old.bin new.cbf --chunk-size 64M      # cut anew");
   a->corpus.add_to(command, false);
   command.get_option("file")
       ->description("A .cntk configuration or corpus files, then the file to write")
       ->type_name("CONFIG|FILE TARGET");
   const char* const group = "Target";
-  command.add_option("--to", a->to, "cbf or ctf (default: by the target's name)")
-      ->check(CLI::IsMember({"cbf", "ctf"}))
+  command
+      .add_option("--to", a->to,
+                  "cbf, ctf, scp (HTK features and their list), htk (one utterance) or mlf (labels); default: by the "
+                  "target's name")
+      ->check(CLI::IsMember({"cbf", "ctf", "scp", "htk", "mlf"}))
       ->type_name("FORMAT")
       ->group(group);
-  command.add_option("--layout", a->layout, "Of the binary format: modern, or legacy for the first readers")
-      ->check(CLI::IsMember({"modern", "legacy"}))
+  command
+      .add_option("--layout", a->layout,
+                  "cbf: modern, or legacy for the first readers; scp: archive, or files for one an utterance; mlf: "
+                  "text or binary")
+      ->check(CLI::IsMember({"modern", "legacy", "archive", "files", "text", "binary"}))
       ->type_name("LAYOUT")
       ->group(group);
   command.add_option("--chunk-size", a->chunk_size, "Bytes of a binary chunk (default 32M)")
       ->type_name("BYTES")
+      ->group(group);
+  command.add_option("--parameter-kind", a->parameter_kind, "Kind in the headers of HTK features (default USER)")
+      ->type_name("MFCC_0_D_A")
+      ->group(group);
+  command
+      .add_option("--frame-period", a->frame_period,
+                  "Period in the headers of HTK features, in 100 ns (default 100000)")
+      ->check(CLI::Range(1u, 10'000'000u))
+      ->type_name("N")
       ->group(group);
   command.add_option("--streams", a->streams, "Streams to keep, in this order (default: all)")
       ->delimiter(',')

@@ -17,8 +17,9 @@ namespace batchfeed::cli {
 // "33554432", "32M", "1G". Throws UsageError.
 std::uint64_t parse_bytes(const std::string& text, const char* option);
 
-// A binary file without a configuration is opened in its own precision.
-std::unique_ptr<Source> open_for_conversion(const CorpusArguments& arguments, Console& console);
+// A binary file without a configuration is opened in its own precision. `setup`
+// receives what the arguments mean.
+std::unique_ptr<Source> open_for_conversion(const CorpusArguments& arguments, Console& console, Setup* setup = nullptr);
 
 int run_conversion(const Source& source, const std::string& target, ConvertOptions options, bool json,
                    Console& console);

@@ -85,6 +85,22 @@ std::vector<SourceOptions*> sources_of(Setup& setup) {
   return out;
 }
 
+// Features and labels without a configuration, joined by key.
+void from_speech(const CorpusArguments& arguments, Corpus& corpus) {
+  corpus.setup.sources = infer_speech(arguments.files, arguments.state_list,
+                                      element(arguments.precision).value_or(Element::f32), corpus.setup.limits);
+  corpus.setup.reader.keys = KeyMode::text;
+}
+
+void map_paths(const CorpusArguments& arguments, HtkOptions& options) {
+  for (const std::string& rule : arguments.map_path) {
+    const std::size_t equals = rule.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw UsageError(fmt::format("--map-path {}: expected FROM=TO", rule));
+    options.path_map.emplace_back(rule.substr(0, equals), rule.substr(equals + 1));
+  }
+}
+
 void overlay(const CorpusArguments& arguments, Setup& setup) {
   OrderOptions& order = setup.reader.order;
   if (arguments.order == "file") order.kind = OrderKind::file;
@@ -109,6 +125,7 @@ void overlay(const CorpusArguments& arguments, Setup& setup) {
         if (!arguments.cache_dir.empty()) options.cache_dir = arguments.cache_dir;
       }
     };
+    if (auto* htk = std::get_if<HtkOptions>(source)) map_paths(arguments, *htk);
     if (auto* ctf = std::get_if<CtfOptions>(source)) cache(*ctf);
     if (auto* mlf = std::get_if<MlfOptions>(source)) cache(*mlf);
   }
@@ -133,6 +150,17 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
   app.add_option("--precision", precision, "float or double, instead of every precision key")
       ->check(CLI::IsMember({"float", "double"}))
       ->type_name("TYPE")
+      ->group(config);
+  app.add_option("--state-list", state_list, "Names of the classes of an MLF, one a line (default: those that occur)")
+      ->type_name("FILE")
+      ->group(config);
+  app.add_option(
+         "--map-path", map_path,
+         "Read paths of HTK lists that begin with FROM from TO, such as '//host/share/=/data/'; \\ and / are the "
+         "same; repeatable")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->type_name("FROM=TO")
       ->group(config);
   const char* const index = "Index";
   app.add_flag("--cache-index", cache_index, "Keep the index beside the data, or in the user's cache folder")
@@ -179,12 +207,11 @@ Corpus load_one(const CorpusArguments& arguments, Console& console, const Report
     case Format::htk:
     case Format::scp:
     case Format::mlf:
-    case Format::kaldi:
-      throw Error(unusable(first, fmt::format("a {} file alone does not say what to read", name(corpus.format)),
-                           "name a .cntk configuration with a reader section for it"));
+    case Format::kaldi: from_speech(arguments, corpus); break;
     case Format::unknown:
       throw Error(unusable(first, "neither a configuration nor a corpus in a known format",
-                           "name a .cntk configuration, or a file in CNTK's text or binary format"));
+                           "name a .cntk configuration, a file in CNTK's text or binary format, HTK features (scp), "
+                           "MLF labels or Kaldi files"));
   }
   if (corpus.format != Format::config) {
     corpus.setup.reader.order.kind = OrderKind::file;  // as it stands in the file, until asked otherwise

@@ -22,6 +22,8 @@ struct CorpusArguments {
   std::string section;
   std::vector<std::string> set;
   std::string precision;
+  std::string state_list;
+  std::vector<std::string> map_path;
   std::string cache_dir;
   bool cache_index = false;
   std::string order;

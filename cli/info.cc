@@ -11,6 +11,7 @@
 #include "corpus.h"
 #include "format.h"
 #include "jsonl.h"
+#include "speech.h"
 
 namespace batchfeed::cli {
 
@@ -73,7 +74,7 @@ std::string index_text(const IndexBuild& index) {
 }
 
 std::string text(const Corpus& corpus, const InfoArguments& a, const Description& about,
-                 const std::vector<IndexBuild>& indexes) {
+                 const std::vector<IndexBuild>& indexes, const std::vector<SpeechStream>& speech) {
   std::string out = printable(a.corpus.files.front(), 200);
   if (corpus.config) out += fmt::format(", section {}", corpus.config->section);
   if (corpus.inferred) {
@@ -97,6 +98,7 @@ std::string text(const Corpus& corpus, const InfoArguments& a, const Description
     const std::string of = indexes.size() > 1 ? " of " + printable(index.file, 200) : "";
     out += fmt::format("  index cache{}: {}\n", of, index_text(index));
   }
+  if (!speech.empty()) out += speech_text(speech, about);
   if (corpus.inferred) {
     out += "\nA reader section for it:\n\n" + reader_section(a.corpus.files.front(), *corpus.inferred);
   }
@@ -121,7 +123,7 @@ ordered_json stream_json(const Corpus& corpus, const StreamInfo& stream) {
 }
 
 ordered_json json(const Corpus& corpus, const InfoArguments& a, const Description& about,
-                  const std::vector<IndexBuild>& indexes) {
+                  const std::vector<IndexBuild>& indexes, const std::vector<SpeechStream>& speech) {
   ordered_json out;
   out["files"] = a.corpus.files;
   out["format"] = name(corpus.format);
@@ -137,6 +139,10 @@ ordered_json json(const Corpus& corpus, const InfoArguments& a, const Descriptio
                    {"largest_bytes", about.largest_chunk_bytes}};
   const Description::Lengths& l = about.lengths;
   out["lengths"] = {{"min", l.min}, {"max", l.max}, {"mean", l.mean}, {"p50", l.p50}, {"p90", l.p90}, {"p99", l.p99}};
+  out["lengths"]["steps"] = ordered_json::array();
+  for (const Description::Step& step : about.steps)
+    out["lengths"]["steps"].push_back({{"most", step.most}, {"sequences", step.sequences}});
+  if (!speech.empty()) out["speech"] = speech_json(speech);
   out["indexes"] = ordered_json::array();
   for (const IndexBuild& index : indexes) {
     out["indexes"].push_back({{"file", index.file},
@@ -157,9 +163,11 @@ int run_info(const InfoArguments& a, Console& console) {
   const std::unique_ptr<Source> source = open_sources(corpus.setup);
   const Description about = describe(*source);
   const std::vector<IndexBuild> indexes = find_indexes(corpus.setup);
+  const std::vector<SpeechStream> speech = describe_speech(corpus.setup);
   console.clear_progress();
   Output output;
-  output.append(a.json ? dump(json(corpus, a, about, indexes), 2) + "\n" : text(corpus, a, about, indexes));
+  output.append(a.json ? dump(json(corpus, a, about, indexes, speech), 2) + "\n"
+                       : text(corpus, a, about, indexes, speech));
   output.flush();
   if (!a.json) {
     for (const Notice& notice : about.notices) console.notice(notice);
@@ -171,10 +179,13 @@ int run_info(const InfoArguments& a, Console& console) {
 
 Run add_info(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<InfoArguments>();
-  CLI::App& command = add_command(app, "info", "Streams, dimensions, counts and lengths of a corpus",
-                                  "batchfeed info train.ctf                        # and a reader section to paste\n"
-                                  "batchfeed info train.cntk --section Train.reader\n"
-                                  "batchfeed info train.ctf --json | jq .streams");
+  CLI::App& command =
+      add_command(app, "info", "Streams, dimensions, counts and lengths of a corpus",
+                  "batchfeed info train.ctf                        # and a reader section to paste\n"
+                  "batchfeed info train.cntk --section Train.reader\n"
+                  "batchfeed info train.mlf --state-list state.list   # labels with counts, states never seen\n"
+                  "batchfeed info train.scp train.mlf              # features and labels, joined by key\n"
+                  "batchfeed info train.ctf --json | jq .streams");
   arguments->corpus.add_to(command, false);
   command.add_flag("--json", arguments->json, "As JSON");
   return [arguments, &console] { return run_info(*arguments, console); };

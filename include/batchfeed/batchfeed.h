@@ -13,6 +13,7 @@
 #include <batchfeed/reader.h>
 #include <batchfeed/schema.h>
 #include <batchfeed/source.h>
+#include <batchfeed/speech_writer.h>
 #include <batchfeed/survey.h>
 #include <batchfeed/tools.h>
 #include <batchfeed/version.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// From any source to a text or binary corpus. Streamed: memory is bounded by a
-// few chunks. The target appears whole or not at all; its bytes do not depend on
-// the number of threads.
+// From any source to a text or binary corpus, to HTK features or MLF labels.
+// Streamed: memory is bounded by a few chunks. The target appears whole or not at
+// all; its bytes do not depend on the number of threads.
 #pragma once
 
 #include <batchfeed/source.h>
@@ -17,7 +17,8 @@
 namespace batchfeed {
 
 struct ConvertOptions {
-  Format to = Format::cbf;                  // or ctf
+  // Or ctf; htk: one parameter file; scp: a list and its features; mlf: labels.
+  Format to = Format::cbf;
   bool legacy = false;                      // cbf: the older layout
   std::uint64_t chunk_bytes = 32ull << 20;  // cbf: where a chunk is closed
   // cbf: close chunks as ctf2bin does, by the bytes of samples alone; `true`: and,
@@ -34,9 +35,16 @@ struct ConvertOptions {
   std::optional<std::uint64_t> shuffle = {};    // seed of a global shuffle
   std::uint64_t shuffle_memory = 256ull << 20;  // bytes shuffled at a time
   unsigned jobs = 0;                            // threads that read and encode; 0 = one per core
-  bool force = false;                           // replace an existing target
-  bool verify = false;                          // read the target back and compare
-  Progress progress = {};                       // bytes of the source; may throw to give up
+  // scp and htk: one dense stream of floats.
+  std::uint32_t frame_period = 100'000;  // of a frame, in 100 ns
+  std::uint16_t parameter_kind = 9;      // of the header (see htk_kind()): USER
+  bool file_for_each_sequence = false;   // scp: not one archive
+  // mlf: one stream that is one-hot.
+  bool binary_labels = false;
+  std::vector<std::string> labels = {};  // names of the classes; empty: numbers
+  bool force = false;                    // replace an existing target
+  bool verify = false;                   // read the target back and compare
+  Progress progress = {};                // bytes of the source; may throw to give up
   Report report = {};
 };
 

@@ -70,6 +70,8 @@ struct CbfOptions {
 struct HtkOptions {
   std::string name = {};  // of the stream
   std::vector<std::string> scp_files = {};
+  // Parameter files, each one utterance whose key is its path without the extension.
+  std::vector<std::string> files = {};
   std::string prefix = {};  // prefixPathInSCP
   std::uint64_t dim = 0;
   std::optional<std::pair<std::uint32_t, std::uint32_t>> context =
@@ -85,6 +87,8 @@ struct HtkOptions {
   bool legacy = false;
   std::uint64_t max_utterance_frames = ~0ull;
   std::vector<std::pair<std::string, std::string>> path_map = {};  // prefix in the scp -> prefix on this machine
+
+  const std::string& first_file() const { return scp_files.empty() ? files.front() : scp_files.front(); }
 };
 
 // MLF labels, text or binary (docs/reference/formats/mlf.md).
@@ -92,11 +96,13 @@ struct MlfOptions {
   std::string name = {};
   std::vector<std::string> files = {};
   bool binary = false;
-  std::string mapping_file = {};  // state list; empty: the fourth column is the class
+  std::string mapping_file = {};         // state list; empty: the fourth column is the class
+  std::vector<std::string> labels = {};  // or the names of the classes themselves, in order
   std::uint64_t dim = 0;
   bool phone_boundaries = false;
   std::uint64_t chunk_bytes = 64ull << 20;
   bool cache_index = false;
+  std::string cache_dir = {};  // empty: beside the data, else the user's cache directory
   bool frame_mode = false;
   Element element = Element::f32;
   int trace_level = 1;
@@ -112,9 +118,12 @@ struct KaldiOptions {
   bool alignment = false;               // integers per frame -> one-hot sparse of dimension `dim`
   std::uint64_t dim = 0;                // 0: from the data (features)
   std::optional<std::pair<std::uint32_t, std::uint32_t>> context = {};
+  bool expand_to_utterance = false;  // one row each, which stands for every frame of the utterance
   std::uint64_t chunk_frames = 90'000;
+  bool defines_mb_size = false;
   bool frame_mode = false;
   Element element = Element::f32;
+  int trace_level = 1;
 };
 
 // One source: a built-in format or the user's own.

@@ -60,9 +60,9 @@ struct IndexBuild {
   std::string why = {};    // one that was there did not fit
   std::uint64_t sequences = 0, samples = 0, chunks = 0, bytes = 0;
 };
-// Makes sure that every text corpus of a setup has an index cache.
+// Makes sure that every text corpus and label file of a setup has an index cache.
 std::vector<IndexBuild> build_indexes(const Setup& setup, bool rebuild = false);
-// The index caches there are, one for each text file of a setup, without building
+// The index caches there are, one for each text or label file of a setup, without building
 // any: `was_valid`, or `why` not; neither where there is none.
 std::vector<IndexBuild> find_indexes(const Setup& setup);
 
@@ -98,9 +98,40 @@ struct Description {
   std::uint64_t sequences = 0, samples = 0, chunks = 0, bytes = 0;
   std::uint64_t largest_chunk_bytes = 0, smallest_chunk_bytes = 0;
   Lengths lengths;
+  // Sequences by length: those up to 1, 2, 5, 10, 20, 50 ... samples that are longer than the step before.
+  struct Step {
+    std::uint64_t most = 0, sequences = 0;
+  };
+  std::vector<Step> steps = {};  // from the first to the last that has any
   std::vector<Notice> notices = {};
 };
 Description describe(const Source& source);
+
+// Speech sources of a setup, each by itself and whole: what a join leaves out of
+// them is counted too. Reads all labels. Throws Error.
+struct SpeechStream {
+  std::string stream = {};
+  std::string kind = {};  // of features as HTK spells it ("FBANK_D_A"); "MLF", "binary MLF", "Kaldi"
+  std::uint64_t files = 0, utterances = 0, frames = 0;
+  double frame_seconds = 0.01;  // of labels, and where the files do not say, 10 ms
+  bool has_labels = false;
+  struct Label {
+    std::string name = {};  // empty where classes have numbers only
+    std::uint64_t frames = 0, segments = 0;
+  };
+  std::vector<Label> labels = {};  // of every class, in order
+};
+std::vector<SpeechStream> describe_speech(const Setup& setup);
+
+// How speech files that come without a configuration are read: scp lists and HTK
+// files, MLF labels, Kaldi scp and ark files; one source for the features and one
+// for the labels. Of labels all are read: their names or numbers give the classes,
+// unless a list of states does. Throws Error.
+std::vector<SourceOptions> infer_speech(const std::vector<std::string>& files, const std::string& state_list = {},
+                                        Element element = Element::f32, const Limits& limits = {});
+
+// The names of classes in a list of states (labelMappingFile), in order.
+std::vector<std::string> read_state_list(const std::string& path, const Limits& limits = {});
 
 // A file with these bytes: it appears whole or not at all, in place of an older one.
 void save_file(const std::string& path, std::string_view bytes);

@@ -32,10 +32,10 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context)
                       .what = "the setup has no source",
                       .hint = "give at least one"});
   }
-  if (std::holds_alternative<MlfOptions>(setup.sources[0])) {
+  if (setup.sources.size() > 1 && std::holds_alternative<MlfOptions>(setup.sources[0])) {
     throw Error(Fault{.kind = FaultKind::config,
                       .id = "open.labels-first",
-                      .what = "MLF labels cannot be the first source, which gives order and chunks",
+                      .what = "MLF labels cannot be the first of several sources, which gives order and chunks",
                       .hint = "put the features first"});
   }
   std::vector<std::unique_ptr<Source>> sources;

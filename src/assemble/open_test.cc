@@ -50,7 +50,7 @@ TEST_F(Opening, NeedsASourceAFileAndFeaturesFirst) {
   EXPECT_EQ(refusal(setup), "open.no-source");
   setup.sources = {corpus({})};
   EXPECT_EQ(refusal(setup), "open.no-file");
-  setup.sources = {MlfOptions{}};
+  setup.sources = {MlfOptions{}, HtkOptions{}};
   EXPECT_EQ(refusal(setup), "open.labels-first");
 }
 

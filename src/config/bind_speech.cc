@@ -181,6 +181,14 @@ void bind_legacy_order(Binder& binder, const Section& reader, ReaderOptions& out
   order.window_in_samples = true;
   if (order.window == 0 && !out.rolling_window) no_window(binder, reader, "rollingWindow");
   order.kind = order.window == 0 || command_of(reader).writes ? OrderKind::file : OrderKind::cntk;
+  if (order.kind == OrderKind::cntk && !binder.flag(reader, "useMersenneTwisterRand", false)) {
+    binder.doc().warn(reader.at(), "legacy-order",
+                      reader.path() +
+                          ": the reference shuffles with the C library's random numbers here, in an order that depends "
+                          "on the system; batchfeed gives the order of useMersenneTwisterRand = true, the same "
+                          "everywhere",
+                      "write useMersenneTwisterRand = true");
+  }
 }
 
 }  // namespace

@@ -215,6 +215,20 @@ TEST(ConfigReaders, BindOldSpeechReaders) {
   check({"102: a list", "", "file=a.mlf file=b.mlf"}, list, "");
 }
 
+TEST(ConfigReaders, TellThatTheLegacyOrderIsAnother) {
+  const auto warnings = [](const std::string& more, const std::string& type = "HTKMLFReader") {
+    World world("reader=[readerType=" + type + ";" + more + ";f=[dim=40;scpFile=f.scp];l=[labelDim=9;mlfFile=l.mlf]]");
+    world.bind("");
+    return std::count_if(world.notices.begin(), world.notices.end(),
+                         [](const Notice& n) { return n.fault.id == "config.legacy-order"; });
+  };
+  EXPECT_EQ(warnings("randomize=auto"), 1);
+  EXPECT_EQ(warnings("readMethod=rollingWindow"), 1);
+  EXPECT_EQ(warnings("useMersenneTwisterRand=true"), 0);
+  EXPECT_EQ(warnings("readMethod=rollingWindow;randomize=none"), 0);
+  EXPECT_EQ(warnings("randomize=auto", "HTKDeserializers"), 0);
+}
+
 TEST(ConfigReaders, KnowSpeechStreamsByTheirKeys) {  // 99
   World world("r=[z=[scpFile=1;dim=2];A=[scpFile=1;mlfFile=2];q=[dim=3];lat=[denLatTocFile=x];h=[phoneFile=y]]");
   const Section root(world.load());

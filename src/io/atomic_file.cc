@@ -2,6 +2,7 @@
 #include "io/atomic_file.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -26,6 +27,15 @@ void sync_directory(const std::string& path) {
   if (result != 0 && error != EINVAL && error != EROFS) fail("sync", directory, error);
 }
 
+void write_all(int fd, const std::string& path, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ::ssize_t n = sys().write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("write", path, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(std::string path, bool durable)
@@ -40,13 +50,20 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::append(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ::ssize_t n = sys().write(fd_, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail("write", path_, errno);
-    size_ += static_cast<std::uint64_t>(n);
-    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  write_all(fd_, path_, bytes);
+  size_ += bytes.size();
+}
+
+void AtomicFile::rewrite_head(std::span<const std::byte> bytes) {
+  const int fd = sys().open(temp_.c_str(), O_WRONLY | O_CLOEXEC, 0);
+  if (fd < 0) fail("open", temp_, errno);
+  try {
+    write_all(fd, path_, bytes);
+  } catch (...) {
+    sys().close(fd);
+    throw;
   }
+  if (sys().close(fd) != 0) fail("close", temp_, errno);
 }
 
 void AtomicFile::seal() {
@@ -67,6 +84,15 @@ void AtomicFile::commit() {
   if (sys().rename(temp_.c_str(), path_.c_str()) != 0) fail("rename", path_, errno);
   done_ = true;
   if (durable_) sync_directory(path_);
+}
+
+void sync_file_system(const std::string& path) {
+  const int fd = sys().open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  if (fd < 0) fail("open", path, errno);
+  const int result = ::syncfs(fd);
+  const int error = errno;
+  sys().close(fd);
+  if (result != 0) fail("sync", path, error);
 }
 
 }  // namespace batchfeed::io

@@ -24,6 +24,8 @@ class AtomicFile {
 
   void append(std::span<const std::byte> bytes);
   void append(std::string_view text) { append(std::as_bytes(std::span(text))); }
+  // Puts `bytes` over the first ones that were appended: a header that counts what follows.
+  void rewrite_head(std::span<const std::byte> bytes);
   std::uint64_t size() const noexcept { return size_; }
   // Where the bytes are until commit().
   const std::string& temporary() const noexcept { return temp_; }
@@ -41,5 +43,8 @@ class AtomicFile {
   bool done_ = false;  // nothing is left to remove
   std::uint64_t size_ = 0;
 };
+
+// Returns when all that was written to the file system of `path` is on disk.
+void sync_file_system(const std::string& path);
 
 }  // namespace batchfeed::io

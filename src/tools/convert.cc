@@ -2,6 +2,7 @@
 #include <batchfeed/convert.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -77,6 +78,15 @@ bool keys_are_numbers(const Source& source, bool one_sample) {
 
 KeyUse key_use(const Source& source, const ConvertOptions& options) {
   const bool text = options.to == Format::ctf;
+  const bool speech = options.to == Format::scp || options.to == Format::mlf;
+  if (options.to == Format::htk) return {};
+  if (speech && options.keys == ConvertOptions::Keys::none) {
+    throw Error(Fault{.kind = FaultKind::usage,
+                      .id = "convert.needs-keys",
+                      .what = "lists of features and labels name every utterance",
+                      .hint = "keep keys, or number the sequences"});
+  }
+  if (speech) return {.write = true, .number = options.keys == ConvertOptions::Keys::number};
   switch (options.keys) {
     case ConvertOptions::Keys::keep: return {.write = true};
     case ConvertOptions::Keys::number: return {.write = text, .number = true};
@@ -142,12 +152,12 @@ class Conversion {
                         .hint = "check the source first"});
     }
     target_.commit();
+    result_.bytes = target_.companion_bytes();
     return std::move(result_);
   }
 
   void verify(const std::string& path, ConvertResult& result) {
-    const std::unique_ptr<Source> back =
-        open_source(target_.reopen(), {}, {}, options_.to == Format::ctf ? target_.key_mode() : KeyMode::numeric);
+    const std::unique_ptr<Source> back = open_source(target_.reopen(), {}, {}, target_.key_mode());
     Content found(!options_.shuffle);
     std::uint64_t done = 0;
     std::uint64_t all = 0;
@@ -282,24 +292,30 @@ class Conversion {
 }  // namespace
 
 ConvertResult convert(const Source& source, const std::string& target, const ConvertOptions& options) {
-  if (options.to != Format::ctf && options.to != Format::cbf) {
+  constexpr std::array kTargets = {Format::ctf, Format::cbf, Format::htk, Format::scp, Format::mlf};
+  if (std::find(kTargets.begin(), kTargets.end(), options.to) == kTargets.end()) {
     throw Error(Fault{.kind = FaultKind::usage,
                       .id = "convert.format",
-                      .what = "only text (ctf) and binary (cbf) corpora can be written",
-                      .hint = "choose ctf or cbf"});
+                      .what = "a corpus cannot be written as " + std::string(name(options.to)),
+                      .hint = "choose ctf, cbf, htk, scp or mlf"});
   }
   std::error_code none;
-  if (!options.force && fs::exists(target, none)) {
+  const std::string beside =
+      options.to == Format::scp ? HtkWriter::companion(target, HtkLayout::archive) : std::string();
+  for (const std::string& path : {target, beside}) {
+    if (options.force || path.empty() || !fs::exists(path, none)) continue;
     throw Error(Fault{.kind = FaultKind::usage,
                       .id = "convert.exists",
-                      .at = {.file = target},
+                      .at = {.file = path},
                       .what = "exists already",
                       .hint = "choose another name, or --force"});
   }
-  remove_leftovers(target);
+  for (const std::string& path : {target, beside}) {
+    if (!path.empty()) remove_leftovers(path);
+  }
   Conversion conversion(source, target, options);
   ConvertResult result = conversion.run();
-  result.bytes = static_cast<std::uint64_t>(fs::file_size(target));
+  if (result.bytes == 0) result.bytes = static_cast<std::uint64_t>(fs::file_size(target));
   if (options.verify) conversion.verify(target, result);
   return result;
 }

@@ -176,7 +176,7 @@ TEST(Convert, RefusesToOverwriteUnlessForced) {
   EXPECT_EQ(fault_of(*source, folder / "b.cbf", {}), "convert.exists");
   EXPECT_EQ(content_of(folder / "b.cbf"), "precious");
   EXPECT_EQ(fault_of(*source, folder / "b.cbf", {.force = true}), "");
-  EXPECT_EQ(fault_of(*source, folder / "c", {.to = Format::scp}), "convert.format");
+  EXPECT_EQ(fault_of(*source, folder / "c", {.to = Format::config}), "convert.format");
 }
 
 TEST(Convert, ClosesChunksAsTheReferencesConverterDoes) {

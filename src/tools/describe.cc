@@ -44,7 +44,28 @@ class LengthCounts {
     return out;
   }
 
+  std::vector<Description::Step> steps() const {
+    std::vector<Description::Step> out = {{.most = 1}};
+    const auto visit = [&](std::uint64_t length, std::uint64_t count) {
+      if (count == 0) return;
+      while (out.back().most < length) out.push_back({.most = next_step(out.back().most)});
+      out.back().sequences += count;
+    };
+    for (std::size_t length = 0; length < kSmall; ++length) visit(length, small_[length]);
+    for (const auto& [length, count] : large_) visit(length, count);
+    const auto first = std::find_if(out.begin(), out.end(), [](const auto& s) { return s.sequences != 0; });
+    out.erase(out.begin(), first);
+    return out;
+  }
+
  private:
+  // 1, 2, 5, 10, 20, 50 ...
+  static std::uint64_t next_step(std::uint64_t step) {
+    std::uint64_t digit = step;
+    while (digit >= 10) digit /= 10;
+    return digit == 2 ? step / 2 * 5 : step * 2;
+  }
+
   static constexpr std::size_t kSmall = 4096;
   std::vector<std::uint64_t> small_ = std::vector<std::uint64_t>(kSmall);
   std::map<std::uint64_t, std::uint64_t> large_;
@@ -72,6 +93,7 @@ Description describe(const Source& source) {
     for (const SequenceInfo& sequence : table) lengths.add(sequence.samples);
   }
   out.lengths = lengths.summary();
+  out.steps = lengths.steps();
   return out;
 }
 

@@ -20,19 +20,20 @@ constexpr std::size_t kLines = 64;  // looked at, of a text file
 
 bool starts(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
 
-std::uint32_t big_endian(std::string_view bytes, std::size_t at, std::size_t n) {
+std::uint32_t number(std::string_view bytes, std::size_t at, std::size_t n, bool big_endian) {
   std::uint32_t value = 0;
-  for (std::size_t i = 0; i < n; ++i) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+  for (std::size_t i = 0; i < n; ++i)
+    value = value << 8 | static_cast<unsigned char>(bytes[at + (big_endian ? i : n - 1 - i)]);
   return value;
 }
 
 // Samples, period, bytes of a sample, kind; then the samples.
-bool is_htk(std::string_view head, std::uint64_t size) {
+bool is_htk(std::string_view head, std::uint64_t size, bool big_endian) {
   if (head.size() < 12) return false;
-  const std::uint64_t samples = big_endian(head, 0, 4), each = big_endian(head, 8, 2);
+  const std::uint64_t samples = number(head, 0, 4, big_endian), each = number(head, 8, 2, big_endian);
   if (samples == 0 || each == 0 || samples > size) return false;
   const std::uint64_t data = samples * each;
-  return size >= 12 + data && size <= 12 + data + 64 && (big_endian(head, 10, 2) & 0x3F) <= 13;
+  return size >= 12 + data && size <= 12 + data + 64 && (number(head, 10, 2, big_endian) & 0x3F) <= 13;
 }
 
 // "\0B" stands in front of a matrix or vector, behind the key in an archive.
@@ -82,10 +83,21 @@ bool is_scp_line(std::string_view line) {
   return line.find_first_of("=[]{}\"") == std::string_view::npos && line.find_first_of("/.") != std::string_view::npos;
 }
 
+// key path[:offset][range], or of an archive in text: key [ and numbers, or key and integers.
+bool is_kaldi_line(std::string_view line) {
+  const std::size_t blank = line.find_first_of(" \t");
+  if (blank == std::string_view::npos || line.find('=') != std::string_view::npos || line[0] == '"') return false;
+  const std::string_view rest = trimmed(line.substr(blank));
+  if (rest == "[" || starts(rest, "[ ")) return true;
+  if (rest.find_first_not_of("0123456789 \t") == std::string_view::npos) return line[0] > '9' || line[0] < '0';
+  if (rest.find_first_of(" \t|{}\"") != std::string_view::npos) return false;
+  return rest.find_first_of("/.:") != std::string_view::npos;
+}
+
 Format of_text(std::string_view head) {
   if (starts(head, "\xEF\xBB\xBF")) head.remove_prefix(3);
   if (starts(head, "#!MLF!#")) return Format::mlf;
-  std::size_t ctf = 0, config = 0, scp = 0, lines = 0;
+  std::size_t ctf = 0, config = 0, scp = 0, kaldi = 0, lines = 0;
   while (!head.empty() && lines < kLines) {
     const std::size_t end = std::min(head.find('\n'), head.size());
     const std::string_view line = trimmed(head.substr(0, end));
@@ -96,23 +108,29 @@ Format of_text(std::string_view head) {
       ++ctf;
     } else if (is_config_line(line)) {
       ++config;
+    } else if (is_kaldi_line(line)) {
+      ++kaldi;
+      if (line.back() == '[') return Format::kaldi;  // rows of a matrix follow
     } else if (is_scp_line(line)) {
       ++scp;
     }
   }
-  const std::size_t most = std::max({ctf, config, scp});
+  const std::size_t most = std::max({ctf, config, scp, kaldi});
   if (most == 0 || most * 2 < lines) return Format::unknown;
-  return most == ctf ? Format::ctf : most == config ? Format::config : Format::scp;
+  return most == ctf ? Format::ctf : most == config ? Format::config : most == kaldi ? Format::kaldi : Format::scp;
 }
 
 Format of_name(const std::string& path) {
-  static constexpr std::array<std::pair<std::string_view, Format>, 7> kExtensions = {{{".ctf", Format::ctf},
-                                                                                      {".cbf", Format::cbf},
-                                                                                      {".scp", Format::scp},
-                                                                                      {".mlf", Format::mlf},
-                                                                                      {".ark", Format::kaldi},
-                                                                                      {".cntk", Format::config},
-                                                                                      {".htk", Format::htk}}};
+  static constexpr std::array<std::pair<std::string_view, Format>, 10> kExtensions = {{{".ctf", Format::ctf},
+                                                                                       {".cbf", Format::cbf},
+                                                                                       {".scp", Format::scp},
+                                                                                       {".mlf", Format::mlf},
+                                                                                       {".ark", Format::kaldi},
+                                                                                       {".cntk", Format::config},
+                                                                                       {".htk", Format::htk},
+                                                                                       {".mfc", Format::htk},
+                                                                                       {".fea", Format::htk},
+                                                                                       {".plp", Format::htk}}};
   const std::string extension = std::filesystem::path(path).extension().string();
   for (const auto& [known, format] : kExtensions) {
     if (extension == known) return format;
@@ -143,7 +161,7 @@ Format detect_format(const std::string& path) {
   if (starts(head, "nib_ktnc") || starts(head, std::string_view("\1\0\0\0\0\0\0\0", 8))) return Format::cbf;
   if (starts(head, std::string_view("MLF\1\0", 5)) || starts(head, std::string_view("MLF\2\0", 5))) return Format::mlf;
   if (is_kaldi(head)) return Format::kaldi;
-  if (is_htk(head, file.size())) return Format::htk;
+  if (is_htk(head, file.size(), true) || is_htk(head, file.size(), false)) return Format::htk;
   const Format format = of_text(head);
   return format == Format::unknown ? of_name(path) : format;
 }

@@ -3,8 +3,12 @@
 // Index caches built ahead of need, as `batchfeed index` does, and looked for.
 #include <batchfeed/tools.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "assemble/open.h"
 #include "formats/ctf/ctf.h"
+#include "formats/mlf/cache.h"
 
 namespace batchfeed {
 
@@ -22,7 +26,38 @@ IndexBuild of_text(const CtfOptions& options, const std::string& file, const Ope
           .bytes = built.bytes};
 }
 
-// Other formats are opened, which writes their cache if their options say so.
+IndexBuild of_labels(const MlfOptions& options, const std::string& file, const OpenContext& context) {
+  const mlf::CacheState found = mlf::find_cache(options, file, context);
+  return {.file = file, .cache = found.path, .was_valid = found.valid, .why = found.why, .sequences = found.utterances};
+}
+
+std::vector<IndexBuild> build_labels(MlfOptions options, const OpenContext& context, bool rebuild) {
+  options.cache_index = true;
+  std::vector<IndexBuild> out;
+  for (const std::string& file : options.files) {
+    const IndexBuild before = of_labels(options, file, context);
+    std::error_code none;
+    if (rebuild && before.was_valid) std::filesystem::remove(before.cache, none);
+    out.push_back(before);
+  }
+  const std::unique_ptr<Source> source = assemble::open_one(options, context);
+  for (IndexBuild& one : out) {
+    const IndexBuild after = of_labels(options, one.file, context);
+    one.was_valid = one.was_valid && !rebuild;
+    one.cache = after.cache;
+    one.sequences = after.sequences;
+    std::error_code none;
+    one.bytes = std::filesystem::file_size(one.file, none);
+  }
+  if (out.size() == 1) {
+    const Description about = describe(*source);
+    out.front().samples = about.samples;
+    out.front().chunks = about.chunks;
+  }
+  return out;
+}
+
+// Other formats keep no cache; opening them says how large they are.
 IndexBuild of_other(const SourceOptions& options, const OpenContext& context) {
   const std::unique_ptr<Source> source = assemble::open_one(options, context);
   const Description about = describe(*source);
@@ -46,6 +81,8 @@ std::vector<IndexBuild> build_indexes(const Setup& setup, bool rebuild) {
     if (const auto* text = std::get_if<CtfOptions>(&options)) {
       for (const std::string& file : assemble::expand(text->files))
         out.push_back(of_text(*text, file, context, rebuild));
+    } else if (const auto* labels = std::get_if<MlfOptions>(&options)) {
+      for (IndexBuild& one : build_labels(*labels, context, rebuild)) out.push_back(std::move(one));
     } else {
       out.push_back(of_other(options, context));
     }
@@ -57,6 +94,9 @@ std::vector<IndexBuild> find_indexes(const Setup& setup) {
   const OpenContext context = assemble::context_of(setup);
   std::vector<IndexBuild> out;
   for (const SourceOptions& options : sources_of(setup)) {
+    if (const auto* labels = std::get_if<MlfOptions>(&options)) {
+      for (const std::string& file : labels->files) out.push_back(of_labels(*labels, file, context));
+    }
     const auto* text = std::get_if<CtfOptions>(&options);
     if (text == nullptr) continue;
     for (const std::string& file : assemble::expand(text->files)) {

@@ -47,6 +47,8 @@ Target::Target(const std::string& path, std::vector<StreamInfo> streams, const C
   if (options.to == Format::ctf) {
     text_.emplace(streams_, ctf::WriteOptions{.aliases = {}, .ids = keys});
     file_.emplace(path);
+  } else if (options.to != Format::cbf) {
+    speech_.emplace(path, streams_, options);
   } else {
     binary_.emplace(path, CbfWriterOptions{.streams = streams_,
                                            .chunk_bytes = options.ctf2bin_chunks ? ~0ull : options.chunk_bytes,
@@ -79,6 +81,7 @@ void Target::write(const Batch& batch) {
   for (const RowRef& row : batch.rows) {
     count(row);
     if (binary_) write_binary(row);
+    if (speech_) speech_->write(*row.chunk, row.row, row.key);
   }
   if (file_) file_->append(std::string_view(batch.text));
 }
@@ -110,11 +113,13 @@ void Target::write_binary(const RowRef& row) {
 
 void Target::commit() {
   if (binary_) return binary_->commit();
+  if (speech_) return speech_->commit();
   cbf::remove_keys(path_);  // of a binary file that stood here
   file_->commit();
 }
 
 SourceOptions Target::reopen() const {
+  if (speech_) return speech_->reopen();
   if (binary_) {
     CbfOptions options;
     options.files = {path_};

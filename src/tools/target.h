@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where converted sequences go: a text or a binary file. Encoding is apart from
+// Where converted sequences go: a text or a binary file, or one of speech. Encoding is apart from
 // writing, so that several threads can do it.
 #pragma once
 
@@ -14,6 +14,7 @@
 
 #include "formats/ctf/write.h"
 #include "io/atomic_file.h"
+#include "tools/speech_target.h"
 
 namespace batchfeed {
 
@@ -45,7 +46,9 @@ class Target {
   std::uint64_t samples() const noexcept { return samples_; }
   // What reads the target back; keys are numbers if all were.
   SourceOptions reopen() const;
-  KeyMode key_mode() const noexcept { return numeric_ ? KeyMode::numeric : KeyMode::text; }
+  KeyMode key_mode() const noexcept { return speech_ || (text_ && !numeric_) ? KeyMode::text : KeyMode::numeric; }
+  // Of all files, where there are several; 0: one.
+  std::uint64_t companion_bytes() const noexcept { return speech_ ? speech_->companion_bytes() : 0; }
 
  private:
   void expect_samples(const RowRef& row) const;
@@ -59,6 +62,7 @@ class Target {
   std::optional<ctf::Writer> text_;
   std::optional<io::AtomicFile> file_;
   std::optional<CbfWriter> binary_;
+  std::optional<SpeechTarget> speech_;
   std::uint64_t sequences_ = 0, samples_ = 0;
   std::uint64_t estimate_ = 0;  // of the open chunk, as ctf2bin counts
   std::optional<std::uint64_t> last_id_;

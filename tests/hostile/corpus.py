@@ -87,6 +87,25 @@ def htk(frames=4, dim=3, count=None, period=100000, size=None, kind=9, data=None
     return struct.pack(">iihH", frames if count is None else count, period, 4 * dim if size is None else size, kind) + body
 
 
+def mlf_utterance(key, segments, frames=None, count=None):
+    return (struct.pack("<H", len(key)) + key +
+            struct.pack("<IH", sum(n for _, n in segments) if frames is None else frames, len(segments) if count is None else count) +
+            b"".join(struct.pack("<HH", *s) for s in segments))
+
+
+def mlf_binary(utterances, version=2):
+    return b"MLF" + struct.pack("<h", version) + utterances
+
+
+def kaldi_matrix(rows=2, cols=3, token=b"FM ", data=None):
+    body = struct.pack("<6f", *range(6)) if data is None else data
+    return b"\0B" + token + b"\x04" + struct.pack("<i", rows) + b"\x04" + struct.pack("<i", cols) + body
+
+
+def kaldi_integers(values):
+    return b"\0B\x04" + struct.pack("<i", len(values)) + b"".join(b"\x04" + struct.pack("<i", v) for v in values)
+
+
 STATES = b"s0\ns1\ns2\ns3\n"
 MLF = b'#!MLF!#\n"u.lab"\n0 200000 s0 0\n200000 400000 s1 0\n.\n'
 SCP = b"u.feat=u.htk[0,3]\n"

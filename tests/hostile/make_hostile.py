@@ -4,8 +4,8 @@
 
     make_hostile.py FOLDER [NAME]...    writes the inputs, a folder for each
 
-A case is one function. It writes files into its folder; `config.cntk` is what
-`batchfeed read` is called with. Its outcome: the kind of the fault, "ok" (reads
+A case is one function. It writes files into its folder; `config.cntk`, or where
+there is none `data.*`, is what `batchfeed read` is called with. Its outcome: the kind of the fault, "ok" (reads
 it), or "either" (reads it or ends with a located fault); then words of the message.
 """
 import os
@@ -13,7 +13,8 @@ import pathlib
 import struct
 import sys
 
-from corpus import (CTF, MLF, SCP, STATES, cbf, cbf_config, cbf_stream, ctf_config, dense_sequence, htk, sparse_sequence, speech_config)
+from corpus import (CTF, MLF, SCP, STATES, cbf, cbf_config, cbf_stream, ctf_config, dense_sequence, htk, kaldi_integers, kaldi_matrix,
+                    mlf_binary, mlf_utterance, sparse_sequence, speech_config)
 
 CASES = {}
 MAX32, MAX64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
@@ -319,6 +320,89 @@ add("mlf_unknown_state", "either", "", speech(mlf=MLF.replace(b"s1", b"s9")))
 add("mlf_a_mebibyte_of_quotes", "either", "", speech(mlf=b"#!MLF!#\n" + b'"' * (1 << 20)))
 add("mlf_no_states", "either", "", speech(mlf=MLF, states=b""))
 add("mlf_nul_bytes", "either", "", speech(mlf=b"#!MLF!#\n" + b"\0" * 65536))
+
+# --- binary labels and Kaldi files, which need no configuration ---
+
+
+def alone(name, data):
+    return lambda folder: put(folder, name, data)
+
+
+def kaldi_scp(line):
+    def write(folder):
+        put(folder, "data.scp", line)
+        put(folder, "u.bin", kaldi_matrix())
+    return write
+
+
+def fifo(folder):
+    speech()(folder)
+    (folder / "u.htk").unlink()
+    os.mkfifo(folder / "u.htk")
+
+
+def symlink_loop(folder):
+    speech()(folder)
+    (folder / "u.htk").unlink()
+    (folder / "u.htk").symlink_to("u.htk")
+
+
+def line_of_a_gibibyte(folder):
+    speech()(folder)
+    with open(folder / "data.scp", "wb") as file:
+        file.truncate(1 << 30)
+
+
+U = mlf_utterance(b"u", [(0, 2), (1, 2)])
+add("valid_mlf_binary", "ok", "", alone("data.mlf", mlf_binary(U)))
+add("mlf_binary_magic_alone", "either", "", alone("data.mlf", b"MLF"))
+add("mlf_binary_no_utterance", "either", "", alone("data.mlf", mlf_binary(b"")))
+add("mlf_binary_version_3", "format", "version 3", alone("data.mlf", mlf_binary(U, version=3)))
+add("mlf_binary_version_negative", "format", "version -1", alone("data.mlf", mlf_binary(U, version=-1)))
+add("mlf_binary_key_of_257_bytes", "format", "at most 256", alone("data.mlf", mlf_binary(struct.pack("<H", 257) + b"k" * 257 + U)))
+add("mlf_binary_key_of_65535_bytes", "format", "at most 256", alone("data.mlf", mlf_binary(struct.pack("<H", 65535) + b"k" * 70000)))
+add("mlf_binary_cut_in_key", "ok", "", alone("data.mlf", mlf_binary(U + b"\x05\0ab")))
+add("mlf_binary_cut_in_counts", "format", "ends in its counts", alone("data.mlf", mlf_binary(U + b"\x01\0a\1\0")))
+add("mlf_binary_segments_max", "format", "ends in its segments", alone("data.mlf", mlf_binary(mlf_utterance(b"u", [(0, 2)], count=65535))))
+add("mlf_binary_frames_max", "limit", "", alone("data.mlf", mlf_binary(mlf_utterance(b"u", [(0, 2)], frames=MAX32))))
+add("mlf_binary_frames_differ", "format", "header says 3", alone("data.mlf", mlf_binary(mlf_utterance(b"u", [(0, 2)], frames=3))))
+add("mlf_binary_no_frames", "format", "no frames", alone("data.mlf", mlf_binary(mlf_utterance(b"u", []))))
+add("mlf_binary_class_65535", "either", "", alone("data.mlf", mlf_binary(mlf_utterance(b"u", [(65535, 2)]))))
+add("mlf_binary_same_key", "ok", "", alone("data.mlf", mlf_binary(U * 1000)))
+add("mlf_states_beyond_the_limit", "limit", "", speech(mlf=MLF, states=b"".join(b"s%d\n" % i for i in range(1_100_000))))
+add("valid_ark", "ok", "", alone("data.ark", b"u " + kaldi_matrix()))
+add("ark_empty", "either", "", alone("data.ark", b""))
+add("ark_key_alone", "format", "", alone("data.ark", b"u"))
+add("ark_key_of_a_mebibyte", "format", "", alone("data.ark", b"k" * (1 << 20)))
+add("ark_nul_bytes", "format", "", alone("data.ark", b"\0" * 65536))
+add("ark_kind_unknown", "format", "no matrix", alone("data.ark", b"u " + kaldi_matrix(token=b"XM ")))
+add("ark_rows_negative", "format", "", alone("data.ark", b"u " + kaldi_matrix(rows=-1)))
+add("ark_rows_max", "format", "", alone("data.ark", b"u " + kaldi_matrix(rows=(1 << 31) - 1)))
+add("ark_rows_and_columns_max", "format", "", alone("data.ark", b"u " + kaldi_matrix(rows=(1 << 31) - 1, cols=(1 << 31) - 1)))
+add("ark_product_wraps", "format", "", alone("data.ark", b"u " + kaldi_matrix(rows=1 << 30, cols=1 << 30, token=b"DM ")))
+add("ark_no_columns", "format", "rows of no values", alone("data.ark", b"u " + kaldi_matrix(rows=2, cols=0)))
+add("ark_cut", "format", "was the file cut off", alone("data.ark", b"u " + kaldi_matrix()[:-1]))
+add("ark_size_of_8_bytes", "format", "no size of 4 bytes", alone("data.ark", b"u \0BFM \x08" + b"\0" * 16))
+add("ark_dims_change", "format", "", alone("data.ark", b"u " + kaldi_matrix() + b"v " + kaldi_matrix(rows=3, cols=2)))
+add("ark_compressed_without_marks", "format", "", alone("data.ark", b"u \0BCM " + struct.pack("<ffii", 0, 1, 1, 1000)))
+add("ark_text_unclosed", "format", "ends in", alone("data.ark", b"u [ 1 2\n" + b" 3 4\n" * 1000))
+add("ark_text_of_words", "format", "not a number", alone("data.ark", b"u [ one two ]\n"))
+add("ark_text_word_of_a_mebibyte", "format", "more than 64 bytes", alone("data.ark", b"u [ " + b"1" * (1 << 20) + b" ]\n"))
+add("ark_integer_of_2_bytes", "format", "", alone("data.ark", b"u \0B\x04" + struct.pack("<i", 1) + b"\x02\1\0\0\0"))
+add("ark_integer_negative", "format", "class -1", alone("data.ark", b"u " + kaldi_integers([0, -1])))
+add("ark_class_max", "either", "", alone("data.ark", b"u " + kaldi_integers([0, (1 << 31) - 1])))
+add("ark_same_key_a_thousand_times", "ok", "", alone("data.ark", (b"u " + kaldi_matrix()) * 1000))
+add("valid_kaldi_scp", "ok", "", kaldi_scp(b"u u.bin:0\n"))
+add("kaldi_scp_is_a_command", "io", "is a command", kaldi_scp(b"u u.bin:0\nv touch hacked |\n"))
+add("kaldi_scp_standard_input", "io", "", kaldi_scp(b"u u.bin:0\nv -\n"))
+add("kaldi_scp_offset_beyond", "format", "", kaldi_scp(b"u u.bin:99999\n"))
+add("kaldi_scp_offset_2_to_the_64", "io", "", kaldi_scp(b"u u.bin:18446744073709551616\n"))
+add("kaldi_scp_range_beyond", "format", "wants rows", kaldi_scp(b"u u.bin:0[0:9]\n"))
+add("kaldi_scp_range_backwards", "format", "range of rows", kaldi_scp(b"u u.bin:0[1:0]\n"))
+add("kaldi_scp_missing_file", "io", "", kaldi_scp(b"u nothing.ark:0\n"))
+add("htk_is_a_fifo", "io", "", fifo)
+add("htk_is_a_loop_of_links", "io", "", symlink_loop)
+add("scp_line_of_a_gibibyte", "limit", "", line_of_a_gibibyte)
 
 
 def main():

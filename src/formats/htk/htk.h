@@ -6,13 +6,23 @@
 #include <batchfeed/options.h>
 #include <batchfeed/source.h>
 
+#include <cstdint>
 #include <memory>
+#include <string>
 
 #include "model/open_context.h"
 
 namespace batchfeed::htk {
 
+// What the headers of all files have in common, and how many files there are.
+struct Facts {
+  std::string kind;  // "FBANK_D_A"
+  std::uint32_t dim = 0;
+  std::uint32_t period = 0;  // of a frame, in 100 ns
+  std::uint64_t files = 0;
+};
+
 // Reads the scp files and the header of every archive they name. Throws Error.
-std::unique_ptr<Source> open(const HtkOptions& options, const OpenContext& context);
+std::unique_ptr<Source> open(const HtkOptions& options, const OpenContext& context, Facts* facts = nullptr);
 
 }  // namespace batchfeed::htk

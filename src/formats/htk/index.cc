@@ -29,6 +29,7 @@ class Builder {
 
   Index build() {
     for (const std::string& list : options_.scp_files) read_list(list);
+    read_files();
     index_.list_first.push_back(index_.utterances.size());
     if (options_.legacy) {
       refuse_if_most_are_gone();
@@ -41,7 +42,7 @@ class Builder {
       for (const Notice& n : index_.notices) why += (why.empty() ? ": " : "; ") + n.fault.what;
       throw Error(Fault{.kind = FaultKind::format,
                         .id = "htk.no-utterances",
-                        .at = {.file = options_.scp_files.front()},
+                        .at = {.file = options_.first_file()},
                         .what = "no utterance is left of " + plural(entries_, "entry", "entries") + why,
                         .stream = options_.name});
     }
@@ -54,7 +55,7 @@ class Builder {
     if (n == 0) return;
     index_.notices.push_back({Severity::warning, Fault{.kind = FaultKind::format,
                                                        .id = id,
-                                                       .at = {.file = options_.scp_files.front()},
+                                                       .at = {.file = options_.first_file()},
                                                        .what = std::move(what),
                                                        .hint = std::move(hint),
                                                        .stream = options_.name}});
@@ -69,7 +70,21 @@ class Builder {
     }
   }
 
+  // In check mode a damage is reported and passed over.
+  template <class Do>
+  void tolerant(Do&& action) {
+    if (!context_.check) return action();
+    try {
+      action();
+    } catch (const Error& e) {
+      Fault fault = e.fault();
+      fault.stream = options_.name;
+      faults_.error(std::move(fault));
+    }
+  }
+
   void read_list(const std::string& list);
+  void read_files();
   void add(const ScpEntry& entry, const Position& at);
   std::uint32_t file_number(const std::string& path);
   std::uint64_t whole_frames(std::uint32_t file);
@@ -127,19 +142,22 @@ void Builder::read_list(const std::string& list) {
                         .what = "more than " + std::to_string(context_.limits.scp_entries) + " entries",
                         .hint = "raise limits.scp_entries"});
     }
-    if (!context_.check) {
-      add(parse_scp_line(text, rules, at), at);
-      continue;
-    }
-    try {
-      add(parse_scp_line(text, rules, at), at);
-    } catch (const Error& e) {
-      Fault fault = e.fault();
-      fault.stream = options_.name;
-      faults_.error(std::move(fault));
-    }
+    tolerant([&] { add(parse_scp_line(text, rules, at), at); });
   }
   if (context_.progress) context_.progress(file.size(), file.size());
+}
+
+// Parameter files without a list: behind those of the lists.
+void Builder::read_files() {
+  if (options_.files.empty()) return;
+  index_.list_first.push_back(index_.utterances.size());
+  for (const std::string& path : options_.files) {
+    ++entries_;
+    const Position at{.file = path};
+    ScpEntry entry{.key = std::string(without_extension(path)), .path = path, .whole = true};
+    if (entry.key.empty()) entry.key = path;
+    tolerant([&] { add(entry, at); });
+  }
 }
 
 std::uint32_t Builder::file_number(const std::string& path) {
@@ -167,7 +185,8 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
     } catch (const Error& e) {
       // The list's line helps more than the file's name alone.
       Fault fault = e.fault();
-      fault.what += " (listed at " + at.file + ':' + std::to_string(at.line) + ", key '" + entry.key + "')";
+      if (at.line != 0)
+        fault.what += " (listed at " + at.file + ':' + std::to_string(at.line) + ", key '" + entry.key + "')";
       throw Error(std::move(fault));
     }
     if (frames > context_.limits.sequence_samples) {
@@ -234,7 +253,7 @@ void Builder::refuse_if_most_are_gone() {
   if (too_long_ <= entries_ / 2) return;
   throw Error(Fault{.kind = FaultKind::format,
                     .id = "htk.most-skipped",
-                    .at = {.file = options_.scp_files.front()},
+                    .at = {.file = options_.first_file()},
                     .what = std::to_string(too_long_) + " of " + plural(entries_, "utterance", "utterances") +
                             " are too long and would be left out",
                     .hint = "raise maxUtteranceLength",
@@ -345,7 +364,8 @@ void Builder::cut() {
 Position Index::place(std::uint64_t utterance, const HtkOptions& options) const {
   const auto behind = std::upper_bound(list_first.begin(), list_first.end(), utterance);
   const std::size_t list = behind == list_first.begin() ? 0 : static_cast<std::size_t>(behind - list_first.begin()) - 1;
-  return {.file = options.scp_files[std::min(list, options.scp_files.size() - 1)], .line = utterances[utterance].line};
+  if (list >= options.scp_files.size()) return {.file = paths[utterances[utterance].file]};
+  return {.file = options.scp_files[list], .line = utterances[utterance].line};
 }
 
 void check_same(const Header& first, const std::string& first_path, const Header& header, const std::string& path) {

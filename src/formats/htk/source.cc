@@ -34,7 +34,7 @@ class HtkSource final : public Source {
   HtkSource(const HtkOptions& options, const OpenContext& context)
       : options_(options),
         keys_(context.keys),
-        faults_(options.scp_files.front(), context.check ? ~0ull : 0, options.trace_level, context.report,
+        faults_(options.first_file(), context.check ? ~0ull : 0, options.trace_level, context.report,
                 context.check ? 0 : FaultSink::kPerId),
         index_(build_index(options_, context, faults_)),
         window_(context_window(options_.name, options_.dim, options_.context, index_.header.dim)),
@@ -63,6 +63,8 @@ class HtkSource final : public Source {
       chunks_.push_back(info);
     }
   }
+
+  Facts facts() const { return {index_.header.kind, index_.header.dim, index_.header.period, index_.paths.size()}; }
 
   const std::vector<StreamInfo>& streams() const override { return streams_; }
   const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
@@ -199,10 +201,12 @@ class HtkSource final : public Source {
 
 }  // namespace
 
-std::unique_ptr<Source> open(const HtkOptions& options, const OpenContext& context) {
-  if (options.scp_files.empty()) bad_options(options, "htk.no-list", "no scp file");
+std::unique_ptr<Source> open(const HtkOptions& options, const OpenContext& context, Facts* facts) {
+  if (options.scp_files.empty() && options.files.empty()) bad_options(options, "htk.no-list", "no scp file");
   if (options.name.empty()) bad_options(options, "htk.no-name", "the stream has no name");
-  return std::make_unique<HtkSource>(options, context);
+  auto source = std::make_unique<HtkSource>(options, context);
+  if (facts != nullptr) *facts = source->facts();
+  return source;
 }
 
 }  // namespace batchfeed::htk

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -143,6 +144,22 @@ TEST_F(Kaldi, ReadsListsWithOffsetsAndRanges) {
 TEST_F(Kaldi, CutsWindows) {
   options_.context = {{1, 0}};
   EXPECT_EQ(read("a.ark", "u " + matrix(2, 1, {1, 2}))["u"], (Rows{{1, 1}, {1, 2}}));
+}
+
+TEST_F(Kaldi, GivesOneRowPerUtteranceWhereAsked) {
+  options_.expand_to_utterance = true;
+  const auto source = open("a.ark", "u " + matrix(1, 2, {1, 2}) + "v " + matrix(1, 2, {3, 4}));
+  EXPECT_TRUE(source->streams()[0].broadcast);
+  Chunk chunk;
+  source->read(0, chunk);
+  EXPECT_EQ(chunk.columns[0].step, 0u);
+  EXPECT_EQ(fault("a.ark", "u " + matrix(2, 1, {1, 2})), "kaldi.expand");
+}
+
+TEST_F(Kaldi, PassesOnWhatIsNotFiniteAndSaysSo) {
+  check_ = true;
+  EXPECT_EQ(read("a.ark", "u " + matrix(2, 1, {1, HUGE_VALF})).size(), 1u);
+  EXPECT_EQ(reported_, std::vector<std::string>{"kaldi.not-finite"});
 }
 
 TEST_F(Kaldi, ReadsAlignments) {

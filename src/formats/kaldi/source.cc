@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -22,12 +23,16 @@ class KaldiSource final : public Source {
       : options_(options),
         limits_(context.limits),
         keys_(context.keys),
-        faults_(options.files.front(), context.check ? ~0ull : 0, 1, context.report,
+        faults_(options.files.front(), context.check ? ~0ull : 0, options.trace_level, context.report,
                 context.check ? 0 : FaultSink::kPerId),
         check_(context.check),
         index_(build_index(options_, context, faults_)),
         cache_(kOpenFiles, [this](std::uint32_t file) { return io::File(index_.paths[file]); }) {
-    StreamInfo stream{.name = options_.name, .dim = options_.dim, .element = options_.element};
+    StreamInfo stream{.name = options_.name,
+                      .dim = options_.dim,
+                      .element = options_.element,
+                      .defines_mb_size = options_.defines_mb_size,
+                      .broadcast = options_.expand_to_utterance};
     if (options_.alignment) {
       if (options_.dim == 0)
         throw Error(Fault{.kind = FaultKind::config,
@@ -49,6 +54,7 @@ class KaldiSource final : public Source {
                         .stream = options_.name});
     }
     streams_ = {stream};
+    if (options_.expand_to_utterance) expect_single_rows();
     for (std::size_t c = 0; c + 1 < index_.chunk_first.size(); ++c) {
       ChunkInfo info{.sequences = index_.chunk_first[c + 1] - index_.chunk_first[c]};
       for (std::uint64_t i = index_.chunk_first[c]; i < index_.chunk_first[c + 1]; ++i)
@@ -107,12 +113,40 @@ class KaldiSource final : public Source {
                       .stream = options_.name});
   }
 
+  void expect_single_rows() const {
+    for (const Entry& e : index_.entries) {
+      if (e.frames == 1) continue;
+      throw Error(Fault{.kind = FaultKind::format,
+                        .id = "kaldi.expand",
+                        .at = {.file = index_.paths[e.file], .byte = e.offset, .has_byte = true},
+                        .what = "stream '" + options_.name + "' is expanded to utterances, but '" + keys_->text(e.key) +
+                                "' has " + std::to_string(e.frames) + " rows, expected 1",
+                        .hint = "expand_to_utterance is for one vector per utterance",
+                        .stream = options_.name});
+    }
+  }
+
+  template <class T>
+  void warn_not_finite(const io::File& file, const Entry& e, const T* values, std::size_t dim) const {
+    const T* const end = values + e.frames * dim;
+    const T* const odd = std::find_if_not(values, end, [](T v) { return std::isfinite(v); });
+    if (odd == end) return;
+    faults_.warning({.kind = FaultKind::format,
+                     .id = "kaldi.not-finite",
+                     .at = {.file = file.path(), .byte = e.offset, .has_byte = true},
+                     .what = "utterance '" + keys_->text(e.key) +
+                             "' has values that are not finite, first in its frame " +
+                             std::to_string(static_cast<std::size_t>(odd - values) / dim),
+                     .hint = "they are passed on",
+                     .stream = options_.name});
+  }
+
   template <class T>
   void read_features(std::uint32_t chunk, Column& column) const {
     const std::size_t dim = static_cast<std::size_t>(index_.dim);
     const std::uint64_t from = index_.chunk_first[chunk], to = index_.chunk_first[chunk + 1];
     const std::size_t frames = static_cast<std::size_t>(chunks_[chunk].samples + (to - from) * (window_.frames() - 1));
-    column.step = dim;
+    column.step = options_.expand_to_utterance ? 0 : dim;
     column.values.resize(frames * dim * sizeof(T));
     Buffer<std::byte> scratch;
     T* at = column.as<T>();
@@ -121,6 +155,7 @@ class KaldiSource final : public Source {
       const auto file = cache_.open(e.file);
       T* rows = at + window_.left * dim;
       read_rows(*file, item_of(*file, e), e.first, e.frames, rows, scratch);
+      warn_not_finite(*file, e, rows, dim);
       repeat_edges(rows, e.frames, dim, window_);
       column.begin.push_back(static_cast<std::uint64_t>(at - column.as<T>()));
       column.first_sample.push_back(column.first_sample.back() + e.frames);

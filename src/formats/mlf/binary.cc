@@ -70,6 +70,7 @@ void index_binary(const io::File& file, IndexBuilder& builder) {
     const std::uint64_t start = in.at();
     const Position at{.file = file.path(), .byte = start, .has_byte = true};
     const auto ends_in_key = [&] {
+      builder.ends_open();
       builder.skip({.kind = FaultKind::format,
                     .id = "mlf.cut-short",
                     .at = at,

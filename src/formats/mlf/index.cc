@@ -11,25 +11,20 @@ void IndexBuilder::begin_file(const io::File& file) {
   file_first_.push_back(index_.entries.size());
   file_bytes_.push_back(file.size());
   paths_.push_back(file.path());
+  open_end_ = false;
 }
 
 void IndexBuilder::add(std::string_view key, const Position& at, std::uint64_t begin, std::uint64_t bytes,
                        std::uint64_t samples) {
-  const Limits& limits = context_.limits;
-  const auto beyond = [&](const char* id, const char* what, std::uint64_t n, std::uint64_t limit, const char* field) {
+  if (key.size() > context_.limits.key_bytes) {
     throw Error(Fault{.kind = FaultKind::limit,
-                      .id = id,
+                      .id = "limit.key",
                       .at = at,
-                      .what = "the utterance has " + std::string(what) + ' ' + std::to_string(n) + ", the limit is " +
-                              std::to_string(limit),
-                      .hint = std::string("raise limits.") + field,
+                      .what = "the utterance has a key of " + std::to_string(key.size()) + " bytes, the limit is " +
+                              std::to_string(context_.limits.key_bytes),
+                      .hint = "raise limits.key_bytes",
                       .stream = options_.name});
-  };
-  if (key.size() > limits.key_bytes) beyond("limit.key", "a key of bytes", key.size(), limits.key_bytes, "key_bytes");
-  if (samples > limits.sequence_samples)
-    beyond("limit.sequence", "labels for frames:", samples, limits.sequence_samples, "sequence_samples");
-  if (samples > std::min<std::uint64_t>(limits.label_frames, 0xFFFFFFFFu))
-    beyond("limit.label-frames", "labels for frames:", samples, limits.label_frames, "label_frames");
+  }
   const std::optional<std::uint64_t> number = context_.keys->key(key);
   if (!number) {
     throw Error(Fault{.kind = FaultKind::format,
@@ -39,11 +34,44 @@ void IndexBuilder::add(std::string_view key, const Position& at, std::uint64_t b
                       .hint = "set useNumericSequenceKeys = false",
                       .stream = options_.name});
   }
-  index_.entries.push_back({.key = *number,
-                            .begin = begin,
-                            .bytes = bytes,
-                            .samples = static_cast<std::uint32_t>(samples),
-                            .aux = static_cast<std::uint32_t>(at.line)});
+  add({.key = *number,
+       .begin = begin,
+       .bytes = bytes,
+       .samples = static_cast<std::uint32_t>(std::min<std::uint64_t>(samples, 0xFFFFFFFFu)),
+       .aux = static_cast<std::uint32_t>(at.line)},
+      at);
+}
+
+void IndexBuilder::add(const IndexEntry& entry, const Position& at) {
+  const Limits& limits = context_.limits;
+  const auto beyond = [&](const char* id, std::uint64_t limit, const char* field) {
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = id,
+                      .at = at,
+                      .what = "the utterance has labels for frames: " + std::to_string(entry.samples) +
+                              ", the limit is " + std::to_string(limit),
+                      .hint = std::string("raise limits.") + field,
+                      .stream = options_.name});
+  };
+  if (entry.samples > limits.sequence_samples) beyond("limit.sequence", limits.sequence_samples, "sequence_samples");
+  if (entry.samples > limits.label_frames) beyond("limit.label-frames", limits.label_frames, "label_frames");
+  index_.entries.push_back(entry);
+}
+
+std::vector<IndexEntry> IndexBuilder::entries_of_file() const {
+  return {index_.entries.begin() + static_cast<std::ptrdiff_t>(file_first_.back()), index_.entries.end()};
+}
+
+std::vector<std::uint64_t> IndexBuilder::counts() const {
+  std::vector<std::uint64_t> out;
+  for (const Count& c : counts_) out.push_back(c.n);
+  return out;
+}
+
+bool IndexBuilder::add_counts(const std::vector<std::uint64_t>& counts) {
+  if (counts.size() != counts_.size()) return false;
+  for (std::size_t i = 0; i < counts.size(); ++i) counts_[i].n += counts[i];
+  return true;
 }
 
 void IndexBuilder::skip(Fault fault) {

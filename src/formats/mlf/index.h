@@ -35,9 +35,20 @@ class IndexBuilder {
   void begin_file(const io::File& file);
   // `at` is the place of the key, for messages.
   void add(std::string_view key, const Position& at, std::uint64_t begin, std::uint64_t bytes, std::uint64_t samples);
+  // One that was indexed before, its key a number.
+  void add(const IndexEntry& entry, const Position& at);
   // An utterance that is left out, or another thing worth a word: counted by id.
   void skip(Fault fault);
+  // The file ends without the end line of its last utterance.
+  void ends_open() { open_end_ = true; }
   MlfIndex finish();
+
+  // Of the file that was begun last.
+  std::vector<IndexEntry> entries_of_file() const;
+  bool open_end() const noexcept { return open_end_; }
+  // How many were left out so far, by reason; add_counts() is false if these are not such numbers.
+  std::vector<std::uint64_t> counts() const;
+  bool add_counts(const std::vector<std::uint64_t>& counts);
 
   const OpenContext& context() const noexcept { return context_; }
   FaultSink& faults() noexcept { return faults_; }
@@ -57,6 +68,7 @@ class IndexBuilder {
   const OpenContext& context_;
   FaultSink& faults_;
   MlfIndex index_;
+  bool open_end_ = false;
   std::vector<std::uint64_t> file_first_;
   std::vector<std::uint64_t> file_bytes_;
   std::vector<std::string> paths_;

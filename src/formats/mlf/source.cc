@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "formats/mlf/binary.h"
+#include "formats/mlf/cache.h"
 #include "formats/mlf/index.h"
 #include "formats/mlf/mlf.h"
 #include "formats/mlf/states.h"
@@ -54,6 +55,8 @@ class MlfSource final : public Source {
         targets_ = read_targets(options_.target_mapping_file, *states_, options_.target_dim, context.limits);
         classes = states_->size();
       }
+    } else if (!options_.labels.empty() && !options_.binary) {
+      states_ = std::make_unique<StateList>(options_.labels, options_.files.front(), context.limits);
     }
     rules_ = {.states = states_.get(),
               .classes = classes,
@@ -63,11 +66,9 @@ class MlfSource final : public Source {
     for (const std::string& path : options_.files) {
       const io::File file(path);
       identities_.push_back(file.identity());
-      if (options_.binary) {
-        index_binary(file, builder);
-      } else {
-        index_text(file, rules_, builder);
-      }
+      const auto index = [&] { options_.binary ? index_binary(file, builder) : index_text(file, rules_, builder); };
+      // A check looks at every line.
+      options_.cache_index && !context.check ? index_cached(file, options_, index, faults_, builder) : index();
     }
     index_ = builder.finish();
     streams_ = {{.name = options_.name,

@@ -38,6 +38,15 @@ void each_line(std::string_view text, Each line) {
 
 StateList::StateList(const std::string& path, const Limits& limits)
     : text_(io::read_whole(path, mul_sat(limits.mlf_states, 256), "mlf_states")) {
+  split(path, limits);
+}
+
+StateList::StateList(const std::vector<std::string>& names, const std::string& place, const Limits& limits) {
+  for (const std::string& name : names) text_.append(name).push_back('\n');
+  split(place, limits);
+}
+
+void StateList::split(const std::string& path, const Limits& limits) {
   each_line(text_, [&](std::string_view name, std::uint64_t number, std::size_t byte) {
     if (names_.size() >= limits.mlf_states) {
       throw Error(Fault{.kind = FaultKind::limit,

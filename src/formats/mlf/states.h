@@ -21,6 +21,8 @@ class StateList {
 
   // Throws Error: no label at all, or one twice.
   StateList(const std::string& path, const Limits& limits);
+  // Of names in memory, which are checked alike; `place` is told in faults.
+  StateList(const std::vector<std::string>& names, const std::string& place, const Limits& limits);
   StateList(const StateList&) = delete;
   StateList& operator=(const StateList&) = delete;
 
@@ -32,6 +34,8 @@ class StateList {
   std::string_view name(std::size_t state) const noexcept { return names_[state]; }
 
  private:
+  void split(const std::string& path, const Limits& limits);
+
   std::string text_;
   std::vector<std::string_view> names_;  // views into text_
   std::unordered_map<std::string_view, std::uint32_t> classes_;

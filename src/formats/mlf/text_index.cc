@@ -105,6 +105,7 @@ class TextIndexer {
 
   // The file ends without an end line: what is complete is kept.
   void cut_short() {
+    builder_.ends_open();
     if (named_ && !last_.empty() && last_is_whole_) {
       builder_.faults().warning({.kind = FaultKind::format,
                                  .id = "mlf.no-end-line",

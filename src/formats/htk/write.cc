@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+//
+// Frames become an archive and its list, or a file for each utterance. A header
+// counts frames, so an archive's is written again when all are known.
+#include <batchfeed/speech_writer.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "base/cursor.h"
+#include "formats/htk/header.h"
+#include "io/atomic_file.h"
+#include "io/file.h"
+
+namespace batchfeed {
+namespace htk {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMostFrames = 0x7FFFFFFF;  // the header counts them in an int32
+constexpr std::uint64_t kMostDim = 65535 / 4;      // and the bytes of one in 16 bits
+constexpr std::size_t kBlock = std::size_t{1} << 20;
+constexpr unsigned kCompressed = 02000, kVq = 040000, kChecksum = 010000;
+
+[[noreturn]] void refuse(const char* id, const std::string& file, std::string what, std::string hint) {
+  throw Error(Fault{
+      .kind = FaultKind::usage, .id = id, .at = {.file = file}, .what = std::move(what), .hint = std::move(hint)});
+}
+
+template <class T>
+void put(std::vector<std::byte>& out, T value) {
+  for (int shift = 8 * (static_cast<int>(sizeof(T)) - 1); shift >= 0; shift -= 8)
+    out.push_back(static_cast<std::byte>(value >> shift & 0xFF));
+}
+
+std::vector<std::byte> head(const HtkWriterOptions& options, std::uint64_t frames) {
+  std::vector<std::byte> out;
+  put(out, static_cast<std::uint32_t>(frames));
+  put(out, options.period);
+  put(out, static_cast<std::uint16_t>(options.dim * 4));
+  put(out, options.kind);
+  return out;
+}
+
+// Whether an scp line gives this key back, its extension taken off.
+void check_key(std::string_view key, const std::string& path) {
+  constexpr std::string_view kBlanks = " \t\r\v\f";
+  const bool blank = !key.empty() && (kBlanks.find(key.front()) != key.npos || kBlanks.find(key.back()) != key.npos);
+  if (!key.empty() && !blank && key.find_first_of(std::string_view("=\n\r\0", 4)) == key.npos) return;
+  refuse("htk.write-key", path, "a list cannot hold the key '" + std::string(key.substr(0, 80)) + "'",
+         "keys of a list are not empty, have no '=' or line break, and no blank at their ends; number the sequences");
+}
+
+// Keys become names of files beneath one folder, never above it.
+void check_name(std::string_view key, const std::string& path) {
+  for (std::size_t from = 0; from <= key.size();) {
+    const std::size_t end = std::min(key.find('/', from), key.size());
+    const std::string_view part = key.substr(from, end - from);
+    if (part.empty() || part == "." || part == ".." || part.size() > 200 || part.find('[') != part.npos) {
+      refuse("htk.write-name", path, "the key '" + std::string(key.substr(0, 80)) + "' cannot name a file",
+             "write one archive, or number the sequences");
+    }
+    from = end + 1;
+  }
+}
+
+}  // namespace
+}  // namespace htk
+
+struct HtkWriter::Impl {
+  Impl(std::string file, HtkWriterOptions wanted)
+      : path(std::move(file)), options(wanted), target(companion(path, options.layout)) {
+    if (options.dim == 0 || options.dim > htk::kMostDim) {
+      htk::refuse("htk.write-dim", path,
+                  "frames of " + std::to_string(options.dim) + " values, a parameter file holds 1 to " +
+                      std::to_string(htk::kMostDim),
+                  "write another format");
+    }
+    name = htk::fs::path(target).filename().string();
+    if (name.find('[') != std::string::npos)
+      htk::refuse("htk.write-name", path, "'" + name + "' has a bracket, which would begin a range in the list",
+                  "choose another name");
+    if (options.layout == HtkLayout::files) {
+      folder = target + ".tmp.XXXXXX";
+      if (::mkdtemp(folder.data()) == nullptr) io::fail("create", target, errno);
+    } else {
+      archive.emplace(options.layout == HtkLayout::single ? path : target);
+      archive->append(htk::head(options, 0));
+    }
+    try {
+      if (options.layout != HtkLayout::single) list.emplace(path);
+    } catch (...) {
+      drop_folder();
+      throw;
+    }
+  }
+
+  ~Impl() { drop_folder(); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void drop_folder() {
+    std::error_code none;
+    if (!folder.empty()) htk::fs::remove_all(std::exchange(folder, {}), none);
+  }
+
+  void add(std::string_view key, std::uint64_t count, const float* values) {
+    if (options.layout == HtkLayout::single) {
+      if (utterances > 0)
+        htk::refuse("htk.write-single", path, "a parameter file alone holds one utterance, there are more",
+                    "write a list: name the target .scp");
+    } else {
+      htk::check_key(key, path);
+    }
+    if (count == 0)
+      htk::refuse("htk.write-empty", path, "utterance '" + std::string(key.substr(0, 80)) + "' has no frames",
+                  "leave it out");
+    if (count > htk::kMostFrames - (options.layout == HtkLayout::files ? 0 : frames))
+      htk::refuse("htk.write-too-many", path, "more than 2147483647 frames in one parameter file",
+                  "write several, or a file for each utterance");
+    options.layout == HtkLayout::files ? file_of(key, count, values) : append_frames(*archive, count, values);
+    const std::uint64_t first = options.layout == HtkLayout::files ? 0 : frames;
+    if (list) {
+      lines.append(key).append(".htk=.../").append(name);
+      if (options.layout == HtkLayout::files) lines.append("/").append(key).append(".htk");
+      lines += '[' + std::to_string(first) + ',' + std::to_string(first + count - 1) + "]\n";
+      if (lines.size() > htk::kBlock) flush_lines();
+    }
+    frames += count;
+    ++utterances;
+  }
+
+  void append_frames(io::AtomicFile& out, std::uint64_t count, const float* values) {
+    std::uint64_t left = count * options.dim;
+    while (left > 0) {
+      const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(left, htk::kBlock / 4));
+      block.resize(4 * n);
+      for (std::size_t i = 0; i < n; ++i) {
+        std::uint32_t v = std::bit_cast<std::uint32_t>(values[i]);
+        if constexpr (std::endian::native == std::endian::little) v = byte_swap(v);
+        std::memcpy(block.data() + 4 * i, &v, 4);
+      }
+      out.append(block);
+      values += n;
+      left -= n;
+    }
+    bytes += 4 * count * options.dim;
+  }
+
+  void file_of(std::string_view key, std::uint64_t count, const float* values) {
+    htk::check_name(key, path);
+    const htk::fs::path file = htk::fs::path(folder) / (std::string(key) + ".htk");
+    std::error_code code;
+    htk::fs::create_directories(file.parent_path(), code);
+    if (code) io::fail("create", file.parent_path().string(), code.value());
+    if (htk::fs::exists(file, code))
+      htk::refuse("htk.write-name", path, "two utterances with the key '" + std::string(key.substr(0, 80)) + "'",
+                  "write one archive, or number the sequences");
+    io::AtomicFile out(file.string());
+    out.append(htk::head(options, count));
+    append_frames(out, count, values);
+    out.commit(false);
+    bytes += 12;
+  }
+
+  void flush_lines() {
+    list->append(std::string_view(lines));
+    lines.clear();
+  }
+
+  // The list last: where it stands, what it names stands too. An older list would
+  // name other frames, so it goes first.
+  void commit() {
+    std::error_code none;
+    if (list) {
+      flush_lines();
+      htk::fs::remove(path, none);
+    }
+    commit_features();
+    if (!list) return;
+    bytes += list->size();
+    try {
+      list->commit();
+    } catch (...) {
+      if (!htk::fs::exists(path, none)) htk::fs::remove_all(target, none);
+      throw;
+    }
+  }
+
+  void commit_features() {
+    if (archive) {
+      archive->rewrite_head(htk::head(options, frames));
+      archive->commit();
+      bytes += 12;
+    } else {
+      io::sync_file_system(folder);
+      std::error_code code;
+      const std::string old = folder + ".old";
+      const bool replaced = htk::fs::exists(target, code);
+      if (replaced) htk::fs::rename(target, old, code);
+      if (!code) htk::fs::rename(folder, target, code);
+      if (code) io::fail("rename", target, code.value());
+      folder.clear();
+      if (replaced) htk::fs::remove_all(old, code);
+      htk::fs::permissions(target, htk::fs::perms(0755), code);
+    }
+  }
+
+  std::string path;
+  HtkWriterOptions options;
+  std::string target, name;  // the companion, and its last component
+  std::string folder;        // of the files, until commit()
+  std::optional<io::AtomicFile> archive, list;
+  std::string lines;
+  std::vector<std::byte> block;
+  std::uint64_t utterances = 0, frames = 0, bytes = 0;
+};
+
+HtkWriter::HtkWriter(std::string path, HtkWriterOptions options)
+    : impl_(std::make_unique<Impl>(std::move(path), options)) {}
+HtkWriter::HtkWriter(HtkWriter&&) noexcept = default;
+HtkWriter& HtkWriter::operator=(HtkWriter&&) noexcept = default;
+HtkWriter::~HtkWriter() = default;
+
+void HtkWriter::append(std::string_view key, std::uint64_t frames, const float* values) {
+  impl_->add(key, frames, values);
+}
+void HtkWriter::commit() { impl_->commit(); }
+std::uint64_t HtkWriter::utterances() const noexcept { return impl_->utterances; }
+std::uint64_t HtkWriter::frames() const noexcept { return impl_->frames; }
+std::uint64_t HtkWriter::bytes() const noexcept { return impl_->bytes; }
+
+std::string HtkWriter::companion(const std::string& path, HtkLayout layout) {
+  if (layout == HtkLayout::single) return {};
+  return std::filesystem::path(path).replace_extension(".htk").string();
+}
+
+std::uint16_t htk_kind(std::string_view text) {
+  const auto bad = [&](std::string why) {
+    throw Error(Fault{.kind = FaultKind::usage,
+                      .id = "htk.kind-text",
+                      .what = "'" + std::string(text) + "': " + std::move(why),
+                      .hint = "write MFCC, FBANK, PLP or USER with _E _D _N _A _T _Z _0, such as MFCC_0_D_A"});
+  };
+  const std::size_t bar = std::min(text.find('_'), text.size());
+  std::uint16_t code = 0;
+  for (const std::uint16_t base : std::array<std::uint16_t, 4>{6, 7, 9, 11}) {
+    if (htk::kind_text(base) == text.substr(0, bar)) code = base;
+  }
+  if (code == 0) bad("no kind of features that can be written");
+  for (std::size_t at = bar; at < text.size(); at += 2) {
+    const std::string_view qualifier = text.substr(at, 2);
+    std::uint16_t bit = 0;
+    for (unsigned candidate = 0100; candidate <= 0100000; candidate <<= 1) {
+      if (candidate == htk::kCompressed || candidate == htk::kVq || candidate == htk::kChecksum) continue;
+      if (htk::kind_text(static_cast<std::uint16_t>(9 | candidate)) == "USER" + std::string(qualifier))
+        bit = static_cast<std::uint16_t>(candidate);
+    }
+    if (bit == 0 || (code & bit) != 0) bad("'" + std::string(qualifier) + "' is no qualifier that can be written here");
+    code = static_cast<std::uint16_t>(code | bit);
+  }
+  return code;
+}
+
+}  // namespace batchfeed

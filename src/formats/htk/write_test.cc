@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include <batchfeed/error.h>
+#include <batchfeed/speech_writer.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "formats/htk/header.h"
+#include "formats/htk/htk.h"
+#include "support/faulty_sys.h"
+#include "support/speech.h"
+
+namespace batchfeed {
+namespace {
+
+using ::batchfeed::testing::be16;
+using ::batchfeed::testing::be32;
+using ::batchfeed::testing::content_of;
+using ::batchfeed::testing::FaultySys;
+using ::batchfeed::testing::nth_call;
+using ::batchfeed::testing::ScratchFolder;
+
+const float kFrames[] = {1, 2, 3, 4};
+const std::string kBody = be32(0x3F800000) + be32(0x40000000) + be32(0x40400000) + be32(0x40800000);
+
+std::string refusal(const HtkWriterOptions& options, const std::string& key, std::uint64_t frames,
+                    const std::string& name = "x.scp") {
+  const ScratchFolder folder;
+  try {
+    HtkWriter writer(folder / name, options);
+    writer.append(key, frames, kFrames);
+  } catch (const Error& e) {
+    EXPECT_TRUE(folder.names().empty());
+    return e.fault().id;
+  }
+  return "";
+}
+
+TEST(HtkWriter, WritesAParameterFileByteForByte) {
+  const ScratchFolder folder;
+  HtkWriter writer(folder / "u.htk", {.dim = 2, .layout = HtkLayout::single});
+  writer.append("", 2, kFrames);
+  writer.commit();
+  EXPECT_EQ(content_of(folder / "u.htk"), be32(2) + be32(100'000) + be16(8) + be16(9) + kBody);
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"u.htk"});
+}
+
+TEST(HtkWriter, ListsTheRangesOfAnArchive) {
+  const ScratchFolder folder;
+  HtkWriter writer(folder / "x.scp", {.dim = 2, .period = 50'000, .kind = htk_kind("MFCC_0")});
+  writer.append("dir/u.v", 1, kFrames);
+  writer.append("w", 1, kFrames + 2);
+  writer.commit();
+  EXPECT_EQ(content_of(folder / "x.scp"), "dir/u.v.htk=.../x.htk[0,0]\nw.htk=.../x.htk[1,1]\n");
+  EXPECT_EQ(content_of(folder / "x.htk"), be32(2) + be32(50'000) + be16(8) + be16(8198) + kBody);
+  EXPECT_EQ(writer.bytes(), 28u + content_of(folder / "x.scp").size());
+}
+
+TEST(HtkWriter, WritesAFileForEachUtterance) {
+  const ScratchFolder folder;
+  HtkWriter writer(folder / "x.scp", {.dim = 2, .layout = HtkLayout::files});
+  writer.append("dir/u", 1, kFrames);
+  writer.append("w", 2, kFrames);
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.htk"));
+  writer.commit();
+  EXPECT_EQ(content_of(folder / "x.scp"), "dir/u.htk=.../x.htk/dir/u.htk[0,0]\nw.htk=.../x.htk/w.htk[0,1]\n");
+  EXPECT_EQ(content_of(folder / "x.htk/w.htk"), be32(2) + be32(100'000) + be16(8) + be16(9) + kBody);
+  HtkWriter again(folder / "x.scp", {.dim = 2, .layout = HtkLayout::files});
+  again.append("v", 1, kFrames);
+  again.commit();
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.htk/w.htk"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "x.htk/v.htk"));
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"x.htk/v.htk", "x.scp"}));
+}
+
+TEST(HtkWriter, LeavesNothingWithoutCommitOrAfterAFailure) {
+  const ScratchFolder folder;
+  for (const HtkLayout layout : {HtkLayout::archive, HtkLayout::files, HtkLayout::single}) {
+    HtkWriter(folder / "x.scp", {.dim = 2, .layout = layout}).append("u", 2, kFrames);
+    EXPECT_TRUE(folder.names().empty());
+  }
+  for (std::uint64_t n = 1; n < 12; ++n) {
+    const FaultySys faulty(nth_call(n, EIO));
+    try {
+      HtkWriter writer(folder / "x.scp", {.dim = 2});
+      writer.append("u", 2, kFrames);
+      writer.commit();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.fault().kind, FaultKind::io);
+      if (!std::filesystem::exists(folder / "x.scp")) {
+        EXPECT_TRUE(folder.names().empty()) << "call " << n;
+      }
+    }
+    std::filesystem::remove(folder / "x.htk");
+    std::filesystem::remove(folder / "x.scp");
+  }
+}
+
+TEST(HtkWriter, RefusesWhatCannotBeReadBack) {
+  EXPECT_EQ(refusal({.dim = 0}, "u", 1), "htk.write-dim");
+  EXPECT_EQ(refusal({.dim = 16384}, "u", 1), "htk.write-dim");
+  EXPECT_EQ(refusal({.dim = 2}, "u", 0), "htk.write-empty");
+  EXPECT_EQ(refusal({.dim = 1}, "u", 0x80000000u), "htk.write-too-many");
+  EXPECT_EQ(refusal({.dim = 2}, "u", 1, "x[1].scp"), "htk.write-name");
+  for (const char* key : {"", " u", "u ", "a=b", "a\nb"})
+    EXPECT_EQ(refusal({.dim = 2}, key, 1), "htk.write-key") << key;
+  for (const char* key : {"../u", "/u", "a//b", "a/./b", "a[b"})
+    EXPECT_EQ(refusal({.dim = 2, .layout = HtkLayout::files}, key, 1), "htk.write-name") << key;
+  const ScratchFolder folder;
+  HtkWriter one(folder / "u.htk", {.dim = 1, .layout = HtkLayout::single});
+  one.append("", 1, kFrames);
+  try {
+    one.append("", 1, kFrames);
+    ADD_FAILURE() << "two utterances in one file";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault().id, "htk.write-single");
+  }
+}
+
+TEST(HtkWriter, SpellsKindsAsHtkDoes) {
+  EXPECT_EQ(htk_kind("USER"), 9);
+  EXPECT_EQ(htk_kind("FBANK_D_A_Z"), 2823);
+  EXPECT_EQ(htk_kind("MFCC_E_D_A"), 838);
+  EXPECT_EQ(htk::kind_text(htk_kind("PLP_0_T")), "PLP_T_0");
+  for (const char* text : {"", "MELSPEC", "MFCC_C", "MFCC_K", "MFCC_V", "MFCC_E_E", "MFCC_", "mfcc"}) {
+    try {
+      htk_kind(text);
+      ADD_FAILURE() << text;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.fault().id, "htk.kind-text");
+    }
+  }
+}
+
+// Any bits, not only numbers, come back as they were.
+TEST(HtkWriter, WhatIsWrittenIsReadBackBitForBit) {
+  EXPECT_TRUE(rc::check([](const std::vector<std::uint32_t>& bits) {
+    RC_PRE(!bits.empty());
+    std::vector<float> values(bits.size());
+    std::memcpy(values.data(), bits.data(), 4 * bits.size());
+    const ScratchFolder folder;
+    HtkWriter writer(folder / "x.scp", {.dim = 1});
+    writer.append("first", bits.size(), values.data());
+    writer.append("second", 1, values.data());
+    writer.commit();
+    OpenContext context;
+    context.keys = std::make_shared<KeyTable>(KeyMode::text);
+    const auto source = htk::open({.name = "x", .scp_files = {folder / "x.scp"}}, context);
+    Chunk chunk;
+    source->read(0, chunk);
+    RC_ASSERT(source->chunks()[0].samples == bits.size() + 1);
+    RC_ASSERT(std::memcmp(chunk.columns[0].values.data(), bits.data(), 4 * bits.size()) == 0);
+  }));
+}
+
+}  // namespace
+}  // namespace batchfeed

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+//
+// Bytes are a Kaldi archive, perhaps with a list in front of it: the first byte
+// chooses the options, the second is the length of the list, where "@" stands for
+// the path of the archive. Without a list the archive is read by itself.
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "formats/kaldi/infer.h"
+#include "formats/kaldi/kaldi.h"
+#include "support/fuzz_file.h"
+
+using namespace batchfeed;
+
+namespace {
+
+// Lists are told by their names, which files in memory do not have.
+class Link {
+ public:
+  explicit Link(const std::string& to)
+      : path_((std::filesystem::temp_directory_path() / ("fuzz" + std::to_string(::getpid()) + ".scp")).string()) {
+    std::filesystem::remove(path_);
+    std::filesystem::create_symlink(to, path_);
+  }
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+  ~Link() {
+    std::error_code none;
+    std::filesystem::remove(path_, none);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2 || size > (1u << 16)) return 0;
+  const unsigned choice = data[0];
+  std::string_view rest(reinterpret_cast<const char*>(data) + 2, size - 2);
+  const std::string_view list = rest.substr(0, std::min<std::size_t>(data[1], rest.size()));
+  const testing::MemoryFile archive(rest.substr(list.size()));
+  std::string text;
+  for (const char c : list) {
+    // Other files of this machine are not part of the input.
+    if (c == '@') {
+      text += archive.path();
+    } else if (c != '/') {
+      text += c;
+    }
+  }
+  const testing::MemoryFile scp(text);
+  const Link link(scp.path());
+  KaldiOptions options{.name = "x", .files = {list.empty() ? archive.path() : link.path()}};
+  options.alignment = (choice & 1) != 0;
+  if (options.alignment) options.dim = 5;
+  if ((choice & 2) != 0 && !options.alignment) options.context = {{1, 2}};
+  options.expand_to_utterance = (choice & 4) != 0 && !options.alignment;
+  if ((choice & 16) != 0) options.element = Element::f64;
+  options.chunk_frames = 5;
+  OpenContext context;
+  context.keys = std::make_shared<KeyTable>(KeyMode::text);
+  context.check = (choice & 8) != 0;
+  context.limits.label_frames = 100'000;
+  context.limits.dim = 1 << 16;
+  try {
+    testing::read_everything(*kaldi::open(options, context));
+  } catch (const Error& error) {
+    testing::require(!error.fault().what.empty() && !error.fault().id.empty());
+  }
+  try {
+    if (kaldi::holds_alignments(options.files.front(), context) && options.alignment)
+      testing::require(kaldi::count_classes(options, context) >= 1);
+  } catch (const Error& error) {
+    testing::require(!error.fault().what.empty() && !error.fault().id.empty());
+  }
+  return 0;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "formats/kaldi/infer.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "formats/kaldi/index.h"
+#include "io/lines.h"
+
+namespace batchfeed::kaldi {
+namespace {
+
+// The first bytes behind the key of the first object.
+std::string first_object(const std::string& path, const Limits& limits) {
+  std::string file = path;
+  std::uint64_t offset = 0;
+  bool key = true;
+  if (path.ends_with(".scp")) {
+    const io::File list(path);
+    io::LineReader lines(list, io::LineEnd::any, limits.list_line_bytes, "list_line_bytes");
+    while (lines.next()) {
+      if (lines.text().find_first_not_of(" \t") == std::string_view::npos) continue;
+      const ScpLine entry = parse_scp_line(
+          lines.text(), {.file = path, .byte = lines.begin(), .line = lines.number(), .has_byte = true}, limits);
+      file = entry.path;
+      offset = entry.offset;
+      key = false;
+      break;
+    }
+    if (key) return {};
+  }
+  const io::File data(file);
+  if (offset >= data.size()) return {};
+  std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(data.size() - offset, limits.key_bytes + 64)),
+                   '\0');
+  data.read(offset, std::as_writable_bytes(std::span(head)));
+  if (key) {
+    const std::size_t from = std::min(head.find_first_not_of(" \t\r\n"), head.size());
+    head.erase(0, std::min(head.find_first_of(" \t\r\n", from), head.size() - 1) + 1);
+  }
+  return head;
+}
+
+}  // namespace
+
+bool holds_alignments(const std::string& path, const OpenContext& context) {
+  const std::string object = first_object(path, context.limits);
+  if (object.starts_with(std::string_view("\0B", 2))) return object.size() > 2 && object[2] == '\4';
+  const std::size_t word = object.find_first_not_of(" \t");
+  return word != object.npos && object[word] != '[';
+}
+
+std::uint64_t count_classes(const KaldiOptions& options, const OpenContext& context) {
+  FaultSink quiet(options.files.front(), ~0ull, 0, {});
+  OpenContext alone = context;
+  alone.keys = std::make_shared<KeyTable>(KeyMode::text);
+  alone.report = {};
+  const Index index = build_index(options, alone, quiet);
+  std::uint64_t classes = 0;
+  std::vector<std::int32_t> labels;
+  std::optional<io::File> file;
+  std::uint32_t open = 0;
+  for (const Entry& e : index.entries) {
+    if (!file || open != e.file) file.emplace(index.paths[open = e.file]);
+    read_integers(*file, read_item(*file, e.offset, true, context.limits), e.first, e.frames, labels);
+    for (const std::int32_t label : labels)
+      classes = std::max(classes, label < 0 ? 0 : static_cast<std::uint64_t>(label) + 1);
+  }
+  return std::max<std::uint64_t>(classes, 1);
+}
+
+}  // namespace batchfeed::kaldi

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "formats/mlf/cache.h"
+
+#include <utility>
+
+#include "base/cursor.h"
+#include "index_cache/index_cache.h"
+
+namespace batchfeed::mlf {
+namespace {
+
+// What an index depends on: the data, how keys and times are read, and the
+// version of these rules.
+index_cache::Binding bind(const io::File& file, const MlfOptions& options, KeyMode keys) {
+  std::string text = "mlf 1 ";
+  text += options.binary ? 'B' : 'T';
+  text += options.legacy ? 'L' : '-';
+  text += keys == KeyMode::text ? 'T' : keys == KeyMode::hashed ? 'H' : 'N';
+  return {.options = std::move(text),
+          .size = file.size(),
+          .mtime_ns = file.identity().mtime_ns,
+          .fingerprint = index_cache::content_fingerprint(file)};
+}
+
+// The counts of what was left out, 8 bytes each.
+std::string pack(const std::vector<std::uint64_t>& counts) {
+  std::string out;
+  for (const std::uint64_t n : counts) {
+    for (int shift = 0; shift < 64; shift += 8) out += static_cast<char>(n >> shift & 0xFF);
+  }
+  return out;
+}
+
+std::vector<std::uint64_t> unpack(const std::string& extra) {
+  std::vector<std::uint64_t> out(extra.size() / 8);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = load<std::uint64_t>(extra.data() + 8 * i);
+  return out;
+}
+
+// A cache is checked like any other input: utterances lie in the file, in order.
+bool plausible(const index_cache::Payload& payload, const io::File& file, bool words) {
+  std::uint64_t end = 0;
+  for (const IndexEntry& e : payload.entries) {
+    if (e.begin < end || e.begin > file.size() || e.bytes > file.size() - e.begin || e.bytes == 0 || e.samples == 0)
+      return false;
+    if (words && e.key >= payload.texts.size()) return false;
+    end = e.begin + e.bytes;
+  }
+  return true;
+}
+
+}  // namespace
+
+void index_cached(const io::File& file, const MlfOptions& options, const std::function<void()>& index,
+                  FaultSink& faults, IndexBuilder& builder) {
+  const OpenContext& context = builder.context();
+  const bool words = context.keys->mode() != KeyMode::numeric;
+  const index_cache::Binding binding = bind(file, options, context.keys->mode());
+  const std::vector<std::string> places = index_cache::places(file.path(), options.cache_dir);
+  index_cache::Loaded loaded = index_cache::load(places, binding);
+  if (loaded.payload &&
+      (!plausible(*loaded.payload, file, words) || !builder.add_counts(unpack(loaded.payload->extra)))) {
+    loaded.payload.reset();
+    loaded.why = "it is damaged";
+  }
+  if (loaded.payload) {
+    builder.begin_file(file);
+    for (IndexEntry& e : loaded.payload->entries) {
+      if (words) e.key = context.keys->key(loaded.payload->texts[static_cast<std::size_t>(e.key)]).value_or(0);
+      builder.add(e, {.file = file.path(), .byte = e.begin, .has_byte = true});
+    }
+    return;
+  }
+  if (!loaded.why.empty()) {
+    faults.warning({.kind = FaultKind::stale,
+                    .id = "mlf.index-rebuilt",
+                    .at = {.file = loaded.path},
+                    .what = "the index cache was not used: " + loaded.why,
+                    .hint = "it is being built again",
+                    .stream = options.name});
+  }
+  const std::vector<std::uint64_t> before = builder.counts();
+  index();
+  file.expect_unchanged();
+  if (builder.open_end()) return;
+  index_cache::Payload payload{.entries = builder.entries_of_file(), .texts = {}, .extra = {}};
+  std::vector<std::uint64_t> counts = builder.counts();
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] -= before[i];
+  payload.extra = pack(counts);
+  for (std::size_t i = 0; words && i < payload.entries.size(); ++i) {
+    payload.texts.push_back(context.keys->text(payload.entries[i].key));
+    payload.entries[i].key = i;
+  }
+  index_cache::store(places, binding, payload);
+}
+
+CacheState find_cache(const MlfOptions& options, const std::string& file, const OpenContext& context) {
+  const io::File data(file);
+  const index_cache::Loaded found =
+      index_cache::load(index_cache::places(file, options.cache_dir), bind(data, options, context.keys->mode()));
+  return {.valid = found.payload.has_value(),
+          .path = found.path,
+          .why = found.why,
+          .utterances = found.payload ? found.payload->entries.size() : 0};
+}
+
+}  // namespace batchfeed::mlf

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+//
+// What label files that come without a configuration are read as.
+#pragma once
+
+#include <batchfeed/options.h>
+
+#include "model/open_context.h"
+
+namespace batchfeed::mlf {
+
+// Sets `binary`, `dim` and, of text whose fourth column is not the class
+// everywhere, `labels`: the names in ascending order, unless `labels` or
+// `mapping_file` tells them. Reads all of the files. Throws Error.
+void infer(MlfOptions& options, const OpenContext& context);
+
+}  // namespace batchfeed::mlf

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+//
+// Features and labels at a glance: kinds, hours, how often each class occurs.
+#include <batchfeed/tools.h>
+
+#include "assemble/open.h"
+#include "formats/htk/htk.h"
+#include "formats/mlf/states.h"
+
+namespace batchfeed {
+
+namespace {
+
+void count_sequences(const Source& source, SpeechStream& out) {
+  out.stream = source.streams().front().name;
+  for (const ChunkInfo& chunk : source.chunks()) {
+    out.utterances += chunk.sequences;
+    out.frames += chunk.samples;
+  }
+}
+
+// Frames and runs of each class; of targets that are bits, of each bit.
+void count_labels(const Source& source, SpeechStream& out) {
+  out.has_labels = true;
+  out.labels.resize(static_cast<std::size_t>(source.streams().front().dim));
+  Chunk chunk;
+  for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
+    source.read(c, chunk);
+    const Column& column = chunk.columns.front();
+    for (std::uint32_t row = 0; row + 1 < column.first_sample.size(); ++row) {
+      const std::uint32_t first = column.first_sample[row];
+      const std::uint32_t from = column.first_value[first];
+      const std::uint32_t to = column.first_value[column.first_sample[row + 1]];
+      for (std::uint32_t i = from; i < to; ++i) {
+        const auto label = static_cast<std::size_t>(column.indices[i]);
+        ++out.labels[label].frames;
+        if (i == from || column.indices[i - 1] != column.indices[i]) ++out.labels[label].segments;
+      }
+    }
+  }
+}
+
+struct Describe {
+  const OpenContext& context;
+
+  std::optional<SpeechStream> operator()(const HtkOptions& o) const {
+    htk::Facts facts;
+    const std::unique_ptr<Source> source = htk::open(o, context, &facts);
+    SpeechStream out{.kind = facts.kind,
+                     .files = facts.files,
+                     .frame_seconds = facts.period == 0 ? 0.01 : static_cast<double>(facts.period) * 1e-7};
+    count_sequences(*source, out);
+    return out;
+  }
+  std::optional<SpeechStream> operator()(const MlfOptions& o) const {
+    const std::unique_ptr<Source> source = assemble::open_one(o, context);
+    SpeechStream out{.kind = o.binary ? "binary MLF" : "MLF", .files = o.files.size()};
+    count_sequences(*source, out);
+    count_labels(*source, out);
+    if (!o.target_mapping_file.empty()) return out;
+    if (!o.labels.empty()) {
+      for (std::size_t i = 0; i < o.labels.size() && i < out.labels.size(); ++i) out.labels[i].name = o.labels[i];
+    } else if (!o.mapping_file.empty()) {
+      const mlf::StateList states(o.mapping_file, context.limits);
+      for (std::size_t i = 0; i < states.size() && i < out.labels.size(); ++i) out.labels[i].name = states.name(i);
+    }
+    return out;
+  }
+  std::optional<SpeechStream> operator()(const KaldiOptions& o) const {
+    const std::unique_ptr<Source> source = assemble::open_one(o, context);
+    SpeechStream out{.kind = "Kaldi", .files = o.files.size()};
+    count_sequences(*source, out);
+    if (o.alignment) count_labels(*source, out);
+    return out;
+  }
+  template <class Other>
+  std::optional<SpeechStream> operator()(const Other&) const {
+    return std::nullopt;
+  }
+};
+
+}  // namespace
+
+std::vector<SpeechStream> describe_speech(const Setup& setup) {
+  OpenContext context = assemble::context_of(setup);
+  context.report = {};  // what is odd is told when the setup is opened
+  std::vector<SpeechStream> out;
+  for (const SourceOptions& options : setup.sources) {
+    if (std::optional<SpeechStream> one = std::visit(Describe{context}, options)) out.push_back(std::move(*one));
+  }
+  return out;
+}
+
+}  // namespace batchfeed

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+//
+// Speech files that come without a configuration: features first, then labels,
+// each kind one source of all its files.
+#include <batchfeed/tools.h>
+
+#include <algorithm>
+
+#include "assemble/open.h"
+#include "formats/kaldi/infer.h"
+#include "formats/mlf/infer.h"
+#include "formats/mlf/states.h"
+
+namespace batchfeed {
+
+namespace {
+
+std::string unused_name(const char* wish, const std::vector<std::string>& taken) {
+  std::string out = wish;
+  for (int n = 2; std::find(taken.begin(), taken.end(), out) != taken.end(); ++n) out = wish + std::to_string(n);
+  return out;
+}
+
+}  // namespace
+
+std::vector<SourceOptions> infer_speech(const std::vector<std::string>& files, const std::string& state_list,
+                                        Element element, const Limits& limits) {
+  Setup setup;
+  setup.limits = limits;
+  setup.reader.keys = KeyMode::text;
+  const OpenContext context = assemble::context_of(setup);
+  HtkOptions htk{.element = element};
+  MlfOptions mlf{.mapping_file = state_list, .element = element};
+  KaldiOptions matrices{.element = element}, alignments{.alignment = true, .element = element};
+  for (const std::string& file : assemble::expand(files)) {
+    switch (const Format format = detect_format(file)) {
+      case Format::scp: htk.scp_files.push_back(file); break;
+      case Format::htk: htk.files.push_back(file); break;
+      case Format::mlf: mlf.files.push_back(file); break;
+      case Format::kaldi: (kaldi::holds_alignments(file, context) ? alignments : matrices).files.push_back(file); break;
+      default:
+        throw Error(Fault{.kind = FaultKind::usage,
+                          .id = "infer.mixed",
+                          .at = {.file = file},
+                          .what = "a file of format " + std::string(name(format)) + " together with speech",
+                          .hint = "name a .cntk configuration for what belongs together"});
+    }
+  }
+  std::vector<SourceOptions> out;
+  std::vector<std::string> names;
+  const auto add = [&](auto& options, const char* name) {
+    options.name = names.emplace_back(unused_name(name, names));
+    out.emplace_back(options);
+  };
+  if (!htk.scp_files.empty() || !htk.files.empty()) add(htk, "features");
+  if (!matrices.files.empty()) add(matrices, "features");
+  if (!mlf.files.empty()) {
+    mlf::infer(mlf, context);
+    add(mlf, "labels");
+  }
+  if (!alignments.files.empty()) {
+    alignments.dim = kaldi::count_classes(alignments, context);
+    add(alignments, "labels");
+  }
+  return out;
+}
+
+std::vector<std::string> read_state_list(const std::string& path, const Limits& limits) {
+  const mlf::StateList states(path, limits);
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < states.size(); ++i) out.emplace_back(states.name(i));
+  return out;
+}
+
+}  // namespace batchfeed

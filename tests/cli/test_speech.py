@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""Speech files without a configuration, and as targets of convert."""
+import struct
+
+import pytest
+
+MLF = '#!MLF!#\n"*/d/u.lab"\n0 200000 sil\n200000 300000 b\n.\n"*/v.lab"\n0 100000 b\n100000 300000 sil\n.\n'
+COMMANDS = (["info"], ["check"], ["read"], ["plan"])
+
+
+def htk(values, dim=2, period=100000, kind=9):
+    return struct.pack(">iihH", len(values) // dim, period, 4 * dim, kind) + struct.pack(f">{len(values)}f", *values)
+
+
+def kaldi(key, rows):
+    size = lambda n: b"\4" + struct.pack("<i", n)
+    return key + b" \0BFM " + size(len(rows)) + size(len(rows[0])) + b"".join(struct.pack(f"<{len(r)}f", *r) for r in rows)
+
+
+@pytest.fixture
+def corpus(write):
+    write("in.htk", htk(range(12)))
+    write("in.scp", "d/u.mfc=in.htk[0,2]\nv.mfc=in.htk[3,5]\n")
+    write("in.mlf", MLF)
+    write("states", "a\nb\nsil\n")
+    write("in.bin", b"MLF\2\0\1\0v\3\0\0\0\1\0\5\0\3\0")
+    write("in.ark", kaldi(b"u", [[1, 2], [3, 4]]))
+    write("ali.ark", "u 0 3\n")
+    write("kaldi.scp", "u in.ark:2\n")
+    write("one.htk", htk([1, 2]))
+
+
+@pytest.mark.parametrize("files", [["in.scp"], ["in.mlf"], ["in.bin", ], ["in.htk"], ["one.htk"], ["in.ark"], ["ali.ark"], ["kaldi.scp"],
+                                   ["in.scp", "in.mlf"], ["in.mlf", "in.scp"], ["kaldi.scp", "ali.ark"]])
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c[0])
+def test_files_need_no_configuration(batchfeed, corpus, files, command):
+    result = batchfeed(command[0], *files, *command[1:])
+    assert result.code == 0, result.err
+    assert result.err == ""
+
+
+def test_info_tells_hours_and_labels_and_states_never_seen(batchfeed, corpus):
+    text = batchfeed("info", "in.scp", "in.mlf", "--state-list", "states").out
+    for words in ("6 frames of 10 ms (0.06 s), 2 utterances", "never seen: a", "2 of 3 occur", "66.67 %", "up to 0.05 s"):
+        assert words in text, words
+    speech = batchfeed("info", "in.scp", "in.mlf", "--state-list", "states", "--json").json["speech"]
+    assert [s["stream"] for s in speech] == ["features", "labels"]
+    assert speech[0]["kind"] == "USER" and speech[0]["hours"] == 0.06 / 3600
+    assert speech[1]["never_seen"] == ["a"]
+    assert speech[1]["labels"][2] == {"name": "sil", "class": 2, "frames": 4, "segments": 2}
+
+
+def test_check_lists_what_is_wrong_with_bare_files(batchfeed, corpus, write):
+    write("bad.mlf", MLF + '"w"\n0 100000 sil\n200000 300000 b\n.\n')
+    result = batchfeed("check", "in.scp", "bad.mlf", "--json")
+    assert result.code == 1
+    assert result.json["by_id"]["mlf.gap"] == 1
+    write("half.scp", "d/u.mfc=in.htk[0,2]\nx.mfc=in.htk[3,5]\n")
+    assert "partner" in batchfeed("check", "half.scp", "in.mlf").out + batchfeed("check", "half.scp", "in.mlf").err
+
+
+def test_features_and_labels_go_to_binary_and_back(batchfeed, corpus, tmp_path):
+    assert batchfeed("convert", "in.scp", "in.mlf", "x.cbf", "--verify", "--state-list", "states").code == 0
+    assert batchfeed("convert", "x.cbf", "y.scp", "--streams", "features", "--verify").code == 0
+    assert (tmp_path / "y.htk").read_bytes() == (tmp_path / "in.htk").read_bytes()
+    assert (tmp_path / "y.scp").read_text() == "d/u.htk=.../y.htk[0,2]\nv.htk=.../y.htk[3,5]\n"
+    assert batchfeed("convert", "x.cbf", "y.mlf", "--streams", "labels", "--state-list", "states").code == 0
+    assert (tmp_path / "y.mlf").read_text() == MLF
+    result = batchfeed("convert", "x.cbf", "z.scp")
+    assert result.code == 3 or result.code == 2
+    assert "--streams" in result.err and not (tmp_path / "z.scp").exists()
+
+
+def test_layouts_and_headers(batchfeed, corpus, tmp_path):
+    assert batchfeed("convert", "in.ark", "k.scp", "--parameter-kind", "FBANK_D", "--frame-period", "50000").code == 0
+    assert (tmp_path / "k.htk").read_bytes() == htk([1, 2, 3, 4], period=50000, kind=0o407)
+    assert batchfeed("convert", "in.scp", "f.scp", "--layout", "files").code == 0
+    assert (tmp_path / "f.htk/d/u.htk").read_bytes() == htk(range(6))
+    assert batchfeed("convert", "in.mlf", "b.bin", "--to", "mlf", "--layout", "binary").code == 0
+    assert (tmp_path / "b.bin").read_bytes()[:3] == b"MLF"
+    assert batchfeed("convert", "in.scp", "g.scp", "--layout", "legacy").code == 2
+    assert batchfeed("convert", "in.scp", "g.scp", "--parameter-kind", "MFCC_C").code in (2, 3)
+
+
+def test_paths_of_another_machine_are_mapped(batchfeed, corpus, write):
+    write("unc.scp", "u.mfc=\\\\host\\share\\in.htk[0,2]\n")
+    assert batchfeed("info", "unc.scp").code == 3
+    assert batchfeed("info", "unc.scp", "--map-path", "//host/share/=./").code == 0
+    assert batchfeed("info", "unc.scp", "--map-path", "nothing").code == 2
+
+
+def test_the_index_of_labels_is_kept(batchfeed, corpus, tmp_path):
+    assert "kept in" in batchfeed("index", "in.mlf").out
+    assert (tmp_path / "in.mlf.bfindex").exists()
+    assert "is valid" in batchfeed("index", "in.mlf").out
+    assert "valid" in batchfeed("info", "in.mlf").out
+    with_cache = batchfeed("read", "in.mlf", "--cache-index")
+    (tmp_path / "in.mlf.bfindex").unlink()
+    assert with_cache.out == batchfeed("read", "in.mlf").out
