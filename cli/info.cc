@@ -169,9 +169,6 @@ int run_info(const InfoArguments& a, Console& console) {
   output.append(a.json ? dump(json(corpus, a, about, indexes, speech), 2) + "\n"
                        : text(corpus, a, about, indexes, speech));
   output.flush();
-  if (!a.json) {
-    for (const Notice& notice : about.notices) console.notice(notice);
-  }
   return kDone;
 }
 

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "command.h"
 #include "corpus.h"
@@ -204,6 +205,8 @@ void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const
   const PrintOptions print_options{.width = console.width(), .sequences = a.sequences, .colour = console.colour_out()};
   const auto began = std::chrono::steady_clock::now();
   Session session(reader, a, plan);
+  std::set<std::string> told;  // when it was opened
+  for (const Notice& notice : reader.source().notices()) told.insert(notice.fault.text());
   try {
     session.go([&](const Minibatch& batch) {
       if (format == "none") return;
@@ -222,7 +225,9 @@ void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const
   }
   output.flush();
   console.clear_progress();
-  for (const Notice& notice : reader.source().notices()) console.notice(notice);
+  for (const Notice& notice : reader.source().notices()) {
+    if (!told.contains(notice.fault.text())) console.notice(notice);
+  }
   if (session.invalid != 0) {
     console.say(fmt::format("batchfeed: {} left out, as they are damaged; hint: batchfeed check says where",
                             plural(session.invalid, "sequence")));

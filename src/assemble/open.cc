@@ -25,6 +25,16 @@ OpenContext context_of(const Setup& setup) {
   return context;
 }
 
+namespace {
+
+// Utterances of speech have as many labels as frames.
+bool is_speech(const SourceOptions& options) {
+  return std::holds_alternative<HtkOptions>(options) || std::holds_alternative<MlfOptions>(options) ||
+         std::holds_alternative<KaldiOptions>(options);
+}
+
+}  // namespace
+
 std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context) {
   if (setup.sources.empty()) {
     throw Error(Fault{.kind = FaultKind::config,
@@ -48,7 +58,13 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context)
   // Joining checks names and sizes, so it is done for one source too.
   const bool frames = setup.reader.pack.kind == Packing::frames && sources[0]->splits_frames();
   if (sources.size() == 1) return std::move(sources[0]);
-  auto joined = join::join(std::move(sources), {.frames = frames, .exact = setup.reader.legacy_speech});
+  join::Options how{.frames = frames, .exact = setup.reader.legacy_speech};
+  for (const SourceOptions& options : setup.sources)
+    how.same_length.push_back(is_speech(setup.sources[0]) && is_speech(options));
+  if (context.check && context.report) {
+    how.each = [&](const Fault& fault) { context.report({.severity = Severity::warning, .fault = fault}); };
+  }
+  auto joined = join::join(std::move(sources), how);
   tell(*joined);
   return joined;
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <numeric>
 #include <optional>
 #include <set>
 
@@ -113,20 +112,52 @@ class Joined final : public Source {
     }
   }
 
+  // Sequences of one kind that the join leaves out or finds odd: their number and
+  // the first keys.
+  struct Odd {
+    const char* id;
+    std::uint64_t n = 0;
+    std::vector<std::uint64_t> first = {};
+  };
+
+  // One more, which is `what`.
+  void add(Odd& odd, const Source& source, std::uint64_t key, std::uint32_t chunk, std::uint32_t row,
+           const std::string& what) {
+    if (odd.n++ < 3) odd.first.push_back(key);
+    if (!options_.each) return;
+    const Place place = source.place(chunk, row);
+    options_.each(Fault{.kind = FaultKind::format,
+                        .id = "join." + std::string(odd.id),
+                        .at = {.file = place.file,
+                               .byte = place.begin,
+                               .line = place.first_line,
+                               .has_byte = !place.file.empty() && place.first_line == 0},
+                        .what = "sequence '" + source.key_text(key) + "' " + what});
+  }
+
+  // Per secondary source, what became of the primary's sequences.
+  struct Lost {
+    Odd missing{"no-partner"}, shorter{"shorter"}, other{"other-length"};
+    std::uint64_t gone() const { return missing.n + shorter.n + other.n; }
+  };
+
   // The nominal length of a joined sequence (minibatch.md 2.2), or 0: dropped.
-  std::uint32_t nominal(const SequenceInfo& own, std::vector<Location>& partners, std::vector<std::uint64_t>& too_short,
-                        std::uint64_t& first_short) const {
+  std::uint32_t nominal(const SequenceInfo& own, std::uint32_t chunk, std::vector<Location>& partners,
+                        std::vector<Lost>& lost, std::vector<Odd>& unequal) {
     std::uint32_t samples = own.samples;
     for (std::size_t k = 1; k < sources_.size(); ++k) {
       const Location& at = partners[k - 1];
       if (broadcasts(k)) continue;
+      const auto lengths = [&] {
+        return "has " + std::to_string(own.samples) + " samples in " + names_of(primary()) + " and " +
+               std::to_string(at.samples) + " in " + names_of(*sources_[k]);
+      };
       if (options_.exact) {
         if (at.samples == own.samples) continue;
-        if (too_short[k - 1]++ == 0) first_short = own.key;
+        add(lost[k - 1].other, primary(), own.key, chunk, own.row, lengths() + "; left out");
         return 0;
       }
-      if (options_.frames) {
-        if (at.samples >= own.samples) continue;
+      if (options_.frames && at.samples < own.samples) {
         if (sources_[k]->splits_frames()) {
           throw Error(Fault{
               .kind = FaultKind::format,
@@ -137,10 +168,12 @@ class Joined final : public Source {
               .hint =
                   "in frame mode every source needs all frames; use expandToUtterance for one vector an utterance"});
         }
-        if (too_short[k - 1]++ == 0) first_short = own.key;
+        add(lost[k - 1].shorter, primary(), own.key, chunk, own.row, lengths() + "; left out");
         return 0;
       }
-      samples = std::max(samples, at.samples);
+      if (at.samples != own.samples && k < options_.same_length.size() && options_.same_length[k])
+        add(unequal[k - 1], primary(), own.key, chunk, own.row, lengths());
+      if (!options_.frames) samples = std::max(samples, at.samples);
     }
     if (sizing_ && !options_.frames) samples = *sizing_ == 0 ? own.samples : partners[*sizing_ - 1].samples;
     return samples;
@@ -155,9 +188,9 @@ class Joined final : public Source {
     std::vector<KeyIndex> indices;
     for (std::size_t k = 1; k < sources_.size(); ++k) indices.emplace_back(*sources_[k]);
     partners_.resize(indices.size());
-    std::vector<std::uint64_t> missing(indices.size()), too_short(indices.size());
-    std::vector<std::vector<std::uint64_t>> first_missing(indices.size());
-    std::uint64_t first_short = 0, total = 0;
+    std::vector<Lost> lost(indices.size());
+    std::vector<Odd> unequal(indices.size(), Odd{"unequal-length"});
+    std::uint64_t total = 0;
     std::vector<SequenceInfo> table;
     std::vector<Location> partners(indices.size());
     for (std::uint32_t c = 0; c < primary().chunks().size(); ++c) {
@@ -172,11 +205,12 @@ class Joined final : public Source {
           found = at != nullptr;
           if (found) {
             partners[k] = *at;
-          } else if (++missing[k] <= 3) {
-            first_missing[k].push_back(own.key);
+          } else {
+            add(lost[k].missing, primary(), own.key, c, own.row,
+                "of " + names_of(primary()) + " has no partner in " + names_of(*sources_[k + 1]) + "; left out");
           }
         }
-        const std::uint32_t samples = found ? nominal(own, partners, too_short, first_short) : 0;
+        const std::uint32_t samples = found ? nominal(own, c, partners, lost, unequal) : 0;
         samples_.push_back(samples);
         for (std::size_t k = 0; k < indices.size(); ++k)
           partners_[k].push_back(samples != 0 ? partners[k] : Location{});
@@ -194,35 +228,24 @@ class Joined final : public Source {
       primary_chunk_.push_back(c);
       first_.push_back(first);
     }
+    std::uint64_t gone = 0;
     for (std::size_t k = 0; k < indices.size(); ++k) {
-      note_missing(k + 1, total, missing[k], first_missing[k]);
+      gone += lost[k].gone();
+      note_lost(*sources_[k + 1], total, lost[k], unequal[k]);
       note_secondary(k + 1, indices[k]);
-      if (too_short[k] != 0 && options_.exact) {
-        note("other-length",
-             count(too_short[k]) + " sequences of " + names_of(primary()) + " have another length in " +
-                 names_of(*sources_[k + 1]) + " and were left out, first: " + primary().key_text(first_short),
-             "batchfeed check lists damaged labels");
-      } else if (too_short[k] != 0) {
-        note("shorter",
-             count(too_short[k]) + " sequences have fewer labels in " + names_of(*sources_[k + 1]) +
-                 " than frames in " + names_of(primary()) +
-                 " and were left out, first: " + primary().key_text(first_short),
-             "repair the labels; batchfeed check lists them");
-      }
     }
-    const std::uint64_t gone = std::accumulate(missing.begin(), missing.end(),
-                                               std::accumulate(too_short.begin(), too_short.end(), std::uint64_t{0}));
     if (options_.exact && gone > total / 2) {
       throw Error(config_fault(
           "most-left-out",
           count(gone) + " of " + count(total) + " sequences of " + names_of(primary()) +
-              " have no partner of the same length: " + (notices_.empty() ? "" : notices_.front().fault.what),
+              " have no partner of the same length" +
+              (notices_.empty() ? "" : ": " + notices_.front().fault.what),
           "check that features and labels belong together"));
     }
     if (chunks_.empty()) {
       throw Error(config_fault("no-common-keys",
                                "the keys of the sources do not match: no sequence of " + names_of(primary()) +
-                                   " has a partner in every other source",
+                                   " has a partner in every other source (" + some_keys() + ")",
                                "check that the sources belong together and use the same kind of keys"));
     }
   }
@@ -240,23 +263,48 @@ class Joined final : public Source {
     return out;
   }
 
-  void note_missing(std::size_t k, std::uint64_t total, std::uint64_t missing,
-                    const std::vector<std::uint64_t>& first) {
-    if (missing == 0) return;
-    note("no-partner",
-         count(missing) + " of " + count(total) + " sequences of " + names_of(primary()) + " have no partner in " +
-             names_of(*sources_[k]) + " and were left out, first: " + list(primary(), first),
-         "");
+  // Keys as each source has them: most often they differ in a folder or an extension.
+  std::string some_keys() const {
+    std::string out;
+    std::vector<SequenceInfo> table;
+    for (const auto& source : sources_) {
+      if (source->chunks().empty()) continue;
+      source->sequences(0, table);
+      if (table.empty()) continue;
+      out += (out.empty() ? "the first of " : ", of ") + names_of(*source) + ": '" +
+             source->key_text(table.front().key) + "'";
+    }
+    return out;
+  }
+
+  void note_lost(const Source& other, std::uint64_t total, const Lost& lost, const Odd& unequal) {
+    if (options_.each) return;
+    const auto tell = [&](const Odd& odd, const std::string& what, std::string hint) {
+      if (odd.n == 0) return;
+      note(odd.id, count(odd.n) + " of " + count(total) + " sequences of " + names_of(primary()) + ' ' + what +
+                       ", first: " + list(primary(), odd.first),
+           std::move(hint));
+    };
+    const std::string names = names_of(other);
+    const char* const hint = "batchfeed check lists them";
+    tell(lost.missing, "have no partner in " + names + " and were left out", hint);
+    tell(lost.other, "have another length in " + names + " and were left out", hint);
+    tell(lost.shorter, "have fewer samples in " + names + " and were left out", hint);
+    tell(unequal, "have another length in " + names + " and are delivered as they are", hint);
   }
 
   void note_secondary(std::size_t k, const KeyIndex& index) {
-    std::vector<std::uint64_t> keys;
-    const std::uint64_t unused = index.unused(3, keys);
-    if (unused != 0) {
+    std::vector<KeyIndex::Unused> unused;
+    const std::uint64_t n = index.unused(options_.each ? ~std::size_t{0} : 3, unused);
+    Odd odd{"no-partner"};
+    for (const KeyIndex::Unused& one : unused)
+      add(odd, *sources_[k], one.key, one.at.chunk, one.at.row,
+          "of " + names_of(*sources_[k]) + " has no partner in " + names_of(primary()));
+    if (n != 0 && !options_.each) {
       note("no-partner",
-           count(unused) + " of " + count(index.sequences()) + " sequences of " + names_of(*sources_[k]) +
-               " have no partner in " + names_of(primary()) + ", first: " + list(*sources_[k], keys),
-           "");
+           count(n) + " of " + count(index.sequences()) + " sequences of " + names_of(*sources_[k]) +
+               " have no partner in " + names_of(primary()) + ", first: " + list(*sources_[k], odd.first),
+           "batchfeed check lists them");
     }
     if (index.repeated() != 0) {
       note("repeated-key",

@@ -8,6 +8,7 @@
 #include <batchfeed/source.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -20,6 +21,12 @@ struct Options {
   // Utterances whose sources differ in length are left out, and an Error if these
   // or those without a partner are more than half (HTKMLFReader, htk.md 11.2).
   bool exact = false;
+  // Of each source: its sequences should be as long as the primary's (features and
+  // their labels); others are kept, and counted in a notice. Empty: none.
+  std::vector<bool> same_length = {};
+  // Receives every sequence that a notice would only count, with its place; then
+  // notices() says nothing of these. Empty: notices count them.
+  std::function<void(const Fault&)> each = {};
   // Bytes of decoded chunks of secondary sources kept for reuse.
   std::uint64_t cache_bytes = 512ull << 20;
 };

@@ -142,11 +142,37 @@ TEST(Join, TellsWhatWasLeftOut) {
   EXPECT_EQ(notices[2].fault.id, "join.repeated-key");
 }
 
+TEST(Join, ListsEverySequenceWhereAsked) {
+  std::vector<std::string> each;
+  const Options options{.same_length = {true, true},
+                        .each = [&](const Fault& f) { each.push_back(f.id.substr(5) + ' ' + f.what); }};
+  const auto joined = join(pair_of(corpus("x", {{{1, 1}, {2, 1}, {4, 2}}}), corpus("y", {{{1, 1}, {7, 1}, {4, 3}}})),
+                           options);
+  EXPECT_THAT(each, ElementsAre("no-partner sequence '2' of 'x' has no partner in 'y'; left out",
+                                "unequal-length sequence '4' has 2 samples in 'x' and 3 in 'y'",
+                                "no-partner sequence '7' of 'y' has no partner in 'x'"));
+  EXPECT_TRUE(joined->notices().empty());
+}
+
+TEST(Join, CountsUtterancesWhoseSourcesDifferInLength) {
+  const auto two = [] { return pair_of(corpus("x", {{{1, 1}, {2, 2}}}), corpus("y", {{{1, 1}, {2, 3}}})); };
+  for (const bool frames : {false, true}) {
+    const auto joined = join(two(), {.frames = frames, .same_length = {true, true}});
+    EXPECT_EQ(joined->chunks()[0].sequences, 2u);
+    ASSERT_EQ(joined->notices().size(), 1u);
+    EXPECT_EQ(joined->notices()[0].fault.id, "join.unequal-length");
+    EXPECT_THAT(joined->notices()[0].fault.what, HasSubstr("1 of 2 sequences of 'x' have another length in 'y'"));
+  }
+  EXPECT_TRUE(join(two(), {})->notices().empty());  // sequences of text may well differ
+}
+
 TEST(Join, RefusesSourcesThatDoNotBelongTogether) {
   EXPECT_EQ(fault_of([] {
               join(pair_of(corpus("x", {{{1, 1}}}), corpus("y", {{{2, 1}}})), {});
             }).id,
             "join.no-common-keys");
+  EXPECT_THAT(fault_of([] { join(pair_of(corpus("x", {{{1, 1}}}), corpus("y", {{{2, 1}}})), {}); }).what,
+              HasSubstr("(the first of 'x': '1', of 'y': '2')"));
   const Fault twice = fault_of([] { join(pair_of(corpus("x", {{{1, 1}}}), corpus("x", {{{1, 1}}})), {}); });
   EXPECT_EQ(twice.id, "join.duplicate-stream");
   EXPECT_EQ(twice.kind, FaultKind::config);

@@ -35,7 +35,7 @@ const Location* KeyIndex::find(std::uint64_t key) {
   return &entries_[next_++].at;
 }
 
-std::uint64_t KeyIndex::unused(std::size_t most, std::vector<std::uint64_t>& keys) const {
+std::uint64_t KeyIndex::unused(std::size_t most, std::vector<Unused>& out) const {
   std::uint64_t count = 0;
   std::vector<const Entry*> found;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -48,7 +48,7 @@ std::uint64_t KeyIndex::unused(std::size_t most, std::vector<std::uint64_t>& key
                     [](const Entry* a, const Entry* b) {
                       return a->at.chunk != b->at.chunk ? a->at.chunk < b->at.chunk : a->at.row < b->at.row;
                     });
-  for (std::size_t i = 0; i < n; ++i) keys.push_back(found[i]->key);
+  for (std::size_t i = 0; i < n; ++i) out.push_back(*found[i]);
   return count;
 }
 

@@ -29,14 +29,15 @@ class KeyIndex {
   std::uint64_t sequences() const noexcept { return entries_.size(); }
   std::uint64_t repeated() const noexcept { return repeated_; }
   std::uint64_t first_repeated() const noexcept { return first_repeated_; }
-  // Sequences nobody asked for, and up to `most` of their keys in source order.
-  std::uint64_t unused(std::size_t most, std::vector<std::uint64_t>& keys) const;
-
- private:
   struct Entry {
     std::uint64_t key;
     Location at;
   };
+  using Unused = Entry;
+  // Sequences nobody asked for, and up to `most` of them in source order.
+  std::uint64_t unused(std::size_t most, std::vector<Unused>& out) const;
+
+ private:
   std::vector<Entry> entries_;  // ascending keys, of equal ones the first in the source first
   std::vector<bool> used_;
   std::uint64_t repeated_ = 0, first_repeated_ = 0;

@@ -85,8 +85,10 @@ std::vector<SpeechStream> describe_speech(const Setup& setup) {
   OpenContext context = assemble::context_of(setup);
   context.report = {};  // what is odd is told when the setup is opened
   std::vector<SpeechStream> out;
-  for (const SourceOptions& options : setup.sources) {
-    if (std::optional<SpeechStream> one = std::visit(Describe{context}, options)) out.push_back(std::move(*one));
+  for (const Setup& corpus : assemble::corpora_of(setup)) {
+    for (const SourceOptions& options : corpus.sources) {
+      if (std::optional<SpeechStream> one = std::visit(Describe{context}, options)) out.push_back(std::move(*one));
+    }
   }
   return out;
 }

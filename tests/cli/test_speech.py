@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Speech files without a configuration, and as targets of convert."""
+import json
+import resource
 import struct
+import subprocess
 
 import pytest
+
+from conftest import BINARY
 
 MLF = '#!MLF!#\n"*/d/u.lab"\n0 200000 sil\n200000 300000 b\n.\n"*/v.lab"\n0 100000 b\n100000 300000 sil\n.\n'
 COMMANDS = (["info"], ["check"], ["read"], ["plan"])
@@ -97,3 +102,40 @@ def test_the_index_of_labels_is_kept(batchfeed, corpus, tmp_path):
     with_cache = batchfeed("read", "in.mlf", "--cache-index")
     (tmp_path / "in.mlf.bfindex").unlink()
     assert with_cache.out == batchfeed("read", "in.mlf").out
+
+
+def test_many_files_need_few_descriptors(corpus, write, tmp_path):
+    """A file for each utterance, shuffled by several threads, with fewer descriptors than files."""
+    lines = []
+    for i in range(300):
+        write(f"f{i}.htk", htk([i, i, i, i]))
+        lines.append(f"u{i}.mfc=f{i}.htk[0,1]\n")
+    write("many.scp", "".join(lines))
+
+    def run(*arguments):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
+        return subprocess.run([BINARY, *arguments], cwd=tmp_path, capture_output=True, preexec_fn=limit, timeout=60)
+
+    done = run("read", "many.scp", "--order", "uniform", "--seed", "1", "--threads", "4", "--minibatch-size", "64")
+    assert done.returncode == 0, done.stderr
+    values = [c[0] for line in done.stdout.splitlines() for s in json.loads(line)["streams"] for c in s["columns"]]
+    assert sorted(v for v in values) == sorted(list(range(300)) * 2)
+    assert run("check", "many.scp", "--threads", "4").returncode == 0
+    assert run("convert", "many.scp", "one.scp", "--verify", "-j", "4").returncode == 0
+    assert run("convert", "many.scp", "again.scp", "--layout", "files").returncode == 0
+
+
+def test_what_does_not_fit_together_is_counted_once_and_listed_by_check(batchfeed, corpus, write):
+    write("part.scp", "d/u.mfc=in.htk[0,2]\nx.mfc=in.htk[3,5]\n")
+    write("short.mlf", '#!MLF!#\n"d/u"\n0 200000 a\n.\n"y"\n0 100000 a\n.\n')
+    read = batchfeed("read", "part.scp", "short.mlf")
+    assert [line.split(":", 1)[0] for line in read.err.splitlines()] == ["batchfeed"] * 3, read.err
+    assert "1 of 2 sequences of 'features' have no partner in 'labels' and were left out, first: x" in read.err
+    check = batchfeed("check", "part.scp", "short.mlf")
+    assert "in.htk" in check.err and "sequence 'x' of 'features' has no partner" in check.err + check.out
+    assert "short.mlf:5: sequence 'y' of 'labels' has no partner" in check.err + check.out
+    assert "sequence 'd/u' has 3 samples in 'features' and 2 in 'labels'" in check.err + check.out
+    by_id = batchfeed("check", "part.scp", "short.mlf", "--json").json["by_id"]
+    assert by_id["join.no-partner"] == 2 and by_id["join.unequal-length"] == 1
+    none = batchfeed("read", "one.htk", "short.mlf")
+    assert none.code == 3 and "the first of 'features': 'one', of 'labels': 'd/u'" in none.err
