@@ -235,12 +235,11 @@ class Joined final : public Source {
       note_secondary(k + 1, indices[k]);
     }
     if (options_.exact && gone > total / 2) {
-      throw Error(config_fault(
-          "most-left-out",
-          count(gone) + " of " + count(total) + " sequences of " + names_of(primary()) +
-              " have no partner of the same length" +
-              (notices_.empty() ? "" : ": " + notices_.front().fault.what),
-          "check that features and labels belong together"));
+      throw Error(config_fault("most-left-out",
+                               count(gone) + " of " + count(total) + " sequences of " + names_of(primary()) +
+                                   " have no partner of the same length" +
+                                   (notices_.empty() ? "" : ": " + notices_.front().fault.what),
+                               "check that features and labels belong together"));
     }
     if (chunks_.empty()) {
       throw Error(config_fault("no-common-keys",
@@ -281,8 +280,9 @@ class Joined final : public Source {
     if (options_.each) return;
     const auto tell = [&](const Odd& odd, const std::string& what, std::string hint) {
       if (odd.n == 0) return;
-      note(odd.id, count(odd.n) + " of " + count(total) + " sequences of " + names_of(primary()) + ' ' + what +
-                       ", first: " + list(primary(), odd.first),
+      note(odd.id,
+           count(odd.n) + " of " + count(total) + " sequences of " + names_of(primary()) + ' ' + what +
+               ", first: " + list(primary(), odd.first),
            std::move(hint));
     };
     const std::string names = names_of(other);

@@ -146,8 +146,8 @@ TEST(Join, ListsEverySequenceWhereAsked) {
   std::vector<std::string> each;
   const Options options{.same_length = {true, true},
                         .each = [&](const Fault& f) { each.push_back(f.id.substr(5) + ' ' + f.what); }};
-  const auto joined = join(pair_of(corpus("x", {{{1, 1}, {2, 1}, {4, 2}}}), corpus("y", {{{1, 1}, {7, 1}, {4, 3}}})),
-                           options);
+  const auto joined =
+      join(pair_of(corpus("x", {{{1, 1}, {2, 1}, {4, 2}}}), corpus("y", {{{1, 1}, {7, 1}, {4, 3}}})), options);
   EXPECT_THAT(each, ElementsAre("no-partner sequence '2' of 'x' has no partner in 'y'; left out",
                                 "unequal-length sequence '4' has 2 samples in 'x' and 3 in 'y'",
                                 "no-partner sequence '7' of 'y' has no partner in 'x'"));
@@ -171,7 +171,9 @@ TEST(Join, RefusesSourcesThatDoNotBelongTogether) {
               join(pair_of(corpus("x", {{{1, 1}}}), corpus("y", {{{2, 1}}})), {});
             }).id,
             "join.no-common-keys");
-  EXPECT_THAT(fault_of([] { join(pair_of(corpus("x", {{{1, 1}}}), corpus("y", {{{2, 1}}})), {}); }).what,
+  EXPECT_THAT(fault_of([] {
+                join(pair_of(corpus("x", {{{1, 1}}}), corpus("y", {{{2, 1}}})), {});
+              }).what,
               HasSubstr("(the first of 'x': '1', of 'y': '2')"));
   const Fault twice = fault_of([] { join(pair_of(corpus("x", {{{1, 1}}}), corpus("x", {{{1, 1}}})), {}); });
   EXPECT_EQ(twice.id, "join.duplicate-stream");
