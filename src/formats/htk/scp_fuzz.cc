@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const unsigned choice = data[0];
   std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   htk::ScpRules rules{.prefix = {}, .directory = "lists", .path_map = {}, .limits = {}};
-  if ((choice & 1) != 0) rules.prefix = htk::normalise_prefix(text.substr(0, text.find('\n')));
+  if ((choice & 1) != 0) rules.prefix = htk::normalise_prefix("p\\q//");
   if ((choice & 2) != 0) rules.path_map = {{"//host/", "/data/"}, {"C:\\", ""}};
   if ((choice & 4) != 0) rules.limits.sequence_samples = 100;
   if ((choice & 8) != 0) rules.limits.key_bytes = 10;

@@ -164,10 +164,10 @@ struct HtkWriter::Impl {
     if (htk::fs::exists(file, code))
       htk::refuse("htk.write-name", path, "two utterances with the key '" + std::string(key.substr(0, 80)) + "'",
                   "write one archive, or number the sequences");
-    io::AtomicFile out(file.string());
+    io::AtomicFile out(file.string(), false);  // the folder is synced as a whole
     out.append(htk::head(options, count));
     append_frames(out, count, values);
-    out.commit(false);
+    out.commit();
     bytes += 12;
   }
 
@@ -180,8 +180,13 @@ struct HtkWriter::Impl {
   // name other frames, so it goes first.
   void commit() {
     std::error_code none;
+    if (archive) {
+      archive->rewrite_head(htk::head(options, frames));
+      archive->seal();
+    }
     if (list) {
       flush_lines();
+      list->seal();
       htk::fs::remove(path, none);
     }
     commit_features();
@@ -197,7 +202,6 @@ struct HtkWriter::Impl {
 
   void commit_features() {
     if (archive) {
-      archive->rewrite_head(htk::head(options, frames));
       archive->commit();
       bytes += 12;
     } else {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -56,8 +57,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   const testing::MemoryFile scp(text);
-  const Link link(scp.path());
-  KaldiOptions options{.name = "x", .files = {list.empty() ? archive.path() : link.path()}};
+  std::optional<Link> link;
+  if (!list.empty()) link.emplace(scp.path());
+  KaldiOptions options{.name = "x", .files = {link ? link->path() : archive.path()}};
   options.alignment = (choice & 1) != 0;
   if (options.alignment) options.dim = 5;
   if ((choice & 2) != 0 && !options.alignment) options.context = {{1, 2}};
