@@ -103,7 +103,7 @@ def check(an4):
         in_chunk = [in_chunk[0] + 1, in_chunk[1] + n]
     chunks.append(tuple(in_chunk))
     about = json.loads(an4.run("info", "--json"))
-    expect("54: chunks", (chunks, about["chunks"]["count"], about["sequences"], about["samples"]),
+    expect("54: chunks", (chunks, about['chunks']['count'], about["sequences"], about["samples"]),
            ([(328, 90234), (341, 90158), (279, 72342)], 3, 948, 252734))
 
     plain = an4.read("--minibatch-size", 1, "--limit", 1, more="randomize = false")
