@@ -14,7 +14,6 @@
 namespace batchfeed {
 namespace {
 
-constexpr std::uint64_t kMost = 400;  // two descriptors each
 constexpr std::uint64_t kLeastChunk = std::uint64_t{64} << 10;
 constexpr std::uint64_t kMostChunk = std::uint64_t{4} << 20;
 

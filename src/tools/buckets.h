@@ -19,6 +19,8 @@ namespace batchfeed {
 
 class Buckets {
  public:
+  static constexpr std::uint64_t kMost = 400;  // two descriptors each
+
   // In a new folder beside `target`, which goes with this object.
   Buckets(const std::string& target, const std::vector<StreamInfo>& streams, std::uint64_t bytes, std::uint64_t memory,
           std::uint64_t seed);

@@ -236,7 +236,21 @@ class Conversion {
         });
   }
 
+  // More than kMost buckets are not open at once, so they may have to be larger.
+  void warn_of_memory() const {
+    const std::uint64_t needed = estimate() / Buckets::kMost;
+    if (!options_.report || needed <= options_.shuffle_memory) return;
+    options_.report(
+        {Severity::warning, Fault{.kind = FaultKind::limit,
+                                  .id = "convert.shuffle-memory",
+                                  .at = {.file = path()},
+                                  .what = "so large a corpus is shuffled " + std::to_string(needed) +
+                                          " bytes at a time, not " + std::to_string(options_.shuffle_memory),
+                                  .hint = "give it that much with --shuffle-memory"}});
+  }
+
   void shuffled() {
+    warn_of_memory();
     Buckets buckets(path(), source_.streams(), estimate(), options_.shuffle_memory, *options_.shuffle);
     in_order<Item>(
         source_.chunks().size(), jobs_,

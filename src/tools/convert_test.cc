@@ -134,6 +134,19 @@ TEST(Convert, AShuffleKeepsEverySequenceAndMovesMost) {
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"a.ctf", "b.ctf", "c.ctf"}));
 }
 
+TEST(Convert, SaysIfAShuffleNeedsMoreMemory) {
+  const ScratchFolder folder;
+  const auto source = text_source(folder.write("a.ctf", long_text(500)));
+  std::vector<std::string> ids;
+  ConvertOptions options{.force = true, .report = [&](const Notice& n) { ids.push_back(n.fault.id); }};
+  options.shuffle = 1;
+  convert(*source, folder / "x", options);
+  EXPECT_TRUE(ids.empty());
+  options.shuffle_memory = 1;
+  convert(*source, folder / "x", options);
+  EXPECT_EQ(ids, std::vector<std::string>{"convert.shuffle-memory"});
+}
+
 TEST(Convert, KeepsChosenStreamsUnderNewNames) {
   const ScratchFolder folder;
   const auto source = text_source(folder.write("a.ctf", kText));
