@@ -334,8 +334,10 @@ void add_run_options(CLI::App& command, ReadArguments& a) {
       ->type_name("N")
       ->group(shown);
   command
-      .add_option("--explain", a.explain,
-                  "Instead of data: the file, lines and sequences that minibatch K (from 0) consists of, on every rank")
+      .add_option(
+          "--explain", a.explain,
+          "Instead of data: the file, lines and sequences that minibatch K (from 0, where the run starts) consists "
+          "of, on every rank")
       ->type_name("K")
       ->group(shown);
 }

@@ -32,9 +32,10 @@ CLI::IsMember one_of(const std::array<std::string_view, N>& names) {
 
 void RunOptions::add_to(CLI::App& app) {
   const char* const group = "Minibatches";
-  app.add_option("--minibatch-size", minibatch_size,
-                 "Samples over all workers; a list gives one size per epoch (default: as the configuration's SGD "
-                 "section says, or 256)")
+  app.add_option(
+         "--minibatch-size", minibatch_size,
+         "Samples, or what --size-unit says, over all workers; a list gives one size per epoch (default: as the "
+         "configuration's SGD section says, or 256)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("N[,N...]")
@@ -63,7 +64,7 @@ void RunOptions::add_to(CLI::App& app) {
       ->group(group);
   app.add_option("--memory-limit", memory_limit,
                  "Bytes for chunks and waiting minibatches, such as 800M or 2G (default: what the window needs)")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::AsSizeValue(false).description(""))
       ->type_name("BYTES")
       ->group(group);
   app.add_option("--prefetch-depth", prefetch_depth, "Packed minibatches that wait (default 4)")
