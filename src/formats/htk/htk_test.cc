@@ -377,6 +377,17 @@ TEST_F(Htk, NumbersKeysOnRequest) {
   }
 }
 
+TEST_F(Htk, MissesAChecksumThatIsAnnounced) {
+  const std::string bytes = htk_file({1, 2}, {.kind = 9 | 010000});
+  folder_.write("a", bytes + "xx");
+  folder_.write("b", bytes + "x");
+  check_ = true;
+  EXPECT_EQ(read(*open("u=FOLDER/a\nv=FOLDER/b\n")).size(), 2u);
+  ASSERT_EQ(reported_.size(), 1u);
+  EXPECT_EQ(reported_[0].id, "htk.no-checksum");
+  EXPECT_EQ(reported_[0].at.file, folder_ / "b");
+}
+
 TEST_F(Htk, HoldsFewFilesOpen) {
   std::string lines;
   for (int i = 0; i < 200; ++i) {

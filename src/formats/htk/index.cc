@@ -15,6 +15,7 @@
 namespace batchfeed::htk {
 namespace {
 
+constexpr unsigned kChecksum = 010000, kChecksumBytes = 2;  // _K
 constexpr std::uint32_t kNoFile = 0xFFFFFFFFu;
 constexpr std::uint64_t kLegacyMaxFrames = 65535, kLegacyChunkUtterances = 65535;
 
@@ -298,6 +299,14 @@ void Builder::check_archives() {
                          .at = {.file = path, .byte = archive.file().size(), .has_byte = true},
                          .what = "the header counts " + std::to_string(h.frames) + " frames, the file ends after " +
                                  std::to_string(h.held),
+                         .hint = "it may have been cut off",
+                         .stream = options_.name});
+      } else if ((h.kind_code & kChecksum) != 0 &&
+                 archive.file().size() < h.data + h.frames * h.frame_bytes + kChecksumBytes) {
+        faults_.warning({.kind = FaultKind::format,
+                         .id = "htk.no-checksum",
+                         .at = {.file = path, .byte = archive.file().size(), .has_byte = true},
+                         .what = "its kind says that a checksum follows the frames (_K), the file ends before it",
                          .hint = "it may have been cut off",
                          .stream = options_.name});
       }
