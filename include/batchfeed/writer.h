@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Writes a corpus in the CNTK binary format, sequence by sequence.
+// Writes a corpus in the CNTK binary or text format, sequence by sequence.
 //
 //   batchfeed::CbfWriter writer("train.cbf", {.streams = {{.name = "x", .dim = 2}}});
 //   const float x[] = {1, 2, 3, 4};
@@ -67,6 +67,32 @@ class CbfWriter {
   std::uint64_t sequences() const noexcept;
   std::uint64_t samples() const noexcept;     // of the longest stream of each sequence
   std::uint64_t chunk_size() const noexcept;  // bytes of the chunk that is open
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+struct CtfWriterOptions {
+  std::vector<StreamInfo> streams = {};
+  bool ids = true;  // without them each sequence must be one row
+};
+
+// The same for the text format: the file appears whole at commit(), or not at all.
+// Every stream must have a sample in every sequence.
+class CtfWriter {
+ public:
+  CtfWriter(std::string path, CtfWriterOptions options);
+  CtfWriter(CtfWriter&&) noexcept;
+  CtfWriter& operator=(CtfWriter&&) noexcept;
+  ~CtfWriter();
+
+  // A row of a chunk whose columns are the streams. Without a key its id is its number.
+  void append(const Chunk& chunk, std::uint32_t row, std::string_view key = {});
+  void commit();
+
+  std::uint64_t sequences() const noexcept;
+  std::uint64_t samples() const noexcept;  // of the longest stream of each sequence
 
  private:
   struct Impl;

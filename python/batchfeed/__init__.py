@@ -22,6 +22,7 @@ from ._errors import (
 )
 from ._open import BatchPlan, Mix, PlanItem
 from ._reader import Reader, open
+from ._source import Source, Writer
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, dense, sparse
 from ._tools import CheckReport, Converted, IndexInfo, Info, check, convert, index, info
 from ._world import world
@@ -52,8 +53,10 @@ __all__ = [
     "Padded",
     "PlanItem",
     "Reader",
+    "Source",
     "StateError",
     "Stream",
+    "Writer",
     "__version__",
     "check",
     "convert",

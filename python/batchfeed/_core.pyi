@@ -1,10 +1,11 @@
 """The library behind the package; private."""
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Annotated, Any, overload
 
 import numpy
 import numpy.typing
+from numpy.typing import NDArray
 
 
 version: str = '0.1.0'
@@ -939,6 +940,9 @@ class StreamData:
 
     def make_cntk_sparse(self) -> tuple[numpy.typing.NDArray[Any], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64]]: ...
 
+class PythonSource(Source):
+    def __init__(self, streams: Sequence[StreamInfo], tables: Sequence[Annotated[NDArray[numpy.uint64], dict(shape=(None, 2), order='C', device='cpu', writable=False)]], read: object) -> None: ...
+
 class Padding:
     @property
     def samples(self) -> int: ...
@@ -1198,3 +1202,16 @@ class ConvertResult:
 def convert(setup: Setup, target: str, options: ConvertOptions, report: object | None, progress: object | None) -> ConvertResult: ...
 
 def probe_source(setup: Setup) -> None: ...
+
+class WriterCore:
+    def __init__(self, path: str, format: str, streams: Sequence[StreamInfo], keys: bool, chunk_bytes: int, legacy: bool) -> None: ...
+
+    def append(self, columns: object, keys: Sequence[str]) -> None: ...
+
+    def commit(self) -> None: ...
+
+    @property
+    def sequences(self) -> int: ...
+
+    @property
+    def samples(self) -> int: ...

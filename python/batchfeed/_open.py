@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from . import _core
 from ._errors import Fault, usage
 from ._options import apply
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element, paths
 
-AnySource = Union[CTF, CBF, HTKFeatures, MLF, Kaldi, str, "os.PathLike[str]"]
+if TYPE_CHECKING:
+    from ._source import Source
+
+AnySource = Union[CTF, CBF, HTKFeatures, MLF, Kaldi, "Source", str, "os.PathLike[str]"]
 Joined = Union[AnySource, Sequence[AnySource]]  # one source, or several joined by their sequences' keys
 
 

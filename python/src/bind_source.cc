@@ -1,5 +1,88 @@
 // SPDX-License-Identifier: MIT
+//
+// A source written in Python. The reader's threads call it; what it raises
+// arrives at its place in the stream, as it was raised.
+#include <batchfeed/source.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <exception>
+
 #include "bindings.h"
+#include "columns.h"
+
 namespace batchfeed::python {
-void bind_source(nb::module_&) {}
+
+namespace {
+
+// An exception of Python's that may be thrown again and again.
+class Raised : public std::exception {
+ public:
+  explicit Raised(nb::handle exception) : exception_(exception) {}
+  const char* what() const noexcept override { return "an exception in Python"; }
+  nb::handle exception() const noexcept { return exception_.get(); }
+
+ private:
+  Held exception_;
+};
+
+class PythonSource final : public Source {
+ public:
+  using Table = nb::ndarray<const std::uint64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+
+  // `tables`: for each chunk (key, samples) of its sequences. `read`: the columns of a chunk.
+  PythonSource(std::vector<StreamInfo> streams, const std::vector<Table>& tables, nb::handle read)
+      : streams_(std::move(streams)), read_(read) {
+    for (const Table& given : tables) {
+      ChunkInfo& info = chunks_.emplace_back();
+      std::vector<SequenceInfo>& table = tables_.emplace_back();
+      for (std::size_t row = 0; row < given.shape(0); ++row) {
+        const std::uint64_t* const pair = given.data() + 2 * row;
+        info.samples += pair[1];
+        if (pair[1] != 0)
+          table.push_back({pair[0], static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(pair[1])});
+      }
+      info.sequences = table.size();
+      std::uint64_t dims = 0;
+      for (const StreamInfo& s : streams_) dims += s.storage == Storage::dense ? s.dim * size_of(s.element) : 8;
+      info.bytes = info.samples * dims;
+    }
+  }
+
+  const std::vector<StreamInfo>& streams() const override { return streams_; }
+  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { out = tables_[chunk]; }
+
+  void read(std::uint32_t chunk, Chunk& out) const override {
+    const nb::gil_scoped_acquire gil;
+    try {
+      fill(streams_, nb::borrow(read_.get())(chunk), out);
+    } catch (const nb::python_error& error) {
+      throw Raised(error.value());
+    }
+  }
+
+ private:
+  std::vector<StreamInfo> streams_;
+  std::vector<ChunkInfo> chunks_;
+  std::vector<std::vector<SequenceInfo>> tables_;
+  Held read_;
+};
+
+}  // namespace
+
+void bind_source(nb::module_& m) {
+  nb::class_<PythonSource, Source>(m, "PythonSource")
+      .def(nb::init<std::vector<StreamInfo>, const std::vector<PythonSource::Table>&, nb::handle>(), "streams"_a,
+           "tables"_a, "read"_a);
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Raised& raised) {
+      PyErr_SetObject(raised.exception().type().ptr(), raised.exception().ptr());
+    }
+  });
+}
+
 }  // namespace batchfeed::python

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""What users give for a stream, as the columns of a chunk."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._errors import usage
+from ._sources import Stream
+
+Array = npt.NDArray[Any]
+
+
+class Column(NamedTuple):
+    """One stream of some sequences, as the extension takes it."""
+
+    values: Array
+    lengths: npt.NDArray[np.uint32]  # samples of each sequence
+    indices: Optional[npt.NDArray[np.int32]] = None  # sparse
+    indptr: Optional[npt.NDArray[np.uint32]] = None  # sparse: samples + 1
+
+
+def infos(streams: Mapping[str, Stream], dtype: str) -> list[_core.StreamInfo]:
+    out = []
+    for name, stream in streams.items():
+        info = _core.StreamInfo()
+        info.name, info.storage, info.dim, info.element = name, stream.storage, stream.dim, dtype
+        info.defines_mb_size = stream.defines_mb_size
+        out.append(info)
+    return out
+
+
+def _refuse(name: str, what: str, hint: Optional[str] = None) -> Exception:
+    return usage("python.data", f"stream {name!r}: {what}", hint, stream=name)
+
+
+def _is_scipy(data: Any) -> bool:
+    return hasattr(data, "tocsr") and hasattr(data, "nnz")
+
+
+def _is_csr(data: Any) -> bool:
+    return isinstance(data, tuple) and len(data) == 3
+
+
+def _dense(name: str, stream: Stream, data: Any, dtype: str) -> tuple[Array, int]:
+    """All values in a row, and the number of samples."""
+    if _is_scipy(data):
+        data = data.toarray()
+    values = np.ascontiguousarray(data, dtype=dtype)
+    if values.ndim == 1 and stream.dim == 1:
+        values = values[:, None]
+    elif values.ndim == 1:
+        values = values[None, :]  # one sample
+    if values.ndim != 2 or values.shape[1] != stream.dim:
+        raise _refuse(name, f"an array of shape {np.shape(data)}, expected [samples, {stream.dim}]")
+    return values.reshape(-1), len(values)
+
+
+def _sparse(name: str, stream: Stream, data: Any, dtype: str) -> tuple[Array, Array, Array]:
+    """(values, indices, indptr) of scipy.sparse, of such a tuple, or of the classes of one-hot samples."""
+    if _is_scipy(data):
+        data = data.tocsr()
+        if data.shape[1] != stream.dim:
+            raise _refuse(name, f"a matrix of shape {data.shape}, expected [samples, {stream.dim}]")
+        values, indices, indptr = data.data, data.indices, data.indptr
+    elif _is_csr(data):
+        values, indices, indptr = map(np.asarray, data)
+    else:
+        indices = np.atleast_1d(np.asarray(data))
+        if indices.ndim != 1 or indices.dtype.kind not in "iu":
+            raise _refuse(name, "expected scipy.sparse, (values, indices, indptr), or whole numbers: a class for each sample")
+        values, indptr = np.ones(indices.size), np.arange(indices.size + 1)
+    indptr = np.asarray(indptr)
+    if indptr.ndim != 1 or indptr.size == 0 or indptr[0] != 0 or indptr[-1] != indices.size or np.any(np.diff(indptr) < 0):
+        raise _refuse(name, f"indptr does not fit {indices.size} indices", "it begins with 0, never falls, and ends with their number")
+    if values.shape != indices.shape:
+        raise _refuse(name, f"{values.size} values for {indices.size} indices")
+    if indices.size and (indices.min() < 0 or indices.max() >= stream.dim):
+        worst = indices.min() if indices.min() < 0 else indices.max()
+        raise _refuse(name, f"index {worst} is not below dim {stream.dim}", "indices count from 0")
+    return np.ascontiguousarray(values, dtype=dtype), indices, indptr
+
+
+def _joined(name: str, stream: Stream, parts: Sequence[Any], dtype: str) -> Column:
+    """A list with the data of each sequence."""
+    columns = [_one(name, stream, part, dtype) for part in parts]
+    if not columns:
+        empty = np.zeros(0, dtype=dtype)
+        sparse = stream.storage == "sparse"
+        return Column(
+            empty, np.zeros(0, np.uint32), np.zeros(0, np.int32) if sparse else None, np.zeros(1, np.uint32) if sparse else None
+        )
+    values = np.concatenate([c.values for c in columns])
+    lengths = np.concatenate([c.lengths for c in columns])
+    if stream.storage == "dense":
+        return Column(values, lengths)
+    indices = np.concatenate([c.indices for c in columns if c.indices is not None])
+    counts = np.concatenate([np.diff(c.indptr) for c in columns if c.indptr is not None])
+    return Column(values, lengths, indices, np.concatenate(([0], np.cumsum(counts))).astype(np.uint32))
+
+
+def _one(name: str, stream: Stream, data: Any, dtype: str, lengths: Optional[Array] = None) -> Column:
+    """One array for one sequence, or for as many as `lengths` says."""
+    if stream.storage == "dense":
+        values, samples = _dense(name, stream, data, dtype)
+        indices = indptr = None
+    else:
+        values, indices, indptr = _sparse(name, stream, data, dtype)
+        indices, indptr = indices.astype(np.int32), indptr.astype(np.uint32)
+        samples = indptr.size - 1
+    if lengths is None:
+        lengths = np.array([samples])
+    elif lengths.sum() != samples:
+        raise _refuse(name, f"{samples} samples, expected {lengths.sum()}", "or a list with the data of each sequence")
+    return Column(values, lengths.astype(np.uint32), indices, indptr)
+
+
+def columns(streams: Mapping[str, Stream], data: Mapping[str, Any], dtype: str, lengths: Optional[Array] = None) -> list[Column]:
+    """The streams of some sequences: of one if there are no `lengths` and no lists."""
+    unknown = [name for name in data if name not in streams]
+    if unknown:
+        raise _refuse(unknown[0], f"there is no such stream, only {', '.join(map(repr, streams))}")
+    out = []
+    for name, stream in streams.items():
+        if name not in data:
+            raise _refuse(name, "no data for it")
+        given = data[name]
+        many = isinstance(given, list) and bool(given) and not np.isscalar(given[0])
+        if isinstance(given, list) and (many or not given) and lengths is not None:
+            out.append(_joined(name, stream, given, dtype))
+        else:
+            out.append(_one(name, stream, given, dtype, lengths))
+    rows = {len(column.lengths) for column in out}
+    if len(rows) > 1 or (lengths is not None and rows != {len(lengths)}):
+        raise usage("python.data", f"the streams have {', '.join(map(str, sorted(rows)))} sequences, expected as many in each")
+    return out

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT
+"""Sources of the user's own."""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Optional, Union
+
+import numpy as np
+
+from . import _core
+from ._batch import Batch
+from ._columns import columns, infos
+from ._errors import usage
+from ._sources import Path, Stream, _element
+from ._tools import target_format
+
+
+class Source:
+    """A corpus of your own: say what there is, and give one chunk of it when asked.
+
+        class Squares(bf.Source):
+            def streams(self):
+                return {"x": bf.dense(2), "label": bf.sparse(10)}
+
+            def chunks(self):                    # for each chunk, the samples of each of its sequences
+                return [[3, 1, 4], [1, 5]]
+
+            def read(self, chunk):               # the data, sequence after sequence
+                n = sum(self.chunks()[chunk])
+                return {"x": np.ones((n, 2)), "label": np.arange(n) % 10}
+
+    Order, minibatches, states and workers are as with any source, and it can be joined with others:
+    bf.Reader([bf.CTF("train.ctf"), Squares()]) joins by keys(). `read` is called from other threads,
+    several chunks at once where it lets go of the GIL; what it raises is raised by the loop at its place.
+    """
+
+    dtype: Any = "float32"
+
+    def streams(self) -> Mapping[str, Stream]:
+        """{name: dense(dim) or sparse(dim)}"""
+        raise NotImplementedError(f"{type(self).__name__} does not say its streams()")
+
+    def chunks(self) -> Sequence[Sequence[int]]:
+        """For each chunk the number of samples of each sequence. A sequence of 0 is left out."""
+        raise NotImplementedError(f"{type(self).__name__} does not say its chunks()")
+
+    def keys(self) -> Optional[Sequence[Sequence[int]]]:
+        """In the same form a whole number for each sequence, by which sources are joined; None: 0, 1, 2 ..."""
+        return None
+
+    def read(self, chunk: int) -> Mapping[str, Any]:
+        """{name: data} of all sequences of a chunk.
+
+        Dense: an array [samples, dim]. Sparse: scipy.sparse [samples, dim], (values, indices, indptr), or
+        whole numbers [samples] for one-hot samples. Or a list with such data for each sequence, if the
+        streams differ in length.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not read()")
+
+    def _options(self) -> tuple[Any, Optional[str]]:
+        streams, dtype = dict(self.streams()), _element(self.dtype)
+        lengths = [np.asarray(chunk, dtype=np.uint32) for chunk in self.chunks()]
+        keys = self.keys()
+        tables, first = [], 0
+        for i, samples in enumerate(lengths):
+            own = np.arange(first, first + samples.size) if keys is None else np.asarray(keys[i])
+            if own.shape != samples.shape:
+                raise usage("python.data", f"chunk {i} has {samples.size} sequences and {own.size} keys", "as many of both")
+            first += samples.size
+            tables.append(np.ascontiguousarray(np.stack([own, samples], axis=1), dtype=np.uint64))
+
+        def read(chunk: int) -> Any:
+            return columns(streams, self.read(chunk), dtype, lengths[chunk])
+
+        return _core.PythonSource(infos(streams, dtype), tables, read), None
+
+
+class Writer:
+    """Writes a corpus, in the text format (.ctf, .txt) or the binary one (.cbf, .bin); `to` if the name does not say.
+
+        with bf.Writer("train.cbf", {"x": bf.dense(784), "label": bf.sparse(10)}) as writer:
+            for image, digit in data:
+                writer.append({"x": image, "label": digit})
+
+    The file appears whole when the block ends well, and not at all when it ends in an exception. Memory is
+    bounded by one chunk. `keys`: whether keys are written; in the text format they are the sequence ids.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        streams: Mapping[str, Stream],
+        *,
+        to: Optional[str] = None,
+        dtype: Any = "float32",
+        keys: Optional[bool] = None,
+        chunk_bytes: int = 32 << 20,
+        legacy: bool = False,
+        force: bool = False,
+    ) -> None:
+        self._path = os.fspath(path)
+        self._streams, self._dtype = dict(streams), _element(dtype)
+        form = to or target_format(self._path)
+        if form not in ("ctf", "cbf"):
+            raise usage("python.target", f"to is {to!r}, expected 'ctf' or 'cbf'")
+        if os.path.exists(self._path) and not force:
+            raise usage("python.exists", "the file exists", "force=True replaces it", path=self._path)
+        written = form == "ctf" if keys is None else keys
+        if not streams:
+            raise usage("python.data", "a corpus needs a stream")
+        self._core: Optional[_core.WriterCore] = _core.WriterCore(
+            self._path, form, infos(self._streams, self._dtype), written, chunk_bytes, legacy
+        )
+
+    def _open(self) -> _core.WriterCore:
+        if self._core is None:
+            raise usage("python.closed", "the writer is closed", path=self._path)
+        return self._core
+
+    def append(self, sequence: Mapping[str, Any], key: Union[str, int, None] = None) -> None:
+        """One sequence: {name: data}.
+
+        Dense: an array [samples, dim], or [dim] for one sample. Sparse: scipy.sparse [samples, dim],
+        (values, indices, indptr), or whole numbers: the class of each one-hot sample.
+        """
+        self._open().append(columns(self._streams, sequence, self._dtype), [] if key is None else [str(key)])
+
+    def extend(self, data: Mapping[str, Any], lengths: Optional[Sequence[int]] = None, keys: Sequence[Any] = ()) -> None:
+        """Many sequences: arrays of all their samples, and how many each has; without `lengths` one each."""
+        if lengths is None:
+            first = next(iter(data.values()))
+            own = np.ones(first.shape[0] if hasattr(first, "shape") else len(first), dtype=np.uint32)
+        else:
+            own = np.asarray(lengths, dtype=np.uint32)
+        if len(keys) not in (0, own.size):
+            raise usage("python.data", f"{len(keys)} keys for {own.size} sequences", "as many of both")
+        self._open().append(columns(self._streams, data, self._dtype, own), [str(key) for key in keys])
+
+    def write(self, batches: Iterable[Batch]) -> None:
+        """The sequences of minibatches, such as a reader gives, with their keys."""
+        for batch in batches:
+            data = {name: stream.sequences() for name, stream in batch.items() if name in self._streams}
+            self.extend(data, next(iter(batch.values())).lengths.tolist(), batch.sequence_keys)
+
+    @property
+    def num_sequences(self) -> int:
+        return self._open().sequences
+
+    @property
+    def num_samples(self) -> int:
+        return self._open().samples
+
+    def close(self) -> None:
+        """The file appears."""
+        core, self._core = self._core, None
+        if core is not None:
+            core.commit()
+
+    def discard(self) -> None:
+        """Nothing appears."""
+        self._core = None
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: Optional[type[BaseException]], *error: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+    def __repr__(self) -> str:
+        return f"<Writer of {self._path!r}: {', '.join(map(repr, self._streams))}>"
+
+

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include <batchfeed/writer.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "formats/ctf/write.h"
+#include "io/atomic_file.h"
+
+namespace batchfeed {
+
+struct CtfWriter::Impl {
+  Impl(std::string where, CtfWriterOptions given)
+      : path(std::move(where)),
+        streams(std::move(given.streams)),
+        ids(given.ids),
+        text(streams, {.aliases = {}, .ids = ids}),
+        file(path) {}
+
+  [[noreturn]] void refuse(const char* id, std::string what, std::string hint, std::string stream = {}) const {
+    throw Error(Fault{.kind = FaultKind::usage,
+                      .id = id,
+                      .at = {.file = path},
+                      .what = std::move(what),
+                      .hint = std::move(hint),
+                      .stream = std::move(stream)});
+  }
+
+  std::string path;
+  std::vector<StreamInfo> streams;
+  bool ids;
+  ctf::Writer text;
+  io::AtomicFile file;
+  std::string last, encoded;
+  std::uint64_t sequences = 0, samples = 0;
+};
+
+CtfWriter::CtfWriter(std::string path, CtfWriterOptions options)
+    : impl_(std::make_unique<Impl>(std::move(path), std::move(options))) {}
+CtfWriter::CtfWriter(CtfWriter&&) noexcept = default;
+CtfWriter& CtfWriter::operator=(CtfWriter&&) noexcept = default;
+CtfWriter::~CtfWriter() = default;
+
+void CtfWriter::append(const Chunk& chunk, std::uint32_t row, std::string_view key) {
+  Impl& self = *impl_;
+  std::string id = key.empty() ? std::to_string(self.sequences) : std::string(key);
+  if (self.ids && self.sequences != 0 && id == self.last) {
+    self.refuse("ctf.write-same-id", "two sequences with the id '" + id + "' follow each other and would become one",
+                "give each its own id, or none, and they are numbered");
+  }
+  std::uint32_t longest = 0;
+  for (std::size_t i = 0; i < chunk.columns.size(); ++i) {
+    longest = std::max(longest, chunk.columns[i].samples(row));
+    if (chunk.columns[i].samples(row) > 0) continue;
+    self.refuse("ctf.write-no-sample",
+                "stream '" + self.streams[i].name + "' has no sample in sequence '" + id + "', which text cannot say",
+                "leave the stream out, or write the binary format", self.streams[i].name);
+  }
+  self.encoded.clear();
+  self.text.sequence(chunk, row, id, self.encoded);
+  self.file.append(std::string_view(self.encoded));
+  self.last = std::move(id);
+  ++self.sequences;
+  self.samples += longest;
+}
+
+void CtfWriter::commit() { impl_->file.commit(); }
+std::uint64_t CtfWriter::sequences() const noexcept { return impl_->sequences; }
+std::uint64_t CtfWriter::samples() const noexcept { return impl_->samples; }
+
+}  // namespace batchfeed

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: MIT
+"""Writers, and sources written in Python."""
+import gc
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse
+from conftest import Corpus, keys_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import batchfeed as bf
+
+STREAMS = {"x": bf.dense(3), "y": bf.sparse(6)}
+
+
+def everything(path):
+    reader = bf.open(path, shuffle=False, minibatch_samples=10**9)
+    return next(iter(reader))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    lengths=st.lists(st.integers(1, 5), min_size=1, max_size=12),
+    to=st.sampled_from(["ctf", "cbf"]),
+    dtype=st.sampled_from(["float32", "float64"]),
+    seed=st.integers(0, 99),
+)
+def test_what_is_written_is_read(tmp_path, lengths, to, dtype, seed):
+    rng = np.random.default_rng(seed)
+    dense = [rng.standard_normal((n, 3)).astype(dtype) for n in lengths]
+    sparse = [scipy.sparse.random_array((n, 6), density=0.4, format="csr", rng=rng).astype(dtype) for n in lengths]
+    path = tmp_path / f"a.{to}"
+    with bf.Writer(path, STREAMS, dtype=dtype, force=True) as writer:
+        for x, y in zip(dense, sparse):
+            writer.append({"x": x, "y": y})
+        assert (writer.num_sequences, writer.num_samples) == (len(lengths), sum(lengths))
+    source = bf.CTF(path, streams=STREAMS, dtype=dtype) if to == "ctf" else bf.CBF(path)
+    batch = next(iter(bf.Reader(source, shuffle=False, minibatch_samples=10**9)))
+    assert batch["x"].dtype == dtype and batch["x"].lengths.tolist() == lengths
+    np.testing.assert_array_equal(batch["x"].numpy(), np.concatenate(dense))
+    np.testing.assert_array_equal(batch["y"].numpy(), scipy.sparse.vstack(sparse).toarray())
+
+
+def test_every_form_of_data(tmp_path):
+    path = tmp_path / "a.cbf"
+    with bf.Writer(path, {**STREAMS, "z": bf.dense(1)}) as writer:
+        writer.append({"x": [1, 2, 3], "y": 5, "z": 7})
+        writer.append({"x": np.ones((2, 3)), "y": [1, 2], "z": [8, 9]})
+        writer.append({"x": np.zeros((1, 3)), "y": ([1.5, 2.5], [0, 4], [0, 2]), "z": [[10]]})
+        writer.extend({"x": np.full((3, 3), 4), "y": scipy.sparse.eye_array(3, 6), "z": np.arange(3)}, [1, 2])
+        writer.extend({"x": np.full((2, 3), 5), "y": np.array([3, 3]), "z": np.arange(2)})
+    batch = everything(path)
+    assert batch["x"].lengths.tolist() == [1, 2, 1, 1, 2, 1, 1]
+    assert batch["z"].numpy().ravel().tolist() == [7, 8, 9, 10, 0, 1, 2, 0, 1]
+    dense = batch["y"].numpy()
+    assert dense[:3].argmax(axis=1).tolist() == [5, 1, 2] and dense[3].tolist() == [1.5, 0, 0, 0, 2.5, 0]
+    assert dense[4:].argmax(axis=1).tolist() == [0, 1, 2, 3, 3]
+
+
+def test_keys_are_kept(tmp_path):
+    for name, keys in (("a.ctf", None), ("a.cbf", True)):
+        with bf.Writer(tmp_path / name, {"x": bf.dense(1)}, keys=keys) as writer:
+            writer.append({"x": [1]}, key="utt-1")
+            writer.extend({"x": [[2], [3]]}, keys=["utt-2", "utt-3"])
+    assert everything(tmp_path / "a.ctf").sequence_keys == ["utt-1", "utt-2", "utt-3"]
+    assert {"utt-1", "utt-2", "utt-3"} <= set((tmp_path / "a.cbf.keys").read_text().split())
+
+
+def test_minibatches_are_written_back(corpus, tmp_path):
+    with bf.Writer(tmp_path / "b.ctf", corpus.streams) as writer:
+        writer.write(corpus.reader(shuffle=False))
+    np.testing.assert_array_equal(everything(tmp_path / "b.ctf")["x"].numpy(), np.concatenate(corpus.dense))
+
+
+@pytest.mark.parametrize("name", ["a.ctf", "a.cbf"])
+def test_whole_or_not_at_all(tmp_path, name):
+    with pytest.raises(RuntimeError), bf.Writer(tmp_path / name, STREAMS) as writer:
+        writer.append({"x": [1, 2, 3], "y": 0})
+        raise RuntimeError("enough")
+    del writer
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+    with bf.Writer(tmp_path / name, STREAMS) as writer:
+        writer.append({"x": [1, 2, 3], "y": 0})
+        assert not (tmp_path / name).exists()
+    assert everything(tmp_path / name).num_samples == 1
+    with pytest.raises(bf.ConfigError, match="the file exists; hint: force=True"):
+        bf.Writer(tmp_path / name, STREAMS)
+    with pytest.raises(bf.ConfigError, match="the writer is closed"):
+        writer.append({"x": [1, 2, 3], "y": 0})
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        ({"x": [1, 2]}, r"stream 'x': an array of shape \(2,\), expected \[samples, 3\]"),
+        ({"x": [1, 2, 3]}, "stream 'y': no data for it"),
+        ({"x": [1, 2, 3], "y": 0, "z": 1}, "stream 'z': there is no such stream"),
+        ({"x": [1, 2, 3], "y": 6}, "stream 'y': index 6 is not below dim 6"),
+        ({"x": [1, 2, 3], "y": [-1]}, "stream 'y': index -1"),
+        ({"x": [1, 2, 3], "y": ([1.0], [0], [0, 2])}, "indptr does not fit 1 indices"),
+        ({"x": [1, 2, 3], "y": ([1.0, 2.0], [0], [0, 1])}, "2 values for 1 indices"),
+        ({"x": [1, 2, 3], "y": [0.5]}, "expected scipy.sparse"),
+        ({"x": [1, 2, 3], "y": scipy.sparse.eye_array(1, 5)}, r"a matrix of shape \(1, 5\)"),
+    ],
+)
+def test_data_that_do_not_fit_are_refused_and_the_writer_goes_on(tmp_path, data, message):
+    with bf.Writer(tmp_path / "a.cbf", STREAMS) as writer:
+        with pytest.raises(bf.ConfigError, match=message):
+            writer.append(data)
+        writer.append({"x": [1, 2, 3], "y": 0})
+    assert everything(tmp_path / "a.cbf").num_samples == 1
+
+
+def test_what_text_cannot_say(tmp_path):
+    writer = bf.Writer(tmp_path / "a.ctf", STREAMS)
+    writer.append({"x": [1, 2, 3], "y": 0}, key=4)
+    for data, key, id in (
+        ({"x": [1, 2, 3], "y": 0}, 4, "ctf.write-same-id"),
+        ({"x": [1, 2, 3], "y": np.zeros(0, int)}, 5, "ctf.write-no-sample"),
+        ({"x": [1, 2, np.nan], "y": 0}, 6, "ctf.write-nan"),
+    ):
+        with pytest.raises(bf.Error) as caught:
+            writer.append(data, key=key)
+        assert caught.value.id == id
+    writer.close()
+    assert everything(tmp_path / "a.ctf").sequence_keys == ["4"]
+
+
+class Squares(bf.Source):
+    """Key k has lengths[k] samples; sample i is (k, i, k * i)."""
+
+    def __init__(self, table, keys=None, fail_at=None, delay=0.0):
+        self.table, self.own_keys, self.fail_at, self.delay = table, keys, fail_at, delay
+
+    def streams(self):
+        return {"x": bf.dense(3), "class": bf.sparse(6)}
+
+    def chunks(self):
+        return self.table
+
+    def keys(self):
+        return self.own_keys
+
+    def read(self, chunk):
+        time.sleep(self.delay)
+        if chunk == self.fail_at:
+            raise LookupError(f"chunk {chunk} is gone")
+        first = sum(len(c) for c in self.table[:chunk])
+        rows = [(k, i, k * i) for k, n in enumerate(self.table[chunk], start=first) for i in range(n)]
+        return {"x": np.array(rows, dtype=float).reshape(-1, 3), "class": np.array([i for _, i, _ in rows], dtype=int)}
+
+
+TABLE = [[3, 1, 2], [2, 2], [4, 1, 1]]
+
+
+def test_a_source_in_python_reads_like_any_other():
+    reader = bf.Reader(Squares(TABLE), minibatch_samples=5, seed=2)
+    seen = set()
+    for batch in reader:
+        for key, x, label in zip(map(int, batch.sequence_keys), batch["x"].sequences(), batch["class"].sequences()):
+            assert x.tolist() == [[key, i, key * i] for i in range(len(x))]
+            assert label.indices.tolist() == list(range(len(x)))
+            seen.add(key)
+    assert seen == set(range(8)) and reader.num_samples == 16
+    reader.begin_epoch(0)
+    first = reader.next().sequence_keys
+    copy = pickle.loads(pickle.dumps(reader))
+    assert [first, *keys_of(copy)] == keys_of(bf.Reader(Squares(TABLE), minibatch_samples=5, seed=2))
+
+
+def test_it_is_joined_with_files_by_key(tmp_path):
+    corpus = Corpus(tmp_path / "t.ctf", [3, 1, 2])
+    source = Squares([[3, 1, 2]], keys=[[2, 0, 1]])
+    source.streams = lambda: {"mine": bf.dense(3)}
+    read = source.read
+    source.read = lambda chunk: {"mine": read(chunk)["x"]}
+    reader = bf.Reader([corpus.source(), source], minibatch_samples=100, shuffle=False)
+    batch = next(iter(reader))
+    mine = dict(zip(batch.sequence_keys, batch["mine"].sequences()))
+    assert {key: int(rows[0][0]) for key, rows in mine.items()} == {"2": 0, "0": 1, "1": 2}
+
+
+def test_its_errors_arrive_as_they_were_raised_again_and_again():
+    reader = bf.Reader(Squares(TABLE, fail_at=1), minibatch_samples=2, shuffle=False)
+    got = []
+    with pytest.raises(LookupError, match="chunk 1 is gone"):
+        for batch in reader:
+            got += batch.sequence_keys
+    assert got == ["0", "1", "2"], "what comes before the fault is delivered"
+    for _ in range(3):
+        with pytest.raises(LookupError, match="chunk 1 is gone"):
+            reader.next()
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"streams": lambda: {"x": bf.dense(2)}}, r"stream 'class': there is no such stream"),
+        ({"streams": lambda: {"x": bf.dense(2), "class": bf.sparse(6)}}, r"expected \[samples, 2\]"),
+        ({"keys": lambda: [[1], [2], [3]]}, "chunk 0 has 3 sequences and 1 keys"),
+        ({"chunks": lambda: [[1, 1], [4], [6]]}, "stream 'x': 6 samples, expected 2"),
+    ],
+)
+def test_a_source_that_contradicts_itself(change, message):
+    source = Squares(TABLE)
+    for name, function in change.items():
+        setattr(source, name, function)
+    with pytest.raises(bf.ConfigError, match=message):
+        list(bf.Reader(source))
+
+
+def test_a_source_without_its_functions_says_which():
+    class Nothing(bf.Source):
+        pass
+
+    with pytest.raises(NotImplementedError, match="Nothing does not say its streams"):
+        bf.Reader(Nothing())
+
+
+def test_ctrl_c_ends_the_wait_for_a_slow_source():
+    asked, go_on = threading.Event(), threading.Event()
+    source = Squares([[1]] * 4)
+    read = source.read
+    source.read = lambda chunk: asked.set() or go_on.wait(60) and read(chunk)
+    reader = bf.Reader(source, minibatch_samples=1)
+    killer = threading.Thread(target=lambda: asked.wait(60) and signal.raise_signal(signal.SIGINT))
+    killer.start()
+    with pytest.raises(KeyboardInterrupt):
+        reader.next()
+    killer.join()
+    go_on.set()
+    assert [reader.next().index for _ in range(4)] == [0, 1, 2, 3], "nothing is lost"
+
+
+def test_it_can_be_dropped_while_it_is_read():
+    for _ in range(20):
+        reader = bf.Reader(Squares(TABLE, delay=0.002), minibatch_samples=1, threads=3)
+        reader.next()
+        del reader
+    gc.collect()
