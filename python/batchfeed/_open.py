@@ -61,7 +61,7 @@ class BatchPlan(NamedTuple):
     end_of_sweep: bool
 
 
-Opening = Union["FromSources", "FromFile"]
+Opening = Union["FromSources", "FromFile", "FromSetup"]
 
 
 def opening_of(
@@ -180,3 +180,18 @@ class FromFile:
 
     def __str__(self) -> str:
         return ", ".join(map(repr, self.files))
+
+
+@dataclass
+class FromSetup:
+    """A function that makes the library's setup."""
+
+    make: Callable[[], _core.Setup]
+    name: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
+        return self.make()
+
+    def __str__(self) -> str:
+        return self.name

@@ -205,6 +205,7 @@ void bind_options(nb::module_& m) {
       .def("add", [](Setup& s, const std::shared_ptr<Source>& o) { s.sources.emplace_back(o); })
       // Every source that can keeps its index, in `folder` if it is not empty.
       .def("cache_index", &cache_index, "folder"_a)
+      .def("add_from", [](Setup& s, const Setup& other, std::size_t i) { s.sources.push_back(other.sources.at(i)); })
       // The sources added so far become one corpus of a mixture.
       .def("end_corpus", [](Setup& s) { s.mix.push_back(std::exchange(s.sources, {})); })
       .def(

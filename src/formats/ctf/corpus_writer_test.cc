@@ -24,8 +24,7 @@ std::string contents(const std::string& path) {
 
 struct Rows {
   explicit Rows(const ScratchFolder& folder)
-      : source(options_for({"A:d1", "B:s9"}), folder.write("rows", "4 |A 1 |B 3:1\n4 |A 2 |B 1:2\n5 |A 3\n"),
-               quiet_context()) {
+      : source(options_for({"A:d1", "B:s9"}), folder.write("rows", "4 |A 1 |B 3:1\n4 |A 2 |B 1:2\n"), quiet_context()) {
     source.read(0, chunk);
   }
   CtfSource source;

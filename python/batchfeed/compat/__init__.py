@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Other libraries' names for what batchfeed does."""

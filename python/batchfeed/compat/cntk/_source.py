@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: MIT
+"""Minibatch sources, on batchfeed's reader."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional, Union
+
+import numpy as np
+
+from ... import _core
+from ..._batch import Batch
+from ..._errors import Fault, StateError
+from ..._open import FromSetup
+from ..._options import ENDLESS, apply
+from ..._reader import Reader, log
+from ..._source import Source
+from ..._sources import Stream
+from ._data import Minibatch, MinibatchData, StreamInformation, Streams
+from ._deserializers import Deserializer, config_text
+
+INFINITELY_REPEAT = (1 << 64) - 1
+FULL_DATA_SWEEP = (1 << 64) - 2
+
+Given = Union[Deserializer, "UserDeserializer", Sequence[Any]]
+
+
+class UserDeserializer:
+    """A corpus of your own: stream_infos(), num_chunks() and get_chunk(chunk_id).
+
+    A chunk is {name: data}; data are an array or a scipy.sparse matrix, each row a sequence of one sample,
+    or a list of such, one for each sequence. Every chunk is asked for once when the source is made, to learn
+    the lengths of its sequences.
+    """
+
+    def stream_infos(self) -> list[StreamInformation]:
+        raise NotImplementedError(f"{type(self).__name__} does not say its stream_infos()")
+
+    def num_chunks(self) -> int:
+        raise NotImplementedError(f"{type(self).__name__} does not say num_chunks()")
+
+    def get_chunk(self, chunk_id: int) -> Mapping[str, Any]:
+        raise NotImplementedError(f"{type(self).__name__} does not get_chunk()")
+
+
+def _sequences(data: Any) -> list[Any]:
+    """The data of each sequence: rows of one sample, or a list."""
+    if isinstance(data, list):
+        return data
+    if hasattr(data, "tocsr"):
+        matrix = data.tocsr()
+        return [matrix[i : i + 1] for i in range(matrix.shape[0])]
+    return [row[None] for row in np.asarray(data)]
+
+
+class _Adapted(Source):
+    """A UserDeserializer as a source."""
+
+    def __init__(self, user: UserDeserializer) -> None:
+        self._user = user
+        self._infos = {info.name: info for info in user.stream_infos()}
+        self._lengths = [self._measure(user.get_chunk(i)) for i in range(user.num_chunks())]
+
+    def _measure(self, chunk: Mapping[str, Any]) -> list[int]:
+        lengths = [[s.shape[0] for s in _sequences(chunk[name])] for name in self._infos]
+        return [max(row) for row in zip(*lengths)]
+
+    def streams(self) -> dict[str, Stream]:
+        return {
+            name: Stream(info.storage_format, int(np.prod(info.shape)), None, info.defines_mb_size)
+            for name, info in self._infos.items()
+        }
+
+    def chunks(self) -> list[list[int]]:
+        return self._lengths
+
+    def read(self, chunk: int) -> dict[str, Any]:
+        data = self._user.get_chunk(chunk)
+        flat = {name: [s if hasattr(s, "tocsr") else np.reshape(s, (len(s), -1)) for s in _sequences(data[name])] for name in self._infos}
+        return flat
+
+
+def _flat(given: Any) -> list[Any]:
+    """One deserializer or several; factories for speech give a list."""
+    if isinstance(given, (list, tuple)):
+        return [one for part in given for one in _flat(part)]
+    return [given]
+
+
+def _setup(deserializers: list[Any], options: Mapping[str, Any], trace_level: int) -> Any:
+    native = [d for d in deserializers if isinstance(d, Deserializer)]
+    keys, loaded = "numeric", _core.Setup()
+    if native:
+        flags = {"frameMode": options["pack"] == "frames", "precision": "float", "traceLevel": trace_level}
+        text = "reader = " + config_text({**flags, "deserializers": native})
+        loaded = _core.load_config([], [text], "reader", None, log).setup
+        keys = loaded.reader.keys
+    setup = _core.Setup()
+    apply(setup.reader, {**options, "keys": keys})
+    setup.set_report(log)
+    taken = 0
+    for one in deserializers:
+        if isinstance(one, Deserializer):
+            setup.add_from(loaded, taken)
+            taken += 1
+        else:
+            source = one if isinstance(one, Source) else _Adapted(one)
+            setup.add(source._options()[0])
+    return setup
+
+
+class MinibatchSource:
+    """Minibatches of one deserializer or several, in CNTK's order: one long run over `max_samples` or `max_sweeps`."""
+
+    def __init__(
+        self,
+        deserializers: Given,
+        max_samples: int = INFINITELY_REPEAT,
+        max_sweeps: int = INFINITELY_REPEAT,
+        randomization_window_in_chunks: int = 128,
+        randomization_window_in_samples: int = 0,
+        randomization_seed: int = 0,
+        trace_level: int = 1,
+        multithreaded_deserializer: Optional[bool] = None,
+        frame_mode: bool = False,
+        truncation_length: int = 0,
+        randomize: bool = True,
+        max_errors: int = 0,
+    ) -> None:
+        if max_samples != INFINITELY_REPEAT and max_sweeps != INFINITELY_REPEAT:
+            raise ValueError("max_samples and max_sweeps are both given; give one of them")
+        if randomization_window_in_chunks and randomization_window_in_samples:
+            raise ValueError("both windows are given; set randomization_window_in_chunks=0 for a window in samples")
+        if frame_mode and truncation_length:
+            raise ValueError("frame_mode and truncation_length exclude each other")
+        window = randomization_window_in_chunks or randomization_window_in_samples
+        options: dict[str, Any] = {
+            "order": "cntk" if randomize and window else "file",
+            "window": window,
+            "window_in_samples": bool(randomization_window_in_samples),
+            "seed": randomization_seed,
+            "pack": "frames" if frame_mode else "truncated" if truncation_length else "sequences",
+            "truncation_length": truncation_length,
+            "shard": "chunk",
+            "driver": "timeline",
+            "max_invalid": max_errors,
+        }
+        if max_sweeps != INFINITELY_REPEAT:
+            options["epoch_sweeps"] = max_sweeps
+        elif max_samples == FULL_DATA_SWEEP:
+            options["epoch_sweeps"] = 1
+        else:
+            options["epoch_samples"] = ENDLESS if max_samples == INFINITELY_REPEAT else max_samples
+        given = _flat(deserializers)
+        shapes = {name: shape for d in given if isinstance(d, Deserializer) for name, shape in d.shapes.items()}
+        for d in given:
+            if isinstance(d, UserDeserializer):
+                shapes.update({info.name: info.shape for info in d.stream_infos()})
+        self._reader = Reader._of(FromSetup(lambda: _setup(given, options, trace_level), "MinibatchSource"), log)
+        self._streams = Streams(
+            [
+                StreamInformation(s.name, i, s.storage, s.element, shapes.get(s.name, (s.dim,)), s.defines_mb_size)
+                for i, s in enumerate(self._reader.streams.values())
+            ]
+        )
+        self._share = (1, 0)
+        self._size: Optional[int] = None
+
+    @property
+    def streams(self) -> Streams:
+        return self._streams
+
+    def stream_infos(self) -> list[StreamInformation]:
+        return list(self._streams.values())
+
+    def stream_info(self, name: str) -> StreamInformation:
+        return self._streams[name]
+
+    def __getitem__(self, name: str) -> StreamInformation:
+        return self._streams[name]
+
+    def next_minibatch(
+        self,
+        minibatch_size_in_samples: int,
+        input_map: Optional[Mapping[Any, StreamInformation]] = None,
+        device: Any = None,
+        num_data_partitions: Optional[int] = None,
+        partition_index: Optional[int] = None,
+    ) -> Minibatch:
+        """{stream: MinibatchData}, or by the keys of `input_map`; empty when the run is over, for ever.
+
+        The size counts samples over all partitions.
+        """
+        share = (1 if num_data_partitions is None else num_data_partitions, partition_index or 0)
+        if share != self._share:
+            self._reader.set_workers(*share)
+            self._share = share
+        if minibatch_size_in_samples != self._size:
+            self._reader.set_minibatch_size(minibatch_size_in_samples)
+            self._size = minibatch_size_in_samples
+        batch = self._reader.read()
+        if batch is None or (batch.end_of_epoch and not batch):
+            return Minibatch()
+        if input_map is None:
+            return Minibatch({info: self._data(batch, info) for info in self._streams.values()})
+        return Minibatch({key: self._data(batch, info) for key, info in input_map.items()})
+
+    def _data(self, batch: Batch, info: StreamInformation) -> MinibatchData:
+        stream = batch.get(info.name)
+        if stream is None:  # no data for this partition now
+            return MinibatchData(None, info, 0, 0, batch.end_of_sweep)
+        return MinibatchData(stream, info, stream.num_sequences, stream.num_samples, batch.end_of_sweep)
+
+    @property
+    def current_position(self) -> int:
+        """Samples that all partitions have been given."""
+        return int(self._reader.state_dict()["position"])
+
+    def get_checkpoint_state(self) -> dict[str, Any]:
+        state = self._reader.state_dict()
+        return {"minibatchSourcePosition": state["position"], "batchfeed": state}
+
+    def restore_from_checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
+        if "batchfeed" not in checkpoint:
+            what = "the checkpoint is not batchfeed's: it has no 'batchfeed' in it"
+            hint = "a run begun with CNTK cannot be gone on with; begin a new one"
+            raise StateError(Fault("state", "python.checkpoint", what, f"batchfeed: {what}; hint: {hint}", hint=hint))
+        size = checkpoint["batchfeed"].get("minibatch_size", "")
+        if size.isdecimal() and self._size is None:
+            self._reader.set_minibatch_size(int(size))
+            self._size = int(size)
+        self._reader.load_state_dict(checkpoint["batchfeed"])
+
+    def __repr__(self) -> str:
+        return f"MinibatchSource({', '.join(map(repr, self._streams.values()))})"
+
+
+class UserMinibatchSource:
+    """A minibatch source of your own: stream_infos() and next_minibatch(num_samples, number_of_workers, worker_rank).
+
+    What it returns is {StreamInformation: anything}; `read` is what a trainer calls on any source.
+    """
+
+    def stream_infos(self) -> list[StreamInformation]:
+        raise NotImplementedError(f"{type(self).__name__} does not say its stream_infos()")
+
+    def next_minibatch(self, num_samples: int, number_of_workers: int = 1, worker_rank: int = 0, device: Any = None) -> Mapping[Any, Any]:
+        raise NotImplementedError(f"{type(self).__name__} has no next_minibatch()")
+
+    def get_checkpoint_state(self) -> dict[str, Any]:
+        return {}
+
+    def restore_from_checkpoint(self, state: Mapping[str, Any]) -> None:
+        raise NotImplementedError(f"{type(self).__name__} cannot restore_from_checkpoint()")
+
+    @property
+    def streams(self) -> Streams:
+        return Streams(self.stream_infos())
+
+    def stream_info(self, name: str) -> StreamInformation:
+        return self.streams[name]
+
+    def __getitem__(self, name: str) -> StreamInformation:
+        return self.streams[name]
+
+
+class _InMemory(UserDeserializer):
+    def __init__(self, data_streams: Mapping[str, Any]) -> None:
+        self._data = {name: data[0] if isinstance(data, tuple) else data for name, data in data_streams.items()}
+
+    def stream_infos(self) -> list[StreamInformation]:
+        out = []
+        for i, (name, data) in enumerate(self._data.items()):
+            first = data[0] if isinstance(data, list) else data
+            sparse = hasattr(first, "tocsr")
+            shape = tuple(int(n) for n in np.shape(first)[1:]) or (1,)
+            out.append(StreamInformation(name, i, "sparse" if sparse else "dense", np.float32, shape))
+        return out
+
+    def num_chunks(self) -> int:
+        return 1
+
+    def get_chunk(self, chunk_id: int) -> Mapping[str, Any]:
+        return self._data
+
+
+class MinibatchSourceFromData(MinibatchSource):
+    """Data in memory, in their own order: {name: array or scipy.sparse matrix, a sequence a row, or a list of sequences}."""
+
+    def __init__(self, data_streams: Mapping[str, Any], max_samples: int = FULL_DATA_SWEEP) -> None:
+        if not data_streams:
+            raise ValueError("data_streams is empty, expected at least one stream")
+        super().__init__(_InMemory(data_streams), max_samples=max_samples, randomize=False)

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: MIT
+"""The reader half of an old training script, with its import changed."""
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+
+import batchfeed as bf
+import batchfeed.compat.cntk as C
+from batchfeed.compat.cntk import (
+    FULL_DATA_SWEEP,
+    INFINITELY_REPEAT,
+    CBFDeserializer,
+    CTFDeserializer,
+    MinibatchSource,
+    MinibatchSourceFromData,
+    StreamConfiguration,
+    StreamDef,
+    StreamDefs,
+    StreamInformation,
+    UserDeserializer,
+    UserMinibatchSource,
+)
+
+
+def deserializer(corpus):
+    streams = StreamDefs(features=StreamDef(field="x", shape=3), labels=StreamDef(field="y", shape=5, is_sparse=True))
+    out = CTFDeserializer(corpus.path, streams)
+    out["chunkSizeInBytes"] = 200
+    return out
+
+
+def rows(minibatch):
+    return [] if not minibatch else [s.tolist() for s in minibatch["features"].as_sequences()]
+
+
+def reference(corpus, **options):
+    """The same run, as the configuration of a composite reader says it."""
+    text = f"""reader = [ randomizationWindow = {options.pop("window", 128)} ; sampleBasedRandomizationWindow = false
+      {options.pop("more", "")}
+      deserializers = ( [ type = "CNTKTextFormatDeserializer" ; module = "CNTKTextFormatReader" ; file = "{corpus.path}"
+      chunkSizeInBytes = 200 ; input = [ features = [ alias = "x" ; dim = 3 ; format = "dense" ]
+                                         labels = [ alias = "y" ; dim = 5 ; format = "sparse" ] ] ] ) ]"""
+    config = corpus.path + ".cntk"
+    with open(config, "w") as file:
+        file.write(text)
+    return bf.open(config, driver="timeline", **options)
+
+
+@pytest.mark.parametrize(
+    "ours, theirs",
+    [
+        ({}, {}),
+        ({"randomization_seed": 7, "randomization_window_in_chunks": 2}, {"window": 2, "more": "randomizationSeed = 7"}),
+        ({"randomize": False}, {"more": "randomize = false"}),
+        ({"truncation_length": 3}, {"more": "truncated = true ; truncationLength = 3"}),
+    ],
+)
+def test_minibatches_are_those_of_the_configuration(corpus, ours, theirs):
+    source = MinibatchSource(deserializer(corpus), max_sweeps=2, **ours)
+    reader = reference(corpus, epoch_sweeps=2, minibatch_samples=10, **theirs)
+    while batch := source.next_minibatch(10):
+        expected = reader.read()
+        assert rows(batch) == [s.tolist() for s in expected["features"].sequences()]
+        assert batch["labels"].sweep_end == expected.end_of_sweep
+        assert source.current_position == expected.position
+    assert reader.read() is None or not reader.read()
+    assert source.next_minibatch(10) == {}, "for ever"
+
+
+def test_a_training_loop_of_old(corpus):
+    x, y = object(), object()  # C.input_variable(...)
+    source = C.io.MinibatchSource(deserializer(corpus), randomize=True, max_sweeps=INFINITELY_REPEAT)
+    input_map = {x: source.streams.features, y: source.streams.labels}
+    seen = 0
+    while seen < 3 * sum(corpus.lengths):
+        data = source.next_minibatch(16, input_map=input_map)
+        assert set(data) == {x, y}
+        seen += data[x].num_samples
+        values, mask = data[x].asarray(), data[x].mask
+        assert values.shape == (data[x].num_sequences, mask.shape[1], 3) == data[x].shape
+        assert (mask[:, 0] == 2).all() and (mask > 0).sum() == data[x].num_samples
+        labels = data[y].as_sequences()
+        assert len(labels) == len(data[y]) == data[y].num_sequences and labels[0].shape[1] == 5
+    assert source.streams["labels"].is_sparse and source["features"].shape == (3,)
+    assert [info.name for info in source.stream_infos()] == ["features", "labels"]
+    assert source.stream_info("labels").storage_format == "sparse"
+
+
+def test_max_samples_and_full_data_sweep(corpus):
+    for given, samples in ((FULL_DATA_SWEEP, sum(corpus.lengths)), (30, 30)):
+        source = MinibatchSource(deserializer(corpus), max_samples=given)
+        got = 0
+        while batch := source.next_minibatch(7):
+            got += batch[source.streams.features].num_samples
+        assert abs(got - samples) < 10 and (given == 30 or got == samples)
+
+
+def test_partitions_share_the_data(corpus):
+    whole, parts = [], []
+    source = MinibatchSource(deserializer(corpus), max_sweeps=1)
+    while batch := source.next_minibatch(20):
+        whole += rows(batch)
+    for index in range(3):
+        part = MinibatchSource(deserializer(corpus), max_sweeps=1)
+        while batch := part.next_minibatch(20, num_data_partitions=3, partition_index=index):
+            if batch["features"].num_sequences:
+                parts += rows(batch)
+    assert sorted(map(str, parts)) == sorted(map(str, whole))
+
+
+def test_a_checkpoint_goes_on(corpus):
+    source = MinibatchSource(deserializer(corpus), max_sweeps=3)
+    for _ in range(4):
+        source.next_minibatch(9)
+    state = json.loads(json.dumps(source.get_checkpoint_state()))
+    assert state["minibatchSourcePosition"] == source.current_position
+    expected = [rows(source.next_minibatch(9)) for _ in range(5)]
+    other = MinibatchSource(deserializer(corpus), max_sweeps=3)
+    other.restore_from_checkpoint(state)
+    assert [rows(other.next_minibatch(9)) for _ in range(5)] == expected
+    with pytest.raises(bf.StateError, match="not batchfeed's"):
+        other.restore_from_checkpoint({"minibatchSourcePosition": 9})
+
+
+def test_binary_files_and_stream_configurations(corpus, tmp_path):
+    bf.convert(corpus.source(), tmp_path / "t.cbf")
+    source = MinibatchSource(CBFDeserializer(str(tmp_path / "t.cbf"), {"features": StreamDef("x", 3), "y": StreamDef("y", 5)}))
+    assert source.next_minibatch(5)["features"].num_samples > 0
+    assert set(MinibatchSource(CBFDeserializer(str(tmp_path / "t.cbf"))).streams) == {"x", "y"}
+    text = CTFDeserializer(corpus.path, [StreamConfiguration("a", 3, stream_alias="x"), StreamConfiguration("y", 5, True)])
+    assert MinibatchSource(text).next_minibatch(5)["a"].num_samples > 0
+
+
+def test_what_cannot_be_asked_for(corpus):
+    with pytest.raises(ValueError, match="needs the field"):
+        CTFDeserializer(corpus.path, StreamDefs(a=StreamDef(shape=3)))
+    with pytest.raises(ValueError, match="shape is 0"):
+        CTFDeserializer(corpus.path, StreamDefs(a=StreamDef("x", 0)))
+    with pytest.raises(ValueError, match="both windows"):
+        MinibatchSource(deserializer(corpus), randomization_window_in_samples=9)
+    with pytest.raises(ValueError, match="max_samples and max_sweeps"):
+        MinibatchSource(deserializer(corpus), max_samples=9, max_sweeps=1)
+    with pytest.raises(ValueError, match="exclude each other"):
+        MinibatchSource(deserializer(corpus), frame_mode=True, truncation_length=3)
+    with pytest.raises(AttributeError, match="no stream 'feature'"):
+        MinibatchSource(deserializer(corpus)).streams.feature
+
+
+class Counting(UserDeserializer):
+    def stream_infos(self):
+        return [StreamInformation("n", 0, "dense", np.float32, (2, 2)), StreamInformation("c", 1, "sparse", np.float32, (4,))]
+
+    def num_chunks(self):
+        return 3
+
+    def get_chunk(self, chunk_id):
+        n = [np.full((length, 2, 2), 10 * chunk_id + length, np.float32) for length in (1, 2)]
+        return {"n": n, "c": [scipy.sparse.csr_array(np.eye(4)[:length]) for length in (1, 2)]}
+
+
+def test_a_user_deserializer(corpus):
+    source = MinibatchSource([Counting()], max_sweeps=1, randomize=False)
+    batch = source.next_minibatch(100)
+    sequences = batch["n"].as_sequences()
+    assert [s.shape for s in sequences] == [(1, 2, 2), (2, 2, 2)] * 3
+    assert [s.flat[0] for s in sequences] == [1, 2, 11, 12, 21, 22]
+    assert batch["c"].as_sequences()[1].toarray().tolist() == np.eye(4)[:2].tolist()
+    joined = MinibatchSource([deserializer(corpus), Counting()], max_sweeps=1)
+    assert joined.next_minibatch(100)["n"].num_sequences == 6, "keys 0 to 5 are in both"
+
+
+def test_data_in_memory():
+    dense = np.arange(12, dtype=np.float32).reshape(6, 2)
+    source = MinibatchSourceFromData({"x": dense, "y": scipy.sparse.csr_array(np.eye(6, dtype=np.float32))})
+    got = []
+    while batch := source.next_minibatch(4):
+        got.append(batch["x"].asarray()[:, 0].tolist())
+    assert [len(g) for g in got] == [4, 2] and sum(got, []) == dense.tolist()
+    sequences = MinibatchSourceFromData({"s": [dense[:4], dense[4:]]}, max_samples=INFINITELY_REPEAT)
+    assert sequences.next_minibatch(4)["s"].num_sequences >= 1
+    with pytest.raises(ValueError, match="data_streams is empty"):
+        MinibatchSourceFromData({})
+
+
+def test_a_user_minibatch_source_is_what_its_class_says():
+    class Mine(UserMinibatchSource):
+        def stream_infos(self):
+            return [StreamInformation("x", 0, "dense", np.float32, (1,))]
+
+        def next_minibatch(self, num_samples, number_of_workers=1, worker_rank=0, device=None):
+            return {self.streams.x: np.zeros(num_samples)}
+
+    mine = Mine()
+    assert mine["x"].name == "x" and len(next(iter(mine.next_minibatch(3).values()))) == 3
+    with pytest.raises(NotImplementedError, match="Mine cannot restore_from_checkpoint"):
+        mine.restore_from_checkpoint({})
+
+
+def test_sequences_as_text(tmp_path):
+    text = C.sequence_to_cntk_text_format(0, {"W": np.array([[1, 0, 0, 0]]), "L": np.array([[2]])})
+    assert text == "0\t|L 2 |W 1 0 0 0"
+    sparse = scipy.sparse.csr_matrix(([5.0, 2.0, 1.0], [3, 0, 1], [0, 2, 3]), shape=(2, 4))
+    text = C.sequence_to_cntk_text_format(7, {"S": sparse, "L": np.array([[2.5]])})
+    assert text == "7\t|L 2.5 |S 0:2.0 3:5.0\n7\t|S 1:1.0"
+    path = tmp_path / "t.ctf"
+    path.write_text(text + "\n")
+    np.testing.assert_array_equal(bf.open(path).next()["S"].numpy(), sparse.toarray())
+
+
+def test_names_are_all_there():
+    assert {"MinibatchData", "HTKFeatureDeserializer", "HTKMLFDeserializer", "HTKMLFBinaryDeserializer"} <= set(C.__all__)
+    assert all(hasattr(C, name) for name in C.__all__)
