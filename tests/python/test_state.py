@@ -156,7 +156,13 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_ends_a_loop(corpus):
-    done = subprocess.Popen([sys.executable, "-c", SCRIPT, corpus.path], stdout=subprocess.PIPE, text=True)
+    done = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, corpus.path],
+        stdout=subprocess.PIPE,
+        text=True,
+        # What is started in the background may have been told to ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     assert done.stdout.readline() == "ready\n"
     done.send_signal(signal.SIGINT)
     out, _ = done.communicate(timeout=30)

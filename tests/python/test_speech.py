@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""HTK features and MLF labels, joined; by batchfeed's names and by CNTK's."""
+import struct
+
+import numpy as np
+import pytest
+
+import batchfeed as bf
+from batchfeed.compat.cntk import HTKFeatureDeserializer, HTKMLFDeserializer, MinibatchSource, StreamDef, StreamDefs
+
+STATES = ["sil", "aa", "bb"]
+
+
+class Speech:
+    """Utterances of (state, frames) runs; frame i of utterance u is (u, i)."""
+
+    def __init__(self, folder, utterances):
+        self.scp, self.mlf, self.states = (str(folder / name) for name in ("a.scp", "a.mlf", "states"))
+        self.frames, self.classes = {}, {}
+        lines, labels = [], ["#!MLF!#"]
+        for u, runs in enumerate(utterances):
+            name, n = f"utt{u}", sum(frames for _, frames in runs)
+            data = np.array([(u, i) for i in range(n)], dtype=">f4")
+            path = folder / f"{name}.mfc"
+            path.write_bytes(struct.pack(">iihh", n, 100_000, 8, 9) + data.tobytes())
+            lines.append(f"{name}.mfc={path}[0,{n - 1}]")
+            labels.append(f'"{name}.lab"')
+            at = 0
+            for state, frames in runs:
+                labels.append(f"{at * 100_000} {(at + frames) * 100_000} {state} 0.0")
+                at += frames
+            labels.append(".")
+            self.frames[name], self.classes[name] = data, [STATES.index(s) for s, f in runs for _ in range(f)]
+        for path, text in ((self.scp, lines), (self.mlf, labels), (self.states, STATES)):
+            with open(path, "w") as file:
+                file.write("\n".join(text) + "\n")
+
+
+@pytest.fixture
+def speech(tmp_path):
+    return Speech(tmp_path, [[("sil", 2), ("aa", 3)], [("bb", 4)], [("aa", 1), ("bb", 1), ("sil", 2)]])
+
+
+def sources(speech, **features):
+    return [bf.HTKFeatures("features", speech.scp, 2, **features), bf.MLF("labels", speech.mlf, 3, mapping_file=speech.states)]
+
+
+def test_utterances_with_their_labels(speech):
+    batch = next(iter(bf.Reader(sources(speech), minibatch_samples=100)))
+    assert sorted(batch.sequence_keys) == ["utt0", "utt1", "utt2"]
+    for key, x, y in zip(batch.sequence_keys, batch["features"].sequences(), batch["labels"].sequences()):
+        np.testing.assert_array_equal(x, speech.frames[key])
+        assert y.indices.tolist() == speech.classes[key]
+
+
+def test_frames_are_drawn_one_by_one(speech):
+    reader = bf.Reader(sources(speech), pack="frames", minibatch_samples=5, seed=1)
+    pairs = set()
+    for batch in reader:
+        assert batch.num_sequences == batch.num_samples <= 5
+        pairs |= {(*x, y) for x, y in zip(batch["features"].numpy().tolist(), batch["labels"].classes().tolist())}
+    assert pairs == {(u, i, c) for u in range(3) for i, c in enumerate(speech.classes[f"utt{u}"])}
+
+
+def test_frames_in_context(speech):
+    batch = next(iter(bf.Reader(bf.HTKFeatures("f", speech.scp, 2, context=(1, 1)), shuffle=False, minibatch_samples=100)))
+    first = batch["f"].sequences()[0]
+    assert first.shape == (5, 6) and first[1].tolist() == [0, 0, 0, 1, 0, 2]
+
+
+def test_labels_cannot_come_first(speech):
+    with pytest.raises(bf.ConfigError, match="labels cannot be the first source"):
+        bf.Reader(list(reversed(sources(speech))))
+
+
+@pytest.mark.parametrize("frame_mode", [False, True])
+def test_the_names_of_cntk(speech, frame_mode):
+    features = HTKFeatureDeserializer(StreamDefs(features=StreamDef(shape=2, context=(0, 0), scp=speech.scp)))
+    labels = HTKMLFDeserializer(speech.states, StreamDefs(labels=StreamDef(shape=3, mlf=speech.mlf)))
+    source = MinibatchSource([features, labels], max_sweeps=1, frame_mode=frame_mode)
+    frames, classes = [], []
+    while batch := source.next_minibatch(6):
+        frames += np.concatenate(batch["features"].as_sequences()).tolist()
+        classes += [int(c) for s in batch["labels"].as_sequences() for c in s.indices]
+    expected = [([u, i], c) for u in range(3) for i, c in enumerate(speech.classes[f"utt{u}"])]
+    assert sorted(zip(frames, classes)) == expected
