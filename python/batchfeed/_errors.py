@@ -2,6 +2,7 @@
 """What can go wrong, as exceptions with fields."""
 from __future__ import annotations
 
+import copy
 import errno
 import os
 from dataclasses import dataclass
@@ -110,6 +111,19 @@ def exception(fault: Fault) -> Error:
     if fault.kind == "io" and _errno(fault) == errno.ENOENT:
         return MissingFileError(fault)
     return _CLASSES[fault.kind](fault)
+
+
+def again(raised: BaseException) -> BaseException:
+    """An exception that is kept, to be raised once more.
+
+    A copy: what is raised refers to the frames that it passes, these to the reader, and that to what it keeps.
+    """
+    try:
+        fresh = copy.copy(raised)
+    except Exception:
+        fresh = RuntimeError(f"{type(raised).__name__}: {raised}")
+    fresh.__cause__ = raised.__cause__
+    return fresh.with_traceback(raised.__traceback__)
 
 
 def usage(id: str, what: str, hint: Optional[str] = None, **place: Any) -> ConfigError:

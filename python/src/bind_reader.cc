@@ -103,7 +103,7 @@ void bind_reader(nb::module_& m) {
       .def_ro("cells", &Padding::cells)
       .def_ro("unbucketed", &Padding::unbucketed)
       .def_prop_ro("saved", &Padding::saved);
-  nb::class_<ReaderCore>(m, "ReaderCore")
+  nb::class_<ReaderCore>(m, "ReaderCore", nb::is_weak_referenceable())
       .def(nb::init<const Setup&>(), "setup"_a)
       .def("close", &ReaderCore::close)
       .def("next", &next, "all"_a, nb::sig("def next(self, all: bool) -> BatchData | None"))

@@ -80,7 +80,12 @@ void bind_source(nb::module_& m) {
     try {
       std::rethrow_exception(thrown);
     } catch (const Raised& raised) {
-      PyErr_SetObject(raised.exception().type().ptr(), raised.exception().ptr());
+      try {
+        const nb::object fresh = nb::module_::import_("batchfeed._errors").attr("again")(raised.exception());
+        PyErr_SetObject(fresh.type().ptr(), fresh.ptr());
+      } catch (nb::python_error& failed) {
+        failed.restore();
+      }
     }
   });
 }

@@ -50,6 +50,48 @@ def test_types_are_strictly_right():
     assert done.returncode == 0, done.stdout
 
 
+def test_nothing_is_left_when_python_ends(corpus, tmp_path):
+    script = """
+import pickle, sys
+import numpy as np
+import batchfeed as bf
+
+class Mine(bf.Source):
+    def streams(self):
+        return {"x": bf.dense(1)}
+    def chunks(self):
+        return [[1, 2], [3]]
+    def read(self, chunk):
+        if chunk == 1:
+            raise LookupError(chunk)
+        return {"x": np.ones((3, 1))}
+
+def work():
+    reader = bf.open(sys.argv[1], minibatch_samples=5, report=lambda fault: None)
+    for batch in reader.epochs(2):
+        kept = batch["x"].numpy(), batch["y"].csr(), batch["y"].padded(), memoryview(batch["x"])
+    pickle.loads(pickle.dumps(reader))
+    bf.check(sys.argv[1]), bf.info(sys.argv[1])
+    with bf.Writer(sys.argv[2], {"x": bf.dense(3), "y": bf.sparse(5)}) as writer:
+        writer.write(reader)
+    reader = bf.Reader(Mine(), minibatch_samples=1)
+    try:
+        list(reader)
+    except LookupError:
+        pass
+    try:
+        bf.open("nothing.ctf")
+    except OSError:
+        pass
+
+work()
+"""
+    env = {**os.environ, "BATCHFEED_LEAK_WARNINGS": "1"}
+    arguments = [sys.executable, "-c", script, corpus.path, str(tmp_path / "out.cbf")]
+    done = subprocess.run(arguments, env=env, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def resident():
     return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 

@@ -5,6 +5,7 @@ import pickle
 import signal
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -243,6 +244,26 @@ def test_ctrl_c_ends_the_wait_for_a_slow_source(interruptible):
     killer.join()
     go_on.set()
     assert [reader.next().index for _ in range(4)] == [0, 1, 2, 3], "nothing is lost"
+
+
+def test_a_failed_reader_is_let_go_of():
+    class Careful(Exception):
+        def __init__(self, one, two):
+            super().__init__(f"{one} {two}")
+
+    source = Squares(TABLE)
+
+    def read(chunk):
+        raise Careful("cannot", "be copied")
+
+    source.read = read
+    reader = bf.Reader(source)
+    with pytest.raises((Careful, RuntimeError), match="cannot be copied"):
+        reader.next()
+    gone = weakref.ref(reader._core)
+    del reader
+    gc.collect()
+    assert gone() is None
 
 
 def test_it_can_be_dropped_while_it_is_read():
