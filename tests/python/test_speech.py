@@ -69,7 +69,7 @@ def test_frames_in_context(speech):
 
 
 def test_labels_cannot_come_first(speech):
-    with pytest.raises(bf.ConfigError, match="labels cannot be the first source"):
+    with pytest.raises(bf.ConfigError, match="labels cannot be the first of several sources"):
         bf.Reader(list(reversed(sources(speech))))
 
 
