@@ -72,7 +72,8 @@ std::vector<std::string> files_of(const Setup& setup) {
   for (const SourceOptions& source : sources) {
     if (const auto* ctf = std::get_if<CtfOptions>(&source)) add(ctf->files);
     if (const auto* cbf = std::get_if<CbfOptions>(&source)) add(cbf->files);
-    if (const auto* mlf = std::get_if<MlfOptions>(&source)) add(mlf->files);
+    if (const auto* htk = std::get_if<HtkOptions>(&source)) add(htk->files);
+    if (const auto* mlf = std::get_if<MlfOptions>(&source); mlf != nullptr && sources.size() == 1) add(mlf->files);
   }
   return out;
 }
@@ -96,6 +97,9 @@ Measured measure(const Corpus& corpus, Console& console) {
   m.limits = measure_limits(files_of(corpus.setup), kLimitBytes);
   std::vector<std::shared_ptr<const Source>> corpora;
   m.index = timed([&] { corpora = open_corpora(corpus.setup); });
+  // Archives that a list names are known when it has been read.
+  if (files_of(corpus.setup).empty() && !corpora.front()->chunks().empty())
+    m.limits = measure_limits({corpora.front()->place(0, 0).file}, kLimitBytes);
   console.clear_progress();
   for (const auto& source : corpora) {
     m.chunks += source->chunks().size();

@@ -215,6 +215,7 @@ TEST_F(Htk, ListsMissingFilesTogether) {
   EXPECT_EQ(f.kind, FaultKind::io);
   EXPECT_THAT(f.what, HasSubstr("1 more of the 3"));
   EXPECT_THAT(f.what, HasSubstr("gone2"));
+  EXPECT_THAT(f.what, HasSubstr("x.scp:2, key 'v')"));
   EXPECT_EQ(fault("u=/dev/null[0,1]\n").id, "io.not-a-file");
 }
 

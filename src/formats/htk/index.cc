@@ -311,11 +311,18 @@ void Builder::check_archives() {
                          .stream = options_.name});
       }
     } catch (const Error& e) {
-      if (e.fault().kind == FaultKind::io && !context_.check) {
-        missing.push_back(e.fault());
+      // The list's line helps more than the file's name alone.
+      Fault fault = e.fault();
+      const Position place = index_.place(static_cast<std::uint64_t>(&u - index_.utterances.data()), options_);
+      if (place.line != 0) {
+        fault.what += " (listed at " + place.file + ':' + std::to_string(place.line) + ", key '" +
+                      context_.keys->text(u.key) + "')";
+      }
+      if (fault.kind == FaultKind::io && !context_.check) {
+        missing.push_back(std::move(fault));
         continue;
       }
-      damage(u.file, e.fault());
+      damage(u.file, std::move(fault));
     }
   }
   if (!missing.empty()) {
