@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import ROOT, keys_of
+from test_docs import blocks, run
 from torch.utils.data import DataLoader
 
 import batchfeed as bf
@@ -120,3 +121,38 @@ def test_two_ranks_under_torchrun(corpus, tmp_path, workers):
 def test_what_is_not_a_keyword(corpus):
     with pytest.raises(TypeError, match="'stride'"):
         dataset(corpus, stride=2)
+
+
+@pytest.fixture
+def digits(tmp_path):
+    """Ten classes of noisy pictures, as digits.ctf has them."""
+    rng = np.random.default_rng(0)
+    centres = rng.integers(0, 17, (10, 64))
+    with bf.Writer(tmp_path / "digits.ctf", {"labels": bf.sparse(10), "pixels": bf.dense(64)}) as writer:
+        for label in rng.integers(0, 10, 700):
+            writer.append({"labels": int(label), "pixels": np.clip(centres[label] + rng.integers(-3, 4, 64), 0, 16)})
+    return tmp_path / "digits.ctf"
+
+
+def test_training_goes_on_to_the_same_weights(digits):
+    def train(*arguments, launcher=()):
+        script = str(ROOT / "examples/python/train_digits.py")
+        command = [sys.executable, *launcher, script, str(digits), *arguments]
+        done = subprocess.run(command, cwd=digits.parent, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    whole = train("--epochs", "3")
+    assert float(whole.split("accuracy ")[1].split(",")[0]) > 0.9
+    assert "stopped after 17 steps" in train("--epochs", "3", "--stop-after", "17", "--checkpoint", "at17.pt")
+    assert train("--epochs", "3", "--resume", "at17.pt") == whole
+    two = train("--epochs", "3", launcher=["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"])
+    assert float(two.split("accuracy ")[1].split(",")[0]) > 0.9
+
+
+def test_the_snippet_of_the_reference(digits, monkeypatch):
+    monkeypatch.chdir(digits.parent)
+    [snippet] = blocks(ROOT / "docs/reference/python.md")
+    names = {}
+    run(snippet.replace("num_workers=2", "num_workers=0"), names)
+    assert names["pixels"].shape[1] == 64 and names["labels"].shape[1] == 10

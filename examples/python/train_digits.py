@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Trains a small network on handwritten digits (digits_to_ctf.py writes digits.ctf), and goes on where it was stopped.
+
+    train_digits.py digits.ctf --epochs 3
+    train_digits.py digits.ctf --epochs 3 --stop-after 40 --checkpoint at40.pt    # as if the machine had failed
+    train_digits.py digits.ctf --epochs 3 --resume at40.pt                        # the same weights as without a stop
+
+Needs PyTorch. Under torchrun each process reads its part of every minibatch, and gradients are averaged:
+
+    torchrun --standalone --nproc-per-node 2 train_digits.py digits.ctf
+"""
+import argparse
+import hashlib
+
+import torch
+import torch.distributed as dist
+
+import batchfeed as bf
+
+
+def digest(model):
+    """A short name for the weights, to compare runs."""
+    weights = b"".join(p.detach().numpy().tobytes() for p in model.parameters())
+    return hashlib.sha256(weights).hexdigest()[:16]
+
+
+def step(model, optimizer, batch, total):
+    """One step on this process's part of a minibatch of `total` samples."""
+    optimizer.zero_grad()
+    if batch is not None:
+        pixels = batch["pixels"].torch() / 16
+        labels = torch.from_numpy(batch["labels"].classes()).long()
+        loss = torch.nn.functional.cross_entropy(model(pixels), labels, reduction="sum") / total
+        loss.backward()
+    if dist.is_initialized():
+        for p in model.parameters():
+            p.grad = torch.zeros_like(p) if p.grad is None else p.grad
+            dist.all_reduce(p.grad)
+    optimizer.step()
+
+
+def accuracy(model, path):
+    right = total = 0
+    for batch in bf.open(path, shuffle=False, report=None):
+        guess = model(batch["pixels"].torch() / 16).argmax(dim=1)
+        right += int((guess == torch.from_numpy(batch["labels"].classes())).sum())
+        total += batch.num_samples
+    return right / total
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus")
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--stop-after", type=int, help="steps; then write the checkpoint and end")
+    parser.add_argument("--checkpoint", default="checkpoint.pt")
+    parser.add_argument("--resume")
+    options = parser.parse_args()
+    if bf.world()["workers"] > 1:
+        dist.init_process_group("gloo")
+
+    torch.manual_seed(0)
+    torch.set_num_threads(1)  # sums of floats depend on the number of threads
+    model = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10))
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    reader = bf.open(options.corpus, minibatch_samples=64, seed=1, **bf.world())
+    steps = 0
+    if options.resume:
+        saved = torch.load(options.resume)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+        reader.load_state_dict(saved["reader"])
+        steps = saved["steps"]
+
+    position = reader.state_dict()["position"]
+    for batch in reader.epochs(until=options.epochs):
+        step(model, optimizer, batch, batch.position - position)
+        position = batch.position
+        steps += 1
+        if steps == options.stop_after:
+            states = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "reader": reader.state_dict(), "steps": steps}
+            torch.save(states, options.checkpoint)
+            print(f"stopped after {steps} steps; --resume {options.checkpoint} goes on")
+            return
+    if bf.world()["rank"] == 0:
+        print(f"{steps} steps, accuracy {accuracy(model, options.corpus):.3f}, weights {digest(model)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""The snippets of the documents do what they say."""
+import doctest
+import re
+
+from conftest import ROOT, Corpus
+
+import batchfeed as bf
+from batchfeed import _options
+
+TUTORIAL = ROOT / "docs/tutorial/minibatches-in-python.md"
+
+
+def blocks(path):
+    return re.findall(r"```python\n(.*?)```", path.read_text(), re.S)
+
+
+def run(text, names):
+    if not text.startswith(">>>"):
+        exec(compile(text, "snippet", "exec"), names)
+        return
+    test = doctest.DocTestParser().get_doctest(text, names, "snippet", None, 0)
+    runner = doctest.DocTestRunner(verbose=False)
+    said = []
+    runner.run(test, out=said.append, clear_globs=False)
+    names.update(test.globs)
+    assert runner.failures == 0, "".join(said)
+
+
+def test_the_tutorial(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    snippets = blocks(TUTORIAL)
+    assert len(snippets) >= 6
+    for snippet in snippets:
+        run(snippet, names)
+
+
+def test_the_readme(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Corpus("train.ctf", [2, 3])
+    (tmp_path / "train.cntk").write_text(
+        """Train = [ reader = [ readerType = "CNTKTextFormatReader" ; file = "train.ctf"
+           input = [ features = [ alias = "x" ; dim = 3 ; format = "dense" ]
+                     labels = [ alias = "y" ; dim = 5 ; format = "sparse" ] ] ] ]"""
+    )
+    [snippet] = blocks(ROOT / "README.md")
+    names = {}
+    run(snippet, names)
+    assert names["x"].shape == (5, 3) and names["state"]["position"] == 5
+
+
+def test_the_reference_names_every_keyword():
+    page = (ROOT / "docs/reference/python.md").read_text()
+    assert [name for name in _options.NAMES if f"`{name}" not in page] == []
+
+
+def test_everything_public_has_a_docstring():
+    for name in bf.__all__:
+        thing = getattr(bf, name)
+        if callable(thing):
+            assert thing.__doc__, name
