@@ -20,6 +20,18 @@ from ._errors import (
     MissingFileError,
     StateError,
 )
+from ._interchange import (
+    Arrays,
+    from_arrow,
+    from_npz,
+    from_pandas,
+    from_parquet,
+    from_svmlight,
+    to_arrow,
+    to_npz,
+    to_parquet,
+    to_svmlight,
+)
 from ._open import BatchPlan, Mix, PlanItem
 from ._reader import Reader, open
 from ._source import Source, Writer
@@ -31,6 +43,7 @@ __all__ = [
     "CBF",
     "CTF",
     "MLF",
+    "Arrays",
     "Batch",
     "BatchPlan",
     "CheckReport",
@@ -61,9 +74,18 @@ __all__ = [
     "check",
     "convert",
     "dense",
+    "from_arrow",
+    "from_npz",
+    "from_pandas",
+    "from_parquet",
+    "from_svmlight",
     "index",
     "info",
     "open",
     "sparse",
+    "to_arrow",
+    "to_npz",
+    "to_parquet",
+    "to_svmlight",
     "world",
 ]

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: MIT
+"""Data in memory, and to and from the files of others."""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Optional
+
+import numpy as np
+
+from ._batch import Batch
+from ._convert import library
+from ._errors import usage
+from ._open import What, opening_of
+from ._reader import Reader, log
+from ._source import Source
+from ._sources import Path, Stream, dense, sparse
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+
+def _stream(name: str, data: Any) -> Stream:
+    """How data in memory are declared, if the user does not say."""
+    if hasattr(data, "tocsr"):
+        return sparse(int(data.shape[1]))
+    array = np.asarray(data)
+    if array.ndim == 1 and array.dtype.kind in "iu":
+        return sparse(int(array.max(initial=0)) + 1)
+    if array.dtype.kind not in "iufb" or array.ndim > 2:
+        raise usage("python.data", f"stream {name!r}: an array of {array.dtype} with {array.ndim} axes", "numbers, [samples, dim]")
+    return dense(1 if array.ndim == 1 else int(array.shape[1]))
+
+
+class Arrays(Source):
+    """A corpus in memory: {name: data of all samples}.
+
+    An array [samples, dim] is a dense stream, a scipy.sparse matrix a sparse one, and so are whole numbers
+    [samples]: the class of each sample. `streams` says otherwise. `lengths`: samples of each sequence, one if
+    not given. `keys`: whole numbers by which sources are joined.
+    """
+
+    def __init__(
+        self,
+        data: Mapping[str, Any],
+        *,
+        streams: Optional[Mapping[str, Stream]] = None,
+        lengths: Optional[Sequence[int]] = None,
+        keys: Optional[Sequence[int]] = None,
+        dtype: Any = "float32",
+        chunk_samples: int = 65536,
+    ) -> None:
+        if not data:
+            raise usage("python.data", "a corpus needs a stream")
+        self._data = {name: d.tocsr() if hasattr(d, "tocsr") else np.asarray(d) for name, d in data.items()}
+        samples = {name: d.shape[0] for name, d in self._data.items()}
+        if len(set(samples.values())) > 1:
+            raise usage("python.data", "the streams differ in samples: " + ", ".join(f"{n} {k}" for n, k in samples.items()))
+        self._streams = {name: (streams or {}).get(name) or _stream(name, d) for name, d in self._data.items()}
+        total = next(iter(samples.values()))
+        self._lengths = np.ones(total, np.int64) if lengths is None else np.asarray(lengths, np.int64)
+        if self._lengths.sum() != total:
+            raise usage("python.data", f"{total} samples, but the lengths sum up to {self._lengths.sum()}")
+        self._keys = None if keys is None else np.asarray(keys)
+        self.dtype = dtype
+        ends = np.cumsum(self._lengths)
+        cuts = np.searchsorted(ends, np.arange(chunk_samples, total, chunk_samples), side="left") + 1
+        self._cuts = np.unique(np.concatenate(([0], cuts[cuts < len(ends)], [len(ends)])))
+        self._starts = np.concatenate(([0], ends))
+
+    def streams(self) -> Mapping[str, Stream]:
+        return self._streams
+
+    def chunks(self) -> list[Any]:
+        return [self._lengths[a:b] for a, b in zip(self._cuts, self._cuts[1:])]
+
+    def keys(self) -> Optional[list[Any]]:
+        return None if self._keys is None else [self._keys[a:b] for a, b in zip(self._cuts, self._cuts[1:])]
+
+    def read(self, chunk: int) -> dict[str, Any]:
+        a, b = self._starts[self._cuts[chunk]], self._starts[self._cuts[chunk + 1]]
+        return {name: self._one(name, data[a:b]) for name, data in self._data.items()}
+
+    def _one(self, name: str, data: Any) -> Any:
+        return data[:, None] if self._streams[name].storage == "dense" and data.ndim == 1 else data
+
+
+def _batches(what: What, options: Mapping[str, Any]) -> Iterator[Batch]:
+    """One sweep, in the data's own order."""
+    opening = opening_of(what, "", (), None, None, {"order": "file", "minibatch_size": 65536, **options})
+    with Reader._of(opening, log) as reader:
+        yield from reader
+
+
+def from_npz(path: Path) -> Arrays:
+    """A corpus that to_npz() wrote, or arrays that numpy.savez() did."""
+    parts: dict[str, Any] = {}
+    with np.load(os.fspath(path)) as file:
+        content = {name: file[name] for name in file.files}
+    lengths = content.pop("batchfeed.lengths", None)
+    for name in list(content):
+        if name.endswith(".indptr"):
+            stem = name[: -len(".indptr")]
+            matrix = (content.pop(stem + ".data"), content.pop(stem + ".indices"), content.pop(name))
+            shape = tuple(content.pop(stem + ".shape"))
+            parts[stem] = library("scipy.sparse", "a sparse stream of a .npz file").csr_array(matrix, shape=shape)
+    parts.update(content)
+    first = next(iter(parts.values()), np.zeros(0))
+    return Arrays(parts, lengths=lengths, dtype="float64" if first.dtype == np.float64 else "float32")
+
+
+def to_npz(what: What, path: Path, **options: Any) -> None:
+    """All of a corpus in one .npz file; it is held in memory."""
+    stack = library("scipy.sparse", "to_npz()").vstack
+    batches = list(_batches(what, options))
+    content: dict[str, Any] = {"batchfeed.lengths": np.concatenate([next(iter(b.values())).lengths for b in batches])}
+    for name, stream in batches[0].items():
+        if stream.is_sparse:
+            m = stack([b[name].csr() for b in batches], format="csr")
+            content.update({f"{name}.data": m.data, f"{name}.indices": m.indices, f"{name}.indptr": m.indptr, f"{name}.shape": m.shape})
+        else:
+            content[name] = np.concatenate([b[name].numpy() for b in batches])
+    np.savez(os.fspath(path), **content)
+
+
+def from_pandas(frame: pandas.DataFrame, columns: Optional[Mapping[str, Any]] = None, **options: Any) -> Arrays:
+    """A row of a DataFrame is a sequence of one sample.
+
+    `columns`: {stream: column or list of columns}; without it each column is a stream. A column of whole
+    numbers or of categories is a class, a list of columns a dense sample. `options` are those of Arrays.
+    """
+    data = {}
+    for name, chosen in (columns or {str(c): c for c in frame.columns}).items():
+        if isinstance(chosen, (list, tuple)):
+            data[name] = frame[list(chosen)].to_numpy(dtype=np.float64)
+        else:
+            column = frame[chosen]
+            data[name] = column.cat.codes.to_numpy(np.int64) if hasattr(column, "cat") else column.to_numpy()
+    return Arrays(data, **options)
+
+
+def to_arrow(what: What, **options: Any) -> pyarrow.Table:
+    """A pyarrow.Table with a row for each sequence: its key, and for each stream a list of samples.
+
+    A dense sample is a fixed_size_list, a sparse one a list of structs (index, value). `options` are the
+    keywords of a Reader.
+    """
+    pa = library("pyarrow", "to_arrow()")
+    return pa.Table.from_batches([_record_batch(pa, b) for b in _batches(what, options)])
+
+
+def _record_batch(pa: Any, batch: Batch) -> Any:
+    columns = {"key": pa.array(batch.sequence_keys)}
+    for name, s in batch.items():
+        if s.is_sparse:
+            entries = pa.StructArray.from_arrays([pa.array(s.indices), pa.array(s.values)], names=["index", "value"])
+            samples = pa.LargeListArray.from_arrays(pa.array(s.indptr), entries)
+        else:
+            samples = pa.FixedSizeListArray.from_arrays(pa.array(s.values.reshape(-1)), s.dim)
+        columns[name] = pa.LargeListArray.from_arrays(pa.array(s.offsets), samples)
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **options: Any) -> Arrays:
+    """A corpus of a pyarrow.Table as to_arrow() makes it, or of plain columns: numbers are one sample a row.
+
+    `dims`: of sparse streams; without it one more than the largest index. `options` are those of Arrays.
+    """
+    pa = library("pyarrow", "from_arrow()")
+    data: dict[str, Any] = {}
+    lengths = None
+    for name in table.column_names:
+        column = table[name].combine_chunks()
+        if name == "key":
+            continue
+        if pa.types.is_large_list(column.type) or pa.types.is_list(column.type):
+            lengths = np.diff(column.offsets.to_numpy())
+            column = column.flatten()
+        data[name] = _samples(pa, column, (dims or {}).get(name))
+    return Arrays(data, lengths=lengths, **options)
+
+
+def _samples(pa: Any, column: Any, dim: Optional[int]) -> Any:
+    if pa.types.is_fixed_size_list(column.type):
+        return column.flatten().to_numpy(zero_copy_only=False).reshape(-1, column.type.list_size)
+    if pa.types.is_large_list(column.type) or pa.types.is_list(column.type):
+        entries, indptr = column.flatten(), column.offsets.to_numpy()
+        indices, values = (entries.field(i).to_numpy() for i in (0, 1))
+        width = dim or int(indices.max(initial=0)) + 1
+        matrix = (values, indices, indptr - indptr[0])
+        return library("scipy.sparse", "a sparse column").csr_array(matrix, shape=(len(indptr) - 1, width))
+    return column.to_numpy(zero_copy_only=False)
+
+
+def from_parquet(path: Path, **options: Any) -> Arrays:
+    """from_arrow() of a Parquet file."""
+    return from_arrow(library("pyarrow.parquet", "from_parquet()").read_table(os.fspath(path)), **options)
+
+
+def to_parquet(what: What, path: Path, **options: Any) -> None:
+    """A corpus as a Parquet file with a row for each sequence, batch by batch; see to_arrow()."""
+    pa, parquet = library("pyarrow", "to_parquet()"), library("pyarrow.parquet", "to_parquet()")
+    writer = None
+    try:
+        for batch in _batches(what, options):
+            rows = _record_batch(pa, batch)
+            writer = writer or parquet.ParquetWriter(os.fspath(path), rows.schema)
+            writer.write_batch(rows)
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = False, **options: Any) -> Arrays:
+    """Labels and index:value pairs, a sample a line: streams "features" and "label"."""
+    labels, indices, values, indptr = [], [], [], [0]
+    with open(os.fspath(path)) as file:
+        for number, line in enumerate(file, start=1):
+            words = line.partition("#")[0].split()
+            if not words:
+                continue
+            try:
+                labels.append(float(words[0]))
+                pairs = [word.partition(":") for word in words[1:] if not word.startswith("qid:")]
+                indices += [int(i) - (not zero_based) for i, _, _ in pairs]
+                values += [float(v) for _, _, v in pairs]
+            except ValueError:
+                what = f"line {number}: expected 'label index:value ...'"
+                raise usage("python.svmlight", what, path=os.fspath(path), line=number) from None
+            indptr.append(len(indices))
+    width = dim or max(indices, default=0) + 1
+    features = library("scipy.sparse", "from_svmlight()").csr_array((values, indices, indptr), shape=(len(labels), width))
+    return Arrays({"features": features, "label": np.array(labels)}, **options)
+
+
+def to_svmlight(what: What, path: Path, *, features: str, label: str, zero_based: bool = False, **options: Any) -> None:
+    """A sample a line: the value (or the class) of the stream `label`, and the entries of `features` that are not 0."""
+    with open(os.fspath(path), "w") as file:
+        for batch in _batches(what, options):
+            s = batch[label]
+            labels = s.classes() if s.is_sparse else s.numpy()[:, 0]
+            x = batch[features]
+            rows = x.csr() if x.is_sparse else library("scipy.sparse", "to_svmlight()").csr_array(x.numpy())
+            for i, target in enumerate(labels.tolist()):
+                a, b = rows.indptr[i], rows.indptr[i + 1]
+                pairs = zip(rows.indices[a:b].tolist(), rows.data[a:b].tolist())
+                file.write(" ".join([f"{target:g}", *(f"{j + (not zero_based)}:{v!r}" for j, v in pairs)]) + "\n")

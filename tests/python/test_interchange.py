@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Data in memory, and files of others."""
+import numpy as np
+import pytest
+import scipy.sparse
+
+import batchfeed as bf
+
+
+def whole(source):
+    return next(iter(bf.Reader(source, shuffle=False, minibatch_samples=10**9)))
+
+
+def same(source, corpus, name="x"):
+    batch = whole(source)
+    assert batch[name].lengths.tolist() == corpus.lengths
+    np.testing.assert_array_equal(batch[name].numpy(), np.concatenate(corpus.dense))
+    np.testing.assert_array_equal(batch["y"].classes(), np.concatenate(corpus.label))
+
+
+def test_arrays_in_memory():
+    x, y = np.arange(20).reshape(10, 2), np.arange(10) % 3
+    source = bf.Arrays({"x": x, "y": y, "z": x[:, 0] / 2, "s": scipy.sparse.eye_array(10)}, chunk_samples=4)
+    reader = bf.Reader(source, minibatch_samples=3, seed=1)
+    streams = {name: (s.storage, s.dim) for name, s in reader.streams.items()}
+    assert streams == {"x": ("dense", 2), "y": ("sparse", 3), "z": ("dense", 1), "s": ("sparse", 10)}
+    seen = sorted((int(k), *row) for b in reader for k, row in zip(b.sequence_keys, b["x"].numpy().tolist()))
+    assert seen == [(k, 2 * k, 2 * k + 1) for k in range(10)] and len(source.chunks()) == 3
+    sequences = bf.Arrays({"x": x}, lengths=[4, 1, 5], keys=[7, 8, 9], chunk_samples=4)
+    assert [len(s) for s in whole(sequences)["x"].sequences()] == [4, 1, 5]
+    assert whole(sequences).sequence_keys == ["7", "8", "9"]
+
+
+@pytest.mark.parametrize(
+    "data, options, message",
+    [
+        ({}, {}, "needs a stream"),
+        ({"a": np.ones(3), "b": np.ones(4)}, {}, "differ in samples: a 3, b 4"),
+        ({"a": np.ones(3)}, {"lengths": [2]}, "3 samples, but the lengths sum up to 2"),
+        ({"a": np.array(["x"])}, {}, "stream 'a'"),
+    ],
+)
+def test_arrays_that_do_not_fit(data, options, message):
+    with pytest.raises(bf.ConfigError, match=message):
+        bf.Arrays(data, **options)
+
+
+def test_npz_there_and_back(corpus, tmp_path):
+    bf.to_npz(corpus.source(), tmp_path / "a.npz")
+    same(bf.from_npz(tmp_path / "a.npz"), corpus)
+    np.savez(tmp_path / "b.npz", x=np.ones((3, 2)), y=np.arange(3))
+    assert whole(bf.from_npz(tmp_path / "b.npz"))["y"].classes().tolist() == [0, 1, 2]
+
+
+def test_svmlight_there_and_back(corpus, tmp_path):
+    bf.to_svmlight(corpus.source(), tmp_path / "a.svm", features="x", label="y")
+    batch = whole(bf.from_svmlight(tmp_path / "a.svm"))
+    np.testing.assert_array_equal(batch["features"].numpy(), np.concatenate(corpus.dense))
+    assert batch["label"].numpy()[:, 0].tolist() == np.concatenate(corpus.label).tolist()
+    (tmp_path / "b.svm").write_text("# head\n1 qid:3 1:2.5 3:1 # tail\n\n-1\n")
+    assert whole(bf.from_svmlight(tmp_path / "b.svm"))["features"].numpy().tolist() == [[2.5, 0, 1], [0, 0, 0]]
+    (tmp_path / "c.svm").write_text("1 1:2\n1 one:2\n")
+    with pytest.raises(bf.ConfigError, match="line 2: expected") as caught:
+        bf.from_svmlight(tmp_path / "c.svm")
+    assert caught.value.line == 2
