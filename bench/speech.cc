@@ -137,7 +137,7 @@ void epoch(const std::string& list, bool frames, bool shuffled, std::uint64_t mi
   setup.reader.order.window_in_samples = true;
   setup.reader.pack.kind = frames ? Packing::frames : Packing::sequences;
   setup.reader.minibatch_size = {minibatch};
-  Reader reader(std::move(setup));
+  Reader reader(setup);
   while (const auto batch = reader.next()) sink = batch->streams[0].as<float>()[0];
 }
 

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace {
@@ -50,7 +49,7 @@ int main(int argc, char** argv) {
     batchfeed::Setup setup;
     setup.sources = batchfeed::infer_speech({folder + "/example.scp", folder + "/example.mlf"});
     setup.reader.keys = batchfeed::KeyMode::text;
-    batchfeed::Reader reader(std::move(setup));
+    batchfeed::Reader reader(setup);
     std::uint64_t frames = 0;
     while (const auto batch = reader.next()) frames += batch->num_samples;
     std::printf("%llu frames of %zu streams\n", static_cast<unsigned long long>(frames), reader.streams().size());
