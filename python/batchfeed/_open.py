@@ -124,9 +124,8 @@ class FromSources:
         apply(setup.reader, {"keys": keys[0] if keys else "numeric", **weights, **self.options})
         for corpus in built:
             for options, _ in corpus:
-                if hasattr(options, "frame_mode"):
-                    options.frame_mode = setup.reader.pack.kind == "frames"
                 setup.add(options)
+            setup.frame_mode()
             if mix:
                 setup.end_corpus()
         return setup
@@ -151,6 +150,7 @@ class FromFile:
     dtype: Any = None
     limits: dict[str, int] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
+    state_list: Optional[str] = None
 
     def is_config(self) -> bool:
         if not self.files:
@@ -160,7 +160,15 @@ class FromFile:
 
     def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
         files = self.files if self.is_config() else _core.expand_files(self.files)
-        if not self.is_config() and _core.detect_format(files[0]) != "config":
+        kind = "config" if self.is_config() else _core.detect_format(files[0])
+        if kind in ("scp", "htk", "mlf", "kaldi"):
+            setup = _core.Setup()
+            _limits(setup, self.limits)
+            setup.add_speech(files, self.state_list or "", "float32" if self.dtype is None else _element(self.dtype))
+            apply(setup.reader, {"keys": "text", **self.options})
+            setup.frame_mode()
+            return setup
+        if kind != "config":
             corpus = _corpus(files[0])
             source = type(corpus)(files, dtype=self.dtype or corpus.dtype)
             return FromSources([source], self.limits, self.options).setup(report)

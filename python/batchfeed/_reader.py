@@ -314,19 +314,24 @@ def open(
     section: str = "",
     set: Sequence[str] = (),
     dtype: Any = None,
+    state_list: Optional[Path] = None,
     report: Optional[Report] = log,
     progress: Optional[Progress] = None,
     limits: Optional[Mapping[str, int]] = None,
     **options: Unpack[ReaderKeywords],
 ) -> Reader:
-    """A reader for a `.cntk` configuration (several: later ones override), or for a text or binary corpus.
+    """A reader for a `.cntk` configuration (several: later ones override), or for corpus files without one.
+
+    These are text or binary corpora, or speech: scp lists, HTK files, MLF labels and Kaldi files, of which
+    one source gives the features and one the labels (`state_list`: the file that names their classes).
 
     `section`: the reader section, such as "Train.reader"; not needed where there is only one.
     `set`: configuration text that overrides, such as "Train=[reader=[randomize=false]]".
     `dtype`: float32 or float64, instead of every precision key. `options`: the keywords of a Reader;
     they override what the configuration says.
     """
-    opening = _open.FromFile(paths(path), section, list(set), dtype, dict(limits or {}), dict(options))
+    states = None if state_list is None else os.fspath(state_list)
+    opening = _open.FromFile(paths(path), section, list(set), dtype, dict(limits or {}), dict(options), states)
     return Reader._of(opening, report, progress)
 
 

@@ -151,11 +151,12 @@ class CBF:
 
 @dataclass(frozen=True)
 class HTKFeatures:
-    """HTK feature files, listed by one scp file or several."""
+    """HTK feature files: listed by one scp file or several, or named themselves (`files`, each an utterance)."""
 
     name: str
-    scp_files: Paths
-    dim: int
+    scp_files: Paths = ()
+    dim: int = 0
+    files: Paths = ()
     context: Context = None  # frames to the left and right; None: 0, or as `dim` says
     prefix: str = ""
     expand_to_utterance: bool = False
@@ -173,6 +174,7 @@ class HTKFeatures:
             _core.HtkOptions(),
             name=self.name,
             scp_files=paths(self.scp_files),
+            files=paths(self.files),
             dim=self.dim,
             context=self.context,
             prefix=self.prefix,
@@ -196,10 +198,12 @@ class MLF:
     files: Paths
     dim: int
     mapping_file: Optional[Path] = None  # list of states; None: the fourth column is the class
+    labels: Sequence[str] = ()  # or the names of the classes themselves
     binary: bool = False
     phone_boundaries: bool = False
     chunk_bytes: int = 64 << 20
     cache_index: bool = False
+    cache_dir: Optional[Path] = None
     dtype: Any = "float32"
     trace_level: int = 1
     legacy: bool = False
@@ -216,6 +220,8 @@ class MLF:
             files=paths(self.files),
             dim=self.dim,
             mapping_file=path(self.mapping_file),
+            labels=list(self.labels),
+            cache_dir=path(self.cache_dir),
             binary=self.binary,
             phone_boundaries=self.phone_boundaries,
             chunk_bytes=self.chunk_bytes,
@@ -238,11 +244,17 @@ class Kaldi:
     alignment: bool = False
     context: Context = None
     chunk_frames: int = 90_000
+    expand_to_utterance: bool = False
+    defines_mb_size: bool = False
     dtype: Any = "float32"
+    trace_level: int = 1
 
     def _options(self) -> tuple[Any, Optional[str]]:
         return _fill(
             _core.KaldiOptions(),
+            expand_to_utterance=self.expand_to_utterance,
+            defines_mb_size=self.defines_mb_size,
+            trace_level=self.trace_level,
             name=self.name,
             files=paths(self.files),
             dim=self.dim,

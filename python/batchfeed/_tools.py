@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Union
 
 from . import _core, _open
 from ._open import What, opening_of
@@ -207,9 +207,10 @@ class Converted:
 
 def target_format(path: str) -> str:
     extension = os.path.splitext(path)[1]
-    known = {".cbf": "cbf", ".bin": "cbf", ".ctf": "ctf", ".txt": "ctf"}
+    known = {".cbf": "cbf", ".bin": "cbf", ".ctf": "ctf", ".txt": "ctf", ".scp": "scp", ".mlf": "mlf"}
+    known.update({".htk": "htk", ".mfc": "htk", ".fea": "htk"})
     if extension not in known:
-        raise usage("python.target", "its name does not say which format to write", "to='cbf' or to='ctf'", path=path)
+        raise usage("python.target", "its name does not say which format to write", "to='cbf', 'ctf', ...", path=path)
     return known[extension]
 
 
@@ -229,6 +230,11 @@ def convert(
     chunk_bytes: int = 32 << 20,
     legacy: bool = False,
     ctf2bin_chunks: Optional[bool] = None,
+    frame_period: int = 100_000,
+    parameter_kind: Union[int, str] = 9,
+    file_for_each_sequence: bool = False,
+    binary_labels: bool = False,
+    labels: Sequence[str] = (),
     jobs: int = 0,
     force: bool = False,
     verify: bool = False,
@@ -236,11 +242,12 @@ def convert(
     report: Optional[Callable[[Fault], None]] = log,
     progress: Optional[Progress] = None,
 ) -> Converted:
-    """Writes any corpus as a text or binary one: in parallel, in bounded memory, whole or not at all.
+    """Writes any corpus in another format: in parallel, in bounded memory, whole or not at all.
 
-    `to`: "ctf" or "cbf"; by the target's name if not given. `streams`: those to keep, in this order.
+    `to`: "ctf", "cbf", "scp" (HTK features with their list), "htk" or "mlf"; by the target's name if not given. `streams`: those to keep, in this order.
     `renames`: {"old": "new"}. `keys`: "automatic", "keep", "number" or "none". `shuffle`: the seed of a
-    global shuffle. `verify` reads the target back and compares.
+    global shuffle. `parameter_kind` (such as "FBANK_D"), `frame_period` (in 100 ns) and `file_for_each_sequence`
+    are of HTK files, `labels` (names of the classes) and `binary_labels` of MLF files. `verify` reads the target back and compares.
     """
     path = os.fspath(target)
     options = _core.ConvertOptions()
@@ -254,6 +261,11 @@ def convert(
         "keys": keys,
         "shuffle": shuffle,
         "shuffle_memory": shuffle_memory,
+        "frame_period": frame_period,
+        "parameter_kind": _core.htk_kind(parameter_kind) if isinstance(parameter_kind, str) else parameter_kind,
+        "file_for_each_sequence": file_for_each_sequence,
+        "binary_labels": binary_labels,
+        "labels": list(labels),
         "jobs": jobs,
         "force": force,
         "verify": verify,

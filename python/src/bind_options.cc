@@ -3,6 +3,7 @@
 // The option structs, field by field and under their own names.
 #include <batchfeed/options.h>
 #include <batchfeed/source.h>
+#include <batchfeed/tools.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -65,7 +66,8 @@ void bind_speech(nb::module_& m) {
       .def_rw("trace_level", &HtkOptions::trace_level)
       .def_rw("legacy", &HtkOptions::legacy)
       .def_rw("max_utterance_frames", &HtkOptions::max_utterance_frames)
-      .def_rw("path_map", &HtkOptions::path_map);
+      .def_rw("path_map", &HtkOptions::path_map)
+      .def_rw("files", &HtkOptions::files);
   nb::class_<MlfOptions>(m, "MlfOptions")
       .def(nb::init<>())
       .def_rw("name", &MlfOptions::name)
@@ -81,7 +83,9 @@ void bind_speech(nb::module_& m) {
       .def_rw("trace_level", &MlfOptions::trace_level)
       .def_rw("legacy", &MlfOptions::legacy)
       .def_rw("target_mapping_file", &MlfOptions::target_mapping_file)
-      .def_rw("target_dim", &MlfOptions::target_dim);
+      .def_rw("target_dim", &MlfOptions::target_dim)
+      .def_rw("labels", &MlfOptions::labels)
+      .def_rw("cache_dir", &MlfOptions::cache_dir);
   nb::class_<KaldiOptions>(m, "KaldiOptions")
       .def(nb::init<>())
       .def_rw("name", &KaldiOptions::name)
@@ -91,7 +95,10 @@ void bind_speech(nb::module_& m) {
       .def_rw("context", &KaldiOptions::context)
       .def_rw("chunk_frames", &KaldiOptions::chunk_frames)
       .def_rw("frame_mode", &KaldiOptions::frame_mode)
-      .def_rw("element", &KaldiOptions::element);
+      .def_rw("element", &KaldiOptions::element)
+      .def_rw("expand_to_utterance", &KaldiOptions::expand_to_utterance)
+      .def_rw("defines_mb_size", &KaldiOptions::defines_mb_size)
+      .def_rw("trace_level", &KaldiOptions::trace_level);
 }
 
 void bind_reader_options(nb::module_& m) {
@@ -139,13 +146,27 @@ void bind_reader_options(nb::module_& m) {
       .def_rw("rolling_window", &ReaderOptions::rolling_window);
 }
 
+void frame_mode(Setup& setup) {
+  const bool frames = setup.reader.pack.kind == Packing::frames;
+  for (SourceOptions& source : setup.sources) {
+    std::visit(
+        [&](auto& options) {
+          if constexpr (requires { options.frame_mode; }) options.frame_mode = frames;
+        },
+        source);
+  }
+}
+
 void cache_index(Setup& setup, const std::string& folder) {
   for (SourceOptions& source : setup.sources) {
     if (auto* ctf = std::get_if<CtfOptions>(&source)) {
       ctf->cache_index = true;
       if (!folder.empty()) ctf->cache_dir = folder;
     }
-    if (auto* mlf = std::get_if<MlfOptions>(&source)) mlf->cache_index = true;
+    if (auto* mlf = std::get_if<MlfOptions>(&source)) {
+      mlf->cache_index = true;
+      if (!folder.empty()) mlf->cache_dir = folder;
+    }
   }
 }
 
@@ -203,6 +224,15 @@ void bind_options(nb::module_& m) {
       .def("add", [](Setup& s, const MlfOptions& o) { s.sources.emplace_back(o); })
       .def("add", [](Setup& s, const KaldiOptions& o) { s.sources.emplace_back(o); })
       .def("add", [](Setup& s, const std::shared_ptr<Source>& o) { s.sources.emplace_back(o); })
+      .def(
+          "add_speech",
+          [](Setup& s, const std::vector<std::string>& files, const std::string& state_list, Element element) {
+            for (SourceOptions& source : infer_speech(files, state_list, element, s.limits))
+              s.sources.push_back(std::move(source));
+          },
+          "files"_a, "state_list"_a, "element"_a, nb::call_guard<nb::gil_scoped_release>())
+      // Speech sources draw frames if the reader packs them.
+      .def("frame_mode", &frame_mode)
       // Every source that can keeps its index, in `folder` if it is not empty.
       .def("cache_index", &cache_index, "folder"_a)
       .def("add_from", [](Setup& s, const Setup& other, std::size_t i) { s.sources.push_back(other.sources.at(i)); })

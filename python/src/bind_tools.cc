@@ -2,11 +2,13 @@
 //
 // Work on whole corpora.
 #include <batchfeed/convert.h>
+#include <batchfeed/speech_writer.h>
 #include <batchfeed/tools.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
@@ -85,8 +87,14 @@ void bind_convert(nb::module_& m) {
       .def_rw("shuffle", &ConvertOptions::shuffle, nb::arg().none())
       .def_rw("shuffle_memory", &ConvertOptions::shuffle_memory)
       .def_rw("jobs", &ConvertOptions::jobs)
+      .def_rw("frame_period", &ConvertOptions::frame_period)
+      .def_rw("parameter_kind", &ConvertOptions::parameter_kind)
+      .def_rw("file_for_each_sequence", &ConvertOptions::file_for_each_sequence)
+      .def_rw("binary_labels", &ConvertOptions::binary_labels)
+      .def_rw("labels", &ConvertOptions::labels)
       .def_rw("force", &ConvertOptions::force)
       .def_rw("verify", &ConvertOptions::verify);
+  m.def("htk_kind", &htk_kind, "text"_a);
   nb::class_<ConvertResult>(m, "ConvertResult")
       .def_ro("streams", &ConvertResult::streams)
       .def_ro("sequences", &ConvertResult::sequences)

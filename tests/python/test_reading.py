@@ -78,14 +78,31 @@ def test_a_configuration_says_what_keywords_do_not(corpus, tmp_path):
     assert randomized.options.order.kind == "cntk"
 
 
-def test_every_field_of_the_options_is_a_keyword():
+def fields(struct):
     header = (ROOT / "include/batchfeed/options.h").read_text()
+    body = re.search(rf"struct {struct} {{\n(.*?)\n}};", header, re.S).group(1)
+    body = re.sub(r"  struct \w+ {.*?\n  };", "", body, flags=re.S)
+    body = re.sub(r"//.*|enum class \w+ : [\w:]+ {.*?}|\w+ \w+\(\) const {.*?}\n", "", body, flags=re.M)
+    return re.findall(r"(\w+)\s*=\s*[^;{]*?(?:{[^}]*})?[^;]*;", re.sub(r"\s+", " ", body))
 
-    def fields(struct):
-        body = re.search(rf"struct {struct} {{\n(.*?)\n}};", header, re.S).group(1)
-        body = re.sub(r"//.*|enum class \w+ : [\w:]+ {.*?}", "", body)
-        return re.findall(r"(\w+)\s*=\s*[^;{]*?(?:{[^}]*})?[^;]*;", re.sub(r"\s+", " ", body))
 
+@pytest.mark.parametrize(
+    "struct, source, other",
+    [
+        ("CtfOptions", bf.CTF, {"element": "dtype"}),
+        ("CbfOptions", bf.CBF, {"element": "dtype", "convert_element": "dtype", "renames": "streams"}),
+        ("HtkOptions", bf.HTKFeatures, {"element": "dtype", "frame_mode": None}),
+        ("MlfOptions", bf.MLF, {"element": "dtype", "frame_mode": None}),
+        ("KaldiOptions", bf.Kaldi, {"element": "dtype", "frame_mode": None}),
+    ],
+)
+def test_every_field_of_a_source_can_be_given(struct, source, other):
+    given = set(inspect.signature(source).parameters)
+    assert {other.get(name, name) for name in fields(struct)} - {None} <= given
+    assert all(hasattr(getattr(_core, struct)(), name) for name in fields(struct))
+
+
+def test_every_field_of_the_options_is_a_keyword():
     nested = {pair for pair in _options.NESTED.values()}
     assert {("order", f) for f in fields("OrderOptions")} | {("pack", f) for f in fields("PackOptions")} == nested
     flat = {name for name in _options.NAMES if name not in _options.NESTED} - {"minibatch_samples", "shuffle"}

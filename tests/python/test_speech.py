@@ -68,6 +68,17 @@ def test_frames_in_context(speech):
     assert first.shape == (5, 6) and first[1].tolist() == [0, 0, 0, 1, 0, 2]
 
 
+def test_speech_files_need_no_configuration(speech, tmp_path):
+    for options in ({}, {"pack": "frames"}):
+        reader = bf.open([speech.scp, speech.mlf], state_list=speech.states, minibatch_samples=100, **options)
+        assert (reader.num_samples, sorted(s.dim for s in reader.streams.values())) == (13, [2, 3])
+    assert reader.num_sequences == 13, "each frame is one"
+    done = bf.convert(speech.scp, tmp_path / "copy.scp", parameter_kind="FBANK")
+    assert (done.sequences, done.samples) == (3, 13)
+    copy = next(iter(bf.open(tmp_path / "copy.scp", minibatch_samples=100)))
+    assert sorted(copy.sequence_keys) == ["utt0", "utt1", "utt2"]
+
+
 def test_labels_cannot_come_first(speech):
     with pytest.raises(bf.ConfigError, match="labels cannot be the first of several sources"):
         bf.Reader(list(reversed(sources(speech))))
