@@ -235,13 +235,17 @@ def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = F
 
 
 def to_svmlight(what: What, path: Path, *, features: str, label: str, zero_based: bool = False, **options: Any) -> None:
-    """A sample a line: the value (or the class) of the stream `label`, and the entries of `features` that are not 0."""
+    """A sample a line: the value (or the class) of the stream `label`, and the entries of `features`.
+
+    Entries of one index are added up.
+    """
     with open(os.fspath(path), "w") as file:
         for batch in _batches(what, options):
             s = batch[label]
             labels = s.classes() if s.is_sparse else s.numpy()[:, 0]
             x = batch[features]
-            rows = x.csr() if x.is_sparse else library("scipy.sparse", "to_svmlight()").csr_array(x.numpy())
+            rows = x.csr().copy() if x.is_sparse else library("scipy.sparse", "to_svmlight()").csr_array(x.numpy())
+            rows.sum_duplicates()  # and sorts: other readers ask for it
             for i, target in enumerate(labels.tolist()):
                 a, b = rows.indptr[i], rows.indptr[i + 1]
                 pairs = zip(rows.indices[a:b].tolist(), rows.data[a:b].tolist())

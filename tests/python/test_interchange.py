@@ -57,6 +57,9 @@ def test_svmlight_there_and_back(corpus, tmp_path):
     batch = whole(bf.from_svmlight(tmp_path / "a.svm"))
     np.testing.assert_array_equal(batch["features"].numpy(), np.concatenate(corpus.dense))
     assert batch["label"].numpy()[:, 0].tolist() == np.concatenate(corpus.label).tolist()
+    (tmp_path / "twice.ctf").write_text("|x 5:1 2:3 5:2 |y 7\n")
+    bf.to_svmlight(tmp_path / "twice.ctf", tmp_path / "twice.svm", features="x", label="y", zero_based=True)
+    assert (tmp_path / "twice.svm").read_text() == "7 2:3.0 5:3.0\n"
     (tmp_path / "b.svm").write_text("# head\n1 qid:3 1:2.5 3:1 # tail\n\n-1\n")
     assert whole(bf.from_svmlight(tmp_path / "b.svm"))["features"].numpy().tolist() == [[2.5, 0, 1], [0, 0, 0]]
     (tmp_path / "c.svm").write_text("1 1:2\n1 one:2\n")
