@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from . import _core, _open
 from ._batch import Batch
+from ._convert import library
 from ._errors import Fault, usage
 from ._options import ENDLESS, ReaderKeywords, show_keywords
 from ._sources import Path, paths
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._open import Joined, Mix
+    from ._tools import Info
 
 Report = Callable[[Fault], None]
-Progress = Callable[[int, int], None]
+Progress = Union[Callable[[int, int], None], bool]  # True: a bar
 _log = logging.getLogger("batchfeed")
 _LEVELS = {"info": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}
 
@@ -30,6 +32,23 @@ _LEVELS = {"info": logging.DEBUG, "warning": logging.WARNING, "error": logging.E
 def log(fault: Fault) -> None:
     """Where notices go unless `report` is given: the logger "batchfeed"."""
     _log.log(_LEVELS[fault.severity], "%s", fault.text)
+
+
+def told(progress: Optional[Progress]) -> Optional[Callable[[int, int], None]]:
+    """A function for True: it draws a tqdm bar."""
+    if not isinstance(progress, bool):
+        return progress
+    if not progress:
+        return None
+    bar = library("tqdm.auto", "progress=True").tqdm(unit="B", unit_scale=True, leave=False)
+
+    def update(done: int, total: int) -> None:
+        bar.total, bar.n = total or None, done
+        bar.refresh()
+        if total and done >= total:
+            bar.close()
+
+    return update
 
 
 class Reader:
@@ -44,7 +63,7 @@ class Reader:
     load_state_dict(), begin_epoch() or next() a loop goes on from that place.
 
     `report` is called with each notice (default: the logger "batchfeed"), `progress` with bytes done and
-    in all while the sources are indexed. `limits` changes bounds on what files may ask for
+    in all while the sources are indexed (True: a tqdm bar). `limits` changes bounds on what files may ask for
     (docs/reference/limits.md). A forked or unpickled reader opens its files again and goes on.
     """
 
@@ -73,7 +92,7 @@ class Reader:
         self._iteration: Optional[object] = None  # the loop that is under way
         setup = self._opening.setup(report)
         setup.set_report(report)
-        setup.set_progress(progress)
+        setup.set_progress(told(progress))
         self._core = _core.ReaderCore(setup)
         self._pid = os.getpid()
         self._epoch = self._core.options.start_epoch
@@ -236,6 +255,12 @@ class Reader:
         """From the next minibatch on."""
         self._here().set_minibatch_size(size)
         self._length = None
+
+    def stats(self) -> Info:
+        """What is read, at a glance: streams, counts and lengths; a table and a plot in a notebook."""
+        from ._tools import stats
+
+        return stats(self)
 
     def plan(self, minibatches: int) -> list[_open.BatchPlan]:
         """What the next minibatches of the epoch will consist of, at most so many, without reading data."""

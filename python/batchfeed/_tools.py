@@ -10,7 +10,7 @@ from typing import Any, Callable, Optional, Union
 from . import _core, _open
 from ._open import What, opening_of
 from ._errors import Fault, usage
-from ._reader import Progress, log
+from ._reader import Progress, Reader, log, told
 from ._sources import CTF, Path, paths
 
 class CheckReport(list[Fault]):
@@ -46,9 +46,10 @@ def check(
     `what` is a configuration, corpus files, or sources. At most `max_faults` are listed; all are counted.
     """
     setup = opening_of(what, section, set, dtype, limits).setup(None)
-    setup.set_progress(progress)
+    bar = told(progress)
+    setup.set_progress(bar)
     found: list[Fault] = []
-    result = _core.check(setup, max_faults, found.append, progress)
+    result = _core.check(setup, max_faults, found.append, bar)
     return CheckReport([f for f in found if f.severity != "info"], result)
 
 
@@ -77,6 +78,7 @@ class Info:
     chunks: int
     bytes: int
     lengths: dict[str, float]  # of the sequences: min, max, mean, p50, p90, p99
+    steps: list[tuple[int, int]] = field(default_factory=list, repr=False)  # (up to so many samples, sequences)
     reader_section: Optional[str] = field(default=None, repr=False)  # to paste; of an inferred corpus
 
     def table(self) -> list[tuple[str, ...]]:
@@ -102,7 +104,21 @@ class Info:
         cells = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
         body = "".join(f"<tr>{row}</tr>" for row in cells)
         tail = escape(str(self).rsplit("\n", 2)[1])
-        return f"<table>{body}</table><p>{tail}</p>"
+        return f"<table>{body}</table><p>{tail}</p>{self.plot()}"
+
+    def plot(self) -> str:
+        """Sequences by length, as SVG."""
+        highest = max((n for _, n in self.steps), default=1)
+        bars = []
+        for i, (most, n) in enumerate(self.steps):
+            height = round(80 * n / highest, 1)
+            bars.append(
+                f'<rect x="{i * 48}" y="{95 - height}" width="40" height="{height}" fill="#4878a8"/>'
+                f'<text x="{i * 48 + 20}" y="{91 - height}" font-size="9" text-anchor="middle">{n}</text>'
+                f'<text x="{i * 48 + 20}" y="108" font-size="9" text-anchor="middle">to {most}</text>'
+            )
+        size = f'width="{48 * len(self.steps)}" height="112"'
+        return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><title>sequences by length</title>{"".join(bars)}</svg>'
 
 
 def _row(s: StreamDescription) -> tuple[str, ...]:
@@ -125,8 +141,16 @@ def info(
     opening = opening_of(what, section, set, dtype, limits)
     inferred, files = _inferred(opening, progress)
     setup = opening.setup(log)
-    setup.set_progress(progress)
-    about = _core.describe(setup)
+    setup.set_progress(told(progress))
+    return _info(_core.describe(setup), inferred, files)
+
+
+def stats(reader: Reader) -> Info:
+    """What a reader reads, all corpora together."""
+    return _info(reader._here().describe(), None, [])
+
+
+def _info(about: _core.Description, inferred: Optional[_core.Inferred], files: list[str]) -> Info:
     seen = {s.spec.name: s for s in inferred.streams} if inferred else {}
     names = ("samples", "values", "min", "max", "integral", "one_hot")
     streams = [
@@ -137,7 +161,7 @@ def info(
     ]
     lengths = {n: float(getattr(about.lengths, n)) for n in ("min", "max", "mean", "p50", "p90", "p99")}
     text = _core.reader_section(files[0], inferred) if inferred else None
-    return Info(streams, about.sequences, about.samples, about.chunks, about.bytes, lengths, text)
+    return Info(streams, about.sequences, about.samples, about.chunks, about.bytes, lengths, about.steps, text)
 
 
 def _inferred(opening: _open.Opening, progress: Optional[Progress]) -> tuple[Optional[_core.Inferred], list[str]]:
@@ -150,7 +174,7 @@ def _inferred(opening: _open.Opening, progress: Optional[Progress]) -> tuple[Opt
         files = _core.expand_files(paths(only.files))
     else:
         return None, []
-    return (_core.infer_ctf(files, progress), files) if _core.detect_format(files[0]) == "ctf" else (None, [])
+    return (_core.infer_ctf(files, told(progress)), files) if _core.detect_format(files[0]) == "ctf" else (None, [])
 
 
 @dataclass(frozen=True)
@@ -184,7 +208,7 @@ def index(
     """
     setup = opening_of(what, section, set, dtype, limits).setup(log)
     setup.set_report(log)
-    setup.set_progress(progress)
+    setup.set_progress(told(progress))
     setup.cache_index("" if cache_dir is None else os.fspath(cache_dir))
     return [
         IndexInfo(b.file, b.cache or None, b.was_valid, b.why or None, b.sequences, b.samples, b.chunks, b.bytes)
@@ -277,6 +301,6 @@ def convert(
             raise usage("python.option", f"{name} is {value!r}, which is no value for it") from None
     setup = opening_of(what, section, set, dtype, limits).setup(report)
     setup.set_report(report)
-    done = _core.convert(setup, path, options, report, progress)
+    done = _core.convert(setup, path, options, report, told(progress))
     written = {s.name: s for s in done.streams}
     return Converted(written, done.sequences, done.samples, done.left_out, done.bytes, done.keys, done.verified)

@@ -119,6 +119,7 @@ void bind_reader(nb::module_& m) {
       .def_prop_ro("invalid", [](ReaderCore& c) { return c.with([](Reader& r) { return r.invalid(); }); })
       .def_prop_ro("padding", [](ReaderCore& c) { return c.with([](Reader& r) { return r.padding(); }); })
       .def_prop_ro("remaining", [](ReaderCore& c) { return c.with([](Reader& r) { return r.remaining(); }); })
+      .def("describe", [](ReaderCore& c) { return c.with([](Reader& r) { return describe(r.source()); }); })
       .def("begin_epoch", [](ReaderCore& c, std::uint64_t epoch) { c.with([&](Reader& r) { r.begin_epoch(epoch); }); })
       .def("set_workers", [](ReaderCore& c, std::uint64_t workers,
                              std::uint64_t rank) { c.with([&](Reader& r) { r.set_workers(workers, rank); }); })

@@ -68,7 +68,15 @@ void bind_describe(nb::module_& m) {
       .def_ro("bytes", &Description::bytes)
       .def_ro("largest_chunk_bytes", &Description::largest_chunk_bytes)
       .def_ro("smallest_chunk_bytes", &Description::smallest_chunk_bytes)
-      .def_ro("lengths", &Description::lengths);
+      .def_ro("lengths", &Description::lengths)
+      .def_prop_ro(
+          "steps",
+          [](const Description& d) {
+            nb::list out;
+            for (const Description::Step& step : d.steps) out.append(nb::make_tuple(step.most, step.sequences));
+            return out;
+          },
+          nb::sig("def steps(self) -> list[tuple[int, int]]"));
   m.def(
       "describe", [](const Setup& setup) { return describe(*open_sources(setup)); }, "setup"_a,
       nb::call_guard<nb::gil_scoped_release>());

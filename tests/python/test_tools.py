@@ -156,6 +156,35 @@ def test_progress_is_told_and_may_give_up(tmp_path):
         bf.check(corpus.path, progress=stop)
 
 
+def test_what_a_reader_reads_at_a_glance(corpus):
+    about = corpus.reader().stats()
+    assert (about.samples, about.lengths["min"], about.lengths["max"]) == (77, 1, 9)
+    assert sum(n for _, n in about.steps) == len(corpus.lengths)
+    assert about._repr_html_().count("<rect") == len(about.steps) > 1
+
+
+def test_a_bar_is_drawn(corpus, capsys, monkeypatch):
+    import sys
+    import types
+
+    drawn = []
+
+    class Bar:
+        def __init__(self, **options):
+            self.total = self.n = 0
+
+        def refresh(self):
+            drawn.append((self.n, self.total))
+
+        def close(self):
+            drawn.append("closed")
+
+    monkeypatch.setitem(sys.modules, "tqdm", types.ModuleType("tqdm"))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Bar))
+    assert bf.check(corpus.path, progress=True) == []
+    assert drawn[-1] == "closed" and drawn[-2][0] == drawn[-2][1] > 0
+
+
 def test_shards_by_pattern(tmp_path):
     for i in range(3):
         Corpus(tmp_path / f"part{i}.ctf", [1, 2], seed=i)
