@@ -135,7 +135,12 @@ Facts gather_facts(const CorpusArguments& arguments, const RunOptions& run, Cons
   CheckOptions options;
   options.max_faults = kMostFindings;
   options.progress = console.progress("reading");
-  facts.survey = survey(corpus.setup, options, keep);
+  try {
+    facts.survey = survey(corpus.setup, options, keep);
+  } catch (const Error&) {  // there will be no page to tell them on
+    for (const Notice& notice : facts.findings) console.notice(notice);
+    throw;
+  }
 
   Setup quiet = corpus.setup;
   quiet.report = {};

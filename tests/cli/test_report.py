@@ -113,3 +113,9 @@ def test_a_page_that_cannot_be_written_is_status_3(batchfeed, write):
     labelled(write, 10)
     done = batchfeed("report", "train.ctf", "-o", "no/such/folder/report.html")
     assert done.code == 3 and "no/such/folder" in done.err
+
+
+def test_where_there_is_no_page_what_was_found_is_told_all_the_same(batchfeed, write):
+    write("list.scp", "a=missing.chunk[0,3]\n")
+    done = batchfeed("report", "list.scp", "-o", "x.html")
+    assert done.code == 3 and "missing.chunk" in done.err and not (batchfeed.folder / "x.html").exists()
