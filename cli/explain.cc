@@ -53,10 +53,14 @@ void rank_text(const Reader& reader, std::uint64_t rank, const BatchPlan& plan, 
   out += fmt::format("rank {}: {}{}{}\n", rank, summary(plan), plan.end_of_sweep ? ", end of sweep" : "",
                      plan.end_of_epoch ? ", end of epoch" : "");
   for (const BatchPlan::Item& item : plan.items) {
-    const Place place = reader.source().place(item.chunk, item.row);
-    out += fmt::format("  key {}{}  {}  {}\n", printable(reader.key_text(item.key)),
-                       item.frame ? fmt::format(" frame {}", *item.frame) : "", plural(item.samples, "sample"),
-                       place_text(place));
+    out += fmt::format("  key {}{}  {}", printable(reader.key_text(item.key)),
+                       item.frame ? fmt::format(" frame {}", *item.frame) : "", plural(item.samples, "sample"));
+    const char* before = "  ";
+    for (const Place& place : reader.source().places(item.chunk, item.row)) {
+      out += before + place_text(place);
+      before = ", ";
+    }
+    out += "\n";
   }
 }
 
@@ -73,7 +77,10 @@ ordered_json rank_json(const Reader& reader, std::uint64_t rank, const BatchPlan
     one["chunk"] = item.chunk;
     one["samples"] = item.samples;
     if (item.frame) one["frame"] = *item.frame;
-    one["place"] = place_json(reader.source().place(item.chunk, item.row));
+    const std::vector<Place> places = reader.source().places(item.chunk, item.row);
+    one["place"] = place_json(places.front());
+    one["joined"] = ordered_json::array();
+    for (std::size_t i = 1; i < places.size(); ++i) one["joined"].push_back(place_json(places[i]));
     out["sequences"].push_back(std::move(one));
   }
   return out;

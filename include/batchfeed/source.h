@@ -108,6 +108,9 @@ class Source {
 
   // Where a row of a chunk comes from; the default knows nothing. May read the file.
   virtual Place place(std::uint32_t chunk, std::uint32_t row) const;
+  // The same in every source that a joined sequence comes from, the primary first;
+  // the default has one.
+  virtual std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const;
 
   // In frame mode each frame is a sequence of its own. A source whose sequences
   // can be split so (speech) says true; others deliver whole sequences.

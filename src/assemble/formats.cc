@@ -50,6 +50,9 @@ class Shared final : public Source {
   void read(std::uint32_t chunk, Chunk& out) const override { source_->read(chunk, out); }
   std::string key_text(std::uint64_t key) const override { return source_->key_text(key); }
   Place place(std::uint32_t chunk, std::uint32_t row) const override { return source_->place(chunk, row); }
+  std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
+    return source_->places(chunk, row);
+  }
   bool splits_frames() const override { return source_->splits_frames(); }
   std::uint64_t fingerprint() const override { return source_->fingerprint(); }
   std::vector<Notice> notices() const override { return source_->notices(); }

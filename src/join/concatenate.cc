@@ -28,6 +28,9 @@ class Concatenated final : public Source {
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
     return shard(chunk).place(at_[chunk].chunk, row);
   }
+  std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
+    return shard(chunk).places(at_[chunk].chunk, row);
+  }
   bool splits_frames() const override { return shards_[0]->splits_frames(); }
 
   std::vector<Notice> notices() const override {

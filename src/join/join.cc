@@ -78,6 +78,18 @@ class Joined final : public Source {
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
     return primary().place(primary_chunk_[chunk], row);
   }
+  std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
+    std::vector<Place> out = {place(chunk, row)};
+    std::vector<SequenceInfo> table;
+    primary().sequences(primary_chunk_[chunk], table);
+    const auto own = std::find_if(table.begin(), table.end(), [&](const SequenceInfo& s) { return s.row == row; });
+    if (own == table.end()) return out;
+    for (std::size_t k = 1; k < sources_.size(); ++k) {
+      const Location& at = partners_[k - 1][first_[chunk] + static_cast<std::size_t>(own - table.begin())];
+      out.push_back(at.chunk == Location::kNone ? Place{} : sources_[k]->place(at.chunk, at.row));
+    }
+    return out;
+  }
   bool splits_frames() const override { return primary().splits_frames(); }
   std::vector<Notice> notices() const override { return notices_; }
 

@@ -37,6 +37,8 @@ std::uint64_t Chunk::memory() const noexcept {
 
 Place Source::place(std::uint32_t, std::uint32_t) const { return {}; }
 
+std::vector<Place> Source::places(std::uint32_t chunk, std::uint32_t row) const { return {place(chunk, row)}; }
+
 std::uint64_t Source::fingerprint() const {
   Fingerprint print;
   for (const StreamInfo& s : streams()) {

@@ -196,6 +196,18 @@ def test_explain_names_lines_and_keys_on_every_rank(batchfeed, corpus):
     assert batchfeed("read", config, "--explain", 99).code == 2
 
 
+def test_explain_names_the_place_in_every_joined_source(batchfeed, write):
+    write("a.ctf", "0 |v 1\n1 |v 2\n2 |v 3\n")
+    write("b.ctf", "2 |w 3\n0 |w 1\n")
+    one = '[ type = "CNTKTextFormatDeserializer" ; module = "CNTKTextFormatReader" ; file = "{0}.ctf" ; input = [ {1} = [ dim = 1 ; format = "dense" ] ] ]'
+    config = write("c.cntk", f"reader = [ randomize = false ; deserializers = ( {one.format('a', 'v')} : {one.format('b', 'w')} ) ]")
+    done = batchfeed("read", config, "--explain", 0, "--format", "text")
+    assert "key 0  1 sample  a.ctf:1 (bytes 0-7), b.ctf:2 (bytes 7-14)" in done.out
+    assert "key 2  1 sample  a.ctf:3 (bytes 14-21), b.ctf:1 (bytes 0-7)" in done.out
+    told = batchfeed("read", config, "--explain", 0, "--format", "jsonl").json["ranks"][0]["sequences"]
+    assert [[s["place"]["lines"]] + [j["lines"] for j in s["joined"]] for s in told] == [[[1, 1], [2, 2]], [[3, 3], [1, 1]]]
+
+
 def test_explain_tells_what_read_gives(batchfeed, corpus):
     config = corpus(30, randomize="true", extra="chunkSizeInBytes = 50")
     lines = batchfeed("read", config, "--minibatch-size", 7).lines
