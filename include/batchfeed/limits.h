@@ -9,7 +9,7 @@
 namespace batchfeed {
 
 struct Limits {
-  std::uint64_t line_bytes = 1ull << 30;              // one line of a text corpus
+  std::uint64_t line_bytes = 1ull << 30;              // one line of a text corpus; what fits a block of 512 KiB passes
   std::uint64_t list_line_bytes = 1ull << 16;         // one line of an scp, MLF, or list file
   std::uint64_t dim = (1ull << 31) - 1;               // dimension of a stream
   std::uint64_t streams = 1024;                       // streams of one source
