@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Do the documents tell the truth about the tree? Links lead somewhere, and each
-test that differences-from-cntk.md names is there.
+"""Do the documents tell the truth about the tree? Links lead somewhere, docs/index.md
+names every page, and each test that differences-from-cntk.md names is there.
 """
 import pathlib
 import re
@@ -35,6 +35,11 @@ def main():
             if not (path.parent / target).exists():
                 print(f"{path.relative_to(ROOT)}: links to {target}, which is not there")
                 bad += 1
+    index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    for path in sorted(ROOT.glob("docs/**/*.md")):
+        if path.name != "index.md" and f"]({path.relative_to(ROOT / 'docs')})" not in index:
+            print(f"docs/index.md: does not name {path.relative_to(ROOT)}")
+            bad += 1
     tests, named = known_tests(), 0
     if PAGE.is_file():
         for line in PAGE.read_text(encoding="utf-8").split("\n"):
