@@ -4,22 +4,9 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "tools/refuse.h"
 
 namespace batchfeed {
-namespace {
-
-[[noreturn]] void refuse(const char* id, const std::string& file, std::string what, std::string hint,
-                         const std::string& stream = {}) {
-  throw Error(Fault{.kind = FaultKind::usage,
-                    .id = id,
-                    .at = {.file = file},
-                    .what = std::move(what),
-                    .hint = std::move(hint),
-                    .stream = stream});
-}
-
-}  // namespace
-
 SpeechTarget::SpeechTarget(const std::string& path, const std::vector<StreamInfo>& streams,
                            const ConvertOptions& options)
     : path_(path), options_(options) {

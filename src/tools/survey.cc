@@ -7,13 +7,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
-#include <limits>
 #include <mutex>
 #include <thread>
 
 #include "assemble/open.h"
 #include "tools/row_hash.h"
+#include "tools/stream_tally.h"
 #include "tools/tally.h"
 
 namespace batchfeed {
@@ -22,171 +21,6 @@ namespace {
 
 constexpr std::uint64_t kMostLabelled = 1u << 24;
 constexpr std::uint64_t kMostHashes = 1u << 24;
-constexpr std::uint64_t kMostConstants = 100;
-
-// What one thread has seen of one stream.
-class StreamTally {
- public:
-  explicit StreamTally(const StreamInfo& stream) {
-    out_.stream = stream;
-    out_.min = std::numeric_limits<double>::infinity();
-    out_.max = -out_.min;
-    out_.one_hot = true;
-    if (stream.dim > StreamSurvey::kMostIndices) return;
-    out_.by_index.resize(static_cast<std::size_t>(stream.dim));
-    if (stream.storage == Storage::dense) {
-      first_.resize(static_cast<std::size_t>(stream.dim));
-      varies_.resize(static_cast<std::size_t>(stream.dim));
-    }
-  }
-
-  // A whole sequence; the label of its first sample.
-  std::uint32_t add(const Column& column, std::uint32_t row) {
-    return column.element == Element::f32 ? add_row<float>(column, row) : add_row<double>(column, row);
-  }
-
-  void merge(const StreamTally& other) {
-    StreamSurvey& a = out_;
-    const StreamSurvey& b = other.out_;
-    for (std::size_t i = 0; i < first_.size() && b.samples != 0; ++i) {
-      if (a.samples == 0) first_[i] = other.first_[i];
-      varies_[i] = varies_[i] || other.varies_[i] || first_[i] != other.first_[i];
-    }
-    a.samples += b.samples;
-    a.values += b.values;
-    a.zeros += b.zeros;
-    a.nans += b.nans;
-    a.infinities += b.infinities;
-    a.min = std::min(a.min, b.min);
-    a.max = std::max(a.max, b.max);
-    a.whole = a.whole && b.whole;
-    a.one_hot = a.one_hot && b.one_hot;
-    a.counts.add(b.counts);
-    for (std::size_t i = 0; i < a.by_index.size(); ++i) a.by_index[i] += b.by_index[i];
-    moments_.merge(other.moments_);
-  }
-
-  StreamSurvey finish() {
-    StreamSurvey& out = out_;
-    out.mean = moments_.mean;
-    out.deviation = moments_.n == 0 ? 0 : std::sqrt(moments_.squares / static_cast<double>(moments_.n));
-    if (moments_.n == 0) out.min = out.max = 0;
-    out.one_hot = out.one_hot && out.samples != 0 && out.stream.dim > 1;
-    out.used = static_cast<std::uint64_t>(
-        std::count_if(out.by_index.begin(), out.by_index.end(), [](std::uint64_t n) { return n != 0; }));
-    for (std::size_t i = 0; i < varies_.size() && out.samples > 1; ++i) {
-      if (varies_[i]) continue;
-      ++out.constants;
-      if (out.constant.size() < kMostConstants) out.constant.push_back(i);
-    }
-    return std::move(out_);
-  }
-
- private:
-  // Chan, Golub, LeVeque: how sums of squares of two parts are joined.
-  struct Moments {
-    std::uint64_t n = 0;
-    double mean = 0, squares = 0;  // of the distances from the mean
-    void merge(const Moments& other) {
-      if (other.n == 0) return;
-      const double all = static_cast<double>(n + other.n), delta = other.mean - mean;
-      squares += other.squares + delta * delta * static_cast<double>(n) * static_cast<double>(other.n) / all;
-      mean += delta * static_cast<double>(other.n) / all;
-      n += other.n;
-    }
-  };
-
-  template <class T>
-  std::uint32_t add_row(const Column& column, std::uint32_t row) {
-    std::uint32_t label = Survey::kNoLabel;
-    for (std::uint32_t i = 0; i < column.samples(row); ++i) {
-      const std::uint32_t one =
-          column.storage == Storage::dense ? add_dense<T>(column, row, i) : add_sparse<T>(column, row, i);
-      if (i == 0) label = one;
-    }
-    return label;
-  }
-
-  template <class T>
-  std::uint32_t add_dense(const Column& column, std::uint32_t row, std::uint32_t i) {
-    const T* const values = column.as<T>() + column.begin[row] + i * column.step;
-    const auto dim = static_cast<std::size_t>(column.dim);
-    const Hot hot = add_values(values, dim, [](std::size_t d) { return d; });
-    if (!first_.empty()) {
-      if (out_.samples == 0) std::copy(values, values + dim, first_.begin());
-      // A NaN is unlike itself: a column of them varies.
-      for (std::size_t d = 0; d < dim; ++d) varies_[d] |= static_cast<double>(values[d]) != first_[d];
-    }
-    ++out_.samples;
-    return label_of(hot);
-  }
-
-  template <class T>
-  std::uint32_t add_sparse(const Column& column, std::uint32_t row, std::uint32_t i) {
-    const std::size_t n = std::size_t{column.first_sample[row]} + i;
-    const std::size_t begin = column.first_value[n], end = column.first_value[n + 1];
-    const std::int32_t* const indices = column.indices.data() + begin;
-    const Hot hot = add_values(column.as<T>() + begin, end - begin,
-                               [&](std::size_t k) { return static_cast<std::size_t>(indices[k]); });
-    ++out_.samples;
-    return label_of(hot);
-  }
-
-  struct Hot {
-    std::size_t values = 0, index = 0;  // that are not 0; the last one's index
-    bool is_one = true;
-  };
-
-  template <class T, class IndexOf>
-  Hot add_values(const T* values, std::size_t n, const IndexOf& index_of) {
-    Hot hot;
-    // Sums of one sample around its first value, so that little is lost.
-    Moments part;
-    double pivot = 0, sum = 0, squares = 0;
-    for (std::size_t k = 0; k < n; ++k) {
-      const double value = static_cast<double>(values[k]);
-      out_.counts.add(static_cast<float>(values[k]));
-      if (!std::isfinite(value)) {
-        ++(std::isnan(value) ? out_.nans : out_.infinities);
-      } else {
-        if (part.n++ == 0) pivot = value;
-        sum += value - pivot;
-        squares += (value - pivot) * (value - pivot);
-        out_.min = std::min(out_.min, value);
-        out_.max = std::max(out_.max, value);
-        if (std::abs(value) < 1e18)
-          out_.whole = out_.whole && static_cast<double>(static_cast<std::int64_t>(value)) == value;
-      }
-      if (value == 0) {
-        ++out_.zeros;
-        continue;
-      }
-      hot.is_one = hot.is_one && value == 1;
-      hot.index = index_of(k);
-      ++hot.values;
-      if (!out_.by_index.empty()) ++out_.by_index[hot.index];
-    }
-    out_.values += n;
-    if (part.n != 0) {
-      const auto count = static_cast<double>(part.n);
-      part.mean = pivot + sum / count;
-      part.squares = std::max(0.0, squares - sum * sum / count);
-      moments_.merge(part);
-    }
-    return hot;
-  }
-
-  std::uint32_t label_of(const Hot& hot) {
-    const bool is_label = hot.values == 1 && hot.is_one;
-    out_.one_hot = out_.one_hot && is_label;
-    return is_label ? static_cast<std::uint32_t>(hot.index) : Survey::kNoLabel;
-  }
-
-  StreamSurvey out_;
-  Moments moments_;
-  std::vector<double> first_;
-  std::vector<char> varies_;
-};
 
 // What one thread has seen.
 struct Part {

@@ -4,19 +4,10 @@
 #include <algorithm>
 
 #include "formats/cbf/keys.h"
+#include "tools/refuse.h"
 
 namespace batchfeed {
 namespace {
-
-[[noreturn]] void refuse(const char* id, const std::string& file, std::string what, std::string hint,
-                         const std::string& stream = {}) {
-  throw Error(Fault{.kind = FaultKind::usage,
-                    .id = id,
-                    .at = {.file = file},
-                    .what = std::move(what),
-                    .hint = std::move(hint),
-                    .stream = stream});
-}
 
 // The bytes of samples alone, as ctf2bin counts them.
 std::uint64_t sample_bytes(const Chunk& chunk, std::uint32_t row) {

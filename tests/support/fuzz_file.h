@@ -8,7 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -37,6 +39,37 @@ class MemoryFile {
 
  private:
   int fd_;
+};
+
+// An archive with a list in front of it, without NUL: byte 1 is the length of the
+// list, byte 0 is left to the target. "@" in the list stands for the archive's path.
+class ListedFile {
+ public:
+  ListedFile(const std::uint8_t* data, std::size_t size)
+      : list_(reinterpret_cast<const char*>(data) + 2, std::min<std::size_t>(data[1], size - 2)),
+        archive_({reinterpret_cast<const char*>(data) + 2 + list_.size(), size - 2 - list_.size()}),
+        scp_(text()) {}
+
+  bool has_list() const { return !list_.empty(); }
+  std::string archive() const { return archive_.path(); }
+  std::string scp() const { return scp_.path(); }
+
+ private:
+  std::string text() const {
+    std::string out;
+    for (const char c : list_) {
+      // Other files of this machine are not part of the input.
+      if (c == '@') {
+        out += archive_.path();
+      } else if (c != '/') {
+        out += c;
+      }
+    }
+    return out;
+  }
+
+  std::string_view list_;
+  MemoryFile archive_, scp_;
 };
 
 inline void check_column(const StreamInfo& stream, const Column& column, std::size_t rows) {

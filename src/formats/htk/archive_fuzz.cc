@@ -3,11 +3,8 @@
 // Bytes are an HTK file, a NUL-free list in front of it: the first byte chooses
 // the options, the second is the length of the list. "@" in the list stands for
 // the path of the file.
-#include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <string_view>
 
 #include "formats/htk/htk.h"
 #include "support/fuzz_file.h"
@@ -17,20 +14,8 @@ using namespace batchfeed;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2 || size > (1u << 16)) return 0;
   const unsigned choice = data[0];
-  std::string_view rest(reinterpret_cast<const char*>(data) + 2, size - 2);
-  const std::string_view list = rest.substr(0, std::min<std::size_t>(data[1], rest.size()));
-  const testing::MemoryFile archive(rest.substr(list.size()));
-  std::string text;
-  for (const char c : list) {
-    // Other files of this machine are not part of the input.
-    if (c == '@') {
-      text += archive.path();
-    } else if (c != '/') {
-      text += c;
-    }
-  }
-  const testing::MemoryFile scp(text);
-  HtkOptions options{.name = "features", .scp_files = {scp.path()}, .dim = 3};
+  const testing::ListedFile file(data, size);
+  HtkOptions options{.name = "features", .scp_files = {file.scp()}, .dim = 3};
   if ((choice & 1) != 0) options.context = {{1, 1}};
   if ((choice & 1) != 0) options.dim = 9;
   options.expand_to_utterance = (choice & 2) != 0;

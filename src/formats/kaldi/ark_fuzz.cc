@@ -3,13 +3,11 @@
 // Bytes are a Kaldi archive, perhaps with a list in front of it: the first byte
 // chooses the options, the second is the length of the list, where "@" stands for
 // the path of the archive. Without a list the archive is read by itself.
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "formats/kaldi/infer.h"
 #include "formats/kaldi/kaldi.h"
@@ -44,22 +42,10 @@ class Link {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2 || size > (1u << 16)) return 0;
   const unsigned choice = data[0];
-  std::string_view rest(reinterpret_cast<const char*>(data) + 2, size - 2);
-  const std::string_view list = rest.substr(0, std::min<std::size_t>(data[1], rest.size()));
-  const testing::MemoryFile archive(rest.substr(list.size()));
-  std::string text;
-  for (const char c : list) {
-    // Other files of this machine are not part of the input.
-    if (c == '@') {
-      text += archive.path();
-    } else if (c != '/') {
-      text += c;
-    }
-  }
-  const testing::MemoryFile scp(text);
+  const testing::ListedFile file(data, size);
   std::optional<Link> link;
-  if (!list.empty()) link.emplace(scp.path());
-  KaldiOptions options{.name = "x", .files = {link ? link->path() : archive.path()}};
+  if (file.has_list()) link.emplace(file.scp());
+  KaldiOptions options{.name = "x", .files = {link ? link->path() : file.archive()}};
   options.alignment = (choice & 1) != 0;
   if (options.alignment) options.dim = 5;
   if ((choice & 2) != 0 && !options.alignment) options.context = {{1, 2}};
