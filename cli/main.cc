@@ -105,6 +105,8 @@ int main_of(int argc, char** argv) {
   add("config", add_config);
   add("convert", add_convert);
   add("ctf2bin", add_ctf2bin);
+  add("manual", add_manual);
+  add("completion", add_completion);
   add("version", add_version);
   try {
     app.parse(argc, argv);

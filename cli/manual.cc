@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+//
+// `batchfeed manual` and `batchfeed completion`: what a package installs, from
+// the same table as --help.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "command.h"
+#include "command_table.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::error_code ignored;
+  std::filesystem::create_directories(path.parent_path(), ignored);
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) {
+    throw Error(Fault{.kind = FaultKind::io,
+                      .id = "io.write",
+                      .at = {.file = path.string()},
+                      .what = fmt::format("cannot write: {}", std::strerror(errno))});
+  }
+}
+
+int print(const std::string& text) {
+  Output output;
+  output.append(text);
+  output.flush();
+  return kDone;
+}
+
+int run_manual(const CLI::App& app, const std::vector<std::string>& words, const std::string& folder) {
+  const CommandRow root = command_table(app);
+  if (!folder.empty()) {
+    for (const CommandRow* command : flat(root)) {
+      const std::string path = command->words('-');
+      write_file(std::filesystem::path(folder) / fmt::format("batchfeed{}{}.1", path.empty() ? "" : "-", path),
+                 man_page(*command, root));
+    }
+    return kDone;
+  }
+  for (const CommandRow* command : flat(root)) {
+    if (command->path == words) return print(man_page(*command, root));
+  }
+  throw UsageError(fmt::format("no command '{}'; hint: batchfeed --help", fmt::join(words, " ")));
+}
+
+}  // namespace
+
+Run add_manual(CLI::App& app, Console&) {
+  auto words = std::make_shared<std::vector<std::string>>();
+  auto folder = std::make_shared<std::string>();
+  CLI::App& command =
+      add_command(app, "manual", "The man page of a command, or all of them into a folder",
+                  "batchfeed manual read | man -l -\n"
+                  "batchfeed manual --into ~/.local/share/man/man1   # for one user: man batchfeed-read");
+  command.add_option("command", *words, "The command; without one, batchfeed itself")->type_name("[COMMAND]");
+  command.add_option("--into", *folder, "Write all pages to this folder")->type_name("DIR");
+  return [words, folder, &app] { return run_manual(app, *words, *folder); };
+}
+
+Run add_completion(CLI::App& app, Console&) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App& command = add_command(app, "completion", "What bash, zsh or fish needs to complete commands and options",
+                                  "source <(batchfeed completion bash)                 # in ~/.bashrc\n"
+                                  "source <(batchfeed completion zsh)                  # in ~/.zshrc, behind compinit\n"
+                                  "batchfeed completion fish > ~/.config/fish/completions/batchfeed.fish");
+  command.add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->type_name("SHELL");
+  return [shell, &app] { return print(completion_script(command_table(app), *shell)); };
+}
+
+}  // namespace batchfeed::cli

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""Man pages, completion in the three shells, and colours: as the shells themselves see them."""
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from conftest import BINARY
+from test_schemas import commands
+
+# So that the shells find the command by its name.
+PATH = {"PATH": f"{pathlib.Path(BINARY).parent}:{os.environ['PATH']}"}
+
+
+def needs(program):
+    return pytest.mark.skipif(shutil.which(program) is None, reason=f"needs {program}; scripts/install_deps test")
+
+
+def options(batchfeed, command):
+    return set(re.findall(r"(?m)^  (?:-\w,)?(--[\w-]+)", batchfeed(*command, "--help").out))
+
+
+@needs("groff")
+def test_man_pages_are_clean_roff_and_say_all_that_help_says(batchfeed, tmp_path):
+    assert batchfeed("manual", "--into", "man1").code == 0
+    there = {path.name for path in (tmp_path / "man1").iterdir()}
+    for command in commands(batchfeed):
+        name = f"batchfeed-{'-'.join(command)}.1"
+        assert name in there
+        done = subprocess.run(["groff", "-man", "-ww", "-Tascii", "-P-cbou", str(tmp_path / "man1" / name)], capture_output=True)
+        text = done.stdout.decode()
+        assert done.returncode == 0 and done.stderr == b""
+        assert "EXIT STATUS" in text and "EXAMPLES" in text
+        assert {o for o in options(batchfeed, command) if o not in text} == set()
+        assert batchfeed("manual", *command).out == (tmp_path / "man1" / name).read_text()
+    assert "NO_COLOR" in batchfeed("manual").out
+
+
+def test_the_manual_of_no_command_is_status_2(batchfeed):
+    done = batchfeed("manual", "raed")
+    assert done.code == 2 and "raed" in done.err
+    assert batchfeed("manual", "--into", "/dev/null/x").code == 3
+    assert batchfeed("completion", "tcsh").code == 2
+
+
+def bash(batchfeed, *words):
+    script = ('source <(batchfeed completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _batchfeed; '
+              'printf "%s\\n" "${COMPREPLY[@]}"')
+    done = subprocess.run(["bash", "-c", script, "bash", *words], cwd=batchfeed.folder, env={**os.environ, **PATH},
+                          capture_output=True, text=True)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def fish(batchfeed, *words):
+    line = " ".join(words)
+    done = subprocess.run(["fish", "--no-config", "-c", f"batchfeed completion fish | source; complete -C '{line}'"],
+                          cwd=batchfeed.folder, env={**os.environ, **PATH, "HOME": str(batchfeed.folder)},
+                          capture_output=True, text=True)
+    assert done.stderr == ""
+    return [line.split("\t")[0] for line in done.stdout.splitlines()]
+
+
+SHELLS = [pytest.param(bash, id="bash"), pytest.param(fish, id="fish", marks=needs("fish"))]
+
+
+@pytest.mark.parametrize("complete", SHELLS)
+def test_commands_options_choices_and_files_are_completed(batchfeed, write, complete):
+    assert set(complete(batchfeed, "batchfeed", "re")) == {"read", "report"}
+    assert set(complete(batchfeed, "batchfeed", "config", "")) == {"check", "show"}
+    assert set(complete(batchfeed, "batchfeed", "read", "--precision", "")) == {"float", "double"}
+    assert complete(batchfeed, "batchfeed", "config", "show", "--sec") == ["--section"]
+    assert complete(batchfeed, "batchfeed", "read", "--quie") == ["--quiet"]
+    write("corpus.ctf", "|v 1\n")
+    assert complete(batchfeed, "batchfeed", "info", "corp") == ["corpus.ctf"]
+    assert complete(batchfeed, "batchfeed", "read", "--cache-dir", "corp") == []
+    for command in commands(batchfeed):
+        assert options(batchfeed, command) <= set(complete(batchfeed, "batchfeed", *command, "--"))
+
+
+def on_terminal(argv, keys=(), seconds=20, **env):
+    """All that a program writes to a terminal of 200 columns, until it ends; `keys` are (wait for, then type)."""
+    pid, end = pty.fork()
+    if pid == 0:
+        os.environ.update({"TERM": "xterm", "COLUMNS": "200", **PATH, **env})
+        os.execvp(argv[0], argv)
+    out, keys, until = b"", list(keys), time.monotonic() + seconds
+    while time.monotonic() < until:
+        if keys and keys[0][0] in out:
+            os.write(end, keys.pop(0)[1])
+        if select.select([end], [], [], 0.1)[0]:
+            try:
+                part = os.read(end, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            out += part
+    os.close(end)
+    _, status = os.waitpid(pid, 0)
+    return out.decode(errors="replace"), os.waitstatus_to_exitcode(status)
+
+
+@needs("zsh")
+def test_zsh_completes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    begin = b"PS1=REA''DY; autoload -U compinit; compinit -u -D; source <(batchfeed completion zsh)\n"
+    out, _ = on_terminal(["zsh", "-f", "-i"], [(b"2004h", begin), (b"READY", b"batchfeed config \t\t"),
+                                               (b"comes from", b"\x15batchfeed read --precision fl\t"),
+                                               (b"float", b"\x15exit\n")])
+    assert "Keys that are wrong" in out and "--precision float" in out and "_arguments:" not in out
+
+
+def test_colours_are_for_terminals_and_go_with_no_color(tmp_path, write, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("bad.ctf", "|v 1 2\n|v 1 x\n")
+    out, code = on_terminal([BINARY, "check", "bad.ctf"])
+    assert code == 1 and "\033[31m" in out
+    for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        out, code = on_terminal([BINARY, "check", "bad.ctf"], **env)
+        assert code == 1 and "\033" not in out and "bad.ctf:2" in out

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""What --json prints is what docs/reference/schemas says, for each command that has it."""
+import json
+import re
+
+import jsonschema
+import pytest
+
+from conftest import ROOT
+
+FOLDER = ROOT / "docs/reference/schemas"
+
+
+def valid(name, document):
+    schema = json.loads((FOLDER / f"{name}.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
+    return document
+
+
+def commands(batchfeed, path=()):
+    """The words of every command that --help knows."""
+    text = batchfeed(*path, "--help").out
+    below = re.search(r"(?ms)^Subcommands:\n(.*)", text)
+    if not below:
+        return [path] if path else []
+    return [c for word in re.findall(r"(?m)^  (\S+)", below[1]) for c in commands(batchfeed, (*path, word))]
+
+
+def test_every_command_with_json_has_a_schema_and_every_schema_a_page(batchfeed):
+    wanted = {"-".join(c) for c in commands(batchfeed) if re.search(r"(?m)^  --json\b", batchfeed(*c, "--help").out)}
+    there = {path.name.removesuffix(".schema.json") for path in FOLDER.glob("*.schema.json")}
+    assert wanted | {"read", "explain"} == there
+    page = (ROOT / "docs/reference/json.md").read_text()
+    assert {name for name in there if f"](schemas/{name}.schema.json)" not in page} == set()
+
+
+def test_the_schemas_are_schemas_and_leave_no_key_open():
+    for path in FOLDER.glob("*.schema.json"):
+        schema = json.loads(path.read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+        def closed(node):
+            if isinstance(node, dict):
+                if node.get("type") == "object":
+                    assert "additionalProperties" in node, path
+                for value in node.values():
+                    closed(value)
+            elif isinstance(node, list):
+                for value in node:
+                    closed(value)
+        closed(schema)
+
+
+GOOD = "0 |v 1 2 |t 3:1\n0 |v 2 3 |t 3:1\n1 |v 4 4 |t 4:1\n"
+
+
+@pytest.mark.parametrize("name", ["info", "check", "plan", "report", "index", "bench"])
+def test_of_a_text_file_and_a_configuration(batchfeed, write, corpus, name):
+    write("a.ctf", GOOD)
+    assert valid(name, batchfeed(name, "a.ctf", "--json").json)
+    assert valid(name, batchfeed(name, corpus(20, randomize="true"), "--json").json)
+
+
+def test_of_a_broken_file(batchfeed, write):
+    write("a.ctf", GOOD + "2 |v 1 x |t 3:1\n|v\n")
+    for name in ("info", "check", "report"):
+        valid(name, batchfeed(name, "a.ctf", "--json").json)
+    assert batchfeed("check", "a.ctf", "--json").json["findings"]
+
+
+def test_of_workers_mixtures_and_bucketing(batchfeed, write):
+    write("a.ctf", GOOD), write("b.ctf", GOOD)
+    valid("plan", batchfeed("plan", "a.ctf", "b.ctf", "--mix-weights", "3,1", "--json").json)
+    assert len(valid("plan", batchfeed("plan", "a.ctf", "--workers", 2, "--bucket-minibatches", 2, "--shard", "even", "--json").json)["ranks"]) == 2
+
+
+def test_of_configurations(batchfeed, corpus):
+    valid("config-check", batchfeed("config", "check", corpus(extra="maxErors = 3"), "--json").json)
+    valid("config-show", batchfeed("config", "show", corpus(), "--json").json)
+
+
+def test_of_conversions_and_the_version(batchfeed, write):
+    write("a.ctf", GOOD)
+    valid("convert", batchfeed("convert", "a.ctf", "a.cbf", "--verify", "--json").json)
+    valid("version", batchfeed("version", "--json").json)
+
+
+def test_of_minibatches(batchfeed, corpus, write):
+    for more in ((), ("--workers", 2, "--rank", 1), ("--precision", "double")):
+        lines = batchfeed("read", corpus(9), "--format", "jsonl", "--minibatch-size", 4, *more).lines
+        assert lines and all(valid("read", line) for line in lines)
+    write("bad.ctf", GOOD + "2 |v 1 x |t 3:1\n")
+    last = batchfeed("read", "bad.ctf", "--format", "jsonl").lines[-1]
+    assert "error" in valid("read", last)
+    valid("explain", batchfeed("read", corpus(9), "--explain", 0, "--format", "jsonl").json)
