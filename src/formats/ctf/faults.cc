@@ -169,7 +169,8 @@ void FaultLog::bad_sample(ScanCode code, std::size_t s, const char* name, const 
       return;
     }
     case ScanCode::ok:
-    case ScanCode::full: return;
+    case ScanCode::full:
+    case ScanCode::pause: return;
   }
 }
 

@@ -4,23 +4,44 @@
 #include <cstdlib>
 
 #if defined(__x86_64__)
-#include "formats/ctf/dense_avx2.h"
+#include "formats/ctf/avx2.h"
+#include "formats/ctf/avx512.h"
 #endif
 
 namespace batchfeed::ctf {
+namespace {
 
-Kernels kernels_for([[maybe_unused]] std::string_view wanted) noexcept {
 #if defined(__x86_64__)
-  if (wanted != "scalar" && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi")) {
-    return {.tier = "avx2", .dense_f32 = dense_avx2_f32, .dense_f64 = dense_avx2_f64};
-  }
+bool has_avx2() noexcept { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"); }
+bool has_avx512() noexcept {
+  return has_avx2() && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("avx512f") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi") &&
+         __builtin_cpu_supports("avx512vbmi2");
+}
+#endif
+
+}  // namespace
+
+template <class T>
+Kernels<T> kernels_for([[maybe_unused]] std::string_view wanted) noexcept {
+#if defined(__x86_64__)
+  if (wanted != "scalar" && wanted != "avx2" && has_avx512())
+    return {.tier = "avx512", .dense = dense_avx512, .sparse = sparse_avx512};
+  if (wanted != "scalar" && has_avx2()) return {.tier = "avx2", .dense = dense_avx2};
 #endif
   return {.tier = "scalar"};
 }
 
-Kernels kernels() noexcept {
+template <class T>
+Kernels<T> kernels() noexcept {
   const char* const wanted = std::getenv("BATCHFEED_CPU");
-  return kernels_for(wanted == nullptr ? "" : wanted);
+  return kernels_for<T>(wanted == nullptr ? "" : wanted);
 }
+
+template Kernels<float> kernels_for(std::string_view) noexcept;
+template Kernels<double> kernels_for(std::string_view) noexcept;
+template Kernels<float> kernels() noexcept;
+template Kernels<double> kernels() noexcept;
 
 }  // namespace batchfeed::ctf

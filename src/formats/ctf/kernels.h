@@ -4,38 +4,68 @@
 // either reads exactly what scan.h reads, or declines; tiers differ in time alone.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
+
+#include "formats/ctf/scan.h"
 
 namespace batchfeed::ctf {
 
-// A dense sample of exactly `dim` plain numbers with one blank before each, from
-// behind the name on: values to out[0..dim), the end like scan_dense. nullptr for
-// anything else, out is undefined then. 64 readable bytes before and behind the text.
+// Reads plain values from the front of what is left of a sample: `p` is behind the
+// name or behind a value, out (or the room's arrays) the start of the sample's
+// (of the column's) values. Takes as many as it can judge and moves room.count;
+// returns the byte behind the last of them, or the byte that ends the sample if it
+// got there. Touches nothing else of the room, and writes no further than the room
+// allows. 64 readable bytes before and behind the text.
 template <class T>
-using DenseKernel = const char* (*)(const char* p, T* out, std::uint64_t dim) noexcept;
+using DenseKernel = const char* (*)(const char* p, T* out, DenseRoom& room) noexcept;
+template <class T>
+using SparseKernel = const char* (*)(const char* p, SparseRoom<T>& room) noexcept;
 
+template <class T>
 struct Kernels {
-  std::string_view tier;                   // "scalar", "avx2"
-  DenseKernel<float> dense_f32 = nullptr;  // nullptr: none better than scan.h
-  DenseKernel<double> dense_f64 = nullptr;
-
-  template <class T>
-  DenseKernel<T> dense() const noexcept;
+  std::string_view tier;             // "scalar", "avx2", "avx512"
+  DenseKernel<T> dense = nullptr;    // nullptr: none better than scan.h
+  SparseKernel<T> sparse = nullptr;  // likewise
 };
-template <>
-inline DenseKernel<float> Kernels::dense<float>() const noexcept {
-  return dense_f32;
-}
-template <>
-inline DenseKernel<double> Kernels::dense<double>() const noexcept {
-  return dense_f64;
-}
 
 // The best tier that the CPU has and `wanted` allows (scalar, avx2, avx512; other
 // words and nothing mean the best there is).
-Kernels kernels_for(std::string_view wanted) noexcept;
+template <class T>
+Kernels<T> kernels_for(std::string_view wanted) noexcept;
 // As the environment variable BATCHFEED_CPU wants it.
-Kernels kernels() noexcept;
+template <class T>
+Kernels<T> kernels() noexcept;
+
+extern template Kernels<float> kernels_for(std::string_view) noexcept;
+extern template Kernels<double> kernels_for(std::string_view) noexcept;
+extern template Kernels<float> kernels() noexcept;
+extern template Kernels<double> kernels() noexcept;
+
+// After a value that is nothing for a kernel scan.h reads this many.
+inline constexpr std::uint64_t kTurn = 16;
+
+// One sample as scan_dense and scan_sparse read it, in turns with a kernel where there is one.
+template <class T>
+inline ScanEnd read_dense(DenseKernel<T> kernel, const char* p, T* out, DenseRoom& room) noexcept {
+  if (kernel == nullptr) return scan_dense(p, out, room);
+  for (;;) {
+    p = kernel(p, out, room);
+    if (ends_sample(*p)) return {p, ScanCode::ok};
+    const ScanEnd end = scan_dense(p, out, room, room.count + kTurn);
+    if (end.code != ScanCode::pause) return end;
+    p = end.at;
+  }
+}
+template <class T>
+inline ScanEnd read_sparse(SparseKernel<T> kernel, const char* p, SparseRoom<T>& room) noexcept {
+  if (kernel == nullptr) return scan_sparse(p, room);
+  for (;;) {
+    p = kernel(p, room);
+    if (ends_sample(*p)) return {p, ScanCode::ok};
+    const ScanEnd end = scan_sparse(p, room, room.count + kTurn);
+    if (end.code != ScanCode::pause) return end;
+    p = end.at;
+  }
+}
 
 }  // namespace batchfeed::ctf

@@ -8,6 +8,12 @@
 #include "formats/ctf/scan.h"
 
 namespace batchfeed::ctf {
+namespace {
+
+// Samples of fewer values are read faster one by one.
+constexpr std::uint64_t kShort = 4;
+
+}  // namespace
 
 template <class T>
 Parser<T>::Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limits& limits,
@@ -15,7 +21,7 @@ Parser<T>::Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limi
     : schema_(schema),
       text_ids_(text_ids),
       log_(log),
-      kernel_(kernels().dense<T>()),
+      kernels_(kernels<T>()),
       max_values_(std::min<std::uint64_t>(limits.chunk_values, 0xFFFFFFFFu)) {
   for (std::size_t i = 0; i < schema.size(); ++i) {
     const StreamInfo& info = schema.streams()[i];
@@ -24,6 +30,7 @@ Parser<T>::Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limi
     state.dim = info.dim;
     state.name_length = static_cast<std::uint32_t>(schema.alias(i).size());
     state.sparse = info.storage == Storage::sparse;
+    state.vector = info.dim >= kShort;
     attach(state);
     streams_.push_back(state);
   }
@@ -143,19 +150,21 @@ void Parser<T>::make_room(StreamState& s, std::size_t stream, std::uint64_t valu
 }
 
 template <class T>
+inline void Parser<T>::added(StreamState& s, std::size_t stream, const char* name) {
+  ++s.samples;
+  if (++s.stored >= 0xFFFFFFFFu) [[unlikely]]
+    log_.too_much(stream, 0xFFFFFFFEu);
+  if (s.samples > counted_) [[unlikely]]
+    note_repeat(stream, name);
+}
+
+template <class T>
 const char* Parser<T>::dense(const char* name, StreamState& s, std::size_t stream) {
   if (s.values + s.dim > s.capacity) [[unlikely]]
     make_room(s, stream, s.values + s.dim);
   T* const out = s.out + s.values;
-  if (kernel_ != nullptr) {
-    if (const char* const end = kernel_(name + s.name_length, out, s.dim); end != nullptr) [[likely]] {
-      s.values += s.dim;
-      added(s, stream, name);
-      return end;
-    }
-  }
   DenseRoom room{.dim = s.dim};
-  const ScanEnd end = scan_dense(name + s.name_length, out, room);
+  const ScanEnd end = read_dense(s.vector ? kernels_.dense : nullptr, name + s.name_length, out, room);
   if (end.code != ScanCode::ok) [[unlikely]] {
     log_.bad_sample(end.code, stream, name, end.at);
     damaged_ = true;
@@ -172,10 +181,36 @@ const char* Parser<T>::dense(const char* name, StreamState& s, std::size_t strea
   return end.at;
 }
 
+// A sample of one short index and a value of one digit, as words and labels are
+// written; nullptr for any other.
+template <class T>
+inline const char* Parser<T>::one_hot(const char* name, StreamState& s, std::size_t stream) {
+  const char* p = name + s.name_length + 1;
+  const text::Digits digits = text::leading_digits(p);
+  if (p[-1] != ' ' || digits.count - 1 >= 7) return nullptr;
+  p += digits.count;
+  const auto value = static_cast<unsigned>(p[1]) - '0';
+  if (*p != ':' || value > 9) return nullptr;
+  p += 2;
+  p += static_cast<int>(is_blank(*p));
+  const std::uint64_t index = text::spell(digits);
+  if (!ends_sample(*p) || index >= s.dim || s.values == s.capacity || s.stored + 2 > s.first_capacity) return nullptr;
+  s.out[s.values] = static_cast<T>(value);
+  s.indices[s.values] = static_cast<std::int32_t>(index);
+  s.first_value[s.stored + 1] = static_cast<std::uint32_t>(++s.values);
+  added(s, stream, name);
+  return p;
+}
+
 template <class T>
 const char* Parser<T>::sparse(const char* name, StreamState& s, std::size_t stream) {
+  if (!s.vector) {
+    if (const char* const end = one_hot(name, s, stream); end != nullptr) [[likely]]
+      return end;
+  }
   SparseRoom<T> room{.values = s.out, .indices = s.indices, .capacity = s.capacity, .dim = s.dim, .count = s.values};
-  ScanEnd end = scan_sparse(name + s.name_length, room);
+  const SparseKernel<T> kernel = s.vector ? kernels_.sparse : nullptr;
+  ScanEnd end = read_sparse(kernel, name + s.name_length, room);
   while (end.code == ScanCode::full) [[unlikely]] {
       // The pairs of this sample so far must survive the move.
       const std::uint64_t before = s.values;
@@ -185,7 +220,7 @@ const char* Parser<T>::sparse(const char* name, StreamState& s, std::size_t stre
       room.values = s.out;
       room.indices = s.indices;
       room.capacity = s.capacity;
-      end = scan_sparse(end.at, room);
+      end = read_sparse(kernel, end.at, room);
     }
   if (end.code != ScanCode::ok) [[unlikely]] {
     log_.bad_sample(end.code, stream, name, end.at);
@@ -194,21 +229,13 @@ const char* Parser<T>::sparse(const char* name, StreamState& s, std::size_t stre
   }
   if (room.overflow) [[unlikely]]
     log_.overflow(stream, name);
+  s.vector = room.count - s.values >= kShort;
   s.values = room.count;
   if (s.stored + 2 > s.first_capacity) [[unlikely]]
     make_room(s, stream, s.values);
   s.first_value[s.stored + 1] = static_cast<std::uint32_t>(s.values);
   added(s, stream, name);
   return end.at;
-}
-
-template <class T>
-void Parser<T>::added(StreamState& s, std::size_t stream, const char* name) {
-  ++s.samples;
-  if (++s.stored >= 0xFFFFFFFFu) [[unlikely]]
-    log_.too_much(stream, 0xFFFFFFFEu);
-  if (s.samples > counted_) [[unlikely]]
-    note_repeat(stream, name);
 }
 
 // The first place where a stream ran ahead of its rows; end() decides whether it is a fault.

@@ -46,9 +46,10 @@ class Parser {
     std::uint64_t dim;
     std::uint32_t name_length;
     bool sparse;
-    std::uint64_t samples = 0;                         // of the running sequence, well-formed
-    std::uint64_t stored = 0;                          // samples in the column
-    std::uint64_t values = 0;                          // values in the column
+    bool vector;                // samples are long enough for a kernel; of sparse ones the last tells
+    std::uint64_t samples = 0;  // of the running sequence, well-formed
+    std::uint64_t stored = 0;   // samples in the column
+    std::uint64_t values = 0;   // values in the column
     std::uint64_t begin_stored = 0, begin_values = 0;  // where the running sequence starts
     // The column's memory, and how much fits.
     T* out = nullptr;
@@ -64,13 +65,14 @@ class Parser {
   const char* sample(const char* name, std::size_t stream);
   const char* dense(const char* name, StreamState& s, std::size_t stream);
   const char* sparse(const char* name, StreamState& s, std::size_t stream);
+  const char* one_hot(const char* name, StreamState& s, std::size_t stream);
   void added(StreamState& s, std::size_t stream, const char* name);
   void note_repeat(std::size_t stream, const char* name);
 
   const Schema& schema_;
   const bool text_ids_;
   FaultLog& log_;
-  const DenseKernel<T> kernel_;
+  const Kernels<T> kernels_;
   const std::uint64_t max_values_;
   std::vector<StreamState> streams_;
   int likely_ = 0;

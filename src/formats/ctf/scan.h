@@ -21,7 +21,10 @@ enum class ScanCode : std::uint8_t {
   no_colon,     // no colon directly behind the index
   index_range,  // index >= dim
   full,         // not damage: no room for the next pair, which starts at `at`
+  pause,        // not damage: `until` values are read, the next one or the end is at `at`
 };
+
+inline constexpr std::uint64_t kNoPause = ~std::uint64_t{0};
 
 struct ScanEnd {
   const char* at;
@@ -30,20 +33,25 @@ struct ScanEnd {
 
 struct DenseRoom {
   std::uint64_t dim;
-  std::uint64_t count = 0;  // values read
+  std::uint64_t count = 0;  // values read; goes on from here
   bool overflow = false;    // a value became infinite
 };
 
-// Values into out[0..dim). Fewer than dim is no error; the caller fills up.
+// Values into out[room.count..dim). Fewer than dim is no error; the caller fills up.
+// With `until` values or more in the room it stops at the next blank.
 template <class T>
-inline ScanEnd scan_dense(const char* p, T* out, DenseRoom& room) noexcept {
+inline ScanEnd scan_dense(const char* p, T* out, DenseRoom& room, std::uint64_t until = kNoPause) noexcept {
   const std::uint64_t dim = room.dim;
-  std::uint64_t n = 0;
+  std::uint64_t n = room.count;
   bool fresh = true;
-  bool overflow = false;
+  bool overflow = room.overflow;
   ScanCode code = ScanCode::ok;
   for (;;) {
     if (is_blank(*p)) {
+      if (n >= until) {
+        code = ScanCode::pause;
+        break;
+      }
       fresh = true;
       p = skip_blanks(p + 1);
     }
@@ -77,13 +85,17 @@ struct SparseRoom {
   bool overflow = false;
 };
 
-// Pairs index:value in the order of the file.
+// Pairs index:value in the order of the file, until there are `until` or more in the room.
 template <class T>
-inline ScanEnd scan_sparse(const char* p, SparseRoom<T>& room) noexcept {
+inline ScanEnd scan_sparse(const char* p, SparseRoom<T>& room, std::uint64_t until = kNoPause) noexcept {
   std::uint64_t n = room.count;
   bool overflow = room.overflow;
   ScanCode code = ScanCode::ok;
   for (;;) {
+    if (n >= until) {
+      code = ScanCode::pause;
+      break;
+    }
     p = skip_blanks(p);
     if (ends_sample(*p)) break;
     if (n == room.capacity) {

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Any text reads as the slow model says: keys, lengths, values, errors.
+// Any text reads as the slow model says, with every kernel: keys, lengths, values, errors.
+#include <array>
 #include <cstdio>
+#include <cstdlib>
 
 #include "formats/ctf/fuzzing.h"
 #include "formats/ctf/printed.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace batchfeed;
+  constexpr std::array kTiers = {"scalar", "avx2", "avx512"};
+  ::setenv("BATCHFEED_CPU", kTiers[size % kTiers.size()], 1);
   const ctf::FuzzCase c = ctf::fuzz_case(data, size);
   const ctf::MemoryFile file(c.text);
   OpenContext context;

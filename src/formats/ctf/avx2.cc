@@ -3,8 +3,8 @@
 // Dense values, 64 bytes of text at a time: one mask says where the blanks are,
 // then each token is one 16-byte load that ends with it, a shuffle that drops the
 // point and the sign, and three multiply-adds. Whatever is not a plain short
-// number makes the whole sample the business of scan.h.
-#include "formats/ctf/dense_avx2.h"
+// number is left to scan.h.
+#include "formats/ctf/avx2.h"
 
 #if defined(__x86_64__)
 
@@ -12,6 +12,7 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <type_traits>
 
 #include "formats/ctf/bytes.h"
@@ -89,12 +90,21 @@ BATCHFEED_AVX2_INLINE std::uint64_t masks(__m256i a, __m256i b) noexcept {
          static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm256_movemask_epi8(b))) << 32;
 }
 
+// `count` values up to `at`; or none, up to `p`: of a byte that is no digit `bad` does not tell where it was.
+BATCHFEED_AVX2_INLINE const char* took(__m128i bad, const char* at, std::ptrdiff_t count, const char* p,
+                                       DenseRoom& room) noexcept {
+  if (_mm_movemask_epi8(_mm_or_si128(bad, _mm_cmpgt_epi8(bad, _mm_set1_epi8(9)))) != 0) return p;
+  room.count = static_cast<std::uint64_t>(count);
+  return at;
+}
+
 template <class T>
-BATCHFEED_AVX2_INLINE const char* dense(const char* p, T* out, std::uint64_t dim) noexcept {
-  if (*p != ' ') return nullptr;
+BATCHFEED_AVX2_INLINE const char* dense(const char* p, T* const first, DenseRoom& room) noexcept {
+  if (!is_blank(*p)) return p;
   const __m256i blank = _mm256_set1_epi8(' '), nine = _mm256_set1_epi8('9');
   const char* start = p + 1;
-  T* const last = out + dim;
+  T* out = first + room.count;
+  T* const last = first + room.dim;
   __m128i bad = _mm_setzero_si128();
   for (const char* block = start;; block += 64) {
     const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block));
@@ -124,30 +134,31 @@ BATCHFEED_AVX2_INLINE const char* dense(const char* p, T* out, std::uint64_t dim
       }
       const char* const end = block + at;
       const auto length = static_cast<std::uint64_t>(end - start);
-      if (length - 1 >= 16 || out == last || !convert(end, static_cast<unsigned>(length), *out, bad)) return nullptr;
+      if (length - 1 >= 16 || out == last || !convert(end, static_cast<unsigned>(length), *out, bad))
+        return took(bad, start - 1, out - first, p, room);
       ++out;
       start = end + 1;
       blanks &= blanks - 1;
     }
     if (stops == 0) continue;
     const char* const stop = block + std::countr_zero(stops);
-    if (!ends_sample(*stop)) return nullptr;
+    if (!ends_sample(*stop)) return took(bad, start - 1, out - first, p, room);
     if (const auto length = static_cast<std::uint64_t>(stop - start); length != 0) {
-      if (length > 16 || out == last || !convert(stop, static_cast<unsigned>(length), *out, bad)) return nullptr;
+      if (length > 16 || out == last || !convert(stop, static_cast<unsigned>(length), *out, bad))
+        return took(bad, start - 1, out - first, p, room);
       ++out;
     }
-    const int wrong = _mm_movemask_epi8(_mm_or_si128(bad, _mm_cmpgt_epi8(bad, _mm_set1_epi8(9))));
-    return wrong == 0 && out == last ? stop : nullptr;
+    return took(bad, stop, out - first, p, room);
   }
 }
 
 }  // namespace
 
-BATCHFEED_AVX2 const char* dense_avx2_f32(const char* p, float* out, std::uint64_t dim) noexcept {
-  return dense(p, out, dim);
+BATCHFEED_AVX2 const char* dense_avx2(const char* p, float* out, DenseRoom& room) noexcept {
+  return dense(p, out, room);
 }
-BATCHFEED_AVX2 const char* dense_avx2_f64(const char* p, double* out, std::uint64_t dim) noexcept {
-  return dense(p, out, dim);
+BATCHFEED_AVX2 const char* dense_avx2(const char* p, double* out, DenseRoom& room) noexcept {
+  return dense(p, out, room);
 }
 
 }  // namespace batchfeed::ctf

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "formats/ctf/scan.h"
+
+namespace batchfeed::ctf {
+
+// Kernels of kernels.h for CPUs with AVX2 and BMI.
+const char* dense_avx2(const char* p, float* out, DenseRoom& room) noexcept;
+const char* dense_avx2(const char* p, double* out, DenseRoom& room) noexcept;
+
+}  // namespace batchfeed::ctf

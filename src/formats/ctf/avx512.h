@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "formats/ctf/scan.h"
+
+namespace batchfeed::ctf {
+
+// Kernels of kernels.h for CPUs with AVX-512 F, BW, VL, DQ, VBMI and VBMI2.
+const char* dense_avx512(const char* p, float* out, DenseRoom& room) noexcept;
+const char* dense_avx512(const char* p, double* out, DenseRoom& room) noexcept;
+const char* sparse_avx512(const char* p, SparseRoom<float>& room) noexcept;
+const char* sparse_avx512(const char* p, SparseRoom<double>& room) noexcept;
+
+}  // namespace batchfeed::ctf
