@@ -27,12 +27,30 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What the library cannot do as asked is a matter of the command line: Error(usage)
+// of `work` becomes a UsageError.
+template <class Work>
+auto as_asked(const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (error.fault().kind != FaultKind::usage) throw;
+    const std::string text = error.fault().text();
+    throw UsageError(error.fault().at.file.empty() ? text.substr(text.find(' ') + 1) : text);
+  }
+}
+
 // A subcommand: adds its options to `app` at once and returns what runs it.
 using Run = std::function<int()>;
 
 // `examples` are the first thing its --help shows after the summary.
 CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& summary, const std::string& examples);
 
+Run add_head(CLI::App& app, Console& console);
+Run add_cat(CLI::App& app, Console& console);
+Run add_sample(CLI::App& app, Console& console);
+Run add_stats(CLI::App& app, Console& console);
+Run add_schema(CLI::App& app, Console& console);
 Run add_read(CLI::App& app, Console& console);
 Run add_check(CLI::App& app, Console& console);
 Run add_info(CLI::App& app, Console& console);

@@ -35,17 +35,6 @@ struct ConvertArguments {
   bool force = false, verify = false, json = false;
 };
 
-Format target_format(const std::string& to, const std::string& path) {
-  const std::string word = to.empty() ? std::filesystem::path(path).extension().string() : "." + to;
-  if (word == ".cbf" || word == ".bin") return Format::cbf;
-  if (word == ".ctf" || word == ".txt") return Format::ctf;
-  if (word == ".scp") return Format::scp;
-  if (word == ".mlf") return Format::mlf;
-  if (word == ".htk" || word == ".mfc" || word == ".fea") return Format::htk;
-  throw UsageError(
-      fmt::format("'{}': its name does not say which format to write; hint: --to cbf, ctf, scp, htk or mlf", path));
-}
-
 // --layout: each format has its own, the first is the default.
 void set_layout(const std::string& layout, ConvertOptions& options) {
   const auto choose = [&](std::string_view usual, std::string_view other) {
@@ -60,19 +49,6 @@ void set_layout(const std::string& layout, ConvertOptions& options) {
     case Format::mlf: options.binary_labels = choose("text", "binary"); break;
     default: choose({}, {});
   }
-}
-
-// The lines of a list of states; none where the classes have numbers only.
-std::vector<std::string> label_names(const std::string& path, const Setup& setup,
-                                     const std::vector<std::string>& streams) {
-  if (!path.empty()) return read_state_list(path);
-  for (const SourceOptions& source : setup.sources) {
-    const auto* mlf = std::get_if<MlfOptions>(&source);
-    if (mlf == nullptr || !mlf->target_mapping_file.empty()) continue;
-    if (!streams.empty() && std::find(streams.begin(), streams.end(), mlf->name) == streams.end()) continue;
-    return mlf->mapping_file.empty() ? mlf->labels : read_state_list(mlf->mapping_file);
-  }
-  return {};
 }
 
 ConvertOptions options_of(const ConvertArguments& a, const std::string& target) {
@@ -103,16 +79,6 @@ ConvertOptions options_of(const ConvertArguments& a, const std::string& target) 
   return options;
 }
 
-// What cannot be asked for is a matter of the command line.
-ConvertResult written(const Source& source, const std::string& target, const ConvertOptions& options) {
-  try {
-    return convert(source, target, options);
-  } catch (const Error& error) {
-    if (error.fault().kind != FaultKind::usage) throw;
-    throw UsageError(error.fault().text());
-  }
-}
-
 int run_convert(ConvertArguments a, Console& console) {
   if (a.corpus.files.size() < 2)
     throw UsageError("a source and a target are needed; hint: batchfeed convert train.ctf train.cbf");
@@ -120,9 +86,7 @@ int run_convert(ConvertArguments a, Console& console) {
   a.corpus.files.pop_back();
   a.corpus.threads = a.jobs == 0 ? a.corpus.threads : std::optional<unsigned>(a.jobs);
   ConvertOptions options = options_of(a, target);
-  std::error_code none;
-  if (!a.force && std::filesystem::exists(target, none))  // before the source is read for nothing
-    throw UsageError(fmt::format("'{}' exists already; hint: choose another name, or --force", target));
+  expect_absent(target, a.force);  // before the source is read for nothing
   Setup setup;
   const std::unique_ptr<Source> source = open_for_conversion(a.corpus, console, &setup);
   if (options.to == Format::mlf) options.labels = label_names(a.corpus.state_list, setup, a.streams);
@@ -130,6 +94,35 @@ int run_convert(ConvertArguments a, Console& console) {
 }
 
 }  // namespace
+
+Format target_format(const std::string& to, const std::string& path) {
+  const std::string word = to.empty() ? std::filesystem::path(path).extension().string() : "." + to;
+  if (word == ".cbf" || word == ".bin") return Format::cbf;
+  if (word == ".ctf" || word == ".txt") return Format::ctf;
+  if (word == ".scp") return Format::scp;
+  if (word == ".mlf") return Format::mlf;
+  if (word == ".htk" || word == ".mfc" || word == ".fea") return Format::htk;
+  throw UsageError(
+      fmt::format("'{}': its name does not say which format to write; hint: --to cbf, ctf, scp, htk or mlf", path));
+}
+
+std::vector<std::string> label_names(const std::string& state_list, const Setup& setup,
+                                     const std::vector<std::string>& streams) {
+  if (!state_list.empty()) return read_state_list(state_list);
+  for (const SourceOptions& source : setup.sources) {
+    const auto* mlf = std::get_if<MlfOptions>(&source);
+    if (mlf == nullptr || !mlf->target_mapping_file.empty()) continue;
+    if (!streams.empty() && std::find(streams.begin(), streams.end(), mlf->name) == streams.end()) continue;
+    return mlf->mapping_file.empty() ? mlf->labels : read_state_list(mlf->mapping_file);
+  }
+  return {};
+}
+
+void expect_absent(const std::string& target, bool force) {
+  std::error_code none;
+  if (!force && std::filesystem::exists(target, none))
+    throw UsageError(fmt::format("'{}' exists already; hint: choose another name, or --force", target));
+}
 
 std::uint64_t parse_bytes(const std::string& text, const char* option) {
   std::uint64_t value = 0;
@@ -171,7 +164,7 @@ int run_conversion(const Source& source, const std::string& target, ConvertOptio
     if (bar) bar(done, total);
   };
   options.report = console.report();
-  const ConvertResult result = written(source, target, options);
+  const ConvertResult result = as_asked([&] { return convert(source, target, options); });
   console.clear_progress();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   Output output;

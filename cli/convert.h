@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "command.h"
 #include "corpus.h"
@@ -16,6 +17,16 @@ namespace batchfeed::cli {
 
 // "33554432", "32M", "1G". Throws UsageError.
 std::uint64_t parse_bytes(const std::string& text, const char* option);
+
+// By `--to`, else by the target's name. Throws UsageError.
+Format target_format(const std::string& to, const std::string& path);
+
+// The names of classes that labels of these streams have; none where they are numbers.
+std::vector<std::string> label_names(const std::string& state_list, const Setup& setup,
+                                     const std::vector<std::string>& streams);
+
+// Throws UsageError if there is such a file already, unless it may be replaced.
+void expect_absent(const std::string& target, bool force);
 
 // A binary file without a configuration is opened in its own precision. `setup`
 // receives what the arguments mean.

@@ -8,20 +8,13 @@
 #include "command.h"
 #include "format.h"
 #include "jsonl.h"
+#include "sequences.h"
 
 namespace batchfeed::cli {
 
 namespace {
 
 using nlohmann::ordered_json;
-
-std::string place_text(const Place& place) {
-  if (place.file.empty()) return "unknown place";
-  std::string out = place.file;
-  if (place.first_line != 0) out += fmt::format(":{}", place.first_line);
-  if (place.last_line > place.first_line) out += fmt::format("-{}", place.last_line);
-  return out + fmt::format(" (bytes {}-{})", place.begin, place.end);
-}
 
 ordered_json place_json(const Place& place) {
   ordered_json out;

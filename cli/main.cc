@@ -96,6 +96,11 @@ int main_of(int argc, char** argv) {
     commands.emplace_back(name, declare(app, console));
   };
   add("info", add_info);
+  add("head", add_head);
+  add("cat", add_cat);
+  add("sample", add_sample);
+  add("stats", add_stats);
+  add("schema", add_schema);
   add("check", add_check);
   add("read", add_read);
   add("plan", add_plan);

@@ -14,6 +14,7 @@
 #include <batchfeed/schema.h>
 #include <batchfeed/source.h>
 #include <batchfeed/speech_writer.h>
+#include <batchfeed/subset.h>
 #include <batchfeed/survey.h>
 #include <batchfeed/tools.h>
 #include <batchfeed/version.h>

@@ -87,6 +87,9 @@ Inferred infer_ctf(const std::string& path, std::uint64_t bytes = ~0ull, const P
 Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progress = {}, const Limits& limits = {});
 // The reader section that fits, ready to paste.
 std::string reader_section(const std::string& path, const Inferred& inferred);
+// The same for any setup that files without a configuration gave; `streams` are
+// those of the opened source. Throws Error(usage) for what no section can say.
+std::string reader_section(const Setup& setup, const std::vector<StreamInfo>& streams);
 
 // A corpus at a glance.
 struct Description {

@@ -78,8 +78,29 @@ struct CtfWriterOptions {
   bool ids = true;  // without them each sequence must be one row
 };
 
-// The same for the text format: the file appears whole at commit(), or not at all.
-// Every stream must have a sample in every sequence.
+// The text of such a corpus, for who writes it himself. Every stream must have a
+// sample in every sequence. Throws Error; what append() refuses adds nothing to
+// `out`. `name` stands for the text in faults. Not thread-safe.
+class CtfText {
+ public:
+  explicit CtfText(CtfWriterOptions options, std::string name = {});
+  CtfText(CtfText&&) noexcept;
+  CtfText& operator=(CtfText&&) noexcept;
+  ~CtfText();
+
+  // A row of a chunk whose columns are the streams, behind what `out` holds. Without
+  // a key its id is its number.
+  void append(const Chunk& chunk, std::uint32_t row, std::string_view key, std::string& out);
+
+  std::uint64_t sequences() const noexcept;
+  std::uint64_t samples() const noexcept;  // of the longest stream of each sequence
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// The same into a file, which appears whole at commit() or not at all.
 class CtfWriter {
  public:
   CtfWriter(std::string path, CtfWriterOptions options);

@@ -24,6 +24,10 @@ class Selected final : public Source {
   void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { source_.sequences(chunk, out); }
   void read(std::uint32_t chunk, Chunk& out) const override;
   std::string key_text(std::uint64_t key) const override { return source_.key_text(key); }
+  Place place(std::uint32_t chunk, std::uint32_t row) const override { return source_.place(chunk, row); }
+  std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
+    return source_.places(chunk, row);
+  }
 
  private:
   const Source& source_;

@@ -27,6 +27,7 @@ struct Part {
   std::vector<StreamTally> streams;
   std::uint64_t invalid = 0;
   std::vector<std::uint64_t> hashes;
+  std::vector<SequenceInfo> table;  // of the chunk at hand
 };
 
 class Surveyor {
@@ -97,12 +98,14 @@ class Surveyor {
   }
 
   void add(const Chunk& chunk, std::size_t c, RowHash& hash, Part& part) {
-    const auto rows = static_cast<std::uint32_t>(source_.chunks()[c].sequences);
+    source_.sequences(static_cast<std::uint32_t>(c), part.table);
     if (labelled_) {
+      std::uint32_t rows = 0;  // there may be some that the table leaves out
+      for (const SequenceInfo& s : part.table) rows = std::max(rows, s.row + 1);
       for (auto& stream : labels_) stream[c].assign(rows, Survey::kNoLabel);
     }
     const std::uint64_t mask = (1ull << thinned_) - 1;
-    for (std::uint32_t row = 0; row < rows; ++row) {
+    for (const auto& [key, row, samples] : part.table) {
       if (chunk.is_invalid(row)) {
         ++part.invalid;
         continue;

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import BINARY
 
-COMMANDS = ["info", "check", "read", "plan", "index", "bench", "config", "version"]
+COMMANDS = ["info", "head", "cat", "sample", "stats", "schema", "check", "read", "plan", "index", "bench", "config", "version"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -53,7 +53,7 @@ def test_rank_must_be_below_workers(batchfeed, corpus):
     assert batchfeed("read", corpus(), "--workers", 2, "--rank", 2).code == 2
 
 
-@pytest.mark.parametrize("command", ["info", "check", "read", "plan", "index", "bench"])
+@pytest.mark.parametrize("command", ["info", "head", "cat", "sample", "stats", "check", "read", "plan", "index", "bench"])
 def test_a_missing_file_is_status_3_and_named(batchfeed, command):
     for name in ("nowhere.ctf", "nowhere.cntk"):
         done = batchfeed(command, name)

@@ -51,19 +51,27 @@ def test_the_schemas_are_schemas_and_leave_no_key_open():
         closed(schema)
 
 
+LINES = ("head", "cat", "sample")  # one document a line
 GOOD = "0 |v 1 2 |t 3:1\n0 |v 2 3 |t 3:1\n1 |v 4 4 |t 4:1\n"
 
 
-@pytest.mark.parametrize("name", ["info", "check", "plan", "report", "index", "bench"])
+@pytest.mark.parametrize("name", ["info", "head", "cat", "sample", "stats", "check", "plan", "report", "index", "bench"])
 def test_of_a_text_file_and_a_configuration(batchfeed, write, corpus, name):
     write("a.ctf", GOOD)
-    assert valid(name, batchfeed(name, "a.ctf", "--json").json)
-    assert valid(name, batchfeed(name, corpus(20, randomize="true"), "--json").json)
+    for file in ("a.ctf", corpus(20, randomize="true")):
+        done = batchfeed(name, file, "--json")
+        assert all(valid(name, document) for document in (done.lines if name in LINES else [done.json]))
+
+
+def test_of_what_is_written_and_inferred(batchfeed, write):
+    write("a.ctf", GOOD)
+    valid("head", batchfeed("head", "a.ctf", "-o", "b.cbf", "--json").json)
+    valid("schema", batchfeed("schema", "a.ctf", "--json").json)
 
 
 def test_of_a_broken_file(batchfeed, write):
     write("a.ctf", GOOD + "2 |v 1 x |t 3:1\n|v\n")
-    for name in ("info", "check", "report"):
+    for name in ("info", "stats", "check", "report"):
         valid(name, batchfeed(name, "a.ctf", "--json").json)
     assert batchfeed("check", "a.ctf", "--json").json["findings"]
 

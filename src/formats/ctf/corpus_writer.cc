@@ -9,13 +9,12 @@
 
 namespace batchfeed {
 
-struct CtfWriter::Impl {
-  Impl(std::string where, CtfWriterOptions given)
+struct CtfText::Impl {
+  Impl(CtfWriterOptions given, std::string where)
       : path(std::move(where)),
         streams(std::move(given.streams)),
         ids(given.ids),
-        text(streams, {.aliases = {}, .ids = ids}),
-        file(path) {}
+        text(streams, {.aliases = {}, .ids = ids}) {}
 
   [[noreturn]] void refuse(const char* id, std::string what, std::string hint, std::string stream = {}) const {
     throw Error(Fault{.kind = FaultKind::usage,
@@ -30,18 +29,17 @@ struct CtfWriter::Impl {
   std::vector<StreamInfo> streams;
   bool ids;
   ctf::Writer text;
-  io::AtomicFile file;
-  std::string last, encoded;
+  std::string last;
   std::uint64_t sequences = 0, samples = 0;
 };
 
-CtfWriter::CtfWriter(std::string path, CtfWriterOptions options)
-    : impl_(std::make_unique<Impl>(std::move(path), std::move(options))) {}
-CtfWriter::CtfWriter(CtfWriter&&) noexcept = default;
-CtfWriter& CtfWriter::operator=(CtfWriter&&) noexcept = default;
-CtfWriter::~CtfWriter() = default;
+CtfText::CtfText(CtfWriterOptions options, std::string name)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(name))) {}
+CtfText::CtfText(CtfText&&) noexcept = default;
+CtfText& CtfText::operator=(CtfText&&) noexcept = default;
+CtfText::~CtfText() = default;
 
-void CtfWriter::append(const Chunk& chunk, std::uint32_t row, std::string_view key) {
+void CtfText::append(const Chunk& chunk, std::uint32_t row, std::string_view key, std::string& out) {
   Impl& self = *impl_;
   std::string id = key.empty() ? std::to_string(self.sequences) : std::string(key);
   if (self.ids && self.sequences != 0 && id == self.last) {
@@ -56,16 +54,43 @@ void CtfWriter::append(const Chunk& chunk, std::uint32_t row, std::string_view k
                 "stream '" + self.streams[i].name + "' has no sample in sequence '" + id + "', which text cannot say",
                 "leave the stream out, or write the binary format", self.streams[i].name);
   }
-  self.encoded.clear();
-  self.text.sequence(chunk, row, id, self.encoded);
-  self.file.append(std::string_view(self.encoded));
+  const std::size_t before = out.size();
+  try {
+    self.text.sequence(chunk, row, id, out);
+  } catch (...) {
+    out.resize(before);
+    throw;
+  }
   self.last = std::move(id);
   ++self.sequences;
   self.samples += longest;
 }
 
+std::uint64_t CtfText::sequences() const noexcept { return impl_->sequences; }
+std::uint64_t CtfText::samples() const noexcept { return impl_->samples; }
+
+struct CtfWriter::Impl {
+  Impl(std::string path, CtfWriterOptions options) : text(std::move(options), path), file(std::move(path)) {}
+
+  CtfText text;
+  io::AtomicFile file;
+  std::string encoded;
+};
+
+CtfWriter::CtfWriter(std::string path, CtfWriterOptions options)
+    : impl_(std::make_unique<Impl>(std::move(path), std::move(options))) {}
+CtfWriter::CtfWriter(CtfWriter&&) noexcept = default;
+CtfWriter& CtfWriter::operator=(CtfWriter&&) noexcept = default;
+CtfWriter::~CtfWriter() = default;
+
+void CtfWriter::append(const Chunk& chunk, std::uint32_t row, std::string_view key) {
+  impl_->encoded.clear();
+  impl_->text.append(chunk, row, key, impl_->encoded);
+  impl_->file.append(std::string_view(impl_->encoded));
+}
+
 void CtfWriter::commit() { impl_->file.commit(); }
-std::uint64_t CtfWriter::sequences() const noexcept { return impl_->sequences; }
-std::uint64_t CtfWriter::samples() const noexcept { return impl_->samples; }
+std::uint64_t CtfWriter::sequences() const noexcept { return impl_->text.sequences(); }
+std::uint64_t CtfWriter::samples() const noexcept { return impl_->text.samples(); }
 
 }  // namespace batchfeed

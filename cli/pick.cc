@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+//
+// `batchfeed head`, `cat` and `sample`: the first sequences, all of them, or some
+// drawn at random.
+#include <batchfeed/subset.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+
+#include "command.h"
+#include "convert.h"
+#include "corpus.h"
+#include "format.h"
+#include "target.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+struct PickArguments {
+  CorpusArguments corpus;
+  SequenceOptions output;
+  std::uint64_t count = 10, from = 0, seed = 0;
+  std::optional<double> fraction;
+};
+
+std::uint64_t sequences_of(const Source& source) {
+  std::uint64_t n = 0;
+  for (const ChunkInfo& chunk : source.chunks()) n += chunk.sequences;
+  return n;
+}
+
+// `rows_of` chooses from the source; without it all are taken.
+template <class RowsOf>
+int run_pick(const PickArguments& a, Console& console, const RowsOf& rows_of) {
+  if (a.output.to_file()) expect_absent(a.output.target.output, a.output.target.force);
+  Setup setup;
+  const std::shared_ptr<const Source> source = open_for_conversion(a.corpus, console, &setup);
+  return put_sequences(rows_of(source), a.output, a.corpus, setup, console);
+}
+
+int run_head(const PickArguments& a, Console& console) {
+  return run_pick(a, console, [&](const std::shared_ptr<const Source>& source) {
+    return std::shared_ptr<const Source>(subset(source, rows_from(*source, a.from, a.count)));
+  });
+}
+
+int run_cat(const PickArguments& a, Console& console) {
+  return run_pick(a, console, [&](const std::shared_ptr<const Source>& source) { return source; });
+}
+
+int run_sample(const PickArguments& a, Console& console) {
+  if (a.fraction && !(*a.fraction > 0 && *a.fraction <= 1))
+    throw UsageError("--fraction: expected a number above 0 and up to 1; hint: --fraction 0.01");
+  return run_pick(a, console, [&](const std::shared_ptr<const Source>& source) {
+    const std::uint64_t all = sequences_of(*source);
+    const auto most =
+        a.fraction ? static_cast<std::uint64_t>(std::llround(*a.fraction * static_cast<double>(all))) : a.count;
+    if (most > all && !console.quiet)
+      console.say(fmt::format("batchfeed: there are only {}; all of them are taken", plural(all, "sequence")));
+    return std::shared_ptr<const Source>(subset(source, sample_rows(*source, most, a.seed)));
+  });
+}
+
+CLI::App& add_pick(CLI::App& app, PickArguments& a, const char* name, const char* summary, const char* examples) {
+  CLI::App& command = add_command(app, name, summary, examples);
+  a.corpus.add_to(command, false);
+  a.output.add_to(command);
+  return command;
+}
+
+}  // namespace
+
+Run add_head(CLI::App& app, Console& console) {
+  auto a = std::make_shared<PickArguments>();
+  CLI::App& command = add_pick(app, *a, "head", "The first sequences of a corpus",
+                               "batchfeed head train.ctf\n"
+                               "batchfeed head train.cbf -n 3 --format jsonl\n"
+                               "batchfeed head train.cntk -n 1000 -o small.ctf      # a corpus to try things on\n"
+                               "batchfeed head train.ctf --from 5000 -n 1           # sequence number 5000");
+  command.add_option("-n,--count", a->count, "How many (default 10)")->type_name("N");
+  command.add_option("--from", a->from, "Number of the first, from 0 (default 0)")->type_name("N");
+  return [a, &console] { return run_head(*a, console); };
+}
+
+Run add_cat(CLI::App& app, Console& console) {
+  auto a = std::make_shared<PickArguments>();
+  add_pick(app, *a, "cat", "All sequences of a corpus, as text",
+           "batchfeed cat train.cbf > train.ctf                  # any format as text\n"
+           "batchfeed cat train.cntk --streams labels | sort | uniq -c\n"
+           "batchfeed cat train.ctf --format jsonl | jq .key");
+  return [a, &console] { return run_cat(*a, console); };
+}
+
+Run add_sample(CLI::App& app, Console& console) {
+  auto a = std::make_shared<PickArguments>();
+  CLI::App& command =
+      add_pick(app, *a, "sample", "Sequences drawn at random, in the order of the corpus",
+               "batchfeed sample train.ctf -n 3\n"
+               "batchfeed sample train.cntk -n 10000 --seed 7 -o small.cbf   # the same ones every time\n"
+               "batchfeed sample train.cbf --fraction 0.01 > small.ctf");
+  auto* count = command.add_option("-n,--count", a->count, "How many (default 10)")->type_name("N");
+  command.add_option("--fraction", a->fraction, "This part of them instead")->type_name("PART")->excludes(count);
+  command.add_option("--seed", a->seed, "The same seed draws the same ones (default 0)")->type_name("N");
+  return [a, &console] { return run_sample(*a, console); };
+}
+
+}  // namespace batchfeed::cli

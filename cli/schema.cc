@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+//
+// `batchfeed schema`: the streams of files that come without a configuration, and
+// the reader section that reads them.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "convert.h"
+#include "corpus.h"
+#include "format.h"
+#include "jsonl.h"
+#include "stats.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+struct SchemaArguments {
+  CorpusArguments corpus;
+  std::string output, section = "Train";
+  bool force = false, json = false;
+};
+
+// "# features: 0 ... 255, whole numbers", for text; nothing is known of others
+// before they have been read.
+std::string remarks(const Inferred& inferred) {
+  std::string out;
+  for (const Inferred::Stream& s : inferred.streams) {
+    out += fmt::format(
+        "# {}: {}, {}\n", printable(s.spec.name), plural(s.samples, "sample"),
+        s.values == 0 ? "no values"
+        : s.one_hot   ? "one-hot"
+                      : fmt::format("{} ... {}{}", figure(s.min), figure(s.max), s.integral ? ", whole numbers" : ""));
+  }
+  return out;
+}
+
+std::string indented(const std::string& text) {
+  std::string out = "    ";
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out += "    ";
+  }
+  while (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
+// Names of classes that came with the labels go into a list beside the configuration.
+void keep_names(Setup& setup, const std::string& output, bool force) {
+  for (SourceOptions& source : setup.sources) {
+    auto* mlf = std::get_if<MlfOptions>(&source);
+    if (mlf == nullptr || !mlf->mapping_file.empty() || mlf->labels.empty()) continue;
+    if (output.empty())
+      throw UsageError(
+          fmt::format("{}: its classes have names, which a reader section takes from a list; hint: "
+                      "--state-list FILE, or -o writes one",
+                      mlf->files.front()));
+    const std::string list = output + ".states";
+    expect_absent(list, force);
+    std::string text;
+    for (const std::string& name : mlf->labels) text += name + "\n";
+    save_file(list, text);
+    mlf->mapping_file = list;
+    mlf->labels.clear();
+  }
+}
+
+int run_schema(const SchemaArguments& a, Console& console) {
+  const bool to_file = !a.output.empty() && a.output != "-";
+  if (to_file) expect_absent(a.output, a.force);
+  Corpus corpus = load_corpus(a.corpus, console);
+  if (corpus.config)
+    throw UsageError(fmt::format("{} is a configuration; hint: batchfeed config show --resolved says what it means",
+                                 a.corpus.files.front()));
+  const std::vector<StreamInfo> streams = open_sources(corpus.setup)->streams();
+  console.clear_progress();
+  keep_names(corpus.setup, to_file ? a.output : std::string(), a.force);
+  const std::string section = as_asked([&] { return reader_section(corpus.setup, streams); });
+  std::string text = fmt::format("# Streams as the data suggest them.\n{}{} = [\n{}]\n",
+                                 corpus.inferred ? remarks(*corpus.inferred) : "", a.section, indented(section));
+  if (to_file) {
+    save_file(a.output, text);
+    if (!a.json) {
+      console.say(
+          fmt::format("{}: {}; batchfeed read {} reads it", a.output, plural(streams.size(), "stream"), a.output));
+      return kDone;
+    }
+  }
+  Output output;
+  if (a.json) {
+    ordered_json out;
+    out["files"] = a.corpus.files;
+    out["format"] = name(corpus.format);
+    out["streams"] = ordered_json::array();
+    for (const StreamInfo& s : streams) {
+      out["streams"].push_back({{"name", s.name},
+                                {"storage", s.storage == Storage::dense ? "dense" : "sparse"},
+                                {"dim", s.dim},
+                                {"dtype", s.element == Element::f32 ? "float32" : "float64"}});
+    }
+    out["reader_section"] = section;
+    out["configuration"] = text;
+    text = dump(out, 2) + "\n";
+  }
+  output.append(text);
+  output.flush();
+  return kDone;
+}
+
+}  // namespace
+
+Run add_schema(CLI::App& app, Console& console) {
+  auto a = std::make_shared<SchemaArguments>();
+  CLI::App& command = add_command(app, "schema", "A configuration for files that come without one",
+                                  "batchfeed schema train.ctf > train.cntk\n"
+                                  "batchfeed schema train.ctf -o train.cntk && batchfeed read train.cntk --limit 1\n"
+                                  "batchfeed schema train.scp train.mlf --state-list state.list\n"
+                                  "batchfeed schema train.cbf --json | jq .streams");
+  a->corpus.add_to(command, false);
+  command.add_option("-o,--output", a->output, "Write it there, whole or not at all")->type_name("FILE");
+  command.add_option("--name", a->section, "The section around the reader section (default Train)")->type_name("NAME");
+  command.add_flag("--force", a->force, "Replace a file that exists");
+  command.add_flag("--json", a->json, "As JSON");
+  return [a, &console] { return run_schema(*a, console); };
+}
+
+}  // namespace batchfeed::cli

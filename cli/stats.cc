@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+//
+// `batchfeed stats`: the values of every stream in one table.
+#include "stats.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "convert.h"
+#include "corpus.h"
+#include "format.h"
+#include "jsonl.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::size_t kTop = 8;
+constexpr std::uint64_t kMostClasses = 1000;  // more are a vocabulary rather than labels
+
+struct StatsArguments {
+  CorpusArguments corpus;
+  bool json = false;
+};
+
+std::string kind(const StreamSurvey& s) {
+  const std::string storage = s.stream.storage == Storage::dense ? "dense" : "sparse";
+  return s.one_hot ? storage + ", one-hot" : s.whole && s.values != 0 ? storage + ", whole" : storage;
+}
+
+std::string percent(double part) { return fmt::format("{:.3g} %", 100 * part); }
+
+std::string table(const Survey& survey) {
+  Table table({"stream", "kind", "dim", "samples", "not 0", "min", "median", "max", "mean", "deviation", "NaN, inf"});
+  for (const StreamSurvey& s : survey.streams) {
+    std::vector<std::string> row = {printable(s.stream.name), kind(s), std::to_string(s.stream.dim),
+                                    count_text(s.samples), percent(s.density())};
+    for (const double value : {s.min, s.counts.quantile(0.5), s.max, s.mean, s.deviation}) row.push_back(figure(value));
+    row.push_back(count_text(s.nans + s.infinities));
+    table.row(std::move(row));
+  }
+  return table.text();
+}
+
+// "labels: 10 of 10 classes occur; most 7 (12.1 %), 3 (11 %) ..."
+std::string indices(const StreamSurvey& s) {
+  if (s.by_index.empty() || s.stream.dim < 2) return {};
+  std::string out;
+  if (s.one_hot || s.stream.storage == Storage::sparse) {
+    out = fmt::format("  {}: {} of {} {} occur; most often", printable(s.stream.name), count_text(s.used),
+                      count_text(s.stream.dim), s.one_hot && s.stream.dim <= kMostClasses ? "classes" : "indices");
+    const char* before = " ";
+    for (const auto& [index, n] : s.top(kTop)) {
+      out += fmt::format("{}{} ({})", before, index, percent(static_cast<double>(n) / static_cast<double>(s.samples)));
+      before = ", ";
+    }
+    return out + "\n";
+  }
+  if (s.constants == 0) return {};
+  out = fmt::format("  {}: {} of {} columns never change:", printable(s.stream.name), count_text(s.constants),
+                    count_text(s.stream.dim));
+  for (std::size_t i = 0; i < s.constant.size() && i < kTop; ++i) out += fmt::format(" {}", s.constant[i]);
+  return out + (s.constants > kTop ? " ...\n" : "\n");
+}
+
+std::string text(const StatsArguments& a, const Survey& survey, const Description& about) {
+  std::string out = fmt::format("{}: {}, {}, {}\n\n{}\n", printable(a.corpus.files.front(), 200),
+                                plural(survey.sequences, "sequence"), plural(survey.samples, "sample"),
+                                bytes_text(survey.bytes), table(survey));
+  for (const StreamSurvey& stream : survey.streams) out += indices(stream);
+  const Description::Lengths& l = about.lengths;
+  out += l.min == l.max ? fmt::format("  every sequence has {}\n", plural(l.max, "sample"))
+                        : fmt::format("  samples of a sequence: {} to {}, mean {:.1f}, half up to {}, 99 % up to {}\n",
+                                      l.min, l.max, l.mean, l.p50, l.p99);
+  if (survey.duplicates != 0)
+    out += fmt::format("  {} the data of another one\n",
+                       plural(survey.duplicates, "sequence") + (survey.duplicates == 1 ? " repeats" : " repeat"));
+  if (survey.check.faults != 0)
+    out += fmt::format("  {}, {} left out of these figures; batchfeed check lists them\n",
+                       plural(survey.check.faults, "fault"), plural(survey.invalid, "sequence"));
+  return out;
+}
+
+std::string json(const StatsArguments& a, const Survey& survey, const Description& about) {
+  ordered_json out;
+  out["files"] = a.corpus.files;
+  out["sequences"] = survey.sequences;
+  out["samples"] = survey.samples;
+  out["bytes"] = survey.bytes;
+  out["duplicates"] = survey.duplicates;
+  out["invalid"] = survey.invalid;
+  out["faults"] = survey.check.faults;
+  out["complete"] = survey.check.complete;
+  out["lengths"] = lengths_json(about.lengths);
+  out["streams"] = ordered_json::array();
+  for (const StreamSurvey& stream : survey.streams) out["streams"].push_back(survey_json(stream));
+  return dump(out, 2) + "\n";
+}
+
+int run_stats(const StatsArguments& a, Console& console) {
+  Setup setup;
+  const std::shared_ptr<const Source> source = open_for_conversion(a.corpus, console, &setup);
+  const Description about = describe(*source);
+  console.clear_progress();
+  CheckOptions options;
+  options.max_faults = 0;
+  options.progress = console.progress("reading");
+  const Survey found = survey(setup, options);
+  console.clear_progress();
+  Output output;
+  output.append(a.json ? json(a, found, about) : text(a, found, about));
+  output.flush();
+  return kDone;
+}
+
+}  // namespace
+
+std::string figure(double value) { return fmt::format("{:.6g}", value); }
+
+ordered_json lengths_json(const Description::Lengths& l) {
+  return {{"min", l.min}, {"max", l.max}, {"mean", l.mean}, {"p50", l.p50}, {"p90", l.p90}, {"p99", l.p99}};
+}
+
+ordered_json survey_json(const StreamSurvey& s) {
+  ordered_json out;
+  out["name"] = s.stream.name;
+  out["storage"] = s.stream.storage == Storage::dense ? "dense" : "sparse";
+  out["dim"] = s.stream.dim;
+  out["samples"] = s.samples;
+  out["values"] = s.values;
+  out["zeros"] = s.zeros;
+  out["nans"] = s.nans;
+  out["infinities"] = s.infinities;
+  out["min"] = s.min;
+  out["max"] = s.max;
+  out["mean"] = s.mean;
+  out["deviation"] = s.deviation;
+  out["p01"] = s.counts.quantile(0.01);
+  out["p50"] = s.counts.quantile(0.5);
+  out["p99"] = s.counts.quantile(0.99);
+  out["integral"] = s.whole;
+  out["density"] = s.density();
+  out["one_hot"] = s.one_hot;
+  out["used_indices"] = s.by_index.empty() ? ordered_json() : ordered_json(s.used);
+  out["constant_columns"] = s.constants;
+  out["top_indices"] = ordered_json::array();
+  for (const auto& [index, count] : s.top(20)) out["top_indices"].push_back({index, count});
+  return out;
+}
+
+Run add_stats(CLI::App& app, Console& console) {
+  auto arguments = std::make_shared<StatsArguments>();
+  CLI::App& command = add_command(app, "stats", "The values of every stream in one table",
+                                  "batchfeed stats train.ctf\n"
+                                  "batchfeed stats train.cntk --section Train.reader\n"
+                                  "batchfeed stats train.ctf --json | jq '.streams[] | {name, min, max, nans}'");
+  arguments->corpus.add_to(command, false);
+  command.add_flag("--json", arguments->json, "As JSON");
+  return [arguments, &console] { return run_stats(*arguments, console); };
+}
+
+}  // namespace batchfeed::cli

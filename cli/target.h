@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// A corpus to be written: what `head`, `cat`, `sample`, `grep`, `split`, `merge` and
+// `shuffle` share.
+#pragma once
+
+#include <batchfeed/convert.h>
+
+#include <CLI/App.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "corpus.h"
+
+namespace batchfeed::cli {
+
+struct TargetOptions {
+  std::string output, to;
+  std::vector<std::string> streams;
+  bool force = false, verify = false, json = false;
+
+  // `what` describes -o; without it a command has other ways to name its targets.
+  void add_to(CLI::App& app, const char* what);
+  // For one target. Throws UsageError.
+  ConvertOptions options(const std::string& target, const CorpusArguments& corpus, const Setup& setup) const;
+};
+
+// Writes the sequences of a source to options.output and says so.
+int write_corpus(const Source& source, const TargetOptions& options, const CorpusArguments& corpus, const Setup& setup,
+                 Console& console);
+
+// Sequences for people and programs: into a new corpus with -o, else to standard output.
+struct SequenceOptions {
+  TargetOptions target;
+  std::string format;  // view, ctf, jsonl; empty: view on a terminal, else ctf
+
+  void add_to(CLI::App& app);
+  bool to_file() const { return !target.output.empty() && target.output != "-"; }
+};
+
+// All sequences of a source, in its order. Exit code.
+int put_sequences(const std::shared_ptr<const Source>& source, const SequenceOptions& options,
+                  const CorpusArguments& corpus, const Setup& setup, Console& console);
+
+}  // namespace batchfeed::cli

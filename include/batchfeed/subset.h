@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// Some sequences of a corpus, and some of its streams, as a corpus of their own:
+// what `head`, `sample`, `grep` and `split` choose, and what convert() then writes.
+#pragma once
+
+#include <batchfeed/source.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace batchfeed {
+
+// Sequences of a source: for each chunk the places in its table, ascending. Chunks
+// behind the last one that has any may be missing.
+using Rows = std::vector<std::vector<std::uint32_t>>;
+
+std::uint64_t count(const Rows& rows) noexcept;
+
+// `most` sequences in the order of the source, from number `first` on (from 0).
+Rows rows_from(const Source& source, std::uint64_t first, std::uint64_t most);
+
+// `most` sequences drawn without replacement, all sets of them equally likely; all
+// of them where there are no more. The same seed draws the same ones, everywhere.
+Rows sample_rows(const Source& source, std::uint64_t most, std::uint64_t seed);
+
+// In the order of the source; chunks without any are gone. Keys and places are the
+// source's. Thread-safe, as every Source.
+std::unique_ptr<Source> subset(std::shared_ptr<const Source> source, Rows rows);
+
+// The streams `keep`, in this order (all if empty), then `renames` (from, to). Throws
+// Error(usage) for names that are not there, or not unique afterwards.
+std::unique_ptr<Source> select_streams(std::shared_ptr<const Source> source, const std::vector<std::string>& keep,
+                                       const std::vector<std::pair<std::string, std::string>>& renames = {});
+
+// False if the keys are 0, 1, 2 ... in the order of the source and say no more than it.
+bool has_own_keys(const Source& source);
+
+}  // namespace batchfeed

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+//
+// Options back into the text of a configuration: a reader section that reads what
+// was given without one.
+#include <batchfeed/tools.h>
+
+#include <algorithm>
+
+#include "tools/refuse.h"
+
+namespace batchfeed {
+
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+
+// file = "a", or files = ( "a" : "b" )
+std::string files_line(const std::vector<std::string>& files) {
+  if (files.size() == 1) return "    file = " + quoted(files.front()) + "\n";
+  std::string out = "    files = (\n";
+  for (std::size_t i = 0; i < files.size(); ++i)
+    out += "        " + quoted(files[i]) + (i + 1 < files.size() ? " :\n" : "\n");
+  return out + "    )\n";
+}
+
+std::string precision_line(Element element) {
+  return element == Element::f64 ? "    precision = \"double\"\n" : std::string();
+}
+
+std::string of(const CtfOptions& options) {
+  std::string out = "    readerType = \"CNTKTextFormatReader\"\n" + files_line(options.files);
+  out += "    randomize = true\n" + precision_line(options.element);
+  if (options.skip_sequence_ids) out += "    skipSequenceIds = true\n";
+  out += "    input = [\n";
+  std::vector<std::string> used;
+  for (const StreamSpec& stream : options.streams) {
+    // A section's name has letters, digits and _ only; the file's own name is the alias.
+    std::string section;
+    for (const char c : stream.name) section += is_digit(c) || is_letter(c) ? c : '_';
+    if (is_digit(section[0])) section.insert(0, 1, '_');
+    while (std::find(used.begin(), used.end(), section) != used.end()) section += '_';
+    used.push_back(section);
+    out += "        " + section + " = [ ";
+    if (section != stream.name) out += "alias = " + quoted(stream.name) + " ; ";
+    out += "dim = " + std::to_string(stream.dim) + " ; format = \"" +
+           (stream.storage == Storage::dense ? "dense" : "sparse") + "\" ]\n";
+  }
+  return out + "    ]\n";
+}
+
+std::string of(const CbfOptions& options) {
+  return "    readerType = \"CNTKBinaryReader\"\n" + files_line(options.files) + "    randomize = true\n" +
+         precision_line(options.element);
+}
+
+std::string deserializer(const char* type, const std::string& stream, const std::string& keys) {
+  return "        [\n            type = \"" + std::string(type) +
+         "\" ; module = \"HTKDeserializers\"\n            input = [ " + stream + " = [ " + keys + " ] ]\n        ]";
+}
+
+std::string of(const HtkOptions& options, std::uint64_t dim) {
+  if (options.scp_files.size() != 1 || !options.files.empty()) {
+    refuse("infer.no-section", options.first_file(), "a reader section names one list of feature files",
+           "write the paths of all files into one scp list");
+  }
+  return deserializer("HTKFeatureDeserializer", options.name,
+                      "dim = " + std::to_string(dim) + " ; scpFile = " + quoted(options.scp_files.front()));
+}
+
+std::string of(const MlfOptions& options, std::uint64_t dim) {
+  if (options.mapping_file.empty() && !options.labels.empty()) {
+    refuse("infer.no-section", options.files.front(),
+           "its classes have names, which a reader section takes from a list", "give a list of states", options.name);
+  }
+  std::string files;
+  for (const std::string& file : options.files) files += (files.empty() ? "" : ":") + file;
+  std::string keys = "dim = " + std::to_string(dim) + " ; " +
+                     (options.files.size() == 1 ? "mlfFile = " : "mlfFileList = ") + quoted(files);
+  if (!options.mapping_file.empty()) keys += " ; labelMappingFile = " + quoted(options.mapping_file);
+  return deserializer(options.binary ? "HTKMLFBinaryDeserializer" : "HTKMLFDeserializer", options.name, keys);
+}
+
+}  // namespace
+
+std::string reader_section(const std::string& path, const Inferred& inferred) {
+  CtfOptions options;
+  options.files = {path};
+  options.skip_sequence_ids = !inferred.has_ids;
+  for (const Inferred::Stream& stream : inferred.streams) options.streams.push_back(stream.spec);
+  return "reader = [\n" + of(options) + "]\n";
+}
+
+std::string reader_section(const Setup& setup, const std::vector<StreamInfo>& streams) {
+  if (!setup.sources.empty()) {
+    if (const auto* ctf = std::get_if<CtfOptions>(&setup.sources.front())) return "reader = [\n" + of(*ctf) + "]\n";
+    if (const auto* cbf = std::get_if<CbfOptions>(&setup.sources.front())) return "reader = [\n" + of(*cbf) + "]\n";
+  }
+  if (!setup.sources.empty() && std::holds_alternative<MlfOptions>(setup.sources.front())) {
+    refuse("infer.no-section", std::get<MlfOptions>(setup.sources.front()).files.front(),
+           "labels alone cannot be a reader section: features give the order", "name the list of features too");
+  }
+  std::string list;
+  for (std::size_t i = 0; i < setup.sources.size(); ++i) {
+    const SourceOptions& source = setup.sources[i];
+    if (!list.empty()) list += " :\n";
+    if (const auto* htk = std::get_if<HtkOptions>(&source)) {
+      list += of(*htk, streams.at(i).dim);
+    } else if (const auto* mlf = std::get_if<MlfOptions>(&source)) {
+      list += of(*mlf, streams.at(i).dim);
+    } else {
+      refuse("infer.no-section", {}, "no reader section can name this kind of file",
+             "convert it to the text or the binary format first");
+    }
+  }
+  return "reader = [\n    randomize = true\n    deserializers = (\n" + list + "\n    )\n]\n";
+}
+
+}  // namespace batchfeed

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include <batchfeed/subset.h>
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/rng.h"
+#include "tools/selected.h"
+
+namespace batchfeed {
+
+namespace {
+
+class Subset final : public Source {
+ public:
+  Subset(std::shared_ptr<const Source> source, Rows rows) : source_(std::move(source)) {
+    std::vector<SequenceInfo> table;
+    for (std::uint32_t c = 0; c < rows.size(); ++c) {
+      if (rows[c].empty()) continue;
+      source_->sequences(c, table);
+      const ChunkInfo& whole = source_->chunks()[c];
+      ChunkInfo& part = chunks_.emplace_back();
+      part.sequences = rows[c].size();
+      for (const std::uint32_t i : rows[c]) part.samples += table.at(i).samples;
+      part.bytes = whole.bytes;  // all of them are read
+      of_.push_back(c);
+      rows_.push_back(std::move(rows[c]));
+    }
+  }
+
+  const std::vector<StreamInfo>& streams() const override { return source_->streams(); }
+  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
+    source_->sequences(of_[chunk], out);
+    const std::vector<std::uint32_t>& rows = rows_[chunk];  // ascending: row i comes from i or further on
+    for (std::size_t i = 0; i < rows.size(); ++i) out[i] = out[rows[i]];
+    out.resize(rows.size());
+  }
+  void read(std::uint32_t chunk, Chunk& out) const override { source_->read(of_[chunk], out); }
+  std::string key_text(std::uint64_t key) const override { return source_->key_text(key); }
+  Place place(std::uint32_t chunk, std::uint32_t row) const override { return source_->place(of_[chunk], row); }
+  std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
+    return source_->places(of_[chunk], row);
+  }
+  std::vector<Notice> notices() const override { return source_->notices(); }
+  std::uint64_t fingerprint() const override {
+    Fingerprint print;
+    print.add(source_->fingerprint());
+    for (std::size_t c = 0; c < rows_.size(); ++c)
+      print.add(of_[c]).add(hash_bytes(rows_[c].data(), rows_[c].size() * sizeof(std::uint32_t)));
+    return print.value();
+  }
+
+ private:
+  std::shared_ptr<const Source> source_;
+  std::vector<ChunkInfo> chunks_;
+  std::vector<std::uint32_t> of_;  // the source's chunk
+  Rows rows_;
+};
+
+class Streams final : public Source {
+ public:
+  Streams(std::shared_ptr<const Source> source, const std::vector<std::string>& keep,
+          const std::vector<std::pair<std::string, std::string>>& renames)
+      : source_(std::move(source)), selected_(*source_, keep, renames) {}
+
+  const std::vector<StreamInfo>& streams() const override { return selected_.streams(); }
+  const std::vector<ChunkInfo>& chunks() const override { return selected_.chunks(); }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
+    selected_.sequences(chunk, out);
+  }
+  void read(std::uint32_t chunk, Chunk& out) const override { selected_.read(chunk, out); }
+  std::string key_text(std::uint64_t key) const override { return selected_.key_text(key); }
+  Place place(std::uint32_t chunk, std::uint32_t row) const override { return source_->place(chunk, row); }
+  std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
+    return source_->places(chunk, row);
+  }
+  std::vector<Notice> notices() const override { return source_->notices(); }
+
+ private:
+  std::shared_ptr<const Source> source_;
+  Selected selected_;
+};
+
+// take(i) for every sequence: its number in the source. True keeps it; false from
+// `done()` on ends the walk.
+template <class Take, class Done>
+Rows rows_where(const Source& source, const Take& take, const Done& done) {
+  Rows out;
+  std::uint64_t number = 0;
+  for (std::uint32_t c = 0; c < source.chunks().size() && !done(); ++c) {
+    std::vector<std::uint32_t>& rows = out.emplace_back();
+    const std::uint64_t n = source.chunks()[c].sequences;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      if (take(number++)) rows.push_back(i);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::uint64_t count(const Rows& rows) noexcept {
+  std::uint64_t n = 0;
+  for (const auto& chunk : rows) n += chunk.size();
+  return n;
+}
+
+Rows rows_from(const Source& source, std::uint64_t first, std::uint64_t most) {
+  std::uint64_t taken = 0;
+  return rows_where(
+      source, [&](std::uint64_t number) { return number >= first && taken < most && ++taken != 0; },
+      [&] { return taken == most; });
+}
+
+// Each sequence in turn is taken with the probability that leaves all sets equally
+// likely: wanted / left.
+Rows sample_rows(const Source& source, std::uint64_t most, std::uint64_t seed) {
+  std::uint64_t left = 0;
+  for (const ChunkInfo& chunk : source.chunks()) left += chunk.sequences;
+  std::uint64_t wanted = std::min(most, left);
+  CounterRng rng(seed);
+  return rows_where(
+      source,
+      [&](std::uint64_t) {
+        const bool take = rng.below(left--) < wanted;
+        wanted -= take ? 1 : 0;
+        return take;
+      },
+      [&] { return wanted == 0; });
+}
+
+std::unique_ptr<Source> subset(std::shared_ptr<const Source> source, Rows rows) {
+  return std::make_unique<Subset>(std::move(source), std::move(rows));
+}
+
+std::unique_ptr<Source> select_streams(std::shared_ptr<const Source> source, const std::vector<std::string>& keep,
+                                       const std::vector<std::pair<std::string, std::string>>& renames) {
+  return std::make_unique<Streams>(std::move(source), keep, renames);
+}
+
+bool has_own_keys(const Source& source) {
+  std::uint64_t number = 0;
+  std::vector<SequenceInfo> table;
+  for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
+    source.sequences(c, table);
+    for (const SequenceInfo& s : table) {
+      if (s.key != number || source.key_text(s.key) != std::to_string(number)) return true;
+      ++number;
+    }
+  }
+  return false;
+}
+
+}  // namespace batchfeed

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""head, cat, sample: sequences as text, as JSON lines, or as a new corpus."""
+import json
+import struct
+
+import pytest
+
+TEXT = "7 |F 1 2 |S 1:0.5 3:2\n7 |F 3 4 |S 0:1\n12 |F 5 6 |S 4:8\n"
+
+
+def test_cat_is_the_text_itself(batchfeed, write):
+    source = write("a.ctf", TEXT)
+    assert batchfeed("cat", source).out == TEXT
+    batchfeed("convert", source, "a.cbf")
+    assert batchfeed("cat", "a.cbf").out == TEXT
+
+
+def test_cat_leaves_out_ids_that_say_nothing(batchfeed, write):
+    assert batchfeed("cat", write("a.ctf", "|v 1\n|v 2\n")).out == "|v 1\n|v 2\n"
+
+
+def test_head_takes_the_first_or_those_behind_a_number(batchfeed, corpus):
+    corpus(30)
+    keys = lambda *more: [s["key"] for s in batchfeed("head", "train.ctf", "--format", "jsonl", *more).lines]
+    assert keys() == [str(k) for k in range(10)]
+    assert keys("-n", 2, "--from", 28) == ["28", "29"]
+    assert keys("-n", 5, "--from", 29) == ["29"]
+    assert keys("--from", 30) == []
+
+
+def test_json_lines_name_the_place_and_hold_all_values(batchfeed, write):
+    first, second = batchfeed("head", write("a.ctf", TEXT), "--json").lines
+    assert first == {"key": "7", "file": "a.ctf", "lines": [1, 2], "samples": 2,
+                     "streams": {"F": [[1, 2], [3, 4]], "S": [[[1, 0.5], [3, 2]], [[0, 1]]]}}
+    assert (second["key"], second["lines"]) == ("12", [3, 3])
+
+
+def test_the_view_is_clipped_and_named(batchfeed, write):
+    write("a.ctf", "0 |wide " + " ".join(str(i) for i in range(500)) + "\n")
+    place, line = batchfeed("head", "a.ctf", "--format", "view").out.splitlines()
+    assert place == "a.ctf:1: key 0, 1 sample"
+    assert line.startswith("  wide  [0 1 2") and line.endswith("... 500]") and len(line) <= 110
+
+
+def test_streams_are_chosen_in_the_order_asked_for(batchfeed, write):
+    write("a.ctf", TEXT)
+    assert batchfeed("head", "a.ctf", "-n", 1, "--streams", "S,F").out.splitlines()[0] == "7 |S 1:0.5 3:2 |F 1 2"
+    wrong = batchfeed("head", "a.ctf", "--streams", "X")
+    assert wrong.code == 2 and "'F', 'S'" in wrong.err
+
+
+def test_a_sample_is_the_same_every_time_and_in_order(batchfeed, corpus):
+    corpus(200)
+    draw = lambda *more: [int(s["key"]) for s in batchfeed("sample", "train.ctf", "--json", "-n", 20, *more).lines]
+    first = draw("--seed", 1)
+    assert len(set(first)) == 20 and first == sorted(first)
+    assert draw("--seed", 1, "--threads", 1) == first and draw("--seed", 2) != first
+
+
+def test_a_sample_is_the_same_of_another_format(batchfeed, corpus):
+    corpus(100)
+    batchfeed("convert", "train.ctf", "train.cbf")
+    of = lambda name: [s["key"] for s in batchfeed("sample", name, "--json", "-n", 9, "--seed", 3).lines]
+    assert of("train.ctf") == of("train.cbf")
+
+
+def test_a_part_instead_of_a_number(batchfeed, corpus):
+    corpus(100)
+    assert len(batchfeed("sample", "train.ctf", "--fraction", 0.25, "--json").lines) == 25
+    assert batchfeed("sample", "train.ctf", "--fraction", 0).code == 2
+    all_of_them = batchfeed("sample", "train.ctf", "-n", 101, "--json")
+    assert len(all_of_them.lines) == 100 and "only 100 sequences" in all_of_them.err
+
+
+def test_into_a_new_corpus(batchfeed, corpus, tmp_path):
+    corpus(50)
+    done = batchfeed("sample", "train.ctf", "-n", 5, "-o", "small.cbf", "--verify", "--json").json
+    assert (done["sequences"], done["verified"]) == (5, True)
+    assert batchfeed("cat", "small.cbf").out == batchfeed("sample", "train.ctf", "-n", 5).out
+    again = batchfeed("head", "train.ctf", "-o", "small.cbf")
+    assert again.code == 2 and "--force" in again.err
+    assert batchfeed("head", "train.ctf", "-o", "small.cbf", "--force").code == 0
+    assert batchfeed("head", "train.ctf", "-o", "small.jpg").code == 2
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["small.cbf", "train.cntk", "train.ctf"]
+
+
+def test_damaged_sequences_are_left_out_and_told(batchfeed, corpus, write):
+    config = corpus(3, extra="maxErrors = 5")
+    write("train.ctf", "0 |v 1 2 |t 3:1\n1 |v 1 x |t 3:1\n2 |v 1 2 |t 4:1\n")
+    done = batchfeed("cat", config)
+    assert done.out == "|tags 3:1 |v 1 2\n|tags 4:1 |v 1 2\n"
+    assert "1 sequence left out" in done.err
+
+
+def test_what_text_cannot_say_is_refused(batchfeed, write):
+    nib = b"nib_ktnc"
+    body = struct.pack("<I", 1) + struct.pack("<If", 1, float("nan"))
+    header = nib + struct.pack("<II", 1, 1) + struct.pack("<BI", 0, 1) + b"v" + struct.pack("<BI", 0, 1) + struct.pack("<qII", 12, 1, 1)
+    write("a.cbf", nib + struct.pack("<I", 1) + body + header + struct.pack("<q", 12 + len(body)))
+    done = batchfeed("cat", "a.cbf")
+    assert done.code == 3 and "nan" in done.err
+    assert batchfeed("cat", "a.cbf", "--format", "jsonl").lines[0]["streams"] == {"v": [["nan"]]}
+
+
+@pytest.mark.parametrize("command", ["head", "cat", "sample"])
+def test_a_configuration_says_what_is_read(batchfeed, corpus, command):
+    config = corpus(4)
+    streams = json.loads(batchfeed(command, config, "--json").out.splitlines()[0])["streams"]
+    assert set(streams) == {"v", "tags"}

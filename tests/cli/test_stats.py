@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""stats and schema: what the data are like, and the configuration that reads them."""
+import pytest
+
+TEXT = "0 |f 1 2.5 |l 3:1\n0 |f -1 2 |l 4:1\n1 |f 0 0 |l 0:1\n"
+
+
+def test_stats_gives_the_figures_of_every_stream(batchfeed, write):
+    about = batchfeed("stats", write("a.ctf", TEXT), "--json").json
+    assert (about["sequences"], about["samples"], about["duplicates"]) == (2, 3, 0)
+    f, l = about["streams"]
+    assert (f["name"], f["dim"], f["samples"], f["min"], f["max"], f["mean"]) == ("f", 2, 3, -1, 2.5, 0.75)
+    assert abs(f["deviation"] ** 2 - 8.875 / 6) < 1e-12 and f["zeros"] == 2 and not f["integral"]
+    assert l["one_hot"] and l["used_indices"] == 3 and l["constant_columns"] == 0
+    assert about["lengths"]["max"] == 2
+
+
+def test_stats_as_a_table(batchfeed, write):
+    out = batchfeed("stats", write("a.ctf", TEXT)).out
+    assert out.startswith("a.ctf: 2 sequences, 3 samples")
+    (row,) = [line for line in out.splitlines() if line.startswith("  f ")]
+    assert row.split() == ["f", "dense", "2", "3", "66.7", "%", "-1", "0", "2.5", "0.75", "1.21621", "0"]
+    assert "l: 3 of 5 classes occur" in out
+
+
+def test_stats_counts_what_is_damaged_and_repeated(batchfeed, corpus, write):
+    config = corpus(1)
+    write("train.ctf", "0 |v 1 2 |t 3:1\n1 |v 1 x |t 3:1\n2 |v 1 2 |t 3:1\n")
+    about = batchfeed("stats", config, "--json").json
+    assert (about["invalid"], about["faults"], about["duplicates"]) == (1, 1, 1)
+    out = batchfeed("stats", config).out
+    assert "1 fault, 1 sequence left out" in out and "1 sequence repeats" in out
+
+
+def test_stats_agrees_for_every_number_of_threads_and_format(batchfeed, corpus):
+    corpus(300)
+    batchfeed("convert", "train.ctf", "train.cbf", "--chunk-size", 500)
+    streams = [batchfeed("stats", *arguments, "--json").json["streams"]
+               for arguments in (("train.ctf", "--threads", 1), ("train.cbf", "--threads", 4))]
+    for a, b in zip(*streams):
+        assert a.pop("deviation") == pytest.approx(b.pop("deviation")) and a.pop("mean") == pytest.approx(b.pop("mean"))
+        assert a == b
+
+
+def read_back(batchfeed, *files):
+    done = batchfeed("schema", *files, "-o", "s.cntk")
+    assert done.code == 0 and done.out == "" and "s.cntk" in done.err
+    assert batchfeed("config", "check", "s.cntk").code == 0
+    return batchfeed("head", "s.cntk", "-n", 1000).out, batchfeed("stats", "s.cntk", "--json").json
+
+
+def test_schema_of_text_can_be_read(batchfeed, write):
+    write("a.ctf", "0 |word-1 1 2 |2nd 3:1\n1 |word-1 1 2 |2nd 4:1\n")
+    text, about = read_back(batchfeed, "a.ctf")
+    assert about["sequences"] == 2 and {s["dim"] for s in about["streams"]} == {2, 5} and "3:1" in text
+
+
+def test_schema_of_several_files(batchfeed, write):
+    write("a.ctf", "0 |v 1 |t 3:1\n"), write("b.ctf", "1 |v 2 |t 9:1\n")
+    _, about = read_back(batchfeed, "a.ctf", "b.ctf")
+    assert about["sequences"] == 2 and about["streams"][0]["dim"] == 10
+
+
+@pytest.mark.parametrize("precision", ["float", "double"])
+def test_schema_of_binary_can_be_read(batchfeed, write, precision):
+    batchfeed("convert", write("a.ctf", TEXT), "a.cbf", "--precision", precision)
+    text, about = read_back(batchfeed, "a.cbf")
+    assert about["sequences"] == 2 and text == TEXT
+
+
+def test_schema_of_speech_can_be_read(batchfeed, write):
+    write("x.ctf", "u1 |x 1 2\nu1 |x 3 4\nu2 |x 5 6\n"), write("y.ctf", "u1 |y 0:1\nu1 |y 1:1\nu2 |y 2:1\n")
+    write("s.list", "sil\na\nb\n")
+    batchfeed("convert", "x.ctf", "x.scp")
+    assert batchfeed("convert", "y.ctf", "y.mlf", "--state-list", "s.list").code == 0
+    needs = batchfeed("schema", "x.scp", "y.mlf")
+    assert needs.code == 2 and "--state-list" in needs.err
+    _, about = read_back(batchfeed, "x.scp", "y.mlf")
+    assert [(s["name"], s["dim"]) for s in about["streams"]] == [("features", 2), ("labels", 3)]
+    assert (batchfeed.folder / "s.cntk.states").read_text() == "a\nb\nsil\n"
+    assert batchfeed("schema", "x.scp", "y.mlf", "-o", "s.cntk").code == 2
+    assert "s.list" in batchfeed("schema", "x.scp", "y.mlf", "--state-list", "s.list").out
+
+
+def test_what_has_no_reader_section_is_said(batchfeed, corpus, write):  # infer.no-section
+    write("y.ctf", "u1 |y 0:1\nu2 |y 1:1\n")
+    batchfeed("convert", "y.ctf", "y.mlf")
+    alone = batchfeed("schema", "y.mlf")
+    assert alone.code == 2 and "features" in alone.err
+    assert batchfeed("schema", corpus()).code == 2
+
+
+def test_schema_as_json(batchfeed, write):
+    about = batchfeed("schema", write("a.ctf", TEXT), "--json").json
+    assert [(s["name"], s["storage"], s["dim"]) for s in about["streams"]] == [("f", "dense", 2), ("l", "sparse", 5)]
+    assert about["reader_section"].startswith("reader = [") and "Train = [" in about["configuration"]
