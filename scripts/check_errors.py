@@ -27,7 +27,7 @@ PREFIXING = re.compile(r'\.id\s*=\s*(?:std::string\()?"([a-z0-9_]+\.)"\)?\s*\+')
 FUNCTION = re.compile(r"\b(\w+)\(((?:[^(){};]|\([^()]*\)|\{\})*)\)\s*(?:const\s*)?(?:noexcept\s*)?(?::[^{;]*)?\{")
 KIND = re.compile(r"FaultKind::(\w+)")
 PREFIXES = {"io", "limit", "ctf", "cbf", "htk", "scp", "mlf", "kaldi", "config", "index", "index_cache", "cache", "join", "order", "timeline", "pack", "minibatch",
-            "reader", "state", "source", "check", "convert", "describe", "infer", "usage", "keys", "path", "text", "cli", "file"}
+            "reader", "state", "source", "check", "convert", "describe", "infer", "usage", "keys", "path", "text", "cli", "file", "packed"}
 TABLES = {"schema"}  # names of options, which look like ids
 FILE_ENDINGS = {"ctf", "cbf", "cntk", "md", "txt", "cc", "h", "tmp", "json", "scp", "mlf", "cache", "bin", "html"}
 
@@ -180,7 +180,8 @@ def page(found):
            "Each fault has a kind, an id that stays the same between versions, a place, what was found, and mostly a hint. One line on",
            "standard error reads", "",
            "    FILE[:LINE[:COLUMN]][ (byte N)]: WHAT[; hint: HINT]", "",
-           "and `--json` gives the same as fields. `...` stands for what is filled in.", ""]
+           "and `--json` gives the same as fields. `...` stands for what is filled in. Of a compressed file, line, column and byte are those of what it",
+           "unpacks to; faults of the packing itself (`packed.`) give the byte of the packed file, and say so.", ""]
     for folder in sorted({entry[3] for entry in found.values()}):
         out += [f"## {folder}", "", "| id | kind | what | hint |", "|---|---|---|---|"]
         for name in sorted(found):

@@ -1,0 +1,31 @@
+# zlib and zstd read compressed corpora. Each is used if it is there (AUTO),
+# demanded (ON) or left out (OFF); what is left out is refused by name at run time.
+# BATCHFEED_STATIC_COMPRESSION takes the archives, so that a wheel needs neither.
+set(BATCHFEED_ZLIB AUTO CACHE STRING "Read gzip: AUTO, ON or OFF")
+set(BATCHFEED_ZSTD AUTO CACHE STRING "Read and write zstd: AUTO, ON or OFF")
+option(BATCHFEED_STATIC_COMPRESSION "Link zlib and zstd as archives" OFF)
+
+function(batchfeed_compression option package target)
+  set(found FALSE)
+  if(NOT ${option} STREQUAL "OFF")
+    if(BATCHFEED_STATIC_COMPRESSION)
+      set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+    endif()
+    find_package(${package} QUIET)
+    if(TARGET ${target})
+      set(found TRUE)
+      if(NOT CMAKE_VERSION VERSION_LESS 3.24)
+        set_target_properties(${target} PROPERTIES IMPORTED_GLOBAL TRUE)
+      endif()
+    elseif(${option} STREQUAL "ON")
+      message(FATAL_ERROR "${option}=ON, but ${package} was not found")
+    else()
+      message(STATUS "batchfeed: ${package} was not found; its files will be refused (${option}=ON demands it)")
+    endif()
+  endif()
+  string(REPLACE "BATCHFEED_" "BATCHFEED_WITH_" with ${option})
+  set(${with} ${found} PARENT_SCOPE)
+endfunction()
+
+batchfeed_compression(BATCHFEED_ZLIB ZLIB ZLIB::ZLIB)
+batchfeed_compression(BATCHFEED_ZSTD zstd zstd::libzstd)

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include <new>
+
+#include "packed/packed.h"
+
+namespace batchfeed::packed {
+
+namespace {
+
+[[noreturn]] void fail(const Stored& file, const char* id, std::uint64_t byte, std::string what, std::string hint) {
+  throw Error(Fault{.kind = FaultKind::format,
+                    .id = id,
+                    .at = {.file = file.path, .byte = byte, .has_byte = true},
+                    .what = std::move(what),
+                    .hint = std::move(hint)});
+}
+
+}  // namespace
+
+Packing packing_of(std::span<const std::byte> head) noexcept {
+  const auto byte = [&](std::size_t i) { return i < head.size() ? std::to_integer<unsigned>(head[i]) : 256u; };
+  // gzip: magic, deflate, no reserved flag.
+  if (byte(0) == 0x1f && byte(1) == 0x8b && byte(2) == 8 && byte(3) < 0x20) return Packing::gzip;
+  if (byte(0) == 0x28 && byte(1) == 0xb5 && byte(2) == 0x2f && byte(3) == 0xfd) return Packing::zstd;
+  // A skippable frame in front, as parallel packers write it.
+  if (byte(0) >= 0x50 && byte(0) <= 0x5f && byte(1) == 0x2a && byte(2) == 0x4d && byte(3) == 0x18) return Packing::zstd;
+  return Packing::none;
+}
+
+bool supported(Packing packing) noexcept {
+  switch (packing) {
+    case Packing::none: return true;
+    case Packing::gzip: return BATCHFEED_WITH_ZLIB != 0;
+    case Packing::zstd: return BATCHFEED_WITH_ZSTD != 0;
+  }
+  return false;
+}
+
+const char* name(Packing packing) noexcept {
+  switch (packing) {
+    case Packing::none: return "plain";
+    case Packing::gzip: return "gzip";
+    case Packing::zstd: return "zstd";
+  }
+  return "plain";
+}
+
+void fail_damaged(const Stored& file, Packing packing, std::uint64_t byte, const std::string& why) {
+  fail(file, "packed.damaged", byte,
+       std::string("the ") + name(packing) + " file is damaged near this byte of the packed file: " + why,
+       std::string("fetch it again; ") + (packing == Packing::gzip ? "gzip -t" : "zstd -t") + " should say the same");
+}
+
+void fail_truncated(const Stored& file, Packing packing, std::uint64_t unpacked) {
+  fail(file, "packed.truncated", file.size,
+       std::string("the ") + name(packing) + " file ends in the middle, after " + std::to_string(unpacked) +
+           " unpacked bytes",
+       "it was cut short; fetch it again");
+}
+
+void fail_trailing(const Stored& file, Packing packing, std::uint64_t byte) {
+  fail(
+      file, "packed.trailing", byte,
+      "from this byte of the packed file on there is something else behind the " + std::string(name(packing)) + " data",
+      "cut it off there, or pack the parts alike");
+}
+
+void fail_limit(const Stored& file, const std::string& what, const char* limit) {
+  throw Error(Fault{.kind = FaultKind::limit,
+                    .id = "limit.unpacked",
+                    .at = {.file = file.path},
+                    .what = what,
+                    .hint = std::string("if you trust it, raise limits.") + limit});
+}
+
+void fail_unsupported(const std::string& path, Packing packing) {
+  throw Error(Fault{.kind = FaultKind::io,
+                    .id = "packed.unsupported",
+                    .at = {.file = path},
+                    .what = std::string("is packed with ") + name(packing) + ", which this batchfeed was built without",
+                    .hint = std::string("unpack it first, or build batchfeed with ") +
+                            (packing == Packing::gzip ? "zlib (zlib1g-dev)" : "zstd (libzstd-dev)")});
+}
+
+void fail_memory() { throw std::bad_alloc(); }
+
+}  // namespace batchfeed::packed

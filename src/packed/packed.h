@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+//
+// Compressed files: which they are, where reading can begin in them, and the
+// words for what is wrong with one.
+#pragma once
+
+#include <batchfeed/error.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+namespace batchfeed::packed {
+
+enum class Packing : std::uint8_t { none, gzip, zstd };
+
+constexpr std::size_t kHeadBytes = 4;  // what packing_of() looks at
+
+// By content: the first bytes of the file.
+Packing packing_of(std::span<const std::byte> head) noexcept;
+const char* name(Packing packing) noexcept;
+// False: this batchfeed was built without the library.
+bool supported(Packing packing) noexcept;
+
+// The packed bytes. `read` fills all of `out`; thread-safe; throws Error.
+struct Stored {
+  const std::string& path;
+  std::uint64_t size;
+  std::function<void(std::uint64_t offset, std::span<std::byte> out)> read;
+};
+
+// A place where unpacking can begin.
+struct Point {
+  std::uint64_t packed = 0;    // offset in the file of the first whole byte
+  std::uint64_t unpacked = 0;  // offset in what it unpacks to
+  std::uint32_t window = 0;    // gzip: number of the 32 KiB in front of it; 0 = a member begins here
+  std::uint8_t bits = 0;       // gzip: bits of the byte before `packed` that still belong to it
+};
+
+// Faults at a byte of the packed file, which the text says.
+[[noreturn]] void fail_damaged(const Stored& file, Packing packing, std::uint64_t byte, const std::string& why);
+[[noreturn]] void fail_truncated(const Stored& file, Packing packing, std::uint64_t unpacked);
+[[noreturn]] void fail_trailing(const Stored& file, Packing packing, std::uint64_t byte);
+[[noreturn]] void fail_limit(const Stored& file, const std::string& what, const char* limit);
+[[noreturn]] void fail_unsupported(const std::string& path, Packing packing);
+[[noreturn]] void fail_memory();
+
+}  // namespace batchfeed::packed

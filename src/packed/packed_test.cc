@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+#include "packed/packed.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "packed/seek_table.h"
+#include "packed/unpacked.h"
+#include "packed/zstd_writer.h"
+
+namespace batchfeed::packed {
+namespace {
+
+// Text that packs about as corpora do, and differently in every part.
+std::string corpus(std::size_t size, unsigned seed = 1) {
+  std::mt19937 draw(seed);
+  std::string out;
+  while (out.size() < size) {
+    out += std::to_string(out.size()) + " |features " + std::to_string(draw() % 1000) + " 0.5 |labels " +
+           std::to_string(draw() % 10) + ":1\n";
+  }
+  out.resize(size);
+  return out;
+}
+
+std::string gzip(const std::string& text, int level = 6) {
+  z_stream z{};
+  deflateInit2(&z, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  std::string out(deflateBound(&z, text.size()) + 64, '\0');
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  z.avail_in = static_cast<uInt>(text.size());
+  z.next_out = reinterpret_cast<Bytef*>(out.data());
+  z.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(deflate(&z, Z_FINISH), Z_STREAM_END);
+  out.resize(z.total_out);
+  deflateEnd(&z);
+  return out;
+}
+
+std::string zstd(const std::string& text) {
+  std::string out(ZSTD_compressBound(text.size()), '\0');
+  out.resize(ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3));
+  return out;
+}
+
+std::string seekable(const std::string& text) {
+  std::string out;
+  ZstdWriter writer(
+      [&](std::span<const std::byte> part) { out.append(reinterpret_cast<const char*>(part.data()), part.size()); });
+  for (std::size_t at = 0; at < text.size(); at += 100'000) {
+    writer.append(std::as_bytes(std::span(text).subspan(at, std::min<std::size_t>(100'000, text.size() - at))));
+  }
+  writer.finish();
+  return out;
+}
+
+struct Opened {
+  explicit Opened(std::string packed, const Limits& limits = {}, Spacing spacing = {})
+      : bytes(std::move(packed)),
+        stored{path, bytes.size(),
+               [this](std::uint64_t offset, std::span<std::byte> out) {
+                 ASSERT_LE(offset + out.size(), bytes.size());
+                 std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()) + offset, out.size(), out.data());
+               }},
+        unpacked(stored, packing_of(std::as_bytes(std::span(bytes))), limits, spacing) {}
+
+  std::string read(std::uint64_t offset, std::size_t size) const {
+    std::string out(size, '\0');
+    unpacked.read(stored, offset, std::as_writable_bytes(std::span(out)));
+    return out;
+  }
+
+  std::string path = "x.ctf.gz", bytes;
+  Stored stored;
+  Unpacked unpacked;
+};
+
+Fault fault_of(const std::string& packed, const Limits& limits = {}) {
+  try {
+    const Opened opened(packed, limits);
+    (void)opened.read(0, static_cast<std::size_t>(opened.unpacked.size()));
+  } catch (const Error& error) {
+    return error.fault();
+  }
+  return {};
+}
+
+const std::string& text() {
+  static const std::string all = corpus(4'500'000);
+  return all;
+}
+
+struct Case {
+  const char* name;
+  std::string bytes;
+};
+
+std::vector<Case> cases() {
+  const std::string& t = text();
+  const std::size_t third = t.size() / 3;
+  return {
+      {"gzip", gzip(t)},
+      {"gzip stored", gzip(t, 0)},
+      {"gzip members", gzip(t.substr(0, third)) + gzip("") + gzip(t.substr(third, third)) + gzip(t.substr(2 * third))},
+      {"gzip and zeros", gzip(t) + std::string(1000, '\0')},
+      {"zstd", zstd(t)},
+      {"zstd frames", zstd(t.substr(0, third)) + zstd("") + zstd(t.substr(third))},
+      {"seekable", seekable(t)}};
+}
+
+Packing told(std::string_view bytes) { return packing_of(std::as_bytes(std::span(bytes))); }
+
+TEST(Packed, IsToldByContent) {
+  EXPECT_EQ(told(gzip("x")), Packing::gzip);
+  EXPECT_EQ(told(zstd("x")), Packing::zstd);
+  for (const char* plain : {"", "|f", "0 |f 1\n", "\x1f\x8b", "#!MLF!#", "\x1f\x8b\x08\xff"}) {
+    EXPECT_EQ(told(plain), Packing::none) << plain;
+  }
+}
+
+TEST(Packed, EveryPartReadsAsInThePlainFile) {
+  for (const Case& c : cases()) {
+    const Opened opened(c.bytes);
+    ASSERT_EQ(opened.unpacked.size(), text().size()) << c.name;
+    std::mt19937 draw(3);
+    for (int i = 0; i < 60; ++i) {
+      const std::size_t offset = draw() % text().size();
+      const std::size_t size = std::min<std::size_t>(draw() % 300'000, text().size() - offset);
+      ASSERT_EQ(opened.read(offset, size), text().substr(offset, size)) << c.name << " at " << offset;
+    }
+    EXPECT_EQ(opened.read(0, text().size()), text()) << c.name;
+    EXPECT_EQ(opened.read(text().size(), 0), "") << c.name;
+  }
+}
+
+TEST(Packed, ThreadsReadAtTheSameTime) {
+  for (const Case& c : cases()) {
+    const Opened opened(c.bytes);
+    std::vector<std::thread> threads;
+    std::array<bool, 4> right{};
+    for (std::size_t k = 0; k < right.size(); ++k) {
+      threads.emplace_back([&, k] {
+        right[k] = true;
+        for (std::size_t at = k * 250'000; at + 250'000 <= text().size(); at += 4 * 250'000) {
+          right[k] = right[k] && opened.read(at, 250'000) == text().substr(at, 250'000);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_TRUE(right[0] && right[1] && right[2] && right[3]) << c.name;
+  }
+}
+
+TEST(Packed, TheWayToAByteIsShortWhereThereArePoints) {
+  EXPECT_LT(Opened(gzip(text())).unpacked.longest_way(), 1'500'000u);
+  EXPECT_LE(Opened(seekable(text())).unpacked.longest_way(), ZstdWriter::kFrame);
+  EXPECT_EQ(Opened(zstd(text())).unpacked.longest_way(), text().size());  // one frame
+}
+
+TEST(Packed, PointsGetThinnerWhereThereWouldBeTooMany) {
+  std::string frames;
+  for (std::size_t at = 0; at < text().size(); at += 50'000) frames += zstd(text().substr(at, 50'000));
+  for (const std::string& bytes : {gzip(text()), gzip(text(), 1), frames}) {
+    const Opened opened(bytes, {}, {.bytes = 1000, .most = 9});
+    EXPECT_GT(opened.unpacked.longest_way(), text().size() / 20);
+    EXPECT_LT(opened.unpacked.longest_way(), text().size() / 2);
+    for (std::size_t at = text().size() - 1000; at > 200'000; at -= 190'000) {
+      ASSERT_EQ(opened.read(at, 1000), text().substr(at, 1000)) << at;
+    }
+  }
+}
+
+TEST(Packed, TheHeadIsReadWithoutTheRest) {
+  for (const Case& c : cases()) {
+    const Opened opened(c.bytes);
+    const auto head = unpacked_head(opened.stored, opened.unpacked.packing(), 5000, {});
+    ASSERT_EQ(head.size(), 5000u) << c.name;
+    EXPECT_EQ(std::memcmp(head.data(), text().data(), head.size()), 0) << c.name;
+  }
+  EXPECT_EQ(unpacked_head(Opened(gzip("ab")).stored, Packing::gzip, 9, {}).size(), 2u);
+}
+
+TEST(Packed, AFileThatEndsEarlyIsToldWithHowFarItGoes) {
+  for (const Case& c : cases()) {
+    for (const std::size_t keep : {c.bytes.size() / 2, c.bytes.size() - 3}) {
+      if (std::string(c.name) == "gzip and zeros" && keep == c.bytes.size() - 3) continue;
+      const Fault fault = fault_of(c.bytes.substr(0, keep));
+      EXPECT_EQ(fault.id, "packed.truncated") << c.name << ": " << fault.what;
+      EXPECT_EQ(fault.at.byte, keep) << c.name;
+    }
+  }
+}
+
+TEST(Packed, DamageIsTold) {
+  for (const Case& c : cases()) {
+    std::string bytes = c.bytes;
+    for (std::size_t i = 0; i < 64; ++i) bytes[bytes.size() / 2 + i] ^= 0x55;
+    const Fault fault = fault_of(bytes);
+    EXPECT_TRUE(fault.id == "packed.damaged" || fault.id == "packed.truncated") << c.name << ": " << fault.what;
+    EXPECT_TRUE(fault.at.has_byte) << c.name;
+  }
+}
+
+TEST(Packed, AWrongChecksumIsTold) {
+  std::string bytes = gzip(text());
+  bytes[bytes.size() - 6] ^= 1;
+  EXPECT_EQ(fault_of(bytes).id, "packed.damaged");
+}
+
+TEST(Packed, WhatFollowsBehindIsTold) {
+  for (const std::string& bytes : {gzip("0 |v 1\n"), zstd("0 |v 1\n")}) {
+    const Fault fault = fault_of(bytes + "and more text");
+    EXPECT_EQ(fault.id, "packed.trailing") << fault.what;
+    EXPECT_EQ(fault.at.byte, bytes.size()) << fault.what;
+  }
+}
+
+TEST(Packed, BombsMeetALimit) {
+  const std::string zeros(80 << 20, '0');
+  const std::string bomb = zstd(zeros);
+  EXPECT_EQ(fault_of(bomb).id, "limit.unpacked");
+  EXPECT_NE(fault_of(bomb).hint.find("unpack_ratio"), std::string::npos);
+  EXPECT_EQ(fault_of(bomb, {.unpack_ratio = 1'000'000}).id, "");
+  EXPECT_NE(fault_of(gzip(text()), {.unpacked_bytes = 1 << 20}).hint.find("unpacked_bytes"), std::string::npos);
+  EXPECT_NE(fault_of(seekable(text()), {.unpacked_bytes = 1 << 20}).hint.find("unpacked_bytes"), std::string::npos);
+  EXPECT_NE(fault_of(zstd(text()), {.unpack_window_bytes = 1 << 16}).hint.find("unpack_window_bytes"),
+            std::string::npos);
+}
+
+TEST(Packed, WhatThisBuildCannotReadIsSaidByName) {
+  EXPECT_TRUE(supported(Packing::gzip) && supported(Packing::zstd));  // or these tests are not built
+  try {
+    fail_unsupported("x.ctf.zst", Packing::zstd);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault().id, "packed.unsupported");
+    EXPECT_NE(error.fault().hint.find("libzstd-dev"), std::string::npos);
+  }
+}
+
+TEST(SeekTable, ThatDoesNotFitIsTold) {
+  const std::string good = seekable(text());
+  const std::size_t rows = good.size() - 9 - 3 * 8;  // three frames
+  const auto with = [&](std::size_t at, char value) {
+    std::string bytes = good;
+    bytes[at] = static_cast<char>(bytes[at] ^ value);
+    return fault_of(bytes).id;
+  };
+  EXPECT_EQ(with(good.size() - 9, 1), "packed.damaged");  // number of frames
+  EXPECT_EQ(with(good.size() - 6, 1), "packed.damaged");  // very many
+  EXPECT_EQ(with(good.size() - 5, 4), "packed.damaged");  // reserved bit
+  EXPECT_EQ(with(rows, 1), "packed.damaged");             // packed size
+  EXPECT_EQ(with(rows + 4, 1), "packed.damaged");         // unpacked size
+  EXPECT_EQ(with(rows + 8 + 4, 1), "packed.damaged");
+  EXPECT_EQ(with(rows - 8, 1), "packed.damaged");  // where the table begins
+}
+
+TEST(SeekTable, IsWrittenAsTheFormatSays) {
+  const std::vector<std::byte> bytes = seek_table_bytes({{10, 20}});
+  const unsigned char want[] = {0x5E, 0x2A, 0x4D, 0x18, 17, 0, 0, 0, 10,   0,    0,    0,   20,
+                                0,    0,    0,    1,    0,  0, 0, 0, 0xB1, 0xEA, 0x92, 0x8F};
+  ASSERT_EQ(bytes.size(), sizeof want);
+  EXPECT_EQ(std::memcmp(bytes.data(), want, sizeof want), 0);
+}
+
+TEST(ZstdWriter, MakesWhatZstdUnpacks) {
+  const std::string bytes = seekable(text());
+  std::string out(text().size(), '\0');
+  EXPECT_EQ(ZSTD_decompress(out.data(), out.size(), bytes.data(), bytes.size()), text().size());
+  EXPECT_EQ(out, text());
+  EXPECT_EQ(Opened(seekable("")).unpacked.size(), 0u);
+}
+
+// Whatever a frame or member is cut into, and wherever reading begins.
+RC_GTEST_PROP(PackedProperty, ReadsAreSlicesOfTheText, ()) {
+  std::string all, bytes;
+  const bool gz = *rc::gen::arbitrary<bool>();
+  for (int parts = *rc::gen::inRange(1, 5); parts > 0; --parts) {
+    const std::string part = corpus(*rc::gen::inRange<std::size_t>(0, 200'000), *rc::gen::arbitrary<unsigned>());
+    all += part;
+    bytes += gz ? gzip(part, *rc::gen::inRange(0, 10)) : zstd(part);
+  }
+  const Opened opened(bytes);
+  RC_ASSERT(opened.unpacked.size() == all.size());
+  for (int i = 0; i < 5; ++i) {
+    const auto offset = *rc::gen::inRange<std::size_t>(0, all.size() + 1);
+    const auto size = *rc::gen::inRange<std::size_t>(0, all.size() - offset + 1);
+    RC_ASSERT(opened.read(offset, size) == all.substr(offset, size));
+  }
+}
+
+}  // namespace
+}  // namespace batchfeed::packed

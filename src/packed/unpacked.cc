@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include "packed/unpacked.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/saturate.h"
+#include "packed/seek_table.h"
+
+namespace batchfeed::packed {
+
+namespace {
+
+constexpr std::uint64_t kAnyRatio = 64u << 20;  // small results are never called bombs
+
+// Decoders that wait: one for each thread that reads, and some.
+std::size_t most_parked() { return std::clamp<std::size_t>(2 * std::thread::hardware_concurrency(), 4, 32); }
+
+std::uint64_t at(const std::variant<Inflater, Unzstd>& decoder) {
+  return std::visit([](const auto& d) { return d.at(); }, decoder);
+}
+
+bool before(std::uint64_t offset, const Point& point) { return offset < point.unpacked; }
+
+}  // namespace
+
+Unpacked::Unpacked(const Stored& file, Packing packing, const Limits& limits, Spacing spacing)
+    : packing_(packing), window_bytes_(limits.unpack_window_bytes), spacing_(spacing) {
+  if (!supported(packing)) fail_unsupported(file.path, packing);
+  points_.push_back({});
+  windows_.resize(kWindow);  // number 0 stands for none
+  if (packing == Packing::gzip) {
+    scan_gzip(file, limits);
+    return;
+  }
+  if (std::optional<SeekTable> table = read_seek_table(file)) {
+    check_size(file, limits, table->unpacked);
+    size_ = table->unpacked;
+    table_ = true;
+    if (!table->frames.empty()) points_ = std::move(table->frames);
+    return;
+  }
+  scan_zstd(file, limits);
+}
+
+std::uint64_t Unpacked::longest_way() const noexcept {
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const std::uint64_t end = i + 1 < points_.size() ? points_[i + 1].unpacked : size_;
+    most = std::max(most, end - points_[i].unpacked);
+  }
+  return most;
+}
+
+void Unpacked::check_size(const Stored& file, const Limits& limits, std::uint64_t unpacked) const {
+  if (unpacked > limits.unpacked_bytes) {
+    fail_limit(file, "unpacks to more than " + std::to_string(limits.unpacked_bytes) + " bytes", "unpacked_bytes");
+  }
+  if (unpacked > kAnyRatio && unpacked > mul_sat(file.size, limits.unpack_ratio)) {
+    fail_limit(file, "unpacks to more than " + std::to_string(limits.unpack_ratio) + " times its size", "unpack_ratio");
+  }
+}
+
+// Every second point goes when there are too many, with its window.
+void Unpacked::add(const Point& point, std::span<const std::byte> window) {
+  if (point.unpacked < points_.back().unpacked + spacing_.bytes) return;
+  if (points_.size() == spacing_.most) {
+    // At least as far apart as the rest will be, so that old points do not get ever thinner.
+    spacing_.bytes = std::max(2 * spacing_.bytes, points_.back().unpacked / (spacing_.most / 2));
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < points_.size(); i += 2) {
+      Point moved = points_[i];
+      if (moved.window != 0) {
+        const auto to = static_cast<std::uint32_t>(kept);
+        std::memmove(windows_.data() + to * kWindow, windows_.data() + moved.window * kWindow, kWindow);
+        moved.window = to;
+      }
+      points_[kept++] = moved;
+    }
+    points_.resize(kept);
+    if (!window.empty()) windows_.resize(kept * kWindow);
+    if (point.unpacked < points_.back().unpacked + spacing_.bytes) return;
+  }
+  points_.push_back(point);
+  if (window.empty()) return;
+  points_.back().window = static_cast<std::uint32_t>(windows_.size() / kWindow);
+  windows_.insert(windows_.end(), window.begin(), window.end());
+}
+
+void Unpacked::scan_gzip(const Stored& file, const Limits& limits) {
+  // What was unpacked last, in a ring of two windows: the newest one is always in one piece.
+  std::vector<std::byte> recent(2 * kWindow);
+  std::size_t fill = 0;
+  Inflater inflater;
+  inflater.start(file, points_.front(), {});
+  while (!inflater.at_end()) {
+    if (fill == recent.size()) {
+      std::memmove(recent.data(), recent.data() + kWindow, kWindow);
+      fill = kWindow;
+    }
+    fill += inflater.decode_block(file, std::span(recent).subspan(fill));
+    check_size(file, limits, inflater.at());
+    if (inflater.at_point() && fill >= kWindow) {
+      add(inflater.point(), std::span(recent).subspan(fill - kWindow, kWindow));
+    }
+  }
+  size_ = inflater.at();
+}
+
+void Unpacked::scan_zstd(const Stored& file, const Limits& limits) {
+  std::vector<std::byte> scratch(256 << 10);
+  Unzstd unzstd(window_bytes_);
+  unzstd.start(points_.front());
+  while (!unzstd.at_end()) {
+    (void)unzstd.decode_frame(file, scratch);
+    check_size(file, limits, unzstd.at());
+    if (unzstd.at_point() && !unzstd.at_end()) add(unzstd.point(), {});
+  }
+  size_ = unzstd.at();
+}
+
+const Point& Unpacked::point_before(std::uint64_t offset) const noexcept {
+  return *std::prev(std::upper_bound(points_.begin(), points_.end(), offset, before));
+}
+
+// A decoder that stands at `offset` or between it and the point before.
+Unpacked::Decoder Unpacked::take(const Stored& file, std::uint64_t offset) const {
+  const Point& point = point_before(offset);
+  std::optional<Decoder> decoder;
+  {
+    const std::lock_guard lock(mutex_);
+    std::size_t best = parked_.size();
+    for (std::size_t i = 0; i < parked_.size(); ++i) {
+      const std::uint64_t here = at(parked_[i]);
+      if (here > offset || here < point.unpacked) continue;
+      if (best == parked_.size() || here > at(parked_[best])) best = i;
+    }
+    const bool found = best < parked_.size();
+    if (!found && parked_.size() >= most_parked()) best = 0;
+    if (best < parked_.size()) {
+      decoder = std::move(parked_[best]);
+      parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(best));
+    }
+    if (found) return std::move(*decoder);
+  }
+  if (!decoder) decoder = packing_ == Packing::gzip ? Decoder(Inflater()) : Decoder(Unzstd(window_bytes_));
+  if (auto* inflater = std::get_if<Inflater>(&*decoder)) {
+    inflater->start(file, point,
+                    std::span(windows_).subspan(std::size_t{point.window} * kWindow, point.window == 0 ? 0 : kWindow));
+  } else {
+    std::get<Unzstd>(*decoder).start(point);
+  }
+  return std::move(*decoder);
+}
+
+void Unpacked::park(Decoder decoder) const {
+  const std::lock_guard lock(mutex_);
+  if (parked_.size() >= most_parked()) parked_.erase(parked_.begin());
+  parked_.push_back(std::move(decoder));
+}
+
+// As far as one frame goes. It must begin and end where the seek table says.
+std::size_t Unpacked::decode_frame(const Stored& file, Unzstd& unzstd, std::span<std::byte> out) const {
+  const auto disagree = [&] {
+    fail_damaged(file, packing_, point_before(unzstd.at()).packed, "its seek table and its frames do not agree");
+  };
+  const auto by_packed = [](const Point& a, const Point& b) { return a.packed < b.packed; };
+  if (unzstd.at_point()) {
+    const Point here = unzstd.point();
+    const auto row = std::lower_bound(points_.begin(), points_.end(), here, by_packed);
+    if (row == points_.end() || row->packed != here.packed || row->unpacked != here.unpacked) disagree();
+  }
+  const auto next = std::upper_bound(points_.begin(), points_.end(), unzstd.at(), before);
+  const std::uint64_t left = (next == points_.end() ? size_ : next->unpacked) - unzstd.at();
+  const std::size_t n =
+      unzstd.decode_frame(file, out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), left))));
+  if (n == left && !unzstd.finish_frame(file)) disagree();
+  return n;
+}
+
+void Unpacked::read(const Stored& file, std::uint64_t offset, std::span<std::byte> out) const {
+  if (out.empty()) return;
+  Decoder decoder = take(file, offset);
+  const auto decode = [&](std::span<std::byte> to) {
+    while (!to.empty()) {
+      const std::size_t n = table_ ? decode_frame(file, std::get<Unzstd>(decoder), to)
+                                   : std::visit([&](auto& d) { return d.decode(file, to); }, decoder);
+      if (n == 0 && std::visit([](const auto& d) { return d.at_end(); }, decoder)) {
+        fail_truncated(file, packing_, at(decoder));
+      }
+      to = to.subspan(n);
+    }
+  };
+  std::array<std::byte, 64 << 10> skipped;
+  while (at(decoder) < offset) {
+    const std::uint64_t left = offset - at(decoder);
+    decode(std::span(skipped).first(static_cast<std::size_t>(std::min<std::uint64_t>(skipped.size(), left))));
+  }
+  decode(out);
+  park(std::move(decoder));
+}
+
+std::vector<std::byte> unpacked_head(const Stored& file, Packing packing, std::size_t most, const Limits& limits) {
+  if (!supported(packing)) fail_unsupported(file.path, packing);
+  std::vector<std::byte> out(most);
+  if (packing == Packing::gzip) {
+    Inflater inflater;
+    inflater.start(file, {}, {});
+    out.resize(inflater.decode(file, out));
+  } else {
+    out.resize(Unzstd(limits.unpack_window_bytes).decode(file, out));
+  }
+  return out;
+}
+
+}  // namespace batchfeed::packed

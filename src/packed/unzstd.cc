@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include "packed/unzstd.h"
+
+#if BATCHFEED_WITH_ZSTD
+
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace batchfeed::packed {
+
+struct Unzstd::State {
+  explicit State(std::uint64_t window_bytes) : limit(window_bytes), stream(ZSTD_createDStream()) {
+    if (stream == nullptr) fail_memory();
+    const ZSTD_bounds bounds = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax);
+    const int log = static_cast<int>(std::bit_width(window_bytes)) - 1;
+    ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, std::clamp(log, bounds.lowerBound, bounds.upperBound));
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { ZSTD_freeDStream(stream); }
+
+  std::uint64_t position() const noexcept { return input_at - (in.size - in.pos); }
+
+  bool fill(const Stored& file) {
+    if (in.pos < in.size) return true;
+    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(input.size(), file.size - input_at));
+    if (n == 0) return false;
+    file.read(input_at, std::span(input).first(n));
+    input_at += n;
+    in = {input.data(), n, 0};
+    return true;
+  }
+
+  [[noreturn]] void fail(const Stored& file, std::size_t code) const {
+    switch (ZSTD_getErrorCode(code)) {
+      case ZSTD_error_memory_allocation: fail_memory();
+      case ZSTD_error_prefix_unknown:
+        if (at > 0 || position() > 0) fail_trailing(file, Packing::zstd, position());
+        break;
+      case ZSTD_error_frameParameter_windowTooLarge:
+        fail_limit(file, "a zstd frame needs a window of more than " + std::to_string(limit) + " bytes",
+                   "unpack_window_bytes");
+      default: break;
+    }
+    fail_damaged(file, Packing::zstd, position(), ZSTD_getErrorName(code));
+  }
+
+  std::size_t step(const Stored& file, std::span<std::byte> bytes, bool stop_at_frame) {
+    ZSTD_outBuffer out{bytes.data(), bytes.size(), 0};
+    bool stop = false;
+    while (out.pos < out.size && !end && !stop) {
+      // A frame that is not over may hold bytes back although its input is all there.
+      const bool more = fill(file);
+      if (!more && between) {
+        end = true;
+        break;
+      }
+      const std::size_t before = out.pos, read = in.pos;
+      const std::size_t code = ZSTD_decompressStream(stream, &out, &in);
+      at += out.pos - before;
+      if (ZSTD_isError(code)) fail(file, code);
+      between = code == 0;
+      stop = between && stop_at_frame;
+      if (!more && !between && out.pos == before && in.pos == read) fail_truncated(file, Packing::zstd, at);
+    }
+    return out.pos;
+  }
+
+  // What is left of it may be a checksum.
+  bool finish(const Stored& file) {
+    std::byte none{};
+    while (!between) {
+      ZSTD_outBuffer out{&none, 0, 0};
+      if (!fill(file)) fail_truncated(file, Packing::zstd, at);
+      const std::size_t read = in.pos;
+      const std::size_t code = ZSTD_decompressStream(stream, &out, &in);
+      if (ZSTD_isError(code)) fail(file, code);
+      between = code == 0;
+      if (in.pos == read) break;
+    }
+    return between;
+  }
+
+  std::uint64_t limit;
+  ZSTD_DStream* stream;
+  std::array<std::byte, 64 << 10> input;
+  ZSTD_inBuffer in{};
+  std::uint64_t input_at = 0;  // offset in the file behind what is in `input`
+  std::uint64_t at = 0;
+  bool between = true;  // frames
+  bool end = false;
+};
+
+Unzstd::Unzstd(std::uint64_t window_bytes) : state_(std::make_unique<State>(window_bytes)) {}
+Unzstd::Unzstd(Unzstd&&) noexcept = default;
+Unzstd& Unzstd::operator=(Unzstd&&) noexcept = default;
+Unzstd::~Unzstd() = default;
+
+void Unzstd::start(const Point& point) {
+  State& s = *state_;
+  ZSTD_DCtx_reset(s.stream, ZSTD_reset_session_only);
+  s.in = {};
+  s.input_at = point.packed;
+  s.at = point.unpacked;
+  s.between = true;
+  s.end = false;
+}
+
+std::size_t Unzstd::decode(const Stored& file, std::span<std::byte> out) { return state_->step(file, out, false); }
+std::size_t Unzstd::decode_frame(const Stored& file, std::span<std::byte> out) { return state_->step(file, out, true); }
+bool Unzstd::finish_frame(const Stored& file) { return state_->finish(file); }
+bool Unzstd::at_point() const noexcept { return state_->between; }
+Point Unzstd::point() const noexcept { return {.packed = state_->position(), .unpacked = state_->at}; }
+std::uint64_t Unzstd::at() const noexcept { return state_->at; }
+bool Unzstd::at_end() const noexcept { return state_->end; }
+
+bool unzstd_block(std::span<const std::byte> from, std::span<std::byte> to) {
+  const std::size_t n = ZSTD_decompress(to.data(), to.size(), from.data(), from.size());
+  return !ZSTD_isError(n) && n == to.size();
+}
+
+}  // namespace batchfeed::packed
+
+#else
+
+namespace batchfeed::packed {
+
+struct Unzstd::State {};
+Unzstd::Unzstd(std::uint64_t) {}
+Unzstd::Unzstd(Unzstd&&) noexcept = default;
+Unzstd& Unzstd::operator=(Unzstd&&) noexcept = default;
+Unzstd::~Unzstd() = default;
+void Unzstd::start(const Point&) {}
+std::size_t Unzstd::decode(const Stored&, std::span<std::byte>) { return 0; }
+std::size_t Unzstd::decode_frame(const Stored&, std::span<std::byte>) { return 0; }
+bool Unzstd::finish_frame(const Stored&) { return true; }
+bool Unzstd::at_point() const noexcept { return false; }
+Point Unzstd::point() const noexcept { return {}; }
+std::uint64_t Unzstd::at() const noexcept { return 0; }
+bool Unzstd::at_end() const noexcept { return true; }
+bool unzstd_block(std::span<const std::byte>, std::span<std::byte>) { return false; }
+
+}  // namespace batchfeed::packed
+
+#endif

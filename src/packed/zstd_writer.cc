@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "packed/zstd_writer.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#if BATCHFEED_WITH_ZSTD
+#include <zstd.h>
+#endif
+
+namespace batchfeed::packed {
+
+namespace {
+#if BATCHFEED_WITH_ZSTD
+constexpr int kLevel = 6;  // of text a tenth smaller than 3, and still faster than text is parsed
+
+void compress(std::span<const std::byte> from, std::vector<std::byte>& out) {
+  const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), &ZSTD_freeCCtx);
+  if (!context) fail_memory();
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kLevel);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
+  out.resize(ZSTD_compressBound(from.size()));
+  const std::size_t n = ZSTD_compress2(context.get(), out.data(), out.size(), from.data(), from.size());
+  if (ZSTD_isError(n)) fail_memory();
+  out.resize(n);
+}
+#else
+void compress(std::span<const std::byte>, std::vector<std::byte>&) { fail_unsupported({}, Packing::zstd); }
+#endif
+}  // namespace
+
+ZstdWriter::ZstdWriter(Put put) : put_(std::move(put)) { pending_.reserve(kFrame); }
+
+void ZstdWriter::append(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const std::size_t n = std::min(bytes.size(), kFrame - pending_.size());
+    pending_.insert(pending_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n));
+    bytes = bytes.subspan(n);
+    if (pending_.size() == kFrame) write_frame();
+  }
+}
+
+void ZstdWriter::finish() {
+  if (!pending_.empty() || frames_.empty()) write_frame();
+  put_(seek_table_bytes(frames_));
+}
+
+void ZstdWriter::write_frame() {
+  compress(pending_, packed_);
+  put_(packed_);
+  frames_.push_back({static_cast<std::uint32_t>(packed_.size()), static_cast<std::uint32_t>(pending_.size())});
+  pending_.clear();
+}
+
+void zstd_block(std::span<const std::byte> from, std::vector<std::byte>& out) { compress(from, out); }
+
+}  // namespace batchfeed::packed

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// Writes zstd that can be read from the middle: frames of 2 MiB of data each with
+// its checksum, and the seek table behind them. `zstd -d` unpacks it like any other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "packed/seek_table.h"
+
+namespace batchfeed::packed {
+
+class ZstdWriter {
+ public:
+  static constexpr std::size_t kFrame = std::size_t{2} << 20;
+  using Put = std::function<void(std::span<const std::byte>)>;
+
+  // `put` takes the packed bytes, in order.
+  explicit ZstdWriter(Put put);
+
+  void append(std::span<const std::byte> bytes);
+  // The rest and the seek table. Nothing may be appended behind it.
+  void finish();
+
+ private:
+  void write_frame();
+
+  Put put_;
+  std::vector<std::byte> pending_, packed_;
+  std::vector<FrameSize> frames_;
+};
+
+// One block in memory, as binary corpora have it; `out` is replaced.
+void zstd_block(std::span<const std::byte> from, std::vector<std::byte>& out);
+
+}  // namespace batchfeed::packed
