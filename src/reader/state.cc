@@ -232,7 +232,8 @@ Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& 
   mark.skipped = fields.number("skipped");
   if (fields.find("padding") != nullptr) {
     const std::vector<std::uint64_t> padding = fields.numbers("padding");
-    if (padding.size() != 3) damaged("padding has three numbers");
+    if (padding.size() != 3 || padding[0] > padding[1] || padding[0] > padding[2] || padding[2] == 0)
+      damaged("padding is three numbers, of samples and of the cells that hold them");
     mark.padding = {.samples = padding[0], .cells = padding[1], .unbucketed = padding[2]};
   }
   if (fields.find("queue") != nullptr) mark.queue = fields.numbers("queue");

@@ -32,6 +32,21 @@ TEST(ReaderState, EveryPlaceOfEveryKindOfRunGoesOnExactly) {
   }
 }
 
+TEST(ReaderState, RowsThatChangeFromMinibatchToMinibatchGoOnToo) {
+  ReaderOptions o = truncated(6, 3);
+  o.minibatch_size = {6, 12};
+  o.driver = Driver::timeline;
+  o.epoch_samples = 60;
+  const auto source = std::make_shared<MemorySource>(kV);
+  for (std::size_t at = 0; at <= 4; ++at) {
+    Reader whole(source, o), again(source, o);
+    Minibatch batch;
+    for (std::size_t i = 0; i < at; ++i) ASSERT_TRUE(whole.read(batch));
+    again.restore(whole.state());
+    EXPECT_EQ(tail(again, 9), tail(whole, 9)) << at;
+  }
+}
+
 TEST(ReaderState, IsRefusedByNameWhereItDoesNotBelong) {
   ReaderOptions o = reference(OrderKind::cntk, 4);
   Reader reader = open(kV, o);
@@ -72,6 +87,20 @@ std::string forged(const std::string& state, std::size_t at, std::size_t length,
   char check[17] = {};
   std::snprintf(check, sizeof check, "%016llx", static_cast<unsigned long long>(hash_text(out)));
   return out + ",\"check\":\"" + check + "\"}";
+}
+
+TEST(ReaderState, PaddingThatCannotBeIsRefused) {
+  ReaderOptions o = reference(OrderKind::uniform, 6);
+  o.bucket_minibatches = 2;
+  Reader reader = open(kV, o);
+  Minibatch batch;
+  ASSERT_TRUE(reader.read(batch));
+  const std::string state = reader.state();
+  const std::size_t at = state.find("\"padding\":[") + 11, length = state.find(']', at) - at;
+  EXPECT_NO_THROW(open(kV, o).restore(forged(state, at, length, state.substr(at, length))));
+  for (const char* padding : {"16,1,0", "2,1,3", "3,4,2", "0,0,0", "1,2"}) {
+    EXPECT_THROW(open(kV, o).restore(forged(state, at, length, padding)), Error) << padding;
+  }
 }
 
 TEST(ReaderState, ForgedNumbersAreRefusedOrHarmless) {

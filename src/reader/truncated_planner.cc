@@ -72,8 +72,11 @@ void TruncatedPlanner::save_queue(std::vector<std::uint64_t>& out) const {
 void TruncatedPlanner::restore(const Mark& mark) {
   begin_epoch(mark.epoch);
   mark_ = mark;
+  // What is queued has the rows of the minibatch before; the next one may have others.
+  if (mark.index != 0) --mark_.index;
   rows_.clear();
   resize_rows();
+  mark_.index = mark.index;
   if (mark.queue.empty()) {
     draws_.restore(mark.position, {});
     return;

@@ -17,6 +17,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import cbf_slow  # noqa: E402
 import ctf_random  # noqa: E402
 import ctf_slow  # noqa: E402
+import htk_slow  # noqa: E402
+import mlf_slow  # noqa: E402
+import speech_random  # noqa: E402
 
 BINARY = os.environ.get("BATCHFEED", str(pathlib.Path(__file__).parents[2] / "build/release/bin/batchfeed"))
 
@@ -63,11 +66,14 @@ def run(folder, text):
 
 
 def bits(sequences, element="d"):
-    """Comparable to the bit, minus zero included; `element` is d or f."""
+    """Comparable to the bit, minus zero included; `element` is d or f. All that is no number is alike."""
+    def pack(value):
+        return struct.pack("<" + element, value) if value == value else b"nan"
+
     def of(sample):
         if sample and isinstance(sample[0], tuple):
-            return [(i, struct.pack("<" + element, v)) for i, v in sample]
-        return [struct.pack("<" + element, v) for v in sample]
+            return [(i, pack(v)) for i, v in sample]
+        return [pack(v) for v in sample]
     return [(key, {name: [of(s) for s in samples] for name, samples in streams.items()}) for key, streams in sequences]
 
 
@@ -127,19 +133,112 @@ def judge_cbf(seed):
     return None
 
 
-JUDGES = {"ctf": judge_ctf, "cbf": judge_cbf}
+def deserializer(kind, name, stream):
+    return f'[ type = "{kind}" ; module = "HTKDeserializers" ; input = [ {name} = [ {stream} ] ] ]'
+
+
+def speech_config(*deserializers):
+    return f"reader = [ randomize = false ; frameMode = false ; maxErrors = 1000\n deserializers = ( {' : '.join(deserializers)} ) ]\n"
+
+
+def speech_disagreement(folder, files, config, slow):
+    """As ctf_disagreement, of a corpus; slow() gives the sequences of stream x and may add files, or refuses."""
+    files = dict(files)
+    try:
+        expected = [(key, {"x": samples}) for key, samples in slow(files)]
+    except htk_slow.Refusal as refusal:
+        expected = str(refusal)
+    for name, data in files.items():
+        pathlib.Path(folder, name).write_bytes(data)
+    got = run(folder, config)
+    refused = isinstance(got, str) and not got.startswith("exit")
+    if isinstance(expected, str):
+        return None if refused else f"expected a failure ({expected}), got {got}"
+    if refused:
+        return None if not expected else f"expected {expected}\n     got {got}"
+    got = got if isinstance(got, str) else [(key, {"x": streams["x"]}) for key, streams in got]
+    return None if not isinstance(got, str) and bits(got, "f") == bits(expected, "f") else f"expected {expected}\n     got {got}"
+
+
+def speech_shrunk(folder, files, config, slow):
+    """The smallest files they still differ on, one after the other."""
+    for name in sorted(set(files) - {"states"}):
+        data, size = files[name], max(1, len(files[name]) // 2)
+        while size:
+            at = 0
+            while at < len(data):
+                smaller = data[:at] + data[at + size :]
+                if speech_disagreement(folder, {**files, name: smaller}, config, slow):
+                    data = smaller
+                else:
+                    at += size
+            size //= 2
+        files = {**files, name: data}
+    return files
+
+
+def judge_speech(seed, files, config, slow):
+    with tempfile.TemporaryDirectory(prefix="batchfeed-judge-") as folder:
+        if speech_disagreement(folder, files, config, slow) is None:
+            return None
+        small = speech_shrunk(folder, files, config, slow)
+        return f"seed {seed}: {small}\n{config}{speech_disagreement(folder, small, config, slow)}\n"
+
+
+def judge_htk(seed):
+    files, dim, (left, right) = speech_random.features(seed)
+    config = speech_config(deserializer("HTKFeatureDeserializer", "x", f'dim = {dim} ; scpFile = "x.scp" ; contextWindow = {left}:{right}'))
+    return judge_speech(seed, files, config, lambda files: htk_slow.read(files, "x.scp", dim, left, right))
+
+
+def with_features(files, labels):
+    """Labels come second: puts features of their lengths first. The sequences that are delivered."""
+    files["f.scp"], files["f.fea"] = b"none=f.fea[0,0]\n", struct.pack(">iIHH", 1000, 1, 4, 9) + bytes(4000)
+    lengths = []  # of what stands before a damage too, or the engine would complain of partners alone
+    try:
+        return [(key, samples) for key, samples in labels(lengths) if key and len(samples) <= 1000]
+    finally:
+        first = {}
+        for key, n in lengths:
+            first.setdefault(key, n)
+        files["f.scp"] += "".join(f"{key}.mfc=f.fea[0,{n - 1}]\n" for key, n in first.items() if key and 0 < n <= 1000).encode("latin-1")
+
+
+FEATURES = deserializer("HTKFeatureDeserializer", "f", 'dim = 1 ; scpFile = "f.scp"')
+
+
+def judge_mlf(seed):
+    data, named, boundaries = speech_random.labels_text(seed)
+    files = {"x.mlf": data, "states": "\n".join(speech_random.STATES).encode()}
+    mapping = 'labelMappingFile = "states" ; ' if named else ""
+    labels = deserializer("HTKMLFDeserializer", "x", f'labelDim = 5 ; mlfFile = "x.mlf" ; {mapping}phoneBoundaries = {str(boundaries).lower()}')
+    states = speech_random.STATES if named else None
+    slow = lambda files: with_features(files, lambda lengths: mlf_slow.read_text(files["x.mlf"], states, 5, boundaries, lengths))
+    return judge_speech(seed, files, speech_config(FEATURES, labels), slow)
+
+
+def judge_mlf_binary(seed):
+    labels = deserializer("HTKMLFBinaryDeserializer", "x", 'labelDim = 5 ; mlfFile = "x.mlf"')
+    slow = lambda files: with_features(files, lambda lengths: mlf_slow.read_binary(files["x.mlf"], 5, lengths))
+    return judge_speech(seed, {"x.mlf": speech_random.labels_binary(seed)}, speech_config(FEATURES, labels), slow)
+
+
+JUDGES = {"ctf": judge_ctf, "cbf": judge_cbf, "htk": judge_htk, "mlf": judge_mlf, "mlf_binary": judge_mlf_binary}
+# Files, or utterances of a label file, that one case of the format compares.
+FILES_EACH = {"htk": speech_random.UTTERANCES, "mlf": speech_random.UTTERANCES, "mlf_binary": speech_random.UTTERANCES}
 
 
 def compare(name, cases, seed=0, jobs=None):
     """Yields a text for each case of format `name` on which they differ."""
     with concurrent.futures.ProcessPoolExecutor(jobs or os.cpu_count()) as pool:
-        yield from (what for what in pool.map(JUDGES[name], range(seed, seed + cases), chunksize=20) if what is not None)
+        runs = -(-cases // FILES_EACH.get(name, 1))
+        yield from (what for what in pool.map(JUDGES[name], range(seed, seed + runs), chunksize=20) if what is not None)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("formats", nargs="*", default=list(JUDGES), metavar="FORMAT", help="of " + ", ".join(JUDGES))
-    parser.add_argument("--cases", type=int, default=1000, help="of each format")
+    parser.add_argument("--cases", type=int, default=1000, help="files of each format")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=None)
     parser.add_argument("--most", type=int, default=10, help="differences to print")
@@ -151,7 +250,7 @@ def main():
             found += 1
             if found <= a.most:
                 print(what, flush=True)
-        print(f"{name}: {a.cases - found} files alike, {found} not", flush=True)
+        print(f"{name}: {a.cases} files, {found} differences", flush=True)
         wrong += found
     sys.exit(wrong != 0)
 

@@ -3,7 +3,6 @@
 
 #include <fstream>
 
-#include "base/hash.h"
 #include "base/rng.h"
 #include "reader/memory_source.h"
 
@@ -158,37 +157,6 @@ Reader open(const Config& config, const std::string& folder) {
     case Config::Data::utterances: break;
   }
   return Reader(setup);
-}
-
-std::uint64_t hash_of(const Minibatch& batch) {
-  std::string all;
-  const auto add = [&](const auto& value) { all.append(reinterpret_cast<const char*>(&value), sizeof value); };
-  add(batch.epoch);
-  add(batch.index);
-  add(batch.position);
-  add(batch.end_of_epoch);
-  add(batch.end_of_sweep);
-  add(batch.num_samples);
-  for (const std::uint64_t key : batch.keys) add(key);
-  const auto add_all = [&](const auto& buffer) {
-    all.append(reinterpret_cast<const char*>(buffer.data()), buffer.size() * sizeof(buffer[0]));
-  };
-  for (const StreamBatch& stream : batch.streams) {
-    all += stream.name;
-    add(stream.layout.rows);
-    add(stream.layout.steps);
-    for (const LayoutEntry& entry : stream.layout.entries) {
-      add(entry.sequence);
-      add(entry.row);
-      add(entry.begin);
-      add(entry.end);
-    }
-    add_all(stream.offsets);
-    add_all(stream.values);
-    add_all(stream.indices);
-    add_all(stream.sample_begin);
-  }
-  return hash_text(all);
 }
 
 }  // namespace batchfeed::resume

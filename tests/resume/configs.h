@@ -27,7 +27,4 @@ std::vector<Config> configs();
 void write_data(const std::string& folder);
 Reader open(const Config& config, const std::string& folder);
 
-// Of all that a trainer gets: keys, flags, positions, layouts, values.
-std::uint64_t hash_of(const Minibatch& batch);
-
 }  // namespace batchfeed::resume

@@ -19,13 +19,15 @@
 #include <thread>
 
 #include "resume/configs.h"
+#include "support/batch_hash.h"
 
 namespace batchfeed::resume {
 namespace {
 
-constexpr std::size_t kMost = 60;  // minibatches of a run
+using testing::fold;
+using testing::hash_of;
 
-std::uint64_t fold(std::uint64_t hash, std::uint64_t next) { return (hash ^ next) * 0x9E3779B97F4A7C15ull + 1; }
+constexpr std::size_t kMost = 60;  // minibatches of a run
 
 // Of the minibatches from where `reader` stands, `most` at most.
 std::uint64_t hash_of_rest(Reader& reader, std::size_t most) {

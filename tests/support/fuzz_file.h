@@ -4,6 +4,7 @@
 // and what must hold for any chunk that a source delivers.
 #pragma once
 
+#include <batchfeed/error.h>
 #include <batchfeed/source.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -18,8 +20,11 @@
 
 namespace batchfeed::testing {
 
-inline void require(bool condition) {
-  if (!condition) std::abort();
+// Says which line failed, so that a finding can be told from another.
+inline void require(bool condition, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  if (condition) return;
+  std::fprintf(stderr, "%s:%d: does not hold\n", file, line);
+  std::abort();
 }
 
 class MemoryFile {
@@ -95,6 +100,13 @@ inline void check_column(const StreamInfo& stream, const Column& column, std::si
   }
 }
 
+// Files in memory stay as they are: a read behind the end is a count that nobody compared.
+inline void check_fault(const Error& error) {
+  const Fault& fault = error.fault();
+  require(!fault.what.empty() && !fault.id.empty());
+  require(fault.kind != FaultKind::stale && fault.kind != FaultKind::internal);
+}
+
 // Reads all of a source. Tables and chunks must agree; a fault of data is fine.
 inline void read_everything(const Source& source) {
   std::vector<SequenceInfo> table;
@@ -107,11 +119,14 @@ inline void read_everything(const Source& source) {
     try {
       source.read(c, chunk);
     } catch (const Error& error) {
-      require(!error.fault().what.empty() && !error.fault().id.empty());
+      check_fault(error);
       continue;
     }
     const std::size_t rows = chunk.columns.at(0).first_sample.size() - 1;
-    for (const SequenceInfo& s : table) require(s.row < rows && s.samples >= 1);
+    for (const SequenceInfo& s : table) {
+      require(s.row < rows && s.samples >= 1);
+      require(chunk.is_invalid(s.row) || chunk.columns[0].samples(s.row) == s.samples);
+    }
     for (std::size_t k = 0; k < chunk.columns.size(); ++k) check_column(source.streams()[k], chunk.columns[k], rows);
   }
 }

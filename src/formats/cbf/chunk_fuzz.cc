@@ -156,6 +156,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const batchfeed::CbfOptions options{.element = draw.below(4) != 0 ? Element::f32 : Element::f64,
                                       .convert_element = true};
+  const std::uint32_t cut = draw.below(4) == 0 ? draw.below(24) : 0;  // bytes that are missing at the end
   const std::uint32_t sequences = 1 + draw.below(12);
   std::vector<std::uint32_t> lengths;
   std::string chunk;
@@ -169,7 +170,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const FileStream& stream : table.streams) {
     for (const std::uint32_t length : lengths) put_sequence(chunk, stream, 1 + length, draw);
   }
-  if (draw.byte() > 0xF0) chunk.resize(chunk.size() - draw.below(12) % chunk.size());
+  chunk.resize(chunk.size() - cut % chunk.size());
   if (chunk.size() < std::size_t{sequences} * 4) return 0;
   table.rows.push_back({.begin = kPrefixBytes, .sequences = sequences, .samples = samples});
   std::string file = fuzz::prefix() + chunk;

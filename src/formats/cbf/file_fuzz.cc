@@ -86,7 +86,8 @@ void read_all(const std::string& path, bool check) {
       try {
         source->read(c, chunk);
       } catch (const batchfeed::Error& error) {
-        require(error.fault().kind != batchfeed::FaultKind::internal);
+        require(error.fault().kind != batchfeed::FaultKind::internal &&
+                error.fault().kind != batchfeed::FaultKind::stale);
         continue;
       }
       const std::size_t rows = chunk.columns[0].first_sample.size() - 1;
@@ -99,7 +100,7 @@ void read_all(const std::string& path, bool check) {
       }
     }
   } catch (const batchfeed::Error& error) {
-    require(error.fault().kind != batchfeed::FaultKind::internal);
+    require(error.fault().kind != batchfeed::FaultKind::internal && error.fault().kind != batchfeed::FaultKind::stale);
   }
 }
 

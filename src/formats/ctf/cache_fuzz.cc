@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "formats/ctf/fuzzing.h"
 #include "formats/ctf/source.h"
+#include "support/fuzz_file.h"
 
 namespace {
 
@@ -41,11 +42,20 @@ struct World {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const World world;
   constexpr std::size_t kBound = 40, kChecksumAt = 80, kHeader = 88;
-  // The input replaces, from an offset on, what is not bound to the data.
+  // The first byte chooses: the input replaces, from an offset on, what is not bound to the data; or each
+  // three bytes put a number that is about to wrap into one of its fields.
   std::string cache = world.valid;
-  if (size > 0) {
-    const std::size_t at = kBound + data[0] % (cache.size() - kBound);
-    cache.replace(at, std::min(size - 1, cache.size() - at), reinterpret_cast<const char*>(data) + 1, size - 1);
+  if (size > 1 && data[0] < 128) {
+    const std::size_t at = kBound + data[1] % (cache.size() - kBound);
+    cache.replace(at, std::min(size - 2, cache.size() - at), reinterpret_cast<const char*>(data) + 2, size - 2);
+  } else {
+    static constexpr std::uint64_t kNear[] = {0, ~0ull, 1ull << 63, 1ull << 32, 1ull << 31, 64, 1ull << 59, 1000};
+    for (std::size_t i = 1; i + 3 <= size; i += 3) {
+      // A count of the header, or a field of the entries, which stand last.
+      const std::size_t at = data[i] < 40 ? kBound + data[i] % 5 * 8 : cache.size() - 8 - data[i] % 20 * 8;
+      const std::uint64_t value = kNear[data[i + 1] % 8] + data[i + 2] - 128;
+      std::memcpy(cache.data() + at, &value, sizeof value);
+    }
   }
   if (cache.size() < kHeader) return 0;
   XXH3_state_t state;
@@ -61,7 +71,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::uint32_t i = 0; i < source.chunks().size(); ++i) {
     try {
       source.read(i, chunk);
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      testing::check_fault(error);
     }
   }
   return 0;

@@ -18,7 +18,7 @@ void read(const MlfOptions& options, const OpenContext& context) {
   try {
     testing::read_everything(*mlf::open(options, context));
   } catch (const Error& error) {
-    testing::require(!error.fault().what.empty() && !error.fault().id.empty());
+    testing::check_fault(error);
   }
 }
 

@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     testing::read_everything(*mlf::open(options, context));
   } catch (const Error& error) {
-    testing::require(!error.fault().what.empty() && !error.fault().id.empty());
+    testing::check_fault(error);
   }
   return 0;
 }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+//
+// A small corpus and options of every kind out of the bytes. Threads do not change
+// the stream, a state goes on exactly where it was taken, and where nothing is asked
+// to be left out all workers together give every sample once.
+#include <batchfeed/reader.h>
+
+#include <map>
+#include <optional>
+
+#include "reader/memory_source.h"
+#include "support/batch_hash.h"
+#include "support/fuzz_file.h"
+
+namespace {
+
+using namespace batchfeed;
+using batchfeed::testing::require;
+
+class Draw {
+ public:
+  Draw(const std::uint8_t* data, std::size_t size) : at_(data), end_(data + size) {}
+  std::uint32_t below(std::uint32_t n) { return at_ == end_ ? 0 : *at_++ % n; }
+
+ private:
+  const std::uint8_t* at_;
+  const std::uint8_t* end_;
+};
+
+std::vector<std::vector<std::uint32_t>> corpus(Draw& draw) {
+  std::vector<std::vector<std::uint32_t>> chunks(1 + draw.below(6));
+  for (auto& lengths : chunks) {
+    for (std::uint32_t n = 1 + draw.below(7); n > 0; --n) lengths.push_back(1 + draw.below(9));
+  }
+  return chunks;
+}
+
+ReaderOptions options(Draw& draw) {
+  ReaderOptions o;
+  o.order.kind = static_cast<OrderKind>(draw.below(3));
+  o.order.window = 1 + draw.below(20);
+  o.order.window_in_samples = draw.below(3) == 0;
+  o.order.seed = draw.below(5);
+  o.pack.kind = static_cast<Packing>(draw.below(3));
+  o.pack.truncation_length = 1 + draw.below(6);
+  o.pack.right_splice = draw.below(3) % o.pack.truncation_length;
+  o.shard = static_cast<Shard>(draw.below(2));
+  o.workers = 1 + draw.below(3);
+  o.minibatch_size = {1 + draw.below(40)};
+  if (draw.below(4) == 0) o.minibatch_size.push_back(1 + draw.below(40));
+  if (draw.below(3) == 0) o.size_unit = static_cast<SizeUnit>(draw.below(3));
+  if (draw.below(3) == 0) o.epoch_samples = draw.below(200);
+  if (draw.below(4) == 0) o.epoch_sweeps = draw.below(3);
+  o.start_epoch = draw.below(5) == 4 ? draw.below(3) : 0;
+  o.driver = static_cast<ReaderOptions::Driver>(draw.below(2));
+  if (draw.below(3) == 0) o.cross_sweeps = draw.below(2) == 1;
+  if (draw.below(3) == 0) o.long_sequence = static_cast<LongSequence>(draw.below(4));
+  if (draw.below(3) == 0) o.last_minibatch = static_cast<LastMinibatch>(draw.below(3));
+  if (draw.below(4) == 0) o.bucket_minibatches = draw.below(5);
+  o.local_timeline = draw.below(4) != 0;
+  return o;
+}
+
+constexpr std::size_t kMost = 30;  // minibatches looked at
+
+struct Run {
+  std::vector<std::uint64_t> hashes;
+  std::vector<std::string> states;                 // after each
+  std::map<std::uint64_t, std::uint64_t> samples;  // of the first epoch, by value
+  bool whole_epoch = false;
+  std::string fault;
+};
+
+void go_on(Reader& reader, Run& run, bool with_states) {
+  Minibatch batch;
+  bool first = true;
+  try {
+    while (run.hashes.size() < kMost && reader.read(batch)) {
+      run.hashes.push_back(testing::hash_of(batch));
+      if (with_states) run.states.push_back(reader.state());
+      for (const StreamBatch& stream : batch.streams) {
+        for (std::uint64_t i = 0; first && i < stream.samples(); ++i)
+          ++run.samples[static_cast<std::uint64_t>(stream.as<float>()[i])];
+      }
+      if (batch.end_of_epoch) {
+        run.whole_epoch = run.whole_epoch || first;
+        first = false;
+      }
+    }
+  } catch (const Error& error) {
+    testing::check_fault(error);
+    run.fault = error.fault().id;
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size > 200) return 0;
+  Draw draw(data, size);
+  const auto chunks = corpus(draw);
+  ReaderOptions o = options(draw);
+  o.prefetch = false;
+  const bool frames = o.pack.kind == Packing::frames;
+  const std::uint32_t stop = draw.below(20);
+  const bool ahead = draw.below(4) == 0;
+  std::map<std::uint64_t, std::uint64_t> all;
+  bool whole = true;
+  for (o.rank = 0; o.rank < o.workers; ++o.rank) {
+    const auto source = std::make_shared<reader::MemorySource>(chunks, frames);
+    Run plain, threaded, rest;
+    std::optional<Reader> one;
+    try {
+      one.emplace(source, o);
+    } catch (const Error& error) {
+      require(error.fault().kind == FaultKind::usage);
+      return 0;
+    }
+    go_on(*one, plain, true);
+    if (ahead) {  // threads take their time: not always
+      o.prefetch = true;
+      o.threads = 3;
+      Reader three(source, o);
+      go_on(three, threaded, false);
+      require(plain.hashes == threaded.hashes && plain.fault == threaded.fault);
+      o.prefetch = false;
+    }
+    if (!plain.states.empty()) {
+      const std::size_t at = stop % plain.states.size();
+      Reader again(source, o);
+      again.restore(plain.states[at]);
+      rest.hashes.assign(plain.hashes.begin(), plain.hashes.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+      go_on(again, rest, false);
+      require(plain.hashes == rest.hashes && plain.fault == rest.fault);
+    }
+    whole = whole && plain.whole_epoch && plain.fault.empty();
+    for (const auto& [value, n] : plain.samples) all[value] += n;
+  }
+  const bool nothing_left_out = o.long_sequence == LongSequence::alone || o.long_sequence == LongSequence::split;
+  if (!whole || !nothing_left_out || o.last_minibatch != LastMinibatch::keep || o.pack.right_splice != 0) return 0;
+  if (o.epoch_samples != 0 || o.epoch_sweeps > 1 || o.start_epoch != 0) return 0;
+  std::uint64_t key = 0, samples = 0;
+  for (const auto& lengths : chunks) {
+    for (const std::uint32_t n : lengths) {
+      for (std::uint32_t i = 0; i < n; ++i) require(all[100 * key + i] == 1);
+      ++key;
+      samples += n;
+    }
+  }
+  require(all.size() == samples);
+  return 0;
+}

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""Bugs to plant, one at a time, that the fuzzer of the folder has to find: a table of
+what scripts/planted_bugs changes. `was` stands once in the file."""
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Bug:
+    name: str
+    target: str  # build/fuzz/bin/fuzz_TARGET
+    file: str
+    was: str
+    becomes: str
+
+
+BUGS = [
+    Bug("off by one: an index equal to the dimension", "ctf_scan", "src/formats/ctf/scan.h", "index >= room.dim", "index > room.dim"),
+    Bug("off by one: a pair behind the last place", "ctf_scan", "src/formats/ctf/scan.h", "if (n == room.capacity) {", "if (n == room.capacity + 32) {"),
+    Bug("off by one: a line at the border of two ranges", "ctf_index", "src/formats/ctf/index.cc",
+        "const std::uint64_t from = inside ? begin - 1 : begin;", "const std::uint64_t from = begin;"),
+    Bug("wrapped sum: an entry that ends behind the file", "ctf_cache", "src/index_cache/index_cache.cc",
+        "e.bytes > size - e.begin", "e.begin + e.bytes > size"),
+    Bug("missing bound: a chunk that begins behind the header", "cbf_header", "src/formats/cbf/header.cc",
+        "|| static_cast<std::uint64_t>(offset) > data_end) {", ") {"),
+    Bug("wrapped product: rows of the chunk table", "cbf_header", "src/formats/cbf/header.cc",
+        "if (chunks > left / kRowBytes) {", "if (static_cast<std::uint32_t>(chunks * kRowBytes) > left) {"),
+    Bug("missing bound: sequences that a chunk has no room for", "cbf_file", "src/formats/cbf/header.cc",
+        "if (row.sequences > (row.end - row.begin) / 4) {", "if (row.sequences > (row.end - row.begin)) {"),
+    Bug("missing bound: the 8 bytes before the values", "cbf_chunk", "src/formats/cbf/decode_sparse.cc",
+        "size > static_cast<std::size_t>(end - p) - 8) break;", "size > static_cast<std::size_t>(end - p)) break;"),
+    Bug("check of the sign left out", "cbf_chunk", "src/formats/cbf/decode_sparse.cc", "if (signs >= 0 && sum == count) return true;",
+        "if (static_cast<std::uint32_t>(sum) == count) return true;"),
+    Bug("missing bound: the scales of a compressed file", "htk_archive", "src/formats/htk/header.cc", "if (file.size() < h.data)",
+        "if (file.size() < kHeaderBytes)"),
+    Bug("wrapped sum: frames of a range", "htk_archive", "src/formats/htk/index.cc",
+        "std::uint64_t{u.first} + u.frames <= held[u.file]) return false;", "u.first + u.frames <= held[u.file]) return false;"),
+    Bug("wrapped sum: length of a range", "htk_scp", "src/formats/htk/scp.cc", "std::uint64_t{last} - entry.first + 1;",
+        "std::uint32_t{last} - entry.first + 1;"),
+    Bug("missing bound: segments behind the end", "mlf_binary", "src/formats/mlf/binary.cc", 'if (in.left() < bytes) short_of("segments");', ""),
+    Bug("sum of segments not compared from below", "mlf_binary", "src/formats/mlf/binary.cc", "if (sum != frames)", "if (sum > frames)"),
+    Bug("off by one: a column more than there is room for", "mlf_text", "src/formats/mlf/labels.cc", "while (count_ < kColumns) {", "while (count_ <= kColumns) {"),
+    Bug("wrapped product: rows times columns", "kaldi_ark", "src/formats/kaldi/ark.cc",
+        "const std::uint64_t values = item.rows * item.cols;  // both below 2^31",
+        "const std::uint64_t values = static_cast<std::uint32_t>(item.rows * item.cols);"),
+    Bug("endless recursion: a variable in its own value", "config_config", "src/config/expand.cc", "loop != active_.end()) {", "loop != active_.end() && loop != active_.end() - 1) {"),
+]
