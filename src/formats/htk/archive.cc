@@ -65,7 +65,9 @@ bool expand(const std::byte* from, bool swap, const float* scale, const float* b
 
 }  // namespace
 
-Archive::Archive(std::string path, bool idx) : file_(std::move(path)), header_(read_header(file_, idx)) {
+Archive::Archive(std::string path, bool idx) : Archive(io::File(std::move(path)), idx) {}
+
+Archive::Archive(io::File file, bool idx) : file_(std::move(file)), header_(read_header(file_, idx)) {
   if (header_.encoding != Encoding::compressed) return;
   scale_.resize(header_.dim);
   bias_.resize(header_.dim);

@@ -18,6 +18,7 @@ class Archive {
  public:
   // Throws Error.
   Archive(std::string path, bool idx);
+  Archive(io::File file, bool idx);
 
   const Header& header() const noexcept { return header_; }
   const io::File& file() const noexcept { return file_; }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -359,6 +360,23 @@ TEST_F(Htk, NoticesFilesThatChange) {
     EXPECT_EQ(e.fault().id, "htk.changed");
     EXPECT_EQ(e.fault().kind, FaultKind::stale);
   }
+}
+
+TEST_F(Htk, NoticesFilesWithAnotherContentOfTheSameShape) {
+  std::string list;
+  for (int i = 0; i < 12; ++i) {  // more than stay open
+    const std::string n = std::to_string(i);
+    folder_.write(n, htk_file(ramp(9)));
+    list += n + "=FOLDER/" + n + "[0,8]\n";
+  }
+  const auto source = open(list);
+  Chunk chunk;
+  source->read(0, chunk);
+  std::vector<float> other = ramp(9);
+  other[0] += 1;
+  folder_.write("new", htk_file(other));
+  std::filesystem::rename(folder_ / "new", folder_ / "3");
+  EXPECT_THROW(source->read(0, chunk), Error);
 }
 
 TEST_F(Htk, NumbersKeysOnRequest) {

@@ -271,6 +271,7 @@ void Builder::check_archives() {
     needs[u.file].end = std::max(needs[u.file].end, std::uint64_t{u.first} + u.frames);
   std::uint32_t first = kNoFile;
   std::vector<std::uint64_t> held(index_.paths.size());
+  index_.identities.resize(index_.paths.size());
   std::vector<Fault> missing;
   bool any_bad = false;
   const auto damage = [&](std::uint32_t file, Fault fault) {
@@ -286,6 +287,7 @@ void Builder::check_archives() {
     try {
       const Archive archive(path, true);
       const Header& h = archive.header();
+      index_.identities[u.file] = archive.file().identity();
       if (first == kNoFile) {
         first = u.file;
         index_.header = h;

@@ -27,6 +27,7 @@ struct Utterance {
 
 struct Index {
   std::vector<std::string> paths;
+  std::vector<io::Identity> identities;    // as paths; of those that utterances are read from
   std::vector<Utterance> utterances;       // kept ones, in the order of the lists
   std::vector<std::uint64_t> list_first;   // first utterance of each scp file, and the end
   std::vector<std::uint64_t> chunk_first;  // first utterance of each chunk, and the end

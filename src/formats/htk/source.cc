@@ -105,17 +105,16 @@ class HtkSource final : public Source {
  private:
   // Files are closed and opened again; they must still be what they were.
   Archive reopen(std::uint32_t file) const {
-    Archive archive(index_.paths[file], true);
-    const Header& h = archive.header();
-    if (h.dim != index_.header.dim || h.kind != index_.header.kind || h.period != index_.header.period) {
+    io::File again(index_.paths[file]);
+    if (!(again.identity() == index_.identities[file])) {
       throw Error(Fault{.kind = FaultKind::stale,
                         .id = "htk.changed",
                         .at = {.file = index_.paths[file]},
-                        .what = "its header is not what it was when the list was read",
+                        .what = "it changed since the list was read",
                         .hint = "open the reader again",
                         .stream = options_.name});
     }
-    return archive;
+    return {std::move(again), true};
   }
 
   void expect_single_frames() const {
@@ -151,6 +150,7 @@ class HtkSource final : public Source {
     for (std::uint64_t i = from; i < to; ++i) {
       const Utterance& u = index_.utterances[i];
       if (!archive || open != u.file) {
+        if (archive) archive->file().expect_unchanged();
         archive.reset();  // before another one is opened: descriptors are few
         archive = cache_.open(u.file);
         open = u.file;
@@ -173,6 +173,7 @@ class HtkSource final : public Source {
       column.first_sample.push_back(column.first_sample.back() + u.frames);
       at = frames + n + right;
     }
+    if (archive) archive->file().expect_unchanged();
   }
 
   template <class T>

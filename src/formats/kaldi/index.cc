@@ -31,7 +31,7 @@ class Builder {
       : options_(options),
         context_(context),
         faults_(faults),
-        cache_(kOpenFiles, [this](std::uint32_t n) { return io::File(index_.paths[n]); }) {}
+        cache_(kOpenFiles, [this](std::uint32_t n) { return open(n); }) {}
 
   Index build() {
     for (const std::string& path : options_.files) {
@@ -62,8 +62,19 @@ class Builder {
 
   std::uint32_t file_number(const std::string& path) {
     const auto [at, fresh] = numbers_.try_emplace(path, static_cast<std::uint32_t>(index_.paths.size()));
-    if (fresh) index_.paths.push_back(path);
+    if (fresh) {
+      index_.paths.push_back(path);
+      index_.identities.emplace_back();
+    }
     return at->second;
+  }
+
+  io::File open(std::uint32_t number) {
+    io::Identity& known = index_.identities[number];
+    if (!(known == io::Identity{})) return reopen(index_, number);
+    io::File file(index_.paths[number]);
+    known = file.identity();
+    return file;
   }
 
   // In check mode damage is reported and passed over.
@@ -284,6 +295,16 @@ ScpLine parse_scp_line(std::string_view line, const Position& at, const Limits& 
   io::check_data_path(path, at);
   out.path = path;
   return out;
+}
+
+io::File reopen(const Index& index, std::uint32_t number) {
+  io::File file(index.paths[number]);
+  if (file.identity() == index.identities[number]) return file;
+  throw Error(Fault{.kind = FaultKind::stale,
+                    .id = "kaldi.changed",
+                    .at = {.file = file.path()},
+                    .what = "it changed since it was indexed",
+                    .hint = "open the reader again"});
 }
 
 Index build_index(const KaldiOptions& options, const OpenContext& context, FaultSink& faults) {

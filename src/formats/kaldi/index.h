@@ -25,6 +25,7 @@ struct Entry {
 
 struct Index {
   std::vector<std::string> paths;
+  std::vector<io::Identity> identities;  // as paths
   std::vector<Entry> entries;
   std::vector<std::uint64_t> chunk_first;
   std::uint64_t dim = 0;  // values of a row, the same in all
@@ -39,6 +40,9 @@ struct ScpLine {
   std::uint32_t first = 0, last = 0;
 };
 ScpLine parse_scp_line(std::string_view line, const Position& at, const Limits& limits);
+
+// A file of the index once more; Error(stale) if it is no longer what was indexed.
+io::File reopen(const Index& index, std::uint32_t number);
 
 Index build_index(const KaldiOptions& options, const OpenContext& context, FaultSink& faults);
 

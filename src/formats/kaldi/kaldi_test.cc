@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -197,6 +199,18 @@ TEST_F(Kaldi, LocatesDamage) {
   EXPECT_EQ(fault("a.ark", "u " + matrix(1, 1, {1})), "kaldi.numeric-key");
   mode_ = KeyMode::text;
   EXPECT_THROW(kaldi::open({}, {}), Error);  // kaldi.no-file
+}
+
+TEST_F(Kaldi, NoticesFilesWithAnotherContentOfTheSameShape) {
+  const auto source = open("a.ark", "u " + matrix(1, 1, {1}) + "v " + matrix(1, 1, {2}));
+  EXPECT_EQ(read(*source).size(), 2u);
+  const std::string path = folder_.write("a.ark", "u " + matrix(1, 1, {3}) + "v " + matrix(1, 1, {2}));
+  std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
+  EXPECT_THROW(read(*source), Error);  // while it is open
+  const auto again = open("a.ark", "u " + matrix(1, 1, {1}));
+  folder_.write("new", "u " + matrix(1, 1, {3}));
+  std::filesystem::rename(folder_ / "new", folder_ / "a.ark");
+  EXPECT_THROW(read(*again), Error);  // another file of this name
 }
 
 TEST_F(Kaldi, CountsWhatIsLeftOut) {

@@ -27,7 +27,7 @@ class KaldiSource final : public Source {
                 context.check ? 0 : FaultSink::kPerId),
         check_(context.check),
         index_(build_index(options_, context, faults_)),
-        cache_(kOpenFiles, [this](std::uint32_t file) { return io::File(index_.paths[file]); }) {
+        cache_(kOpenFiles, [this](std::uint32_t file) { return reopen(index_, file); }) {
     StreamInfo stream{.name = options_.name,
                       .dim = options_.dim,
                       .element = options_.element,
@@ -113,6 +113,11 @@ class KaldiSource final : public Source {
                       .stream = options_.name});
   }
 
+  // Whether entry i is the last of its file before the chunk's end or another file.
+  bool last_of_file(std::uint64_t i, std::uint64_t chunk_end) const {
+    return i + 1 == chunk_end || index_.entries[i + 1].file != index_.entries[i].file;
+  }
+
   void expect_single_rows() const {
     for (const Entry& e : index_.entries) {
       if (e.frames == 1) continue;
@@ -155,6 +160,7 @@ class KaldiSource final : public Source {
       const auto file = cache_.open(e.file);
       T* rows = at + window_.left * dim;
       read_rows(*file, item_of(*file, e), e.first, e.frames, rows, scratch);
+      if (last_of_file(i, to)) file->expect_unchanged();
       warn_not_finite(*file, e, rows, dim);
       repeat_edges(rows, e.frames, dim, window_);
       column.begin.push_back(static_cast<std::uint64_t>(at - column.as<T>()));
@@ -167,11 +173,13 @@ class KaldiSource final : public Source {
   void read_labels(std::uint32_t chunk, Chunk& out) const {
     Column& column = out.columns[0];
     std::vector<std::int32_t> labels;
-    for (std::uint64_t i = index_.chunk_first[chunk]; i < index_.chunk_first[chunk + 1]; ++i) {
+    const std::uint64_t to = index_.chunk_first[chunk + 1];
+    for (std::uint64_t i = index_.chunk_first[chunk]; i < to; ++i) {
       const Entry& e = index_.entries[i];
       const auto file = cache_.open(e.file);
       const Item item = item_of(*file, e);
       read_integers(*file, item, e.first, e.frames, labels);
+      if (last_of_file(i, to)) file->expect_unchanged();
       const auto wrong = std::find_if(labels.begin(), labels.end(), [&](std::int32_t v) {
         return v < 0 || static_cast<std::uint64_t>(v) >= options_.dim;
       });
