@@ -7,6 +7,7 @@
 #include <batchfeed/config.h>
 #include <batchfeed/convert.h>
 #include <batchfeed/error.h>
+#include <batchfeed/files.h>
 #include <batchfeed/limits.h>
 #include <batchfeed/minibatch.h>
 #include <batchfeed/options.h>

@@ -20,7 +20,8 @@ struct ConfigRequest {
   std::string section = {};               // dotted path of the reader section; empty: find it
   std::optional<Element> precision = {};  // overrides every `precision` key
   Limits limits = {};
-  Report report = {};  // unknown keys, dead keys, sloppy spelling
+  FileSystem file_system = {};  // reads URLs: `files`, what they include, and what the setup names
+  Report report = {};           // unknown keys, dead keys, sloppy spelling
   // Goes on after a fault: `report` gets each of them as an error, and the first
   // is thrown at the end. Faults of the language itself (brackets) end it at once.
   bool all_faults = false;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <batchfeed/error.h>
+#include <batchfeed/files.h>
 #include <batchfeed/limits.h>
 #include <batchfeed/schema.h>
 
@@ -240,7 +241,8 @@ struct Setup {
   std::vector<std::vector<SourceOptions>> mix = {};
   ReaderOptions reader = {};
   Limits limits = {};
-  Report report = {};  // receives notices; may be empty
+  FileSystem file_system = {};  // reads URLs: of sources, and of what their lists name
+  Report report = {};           // receives notices; may be empty
   // Called now and then while sources are indexed, with bytes done and in all
   // (0 = unknown); may be empty, may throw to give up.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;

@@ -24,11 +24,11 @@ using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 enum class Format : std::uint8_t { unknown, ctf, cbf, htk, scp, mlf, kaldi, config };
 std::string_view name(Format format) noexcept;
 // By content; the file's name is looked at only where bytes do not decide.
-Format detect_format(const std::string& path);
+Format detect_format(const std::string& path, const FileSystem& file_system = {});
 
 // Shell patterns in a list of files replaced by the files they name, sorted. What
 // is no pattern, or fits no file, stays as it is.
-std::vector<std::string> expand_files(const std::vector<std::string>& names);
+std::vector<std::string> expand_files(const std::vector<std::string>& names, const FileSystem& file_system = {});
 
 // Opens one source: indexes it, or loads its index cache.
 std::unique_ptr<Source> open_source(const SourceOptions& options, const Limits& limits = {}, const Report& report = {},
@@ -82,9 +82,10 @@ struct Inferred {
   bool whole_file = true;
 };
 Inferred infer_ctf(const std::string& path, std::uint64_t bytes = ~0ull, const Progress& progress = {},
-                   const Limits& limits = {});
+                   const Limits& limits = {}, const FileSystem& file_system = {});
 // Of several shards of one corpus: what fits all of them.
-Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progress = {}, const Limits& limits = {});
+Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progress = {}, const Limits& limits = {},
+                   const FileSystem& file_system = {});
 // The reader section that fits, ready to paste.
 std::string reader_section(const std::string& path, const Inferred& inferred);
 // The same for any setup that files without a configuration gave; `streams` are
@@ -131,10 +132,12 @@ std::vector<SpeechStream> describe_speech(const Setup& setup);
 // for the labels. Of labels all are read: their names or numbers give the classes,
 // unless a list of states does. Throws Error.
 std::vector<SourceOptions> infer_speech(const std::vector<std::string>& files, const std::string& state_list = {},
-                                        Element element = Element::f32, const Limits& limits = {});
+                                        Element element = Element::f32, const Limits& limits = {},
+                                        const FileSystem& file_system = {});
 
 // The names of classes in a list of states (labelMappingFile), in order.
-std::vector<std::string> read_state_list(const std::string& path, const Limits& limits = {});
+std::vector<std::string> read_state_list(const std::string& path, const Limits& limits = {},
+                                         const FileSystem& file_system = {});
 
 // A file with these bytes: it appears whole or not at all, in place of an older one.
 void save_file(const std::string& path, std::string_view bytes);

@@ -20,6 +20,7 @@ from ._errors import (
     MissingFileError,
     StateError,
 )
+from ._files import Remote
 from ._interchange import (
     Arrays,
     from_arrow,
@@ -66,6 +67,7 @@ __all__ = [
     "Padded",
     "PlanItem",
     "Reader",
+    "Remote",
     "Source",
     "StateError",
     "Stream",

@@ -88,7 +88,9 @@ class Arrays(Source):
 
 def _batches(what: What, options: Mapping[str, Any]) -> Iterator[Batch]:
     """One sweep, in the data's own order."""
-    opening = opening_of(what, "", (), None, None, {"order": "file", "minibatch_size": 65536, **options})
+    given = {"order": "file", "minibatch_size": 65536, **options}
+    storage = given.pop("storage_options", None)
+    opening = opening_of(what, "", (), None, None, storage, given)
     with Reader._of(opening, log) as reader:
         yield from reader
 

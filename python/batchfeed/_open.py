@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from . import _core
 from ._errors import Fault, usage
+from ._files import StorageOptions, file_system, names_in
 from ._options import apply
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element, paths
 
@@ -65,15 +66,21 @@ Opening = Union["FromSources", "FromFile", "FromSetup"]
 
 
 def opening_of(
-    what: What, section: str, set: Sequence[str], dtype: Any, limits: Optional[Mapping[str, int]], options: Mapping[str, Any] = {}
+    what: What,
+    section: str,
+    set: Sequence[str],
+    dtype: Any,
+    limits: Optional[Mapping[str, int]],
+    storage: StorageOptions = None,
+    options: Mapping[str, Any] = {},
 ) -> Opening:
     """Files as open() takes them, or sources as Reader() does."""
     if isinstance(what, Mix):
-        return FromSources(what, dict(limits or {}), dict(options))
+        return FromSources(what, dict(limits or {}), dict(options), storage)
     many = as_list(what)
     if all(isinstance(one, (str, os.PathLike)) for one in many):
-        return FromFile(paths(many), section, list(set), dtype, dict(limits or {}), dict(options))
-    return FromSources(many, dict(limits or {}), dict(options))
+        return FromFile(paths(many), section, list(set), dtype, dict(limits or {}), dict(options), storage=storage)
+    return FromSources(many, dict(limits or {}), dict(options), storage)
 
 
 def _limits(setup: _core.Setup, limits: Mapping[str, int]) -> None:
@@ -83,8 +90,8 @@ def _limits(setup: _core.Setup, limits: Mapping[str, int]) -> None:
         setattr(setup.limits, name, value)
 
 
-def _corpus(path: str) -> Union[CTF, CBF]:
-    kind = _core.detect_format(path)
+def _corpus(path: str, files: _core.FileSystem) -> Union[CTF, CBF]:
+    kind = _core.detect_format(path, files)
     if kind == "cbf":
         return CBF(path)
     if kind == "ctf":
@@ -112,13 +119,18 @@ class FromSources:
     sources: Union[Mix, Sequence[AnySource]]
     limits: dict[str, int] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
+    storage: StorageOptions = None
+
+    def file_system(self) -> _core.FileSystem:
+        return file_system(self.storage, names_in(self.sources.corpora if isinstance(self.sources, Mix) else list(self.sources)))
 
     def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
         setup = _core.Setup()
+        setup.file_system = files = self.file_system()
         _limits(setup, self.limits)
         mix = self.sources if isinstance(self.sources, Mix) else None
         corpora = self.sources.corpora if isinstance(self.sources, Mix) else [list(self.sources)]
-        built = [[_build(source) for source in corpus] for corpus in corpora]
+        built = [[_build(source, files) for source in corpus] for corpus in corpora]
         keys = [wanted for corpus in built for _, wanted in corpus if wanted]
         weights = {"mix_weights": mix.weights} if mix else {}
         apply(setup.reader, {"keys": keys[0] if keys else "numeric", **weights, **self.options})
@@ -134,11 +146,11 @@ class FromSources:
         return repr(self.sources) if isinstance(self.sources, Mix) else _names(self.sources)
 
 
-def _build(source: Any) -> tuple[Any, Optional[str]]:
+def _build(source: Any, files: _core.FileSystem) -> tuple[Any, Optional[str]]:
     """The library's options for a source, and the key mode it needs."""
     if isinstance(source, (str, os.PathLike)):
-        source = _corpus(os.fspath(source))
-    options: tuple[Any, Optional[str]] = source._options()
+        source = _corpus(os.fspath(source), files)
+    options: tuple[Any, Optional[str]] = source._options(files)
     return options
 
 
@@ -151,6 +163,7 @@ class FromFile:
     limits: dict[str, int] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     state_list: Optional[str] = None
+    storage: StorageOptions = None
 
     def is_config(self) -> bool:
         if not self.files:
@@ -158,22 +171,27 @@ class FromFile:
         extension = os.path.splitext(self.files[0])[1]
         return bool(self.section or self.set) or extension in (".cntk", ".cfg", ".config")
 
+    def file_system(self) -> _core.FileSystem:
+        return file_system(self.storage, [*self.files, self.state_list])
+
     def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
-        files = self.files if self.is_config() else _core.expand_files(self.files)
-        kind = "config" if self.is_config() else _core.detect_format(files[0])
+        remote = self.file_system()
+        files = self.files if self.is_config() else _core.expand_files(self.files, remote)
+        kind = "config" if self.is_config() else _core.detect_format(files[0], remote)
         if kind in ("scp", "htk", "mlf", "kaldi"):
             setup = _core.Setup()
+            setup.file_system = remote
             _limits(setup, self.limits)
             setup.add_speech(files, self.state_list or "", "float32" if self.dtype is None else _element(self.dtype))
             apply(setup.reader, {"keys": "text", **self.options})
             setup.frame_mode()
             return setup
         if kind != "config":
-            corpus = _corpus(files[0])
+            corpus = _corpus(files[0], remote)
             source = type(corpus)(files, dtype=self.dtype or corpus.dtype)
-            return FromSources([source], self.limits, self.options).setup(report)
+            return FromSources([source], self.limits, self.options, self.storage).setup(report)
         element = None if self.dtype is None else _element(self.dtype)
-        loaded = _core.load_config(self.files, self.set, self.section, element, report)
+        loaded = _core.load_config(self.files, self.set, self.section, element, report, remote)
         setup = loaded.setup
         _limits(setup, self.limits)
         if loaded.minibatch_size:

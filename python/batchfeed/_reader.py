@@ -14,6 +14,7 @@ from . import _core, _open
 from ._batch import Batch
 from ._convert import library
 from ._errors import Fault, usage
+from ._files import StorageOptions
 from ._options import ENDLESS, ReaderKeywords, show_keywords
 from ._sources import Path, paths
 
@@ -64,7 +65,7 @@ class Reader:
 
     `report` is called with each notice (default: the logger "batchfeed"), `progress` with bytes done and
     in all while the sources are indexed (True: a tqdm bar). `limits` changes bounds on what files may ask for
-    (docs/reference/limits.md). A forked or unpickled reader opens its files again and goes on.
+    (docs/reference/limits.md). Paths may be URLs; `storage_options` are fsspec's for them, or a bf.Remote. A forked or unpickled reader opens its files again and goes on.
     """
 
     def __init__(
@@ -74,10 +75,11 @@ class Reader:
         report: Optional[Report] = log,
         progress: Optional[Progress] = None,
         limits: Optional[Mapping[str, int]] = None,
+        storage_options: StorageOptions = None,
         **options: Unpack[ReaderKeywords],
     ) -> None:
         what = sources if isinstance(sources, _open.Mix) else _open.as_list(sources)
-        self._opening: _open.Opening = _open.FromSources(what, dict(limits or {}), dict(options))
+        self._opening: _open.Opening = _open.FromSources(what, dict(limits or {}), dict(options), storage_options)
         self._start(report, progress)
 
     @classmethod
@@ -343,6 +345,7 @@ def open(
     report: Optional[Report] = log,
     progress: Optional[Progress] = None,
     limits: Optional[Mapping[str, int]] = None,
+    storage_options: StorageOptions = None,
     **options: Unpack[ReaderKeywords],
 ) -> Reader:
     """A reader for a `.cntk` configuration (several: later ones override), or for corpus files without one.
@@ -353,10 +356,11 @@ def open(
     `section`: the reader section, such as "Train.reader"; not needed where there is only one.
     `set`: configuration text that overrides, such as "Train=[reader=[randomize=false]]".
     `dtype`: float32 or float64, instead of every precision key. `options`: the keywords of a Reader;
-    they override what the configuration says.
+    they override what the configuration says. Paths may be URLs that fsspec reads (s3://, gs://, https:// ...);
+    `storage_options` are fsspec's for them, or a bf.Remote.
     """
     states = None if state_list is None else os.fspath(state_list)
-    opening = _open.FromFile(paths(path), section, list(set), dtype, dict(limits or {}), dict(options), states)
+    opening = _open.FromFile(paths(path), section, list(set), dtype, dict(limits or {}), dict(options), states, storage_options)
     return Reader._of(opening, report, progress)
 
 

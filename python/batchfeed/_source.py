@@ -58,7 +58,7 @@ class Source:
         """
         raise NotImplementedError(f"{type(self).__name__} does not read()")
 
-    def _options(self) -> tuple[Any, Optional[str]]:
+    def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
         streams, dtype = dict(self.streams()), _element(self.dtype)
         lengths = [np.asarray(chunk, dtype=np.uint32) for chunk in self.chunks()]
         keys = self.keys()

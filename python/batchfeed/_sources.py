@@ -79,10 +79,10 @@ class CTF:
     cache_index: bool = False
     cache_dir: Optional[Path] = None
 
-    def _options(self) -> tuple[Any, Optional[str]]:
+    def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
         """The library's options, and the key mode that the file asks for, if it was looked at."""
-        files = _core.expand_files(paths(self.files))
-        specs, skip, keys = self._specs(files)
+        files = _core.expand_files(paths(self.files), file_system)
+        specs, skip, keys = self._specs(files, file_system)
         return _fill(
             _core.CtfOptions(),
             files=files,
@@ -96,7 +96,7 @@ class CTF:
             cache_dir=None if self.cache_dir is None else os.fspath(self.cache_dir),
         ), keys
 
-    def _specs(self, files: list[str]) -> tuple[list[Any], bool, Optional[str]]:
+    def _specs(self, files: list[str], file_system: _core.FileSystem) -> tuple[list[Any], bool, Optional[str]]:
         if self.streams is not None:
             specs = [
                 _fill(
@@ -112,7 +112,7 @@ class CTF:
             return specs, bool(self.skip_sequence_ids), None
         if not files:
             raise usage("python.no-file", "no file given")
-        inferred = _core.infer_ctf(files, None)
+        inferred = _core.infer_ctf(files, None, file_system)
         if not inferred.streams:
             raise usage("python.no-stream", "no stream (|name ...) found in it", "is it in the text format?", path=files[0])
         skip = not inferred.has_ids if self.skip_sequence_ids is None else self.skip_sequence_ids
@@ -128,7 +128,7 @@ class CBF:
     dtype: Any = None  # None: as in the file
     trace_level: int = 1
 
-    def _options(self) -> tuple[Any, Optional[str]]:
+    def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
         options = _fill(
             _core.CbfOptions(),
             files=paths(self.files),
@@ -139,6 +139,7 @@ class CBF:
         )
         if self.dtype is None:
             setup = _core.Setup()
+            setup.file_system = file_system
             setup.add(options)
             try:
                 _core.probe_source(setup)
@@ -169,7 +170,7 @@ class HTKFeatures:
     max_utterance_frames: Optional[int] = None
     path_map: Optional[Mapping[str, str]] = None
 
-    def _options(self) -> tuple[Any, Optional[str]]:
+    def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
         return _fill(
             _core.HtkOptions(),
             name=self.name,
@@ -210,7 +211,7 @@ class MLF:
     target_mapping_file: Optional[Path] = None
     target_dim: int = 0
 
-    def _options(self) -> tuple[Any, Optional[str]]:
+    def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
         def path(p: Optional[Path]) -> Optional[str]:
             return None if p is None else os.fspath(p)
 
@@ -249,7 +250,7 @@ class Kaldi:
     dtype: Any = "float32"
     trace_level: int = 1
 
-    def _options(self) -> tuple[Any, Optional[str]]:
+    def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
         return _fill(
             _core.KaldiOptions(),
             expand_to_utterance=self.expand_to_utterance,

@@ -10,6 +10,7 @@ from typing import Any, Callable, Optional, Union
 from . import _core, _open
 from ._open import What, opening_of
 from ._errors import Fault, usage
+from ._files import StorageOptions
 from ._reader import Progress, Reader, log, told
 from ._sources import CTF, Path, paths
 
@@ -39,13 +40,14 @@ def check(
     dtype: Any = None,
     max_faults: int = 100_000,
     limits: Optional[Mapping[str, int]] = None,
+    storage_options: StorageOptions = None,
     progress: Optional[Progress] = None,
 ) -> CheckReport:
     """Reads all of a corpus and returns every fault of it, damaged data included.
 
     `what` is a configuration, corpus files, or sources. At most `max_faults` are listed; all are counted.
     """
-    setup = opening_of(what, section, set, dtype, limits).setup(None)
+    setup = opening_of(what, section, set, dtype, limits, storage_options).setup(None)
     bar = told(progress)
     setup.set_progress(bar)
     found: list[Fault] = []
@@ -135,10 +137,11 @@ def info(
     set: Sequence[str] = (),
     dtype: Any = None,
     limits: Optional[Mapping[str, int]] = None,
+    storage_options: StorageOptions = None,
     progress: Optional[Progress] = None,
 ) -> Info:
     """What a corpus holds, as a configuration or sources declare it, or as the file itself suggests."""
-    opening = opening_of(what, section, set, dtype, limits)
+    opening = opening_of(what, section, set, dtype, limits, storage_options)
     inferred, files = _inferred(opening, progress)
     setup = opening.setup(log)
     setup.set_progress(told(progress))
@@ -166,15 +169,19 @@ def _info(about: _core.Description, inferred: Optional[_core.Inferred], files: l
 
 def _inferred(opening: _open.Opening, progress: Optional[Progress]) -> tuple[Optional[_core.Inferred], list[str]]:
     if isinstance(opening, _open.FromFile) and not opening.is_config():
-        files = _core.expand_files(opening.files)
+        remote = opening.file_system()
+        files = _core.expand_files(opening.files, remote)
     elif isinstance(opening, _open.FromSources) and isinstance(opening.sources, list) and len(opening.sources) == 1:
         only = opening.sources[0]
         if not isinstance(only, CTF) or only.streams is not None:
             return None, []
-        files = _core.expand_files(paths(only.files))
+        remote = opening.file_system()
+        files = _core.expand_files(paths(only.files), remote)
     else:
         return None, []
-    return (_core.infer_ctf(files, told(progress)), files) if _core.detect_format(files[0]) == "ctf" else (None, [])
+    if _core.detect_format(files[0], remote) != "ctf":
+        return None, []
+    return _core.infer_ctf(files, told(progress), remote), files
 
 
 @dataclass(frozen=True)
@@ -200,13 +207,14 @@ def index(
     rebuild: bool = False,
     cache_dir: Optional[Path] = None,
     limits: Optional[Mapping[str, int]] = None,
+    storage_options: StorageOptions = None,
     progress: Optional[Progress] = None,
 ) -> list[IndexInfo]:
     """Makes sure that every text corpus has an index cache, so that later readers open at once.
 
     A reader uses it when its sources say cache_index=True, or a configuration cacheIndex = true.
     """
-    setup = opening_of(what, section, set, dtype, limits).setup(log)
+    setup = opening_of(what, section, set, dtype, limits, storage_options).setup(log)
     setup.set_report(log)
     setup.set_progress(told(progress))
     setup.cache_index("" if cache_dir is None else os.fspath(cache_dir))
@@ -263,6 +271,7 @@ def convert(
     force: bool = False,
     verify: bool = False,
     limits: Optional[Mapping[str, int]] = None,
+    storage_options: StorageOptions = None,
     report: Optional[Callable[[Fault], None]] = log,
     progress: Optional[Progress] = None,
 ) -> Converted:
@@ -299,7 +308,7 @@ def convert(
             setattr(options, name, value)
         except TypeError:
             raise usage("python.option", f"{name} is {value!r}, which is no value for it") from None
-    setup = opening_of(what, section, set, dtype, limits).setup(report)
+    setup = opening_of(what, section, set, dtype, limits, storage_options).setup(report)
     setup.set_report(report)
     done = _core.convert(setup, path, options, report, told(progress))
     written = {s.name: s for s in done.streams}

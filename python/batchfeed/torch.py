@@ -24,6 +24,7 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 from ._batch import Batch
 from ._errors import Fault
+from ._files import StorageOptions
 from ._open import What, opening_of
 from ._options import ReaderKeywords
 from ._reader import Reader, log
@@ -55,6 +56,7 @@ class Dataset(IterableDataset[Any]):
         set: Sequence[str] = (),
         dtype: Any = None,
         limits: Optional[Mapping[str, int]] = None,
+        storage_options: StorageOptions = None,
         report: Optional[Callable[[Fault], None]] = log,
         **options: Any,
     ) -> None:
@@ -62,7 +64,7 @@ class Dataset(IterableDataset[Any]):
         for name in options:
             if name not in ReaderKeywords.__annotations__ or name in ("stride", "offset"):
                 raise TypeError(f"unexpected keyword argument {name!r}")
-        self._opening = opening_of(what, section, set, dtype, limits, options)
+        self._opening = opening_of(what, section, set, dtype, limits, storage_options, options)
         self._form, self._transform, self._pin_memory = form, transform, pin_memory
         self._report = report
         self._world: Optional[World] = None  # as it was where this was pickled

@@ -15,8 +15,10 @@ namespace batchfeed::python {
 namespace {
 
 ConfigRequest request(const std::vector<std::string>& files, const std::vector<std::string>& set,
-                      const std::string& section, std::optional<Element> precision, nb::handle report) {
+                      const std::string& section, std::optional<Element> precision, nb::handle report,
+                      const FileSystem& file_system) {
   ConfigRequest out;
+  out.file_system = file_system;
   out.files = files;
   out.set = set;
   out.section = section;
@@ -36,16 +38,16 @@ void bind_config(nb::module_& m) {
   m.def(
       "load_config",
       [](const std::vector<std::string>& files, const std::vector<std::string>& set, const std::string& section,
-         std::optional<Element> precision, nb::handle report) {
-        const ConfigRequest wanted = request(files, set, section, precision, report);
+         std::optional<Element> precision, nb::handle report, const FileSystem& file_system) {
+        const ConfigRequest wanted = request(files, set, section, precision, report, file_system);
         const nb::gil_scoped_release unlocked;
         return load_config(wanted);
       },
-      "files"_a, "set"_a, "section"_a, "precision"_a.none(), "report"_a.none());
+      "files"_a, "set"_a, "section"_a, "precision"_a.none(), "report"_a.none(), "file_system"_a);
   m.def(
       "reader_sections",
       [](const std::vector<std::string>& files, const std::vector<std::string>& set) {
-        return reader_sections(request(files, set, "", std::nullopt, nb::none()));
+        return reader_sections(request(files, set, "", std::nullopt, nb::none(), {}));
       },
       "files"_a, "set"_a);
 
@@ -65,15 +67,15 @@ void bind_config(nb::module_& m) {
       .def_ro("whole_file", &Inferred::whole_file);
   m.def(
       "infer_ctf",
-      [](const std::vector<std::string>& files, nb::handle progress) {
+      [](const std::vector<std::string>& files, nb::handle progress, const FileSystem& file_system) {
         const Progress told = to_progress(progress);
         const nb::gil_scoped_release unlocked;
-        return infer_ctf(files, told);
+        return infer_ctf(files, told, {}, file_system);
       },
-      "files"_a, "progress"_a.none());
-  m.def("expand_files", &expand_files, "names"_a);
+      "files"_a, "progress"_a.none(), "file_system"_a);
+  m.def("expand_files", &expand_files, "names"_a, "file_system"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("reader_section", &reader_section, "path"_a, "inferred"_a);
-  m.def("detect_format", &detect_format, "path"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("detect_format", &detect_format, "path"_a, "file_system"_a, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace batchfeed::python

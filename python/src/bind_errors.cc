@@ -17,6 +17,12 @@ nb::str to_str(std::string_view text) {
   return nb::steal<nb::str>(decoded);
 }
 
+std::string to_string(nb::handle text) {
+  const nb::bytes bytes = nb::steal<nb::bytes>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape"));
+  if (!bytes.is_valid()) throw nb::python_error();
+  return {bytes.c_str(), bytes.size()};
+}
+
 nb::object to_python(const Fault& fault, Severity severity) {
   const auto number = [](std::uint64_t n) -> nb::object { return n == 0 ? nb::none() : nb::object(nb::int_(n)); };
   const auto text = [](std::string_view s) -> nb::object { return s.empty() ? nb::none() : nb::object(to_str(s)); };
@@ -41,6 +47,36 @@ Report to_report(nb::handle function) {
   };
 }
 
+void rethrow(const nb::python_error& error) {
+  const nb::module_ errors = nb::module_::import_("batchfeed._errors");
+  if (!nb::isinstance(error.value(), errors.attr("Error"))) throw Raised(error.value());
+  const nb::object from = error.value().attr("fault");
+  const auto text = [&](const char* field) {
+    const nb::object value = from.attr(field);
+    return value.is_none() ? std::string() : to_string(value);
+  };
+  const auto number = [&](const char* field) {
+    const nb::object value = from.attr(field);
+    return value.is_none() ? std::uint64_t{0} : nb::cast<std::uint64_t>(value);
+  };
+  Fault fault{.kind = FaultKind::internal,
+              .id = text("id"),
+              .at = {.file = text("path"),
+                     .byte = number("byte"),
+                     .line = number("line"),
+                     .column = number("column"),
+                     .has_byte = !from.attr("byte").is_none()},
+              .what = text("what"),
+              .hint = text("hint"),
+              .stream = text("stream")};
+  const std::string kind = text("kind");
+  for (const FaultKind known : {FaultKind::usage, FaultKind::config, FaultKind::io, FaultKind::format, FaultKind::limit,
+                                FaultKind::stale, FaultKind::state}) {
+    if (name(known) == kind) fault.kind = known;
+  }
+  throw Error(std::move(fault));
+}
+
 void check_signals() {
   const nb::gil_scoped_acquire gil;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -56,6 +92,18 @@ std::function<void(std::uint64_t, std::uint64_t)> to_progress(nb::handle functio
 }
 
 void bind_errors(nb::module_&) {
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Raised& raised) {
+      try {
+        const nb::object fresh = nb::module_::import_("batchfeed._errors").attr("again")(raised.exception());
+        PyErr_SetObject(fresh.type().ptr(), fresh.ptr());
+      } catch (nb::python_error& failed) {
+        failed.restore();
+      }
+    }
+  });
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

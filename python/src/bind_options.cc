@@ -218,6 +218,7 @@ void bind_options(nb::module_& m) {
       .def(nb::init<>())
       .def_rw("reader", &Setup::reader)
       .def_rw("limits", &Setup::limits)
+      .def_rw("file_system", &Setup::file_system)
       .def("add", [](Setup& s, const CtfOptions& o) { s.sources.emplace_back(o); })
       .def("add", [](Setup& s, const CbfOptions& o) { s.sources.emplace_back(o); })
       .def("add", [](Setup& s, const HtkOptions& o) { s.sources.emplace_back(o); })
@@ -227,7 +228,7 @@ void bind_options(nb::module_& m) {
       .def(
           "add_speech",
           [](Setup& s, const std::vector<std::string>& files, const std::string& state_list, Element element) {
-            for (SourceOptions& source : infer_speech(files, state_list, element, s.limits))
+            for (SourceOptions& source : infer_speech(files, state_list, element, s.limits, s.file_system))
               s.sources.push_back(std::move(source));
           },
           "files"_a, "state_list"_a, "element"_a, nb::call_guard<nb::gil_scoped_release>())

@@ -7,25 +7,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <exception>
-
 #include "bindings.h"
 #include "columns.h"
 
 namespace batchfeed::python {
 
 namespace {
-
-// An exception of Python's that may be thrown again and again.
-class Raised : public std::exception {
- public:
-  explicit Raised(nb::handle exception) : exception_(exception) {}
-  const char* what() const noexcept override { return "an exception in Python"; }
-  nb::handle exception() const noexcept { return exception_.get(); }
-
- private:
-  Held exception_;
-};
 
 class PythonSource final : public Source {
  public:
@@ -59,7 +46,7 @@ class PythonSource final : public Source {
     try {
       fill(streams_, nb::borrow(read_.get())(chunk), out);
     } catch (const nb::python_error& error) {
-      throw Raised(error.value());
+      rethrow(error);
     }
   }
 
@@ -76,18 +63,6 @@ void bind_source(nb::module_& m) {
   nb::class_<PythonSource, Source>(m, "PythonSource")
       .def(nb::init<std::vector<StreamInfo>, const std::vector<PythonSource::Table>&, nb::handle>(), "streams"_a,
            "tables"_a, "read"_a);
-  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
-    try {
-      std::rethrow_exception(thrown);
-    } catch (const Raised& raised) {
-      try {
-        const nb::object fresh = nb::module_::import_("batchfeed._errors").attr("again")(raised.exception());
-        PyErr_SetObject(fresh.type().ptr(), fresh.ptr());
-      } catch (nb::python_error& failed) {
-        failed.restore();
-      }
-    }
-  });
 }
 
 }  // namespace batchfeed::python

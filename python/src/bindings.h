@@ -8,6 +8,8 @@
 #include <batchfeed/error.h>
 #include <nanobind/nanobind.h>
 
+#include <exception>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -18,6 +20,7 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 void bind_errors(nb::module_& m);
+void bind_files(nb::module_& m);
 void bind_options(nb::module_& m);
 void bind_config(nb::module_& m);
 void bind_batch(nb::module_& m);
@@ -28,6 +31,7 @@ void bind_writer(nb::module_& m);
 
 // Bytes from a file as str: what is no UTF-8 becomes surrogates, as in file names.
 nb::str to_str(std::string_view text);
+std::string to_string(nb::handle text);  // and back
 
 // batchfeed._errors.Fault
 nb::object to_python(const Fault& fault, Severity severity = Severity::error);
@@ -46,6 +50,20 @@ class Held {
   }
   std::shared_ptr<PyObject> object_;
 };
+
+// An exception of Python's that may be thrown again and again.
+class Raised : public std::exception {
+ public:
+  explicit Raised(nb::handle exception) : exception_(exception) {}
+  const char* what() const noexcept override { return "an exception in Python"; }
+  nb::handle exception() const noexcept { return exception_.get(); }
+
+ private:
+  Held exception_;
+};
+// What Python raised as the library knows it: an Error if it is one of batchfeed's,
+// else Raised. Needs the GIL.
+[[noreturn]] void rethrow(const nb::python_error& error);
 
 // None: an empty Report.
 Report to_report(nb::handle function);

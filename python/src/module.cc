@@ -12,6 +12,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The library behind the package; private.";
   m.attr("version") = BATCHFEED_VERSION;
   bind_errors(m);
+  bind_files(m);
   bind_options(m);
   bind_config(m);
   bind_batch(m);

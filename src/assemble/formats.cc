@@ -17,11 +17,17 @@ namespace batchfeed::assemble {
 
 // Shell patterns in the list of files become the files they name, sorted. A name
 // that exists is never a pattern.
-std::vector<std::string> expand(const std::vector<std::string>& names) {
+std::vector<std::string> expand(const std::vector<std::string>& names, const FileSystem& file_system) {
   std::vector<std::string> out;
   for (const std::string& name : names) {
     if (name.find_first_of("*?[") == std::string::npos) {
       out.push_back(name);
+      continue;
+    }
+    if (file_system.glob && is_url(name)) {
+      const std::vector<std::string> found = file_system.glob(name);
+      out.insert(out.end(), found.begin(), found.end());
+      if (found.empty()) out.push_back(name);
       continue;
     }
     ::glob_t found{};
@@ -62,9 +68,9 @@ class Shared final : public Source {
 };
 
 template <class Open>
-std::unique_ptr<Source> shards(const std::vector<std::string>& files, Open&& open) {
+std::unique_ptr<Source> shards(const std::vector<std::string>& files, const FileSystem& file_system, Open&& open) {
   std::vector<std::unique_ptr<Source>> out;
-  for (const std::string& file : expand(files)) out.push_back(open(file));
+  for (const std::string& file : expand(files, file_system)) out.push_back(open(file));
   return join::concatenate(std::move(out));
 }
 
@@ -72,10 +78,10 @@ struct Opener {
   const OpenContext& context;
 
   std::unique_ptr<Source> operator()(const CtfOptions& o) const {
-    return shards(o.files, [&](const std::string& file) { return ctf::open(o, file, context); });
+    return shards(o.files, context.file_system, [&](const std::string& file) { return ctf::open(o, file, context); });
   }
   std::unique_ptr<Source> operator()(const CbfOptions& o) const {
-    return shards(o.files, [&](const std::string& file) { return cbf::open(o, file, context); });
+    return shards(o.files, context.file_system, [&](const std::string& file) { return cbf::open(o, file, context); });
   }
   std::unique_ptr<Source> operator()(const HtkOptions& o) const { return htk::open(o, context); }
   std::unique_ptr<Source> operator()(const MlfOptions& o) const { return mlf::open(o, context); }

@@ -17,6 +17,7 @@ namespace assemble {
 OpenContext context_of(const Setup& setup) {
   OpenContext context;
   context.limits = setup.limits;
+  context.file_system = setup.file_system;
   context.report = setup.report;
   context.progress = setup.progress;
   context.keys = std::make_shared<KeyTable>(setup.reader.keys);

@@ -236,6 +236,7 @@ LoadedConfig load(Document& doc, const ConfigRequest& request) {
     doc.warn(error.fault());
   }
   out.setup.limits = request.limits;
+  out.setup.file_system = request.file_system;
   out.setup.report = request.report;
   return out;
 }
@@ -250,9 +251,10 @@ std::unique_ptr<Document> read(const ConfigRequest& request) {
   for (std::size_t i = 0; i < request.set.size(); ++i) {
     inputs.push_back({.name = "--set#" + std::to_string(i + 1), .text = request.set[i], .is_file = false});
   }
-  const std::uint64_t limit = request.limits.config_bytes;
   try {
-    doc->load(inputs, [limit](const std::string& path) { return io::read_whole(path, limit, "config_bytes"); });
+    doc->load(inputs, [&](const std::string& path) {
+      return io::read_whole(path, request.limits.config_bytes, "config_bytes", request.file_system);
+    });
   } catch (const Error& error) {
     doc->hold(error);
     throw;

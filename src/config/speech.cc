@@ -151,7 +151,8 @@ MlfOptions bind_label(Binder& binder, const Section& stream, const std::string& 
     out.files = {std::string(file->text.bytes())};
   } else if (const auto list = binder.value(stream, "mlfFileList", Reach::own)) {
     if (list->text.empty()) binder.missing(stream, "mlfFileList", list->key_at);
-    const bool is_array = !list_only && list->text.bytes().find(':') != std::string_view::npos;
+    const std::string_view paths = list->text.bytes();
+    const bool is_array = !list_only && !is_url(paths) && paths.find(':') != std::string_view::npos;
     if (!is_array) {
       out.files = read_list(binder, *list);
     } else {

@@ -162,10 +162,17 @@ std::uint64_t content_fingerprint(const io::File& file) {
     print.add(hash_bytes(bytes.data(), bytes.size()));
   };
   const std::uint64_t edge = std::min(kEdge, file.size());
+  const auto sample = [&](std::uint64_t i) { return file.size() / (kSamples + 1) * i; };
+  const bool large = file.size() > 2 * kEdge + kSamples * kSample;
+  if (large) {  // all at once, where each of them is a request to a server
+    file.will_read(0, edge);
+    file.will_read(file.size() - edge, file.size());
+    for (std::uint64_t i = 1; i <= kSamples; ++i) file.will_read(sample(i), sample(i) + kSample);
+  }
   add(0, edge);
   add(file.size() - edge, edge);
-  if (file.size() > 2 * kEdge + kSamples * kSample) {
-    for (std::uint64_t i = 1; i <= kSamples; ++i) add(file.size() / (kSamples + 1) * i, kSample);
+  if (large) {
+    for (std::uint64_t i = 1; i <= kSamples; ++i) add(sample(i), kSample);
   } else if (file.size() > 2 * kEdge) {
     add(kEdge, file.size() - 2 * kEdge);
   }
@@ -175,7 +182,8 @@ std::uint64_t content_fingerprint(const io::File& file) {
 std::vector<std::string> places(const std::string& data, const std::string& directory) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  const fs::path absolute = fs::weakly_canonical(fs::absolute(data, ignored), ignored);
+  const bool remote = is_url(data);
+  const fs::path absolute = remote ? fs::path(data) : fs::weakly_canonical(fs::absolute(data, ignored), ignored);
   const auto apart = [&](const fs::path& folder) {
     // Away from the data, the name carries a hash of the whole path.
     static constexpr char kHex[] = "0123456789abcdef";
@@ -184,7 +192,8 @@ std::vector<std::string> places(const std::string& data, const std::string& dire
     return (folder / (absolute.filename().native() + '.' + tag + ".bfindex")).string();
   };
   if (!directory.empty()) return {apart(directory)};
-  std::vector<std::string> out = {data + ".bfindex"};
+  std::vector<std::string> out;
+  if (!remote) out.push_back(data + ".bfindex");
   const char* const cache = std::getenv("XDG_CACHE_HOME");
   const char* const home = std::getenv("HOME");
   if (cache != nullptr && cache[0] == '/') {

@@ -8,14 +8,17 @@
 #include <cstring>
 #include <utility>
 
+#include "base/hash.h"
 #include "io/sys.h"
 
 namespace batchfeed::io {
 namespace {
 
-std::string hint_for(int error) {
+std::string hint_for(int error, const std::string& path) {
   switch (error) {
-    case ENOENT: return "relative paths count from the working directory";
+    case ENOENT:
+      return is_url(path) ? "URLs are read by the Python package, those in a local list with storage_options="
+                          : "relative paths count from the working directory";
     case EMFILE:
     case ENFILE: return "too many open files; raise the limit with ulimit -n";
     case ENOSPC:
@@ -40,6 +43,14 @@ Identity identify(int fd, const std::string& path) {
           .mtime_ns = static_cast<std::int64_t>(s.st_mtim.tv_sec) * 1'000'000'000 + s.st_mtim.tv_nsec};
 }
 
+[[noreturn]] void changed(const std::string& path, const std::string& what) {
+  throw Error(Fault{.kind = FaultKind::stale,
+                    .id = "io.changed",
+                    .at = {.file = path},
+                    .what = "changed while it was being read" + what,
+                    .hint = "open it again"});
+}
+
 }  // namespace
 
 void fail(const char* action, const std::string& path, int error) {
@@ -47,12 +58,22 @@ void fail(const char* action, const std::string& path, int error) {
                     .id = std::string("io.") + action,
                     .at = {.file = path},
                     .what = std::string("cannot ") + action + ": " + std::strerror(error),
-                    .hint = hint_for(error)});
+                    .hint = hint_for(error, path)});
 }
 
 File::File(std::string path) : File(std::move(path), 0) {}
 
 File File::open_without_following(std::string path) { return File(std::move(path), O_NOFOLLOW); }
+
+File::File(std::string path, const FileSystem& file_system) {
+  if (!file_system.open || !is_url(path)) {
+    *this = File(std::move(path));
+    return;
+  }
+  path_ = std::move(path);
+  remote_ = file_system.open(path_);
+  identity_ = {.size = remote_->size, .mtime_ns = static_cast<std::int64_t>(hash_text(remote_->version))};
+}
 
 File::File(std::string path, int flags) : path_(std::move(path)) {
   do {
@@ -69,12 +90,16 @@ File::File(std::string path, int flags) : path_(std::move(path)) {
 }
 
 File::File(File&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), identity_(other.identity_) {}
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      identity_(other.identity_),
+      remote_(std::move(other.remote_)) {}
 
 File& File::operator=(File&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(fd_, other.fd_);
   std::swap(identity_, other.identity_);
+  std::swap(remote_, other.remote_);
   return *this;
 }
 
@@ -84,8 +109,13 @@ File::~File() {
 
 void File::read(std::uint64_t offset, std::span<std::byte> out) const {
   std::size_t done = 0;
+  if (remote_ && offset <= identity_.size && out.size() <= identity_.size - offset) {
+    if (!out.empty()) remote_->read(offset, out);
+    return;
+  }
   while (done < out.size()) {
-    const ::ssize_t n = sys().pread(fd_, out.data() + done, out.size() - done, static_cast<::off_t>(offset + done));
+    const ::ssize_t n =
+        remote_ ? 0 : sys().pread(fd_, out.data() + done, out.size() - done, static_cast<::off_t>(offset + done));
     if (n > 0) {
       done += static_cast<std::size_t>(n);
       continue;
@@ -100,19 +130,27 @@ void File::read(std::uint64_t offset, std::span<std::byte> out) const {
   }
 }
 
-void File::expect_unchanged() const {
-  const Identity now = identify(fd_, path_);
-  if (now == identity_) return;
-  throw Error(Fault{.kind = FaultKind::stale,
-                    .id = "io.changed",
-                    .at = {.file = path_},
-                    .what = "changed while it was being read: " + std::to_string(identity_.size) +
-                            " bytes when opened, " + std::to_string(now.size) + " now",
-                    .hint = "open it again"});
+void File::will_read(std::uint64_t begin, std::uint64_t end) const noexcept {
+  if (!remote_ || !remote_->will_read || begin >= end) return;
+  try {
+    remote_->will_read(begin, end);
+  } catch (...) {  // reading it will tell
+  }
 }
 
-std::string read_whole(const std::string& path, std::uint64_t limit, const char* limit_name) {
-  const File file(path);
+void File::expect_unchanged() const {
+  if (remote_) {
+    if (remote_->unchanged && !remote_->unchanged()) changed(path_, {});
+    return;
+  }
+  const Identity now = identify(fd_, path_);
+  if (now == identity_) return;
+  changed(path_, ": " + std::to_string(identity_.size) + " bytes when opened, " + std::to_string(now.size) + " now");
+}
+
+std::string read_whole(const std::string& path, std::uint64_t limit, const char* limit_name,
+                       const FileSystem& file_system) {
+  const File file(path, file_system);
   if (file.size() > limit) {
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.file",

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // Files of data: opened once, read by offset with pread, never mapped
-// (docs/explanation/why-not-mmap.md). A file that changes after it was opened is
-// a fault, never a wrong sample.
+// (docs/explanation/why-not-mmap.md), or by the functions of a FileSystem. A file
+// that changes after it was opened is a fault, never a wrong sample.
 #pragma once
 
 #include <batchfeed/error.h>
+#include <batchfeed/files.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -17,18 +19,21 @@ namespace batchfeed::io {
 // A fault of kind io for a failed system call, with a hint where one helps.
 [[noreturn]] void fail(const char* action, const std::string& path, int error);
 
-// What identifies the bytes of a file without reading them.
+// What identifies the bytes of a file without reading them. Of a remote file there
+// is its size, and a hash of its version in place of the time.
 struct Identity {
   std::uint64_t device = 0, inode = 0, size = 0;
   std::int64_t mtime_ns = 0;
   bool operator==(const Identity&) const = default;
 };
 
-// A regular file open for reading. Reading is thread-safe.
+// A regular or a remote file open for reading. Reading is thread-safe.
 class File {
  public:
   // Throws Error(io): cannot be opened, or is no regular file.
   explicit File(std::string path);
+  // Also of URLs, if `file_system` can open them.
+  File(std::string path, const FileSystem& file_system);
   // As above, but a path that ends in a symbolic link is refused: for files that
   // others could have put in our way, such as caches.
   static File open_without_following(std::string path);
@@ -41,13 +46,16 @@ class File {
   const std::string& path() const noexcept { return path_; }
   std::uint64_t size() const noexcept { return identity_.size; }
   const Identity& identity() const noexcept { return identity_; }
-  int descriptor() const noexcept { return fd_; }
+  bool is_remote() const noexcept { return remote_ != nullptr; }
 
   // Fills all of `out` from `offset`; a file that ends early is Error(stale).
   void read(std::uint64_t offset, std::span<std::byte> out) const;
+  // Bytes [begin, end) are about to be read, front to back: what is far away is
+  // fetched ahead. Never needed, never throws.
+  void will_read(std::uint64_t begin, std::uint64_t end) const noexcept;
 
-  // Throws Error(stale) if size or time of the open file are no longer those it
-  // had when it was opened.
+  // Throws Error(stale) if size or time (or version) of the open file are no longer
+  // those it had when it was opened.
   void expect_unchanged() const;
 
  private:
@@ -56,10 +64,12 @@ class File {
   std::string path_;
   int fd_ = -1;
   Identity identity_;
+  std::shared_ptr<const RemoteFile> remote_;  // then there is no descriptor
 };
 
 // Whole content, for small files (configurations, lists, caches).
 // Error(limit) above `limit` bytes.
-std::string read_whole(const std::string& path, std::uint64_t limit, const char* limit_name);
+std::string read_whole(const std::string& path, std::uint64_t limit, const char* limit_name,
+                       const FileSystem& file_system = {});
 
 }  // namespace batchfeed::io

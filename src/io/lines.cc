@@ -24,6 +24,7 @@ void LineReader::seek(std::uint64_t offset, std::uint64_t end, std::uint64_t lin
 bool LineReader::fill() {
   const std::uint64_t at = buffer_at_ + have_;
   if (at >= stop_) return false;
+  if (have_ == 0) file_->will_read(at, stop_);
   if (next_ > 0) {
     std::memmove(buffer_.data(), buffer_.data() + next_, have_ - next_);
     buffer_at_ += next_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <batchfeed/error.h>
+#include <batchfeed/files.h>
 #include <batchfeed/limits.h>
 
 #include <cstdint>
@@ -16,6 +17,7 @@ namespace batchfeed {
 
 struct OpenContext {
   Limits limits;
+  FileSystem file_system;          // opens what the system does not
   Report report;                   // notices as they arise; thread-safe; may be empty
   std::shared_ptr<KeyTable> keys;  // shared by all sources of a reader; never null
   unsigned threads = 1;            // for indexing; at least 1

@@ -154,8 +154,8 @@ std::string_view name(Format format) noexcept {
   return "unknown";
 }
 
-Format detect_format(const std::string& path) {
-  const io::File file(path);
+Format detect_format(const std::string& path, const FileSystem& file_system) {
+  const io::File file(path, file_system);
   std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), kHead)), '\0');
   file.read(0, std::as_writable_bytes(std::span(head)));
   if (starts(head, "nib_ktnc") || starts(head, std::string_view("\1\0\0\0\0\0\0\0", 8))) return Format::cbf;

@@ -9,6 +9,7 @@
 #include "assemble/open.h"
 #include "formats/ctf/ctf.h"
 #include "formats/mlf/cache.h"
+#include "io/file.h"
 
 namespace batchfeed {
 
@@ -46,8 +47,7 @@ std::vector<IndexBuild> build_labels(MlfOptions options, const OpenContext& cont
     one.was_valid = one.was_valid && !rebuild;
     one.cache = after.cache;
     one.sequences = after.sequences;
-    std::error_code none;
-    one.bytes = std::filesystem::file_size(one.file, none);
+    one.bytes = io::File(one.file, context.file_system).size();
   }
   if (out.size() == 1) {
     const Description about = describe(*source);
@@ -79,7 +79,7 @@ std::vector<IndexBuild> build_indexes(const Setup& setup, bool rebuild) {
   std::vector<IndexBuild> out;
   for (const SourceOptions& options : sources_of(setup)) {
     if (const auto* text = std::get_if<CtfOptions>(&options)) {
-      for (const std::string& file : assemble::expand(text->files))
+      for (const std::string& file : assemble::expand(text->files, context.file_system))
         out.push_back(of_text(*text, file, context, rebuild));
     } else if (const auto* labels = std::get_if<MlfOptions>(&options)) {
       for (IndexBuild& one : build_labels(*labels, context, rebuild)) out.push_back(std::move(one));
@@ -99,7 +99,7 @@ std::vector<IndexBuild> find_indexes(const Setup& setup) {
     }
     const auto* text = std::get_if<CtfOptions>(&options);
     if (text == nullptr) continue;
-    for (const std::string& file : assemble::expand(text->files)) {
+    for (const std::string& file : assemble::expand(text->files, context.file_system)) {
       const ctf::IndexBuild found = ctf::find_index(*text, file, context);
       out.push_back({.file = file,
                      .cache = found.path,

@@ -37,14 +37,16 @@ void add(const Inferred& one, Inferred& all) {
 
 }  // namespace
 
-Inferred infer_ctf(const std::string& path, std::uint64_t bytes, const Progress& progress, const Limits& limits) {
-  return ctf::infer(path, bytes, progress, limits);
+Inferred infer_ctf(const std::string& path, std::uint64_t bytes, const Progress& progress, const Limits& limits,
+                   const FileSystem& file_system) {
+  return ctf::infer(path, bytes, progress, limits, file_system);
 }
 
-Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progress, const Limits& limits) {
+Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progress, const Limits& limits,
+                   const FileSystem& file_system) {
   Inferred all;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    Inferred one = ctf::infer(files[i], ~0ull, progress, limits);
+    Inferred one = ctf::infer(files[i], ~0ull, progress, limits, file_system);
     if (i == 0) {
       all = std::move(one);
     } else {
@@ -54,6 +56,8 @@ Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progre
   return all;
 }
 
-std::vector<std::string> expand_files(const std::vector<std::string>& names) { return assemble::expand(names); }
+std::vector<std::string> expand_files(const std::vector<std::string>& names, const FileSystem& file_system) {
+  return assemble::expand(names, file_system);
+}
 
 }  // namespace batchfeed

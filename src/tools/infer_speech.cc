@@ -24,16 +24,17 @@ std::string unused_name(const char* wish, const std::vector<std::string>& taken)
 }  // namespace
 
 std::vector<SourceOptions> infer_speech(const std::vector<std::string>& files, const std::string& state_list,
-                                        Element element, const Limits& limits) {
+                                        Element element, const Limits& limits, const FileSystem& file_system) {
   Setup setup;
   setup.limits = limits;
+  setup.file_system = file_system;
   setup.reader.keys = KeyMode::text;
   const OpenContext context = assemble::context_of(setup);
   HtkOptions htk{.element = element};
   MlfOptions mlf{.mapping_file = state_list, .element = element};
   KaldiOptions matrices{.element = element}, alignments{.alignment = true, .element = element};
-  for (const std::string& file : assemble::expand(files)) {
-    switch (const Format format = detect_format(file)) {
+  for (const std::string& file : assemble::expand(files, file_system)) {
+    switch (const Format format = detect_format(file, file_system)) {
       case Format::scp: htk.scp_files.push_back(file); break;
       case Format::htk: htk.files.push_back(file); break;
       case Format::mlf: mlf.files.push_back(file); break;
@@ -65,8 +66,8 @@ std::vector<SourceOptions> infer_speech(const std::vector<std::string>& files, c
   return out;
 }
 
-std::vector<std::string> read_state_list(const std::string& path, const Limits& limits) {
-  const mlf::StateList states(path, limits);
+std::vector<std::string> read_state_list(const std::string& path, const Limits& limits, const FileSystem& file_system) {
+  const mlf::StateList states(path, limits, file_system);
   std::vector<std::string> out;
   for (std::size_t i = 0; i < states.size(); ++i) out.emplace_back(states.name(i));
   return out;

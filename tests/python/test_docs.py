@@ -3,6 +3,7 @@
 import doctest
 import re
 
+import pytest
 from conftest import ROOT, Corpus
 
 import batchfeed as bf
@@ -34,6 +35,16 @@ def test_the_tutorial(tmp_path, monkeypatch):
     assert len(snippets) >= 6
     for snippet in snippets:
         run(snippet, names)
+
+
+def test_object_stores(tmp_path, monkeypatch):
+    pytest.importorskip("fsspec")
+    monkeypatch.chdir(tmp_path)
+    Corpus("train.ctf", [2, 3])
+    names = {}
+    for snippet in blocks(ROOT / "docs/how-to/read-from-object-stores.md"):
+        run(snippet, names)
+    assert len(names["reader"]) == 1 and len(list((tmp_path / "index").iterdir())) == 1
 
 
 def test_the_readme(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include "io/file.h"
@@ -30,11 +31,26 @@ void remove_keys(const std::string& path) {
   if (head == kKeysHead && io::sys().unlink(name.c_str()) != 0) io::fail("remove", name, errno);
 }
 
-Keys::Keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes) {
-  const std::string name = keys_path(path);
+namespace {
+
+// Keys that are not there, or not to be had from afar, are no fault: sequences have numbers.
+std::optional<io::File> open_keys(const std::string& name, const FileSystem& file_system) {
   std::error_code none;
-  if (!std::filesystem::is_regular_file(name, none)) return;
-  const io::File file(name);
+  if (std::filesystem::is_regular_file(name, none)) return io::File(name);
+  if (!file_system.open || !is_url(name)) return std::nullopt;
+  try {
+    return io::File(name, file_system);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Keys::Keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes, const FileSystem& file_system) {
+  const std::optional<io::File> opened = open_keys(keys_path(path), file_system);
+  if (!opened) return;
+  const io::File& file = *opened;
   const std::string trailer = keys_trailer(sequences, bytes);
   const std::uint64_t around = kKeysHead.size() + trailer.size();
   if (file.size() < around + sequences) return;

@@ -9,6 +9,8 @@
 // A side file that does not fit its data is as good as none.
 #pragma once
 
+#include <batchfeed/files.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -28,7 +30,7 @@ class Keys {
  public:
   // Empty if there is no such file, or one that does not fit.
   Keys() = default;
-  Keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes);
+  Keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes, const FileSystem& file_system = {});
 
   bool empty() const noexcept { return begin_.empty(); }
   std::string_view operator[](std::uint64_t i) const noexcept;

@@ -12,7 +12,10 @@ Nearby::Lease::~Lease() {
 }
 
 Feed Nearby::Lease::feed() const {
-  if (!block_) return Feed(*owner_->file_, begin_, end_, *scratch_);
+  if (!block_) {
+    owner_->file_->will_read(begin_, end_);
+    return Feed(*owner_->file_, begin_, end_, *scratch_);
+  }
   const auto size = static_cast<std::size_t>(end_ - begin_);
   return Feed(block_->bytes.span().subspan(static_cast<std::size_t>(begin_ - block_->begin), size), begin_);
 }

@@ -37,7 +37,8 @@ std::string delivered_name(const std::string& stream, const std::vector<CbfOptio
 class CbfSource final : public Source {
  public:
   CbfSource(const CbfOptions& options, const std::string& file, const OpenContext& context)
-      : file_(file),
+      : file_(file, context.file_system),
+        file_system_(context.file_system),
         faults_(file),
         limits_(context.limits),
         sink_(file, ~0ull, options.trace_level, context.report, context.check ? 0 : FaultSink::kPerId),
@@ -80,7 +81,7 @@ class CbfSource final : public Source {
   }
 
   std::string key_text(std::uint64_t key) const override {
-    std::call_once(keys_once_, [this] { keys_ = Keys(file_.path(), all_sequences_, file_.size()); });
+    std::call_once(keys_once_, [this] { keys_ = Keys(file_.path(), all_sequences_, file_.size(), file_system_); });
     return keys_.empty() || key >= all_sequences_ ? std::to_string(key) : std::string(keys_[key]);
   }
 
@@ -185,6 +186,7 @@ class CbfSource final : public Source {
   }
 
   io::File file_;
+  FileSystem file_system_;
   Faults faults_;
   Limits limits_;
   mutable FaultSink sink_;

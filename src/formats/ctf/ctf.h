@@ -33,7 +33,7 @@ IndexBuild find_index(const CtfOptions& options, const std::string& file, const 
 
 // Guesses the streams of a corpus from its first `bytes`.
 Inferred infer(const std::string& path, std::uint64_t bytes = ~0ull, const Progress& progress = {},
-               const Limits& limits = {});
+               const Limits& limits = {}, const FileSystem& file_system = {});
 
 // Checks text from a descriptor while it passes; memory holds a line or a
 // little more. Every fault goes to `report`, up to check.max_faults.

@@ -163,6 +163,7 @@ Part RangeIndexer::run(std::uint64_t begin, std::uint64_t end, const std::functi
   // Behind the first range, the byte before it tells whether a line starts at `begin`.
   const bool inside = begin > start_.line_begin;
   const std::uint64_t from = inside ? begin - 1 : begin;
+  file_.will_read(from, end);
   LineBlocks blocks(fill_from(file_, from, file_.size()), from, buffer, file_.path(), context_.limits.line_bytes);
   bool skip = inside;
   while (blocks.next()) {

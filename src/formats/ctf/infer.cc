@@ -84,8 +84,9 @@ std::uint64_t dense_dim(const Seen& seen) {
 
 }  // namespace
 
-Inferred infer(const std::string& path, std::uint64_t bytes, const Progress& progress, const Limits& limits) {
-  const io::File file(path);
+Inferred infer(const std::string& path, std::uint64_t bytes, const Progress& progress, const Limits& limits,
+               const FileSystem& file_system) {
+  const io::File file(path, file_system);
   if (file.size() == 0) throw Error(empty_file(path));
   Inferred result;
   bool text_ids = false;
@@ -106,6 +107,7 @@ Inferred infer(const std::string& path, std::uint64_t bytes, const Progress& pro
   std::map<std::string, Seen, std::less<>> seen;
   std::vector<std::string> order;
   Buffer<char> buffer;
+  file.will_read(start.line_begin, end);
   LineBlocks blocks(fill_from(file, start.line_begin, end), start.line_begin, buffer, path, limits.line_bytes);
   const auto name = [&](const char* p) {
     const std::string_view word = name_at(p);

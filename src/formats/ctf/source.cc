@@ -56,7 +56,7 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
     : schema_(options, context.limits),
       options_(options),
       context_(context),
-      file_(file),
+      file_(file, context.file_system),
       tuning_(tuning),
       sink_(file, context.check ? ~0ull : options.max_errors,
             context.check ? std::max(options.trace_level, 1) : options.trace_level, context.report,
@@ -173,6 +173,7 @@ void CtfSource::parse(std::uint32_t chunk, Chunk& out, bool quiet) const {
 
   Buffer<char> buffer = borrow();
   const std::uint64_t end = entries.back().begin + entries.back().bytes;
+  file_.will_read(entries.front().begin, end);
   LineBlocks blocks(fill_from(file_, entries.front().begin, end), entries.front().begin, buffer, file_.path(),
                     context_.limits.line_bytes, tuning_.block);
   std::size_t row = 0;
@@ -305,7 +306,7 @@ IndexBuild build_index(const CtfOptions& options, const std::string& file, const
 }
 
 IndexBuild find_index(const CtfOptions& options, const std::string& file, const OpenContext& context) {
-  const io::File data(file);
+  const io::File data(file, context.file_system);
   const index_cache::Binding binding =
       bind(Schema(options, context.limits), options, context.keys->mode() != KeyMode::numeric, data);
   const index_cache::Loaded found = index_cache::load(index_cache::places(file, options.cache_dir), binding);

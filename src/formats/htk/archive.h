@@ -17,7 +17,7 @@ namespace batchfeed::htk {
 class Archive {
  public:
   // Throws Error.
-  Archive(std::string path, bool idx);
+  Archive(std::string path, bool idx, const FileSystem& file_system = {});
   Archive(io::File file, bool idx);
 
   const Header& header() const noexcept { return header_; }

@@ -118,7 +118,7 @@ void Builder::remove(Gone gone) {
 
 void Builder::read_list(const std::string& list) {
   index_.list_first.push_back(index_.utterances.size());
-  const io::File file(list);
+  const io::File file(list, context_.file_system);
   ScpRules rules{.prefix = normalise_prefix(options_.prefix),
                  .directory = std::string(io::directory_of(list)),
                  .path_map = options_.path_map,
@@ -182,7 +182,7 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
   std::uint64_t frames = entry.frames;
   if (entry.whole) {
     try {
-      frames = Archive(entry.path, true).header().frames;
+      frames = Archive(entry.path, true, context_.file_system).header().frames;
     } catch (const Error& e) {
       // The list's line helps more than the file's name alone.
       Fault fault = e.fault();
@@ -285,7 +285,7 @@ void Builder::check_archives() {
     if (std::exchange(seen[u.file], 1) != 0) continue;
     const std::string& path = index_.paths[u.file];
     try {
-      const Archive archive(path, true);
+      const Archive archive(path, true, context_.file_system);
       const Header& h = archive.header();
       index_.identities[u.file] = archive.file().identity();
       if (first == kNoFile) {

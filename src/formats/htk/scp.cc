@@ -153,6 +153,7 @@ ScpEntry parse_scp_line(std::string_view line, const ScpRules& rules, const Posi
   } else {
     entry.path = adjusted(path, rules);
     if (equals == text.npos) logical = entry.path;
+    entry.path = io::path_in_list(entry.path, rules.directory);
   }
   entry.key = without_extension(logical);
   if (entry.key.empty())

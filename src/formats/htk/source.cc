@@ -34,6 +34,7 @@ class HtkSource final : public Source {
   HtkSource(const HtkOptions& options, const OpenContext& context)
       : options_(options),
         keys_(context.keys),
+        file_system_(context.file_system),
         faults_(options.first_file(), context.check ? ~0ull : 0, options.trace_level, context.report,
                 context.check ? 0 : FaultSink::kPerId),
         index_(build_index(options_, context, faults_)),
@@ -105,7 +106,7 @@ class HtkSource final : public Source {
  private:
   // Files are closed and opened again; they must still be what they were.
   Archive reopen(std::uint32_t file) const {
-    io::File again(index_.paths[file]);
+    io::File again(index_.paths[file], file_system_);
     if (!(again.identity() == index_.identities[file])) {
       throw Error(Fault{.kind = FaultKind::stale,
                         .id = "htk.changed",
@@ -192,6 +193,7 @@ class HtkSource final : public Source {
 
   HtkOptions options_;
   std::shared_ptr<KeyTable> keys_;
+  FileSystem file_system_;
   mutable FaultSink faults_;
   Index index_;
   ContextWindow window_;

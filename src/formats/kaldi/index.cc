@@ -71,8 +71,8 @@ class Builder {
 
   io::File open(std::uint32_t number) {
     io::Identity& known = index_.identities[number];
-    if (!(known == io::Identity{})) return reopen(index_, number);
-    io::File file(index_.paths[number]);
+    if (!(known == io::Identity{})) return reopen(index_, number, context_.file_system);
+    io::File file(index_.paths[number], context_.file_system);
     known = file.identity();
     return file;
   }
@@ -143,7 +143,7 @@ class Builder {
   }
 
   void read_scp(const std::string& list) {
-    const io::File file(list);
+    const io::File file(list, context_.file_system);
     io::LineReader lines(file, io::LineEnd::any, context_.limits.list_line_bytes, "list_line_bytes");
     std::uint64_t entries = 0;
     while (lines.next()) {
@@ -293,12 +293,12 @@ ScpLine parse_scp_line(std::string_view line, const Position& at, const Limits& 
   const std::size_t colon = path.rfind(':');
   if (colon != path.npos && whole_number(path.substr(colon + 1), out.offset)) path = path.substr(0, colon);
   io::check_data_path(path, at);
-  out.path = path;
+  out.path = io::path_in_list(path, io::directory_of(at.file));
   return out;
 }
 
-io::File reopen(const Index& index, std::uint32_t number) {
-  io::File file(index.paths[number]);
+io::File reopen(const Index& index, std::uint32_t number, const FileSystem& file_system) {
+  io::File file(index.paths[number], file_system);
   if (file.identity() == index.identities[number]) return file;
   throw Error(Fault{.kind = FaultKind::stale,
                     .id = "kaldi.changed",

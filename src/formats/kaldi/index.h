@@ -42,7 +42,7 @@ struct ScpLine {
 ScpLine parse_scp_line(std::string_view line, const Position& at, const Limits& limits);
 
 // A file of the index once more; Error(stale) if it is no longer what was indexed.
-io::File reopen(const Index& index, std::uint32_t number);
+io::File reopen(const Index& index, std::uint32_t number, const FileSystem& file_system);
 
 Index build_index(const KaldiOptions& options, const OpenContext& context, FaultSink& faults);
 

@@ -11,12 +11,13 @@ namespace batchfeed::kaldi {
 namespace {
 
 // The first bytes behind the key of the first object.
-std::string first_object(const std::string& path, const Limits& limits) {
+std::string first_object(const std::string& path, const OpenContext& context) {
+  const Limits& limits = context.limits;
   std::string file = path;
   std::uint64_t offset = 0;
   bool key = true;
   if (path.ends_with(".scp")) {
-    const io::File list(path);
+    const io::File list(path, context.file_system);
     io::LineReader lines(list, io::LineEnd::any, limits.list_line_bytes, "list_line_bytes");
     while (lines.next()) {
       if (lines.text().find_first_not_of(" \t") == std::string_view::npos) continue;
@@ -29,7 +30,7 @@ std::string first_object(const std::string& path, const Limits& limits) {
     }
     if (key) return {};
   }
-  const io::File data(file);
+  const io::File data(file, context.file_system);
   if (offset >= data.size()) return {};
   std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(data.size() - offset, limits.key_bytes + 64)),
                    '\0');
@@ -44,7 +45,7 @@ std::string first_object(const std::string& path, const Limits& limits) {
 }  // namespace
 
 bool holds_alignments(const std::string& path, const OpenContext& context) {
-  const std::string object = first_object(path, context.limits);
+  const std::string object = first_object(path, context);
   if (object.starts_with(std::string_view("\0B", 2))) return object.size() > 2 && object[2] == '\4';
   const std::size_t word = object.find_first_not_of(" \t");
   return word != object.npos && object[word] != '[';
@@ -61,7 +62,7 @@ std::uint64_t count_classes(const KaldiOptions& options, const OpenContext& cont
   std::optional<io::File> file;
   std::uint32_t open = 0;
   for (const Entry& e : index.entries) {
-    if (!file || open != e.file) file.emplace(index.paths[open = e.file]);
+    if (!file || open != e.file) file.emplace(index.paths[open = e.file], context.file_system);
     read_integers(*file, read_item(*file, e.offset, true, context.limits), e.first, e.frames, labels);
     for (const std::int32_t label : labels)
       classes = std::max(classes, label < 0 ? 0 : static_cast<std::uint64_t>(label) + 1);

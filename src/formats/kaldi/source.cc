@@ -23,11 +23,12 @@ class KaldiSource final : public Source {
       : options_(options),
         limits_(context.limits),
         keys_(context.keys),
+        file_system_(context.file_system),
         faults_(options.files.front(), context.check ? ~0ull : 0, options.trace_level, context.report,
                 context.check ? 0 : FaultSink::kPerId),
         check_(context.check),
         index_(build_index(options_, context, faults_)),
-        cache_(kOpenFiles, [this](std::uint32_t file) { return reopen(index_, file); }) {
+        cache_(kOpenFiles, [this](std::uint32_t file) { return reopen(index_, file, file_system_); }) {
     StreamInfo stream{.name = options_.name,
                       .dim = options_.dim,
                       .element = options_.element,
@@ -211,6 +212,7 @@ class KaldiSource final : public Source {
   KaldiOptions options_;
   Limits limits_;
   std::shared_ptr<KeyTable> keys_;
+  FileSystem file_system_;
   mutable FaultSink faults_;
   bool check_;
   Index index_;

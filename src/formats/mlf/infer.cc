@@ -93,7 +93,7 @@ void look_at_binary(const MlfOptions& options, const io::File& file, const OpenC
 void infer(MlfOptions& options, const OpenContext& context) {
   Seen seen;
   for (std::size_t i = 0; i < options.files.size(); ++i) {
-    const io::File file(options.files[i]);
+    const io::File file(options.files[i], context.file_system);
     const bool binary = is_binary(file);
     if (i > 0 && binary != options.binary) {
       throw Error(Fault{.kind = FaultKind::usage,
@@ -111,7 +111,8 @@ void infer(MlfOptions& options, const OpenContext& context) {
   }
   options.dim = std::max<std::uint64_t>(seen.classes, 1);
   if (!options.labels.empty()) options.dim = options.labels.size();
-  if (!options.mapping_file.empty()) options.dim = StateList(options.mapping_file, context.limits).size();
+  if (!options.mapping_file.empty())
+    options.dim = StateList(options.mapping_file, context.limits, context.file_system).size();
 }
 
 }  // namespace batchfeed::mlf

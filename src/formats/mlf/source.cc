@@ -44,15 +44,17 @@ class MlfSource final : public Source {
   MlfSource(const MlfOptions& options, const OpenContext& context)
       : options_(options),
         keys_(context.keys),
+        file_system_(context.file_system),
         check_(context.check),
         faults_(options.files.front(), context.check ? ~0ull : 0, options.trace_level, context.report,
                 context.check ? 0 : FaultSink::kPerId),
         cache_(kOpenFiles, [this](std::uint32_t file) { return reopen(file); }) {
     std::uint64_t classes = options_.dim;
     if (!options_.mapping_file.empty() && !options_.binary) {
-      states_ = std::make_unique<StateList>(options_.mapping_file, context.limits);
+      states_ = std::make_unique<StateList>(options_.mapping_file, context.limits, context.file_system);
       if (!options_.target_mapping_file.empty()) {
-        targets_ = read_targets(options_.target_mapping_file, *states_, options_.target_dim, context.limits);
+        targets_ = read_targets(options_.target_mapping_file, *states_, options_.target_dim, context.limits,
+                                context.file_system);
         classes = states_->size();
       }
     } else if (!options_.labels.empty() && !options_.binary) {
@@ -64,7 +66,7 @@ class MlfSource final : public Source {
               .phone_boundaries = options_.phone_boundaries};
     IndexBuilder builder(options_, context, faults_);
     for (const std::string& path : options_.files) {
-      const io::File file(path);
+      const io::File file(path, context.file_system);
       identities_.push_back(file.identity());
       const auto index = [&] { options_.binary ? index_binary(file, builder) : index_text(file, rules_, builder); };
       // A check looks at every line.
@@ -139,7 +141,7 @@ class MlfSource final : public Source {
  private:
   // Files are closed and opened again; they must still be what was indexed.
   io::File reopen(std::uint32_t number) const {
-    io::File file(options_.files[number]);
+    io::File file(options_.files[number], file_system_);
     if (!(file.identity() == identities_[number])) {
       throw Error(Fault{.kind = FaultKind::stale,
                         .id = "mlf.changed",
@@ -209,6 +211,7 @@ class MlfSource final : public Source {
 
   MlfOptions options_;
   std::shared_ptr<KeyTable> keys_;
+  FileSystem file_system_;
   bool check_;
   mutable FaultSink faults_;
   std::unique_ptr<StateList> states_;

@@ -36,8 +36,8 @@ void each_line(std::string_view text, Each line) {
 
 }  // namespace
 
-StateList::StateList(const std::string& path, const Limits& limits)
-    : text_(io::read_whole(path, mul_sat(limits.mlf_states, 256), "mlf_states")) {
+StateList::StateList(const std::string& path, const Limits& limits, const FileSystem& file_system)
+    : text_(io::read_whole(path, mul_sat(limits.mlf_states, 256), "mlf_states", file_system)) {
   split(path, limits);
 }
 
@@ -66,8 +66,9 @@ void StateList::split(const std::string& path, const Limits& limits) {
 }
 
 std::vector<std::vector<std::int32_t>> read_targets(const std::string& path, const StateList& states, std::uint64_t dim,
-                                                    const Limits& limits) {
-  const std::string text = io::read_whole(path, mul_sat(states.size(), add_sat(limits.key_bytes, dim)), "key_bytes");
+                                                    const Limits& limits, const FileSystem& file_system) {
+  const std::string text =
+      io::read_whole(path, mul_sat(states.size(), add_sat(limits.key_bytes, dim)), "key_bytes", file_system);
   std::vector<std::vector<std::int32_t>> targets;
   each_line(text, [&](std::string_view line, std::uint64_t number, std::size_t byte) {
     const std::size_t blank = line.find_first_of(" \t");

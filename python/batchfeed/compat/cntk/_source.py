@@ -10,6 +10,7 @@ import numpy as np
 from ... import _core
 from ..._batch import Batch
 from ..._errors import Fault, StateError
+from ..._files import file_system
 from ..._open import FromSetup
 from ..._options import ENDLESS, apply
 from ..._reader import Reader, log
@@ -92,9 +93,10 @@ def _setup(deserializers: list[Any], options: Mapping[str, Any], trace_level: in
     if native:
         flags = {"frameMode": options["pack"] == "frames", "precision": "float", "traceLevel": trace_level}
         text = "reader = " + config_text({**flags, "deserializers": native})
-        loaded = _core.load_config([], [text], "reader", None, log).setup
+        loaded = _core.load_config([], [text], "reader", None, log, file_system({} if "://" in text else None, ())).setup
         keys = loaded.reader.keys
     setup = _core.Setup()
+    setup.file_system = loaded.file_system
     apply(setup.reader, {**options, "keys": keys})
     setup.set_report(log)
     taken = 0
@@ -104,7 +106,7 @@ def _setup(deserializers: list[Any], options: Mapping[str, Any], trace_level: in
             taken += 1
         else:
             source = one if isinstance(one, Source) else _Adapted(one)
-            setup.add(source._options()[0])
+            setup.add(source._options(_core.FileSystem())[0])
     return setup
 
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// Files that the operating system does not open: in an object store, on a web
+// server, in an archive. Who can read them says so here; a Setup without it reads
+// local files only, whatever their names look like.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace batchfeed {
+
+// One of them, open. Its functions may be called from several threads at once, and
+// throw Error.
+struct RemoteFile {
+  std::uint64_t size = 0;
+  // Differs where the bytes differ (an ETag, a checksum, a time); empty: not known.
+  std::string version = {};
+  // Fills all of `out` from `offset`; the range lies inside the file.
+  std::function<void(std::uint64_t offset, std::span<std::byte> out)> read = {};
+  // Bytes [begin, end) will be read soon, front to back. May be empty.
+  std::function<void(std::uint64_t begin, std::uint64_t end)> will_read = {};
+  // False if the file is no longer the one that was opened. May be empty.
+  std::function<bool()> unchanged = {};
+};
+
+struct FileSystem {
+  // Opens a name for which is_url() is true.
+  std::function<std::shared_ptr<const RemoteFile>(const std::string& url)> open = {};
+  // The files that a shell pattern names, sorted. May be empty: no patterns.
+  std::function<std::vector<std::string>(const std::string& pattern)> glob = {};
+};
+
+// SCHEME://..., or as fsspec chains them, SCHEME::SCHEME://...
+bool is_url(std::string_view name) noexcept;
+
+}  // namespace batchfeed

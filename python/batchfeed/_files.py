@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: MIT
+"""Files behind URLs (s3://, gs://, https://, memory:// ...), read through fsspec in ranges that are fetched ahead."""
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Callable, Optional, TypeVar, Union
+
+from . import _core
+from ._convert import library
+from ._errors import Fault, exception
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Remote:
+    """How files behind URLs are read; wherever `storage_options` may be given.
+
+    `storage_options` is what fsspec.filesystem() takes, such as {"anon": True} or {"key": ..., "secret": ...};
+    where URLs of several kinds occur, {"s3": {...}, "https": {...}}.
+    """
+
+    storage_options: Mapping[str, Any] = field(default_factory=dict)
+    part_bytes: int = 8 << 20  # of one request at most
+    read_ahead: int = 32 << 20  # bytes that are asked for ahead of each place that is read
+    retries: int = 5  # of a request that failed, at growing intervals
+
+
+StorageOptions = Union[Mapping[str, Any], Remote, None]
+
+CONNECTIONS = 16  # requests at a time, of a process
+FIRST = 64 << 10  # what a read that nobody announced fetches; twice that if the next goes on behind it
+RUNS = 64  # places of a file that are read at a time
+LASTING = (FileNotFoundError, PermissionError, IsADirectoryError, NotImplementedError, ImportError, TypeError, ValueError)
+# What servers tell about the content, by the names of many of them.
+VERSIONS = ("ETag", "etag", "md5Hash", "Content-MD5", "Digest", "crc32c", "checksum", "generation", "version_id", "VersionId")
+TIMES = ("LastModified", "Last-Modified", "last_modified", "updated", "mtime", "modified", "created")
+
+
+def file_system(storage: StorageOptions, names: Iterable[Any]) -> _core.FileSystem:
+    """What opens URLs, if there are any among `names`, or if `storage` says that there will be."""
+    if storage is None and not any(_core.is_url(os.fspath(name)) for name in names if isinstance(name, (str, os.PathLike))):
+        return _core.FileSystem()
+    return _core.FileSystem(_Files(storage if isinstance(storage, Remote) else Remote(storage or {})))
+
+
+def names_in(what: Any) -> list[Any]:
+    """The paths that a source, or a list of sources and paths, mentions."""
+    if isinstance(what, (str, os.PathLike)):
+        return [what]
+    if isinstance(what, (list, tuple)):
+        return [name for one in what for name in names_in(one)]
+    if is_dataclass(what):
+        mine = ("files", "scp_files", "mapping_file", "target_mapping_file")
+        return [name for f in fields(what) if f.name in mine for name in names_in(getattr(what, f.name))]
+    return []
+
+
+def fault(path: str, action: str, error: BaseException) -> Exception:
+    """A failure as batchfeed tells it."""
+    said = str(error).strip() or type(error).__name__
+    missing = isinstance(error, FileNotFoundError)
+    what = f"cannot {action}: {os.strerror(2) if missing else said}"
+    hint = None
+    if isinstance(error, PermissionError):
+        hint = "storage_options= takes the credentials"
+    text = f"{path}: {what}" + (f"; hint: {hint}" if hint else "")
+    raised = exception(Fault(kind="io", id=f"io.{action}", what=what, text=text, path=path, hint=hint))
+    raised.__cause__ = error
+    return raised
+
+
+def retried(remote: Remote, path: str, action: str, work: Callable[[], T]) -> T:
+    """What `work` returns, after as many tries as are worth it."""
+    for attempt in range(remote.retries + 1):
+        try:
+            return work()
+        except LASTING as error:
+            raise fault(path, action, error) from error
+        except Exception as error:
+            status = getattr(error, "status", None)
+            lasting = isinstance(status, int) and 400 <= status < 500 and status not in (408, 425, 429)
+            if lasting or attempt == remote.retries:
+                raise fault(path, action, error) from error
+            time.sleep(min(0.1 * 2**attempt, 5.0) * random.uniform(0.5, 1.0))
+    raise AssertionError("no try")
+
+
+class _Files:
+    """The library's FileSystem: opens URLs, and finds those that a pattern names."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+        self._known: dict[Any, Any] = {}
+        self._lock = threading.Lock()
+
+    def open(self, url: str) -> RemoteFile:
+        fs, path = retried(self._remote, url, "open", lambda: self._find(url))
+        return RemoteFile(fs, path, url, self._remote)
+
+    def glob(self, pattern: str) -> list[str]:
+        fs, path = retried(self._remote, pattern, "open", lambda: self._find(pattern))
+        found: Sequence[str] = retried(self._remote, pattern, "list", lambda: fs.glob(path))
+        if "::" in pattern:
+            head, tail = pattern.split("::", 1)
+            prefix = head.split("://")[0]
+            if "://" in head:  # zip://*.ctf::s3://...
+                return sorted(f"{prefix}://{name}::{tail}" for name in found)
+            return sorted(f"{head}::{self._unstrip(fs, name)}" for name in found)
+        return sorted(self._unstrip(fs, name) for name in found)
+
+    @staticmethod
+    def _unstrip(fs: Any, name: str) -> str:
+        url: str = fs.unstrip_protocol(name)
+        return url
+
+    def _options(self, protocol: str) -> Mapping[str, Any]:
+        given = self._remote.storage_options
+        own = given.get(protocol)
+        if isinstance(own, Mapping):
+            return own
+        return given if not given or not all(isinstance(v, Mapping) for v in given.values()) else {}
+
+    def _find(self, url: str) -> tuple[Any, str]:
+        fsspec = library("fsspec", url)
+        if "::" in url:  # each protocol takes its own
+            key: Any = url
+            with self._lock:
+                if key not in self._known:
+                    self._known[key] = fsspec.core.url_to_fs(url, **self._remote.storage_options)
+                fs, path = self._known[key]
+            return fs, path
+        protocol = url.split("://", 1)[0]
+        kind = fsspec.get_filesystem_class(protocol)
+        options = {**kind._get_kwargs_from_urls(url), **self._options(protocol)}
+        key = (protocol, repr(sorted(options.items())))
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = fsspec.filesystem(protocol, **options)
+            fs = self._known[key]
+        return fs, kind._strip_protocol(url)
+
+
+class RemoteFile:
+    """One open file. Several threads may read it.
+
+    Each of them reads runs of bytes front to back: announced by will_read(), or found out. Ahead of each place
+    some parts are being fetched; what was read is let go.
+    """
+
+    def __init__(self, fs: Any, path: str, url: str, remote: Remote) -> None:
+        self._fs, self._path, self._url, self._remote = fs, path, url, remote
+        self._lock = threading.Lock()  # of the runs
+        self._runs: deque[_Run] = deque()  # lately used ones last
+        self._checking = threading.Lock()
+        self._fetched = False  # since the file was last looked at
+        self._changed = False
+        # Others have one connection, and say nothing of threads.
+        self._alone: Optional[threading.Lock] = None if getattr(fs, "async_impl", False) else threading.Lock()
+        info = self._info()
+        if info.get("type") == "directory":
+            raise fault(url, "open", IsADirectoryError("is a folder, expected a file"))
+        if info.get("size") is None:
+            raise fault(url, "open", OSError("the server does not tell the file's size; simplecache::URL copies it first"))
+        self.size = int(info["size"])
+        self.version = _version(info)
+
+    def _info(self) -> Mapping[str, Any]:
+        def look() -> Mapping[str, Any]:
+            self._fs.invalidate_cache(self._path)
+            info: Mapping[str, Any] = self._fs.info(self._path)
+            return info
+
+        return retried(self._remote, self._url, "open", look)
+
+    def read(self, offset: int, out: memoryview) -> None:
+        """Fills all of `out`."""
+        end = offset + len(out)
+        with self._lock:
+            run = self._run(offset, end)
+            parts = run.parts_of(offset, end, self._remote, self._ask)
+            if end == run.end and run.end - run.begin > FIRST:  # read to its end: let go
+                self._runs.remove(run)
+            self._fetched = True
+        for begin, future in parts:
+            data = future.result()
+            first, last = max(offset, begin), min(end, begin + len(data))
+            out[first - offset : last - offset] = memoryview(data)[first - begin : last - begin]
+
+    def will_read(self, begin: int, end: int) -> None:
+        """Bytes [begin, end) are about to be read, front to back."""
+        with self._lock:
+            if not any(run.covers(begin, end) for run in self._runs):
+                self._add(_Run(begin, end)).ask(begin + self._remote.read_ahead, self._remote, self._ask)
+
+    def unchanged(self) -> bool:
+        """False if the file is no longer the one that was opened. Asks the server only if bytes came since it was last asked."""
+        with self._checking:
+            if self._fetched and not self._changed:
+                self._fetched = False
+                info = self._info()
+                self._changed = info.get("size") != self.size or _version(info) != self.version
+            return not self._changed
+
+    def _run(self, begin: int, end: int) -> _Run:
+        for run in reversed(self._runs):
+            if run.covers(begin, end):
+                self._runs.remove(run)
+                self._runs.append(run)
+                return run
+        size = FIRST
+        for run in self._runs:
+            if run.end == begin and not run.announced:  # goes on behind what was fetched
+                size = min(2 * (run.end - run.begin), self._remote.part_bytes)
+                self._runs.remove(run)
+                break
+        return self._add(_Run(begin, min(max(end, begin + size), self.size), announced=False))
+
+    def _add(self, run: _Run) -> _Run:
+        self._runs.append(run)
+        if len(self._runs) > RUNS:
+            self._runs.popleft()
+        return run
+
+    def _ask(self, begin: int, end: int) -> Future[bytes]:
+        return _pool().submit(retried, self._remote, self._url, "read", lambda: self._fetch(begin, end))
+
+    def _fetch(self, begin: int, end: int) -> bytes:
+        if self._alone is not None:
+            with self._alone:
+                data: bytes = self._fs.cat_file(self._path, start=begin, end=end)
+        else:
+            data = self._fs.cat_file(self._path, start=begin, end=end)
+        if len(data) == end - begin:
+            return data
+        if len(data) == self.size and self.size <= self._remote.part_bytes:  # the server knows no ranges
+            return data[begin:end]
+        if len(data) > end - begin:
+            raise ValueError("the server sends the whole file for a range; simplecache::URL copies it first")
+        raise OSError(f"{len(data)} bytes came of the {end - begin} at {begin}")
+
+
+class _Run:
+    """Bytes [begin, end) of a file that somebody reads front to back."""
+
+    def __init__(self, begin: int, end: int, announced: bool = True) -> None:
+        self.begin, self.end, self.announced = begin, end, announced
+        self._asked = begin  # all before it is being fetched, or was
+        self._parts: deque[tuple[int, int, Future[bytes]]] = deque()  # those that were not passed yet
+
+    def covers(self, begin: int, end: int) -> bool:
+        first = self._parts[0][0] if self._parts else self._asked
+        return first <= begin and end <= self.end
+
+    def ask(self, until: int, remote: Remote, fetch: Callable[[int, int], Future[bytes]]) -> None:
+        until = min(until, self.end)
+        while self._asked < until:
+            end = min(self._asked + remote.part_bytes, self.end)
+            self._parts.append((self._asked, end, fetch(self._asked, end)))
+            self._asked = end
+
+    def parts_of(
+        self, begin: int, end: int, remote: Remote, fetch: Callable[[int, int], Future[bytes]]
+    ) -> list[tuple[int, Future[bytes]]]:
+        """Those that hold [begin, end)."""
+        while self._parts and self._parts[0][1] <= begin:
+            self._parts.popleft()
+        if not self._parts:
+            self._asked = max(self._asked, begin)
+        self.ask(end + remote.read_ahead, remote, fetch)
+        return [(first, future) for first, last, future in self._parts if first < end and last > begin]
+
+
+def _version(info: Mapping[str, Any]) -> str:
+    """Something that differs where the bytes do; times where nothing better is told."""
+    for names in (VERSIONS, TIMES):
+        told = [f"{name}={info[name]}" for name in names if info.get(name) is not None]
+        if told:
+            return " ".join(told)
+    return ""
+
+
+_pools: dict[int, ThreadPoolExecutor] = {}  # by process: threads do not survive a fork
+_pools_lock = threading.Lock()
+
+
+def _pool() -> ThreadPoolExecutor:
+    with _pools_lock:
+        pid = os.getpid()
+        if pid not in _pools:
+            _pools.clear()
+            _pools[pid] = ThreadPoolExecutor(CONNECTIONS, "batchfeed-fetch")
+        return _pools[pid]
+
+
+def _after_fork() -> None:
+    global _pools_lock
+    _pools_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
