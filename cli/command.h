@@ -49,6 +49,8 @@ CLI::App& add_command(CLI::App& app, const std::string& name, const std::string&
 Run add_head(CLI::App& app, Console& console);
 Run add_cat(CLI::App& app, Console& console);
 Run add_sample(CLI::App& app, Console& console);
+Run add_grep(CLI::App& app, Console& console);
+Run add_diff(CLI::App& app, Console& console);
 Run add_stats(CLI::App& app, Console& console);
 Run add_schema(CLI::App& app, Console& console);
 Run add_read(CLI::App& app, Console& console);

@@ -99,6 +99,8 @@ int main_of(int argc, char** argv) {
   add("head", add_head);
   add("cat", add_cat);
   add("sample", add_sample);
+  add("grep", add_grep);
+  add("diff", add_diff);
   add("stats", add_stats);
   add("schema", add_schema);
   add("check", add_check);

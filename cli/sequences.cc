@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "jsonl.h"
-#include "numbers.h"
 
 namespace batchfeed::cli {
 
@@ -106,7 +105,7 @@ class Jsonl final : public SequenceText {
     text_.clear();
     text_.add("{\"key\":");
     append_string(source_.key_text(s.key), text_);
-    place(source_.place(number, s.row));
+    append_place(source_.place(number, s.row), text_);
     text_.add(",\"samples\":");
     text_.integer(longest(chunk, s.row));
     text_.add(",\"streams\":{");
@@ -126,18 +125,6 @@ class Jsonl final : public SequenceText {
   }
 
  private:
-  void place(const Place& place) {
-    text_.add(",\"file\":");
-    place.file.empty() ? text_.add("null") : append_string(place.file, text_);
-    text_.add(",\"lines\":");
-    if (place.first_line == 0) return text_.add("null");
-    text_.add('[');
-    text_.integer(place.first_line);
-    text_.add(',');
-    text_.integer(place.last_line);
-    text_.add(']');
-  }
-
   void sample(const Column& column, std::uint32_t row, std::uint32_t i) {
     visit_sample(column, row, i, [&](const std::int32_t* indices, const auto* values, std::size_t n) {
       text_.add('[');
@@ -190,6 +177,18 @@ std::string place_text(const Place& place, bool with_bytes) {
   if (place.last_line > place.first_line) out += fmt::format("-{}", place.last_line);
   if (with_bytes) out += fmt::format(" (bytes {}-{})", place.begin, place.end);
   return out;
+}
+
+void append_place(const Place& place, Text& out) {
+  out.add(",\"file\":");
+  place.file.empty() ? out.add("null") : append_string(place.file, out);
+  out.add(",\"lines\":");
+  if (place.first_line == 0) return out.add("null");
+  out.add('[');
+  out.integer(place.first_line);
+  out.add(',');
+  out.integer(place.last_line);
+  out.add(']');
 }
 
 std::unique_ptr<SequenceText> sequence_text(const std::string& format, const Source& source, const Console& console) {

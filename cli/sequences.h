@@ -11,11 +11,15 @@
 
 #include "console.h"
 #include "format.h"
+#include "numbers.h"
 
 namespace batchfeed::cli {
 
 // "train.ctf:17-19 (bytes 412-530)"; "unknown place" where a source cannot say.
 std::string place_text(const Place& place, bool with_bytes = true);
+
+// ,"file":...,"lines":[first,last]; null where unknown.
+void append_place(const Place& place, Text& out);
 
 class SequenceText {
  public:

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <batchfeed/buffer.h>
+#include <batchfeed/compare.h>
 #include <batchfeed/config.h>
 #include <batchfeed/convert.h>
 #include <batchfeed/error.h>
 #include <batchfeed/files.h>
+#include <batchfeed/find.h>
 #include <batchfeed/limits.h>
 #include <batchfeed/minibatch.h>
 #include <batchfeed/options.h>

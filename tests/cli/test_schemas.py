@@ -67,6 +67,14 @@ def test_of_what_is_written_and_inferred(batchfeed, write):
     write("a.ctf", GOOD)
     valid("head", batchfeed("head", "a.ctf", "-o", "b.cbf", "--json").json)
     valid("schema", batchfeed("schema", "a.ctf", "--json").json)
+    for test in (("--key", 1), ("--value", "v > 1")):
+        assert all(valid("grep", line) for line in batchfeed("grep", *test, "a.ctf", "--json").lines)
+
+
+def test_of_differences(batchfeed, write):
+    write("a.ctf", GOOD), write("b.ctf", GOOD.replace("4 4", "4 5") + "9 |v 1 1 |t 3:1\n"), write("c.ctf", "1 |v 1 1 |w 1\n")
+    for other in "abc":
+        valid("diff", batchfeed("diff", "a.ctf", f"{other}.ctf", "--json").json)
 
 
 def test_of_a_broken_file(batchfeed, write):

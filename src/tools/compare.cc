@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+//
+// Every sequence becomes two hashes, of its key and of its data. Those that the other
+// corpus has too are the same; what is left over is read again and looked at closely.
+#include <batchfeed/compare.h>
+#include <batchfeed/find.h>
+#include <batchfeed/subset.h>
+
+#include <algorithm>
+#include <map>
+#include <thread>
+#include <unordered_map>
+
+#include "base/hash.h"
+#include "tools/compare_rows.h"
+#include "tools/in_order.h"
+#include "tools/row_hash.h"
+
+namespace batchfeed {
+
+namespace {
+
+struct Print {
+  std::uint64_t key = 0, data = 0;
+  std::uint32_t chunk = 0, row = 0;
+  // What makes two sequences the same one.
+  std::uint64_t whole(bool keys) const { return keys ? Fingerprint().add(key).add(data).value() : data; }
+};
+
+class Side {
+ public:
+  Side(std::shared_ptr<const Source> source, const CompareOptions& options, std::uint64_t done, std::uint64_t all)
+      : source_(std::move(source)) {
+    const unsigned jobs = options.jobs != 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
+    in_order<Item>(
+        source_->chunks().size(), jobs, [&](std::uint64_t i, Item& item) { hash(static_cast<std::uint32_t>(i), item); },
+        [&](std::uint64_t i, Item& item) {
+          prints.insert(prints.end(), item.prints.begin(), item.prints.end());
+          done += source_->chunks()[static_cast<std::size_t>(i)].bytes;
+          if (options.progress) options.progress(done, all);
+        });
+  }
+
+  Located locate(std::size_t number) const {
+    const Print& print = prints[number];
+    source_->sequences(print.chunk, table_);
+    const auto s =
+        std::find_if(table_.begin(), table_.end(), [&](const SequenceInfo& i) { return i.row == print.row; });
+    return {.number = number,
+            .key = s == table_.end() ? "" : source_->key_text(s->key),
+            .at = source_->place(print.chunk, print.row)};
+  }
+
+  const Chunk& chunk_of(std::size_t number) const {
+    if (loaded_ != prints[number].chunk) source_->read(loaded_ = prints[number].chunk, chunk_);
+    return chunk_;
+  }
+
+  std::vector<Print> prints;
+
+ private:
+  struct Item {
+    Chunk chunk;
+    std::vector<SequenceInfo> table;
+    std::vector<Print> prints;
+  };
+
+  void hash(std::uint32_t c, Item& item) const {
+    item.prints.clear();
+    source_->read(c, item.chunk);
+    source_->sequences(c, item.table);
+    RowHash hash;
+    for (const SequenceInfo& s : item.table) {
+      if (item.chunk.is_invalid(s.row)) continue;
+      item.prints.push_back(
+          {.key = hash_text(source_->key_text(s.key)), .data = hash(item.chunk, s.row, {}), .chunk = c, .row = s.row});
+    }
+  }
+
+  std::shared_ptr<const Source> source_;
+  mutable std::vector<SequenceInfo> table_;
+  mutable Chunk chunk_;
+  mutable std::uint32_t loaded_ = ~0u;
+};
+
+// Sequences number first to before last.
+struct Range {
+  std::size_t first = 0, last = 0;
+};
+
+std::vector<std::uint64_t> sorted(const Side& side, Range range, bool keys) {
+  std::vector<std::uint64_t> out;
+  out.reserve(range.last - range.first);
+  for (std::size_t i = range.first; i < range.last; ++i) out.push_back(side.prints[i].whole(keys));
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// Numbers of the sequences that the other side lacks; of several alike the first ones.
+std::vector<std::size_t> lacking(const Side& side, Range range, const std::vector<std::uint64_t>& own,
+                                 const std::vector<std::uint64_t>& other, bool keys) {
+  std::vector<std::uint64_t> missing;
+  std::set_difference(own.begin(), own.end(), other.begin(), other.end(), std::back_inserter(missing));
+  std::unordered_map<std::uint64_t, std::uint64_t> left;
+  for (const std::uint64_t id : missing) ++left[id];
+  std::vector<std::size_t> out;
+  for (std::size_t i = range.first; i < range.last && out.size() < missing.size(); ++i) {
+    const auto found = left.find(side.prints[i].whole(keys));
+    if (found == left.end() || found->second == 0) continue;
+    --found->second;
+    out.push_back(i);
+  }
+  return out;
+}
+
+// Keys mean something if both corpora chose theirs, or if they are the same ones.
+bool keys_count(const Side& a, bool own_a, const Side& b, bool own_b) {
+  if (own_a && own_b) return true;
+  if (a.prints.size() != b.prints.size()) return false;
+  std::vector<std::uint64_t> of_a, of_b;
+  for (const Print& print : a.prints) of_a.push_back(print.key);
+  for (const Print& print : b.prints) of_b.push_back(print.key);
+  std::sort(of_a.begin(), of_a.end());
+  std::sort(of_b.begin(), of_b.end());
+  return of_a == of_b;
+}
+
+class Comparer {
+ public:
+  Comparer(std::shared_ptr<const Source> a, std::shared_ptr<const Source> b, const CompareOptions& options)
+      : options_(options) {
+    if (!shared_streams(*a, *b)) return;
+    const bool own_a = has_own_keys(*a), own_b = has_own_keys(*b);
+    a = select_streams(std::move(a), names_);
+    b = select_streams(std::move(b), names_);
+    streams_ = a->streams();
+    const auto has_doubles = [](const Source& source) {
+      return std::any_of(source.streams().begin(), source.streams().end(),
+                         [](const StreamInfo& s) { return s.element == Element::f64; });
+    };
+    if (const bool x = has_doubles(*a), y = has_doubles(*b); x != y) (x ? a : b) = as_floats(x ? a : b);
+    std::uint64_t bytes_a = 0, bytes_b = 0;
+    for (const ChunkInfo& chunk : a->chunks()) bytes_a += chunk.bytes;
+    for (const ChunkInfo& chunk : b->chunks()) bytes_b += chunk.bytes;
+    a_.emplace(std::move(a), options, 0, bytes_a + bytes_b);
+    b_.emplace(std::move(b), options, bytes_a, bytes_a + bytes_b);
+    out_.keys = !options.ignore_keys && keys_count(*a_, own_a, *b_, own_b);
+    out_.sequences_a = a_->prints.size();
+    out_.sequences_b = b_->prints.size();
+  }
+
+  Comparison run() {
+    if (!a_) return std::move(out_);
+    trim();
+    const std::vector<std::uint64_t> of_a = sorted(*a_, in_a_, out_.keys), of_b = sorted(*b_, in_b_, out_.keys);
+    const std::vector<std::size_t> left_a = lacking(*a_, in_a_, of_a, of_b, out_.keys);
+    const std::vector<std::size_t> left_b = lacking(*b_, in_b_, of_b, of_a, out_.keys);
+    out_.same = out_.sequences_a - left_a.size();
+    compare_order(left_a, left_b);
+    pair(left_a, left_b);
+    return std::move(out_);
+  }
+
+ private:
+  // Streams of the same name, storage and size; what is wrong with the others.
+  bool shared_streams(const Source& a, const Source& b) {
+    const auto find = [](const Source& source, const std::string& name) {
+      const auto at = std::find_if(source.streams().begin(), source.streams().end(),
+                                   [&](const StreamInfo& s) { return s.name == name; });
+      return at == source.streams().end() ? nullptr : &*at;
+    };
+    const auto storage = [](const StreamInfo& s) { return s.storage == Storage::dense ? "dense" : "sparse"; };
+    for (const StreamInfo& s : a.streams()) {
+      const StreamInfo* const other = find(b, s.name);
+      const std::string name = "stream '" + s.name + "'";
+      if (other == nullptr) {
+        out_.streams.push_back(name + " is only in the first");
+      } else if (other->storage != s.storage) {
+        out_.streams.push_back(name + " is " + storage(s) + " and " + storage(*other));
+      } else if (other->dim != s.dim && (s.storage == Storage::dense || options_.sparse_dims)) {
+        out_.streams.push_back(name + " has dim " + std::to_string(s.dim) + " and " + std::to_string(other->dim));
+        if (s.storage == Storage::sparse) names_.push_back(s.name);
+      } else {
+        names_.push_back(s.name);
+      }
+    }
+    for (const StreamInfo& s : b.streams()) {
+      if (find(a, s.name) == nullptr) out_.streams.push_back("stream '" + s.name + "' is only in the second");
+    }
+    return !names_.empty();
+  }
+
+  // What is the same at the beginning and at the end needs no further look; and so of
+  // several sequences alike the one that is missing is found where it is missing.
+  void trim() {
+    in_a_.last = a_->prints.size();
+    in_b_.last = b_->prints.size();
+    const auto same = [&](std::size_t i, std::size_t k) {
+      return a_->prints[i].whole(out_.keys) == b_->prints[k].whole(out_.keys);
+    };
+    while (in_a_.first < in_a_.last && in_b_.first < in_b_.last && same(in_a_.first, in_b_.first)) {
+      ++in_a_.first;
+      ++in_b_.first;
+    }
+    while (in_a_.first < in_a_.last && in_b_.first < in_b_.last && same(in_a_.last - 1, in_b_.last - 1)) {
+      --in_a_.last;
+      --in_b_.last;
+    }
+  }
+
+  void compare_order(const std::vector<std::size_t>& left_a, const std::vector<std::size_t>& left_b) {
+    std::size_t i = in_a_.first, k = in_b_.first;
+    auto skip_a = left_a.begin();
+    auto skip_b = left_b.begin();
+    for (;; ++i, ++k) {
+      for (; skip_a != left_a.end() && *skip_a == i; ++skip_a) ++i;
+      for (; skip_b != left_b.end() && *skip_b == k; ++skip_b) ++k;
+      if (i >= in_a_.last || k >= in_b_.last) return;
+      if (a_->prints[i].whole(out_.keys) == b_->prints[k].whole(out_.keys)) continue;
+      out_.same_order = false;
+      out_.order = Difference{.a = a_->locate(i), .b = b_->locate(k)};
+      return;
+    }
+  }
+
+  // Of those without an equal: by key where keys are compared, else one after the other.
+  void pair(const std::vector<std::size_t>& left_a, const std::vector<std::size_t>& left_b) {
+    std::multimap<std::uint64_t, std::size_t> open;
+    std::vector<std::size_t> only_b;
+    for (std::size_t i = 0; i < left_b.size(); ++i)
+      open.emplace_hint(open.end(), out_.keys ? b_->prints[left_b[i]].key : i, left_b[i]);
+    for (std::size_t i = 0; i < left_a.size(); ++i) {
+      const auto partner = open.find(out_.keys ? a_->prints[left_a[i]].key : i);
+      if (partner == open.end()) {
+        ++out_.only_a;
+        if (room()) out_.differences.push_back({.a = a_->locate(left_a[i])});
+        continue;
+      }
+      changed(left_a[i], partner->second);
+      open.erase(partner);
+    }
+    for (const auto& [key, number] : open) only_b.push_back(number);
+    std::sort(only_b.begin(), only_b.end());
+    out_.only_b = only_b.size();
+    for (const std::size_t number : only_b) {
+      if (room()) out_.differences.push_back({.b = b_->locate(number)});
+    }
+  }
+
+  void changed(std::size_t a, std::size_t b) {
+    if (!room() && options_.tolerance == 0) {  // nobody will read it
+      ++out_.changed;
+      return;
+    }
+    const RowDifference found = compare_rows(streams_, a_->chunk_of(a), a_->prints[a].row, b_->chunk_of(b),
+                                             b_->prints[b].row, options_.tolerance);
+    if (!found.differ) {  // close enough
+      ++out_.same;
+      return;
+    }
+    ++out_.changed;
+    if (!room()) return;
+    Difference& difference =
+        out_.differences.emplace_back(Difference{.a = a_->locate(a), .b = b_->locate(b), .what = found.what});
+    difference.a->line = line_of_sample(difference.a->at, found.samples_a, found.sample);
+    difference.b->line = line_of_sample(difference.b->at, found.samples_b, found.sample);
+  }
+
+  bool room() const { return out_.differences.size() < options_.most; }
+
+  const CompareOptions& options_;
+  Comparison out_;
+  std::vector<std::string> names_;
+  std::vector<StreamInfo> streams_;
+  std::optional<Side> a_, b_;
+  Range in_a_, in_b_;
+};
+
+}  // namespace
+
+Comparison compare(std::shared_ptr<const Source> a, std::shared_ptr<const Source> b, const CompareOptions& options) {
+  return Comparer(std::move(a), std::move(b), options).run();
+}
+
+}  // namespace batchfeed
