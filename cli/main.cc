@@ -110,6 +110,9 @@ int main_of(int argc, char** argv) {
   add("index", add_index);
   add("bench", add_bench);
   add("config", add_config);
+  add("split", add_split);
+  add("merge", add_merge);
+  add("shuffle", add_shuffle);
   add("convert", add_convert);
   add("ctf2bin", add_ctf2bin);
   add("manual", add_manual);

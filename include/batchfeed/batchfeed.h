@@ -17,6 +17,7 @@
 #include <batchfeed/schema.h>
 #include <batchfeed/source.h>
 #include <batchfeed/speech_writer.h>
+#include <batchfeed/split.h>
 #include <batchfeed/subset.h>
 #include <batchfeed/survey.h>
 #include <batchfeed/tools.h>

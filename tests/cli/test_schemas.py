@@ -71,6 +71,13 @@ def test_of_what_is_written_and_inferred(batchfeed, write):
         assert all(valid("grep", line) for line in batchfeed("grep", *test, "a.ctf", "--json").lines)
 
 
+def test_of_corpora_made_of_corpora(batchfeed, write):
+    write("a.ctf", "".join(f"{k} |v {k} |t 3:1\n" for k in range(20)))
+    valid("split", batchfeed("split", "a.ctf", "--part", "x.ctf", "--part", "y.ctf=0.5", "--exact", "--json").json)
+    valid("merge", batchfeed("merge", "x.ctf", "y.ctf", "-o", "z.ctf", "--json").json)
+    valid("shuffle", batchfeed("shuffle", "z.ctf", "-o", "s.ctf", "--json").json)
+
+
 def test_of_differences(batchfeed, write):
     write("a.ctf", GOOD), write("b.ctf", GOOD.replace("4 4", "4 5") + "9 |v 1 1 |t 3:1\n"), write("c.ctf", "1 |v 1 1 |w 1\n")
     for other in "abc":

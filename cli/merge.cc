@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+//
+// `batchfeed merge` and `shuffle`: several corpora as one, or one in random order.
+#include <batchfeed/split.h>
+#include <batchfeed/subset.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "command.h"
+#include "convert.h"
+#include "corpus.h"
+#include "target.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+struct MergeArguments {
+  CorpusArguments corpus;
+  TargetOptions target;
+  std::string keys = "auto", memory = "256M";
+  std::uint64_t seed = 0;
+  bool shuffle = false;
+};
+
+void expect_target(const MergeArguments& a, const char* example) {
+  if (a.target.output.empty() || a.target.output == "-")
+    throw UsageError(fmt::format("no file to write is named; hint: batchfeed {}", example));
+  expect_absent(a.target.output, a.target.force);
+}
+
+bool one_sample_each(const Source& source) {
+  return std::all_of(source.chunks().begin(), source.chunks().end(),
+                     [](const ChunkInfo& chunk) { return chunk.samples == chunk.sequences; });
+}
+
+// Keys that mean something and are all different are kept.
+ConvertOptions::Keys keys_of(const MergeArguments& a, const Source& source, bool own, Console& console) {
+  using Keys = ConvertOptions::Keys;
+  if (a.keys == "number") return Keys::number;
+  const bool repeat = keys_repeat(source);
+  if (!repeat && (a.keys == "keep" || own)) return Keys::keep;
+  if (a.keys == "keep") throw UsageError("some keys are in more than one corpus; hint: --keys number");
+  if (own && !console.quiet)
+    console.say(
+        "batchfeed: some keys are in more than one corpus, sequences are numbered; hint: --keys number says so");
+  return own || !one_sample_each(source) ? Keys::number : Keys::none;
+}
+
+int run_merge(const MergeArguments& a, Console& console) {
+  expect_target(a, "merge a.ctf b.ctf -o all.ctf");
+  std::vector<std::shared_ptr<const Source>> corpora;
+  Setup setup;
+  bool own = false;
+  for (const std::string& file : expand_files(a.corpus.files)) {
+    CorpusArguments one = a.corpus;
+    one.files = {file};
+    std::shared_ptr<const Source> source = open_for_conversion(one, console, &setup);
+    if (!a.target.streams.empty()) source = as_asked([&] { return select_streams(source, a.target.streams); });
+    own = own || has_own_keys(*source);
+    corpora.push_back(std::move(source));
+    console.clear_progress();
+  }
+  const std::unique_ptr<Source> all = as_asked([&] { return concatenate(std::move(corpora)); });
+  ConvertOptions options = a.target.options(a.target.output, a.corpus, setup);
+  options.keys = keys_of(a, *all, own, console);
+  if (a.shuffle) options.shuffle = a.seed;
+  options.shuffle_memory = parse_bytes(a.memory, "--memory");
+  return run_conversion(*all, a.target.output, options, a.target.json, console);
+}
+
+int run_shuffle(const MergeArguments& a, Console& console) {
+  expect_target(a, "shuffle train.ctf -o shuffled.ctf");
+  Setup setup;
+  const std::unique_ptr<Source> source = open_for_conversion(a.corpus, console, &setup);
+  ConvertOptions options = a.target.options(a.target.output, a.corpus, setup);
+  options.shuffle = a.seed;
+  options.shuffle_memory = parse_bytes(a.memory, "--memory");
+  return run_conversion(*source, a.target.output, options, a.target.json, console);
+}
+
+}  // namespace
+
+Run add_merge(CLI::App& app, Console& console) {
+  auto a = std::make_shared<MergeArguments>();
+  CLI::App& command = add_command(app, "merge", "Several corpora as one",
+                                  "batchfeed merge a.ctf b.cbf -o all.cbf           # formats may differ\n"
+                                  "batchfeed merge 'part-*.ctf' -o all.ctf --keys number\n"
+                                  "batchfeed merge old.ctf new.ctf -o all.ctf --shuffle --seed 1");
+  a->corpus.add_to(command, false);
+  command.get_option("file")->description("Corpora: each a configuration or a file; one after the other");
+  a->target.add_to(command, "The file to write, whole or not at all");
+  command
+      .add_option("--keys", a->keys,
+                  "keep, or number the sequences; auto keeps keys that say more than the order and are all different")
+      ->check(CLI::IsMember({"auto", "keep", "number"}))
+      ->type_name("HOW")
+      ->group("Output");
+  command.add_flag("--shuffle", a->shuffle, "In random order, all orders being equally likely")->group("Output");
+  command.add_option("--seed", a->seed, "Of the shuffle (default 0)")->type_name("N")->group("Output");
+  command.add_option("--memory", a->memory, "Bytes shuffled at a time (default 256M)")
+      ->type_name("BYTES")
+      ->group("Output");
+  return [a, &console] { return run_merge(*a, console); };
+}
+
+Run add_shuffle(CLI::App& app, Console& console) {
+  auto a = std::make_shared<MergeArguments>();
+  CLI::App& command =
+      add_command(app, "shuffle", "A corpus in random order, once and for all",
+                  "batchfeed shuffle train.ctf -o shuffled.ctf --seed 1\n"
+                  "batchfeed shuffle train.cntk -o shuffled.cbf --memory 2G    # larger than memory is fine");
+  a->corpus.add_to(command, false);
+  a->target.add_to(command, "The file to write, whole or not at all");
+  command.add_option("--seed", a->seed, "The same seed gives the same order (default 0)")
+      ->type_name("N")
+      ->group("Output");
+  command.add_option("--memory", a->memory, "Bytes shuffled at a time (default 256M)")
+      ->type_name("BYTES")
+      ->group("Output");
+  return [a, &console] { return run_shuffle(*a, console); };
+}
+
+}  // namespace batchfeed::cli

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+//
+// A corpus divided into parts (train, test), and several corpora as one.
+#pragma once
+
+#include <batchfeed/convert.h>
+#include <batchfeed/source.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace batchfeed {
+
+struct SplitOptions {
+  // Of the sequences, for each part; they sum to 1. At most 255 parts.
+  std::vector<double> fractions = {};
+  std::uint64_t seed = 0;
+  // Otherwise a sequence's key alone decides, so that it stays in its part when the
+  // corpus grows, and sizes are as near to the fractions as chance has it.
+  bool exact = false;
+  // Exact within each class of this stream: the index of the largest value of the
+  // first sample. Damaged sequences are a class of their own.
+  std::string stratify = {};
+  // Sequences whose keys agree up to the last of these characters (speakers) stay
+  // together; not with exact or stratify.
+  std::string group = {};
+  unsigned jobs = 0;       // threads that read, to stratify; 0 = one per core
+  Progress progress = {};  // bytes read, to stratify; may throw to give up
+};
+
+// The part of every sequence: for each chunk, by its place in the table.
+using Parts = std::vector<std::vector<std::uint8_t>>;
+
+// Reads data only to stratify. Memory: a byte a sequence, 24 more where it is exact.
+// Throws Error(usage) for fractions or streams that make no sense.
+Parts split_parts(const Source& source, const SplitOptions& options);
+
+// Writes each part to its target, in the order of the source, which is read once.
+// Every target appears whole, and all of them or none. `to` of options counts where
+// `formats` says unknown; shuffle and verify do not. Keys are kept.
+std::vector<ConvertResult> split(const Source& source, const Parts& parts, const std::vector<std::string>& targets,
+                                 const std::vector<Format>& formats, const ConvertOptions& options);
+
+// One after the other, with the streams of the first; sparse dims are the largest.
+// Throws Error(usage) if streams do not fit. Keys are numbers that count on; their
+// texts are the corpora's own. Memory: 8 bytes a sequence.
+std::unique_ptr<Source> concatenate(std::vector<std::shared_ptr<const Source>> corpora);
+
+// Whether two sequences have the same key (to within the hashes of their texts).
+bool keys_repeat(const Source& source);
+
+}  // namespace batchfeed

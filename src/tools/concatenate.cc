@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include <batchfeed/split.h>
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "tools/refuse.h"
+#include "tools/selected.h"
+
+namespace batchfeed {
+
+namespace {
+
+class Sequel final : public Source {
+ public:
+  explicit Sequel(std::vector<std::shared_ptr<const Source>> corpora) : corpora_(std::move(corpora)) {
+    streams_ = corpora_.front()->streams();
+    std::vector<std::string> names;
+    for (const StreamInfo& s : streams_) names.push_back(s.name);
+    for (std::size_t k = 0; k < corpora_.size(); ++k) {
+      expect_streams(k);
+      selected_.push_back(
+          std::make_unique<Selected>(*corpora_[k], names, std::vector<std::pair<std::string, std::string>>()));
+    }
+    std::vector<SequenceInfo> table;
+    for (std::uint32_t k = 0; k < corpora_.size(); ++k) {
+      first_of_.push_back(keys_.size());
+      for (std::uint32_t c = 0; c < corpora_[k]->chunks().size(); ++c) {
+        chunks_.push_back(corpora_[k]->chunks()[c]);
+        at_.push_back({k, c, keys_.size()});
+        corpora_[k]->sequences(c, table);
+        for (const SequenceInfo& s : table) keys_.push_back(s.key);
+      }
+    }
+  }
+
+  const std::vector<StreamInfo>& streams() const override { return streams_; }
+  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
+    const At& at = at_[chunk];
+    corpora_[at.corpus]->sequences(at.chunk, out);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i].key = at.first_key + i;
+  }
+  void read(std::uint32_t chunk, Chunk& out) const override {
+    selected_[at_[chunk].corpus]->read(at_[chunk].chunk, out);
+    for (std::size_t i = 0; i < streams_.size(); ++i) out.columns[i].dim = streams_[i].dim;
+  }
+  std::string key_text(std::uint64_t key) const override {
+    const auto behind = std::upper_bound(first_of_.begin(), first_of_.end(), key);
+    return corpora_[static_cast<std::size_t>(behind - first_of_.begin()) - 1]->key_text(
+        keys_.at(static_cast<std::size_t>(key)));
+  }
+  Place place(std::uint32_t chunk, std::uint32_t row) const override {
+    return corpora_[at_[chunk].corpus]->place(at_[chunk].chunk, row);
+  }
+  std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
+    return corpora_[at_[chunk].corpus]->places(at_[chunk].chunk, row);
+  }
+
+ private:
+  struct At {
+    std::uint32_t corpus, chunk;
+    std::uint64_t first_key;
+  };
+
+  void expect_streams(std::size_t k) {
+    const std::string whose = "corpus " + std::to_string(k + 1);
+    const std::vector<StreamInfo>& others = corpora_[k]->streams();
+    for (StreamInfo& mine : streams_) {
+      const auto other =
+          std::find_if(others.begin(), others.end(), [&](const StreamInfo& s) { return s.name == mine.name; });
+      const auto fail = [&](const std::string& what, const char* hint) {
+        refuse("merge.streams", {}, whose + ": stream '" + mine.name + "' " + what, hint, mine.name);
+      };
+      if (other == others.end()) fail("is not there, but in the first", "choose streams that all corpora have");
+      if (other->storage != mine.storage) fail("is not stored as in the first, sparse or dense", "convert one of them");
+      if (other->element != mine.element) fail("has another precision than in the first", "ask for one precision");
+      if (mine.storage == Storage::dense && other->dim != mine.dim)
+        fail("has dim " + std::to_string(other->dim) + ", the first " + std::to_string(mine.dim),
+             "choose other streams");
+      mine.dim = std::max(mine.dim, other->dim);
+    }
+    for (const StreamInfo& other : others) {
+      if (std::any_of(streams_.begin(), streams_.end(), [&](const StreamInfo& s) { return s.name == other.name; }))
+        continue;
+      refuse("merge.streams", {}, whose + ": stream '" + other.name + "' is not in the first",
+             "choose streams that all corpora have", other.name);
+    }
+  }
+
+  std::vector<std::shared_ptr<const Source>> corpora_;
+  std::vector<std::unique_ptr<Selected>> selected_;  // in the order of the first
+  std::vector<StreamInfo> streams_;
+  std::vector<ChunkInfo> chunks_;
+  std::vector<At> at_;
+  std::vector<std::uint64_t> keys_;      // the corpora's own, by number
+  std::vector<std::uint64_t> first_of_;  // number of each corpus' first sequence
+};
+
+}  // namespace
+
+std::unique_ptr<Source> concatenate(std::vector<std::shared_ptr<const Source>> corpora) {
+  if (corpora.empty()) refuse("merge.streams", {}, "no corpus is given", "name at least one");
+  return std::make_unique<Sequel>(std::move(corpora));
+}
+
+bool keys_repeat(const Source& source) {
+  std::vector<std::uint64_t> hashes;
+  std::vector<SequenceInfo> table;
+  for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
+    source.sequences(c, table);
+    for (const SequenceInfo& s : table) hashes.push_back(hash_text(source.key_text(s.key)));
+  }
+  std::sort(hashes.begin(), hashes.end());
+  return std::adjacent_find(hashes.begin(), hashes.end()) != hashes.end();
+}
+
+}  // namespace batchfeed

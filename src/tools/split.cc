@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+#include <batchfeed/split.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <thread>
+
+#include "base/hash.h"
+#include "base/rng.h"
+#include "tools/in_order.h"
+#include "tools/refuse.h"
+#include "tools/selected.h"
+#include "tools/target.h"
+
+namespace batchfeed {
+
+namespace {
+
+constexpr std::size_t kMostParts = 255;
+
+unsigned jobs_of(unsigned jobs) { return jobs != 0 ? jobs : std::max(1u, std::thread::hardware_concurrency()); }
+
+std::uint64_t key_hash(std::string_view key, const SplitOptions& options) {
+  if (!options.group.empty()) key = key.substr(0, key.find_last_of(options.group));
+  return mix64(hash_text(key, options.seed));
+}
+
+// Where each part ends, of 1.
+std::vector<double> ends_of(const SplitOptions& options) {
+  std::vector<double> out(options.fractions.size());
+  std::partial_sum(options.fractions.begin(), options.fractions.end(), out.begin());
+  const bool negative =
+      std::any_of(options.fractions.begin(), options.fractions.end(), [](double f) { return !(f >= 0); });
+  if (out.empty() || out.size() > kMostParts || negative || std::abs(out.back() - 1) > 1e-6)
+    refuse("split.fractions", {}, "fractions must be positive and sum to 1", "such as 0.9 and 0.1");
+  if (!options.group.empty() && (options.exact || !options.stratify.empty()))
+    refuse("split.group", {}, "groups that stay together cannot give exact sizes", "leave out one of the two");
+  out.back() = 1;
+  return out;
+}
+
+// The class of a sequence: the index of the largest value of its first sample.
+template <class T>
+std::uint64_t class_of(const Column& column, std::uint32_t row) {
+  if (column.samples(row) == 0) return ~1ull;
+  const std::size_t n = column.first_sample[row];
+  const bool dense = column.storage == Storage::dense;
+  const T* const values = column.as<T>() + (dense ? column.begin[row] : column.first_value[n]);
+  const std::size_t count =
+      dense ? static_cast<std::size_t>(column.dim) : column.first_value[n + 1] - column.first_value[n];
+  if (count == 0) return ~1ull;
+  const auto largest = static_cast<std::size_t>(std::max_element(values, values + count) - values);
+  return dense ? largest : static_cast<std::uint64_t>(column.indices[column.first_value[n] + largest]);
+}
+
+class Divider {
+ public:
+  Divider(const Source& source, const SplitOptions& options)
+      : source_(source), options_(options), ends_(ends_of(options)), out_(source.chunks().size()) {}
+
+  Parts run() {
+    if (options_.exact || !options_.stratify.empty()) {
+      rank();
+    } else {
+      by_key();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  struct Ranked {
+    std::uint64_t kind, hash;
+    std::uint32_t chunk, place;
+  };
+
+  std::uint8_t part_at(double where) const {
+    const auto end = std::upper_bound(ends_.begin(), ends_.end(), where);
+    return static_cast<std::uint8_t>(std::min<std::ptrdiff_t>(end - ends_.begin(), std::ssize(ends_) - 1));
+  }
+
+  void by_key() {
+    std::vector<SequenceInfo> table;
+    for (std::uint32_t c = 0; c < out_.size(); ++c) {
+      source_.sequences(c, table);
+      for (const SequenceInfo& s : table)
+        out_[c].push_back(part_at(std::ldexp(static_cast<double>(key_hash(source_.key_text(s.key), options_)), -64)));
+    }
+  }
+
+  // Each class in the order of hashes; its parts follow each other.
+  void rank() {
+    std::vector<Ranked> all = ranked();
+    std::sort(all.begin(), all.end(), [](const Ranked& a, const Ranked& b) {
+      return std::tie(a.kind, a.hash, a.chunk, a.place) < std::tie(b.kind, b.hash, b.chunk, b.place);
+    });
+    for (auto first = all.begin(); first != all.end();) {
+      const auto last = std::find_if(first, all.end(), [&](const Ranked& r) { return r.kind != first->kind; });
+      const auto n = static_cast<double>(last - first);
+      std::size_t part = 0;
+      for (auto at = first; at != last; ++at) {
+        while (part + 1 < ends_.size() && static_cast<double>(at - first) >= std::round(ends_[part] * n)) ++part;
+        out_[at->chunk][at->place] = static_cast<std::uint8_t>(part);
+      }
+      first = last;
+    }
+  }
+
+  std::vector<Ranked> ranked() {
+    struct Item {
+      Chunk chunk;
+      std::vector<SequenceInfo> table;
+      std::vector<Ranked> ranked;
+    };
+    std::vector<Ranked> all;
+    const std::size_t stream = label_stream();
+    std::uint64_t bytes = 0, done = 0;
+    for (const ChunkInfo& chunk : source_.chunks()) bytes += chunk.bytes;
+    in_order<Item>(
+        out_.size(), jobs_of(options_.jobs),
+        [&](std::uint64_t i, Item& item) {
+          const auto c = static_cast<std::uint32_t>(i);
+          source_.sequences(c, item.table);
+          item.ranked.clear();
+          if (!options_.stratify.empty()) source_.read(c, item.chunk);
+          for (std::uint32_t place = 0; place < item.table.size(); ++place) {
+            const SequenceInfo& s = item.table[place];
+            item.ranked.push_back({.kind = options_.stratify.empty() ? 0 : kind(item.chunk, s.row, stream),
+                                   .hash = key_hash(source_.key_text(s.key), options_),
+                                   .chunk = c,
+                                   .place = place});
+          }
+        },
+        [&](std::uint64_t i, Item& item) {
+          out_[static_cast<std::size_t>(i)].resize(item.table.size());
+          all.insert(all.end(), item.ranked.begin(), item.ranked.end());
+          done += source_.chunks()[static_cast<std::size_t>(i)].bytes;
+          if (options_.progress) options_.progress(done, bytes);
+        });
+    return all;
+  }
+
+  static std::uint64_t kind(const Chunk& chunk, std::uint32_t row, std::size_t stream) {
+    if (chunk.is_invalid(row)) return ~0ull;
+    const Column& column = chunk.columns[stream];
+    return column.element == Element::f32 ? class_of<float>(column, row) : class_of<double>(column, row);
+  }
+
+  std::size_t label_stream() const {
+    if (options_.stratify.empty()) return 0;
+    const std::vector<StreamInfo>& streams = source_.streams();
+    const auto found =
+        std::find_if(streams.begin(), streams.end(), [&](const StreamInfo& s) { return s.name == options_.stratify; });
+    if (found == streams.end() || found->dim < 2) {
+      refuse("split.no-classes", {},
+             "no stream '" + options_.stratify + "'" + (found == streams.end() ? "" : " with at least two classes"),
+             "name a stream of labels", options_.stratify);
+    }
+    return static_cast<std::size_t>(found - streams.begin());
+  }
+
+  const Source& source_;
+  const SplitOptions& options_;
+  std::vector<double> ends_;
+  Parts out_;
+};
+
+// Targets that were finished go again, unless all are.
+class Commit {
+ public:
+  explicit Commit(std::vector<std::unique_ptr<Target>>& targets) {
+    std::size_t done = 0;
+    try {
+      for (; done < targets.size(); ++done) targets[done]->commit();
+    } catch (...) {
+      std::error_code none;
+      for (std::size_t i = 0; i < done; ++i) {
+        std::filesystem::remove(targets[i]->path(), none);
+        std::filesystem::remove(targets[i]->path() + ".keys", none);
+      }
+      throw;
+    }
+  }
+};
+
+}  // namespace
+
+Parts split_parts(const Source& source, const SplitOptions& options) { return Divider(source, options).run(); }
+
+std::vector<ConvertResult> split(const Source& source, const Parts& parts, const std::vector<std::string>& targets,
+                                 const std::vector<Format>& formats, const ConvertOptions& options) {
+  struct Item {
+    Chunk chunk;
+    std::vector<SequenceInfo> table;
+    std::vector<Batch> batches;
+    std::uint64_t left_out = 0;
+  };
+  const Selected selected(source, options.streams, options.renames);
+  std::vector<std::unique_ptr<Target>> open;
+  for (std::size_t t = 0; t < targets.size(); ++t) {
+    std::error_code none;
+    if (!options.force && std::filesystem::exists(targets[t], none))
+      refuse("convert.exists", targets[t], "exists already", "choose another name, or --force");
+    ConvertOptions one = options;
+    if (formats[t] != Format::unknown) one.to = formats[t];
+    open.push_back(std::make_unique<Target>(targets[t], selected.streams(), one, true));
+  }
+  std::uint64_t left_out = 0, bytes = 0, done = 0;
+  for (const ChunkInfo& chunk : source.chunks()) bytes += chunk.bytes;
+  in_order<Item>(
+      source.chunks().size(), jobs_of(options.jobs),
+      [&](std::uint64_t i, Item& item) {
+        const auto c = static_cast<std::uint32_t>(i);
+        selected.read(c, item.chunk);
+        selected.sequences(c, item.table);
+        item.batches.resize(open.size());
+        item.left_out = 0;
+        for (Batch& batch : item.batches) batch.rows.clear();
+        for (std::size_t place = 0; place < item.table.size(); ++place) {
+          const SequenceInfo& s = item.table[place];
+          if (item.chunk.is_invalid(s.row)) {
+            ++item.left_out;
+            continue;
+          }
+          item.batches[parts.at(c).at(place)].rows.push_back(
+              {.chunk = &item.chunk, .row = s.row, .id = s.key, .key = source.key_text(s.key)});
+        }
+        for (std::size_t t = 0; t < open.size(); ++t) open[t]->encode(item.batches[t]);
+      },
+      [&](std::uint64_t i, Item& item) {
+        for (std::size_t t = 0; t < open.size(); ++t) open[t]->write(item.batches[t]);
+        left_out += item.left_out;
+        done += source.chunks()[static_cast<std::size_t>(i)].bytes;
+        if (options.progress) options.progress(done, bytes);
+      });
+  for (std::size_t t = 0; t < open.size(); ++t) {
+    if (open[t]->sequences() != 0) continue;
+    refuse("split.empty", targets[t], "no sequence falls into this part",
+           "a larger fraction, another seed, or exact sizes");
+  }
+  const Commit commit(open);
+  std::vector<ConvertResult> out;
+  for (const auto& target : open) {
+    ConvertResult& result = out.emplace_back();
+    result.streams = selected.streams();
+    result.sequences = target->sequences();
+    result.samples = target->samples();
+    result.left_out = left_out;
+    std::error_code none;
+    result.bytes = target->companion_bytes() != 0
+                       ? target->companion_bytes()
+                       : static_cast<std::uint64_t>(std::filesystem::file_size(target->path(), none));
+    result.keys = target->keys();
+  }
+  return out;
+}
+
+}  // namespace batchfeed

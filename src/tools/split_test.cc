@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include <batchfeed/compare.h>
+#include <batchfeed/split.h>
+#include <batchfeed/subset.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <set>
+
+#include "support/faulty_sys.h"
+
+namespace batchfeed {
+namespace {
+
+using testing::ScratchFolder;
+
+// n sequences "s0/k" .. of two samples, in turn of three classes; every tenth of class 2.
+std::shared_ptr<const Source> corpus(const ScratchFolder& folder, int n, const std::string& name = "a.ctf",
+                                     std::uint64_t chunk_bytes = 500) {
+  std::string out;
+  for (int k = 0; k < n; ++k) {
+    const std::string key = "s" + std::to_string(k / 5) + "/" + std::to_string(k);
+    const int label = k % 10 == 0 ? 2 : k % 2;
+    out += key + " |v " + std::to_string(k) + " 1 |l " + std::to_string(label) + ":1\n" + key + " |v 0 0\n";
+  }
+  CtfOptions options;
+  options.files = {folder.write(name, out)};
+  options.streams = {{.name = "v", .dim = 2}, {.name = "l", .storage = Storage::sparse, .dim = 3}};
+  options.chunk_bytes = chunk_bytes;
+  return open_source(options, {}, {}, KeyMode::text);
+}
+
+std::vector<std::uint64_t> sizes(const Parts& parts, std::size_t n) {
+  std::vector<std::uint64_t> out(n);
+  for (const auto& chunk : parts) {
+    for (const std::uint8_t part : chunk) ++out.at(part);
+  }
+  return out;
+}
+
+TEST(Split, ByKeyIsNearTheFractionsAndDoesNotDependOnTheRest) {
+  const ScratchFolder folder;
+  const SplitOptions options{.fractions = {0.9, 0.1}};
+  const Parts parts = split_parts(*corpus(folder, 2000), options);
+  EXPECT_NEAR(static_cast<double>(sizes(parts, 2)[1]), 200, 60);
+  // The first half alone, in other chunks: the same.
+  const Parts half = split_parts(*corpus(folder, 1000, "b.ctf", 4000), options);
+  std::vector<std::uint8_t> a, b;
+  for (const auto& chunk : parts) a.insert(a.end(), chunk.begin(), chunk.end());
+  for (const auto& chunk : half) b.insert(b.end(), chunk.begin(), chunk.end());
+  a.resize(1000);
+  EXPECT_EQ(a, b);
+  EXPECT_NE(split_parts(*corpus(folder, 2000), {.fractions = {0.9, 0.1}, .seed = 1}), parts);
+}
+
+TEST(Split, ExactIsExact) {
+  const ScratchFolder folder;
+  const auto source = corpus(folder, 997);
+  EXPECT_EQ(sizes(split_parts(*source, {.fractions = {0.8, 0.1, 0.1}, .exact = true}), 3),
+            (std::vector<std::uint64_t>{798, 99, 100}));
+  EXPECT_EQ(sizes(split_parts(*source, {.fractions = {0.5, 0.5}, .seed = 3, .exact = true}), 2)[0], 499u);
+}
+
+TEST(Split, StratifiedIsExactInEveryClass) {
+  const ScratchFolder folder;
+  const auto source = corpus(folder, 1000);
+  for (const unsigned jobs : {1u, 3u}) {
+    const Parts parts = split_parts(*source, {.fractions = {0.75, 0.25}, .stratify = "l", .jobs = jobs});
+    std::vector<std::uint64_t> test(3);
+    std::uint64_t k = 0;
+    for (const auto& chunk : parts) {
+      for (const std::uint8_t part : chunk) {
+        test[k % 10 == 0 ? 2 : k % 2] += part;
+        ++k;
+      }
+    }
+    EXPECT_EQ(test, (std::vector<std::uint64_t>{100, 125, 25}));
+  }
+}
+
+TEST(Split, GroupsStayTogether) {
+  const ScratchFolder folder;
+  const Parts parts = split_parts(*corpus(folder, 1000), {.fractions = {0.5, 0.5}, .group = "/"});
+  std::uint64_t k = 0;
+  std::vector<std::set<int>> of_group(200);
+  for (const auto& chunk : parts) {
+    for (const std::uint8_t part : chunk) of_group[k++ / 5].insert(part);
+  }
+  for (const auto& parts_of_one : of_group) EXPECT_EQ(parts_of_one.size(), 1u);
+  EXPECT_NEAR(static_cast<double>(sizes(parts, 2)[0]), 500, 150);
+}
+
+TEST(Split, WhatMakesNoSenseIsRefused) {
+  const ScratchFolder folder;
+  const auto source = corpus(folder, 10);
+  for (const SplitOptions& options : std::vector<SplitOptions>{{},
+                                                               {.fractions = {0.5, 0.6}},
+                                                               {.fractions = {1.5, -0.5}},
+                                                               {.fractions = {0.5, 0.5}, .stratify = "nothing"},
+                                                               {.fractions = {0.5, 0.5}, .exact = true, .group = "/"}})
+    EXPECT_THROW((void)split_parts(*source, options), Error);  // split.fractions, split.no-classes, split.group
+}
+
+TEST(Split, ThePartsTogetherAreTheWhole) {
+  const ScratchFolder folder;
+  const auto source = corpus(folder, 300);
+  const Parts parts = split_parts(*source, {.fractions = {0.7, 0.3}, .exact = true});
+  const auto results =
+      split(*source, parts, {folder / "x.ctf", folder / "y.cbf"}, {Format::ctf, Format::cbf}, {.jobs = 3});
+  EXPECT_EQ(results[0].sequences, 210u);
+  EXPECT_EQ(results[1].samples, 180u);
+  CtfOptions text;
+  text.files = {folder / "x.ctf"};
+  text.streams = {{.name = "v", .dim = 2}, {.name = "l", .storage = Storage::sparse, .dim = 3}};
+  CbfOptions binary;
+  binary.files = {folder / "y.cbf"};
+  const std::shared_ptr<const Source> both =
+      concatenate({open_source(text, {}, {}, KeyMode::text), open_source(binary)});
+  const Comparison found = compare(source, both);
+  EXPECT_TRUE(found.keys);
+  EXPECT_EQ(found.same, 300u);
+  EXPECT_EQ(found.changed + found.only_a + found.only_b, 0u);
+  EXPECT_FALSE(keys_repeat(*both));
+}
+
+TEST(Split, AllTargetsAppearOrNone) {
+  const ScratchFolder folder;
+  const auto source = corpus(folder, 50);
+  const Parts parts = split_parts(*source, {.fractions = {0.5, 0.5}, .exact = true});
+  std::vector<std::string> before = folder.names();
+  std::uint64_t renames = 0;
+  {
+    const testing::FaultySys sys(
+        [&](const testing::Call& call) { return call.name == "rename" && ++renames == 2 ? EIO : 0; });
+    EXPECT_THROW(split(*source, parts, {folder / "x.ctf", folder / "y.ctf"}, {Format::ctf, Format::ctf}, {}), Error);
+  }
+  EXPECT_EQ(renames, 2u);
+  EXPECT_EQ(folder.names(), before);
+  EXPECT_THROW(split(*source, Parts(parts.size(), std::vector<std::uint8_t>(50)), {folder / "x.ctf", folder / "y.ctf"},
+                     {Format::ctf, Format::ctf}, {}),
+               Error);  // split.empty
+  EXPECT_EQ(folder.names(), before);
+}
+
+TEST(Concatenate, StreamsMayComeInAnotherOrderButMustBeThere) {
+  const ScratchFolder folder;
+  const auto a = corpus(folder, 5), b = corpus(folder, 4, "b.ctf");
+  const std::shared_ptr<const Source> turned = select_streams(b, {"l", "v"});
+  const auto all = concatenate({a, turned});
+  EXPECT_EQ(all->key_text(5), "s0/0");
+  EXPECT_TRUE(keys_repeat(*all));
+  Chunk chunk;
+  all->read(static_cast<std::uint32_t>(a->chunks().size()), chunk);
+  EXPECT_EQ(chunk.columns[0].storage, Storage::dense);
+  for (const auto& [keep, rename] :
+       std::vector<std::pair<std::vector<std::string>, std::pair<std::string, std::string>>>{
+           {{"v"}, {"v", "v"}}, {{"v", "l"}, {"l", "m"}}}) {
+    const std::shared_ptr<const Source> other = select_streams(b, keep, {rename});
+    EXPECT_THROW((void)concatenate({a, other}), Error);  // merge.streams
+    EXPECT_THROW((void)concatenate({other, a}), Error);
+  }
+}
+
+}  // namespace
+}  // namespace batchfeed

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""split, merge, shuffle: corpora made of corpora."""
+import pytest
+
+
+@pytest.fixture
+def labelled(write):
+    """Sequences k00 .. of one sample; class 1 for every fourth."""
+
+    def make(n=100, name="all.ctf", first=0):
+        return write(name, "".join(f"k{k:03} |v {k} 1 |l {1 if k % 4 == 0 else 0}:1\n" for k in range(first, first + n)))
+
+    return make
+
+
+def keys(batchfeed, name):
+    return [s["key"] for s in batchfeed("cat", name, "--json").lines]
+
+
+def test_parts_are_disjoint_and_together_the_whole(batchfeed, labelled):
+    labelled()
+    done = batchfeed("split", "all.ctf", "--part", "train.ctf", "--part", "test.cbf=0.2", "--json").json
+    train, test = keys(batchfeed, "train.ctf"), keys(batchfeed, "test.cbf")
+    assert sorted(train + test) == keys(batchfeed, "all.ctf") and train == sorted(train)
+    assert [p["sequences"] for p in done["parts"]] == [len(train), len(test)] and 5 < len(test) < 40
+    assert [p["fraction"] for p in done["parts"]] == [0.8, 0.2]
+
+
+def test_a_key_stays_in_its_part_when_the_corpus_grows(batchfeed, labelled):
+    labelled(), labelled(300, "more.ctf")
+    for name in ("all", "more"):
+        batchfeed("split", f"{name}.ctf", "--part", f"{name}-train.ctf", "--part", f"{name}-test.ctf=0.2")
+    assert set(keys(batchfeed, "all-test.ctf")) < set(keys(batchfeed, "more-test.ctf"))
+    assert not set(keys(batchfeed, "all-train.ctf")) & set(keys(batchfeed, "more-test.ctf"))
+
+
+def test_exact_and_stratified(batchfeed, labelled):
+    labelled()
+    batchfeed("split", "all.ctf", "--part", "a.ctf=0.6", "--part", "b.ctf=0.4", "--exact")
+    assert len(keys(batchfeed, "b.ctf")) == 40
+    batchfeed("split", "all.ctf", "--part", "c.ctf", "--part", "d.ctf=0.4", "--stratify", "l", "--seed", 5)
+    assert batchfeed("grep", "--value", "l[1] = 1", "d.ctf", "--count").out == "10\n"
+    assert len(keys(batchfeed, "d.ctf")) == 40
+
+
+@pytest.mark.parametrize("arguments, word", [
+    ((), "two parts"),
+    (("--part", "a.ctf", "--part", "b.ctf"), "takes the rest"),
+    (("--part", "a.ctf=0.5", "--part", "b.ctf=0.6"), "sum to 1.1"),
+    (("--part", "a.ctf=0.5", "--part", "b.ctf=x"), "FILE=FRACTION"),
+    (("--part", "a.ctf=0.5", "--part", "a.ctf"), "named twice"),
+    (("--part", "all.ctf=0.5", "--part", "a.ctf"), "exists already"),
+    (("--part", "a.ctf", "--part", "b.ctf=0.5", "--stratify", "x"), "no stream 'x'"),
+    (("--part", "a.ctf", "--part", "b.ctf=0.5", "--exact", "--group", "k"), "exact"),
+    (("--part", "a.ctf", "--part", "b.ctf=0.001", "--exact"), "no sequence falls"),
+])
+def test_what_makes_no_sense_writes_nothing(batchfeed, labelled, arguments, word):  # split.fractions split.group split.no-classes split.empty
+    labelled()
+    done = batchfeed("split", "all.ctf", *arguments)
+    assert done.code == 2 and word in done.err
+    assert [p.name for p in batchfeed.folder.iterdir()] == ["all.ctf"]
+
+
+def test_merge_keeps_keys_that_are_different(batchfeed, labelled):
+    labelled(10, "a.ctf"), labelled(10, "b.ctf", 10), labelled(20, "both.ctf")
+    batchfeed("convert", "b.ctf", "b.cbf")
+    assert batchfeed("merge", "a.ctf", "b.cbf", "-o", "all.ctf", "--verify").code == 0
+    assert batchfeed("diff", "all.ctf", "both.ctf").code == 0
+
+
+def test_merge_numbers_sequences_whose_keys_repeat(batchfeed, labelled, write):
+    labelled(10, "a.ctf")
+    done = batchfeed("merge", "a.ctf", "a.ctf", "-o", "all.ctf")
+    assert done.code == 0 and "in more than one corpus" in done.err
+    assert keys(batchfeed, "all.ctf") == [str(k) for k in range(20)]
+    assert batchfeed("merge", "a.ctf", "a.ctf", "-o", "no.ctf", "--keys", "keep").code == 2
+    write("x.ctf", "|v 1\n|v 2\n")
+    quiet = batchfeed("merge", "x.ctf", "x.ctf", "-o", "xx.ctf")
+    assert quiet.err == "" and (batchfeed.folder / "xx.ctf").read_text() == "|v 1\n|v 2\n|v 1\n|v 2\n"
+
+
+def test_merge_takes_the_largest_sparse_dim_and_refuses_other_streams(batchfeed, write):  # merge.streams
+    write("a.ctf", "1 |t 3:1 |v 1\n"), write("b.ctf", "2 |v 2 |t 8:1\n"), write("c.ctf", "3 |v 1 2 |t 8:1\n"), write("d.ctf", "3 |t 8:1\n")
+    assert batchfeed("merge", "a.ctf", "b.ctf", "-o", "ab.cbf").code == 0
+    assert [s["dim"] for s in batchfeed("info", "ab.cbf", "--json").json["streams"]] == [9, 1]
+    for other in ("c.ctf", "d.ctf"):
+        done = batchfeed("merge", "a.ctf", other, "-o", "no.cbf")
+        assert done.code == 2 and "stream 'v'" in done.err and not (batchfeed.folder / "no.cbf").exists()
+    assert batchfeed("merge", "a.ctf", "d.ctf", "-o", "ad.cbf", "--streams", "t").code == 0
+
+
+def test_shuffle_is_a_permutation_that_the_seed_decides(batchfeed, labelled):
+    labelled(200)
+    order = []
+    for name, seed, memory in (("a.ctf", 1, "256M"), ("b.ctf", 1, "256M"), ("c.ctf", 2, "256M"), ("d.ctf", 1, "1K")):
+        assert batchfeed("shuffle", "all.ctf", "-o", name, "--seed", seed, "--memory", memory, "--verify").code == 0
+        order.append(keys(batchfeed, name))
+    assert order[0] == order[1] != order[2] and all(sorted(o) == keys(batchfeed, "all.ctf") for o in order)
+    assert batchfeed("merge", "all.ctf", "-o", "e.ctf", "--shuffle", "--seed", 1).code == 0
+    assert keys(batchfeed, "e.ctf") == order[0]
+    assert batchfeed("shuffle", "all.ctf").code == 2 and batchfeed("shuffle", "all.ctf", "-o", "a.ctf").code == 2
