@@ -9,6 +9,7 @@
 """
 from ._batch import Batch, Layout, Packed, Padded, Stream
 from ._core import version as __version__
+from ._cluster import Cluster
 from ._errors import (
     ConfigError,
     Error,
@@ -48,6 +49,7 @@ __all__ = [
     "Batch",
     "BatchPlan",
     "CheckReport",
+    "Cluster",
     "ConfigError",
     "Converted",
     "Error",

@@ -66,7 +66,7 @@ Opening = Union["FromSources", "FromFile", "FromSetup"]
 
 
 def opening_of(
-    what: What,
+    what: Union[What, FromSources, FromFile],
     section: str,
     set: Sequence[str],
     dtype: Any,
@@ -75,6 +75,8 @@ def opening_of(
     options: Mapping[str, Any] = {},
 ) -> Opening:
     """Files as open() takes them, or sources as Reader() does."""
+    if isinstance(what, (FromSources, FromFile)):
+        return what
     if isinstance(what, Mix):
         return FromSources(what, dict(limits or {}), dict(options), storage)
     many = as_list(what)

@@ -33,7 +33,7 @@ class CheckReport(list[Fault]):
 
 
 def check(
-    what: What,
+    what: Union[What, _open.FromSources],
     *,
     section: str = "",
     set: Sequence[str] = (),
@@ -131,7 +131,7 @@ def _row(s: StreamDescription) -> tuple[str, ...]:
 
 
 def info(
-    what: What,
+    what: Union[What, _open.FromSources],
     *,
     section: str = "",
     set: Sequence[str] = (),
@@ -199,7 +199,7 @@ class IndexInfo:
 
 
 def index(
-    what: What,
+    what: Union[What, _open.FromSources],
     *,
     section: str = "",
     set: Sequence[str] = (),
@@ -247,7 +247,7 @@ def target_format(path: str) -> str:
 
 
 def convert(
-    what: What,
+    what: Union[What, _open.FromSources],
     target: Path,
     *,
     to: Optional[str] = None,

@@ -8,6 +8,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
@@ -209,6 +210,19 @@ void bind_options(nb::module_& m) {
       .def_rw("element", &StreamInfo::element)
       .def_rw("defines_mb_size", &StreamInfo::defines_mb_size)
       .def_rw("broadcast", &StreamInfo::broadcast)
+      .def("__getstate__",
+           [](const StreamInfo& s) {
+             return std::make_tuple(s.name, s.dim, s.storage, s.element, s.defines_mb_size, s.broadcast);
+           })
+      .def("__setstate__",
+           [](StreamInfo& s, const std::tuple<std::string, std::uint64_t, Storage, Element, bool, bool>& state) {
+             new (&s) StreamInfo{.name = std::get<0>(state),
+                                 .dim = std::get<1>(state),
+                                 .storage = std::get<2>(state),
+                                 .element = std::get<3>(state),
+                                 .defines_mb_size = std::get<4>(state),
+                                 .broadcast = std::get<5>(state)};
+           })
       .def("__repr__", [](nb::handle self) {
         return nb::str("StreamInfo(name={!r}, dim={}, storage={!r}, element={!r})")
             .format(self.attr("name"), self.attr("dim"), self.attr("storage"), self.attr("element"));

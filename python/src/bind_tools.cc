@@ -77,6 +77,20 @@ void bind_describe(nb::module_& m) {
             return out;
           },
           nb::sig("def steps(self) -> list[tuple[int, int]]"));
+  // {length: sequences that have it}
+  m.def(
+      "length_counts",
+      [](const Setup& setup) {
+        const std::unique_ptr<Source> source = open_sources(setup);
+        std::map<std::uint64_t, std::uint64_t> counts;
+        std::vector<SequenceInfo> table;
+        for (std::uint32_t chunk = 0; chunk < source->chunks().size(); ++chunk) {
+          source->sequences(chunk, table);
+          for (const SequenceInfo& sequence : table) ++counts[sequence.samples];
+        }
+        return counts;
+      },
+      "setup"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def(
       "describe", [](const Setup& setup) { return describe(*open_sources(setup)); }, "setup"_a,
       nb::call_guard<nb::gil_scoped_release>());

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: MIT
+"""Work on corpora of many shards, a shard a task, wherever tasks are run; on_ray.py and on_dask.py run them."""
+from __future__ import annotations
+
+import os
+import posixpath
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any, Callable, Optional, TypeVar, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._errors import usage
+from ._files import StorageOptions, file_system, names_in
+from ._open import FromSources
+from ._reader import Reader, log
+from ._source import Writer
+from ._sources import CBF, CTF, Path, Stream, dense, paths, sparse
+from ._tools import CheckReport, Converted, IndexInfo, Info, StreamDescription, check, convert, index, info
+
+In, Out = TypeVar("In"), TypeVar("Out")
+Corpus = Union[CTF, CBF, Path, Sequence[Path]]
+
+
+class Cluster:
+    """Runs work on the shards of a corpus. This one does it here, a shard after the other.
+
+    `batchfeed.on_ray.Cluster` and `batchfeed.on_dask.Cluster` do it on many machines, which read and write the
+    same paths. What they write is the same to the byte; a task whose machine dies is done again elsewhere.
+
+    A corpus is bf.CTF, bf.CBF or paths, with patterns. Streams of text are inferred over all shards where they
+    are not declared.
+    """
+
+    def __init__(self, *, storage_options: StorageOptions = None) -> None:
+        self._storage = storage_options
+
+    def map(self, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
+        """[function(item) for item in items]; items may be done twice where a machine dies."""
+        return [function(item) for item in items]
+
+    def index(self, corpus: Corpus, *, cache_dir: Optional[Path] = None, rebuild: bool = False) -> list[IndexInfo]:
+        """As bf.index(), of all shards. Without `cache_dir` each index lies beside its shard."""
+        folder = None if cache_dir is None else os.fspath(cache_dir)
+        return [one for shard in self.map(_Index(folder, rebuild), self._shards(corpus)) for one in shard]
+
+    def check(self, corpus: Corpus, *, max_faults: int = 100_000) -> CheckReport:
+        """As bf.check(): the faults of all shards, in their order."""
+        reports = self.map(_Check(max_faults), self._shards(corpus))
+        sums = {n: sum(getattr(r, n) for r in reports) for n in ("faults", "warnings", "sequences", "samples", "bytes")}
+        ids = sum((Counter(r.by_id) for r in reports), Counter())
+        whole = SimpleNamespace(**sums, by_id=dict(ids), complete=all(r.complete for r in reports))
+        return CheckReport([f for r in reports for f in r][:max_faults], whole)
+
+    def info(self, corpus: Corpus) -> Info:
+        """As bf.info(), of all shards together."""
+        found = self.map(_info, self._shards(corpus))
+        counts = sum((lengths for _, lengths in found), Counter[int]())
+        parts = [one for one, _ in found]
+        total = {n: sum(getattr(one, n) for one in parts) for n in ("sequences", "samples", "chunks", "bytes")}
+        return Info([_joined(same) for same in zip(*(p.streams for p in parts))], **total, **_lengths(counts))
+
+    def convert(self, corpus: Corpus, folder: Path, *, to: str = "cbf", force: bool = False, **options: Any) -> list[Converted]:
+        """Each shard in another format, under its own name in `folder`; `options` are those of bf.convert()."""
+        target = _made(folder)
+        shards = self._shards(corpus)
+        names = [posixpath.splitext(posixpath.basename(shard.name))[0] + "." + to for shard in shards]
+        twice = [name for name, n in Counter(names).items() if n > 1]
+        if twice:
+            raise usage("python.shards", f"two shards would be written to {twice[0]!r}", "convert them to two folders")
+        jobs = [(shard, os.path.join(target, name)) for shard, name in zip(shards, names)]
+        _refuse([path for _, path in jobs], force)
+        return self.map(_Convert({"to": to, "jobs": 1, **options}), jobs)
+
+    def shuffle(
+        self, corpus: Corpus, folder: Path, *, shards: int, seed: int = 0, to: str = "cbf", force: bool = False, **options: Any
+    ) -> list[Converted]:
+        """All sequences in random order, in `shards` files part-00000.cbf ... of `folder`.
+
+        Each sequence goes to any of them with the same chance, and to any place in it. The result is a function
+        of the corpus, `seed` and `shards` alone. All data are written once more on the way, below `folder`.
+        """
+        if shards < 1:
+            raise usage("python.option", f"shards is {shards}, expected at least 1")
+        target = _made(folder)
+        parts = [os.path.join(target, f"part-{k:05d}.{to}") for k in range(shards)]
+        _refuse(parts, force)
+        between = os.path.join(target, f".shuffle-{seed}")
+        try:
+            dealt = self.map(_Deal(between, shards, seed), list(enumerate(self._shards(corpus))))
+            pieces = [[piece for one in dealt if (piece := one[k])] for k in range(shards)]
+            gather = _Gather(seed, {"to": to, "jobs": 1, "keys": "keep", **options})
+            return self.map(gather, [(k, parts[k], pieces[k]) for k in range(shards)])
+        finally:
+            shutil.rmtree(between, ignore_errors=True)
+
+    def _shards(self, corpus: Corpus) -> list[Shard]:
+        source = corpus if isinstance(corpus, (CTF, CBF)) else None
+        files = _core.expand_files(paths(source.files if source else corpus), file_system(self._storage, names_in(corpus)))  # type: ignore[arg-type]
+        if source is None:
+            first = _core.detect_format(files[0], file_system(self._storage, files))
+            if first not in ("ctf", "cbf"):
+                raise usage("python.not-a-corpus", f"is of format {first}", "clusters work on text and binary corpora", path=files[0])
+            source = CTF(files) if first == "ctf" else CBF(files)
+        keys: dict[str, Any] = {}
+        if isinstance(source, CTF) and source.streams is None:
+            source, text = _declared(source, self.map(_Infer(self._storage), files))
+            keys = {"keys": "text"} if text else {}
+        return [Shard(file, FromSources([replace(source, files=file)], {}, keys, self._storage)) for file in files]
+
+
+@dataclass(frozen=True)
+class Shard:
+    name: str
+    opening: FromSources
+
+
+# Tasks: plain values that can be sent, called with an item.
+
+
+@dataclass(frozen=True)
+class _Infer:
+    storage: StorageOptions
+
+    def __call__(self, file: str) -> tuple[list[tuple[str, str, int]], bool, bool]:
+        seen = _core.infer_ctf([file], None, file_system(self.storage, [file]))
+        return [(s.spec.name, s.spec.storage, s.spec.dim) for s in seen.streams], seen.has_ids, seen.text_ids
+
+
+def _declared(source: CTF, seen: list[tuple[list[tuple[str, str, int]], bool, bool]]) -> tuple[CTF, bool]:
+    """A text corpus whose streams fit all shards, and whether its ids are words."""
+    streams: dict[str, Stream] = {}
+    for found, _, _ in seen:
+        for name, storage, dim in found:
+            known = streams.get(name, Stream(storage, 0))
+            make = dense if "dense" in (known.storage, storage) else sparse
+            streams[name] = make(max(dim, known.dim))
+    without = not all(has_ids for _, has_ids, _ in seen)
+    skip = without if source.skip_sequence_ids is None else source.skip_sequence_ids
+    return replace(source, streams=streams, skip_sequence_ids=skip), not skip and any(text for _, _, text in seen)
+
+
+@dataclass(frozen=True)
+class _Index:
+    cache_dir: Optional[str]
+    rebuild: bool
+
+    def __call__(self, shard: Shard) -> list[IndexInfo]:
+        return index(shard.opening, cache_dir=self.cache_dir, rebuild=self.rebuild)
+
+
+@dataclass(frozen=True)
+class _Check:
+    max_faults: int
+
+    def __call__(self, shard: Shard) -> CheckReport:
+        return check(shard.opening, max_faults=self.max_faults)
+
+
+def _info(shard: Shard) -> tuple[Info, Counter[int]]:
+    return info(shard.opening), Counter(_core.length_counts(shard.opening.setup(log)))
+
+
+def _joined(same: Sequence[StreamDescription]) -> StreamDescription:
+    return replace(same[0], dim=max(s.dim for s in same))
+
+
+def _lengths(counts: Counter[int]) -> dict[str, Any]:
+    """`lengths` and `steps` of an Info, as the library counts them."""
+    lengths: npt.NDArray[Any] = np.array(sorted(counts), dtype=np.uint64)
+    each = np.array([counts[n] for n in sorted(counts)], dtype=np.uint64)
+    upto, total = np.cumsum(each), int(each.sum())
+    out = {"min": float(lengths[0]), "max": float(lengths[-1]), "mean": float((lengths * each).sum() / total)}
+    for percent in (50, 90, 99):
+        out[f"p{percent}"] = float(lengths[np.searchsorted(upto, (total * percent + 99) // 100)])
+    steps = []
+    for k in range(64):
+        most = 10 ** (k // 3) * (1, 2, 5)[k % 3]
+        before = 0 if k == 0 else 10 ** ((k - 1) // 3) * (1, 2, 5)[(k - 1) % 3]
+        steps.append((most, int(each[(lengths > before) & (lengths <= most)].sum())))
+        if most >= lengths[-1]:
+            break
+    first = next(i for i, (_, n) in enumerate(steps) if n)
+    return {"lengths": out, "steps": steps[first:]}
+
+
+@dataclass(frozen=True)
+class _Convert:
+    options: dict[str, Any]
+
+    def __call__(self, job: tuple[Shard, str]) -> Converted:
+        shard, path = job
+        return convert(shard.opening, path, force=True, **self.options)
+
+
+@dataclass(frozen=True)
+class _Deal:
+    """Deals the sequences of a shard out to files, one for each shard of the result that gets any."""
+
+    folder: str
+    shards: int
+    seed: int
+
+    def __call__(self, job: tuple[int, Shard]) -> list[Optional[str]]:
+        number, shard = job
+        os.makedirs(self.folder, exist_ok=True)
+        random = np.random.Generator(np.random.Philox(key=[self.seed, number]))
+        writers: dict[int, Writer] = {}
+        options = {**shard.opening.options, "order": "file", "minibatch_size": 1 << 16}
+        with Reader._of(replace(shard.opening, options=options), log) as reader:
+            streams = {s.name: Stream(s.storage, s.dim) for s in reader.streams.values()}
+            dtype = next(iter(reader.streams.values())).element
+            for batch in reader:
+                to = random.integers(0, self.shards, batch.num_sequences)
+                for k in np.unique(to).tolist():
+                    if k not in writers:
+                        path = os.path.join(self.folder, f"{number:05d}-{k:05d}.cbf")
+                        writers[k] = Writer(path, streams, dtype=dtype, keys=True, force=True, chunk_bytes=1 << 20)
+                    rows = np.flatnonzero(to == k)
+                    writers[k].extend(*_rows(batch, rows))
+        for writer in writers.values():
+            writer.close()
+        return [writers[k]._path if k in writers else None for k in range(self.shards)]
+
+
+def _rows(batch: Any, rows: npt.NDArray[Any]) -> tuple[dict[str, Any], Any, list[str]]:
+    """Some sequences of a minibatch, as Writer.extend() takes them."""
+    data: dict[str, Any] = {}
+    first = next(iter(batch.values())).lengths
+    for name, stream in batch.items():
+        if np.array_equal(stream.lengths, first):
+            samples = np.concatenate([np.arange(stream.offsets[r], stream.offsets[r + 1]) for r in rows])
+            data[name] = (stream.csr() if stream.is_sparse else stream.values)[samples]
+        else:
+            all_of_them = stream.sequences()
+            data[name] = [all_of_them[r] for r in rows]
+    keys = batch.sequence_keys
+    return data, first[rows], [keys[r] for r in rows]
+
+
+@dataclass(frozen=True)
+class _Gather:
+    seed: int
+    options: dict[str, Any]
+
+    def __call__(self, job: tuple[int, str, list[str]]) -> Converted:
+        number, path, pieces = job
+        if not pieces:
+            raise usage("python.shards", f"no sequence came to shard {number}", "the corpus has too few for so many shards")
+        return convert(CBF(pieces), path, shuffle=self.seed * 1_000_003 + number, force=True, **self.options)
+
+
+def _made(folder: Path) -> str:
+    target = os.path.abspath(os.fspath(folder))
+    os.makedirs(target, exist_ok=True)
+    return target
+
+
+def _refuse(targets: Sequence[str], force: bool) -> None:
+    there = [path for path in targets if os.path.exists(path)]
+    if there and not force:
+        raise usage("python.exists", "the file exists", "force=True replaces it", path=there[0])

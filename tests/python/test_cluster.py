@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""Corpora of many shards: here, on Dask and on Ray, with the same bytes, also when a worker is killed on the way."""
+import os
+import pathlib
+import signal
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Corpus
+
+import batchfeed as bf
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shards")
+    for i in range(5):
+        rng = np.random.default_rng(i)
+        part = Corpus(folder / f"part-{i}.ctf", rng.integers(1, 9, 40).tolist(), seed=i)
+        text = "".join(f"{int(line.split()[0]) + 40 * i}{line[line.index(' '):]}" for line in open(part.path))
+        pathlib.Path(part.path).write_text(text)
+    return folder
+
+
+@dataclass
+class Killing:
+    """Ends its process once, as the machine's loss would."""
+
+    function: Any
+    marker: str
+
+    def __call__(self, item):
+        try:
+            os.close(os.open(self.marker, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return self.function(item)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def work(cluster, shards, out):
+    corpus = str(shards / "part-*.ctf")
+    cluster.convert(corpus, out / "binary")
+    cluster.shuffle(corpus, out / "shuffled", shards=3, seed=7)
+    cluster.index(corpus, cache_dir=out / "index")
+    return cluster.info(corpus), cluster.check(corpus)
+
+
+def files(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file() and p.suffix != ".bfindex"}
+
+
+@pytest.fixture(scope="module")
+def expected(shards, tmp_path_factory):
+    out = tmp_path_factory.mktemp("here")
+    return *work(bf.Cluster(), shards, out), files(out)
+
+
+def test_here(shards, expected, tmp_path):
+    about, report, written = expected
+    corpus = str(shards / "part-*.ctf")
+    alone = bf.info(corpus)
+    assert (about.sequences, about.samples, about.lengths, about.steps) == (200, alone.samples, alone.lengths, alone.steps)
+    assert [(s.name, s.storage, s.dim) for s in about.streams] == [(s.name, s.storage, s.dim) for s in alone.streams]
+    assert (report.faults, report.samples, report.complete) == (0, alone.samples, True)
+    # Each shard is what bf.convert() makes of it.
+    for i in range(5):
+        bf.convert(bf.CTF(shards / f"part-{i}.ctf", streams={"x": bf.dense(3), "y": bf.sparse(5)}), tmp_path / "one.cbf", force=True)
+        assert (tmp_path / "one.cbf").read_bytes() == written[f"binary/part-{i}.cbf"]
+
+
+def test_a_global_shuffle_moves_every_sequence_somewhere(shards, expected, tmp_path):
+    bf.Cluster().shuffle(str(shards / "part-*.ctf"), tmp_path, shards=3, seed=7, to="ctf")
+    rows, places = {}, []
+    for k in range(3):
+        for batch in bf.open(tmp_path / f"part-{k:05d}.ctf", shuffle=False, minibatch_samples=50, keys="text"):
+            for key, x in zip(batch.sequence_keys, batch["x"].sequences()):
+                rows[key] = x
+                places.append((k, int(key)))
+    assert sorted(map(int, rows)) == list(range(200))
+    for batch in bf.open(str(shards / "part-*.ctf"), minibatch_samples=50):
+        for key, x in zip(batch.sequence_keys, batch["x"].sequences()):
+            np.testing.assert_array_equal(rows[key], x)
+    # Every shard has about a third, of every shard's sequences.
+    for k in range(3):
+        mine = [key for shard, key in places if shard == k]
+        assert 40 < len(mine) < 95 and len({key // 40 for key in mine}) == 5 and mine != sorted(mine)
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith(".shuffle")]
+
+
+def test_other_seeds_give_other_orders(shards, expected, tmp_path):
+    bf.Cluster().shuffle(str(shards / "part-*.ctf"), tmp_path, shards=3, seed=8)
+    assert files(tmp_path) != {k.removeprefix("shuffled/"): v for k, v in expected[2].items() if k.startswith("shuffled")}
+
+
+def test_faults_of_shards_keep_their_order(shards, tmp_path):
+    for i, text in enumerate((b"0 |x 1 2\n1 |x 1 oops\n", b"2 |x 3 4\n", b"3 |x 1 bad\n")):
+        (tmp_path / f"{i}.ctf").write_bytes(text)
+    report = bf.Cluster().check(bf.CTF(str(tmp_path / "*.ctf"), streams={"x": bf.dense(2)}))
+    assert [(os.path.basename(f.path), f.line) for f in report] == [("0.ctf", 2), ("2.ctf", 1)]
+    assert report.faults == 2
+
+
+def test_what_is_refused(shards, tmp_path):
+    with pytest.raises(bf.ConfigError, match="exists"):
+        (tmp_path / "part-0.cbf").write_bytes(b"")
+        bf.Cluster().convert(str(shards / "part-*.ctf"), tmp_path)
+    with pytest.raises(bf.ConfigError, match="two shards"):
+        bf.Cluster().convert([str(shards / "part-0.ctf")] * 2, tmp_path / "b")
+    with pytest.raises(bf.ConfigError, match="at least 1"):
+        bf.Cluster().shuffle(str(shards / "part-*.ctf"), tmp_path, shards=0)
+
+
+def check_cluster(cluster, shards, expected, out, tmp_path):
+    about, report = work(cluster, shards, out)
+    assert about == expected[0] and report == expected[1]
+    assert files(out) == expected[2]
+
+    killed = str(tmp_path / "killed")
+    plain = cluster.map
+    cluster.map = lambda function, items: plain(Killing(function, killed), items)
+    cluster.convert(str(shards / "part-*.ctf"), out / "binary", force=True)
+    assert os.path.exists(killed)
+    os.unlink(killed)
+    cluster.shuffle(str(shards / "part-*.ctf"), out / "shuffled", shards=3, seed=7, force=True)
+    assert os.path.exists(killed)
+    assert files(out) == expected[2]
+
+
+def test_dask(shards, expected, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    import batchfeed.on_dask
+
+    (tmp_path / "out").mkdir()
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=str(tmp_path / "dask")) as local:
+        with distributed.Client(local) as client:
+            check_cluster(batchfeed.on_dask.Cluster(client), shards, expected, tmp_path / "out", tmp_path)
+            with pytest.raises(bf.MissingFileError):
+                batchfeed.on_dask.Cluster().check(str(tmp_path / "none.ctf"))
+
+
+def test_ray(shards, expected, tmp_path, monkeypatch):
+    ray = pytest.importorskip("ray")
+    monkeypatch.setenv("PYTHONPATH", os.path.dirname(__file__))  # its workers need Killing
+    import batchfeed.on_ray
+
+    (tmp_path / "out").mkdir()
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        check_cluster(batchfeed.on_ray.Cluster(), shards, expected, tmp_path / "out", tmp_path)
+        with pytest.raises(bf.MissingFileError):
+            batchfeed.on_ray.Cluster().check([str(shards / "part-0.ctf"), str(tmp_path / "none.ctf")])
+    finally:
+        ray.shutdown()
