@@ -23,7 +23,8 @@ from ._source import Writer
 from ._sources import CBF, CTF, Path, Stream, dense, paths, sparse
 from ._tools import CheckReport, Converted, IndexInfo, Info, StreamDescription, check, convert, index, info
 
-In, Out = TypeVar("In"), TypeVar("Out")
+In = TypeVar("In")
+Out = TypeVar("Out")
 Corpus = Union[CTF, CBF, Path, Sequence[Path]]
 
 

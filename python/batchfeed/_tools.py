@@ -17,7 +17,7 @@ from ._sources import CTF, Path, paths
 class CheckReport(list[Fault]):
     """The faults and warnings that were found, in the order of the data, and what was looked at."""
 
-    def __init__(self, found: Sequence[Fault], result: _core.CheckResult) -> None:
+    def __init__(self, found: Sequence[Fault], result: Any) -> None:
         super().__init__(found)
         self.faults = result.faults
         self.warnings = result.warnings

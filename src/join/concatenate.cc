@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <iterator>
 
 #include "base/hash.h"
@@ -9,8 +10,10 @@ namespace {
 
 class Concatenated final : public Source {
  public:
-  explicit Concatenated(std::vector<std::shared_ptr<const Source>> shards) : shards_(std::move(shards)) {
+  Concatenated(std::vector<std::shared_ptr<const Source>> shards, bool numbered) : shards_(std::move(shards)) {
+    std::vector<SequenceInfo> table;
     for (std::uint32_t s = 0; s < shards_.size(); ++s) {
+      first_key_.push_back(s == 0 || !numbered ? 0 : first_key_.back() + keys_of(*shards_[s - 1], table));
       for (std::uint32_t c = 0; c < shards_[s]->chunks().size(); ++c) {
         chunks_.push_back(shards_[s]->chunks()[c]);
         at_.push_back({s, c});
@@ -22,9 +25,16 @@ class Concatenated final : public Source {
   const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
   void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
     shard(chunk).sequences(at_[chunk].chunk, out);
+    const std::uint64_t first = first_key_[at_[chunk].shard];
+    for (SequenceInfo& sequence : out) sequence.key += first;
   }
   void read(std::uint32_t chunk, Chunk& out) const override { shard(chunk).read(at_[chunk].chunk, out); }
-  std::string key_text(std::uint64_t key) const override { return shards_[0]->key_text(key); }
+  std::string key_text(std::uint64_t key) const override {
+    if (first_key_.back() == 0) return shards_[0]->key_text(key);  // one table of keys for all
+    const auto behind = std::upper_bound(first_key_.begin(), first_key_.end(), key);
+    const auto s = static_cast<std::size_t>(behind - first_key_.begin()) - 1;
+    return shards_[s]->key_text(key - first_key_[s]);
+  }
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
     return shard(chunk).place(at_[chunk].chunk, row);
   }
@@ -47,6 +57,16 @@ class Concatenated final : public Source {
   }
 
  private:
+  // Numbers that a shard's sequences take.
+  static std::uint64_t keys_of(const Source& shard, std::vector<SequenceInfo>& table) {
+    std::uint64_t keys = 0;
+    for (std::uint32_t c = 0; c < shard.chunks().size(); ++c) {
+      shard.sequences(c, table);
+      for (const SequenceInfo& sequence : table) keys = std::max(keys, sequence.key + 1);
+    }
+    return keys;
+  }
+
   struct At {
     std::uint32_t shard, chunk;
   };
@@ -55,6 +75,7 @@ class Concatenated final : public Source {
   std::vector<std::shared_ptr<const Source>> shards_;
   std::vector<ChunkInfo> chunks_;
   std::vector<At> at_;
+  std::vector<std::uint64_t> first_key_;  // added to the keys of each shard
 };
 
 void check_streams(const std::vector<std::shared_ptr<const Source>>& shards, const std::string& piece,
@@ -71,18 +92,18 @@ void check_streams(const std::vector<std::shared_ptr<const Source>>& shards, con
 
 }  // namespace
 
-std::unique_ptr<Source> concatenate(std::vector<std::unique_ptr<Source>> shards) {
+std::unique_ptr<Source> concatenate(std::vector<std::unique_ptr<Source>> shards, bool numbered) {
   if (shards.size() == 1) return std::move(shards[0]);
   std::vector<std::shared_ptr<const Source>> shared(std::make_move_iterator(shards.begin()),
                                                     std::make_move_iterator(shards.end()));
   check_streams(shared, "shard", "the corpus");
-  return std::make_unique<Concatenated>(std::move(shared));
+  return std::make_unique<Concatenated>(std::move(shared), numbered);
 }
 
 std::shared_ptr<const Source> concatenate(std::vector<std::shared_ptr<const Source>> corpora) {
   if (corpora.size() == 1) return std::move(corpora[0]);
   check_streams(corpora, "corpus", "the mixture");
-  return std::make_shared<Concatenated>(std::move(corpora));
+  return std::make_shared<Concatenated>(std::move(corpora), false);
 }
 
 }  // namespace batchfeed::join

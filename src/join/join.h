@@ -37,7 +37,9 @@ std::unique_ptr<Source> join(std::vector<std::unique_ptr<Source>> sources, const
 
 // One source of all chunks, in order: shards of a corpus, or the corpora of a
 // mixture. Throws Error(config) if streams differ.
-std::unique_ptr<Source> concatenate(std::vector<std::unique_ptr<Source>> shards);
+// `numbered`: the sequences of each shard are numbered from 0 (binary corpora); here those
+// of later shards get the numbers behind, and key_text() asks the shard that a key is of.
+std::unique_ptr<Source> concatenate(std::vector<std::unique_ptr<Source>> shards, bool numbered = false);
 std::shared_ptr<const Source> concatenate(std::vector<std::shared_ptr<const Source>> corpora);
 
 }  // namespace batchfeed::join

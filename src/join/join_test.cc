@@ -224,5 +224,11 @@ TEST(Concatenate, ShardsFollowEachOther) {
             "join.shards-differ");
 }
 
+TEST(Concatenate, NumbersGoOnOverShards) {
+  const auto all = concatenate(pair_of(corpus("x", {{{0, 1}}, {{1, 2}}}), corpus("x", {{{0, 1}}})), true);
+  EXPECT_THAT(all_of(*all), ElementsAre("0(1): 0", "1(2): 100 101", "2(1): 0"));
+  EXPECT_EQ(all->key_text(2), "0");  // as its shard tells it
+}
+
 }  // namespace
 }  // namespace batchfeed::join

@@ -47,6 +47,16 @@ def test_object_stores(tmp_path, monkeypatch):
     assert len(names["reader"]) == 1 and len(list((tmp_path / "index").iterdir())) == 1
 
 
+def test_shards(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for i in range(4):
+        Corpus(f"part-{i}.ctf", [2, 3, 1])
+    names = {}
+    for snippet in blocks(ROOT / "docs/how-to/corpora-of-many-shards.md"):
+        run(snippet, names)
+    assert not names["faults"] and len(list((tmp_path / "shuffled").iterdir())) == 4
+
+
 def test_the_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Corpus("train.ctf", [2, 3])

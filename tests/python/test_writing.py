@@ -272,3 +272,12 @@ def test_it_can_be_dropped_while_it_is_read():
         reader.next()
         del reader
     gc.collect()
+
+
+def test_keys_of_several_binary_shards(tmp_path):
+    for i in range(3):
+        with bf.Writer(tmp_path / f"{i}.cbf", {"x": bf.dense(1)}, keys=True) as writer:
+            for n in range(i + 1):
+                writer.append({"x": [[10 * i + n]]}, key=f"{i}{'abc'[n]}")
+    [batch] = bf.Reader(bf.CBF(str(tmp_path / "*.cbf")), shuffle=False, minibatch_samples=10)
+    assert batch.sequence_keys == ["0a", "1a", "1b", "2a", "2b", "2c"]
