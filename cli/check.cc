@@ -159,7 +159,8 @@ Run add_check(CLI::App& app, Console& console) {
   CLI::App& command = add_command(app, "check", "Every fault of a corpus or configuration, with place, cause and cure",
                                   "batchfeed check train.cntk                     # all that its reader section names\n"
                                   "batchfeed check train.ctf                      # streams as the file suggests\n"
-                                  "zcat train.ctf.gz | batchfeed check -          # from a pipe\n"
+                                  "batchfeed check train.ctf.gz                   # packed with gzip or zstd\n"
+                                  "some-program | batchfeed check -               # from a pipe\n"
                                   "batchfeed check train.cntk --json > faults.json\n"
                                   "\n"
                                   "Exit status: 0 no fault, 1 faults found, 3 cannot be read at all.");

@@ -96,7 +96,22 @@ int run_convert(ConvertArguments a, Console& console) {
 }  // namespace
 
 Format target_format(const std::string& to, const std::string& path) {
-  const std::string word = to.empty() ? std::filesystem::path(path).extension().string() : "." + to;
+  std::filesystem::path name = path;
+  const bool packed = name.extension() == ".zst";
+  if (name.extension() == ".gz") {
+    throw UsageError(
+        fmt::format("'{}': gzip is read but not written; hint: name it .zst, which can be read from the "
+                    "middle",
+                    path));
+  }
+  if (packed) name = name.stem();
+  const std::string word = to.empty() ? name.extension().string() : "." + to;
+  if (packed && word != ".ctf" && word != ".txt" && word != ".mlf") {
+    throw UsageError(
+        fmt::format("'{}': only text is packed as a whole (.ctf.zst, .mlf.zst); hint: name it without "
+                    ".zst",
+                    path));
+  }
   if (word == ".cbf" || word == ".bin") return Format::cbf;
   if (word == ".ctf" || word == ".txt") return Format::ctf;
   if (word == ".scp") return Format::scp;
@@ -200,13 +215,15 @@ int run_conversion(const Source& source, const std::string& target, ConvertOptio
 
 Run add_convert(CLI::App& app, Console& console) {
   auto a = std::make_shared<ConvertArguments>();
-  CLI::App& command = add_command(app, "convert", "Writes a corpus in another format, layout, order or precision",
-                                  "batchfeed convert train.ctf train.cbf\n"
-                                  "batchfeed convert train.cbf train.ctf --verify\n"
-                                  "batchfeed convert train.cntk train.cbf --section Train.reader --shuffle 1\n"
-                                  "batchfeed convert outputs.ctf outputs.scp       # HTK features\n"
-                                  "batchfeed convert train.cntk train.mlf --streams labels\n"
-                                  "batchfeed convert old.bin new.cbf --chunk-size 64M      # cut anew");
+  CLI::App& command =
+      add_command(app, "convert", "Writes a corpus in another format, layout, order or precision",
+                  "batchfeed convert train.ctf train.cbf\n"
+                  "batchfeed convert train.cbf train.ctf --verify\n"
+                  "batchfeed convert train.ctf.gz train.ctf.zst    # zstd that can be read from the middle\n"
+                  "batchfeed convert train.cntk train.cbf --section Train.reader --shuffle 1\n"
+                  "batchfeed convert outputs.ctf outputs.scp       # HTK features\n"
+                  "batchfeed convert train.cntk train.mlf --streams labels\n"
+                  "batchfeed convert old.bin new.cbf --chunk-size 64M      # cut anew");
   a->corpus.add_to(command, false);
   command.get_option("file")
       ->description("A .cntk configuration or corpus files, then the file to write")

@@ -152,29 +152,30 @@ std::optional<Payload> load_one(const io::File& file, const Binding& binding, st
 }  // namespace
 
 std::uint64_t content_fingerprint(const io::File& file) {
+  const std::uint64_t stored = file.identity().size;
   constexpr std::uint64_t kEdge = 64 << 10, kSample = 4 << 10, kSamples = 16;
   Fingerprint print;
-  print.add(file.size());
+  print.add(stored);
   std::vector<std::byte> bytes;
   const auto add = [&](std::uint64_t at, std::uint64_t size) {
     bytes.resize(static_cast<std::size_t>(size));
-    file.read(at, bytes);
+    file.read_stored(at, bytes);
     print.add(hash_bytes(bytes.data(), bytes.size()));
   };
-  const std::uint64_t edge = std::min(kEdge, file.size());
-  const auto sample = [&](std::uint64_t i) { return file.size() / (kSamples + 1) * i; };
-  const bool large = file.size() > 2 * kEdge + kSamples * kSample;
+  const std::uint64_t edge = std::min(kEdge, stored);
+  const auto sample = [&](std::uint64_t i) { return stored / (kSamples + 1) * i; };
+  const bool large = stored > 2 * kEdge + kSamples * kSample;
   if (large) {  // all at once, where each of them is a request to a server
     file.will_read(0, edge);
-    file.will_read(file.size() - edge, file.size());
+    file.will_read(stored - edge, stored);
     for (std::uint64_t i = 1; i <= kSamples; ++i) file.will_read(sample(i), sample(i) + kSample);
   }
   add(0, edge);
-  add(file.size() - edge, edge);
+  add(stored - edge, edge);
   if (large) {
     for (std::uint64_t i = 1; i <= kSamples; ++i) add(sample(i), kSample);
-  } else if (file.size() > 2 * kEdge) {
-    add(kEdge, file.size() - 2 * kEdge);
+  } else if (stored > 2 * kEdge) {
+    add(kEdge, stored - 2 * kEdge);
   }
   return print.value();
 }

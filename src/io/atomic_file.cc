@@ -10,6 +10,7 @@
 
 #include "io/file.h"
 #include "io/sys.h"
+#include "packed/zstd_writer.h"
 
 namespace batchfeed::io {
 namespace {
@@ -42,6 +43,9 @@ AtomicFile::AtomicFile(std::string path, bool durable)
     : path_(std::move(path)), temp_(path_ + ".tmp.XXXXXX"), durable_(durable) {
   fd_ = sys().mkostemp(temp_.data(), O_CLOEXEC);
   if (fd_ < 0) fail("create", path_, errno);
+  if (path_.ends_with(".zst")) {
+    zstd_ = std::make_unique<packed::ZstdWriter>([this](auto bytes) { write_all(fd_, path_, bytes); });
+  }
 }
 
 AtomicFile::~AtomicFile() {
@@ -50,7 +54,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::append(std::span<const std::byte> bytes) {
-  write_all(fd_, path_, bytes);
+  zstd_ ? zstd_->append(bytes) : write_all(fd_, path_, bytes);
   size_ += bytes.size();
 }
 
@@ -68,6 +72,7 @@ void AtomicFile::rewrite_head(std::span<const std::byte> bytes) {
 
 void AtomicFile::seal() {
   if (fd_ < 0) return;
+  if (zstd_) zstd_->finish();
   if (sys().fchmod(fd_, 0644) != 0) fail("chmod", path_, errno);
   if (durable_ && sys().fsync(fd_) != 0) fail("sync", path_, errno);
   if (sys().close(std::exchange(fd_, -1)) != 0) fail("close", path_, errno);

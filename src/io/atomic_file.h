@@ -6,16 +6,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+
+namespace batchfeed::packed {
+class ZstdWriter;
+}
 
 namespace batchfeed::io {
 
 class AtomicFile {
  public:
   // Throws Error(io). The temporary name is unique, so writers may race: the
-  // last commit wins and each result is whole.
+  // last commit wins and each result is whole. What is appended to a path that ends
+  // in .zst is packed on the way, with a seek table behind it.
   // Without `durable` nothing is flushed to disk: whole unless power fails.
   explicit AtomicFile(std::string path, bool durable = true);
   AtomicFile(const AtomicFile&) = delete;
@@ -26,6 +32,7 @@ class AtomicFile {
   void append(std::string_view text) { append(std::as_bytes(std::span(text))); }
   // Puts `bytes` over the first ones that were appended: a header that counts what follows.
   void rewrite_head(std::span<const std::byte> bytes);
+  // Bytes appended, before packing.
   std::uint64_t size() const noexcept { return size_; }
   // Where the bytes are until commit().
   const std::string& temporary() const noexcept { return temp_; }
@@ -42,6 +49,7 @@ class AtomicFile {
   int fd_ = -1;
   bool done_ = false;  // nothing is left to remove
   std::uint64_t size_ = 0;
+  std::unique_ptr<packed::ZstdWriter> zstd_;
 };
 
 // Returns when all that was written to the file system of `path` is on disk.

@@ -4,12 +4,15 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "base/hash.h"
 #include "io/sys.h"
+#include "packed/unpacked.h"
 
 namespace batchfeed::io {
 namespace {
@@ -51,6 +54,21 @@ Identity identify(int fd, const std::string& path) {
                     .hint = "open it again"});
 }
 
+[[noreturn]] void ends_early(const std::string& path, std::uint64_t at, std::uint64_t missing) {
+  throw Error(Fault{.kind = FaultKind::stale,
+                    .id = "io.ends-early",
+                    .at = {.file = path, .byte = at, .has_byte = true},
+                    .what = "file ends " + std::to_string(missing) + " bytes before it should",
+                    .hint = "it was truncated or replaced while it was being read"});
+}
+
+packed::Packing packing_of(const File& file) {
+  std::array<std::byte, packed::kHeadBytes> head{};
+  if (file.identity().size < head.size()) return packed::Packing::none;
+  file.read_stored(0, head);
+  return packed::packing_of(head);
+}
+
 }  // namespace
 
 void fail(const char* action, const std::string& path, int error) {
@@ -73,6 +91,15 @@ File::File(std::string path, const FileSystem& file_system) {
   path_ = std::move(path);
   remote_ = file_system.open(path_);
   identity_ = {.size = remote_->size, .mtime_ns = static_cast<std::int64_t>(hash_text(remote_->version))};
+  size_ = remote_->size;
+}
+
+File::File(std::string path, const FileSystem& file_system, const Limits& limits) : File(std::move(path), file_system) {
+  const packed::Packing packing = packing_of(*this);
+  if (packing == packed::Packing::none) return;
+  will_read(0, size_);
+  unpacked_ = std::make_shared<const packed::Unpacked>(stored(), packing, limits);
+  size_ = unpacked_->size();
 }
 
 File::File(std::string path, int flags) : path_(std::move(path)) {
@@ -83,6 +110,7 @@ File::File(std::string path, int flags) : path_(std::move(path)) {
   if (fd_ < 0) fail("open", path_, errno);
   try {
     identity_ = identify(fd_, path_);
+    size_ = identity_.size;
   } catch (...) {
     sys().close(fd_);
     throw;
@@ -93,13 +121,17 @@ File::File(File&& other) noexcept
     : path_(std::move(other.path_)),
       fd_(std::exchange(other.fd_, -1)),
       identity_(other.identity_),
-      remote_(std::move(other.remote_)) {}
+      size_(other.size_),
+      remote_(std::move(other.remote_)),
+      unpacked_(std::move(other.unpacked_)) {}
 
 File& File::operator=(File&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(fd_, other.fd_);
   std::swap(identity_, other.identity_);
+  std::swap(size_, other.size_);
   std::swap(remote_, other.remote_);
+  std::swap(unpacked_, other.unpacked_);
   return *this;
 }
 
@@ -107,7 +139,18 @@ File::~File() {
   if (fd_ >= 0) sys().close(fd_);
 }
 
+packed::Stored File::stored() const {
+  return {path_, identity_.size, [this](std::uint64_t at, std::span<std::byte> out) { read_stored(at, out); }};
+}
+
 void File::read(std::uint64_t offset, std::span<std::byte> out) const {
+  if (unpacked_ == nullptr) return read_stored(offset, out);
+  const std::uint64_t left = size_ - std::min(size_, offset);
+  if (out.size() > left) ends_early(path_, size_, out.size() - left);
+  unpacked_->read(stored(), offset, out);
+}
+
+void File::read_stored(std::uint64_t offset, std::span<std::byte> out) const {
   std::size_t done = 0;
   if (remote_ && offset <= identity_.size && out.size() <= identity_.size - offset) {
     if (!out.empty()) remote_->read(offset, out);
@@ -122,16 +165,12 @@ void File::read(std::uint64_t offset, std::span<std::byte> out) const {
     }
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail("read", path_, errno);
-    throw Error(Fault{.kind = FaultKind::stale,
-                      .id = "io.ends-early",
-                      .at = {.file = path_, .byte = offset + done, .has_byte = true},
-                      .what = "file ends " + std::to_string(out.size() - done) + " bytes before it should",
-                      .hint = "it was truncated or replaced while it was being read"});
+    ends_early(path_, offset + done, out.size() - done);
   }
 }
 
 void File::will_read(std::uint64_t begin, std::uint64_t end) const noexcept {
-  if (!remote_ || !remote_->will_read || begin >= end) return;
+  if (!remote_ || !remote_->will_read || unpacked_ || begin >= end) return;
   try {
     remote_->will_read(begin, end);
   } catch (...) {  // reading it will tell
@@ -146,6 +185,32 @@ void File::expect_unchanged() const {
   const Identity now = identify(fd_, path_);
   if (now == identity_) return;
   changed(path_, ": " + std::to_string(identity_.size) + " bytes when opened, " + std::to_string(now.size) + " now");
+}
+
+void File::warn_if_slow(const Report& report) const {
+  constexpr std::uint64_t kLongWay = 64u << 20;
+  if (!report || unpacked_ == nullptr || unpacked_->longest_way() <= kLongWay) return;
+  report({.severity = Severity::warning,
+          .fault = {.kind = FaultKind::io,
+                    .id = "packed.slow",
+                    .at = {.file = path_},
+                    .what = "reading it out of order is slow: up to " + std::to_string(unpacked_->longest_way()) +
+                            " bytes are unpacked before the first that is wanted",
+                    .hint = "batchfeed convert writes it as .zst with a seek table"}});
+}
+
+Head read_head(const std::string& path, std::size_t most, const FileSystem& file_system, const Limits& limits) {
+  const File file(path, file_system);
+  const packed::Packing packing = packing_of(file);
+  if (packing != packed::Packing::none) {
+    const auto read = [&](std::uint64_t at, std::span<std::byte> out) { file.read(at, out); };
+    const auto bytes = packed::unpacked_head({path, file.size(), read}, packing, most, limits);
+    return {.bytes = {reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
+  }
+  Head head{.bytes = std::string(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), most)), '\0'),
+            .size = file.size()};
+  file.read(0, std::as_writable_bytes(std::span(head.bytes)));
+  return head;
 }
 
 std::string read_whole(const std::string& path, std::uint64_t limit, const char* limit_name,

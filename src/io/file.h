@@ -7,12 +7,19 @@
 
 #include <batchfeed/error.h>
 #include <batchfeed/files.h>
+#include <batchfeed/limits.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
+
+namespace batchfeed::packed {
+struct Stored;
+class Unpacked;
+}  // namespace batchfeed::packed
 
 namespace batchfeed::io {
 
@@ -34,6 +41,9 @@ class File {
   explicit File(std::string path);
   // Also of URLs, if `file_system` can open them.
   File(std::string path, const FileSystem& file_system);
+  // As above, but of compressed files (gzip, zstd; told by content) size, offsets and
+  // bytes are those of what they unpack to. Throws also Error(format, limit).
+  File(std::string path, const FileSystem& file_system, const Limits& limits);
   // As above, but a path that ends in a symbolic link is refused: for files that
   // others could have put in our way, such as caches.
   static File open_without_following(std::string path);
@@ -44,15 +54,21 @@ class File {
   ~File();
 
   const std::string& path() const noexcept { return path_; }
-  std::uint64_t size() const noexcept { return identity_.size; }
-  const Identity& identity() const noexcept { return identity_; }
+  std::uint64_t size() const noexcept { return size_; }
+  const Identity& identity() const noexcept { return identity_; }  // of the file as it is stored
   bool is_remote() const noexcept { return remote_ != nullptr; }
+  bool is_packed() const noexcept { return unpacked_ != nullptr; }
 
   // Fills all of `out` from `offset`; a file that ends early is Error(stale).
   void read(std::uint64_t offset, std::span<std::byte> out) const;
+  // The same of the bytes as they are stored, of which there are identity().size.
+  void read_stored(std::uint64_t offset, std::span<std::byte> out) const;
   // Bytes [begin, end) are about to be read, front to back: what is far away is
   // fetched ahead. Never needed, never throws.
   void will_read(std::uint64_t begin, std::uint64_t end) const noexcept;
+
+  // A warning if reading out of order may unpack much in vain.
+  void warn_if_slow(const Report& report) const;
 
   // Throws Error(stale) if size or time (or version) of the open file are no longer
   // those it had when it was opened.
@@ -60,16 +76,27 @@ class File {
 
  private:
   File(std::string path, int flags);
+  packed::Stored stored() const;
 
   std::string path_;
   int fd_ = -1;
   Identity identity_;
-  std::shared_ptr<const RemoteFile> remote_;  // then there is no descriptor
+  std::uint64_t size_ = 0;
+  std::shared_ptr<const RemoteFile> remote_;          // then there is no descriptor
+  std::shared_ptr<const packed::Unpacked> unpacked_;  // of a compressed file
 };
 
 // Whole content, for small files (configurations, lists, caches).
 // Error(limit) above `limit` bytes.
 std::string read_whole(const std::string& path, std::uint64_t limit, const char* limit_name,
                        const FileSystem& file_system = {});
+
+// The first bytes of a file, or of what it unpacks to; at most `most`. With the
+// size of the file, which of a compressed one is not known: 0.
+struct Head {
+  std::string bytes;
+  std::uint64_t size = 0;
+};
+Head read_head(const std::string& path, std::size_t most, const FileSystem& file_system, const Limits& limits);
 
 }  // namespace batchfeed::io

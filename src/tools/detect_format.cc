@@ -131,7 +131,9 @@ Format of_name(const std::string& path) {
                                                                                        {".mfc", Format::htk},
                                                                                        {".fea", Format::htk},
                                                                                        {".plp", Format::htk}}};
-  const std::string extension = std::filesystem::path(path).extension().string();
+  std::filesystem::path name = path;
+  if (name.extension() == ".gz" || name.extension() == ".zst") name = name.stem();
+  const std::string extension = name.extension().string();
   for (const auto& [known, format] : kExtensions) {
     if (extension == known) return format;
   }
@@ -155,13 +157,11 @@ std::string_view name(Format format) noexcept {
 }
 
 Format detect_format(const std::string& path, const FileSystem& file_system) {
-  const io::File file(path, file_system);
-  std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), kHead)), '\0');
-  file.read(0, std::as_writable_bytes(std::span(head)));
+  const auto [head, size] = io::read_head(path, kHead, file_system, {});
   if (starts(head, "nib_ktnc") || starts(head, std::string_view("\1\0\0\0\0\0\0\0", 8))) return Format::cbf;
   if (starts(head, std::string_view("MLF\1\0", 5)) || starts(head, std::string_view("MLF\2\0", 5))) return Format::mlf;
   if (is_kaldi(head)) return Format::kaldi;
-  if (is_htk(head, file.size(), true) || is_htk(head, file.size(), false)) return Format::htk;
+  if (is_htk(head, size, true) || is_htk(head, size, false)) return Format::htk;
   const Format format = of_text(head);
   return format == Format::unknown ? of_name(path) : format;
 }

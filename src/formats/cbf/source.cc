@@ -37,7 +37,7 @@ std::string delivered_name(const std::string& stream, const std::vector<CbfOptio
 class CbfSource final : public Source {
  public:
   CbfSource(const CbfOptions& options, const std::string& file, const OpenContext& context)
-      : file_(file, context.file_system),
+      : file_(file, context.file_system, context.limits),
         file_system_(context.file_system),
         faults_(file),
         limits_(context.limits),

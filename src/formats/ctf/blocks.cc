@@ -23,7 +23,8 @@ Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end) {
     try {
       state->file->read(state->at, out);
     } catch (const Error& error) {
-      if (error.fault().kind != FaultKind::io || state->fresh || state->file->is_remote()) throw;
+      if (error.fault().kind != FaultKind::io || state->fresh || state->file->is_remote() || state->file->is_packed())
+        throw;
       state->fresh.emplace(state->file->path());
       if (state->fresh->identity() != state->file->identity()) {
         throw Error(Fault{.kind = FaultKind::stale,

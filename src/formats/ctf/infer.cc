@@ -86,7 +86,7 @@ std::uint64_t dense_dim(const Seen& seen) {
 
 Inferred infer(const std::string& path, std::uint64_t bytes, const Progress& progress, const Limits& limits,
                const FileSystem& file_system) {
-  const io::File file(path, file_system);
+  const io::File file(path, file_system, limits);
   if (file.size() == 0) throw Error(empty_file(path));
   Inferred result;
   bool text_ids = false;

@@ -56,13 +56,14 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
     : schema_(options, context.limits),
       options_(options),
       context_(context),
-      file_(file, context.file_system),
+      file_(file, context.file_system, context.limits),
       tuning_(tuning),
       sink_(file, context.check ? ~0ull : options.max_errors,
             context.check ? std::max(options.trace_level, 1) : options.trace_level, context.report,
             context.check ? 0 : FaultSink::kPerId),
       lines_(file_) {
   if (file_.size() == 0) throw Error(empty_file(file));
+  file_.warn_if_slow(context.report);
   if (options_.cache_index) {
     const index_cache::Binding binding = bind(schema_, options_, text_keys(), file_);
     const std::vector<std::string> places = index_cache::places(file, options_.cache_dir);
@@ -306,7 +307,7 @@ IndexBuild build_index(const CtfOptions& options, const std::string& file, const
 }
 
 IndexBuild find_index(const CtfOptions& options, const std::string& file, const OpenContext& context) {
-  const io::File data(file, context.file_system);
+  const io::File data(file, context.file_system, context.limits);
   const index_cache::Binding binding =
       bind(Schema(options, context.limits), options, context.keys->mode() != KeyMode::numeric, data);
   const index_cache::Loaded found = index_cache::load(index_cache::places(file, options.cache_dir), binding);

@@ -118,7 +118,7 @@ void Builder::remove(Gone gone) {
 
 void Builder::read_list(const std::string& list) {
   index_.list_first.push_back(index_.utterances.size());
-  const io::File file(list, context_.file_system);
+  const io::File file(list, context_.file_system, context_.limits);
   ScpRules rules{.prefix = normalise_prefix(options_.prefix),
                  .directory = std::string(io::directory_of(list)),
                  .path_map = options_.path_map,

@@ -35,7 +35,7 @@ class Builder {
 
   Index build() {
     for (const std::string& path : options_.files) {
-      if (path.ends_with(".scp")) {
+      if (is_list(path)) {
         read_scp(path);
       } else {
         read_ark(path);
@@ -143,7 +143,7 @@ class Builder {
   }
 
   void read_scp(const std::string& list) {
-    const io::File file(list, context_.file_system);
+    const io::File file(list, context_.file_system, context_.limits);
     io::LineReader lines(file, io::LineEnd::any, context_.limits.list_line_bytes, "list_line_bytes");
     std::uint64_t entries = 0;
     while (lines.next()) {
@@ -260,6 +260,13 @@ class Builder {
 };
 
 }  // namespace
+
+bool is_list(std::string_view path) noexcept {
+  for (const std::string_view packed : {".gz", ".zst"}) {
+    if (path.ends_with(packed)) path.remove_suffix(packed.size());
+  }
+  return path.ends_with(".scp");
+}
 
 ScpLine parse_scp_line(std::string_view line, const Position& at, const Limits& limits) {
   constexpr std::string_view kBlanks = " \t\r";

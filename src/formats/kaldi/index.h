@@ -32,6 +32,9 @@ struct Index {
   std::vector<Notice> notices;
 };
 
+// A list (scp), also a compressed one, not an archive: by its name.
+bool is_list(std::string_view path) noexcept;
+
 // One line of a scp file: key, then path, path:offset, and perhaps [first:last].
 struct ScpLine {
   std::string key, path;

@@ -16,8 +16,8 @@ std::string first_object(const std::string& path, const OpenContext& context) {
   std::string file = path;
   std::uint64_t offset = 0;
   bool key = true;
-  if (path.ends_with(".scp")) {
-    const io::File list(path, context.file_system);
+  if (is_list(path)) {
+    const io::File list(path, context.file_system, context.limits);
     io::LineReader lines(list, io::LineEnd::any, limits.list_line_bytes, "list_line_bytes");
     while (lines.next()) {
       if (lines.text().find_first_not_of(" \t") == std::string_view::npos) continue;

@@ -95,7 +95,7 @@ void index_cached(const io::File& file, const MlfOptions& options, const std::fu
 }
 
 CacheState find_cache(const MlfOptions& options, const std::string& file, const OpenContext& context) {
-  const io::File data(file, context.file_system);
+  const io::File data(file, context.file_system, context.limits);
   const index_cache::Loaded found =
       index_cache::load(index_cache::places(file, options.cache_dir), bind(data, options, context.keys->mode()));
   return {.valid = found.payload.has_value(),

@@ -93,7 +93,7 @@ void look_at_binary(const MlfOptions& options, const io::File& file, const OpenC
 void infer(MlfOptions& options, const OpenContext& context) {
   Seen seen;
   for (std::size_t i = 0; i < options.files.size(); ++i) {
-    const io::File file(options.files[i], context.file_system);
+    const io::File file(options.files[i], context.file_system, context.limits);
     const bool binary = is_binary(file);
     if (i > 0 && binary != options.binary) {
       throw Error(Fault{.kind = FaultKind::usage,

@@ -45,6 +45,7 @@ class MlfSource final : public Source {
       : options_(options),
         keys_(context.keys),
         file_system_(context.file_system),
+        limits_(context.limits),
         check_(context.check),
         faults_(options.files.front(), context.check ? ~0ull : 0, options.trace_level, context.report,
                 context.check ? 0 : FaultSink::kPerId),
@@ -66,7 +67,8 @@ class MlfSource final : public Source {
               .phone_boundaries = options_.phone_boundaries};
     IndexBuilder builder(options_, context, faults_);
     for (const std::string& path : options_.files) {
-      const io::File file(path, context.file_system);
+      const io::File file(path, context.file_system, context.limits);
+      file.warn_if_slow(context.report);
       identities_.push_back(file.identity());
       const auto index = [&] { options_.binary ? index_binary(file, builder) : index_text(file, rules_, builder); };
       // A check looks at every line.
@@ -141,7 +143,7 @@ class MlfSource final : public Source {
  private:
   // Files are closed and opened again; they must still be what was indexed.
   io::File reopen(std::uint32_t number) const {
-    io::File file(options_.files[number], file_system_);
+    io::File file(options_.files[number], file_system_, limits_);
     if (!(file.identity() == identities_[number])) {
       throw Error(Fault{.kind = FaultKind::stale,
                         .id = "mlf.changed",
@@ -212,6 +214,7 @@ class MlfSource final : public Source {
   MlfOptions options_;
   std::shared_ptr<KeyTable> keys_;
   FileSystem file_system_;
+  Limits limits_;
   bool check_;
   mutable FaultSink faults_;
   std::unique_ptr<StateList> states_;

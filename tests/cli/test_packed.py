@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""Compressed corpora: the same sequences in the same order as the plain file, and faults at their place."""
+import gzip
+import shutil
+import struct
+import subprocess
+
+import pytest
+
+zstd_program = pytest.mark.skipif(shutil.which("zstd") is None, reason="needs zstd")
+
+
+def zstd(data):
+    return subprocess.run(["zstd", "-qc"], input=data, capture_output=True, check=True).stdout
+
+
+def text(n=4000):
+    return "".join(f"{key} |v {key * 37 % 101} {step}.25 |t {key * 7 % 10}:1\n" for key in range(n) for step in range(1 + key % 4))
+
+
+@pytest.fixture
+def packed(batchfeed, write):
+    """plain.ctf and the same bytes packed in every way: name to bytes."""
+    plain = text().encode()
+    write("plain.ctf", plain)
+    half = plain.index(b"\n", len(plain) // 2) - 7  # in the middle of a line
+    files = {"a.ctf.gz": gzip.compress(plain), "members.ctf.gz": gzip.compress(plain[:half]) + gzip.compress(plain[half:])}
+    if shutil.which("zstd"):
+        files["one.ctf.zst"] = zstd(plain)
+        files["frames.ctf.zst"] = zstd(plain[:half]) + zstd(plain[half:])
+    for name, data in files.items():
+        write(name, data)
+    assert batchfeed("convert", "plain.ctf", "seekable.ctf.zst").code == 0
+    return [*files, "seekable.ctf.zst"]
+
+
+CONFIG = """
+reader = [
+  readerType = "CNTKTextFormatReader" ; file = "{file}" ; randomize = true ; chunkSizeInBytes = 9000 ; {extra}
+  input = [ v = [ dim = 2 ; format = "dense" ] ; t = [ dim = 10 ; format = "sparse" ] ]
+]
+"""
+
+
+@pytest.mark.parametrize("more", [(), ("--order", "uniform", "--window-chunks", "5"), ("--workers", "3", "--rank", "1"),
+                                  ("--threads", "4")])
+def test_minibatches_are_those_of_the_plain_file(batchfeed, write, packed, more):
+    def read(name):
+        write("x.cntk", CONFIG.format(file=name, extra=""))
+        done = batchfeed("read", "x.cntk", "--epochs", 2, "--format", "jsonl", "--minibatch-size", 50, *more)
+        assert (done.code, done.err) == (0, "")
+        return done.out
+
+    want = read("plain.ctf")
+    assert len(want) > 100_000
+    for name in packed:
+        assert read(name) == want, name
+
+
+def test_every_command_takes_them(batchfeed, packed):
+    plain = batchfeed("info", "plain.ctf", "--json").json
+    for name in packed:
+        about = batchfeed("info", name, "--json").json
+        assert (about["format"], about["samples"], about["bytes"]) == ("ctf", plain["samples"], plain["bytes"]), name
+        assert about["streams"] == plain["streams"]
+        assert batchfeed("check", name).code == 0
+        assert batchfeed("plan", name, "--json").json["samples"] == plain["samples"]
+        assert batchfeed("convert", name, name + ".cbf", "--verify").code == 0
+
+
+def test_the_index_is_kept_and_told_from_the_plain_files(batchfeed, packed):
+    for name in ("plain.ctf", *packed):
+        assert batchfeed("index", name).code == 0
+    for name in ("plain.ctf", *packed):
+        assert batchfeed("index", name, "--json").json["sources"][0]["was_valid"], name
+        assert batchfeed("read", name, "--cache-index").out == batchfeed("read", "plain.ctf").out
+
+
+def test_a_state_goes_on_in_another_packing(batchfeed, write, packed):
+    write("x.cntk", CONFIG.format(file="a.ctf.gz", extra=""))
+    batchfeed("read", "x.cntk", "--limit", 7, "--save-state", "s.json", "--format", "none")
+    rest = batchfeed("read", "x.cntk", "--state", "s.json").out
+    assert rest and rest == "".join(batchfeed("read", "x.cntk").out.splitlines(keepends=True)[7:])
+
+
+@zstd_program
+def test_zstd_itself_unpacks_what_convert_writes(batchfeed, packed):
+    folder = batchfeed.folder
+    subprocess.run(["zstd", "-qdk", "seekable.ctf.zst"], cwd=folder, check=True)
+    batchfeed("convert", "plain.ctf", "again.ctf")
+    assert (folder / "seekable.ctf").read_bytes() == (folder / "again.ctf").read_bytes()
+    assert (folder / "seekable.ctf.zst").read_bytes()[-4:] == struct.pack("<I", 0x8F92EAB1)
+
+
+def test_faults_have_their_place_in_the_text(batchfeed, write):
+    lines = text(300) + "300 |v 1 x |t 3:1\n"
+    write("bad.ctf", lines)
+    write("bad.ctf.gz", gzip.compress(lines.encode()))
+    plain = batchfeed("check", "bad.ctf", "--json").json["findings"]
+    assert plain and [{**f, "file": "bad.ctf.gz"} for f in plain] == batchfeed("check", "bad.ctf.gz", "--json").json["findings"]
+
+
+def test_a_damaged_file_is_a_fault_of_its_packing(batchfeed, write, packed):  # packed.truncated, packed.trailing
+    for name in packed:
+        data = (batchfeed.folder / name).read_bytes()
+        write("cut." + name, data[:len(data) * 2 // 3])
+        write("more." + name, data + b"0 |v 1 2\n")
+        for bad in ("cut.", "more."):
+            done = batchfeed("check", bad + name)
+            assert done.code == 3 and bad + name in done.err and "packed" in done.err, done.err
+            assert done.err.count("\n") == 1
+
+
+def test_a_bomb_meets_a_limit(batchfeed, write):
+    if shutil.which("zstd") is None:
+        pytest.skip("needs zstd")
+    write("bomb.ctf.zst", zstd(b"|v " + b"0" * (80 << 20) + b"\n"))
+    done = batchfeed("info", "bomb.ctf.zst")
+    assert done.code == 3 and "limits.unpack_ratio" in done.err
+
+
+def test_one_large_frame_is_warned_of(batchfeed, write):  # packed.slow
+    if shutil.which("zstd") is None:
+        pytest.skip("needs zstd")
+    block = b"".join(b"|v %d 2.5 %d\n" % (i * 37 % 10007, i * 11 % 997) for i in range(60_000))
+    write("big.ctf.zst", zstd(block * ((64 << 20) // len(block) + 1)))
+    done = batchfeed("read", "big.ctf.zst", "--limit", 1, "--format", "none")
+    assert done.code == 0 and "batchfeed convert" in done.err and "big.ctf.zst" in done.err
+
+
+def test_only_text_is_packed_as_a_whole(batchfeed, write):
+    write("a.ctf", text(5))
+    for target, word in (("b.cbf.zst", ".ctf.zst"), ("b.ctf.gz", ".zst"), ("b.scp.zst", ".ctf.zst")):
+        done = batchfeed("convert", "a.ctf", target)
+        assert done.code == 2 and word in done.err
+        assert not (batchfeed.folder / target).exists()
+
+
+def test_speech_lists_and_labels(batchfeed, write):
+    write("f.ctf", "".join(f"{key} |f {key} {step}.5\n" for key in range(30) for step in range(3 + key % 5)))
+    write("l.ctf", "".join(f"{key} |l {(key + step) % 4}:1\n" for key in range(30) for step in range(3 + key % 5)))
+    assert batchfeed("convert", "f.ctf", "f.scp").code == 0
+    assert batchfeed("convert", "l.ctf", "l.mlf").code == 0
+    assert batchfeed("convert", "l.ctf", "packed.mlf.zst").code == 0
+    for name in ("f.scp", "l.mlf"):
+        write(name + ".gz", gzip.compress((batchfeed.folder / name).read_bytes()))
+    want = batchfeed("read", "f.scp", "l.mlf", "--minibatch-size", 20).out
+    assert '"rows":[' in want and len(want.splitlines()) > 5
+    for files in (("f.scp.gz", "l.mlf.gz"), ("f.scp", "packed.mlf.zst"), ("f.scp.gz", "l.mlf")):
+        done = batchfeed("read", *files, "--minibatch-size", 20)
+        # An unnamed stream is called after its file.
+        assert done.err == "" and done.out == want, files
