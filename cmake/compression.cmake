@@ -1,14 +1,15 @@
 # zlib and zstd read compressed corpora. Each is used if it is there (AUTO),
 # demanded (ON) or left out (OFF); what is left out is refused by name at run time.
-# BATCHFEED_STATIC_COMPRESSION takes the archives, so that a wheel needs neither.
+# BATCHFEED_STATIC_COMPRESSION takes zstd's archive, so that a wheel needs only zlib, which
+# is everywhere (and whose archive Debian does not build for shared objects).
 set(BATCHFEED_ZLIB AUTO CACHE STRING "Read gzip: AUTO, ON or OFF")
 set(BATCHFEED_ZSTD AUTO CACHE STRING "Read and write zstd: AUTO, ON or OFF")
-option(BATCHFEED_STATIC_COMPRESSION "Link zlib and zstd as archives" OFF)
+option(BATCHFEED_STATIC_COMPRESSION "Link zstd as an archive" ${BATCHFEED_PORTABLE})
 
 function(batchfeed_compression option package target)
   set(found FALSE)
   if(NOT ${option} STREQUAL "OFF")
-    if(BATCHFEED_STATIC_COMPRESSION)
+    if(BATCHFEED_PORTABLE OR (BATCHFEED_STATIC_COMPRESSION AND package STREQUAL "zstd"))
       set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
     endif()
     find_package(${package} QUIET)

@@ -5,6 +5,7 @@ names every page, and each test that differences-from-cntk.md names is there.
 """
 import pathlib
 import re
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -35,6 +36,7 @@ def main():
             if not (path.parent / target).exists():
                 print(f"{path.relative_to(ROOT)}: links to {target}, which is not there")
                 bad += 1
+    bad += subprocess.run([sys.executable, ROOT / "scripts/draw_river.py"]).returncode
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     for path in sorted(ROOT.glob("docs/**/*.md")):
         if path.name != "index.md" and f"]({path.relative_to(ROOT / 'docs')})" not in index:
