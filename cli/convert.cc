@@ -106,11 +106,8 @@ Format target_format(const std::string& to, const std::string& path) {
   }
   if (packed) name = name.stem();
   const std::string word = to.empty() ? name.extension().string() : "." + to;
-  if (packed && word != ".ctf" && word != ".txt" && word != ".mlf") {
-    throw UsageError(
-        fmt::format("'{}': only text is packed as a whole (.ctf.zst, .mlf.zst); hint: name it without "
-                    ".zst",
-                    path));
+  if (packed && word != ".ctf" && word != ".txt" && word != ".cbf" && word != ".bin" && word != ".mlf") {
+    throw UsageError(fmt::format("'{}': speech features are not packed; hint: name it without .zst", path));
   }
   if (word == ".cbf" || word == ".bin") return Format::cbf;
   if (word == ".ctf" || word == ".txt") return Format::ctf;

@@ -39,11 +39,11 @@ void write_all(int fd, const std::string& path, std::span<const std::byte> bytes
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::string path, bool durable)
+AtomicFile::AtomicFile(std::string path, bool durable, bool plain)
     : path_(std::move(path)), temp_(path_ + ".tmp.XXXXXX"), durable_(durable) {
   fd_ = sys().mkostemp(temp_.data(), O_CLOEXEC);
   if (fd_ < 0) fail("create", path_, errno);
-  if (path_.ends_with(".zst")) {
+  if (!plain && path_.ends_with(".zst")) {
     zstd_ = std::make_unique<packed::ZstdWriter>([this](auto bytes) { write_all(fd_, path_, bytes); });
   }
 }

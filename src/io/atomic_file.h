@@ -23,7 +23,8 @@ class AtomicFile {
   // last commit wins and each result is whole. What is appended to a path that ends
   // in .zst is packed on the way, with a seek table behind it.
   // Without `durable` nothing is flushed to disk: whole unless power fails.
-  explicit AtomicFile(std::string path, bool durable = true);
+  // `plain`: not packed, whatever its name.
+  explicit AtomicFile(std::string path, bool durable = true, bool plain = false);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();

@@ -128,9 +128,24 @@ def test_one_large_frame_is_warned_of(batchfeed, write):  # packed.slow
     assert done.code == 0 and "batchfeed convert" in done.err and "big.ctf.zst" in done.err
 
 
-def test_only_text_is_packed_as_a_whole(batchfeed, write):
+@pytest.mark.parametrize("layout", ["modern", "legacy"])
+def test_binary_corpora_are_packed_too_and_refused_by_others(batchfeed, write, layout):
+    single = layout == "legacy"  # which has one sample a sequence
+    write("a.ctf", "".join(f"{key} |v {key} 0.5 |t {key % 10}:1\n" for key in range(3000)) if single else text())
+    for target in ("plain.cbf", "packed.cbf.zst"):
+        done = batchfeed("convert", "a.ctf", target, "--chunk-size", 9000, "--layout", layout, "--verify")
+        assert (done.code, done.err) == (0, "")
+    plain, packed = ((batchfeed.folder / name).read_bytes() for name in ("plain.cbf", "packed.cbf.zst"))
+    assert len(packed) < len(plain) / 2
+    more = ("--order", "uniform", "--window-chunks", 3, "--minibatch-size", 40, "--epochs", 2)
+    assert batchfeed("read", "packed.cbf.zst", *more).out == batchfeed("read", "plain.cbf", *more).out
+    # A reader that knows nothing of it sees by the first bytes that it is not for it.
+    assert plain[:8] in (b"nib_ktnc", b"\1\0\0\0\0\0\0\0") and packed[:4] == bytes.fromhex("28b52ffd")
+
+
+def test_what_is_not_packed_is_said(batchfeed, write):
     write("a.ctf", text(5))
-    for target, word in (("b.cbf.zst", ".ctf.zst"), ("b.ctf.gz", ".zst"), ("b.scp.zst", ".ctf.zst")):
+    for target, word in (("b.ctf.gz", ".zst"), ("b.scp.zst", "without .zst")):
         done = batchfeed("convert", "a.ctf", target)
         assert done.code == 2 and word in done.err
         assert not (batchfeed.folder / target).exists()

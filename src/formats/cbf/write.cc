@@ -86,7 +86,7 @@ struct CbfWriter::Impl {
         out((cbf::check_streams(options.streams, path), path), options.durable),
         builder(options.streams, layout) {
     if (options.legacy) {
-      spool.emplace(path, false);
+      spool.emplace(path, false, true);
     } else {
       out.append(cbf::Bytes().put(cbf::kMagic).put(cbf::kVersion).span());
     }
