@@ -20,12 +20,12 @@ body { margin: 0 auto; max-width: 70rem; padding: 1.5rem 1rem 4rem; background: 
 h1 { font-size: 1.7rem; margin: 0; overflow-wrap: anywhere; } h2 { font-size: 1.25rem; margin: 2.5rem 0 .8rem; }
 h3 { font-size: 1.05rem; margin: 0 0 .5rem; overflow-wrap: anywhere; }
 p { margin: .4rem 0; } .dim { color: var(--dim); } .bad { color: var(--bad); font-weight: 600; }
-nav a { margin-right: 1rem; } a { color: var(--bar); } a:focus-visible, summary:focus-visible { outline: 2px solid var(--bar); }
-.glance { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .8rem; margin: 1.2rem 0; }
+nav { display: flex; flex-wrap: wrap; gap: 0 1rem; } a { color: var(--bar); } a:focus-visible, summary:focus-visible { outline: 2px solid var(--bar); }
+.glance { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(9rem, 100%), 1fr)); gap: .8rem; margin: 1.2rem 0; }
 .glance div { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .6rem .8rem; }
 .glance b { display: block; font-size: 1.3rem; overflow-wrap: anywhere; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1rem; margin: 0 0 1rem; }
-.two { display: grid; grid-template-columns: repeat(auto-fit, minmax(18rem, 1fr)); gap: 1.2rem; }
+.two { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(18rem, 100%), 1fr)); gap: 1.2rem; }
 .two > * { min-width: 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: 0; } dt { color: var(--dim); }
 dd { margin: 0; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
@@ -36,7 +36,7 @@ th, td { padding: .25rem .7rem .25rem 0; border-bottom: 1px solid var(--line); t
 th.n, td.n { text-align: right; white-space: nowrap; }
 figure { margin: 0; } figcaption { color: var(--dim); font-size: .9rem; } svg { width: 100%; height: auto; display: block; }
 svg rect { fill: var(--bar); } svg text { fill: var(--dim); font: 11px system-ui, sans-serif; } svg line { stroke: var(--line); }
-.rank th { font-weight: 400; white-space: nowrap; } .rank td, .rank th { border: 0; padding: .1rem .6rem .1rem 0;
+.rank th { font-weight: 400; } .rank td, .rank th { border: 0; padding: .1rem .6rem .1rem 0;
   vertical-align: middle; } .rank .bar { width: 70%; }
 .rank i { display: block; height: .8rem; background: var(--bar); border-radius: 2px; min-width: 1px; }
 ul { padding-left: 1.2rem; } li { margin: .35rem 0; } footer { margin-top: 3rem; font-size: .9rem; }
