@@ -63,20 +63,32 @@ TEST(IndexCache, OtherDataOrOptionsAreRefused) {
 TEST(IndexCache, EveryTornOrFlippedFileIsRefused) {
   const ScratchFolder folder;
   const std::vector<std::string> at = {folder / "d.bfindex"};
-  store(at, kBinding, payload());
+  Payload large = payload();
+  Binding binding = kBinding;
+  binding.size = 100 + 10 * 120;
+  for (std::uint64_t i = 0; i < 120; ++i)
+    large.entries.push_back({.key = i + 2, .begin = 100 + 10 * i, .bytes = 10, .samples = 1});
+  store(at, binding, large);
   const std::string whole = content_of(at[0]);
+  ASSERT_GE(whole.size(), 4000u);
   for (std::size_t n = 0; n < whole.size(); ++n) {
     folder.write("d.bfindex", whole.substr(0, n));
-    EXPECT_FALSE(load(at, kBinding).payload) << "cut at " << n;
-    std::string flipped = whole;
-    flipped[n] = static_cast<char>(flipped[n] ^ 0x41);
-    folder.write("d.bfindex", flipped);
-    EXPECT_FALSE(load(at, kBinding).payload) << "flipped at " << n;
+    ASSERT_FALSE(load(at, binding).payload) << "cut at " << n;
   }
   folder.write("d.bfindex", whole + 'x');
-  EXPECT_FALSE(load(at, kBinding).payload);
+  EXPECT_FALSE(load(at, binding).payload);
   folder.write("d.bfindex", whole);
-  EXPECT_TRUE(load(at, kBinding).payload);
+  ASSERT_TRUE(load(at, binding).payload);
+  std::fstream file(at[0], std::ios::in | std::ios::out | std::ios::binary);
+  const auto put = [&](std::size_t n, char byte) { file.seekp(static_cast<std::streamoff>(n)).put(byte).flush(); };
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    for (int bit = 0; bit < 8; ++bit) {
+      put(n, static_cast<char>(whole[n] ^ (1 << bit)));
+      ASSERT_FALSE(load(at, binding).payload) << "bit " << bit << " of byte " << n;
+    }
+    put(n, whole[n]);
+  }
+  EXPECT_TRUE(load(at, binding).payload);
 }
 
 TEST(IndexCache, EntriesOutsideTheDataAreRefused) {

@@ -21,7 +21,8 @@ constexpr std::uint64_t kMaxU32 = 0xFFFFFFFF;
 
 template <class T>
 void put(Buffer<std::byte>& to, T value) {
-  const T stored = std::endian::native == std::endian::little ? value : byte_swap(value);
+  T stored = value;
+  if constexpr (std::endian::native != std::endian::little && sizeof(T) > 1) stored = byte_swap(value);
   const std::size_t old = to.size();
   to.resize(old + sizeof(T));
   std::memcpy(to.data() + old, &stored, sizeof(T));

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""Every system call of the command fails in turn, in every way: it says so, or nobody
+notices; nothing is left behind, and on a sound system it works again."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "preload"))
+import shim  # noqa: E402
+from conftest import BINARY  # noqa: E402
+
+TEXT = "".join(f"{i} |a {i}.5 -1e{i % 5} |b {i % 7}:2\n" for i in range(40))
+SCENARIOS = {
+    "read": (["read", "c.ctf", "--format", "jsonl"], []),
+    "cache": (["read", "c.ctf", "--cache-index", "--format", "jsonl"], ["c.ctf.bfindex"]),
+    "state": (["read", "c.ctf", "--limit", "2", "--format", "none", "--save-state", "s.json"], ["s.json"]),
+    "convert": (["-q", "convert", "c.ctf", "x.cbf", "--force", "-j", "1"], ["x.cbf"]),
+    "check": (["-q", "check", "c.ctf"], []),
+}
+
+
+def fresh(folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    (folder / "c.ctf").write_text(TEXT)
+    os.utime(folder / "c.ctf", (10**9, 10**9))
+    (folder / "x.cbf").write_bytes(b"old")
+
+
+def run(folder, arguments, fault=None):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("FAIL")} | {"XDG_CACHE_HOME": "/dev/null/none"}
+    if fault:
+        call, n, how = fault
+        environment |= {"LD_PRELOAD": shim.build(), "FAIL_UNDER": str(folder), "FAIL": f"{call} {n} {'short' if how == shim.SHORT else how}",
+                        "FAIL_MARK": str(folder.parent / "mark")}
+    done = subprocess.run([BINARY, *arguments], cwd=folder, env=environment, capture_output=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
+def contents(folder):
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_call_fails_in_every_way(tmp_path, scenario):
+    arguments, outputs = SCENARIOS[scenario]
+    folder, mark = tmp_path / "f", tmp_path / "mark"
+    fresh(folder)
+    before = contents(folder)
+    good = run(folder, arguments)
+    assert good[0] == 0, good
+    due = contents(folder)
+    failed = 0
+    for call in shim.FAULTS:
+        ways = [(how, True) for how in shim.INVISIBLE.get(call, [])] + [(how, False) for how in shim.FAULTS[call]]
+        for how, invisible in ways:
+            for n in range(1, 200):
+                fresh(folder)
+                mark.unlink(missing_ok=True)
+                code, out, err = run(folder, arguments, (call, n, how))
+                if not mark.exists():
+                    break
+                failed += 1
+                place = (call, n, how, code, err)
+                now = contents(folder)
+                assert code == 0 or not invisible, place
+                assert code in (0, 3) or (scenario == "check" and code == 1 and out), place  # check lists what it finds
+                if code == 0:
+                    assert out == good[1] or "jsonl" not in arguments, place
+                elif code == 3:
+                    assert err.strip(), place
+                    assert os.strerror(how) in err or call in ("open", "mkostemp"), place
+                for name in now:
+                    assert name in due or name in before, (name, place)  # no temporary files
+                for name in outputs:
+                    assert now.get(name) in (before.get(name), due[name]), (name, place)
+                if code == 0 and scenario != "cache":
+                    assert now == due, place
+                again = run(folder, arguments)
+                assert again[0] == 0 and (again[1] == good[1] or "jsonl" not in arguments), place
+    assert failed > 20
+
+
+def test_the_library_lets_calls_fail(tmp_path):
+    fresh(tmp_path / "f")
+    code, _, err = run(tmp_path / "f", ["read", "c.ctf"], ("pread", 1, 5))
+    assert code == 3 and "c.ctf" in err and os.strerror(5) in err
