@@ -3,10 +3,12 @@
 """Several processes build one index cache at once, some are killed, the data change now
 and then: every survivor reads the data as they are, and so does who comes later.
 
-    cache_race.py BATCHFEED [--processes 8] [--rounds 200] [--rows 3000] [--seed 0]
+    cache_race.py BATCHFEED [--processes 8] [--rounds 200] [--rows 3000] [--seed 0] [--record]
 """
 import argparse
+import datetime
 import hashlib
+import json
 import os
 import pathlib
 import random
@@ -85,10 +87,14 @@ def main():
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--rows", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--record", action="store_true", help="in tests/results/cache_race.json")
     a = parser.parse_args()
     counts = run(a.binary, a.processes, a.rounds, a.rows, a.seed)
     print(f"{a.rounds} rounds of {a.processes} processes: {counts['killed']} killed, {counts['survived']} read the data as they are; "
           f"a cache was whole and used after {counts['whole']} rounds")
+    if a.record:
+        record = {"date": str(datetime.date.today()), "rounds": a.rounds, "processes": a.processes, **counts, "wrong": 0}
+        (pathlib.Path(__file__).parents[1] / "results/cache_race.json").write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

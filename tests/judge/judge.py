@@ -5,6 +5,7 @@
 """
 import argparse
 import concurrent.futures
+import datetime
 import json
 import os
 import pathlib
@@ -242,6 +243,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=None)
     parser.add_argument("--most", type=int, default=10, help="differences to print")
+    parser.add_argument("--record", action="store_true", help="in tests/results/judge.json")
     a = parser.parse_args()
     wrong = 0
     for name in a.formats:
@@ -252,6 +254,9 @@ def main():
                 print(what, flush=True)
         print(f"{name}: {a.cases} files, {found} differences", flush=True)
         wrong += found
+    if a.record:
+        record = {"date": str(datetime.date.today()), "seed": a.seed, "files": {name: a.cases for name in a.formats}, "differences": wrong}
+        (pathlib.Path(__file__).parents[1] / "results/judge.json").write_text(json.dumps(record, indent=1) + "\n")
     sys.exit(wrong != 0)
 
 
