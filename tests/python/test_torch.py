@@ -150,6 +150,23 @@ def test_training_goes_on_to_the_same_weights(digits):
     assert float(two.split("accuracy ")[1].split(",")[0]) > 0.9
 
 
+def test_a_tagger_goes_on_to_the_same_weights(tmp_path):
+    def run_example(name, *arguments):
+        script = str(ROOT / "examples/python" / name)
+        done = subprocess.run([sys.executable, script, str(tmp_path), *arguments], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run_example("make_requests.py", "--requests", "600")
+    assert bf.check(tmp_path / "train.ctf") == []
+    checkpoint = str(tmp_path / "at11.pt")
+    whole = run_example("train_tagger.py", "--epochs", "3")
+    slots, intents = (float(whole.split(word)[1].split(",")[0]) for word in ("slots ", "intents "))
+    assert slots > 0.9 and intents > 0.7
+    assert "stopped after 11 steps" in run_example("train_tagger.py", "--epochs", "3", "--stop-after", "11", "--checkpoint", checkpoint)
+    assert run_example("train_tagger.py", "--epochs", "3", "--resume", checkpoint) == whole
+
+
 def test_the_snippet_of_the_reference(digits, monkeypatch):
     monkeypatch.chdir(digits.parent)
     [snippet] = blocks(ROOT / "docs/reference/python.md")
