@@ -11,7 +11,6 @@ import numpy.typing as npt
 from . import _convert, _core
 
 if TYPE_CHECKING:
-    import jax
     import scipy.sparse
     import torch
 
@@ -126,9 +125,11 @@ class Stream(_core.StreamData):
         """
         return _convert.torch_tensor(self, form)
 
-    def jax(self) -> jax.Array:
-        """A dense stream as a jax.Array [samples, dim]."""
-        return _convert.jax_array(self)
+    def jax(self, form: str = "packed") -> Any:
+        """For JAX. "packed": a dense stream as a jax.Array [samples, dim] without a copy where JAX allows, a sparse one
+        as jax.experimental.sparse.BCSR; "padded": a jax.Array [sequence, step, dim].
+        """
+        return _convert.jax_array(self, form)
 
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Array:
         out = self.numpy()
@@ -143,6 +144,13 @@ class Stream(_core.StreamData):
 
     def __dlpack_device__(self) -> tuple[Any, Any]:
         return (1, 0)  # the CPU
+
+    def __arrow_c_schema__(self) -> object:
+        return _core.arrow_of_stream(self)[0]
+
+    def __arrow_c_array__(self, requested_schema: Optional[object] = None) -> tuple[object, object]:
+        """A row for each sequence, a list of samples: fixed_size_list, or of sparse ones lists of (index, value). No copy."""
+        return _core.arrow_of_stream(self)
 
     def _only_dense(self) -> Array:
         if self.is_sparse:
@@ -234,6 +242,13 @@ class Batch(Mapping[str, Stream]):
         """{name: tensor}; one form for all streams (Stream.torch), or {name: form}."""
         forms = {name: form for name in self} if isinstance(form, str) else form
         return {name: self[name].torch(forms.get(name, "packed")) for name in self}
+
+    def __arrow_c_schema__(self) -> object:
+        return self.__arrow_c_array__()[0]
+
+    def __arrow_c_array__(self, requested_schema: Optional[object] = None) -> tuple[object, object]:
+        """A struct of all streams, a row for each sequence (Stream.__arrow_c_array__): pyarrow.record_batch(batch). No copy."""
+        return _core.arrow_of_batch(list(self.values()), self.num_sequences, self)
 
     def __repr__(self) -> str:
         ends = (", end of sweep" if self.end_of_sweep else "") + (", end of epoch" if self.end_of_epoch else "")

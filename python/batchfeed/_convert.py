@@ -78,8 +78,14 @@ def torch_tensor(stream: _core.StreamData, form: str) -> Any:
     return values.to_sparse_coo() if form == "coo" else values
 
 
-def jax_array(stream: _core.StreamData) -> Any:
+def jax_array(stream: _core.StreamData, form: str) -> Any:
     jax_numpy = library("jax.numpy", "jax()")
-    if stream.storage == "sparse":
-        return jax_numpy.asarray(dense(stream))
-    return jax_numpy.from_dlpack(stream.values)
+    if form == "padded":
+        return jax_numpy.from_dlpack(stream.make_padded()[0])
+    if form != "packed":
+        raise ValueError(f"form is {form!r}, expected 'packed' or 'padded'")
+    if stream.storage == "dense":
+        return jax_numpy.from_dlpack(stream.values)
+    shape = (stream.num_samples, stream.dim)
+    parts = (stream.values, stream.indices, stream.indptr.astype(np.int32))
+    return library("jax.experimental.sparse", "jax()").BCSR(tuple(map(jax_numpy.asarray, parts)), shape=shape)

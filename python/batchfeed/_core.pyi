@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 
 version: str = '0.1.0'
 
+def arrow_of_stream(stream: object) -> tuple[object, object]: ...
+
+def arrow_of_batch(streams: list[object], sequences: int, batch: object) -> tuple[object, object]: ...
+
 class FileSystem:
     @overload
     def __init__(self) -> None: ...

@@ -17,6 +17,7 @@ from ._source import Source
 from ._sources import Path, Stream, dense, sparse
 
 if TYPE_CHECKING:
+    import datasets
     import pandas
     import pyarrow
 
@@ -153,15 +154,7 @@ def to_arrow(what: What, **options: Any) -> pyarrow.Table:
 
 
 def _record_batch(pa: Any, batch: Batch) -> Any:
-    columns = {"key": pa.array(batch.sequence_keys)}
-    for name, s in batch.items():
-        if s.is_sparse:
-            entries = pa.StructArray.from_arrays([pa.array(s.indices), pa.array(s.values)], names=["index", "value"])
-            samples = pa.LargeListArray.from_arrays(pa.array(s.indptr), entries)
-        else:
-            samples = pa.FixedSizeListArray.from_arrays(pa.array(s.values.reshape(-1)), s.dim)
-        columns[name] = pa.LargeListArray.from_arrays(pa.array(s.offsets), samples)
-    return pa.RecordBatch.from_pydict(columns)
+    return pa.RecordBatch.from_pydict({"key": pa.array(batch.sequence_keys), **{name: pa.array(s) for name, s in batch.items()}})
 
 
 def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **options: Any) -> Arrays:
@@ -181,6 +174,19 @@ def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **option
             column = column.flatten()
         data[name] = _samples(pa, column, (dims or {}).get(name))
     return Arrays(data, lengths=lengths, **options)
+
+
+def to_datasets(what: What, **options: Any) -> datasets.Dataset:
+    """A datasets.Dataset of Hugging Face, with the columns of to_arrow()."""
+    return library("datasets", "to_datasets()").Dataset(to_arrow(what, **options))
+
+
+def from_datasets(dataset: datasets.Dataset, *, dims: Optional[Mapping[str, int]] = None, **options: Any) -> Arrays:
+    """A corpus of a datasets.Dataset as to_datasets() makes it, or of columns with numbers or lists of numbers.
+
+    Columns of other kinds are left out by dataset.select_columns([...]) before.
+    """
+    return from_arrow(dataset.with_format("arrow")[:], dims=dims, **options)
 
 
 def _samples(pa: Any, column: Any, dim: Optional[int]) -> Any:

@@ -19,6 +19,7 @@ namespace batchfeed::python {
 namespace nb = nanobind;
 using namespace nb::literals;
 
+void bind_arrow(nb::module_& m);
 void bind_errors(nb::module_& m);
 void bind_files(nb::module_& m);
 void bind_options(nb::module_& m);

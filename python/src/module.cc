@@ -11,6 +11,7 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(std::getenv("BATCHFEED_LEAK_WARNINGS") != nullptr);
   m.doc() = "The library behind the package; private.";
   m.attr("version") = BATCHFEED_VERSION;
+  bind_arrow(m);
   bind_errors(m);
   bind_files(m);
   bind_options(m);
