@@ -23,7 +23,7 @@ class World(TypedDict):
 
 
 def world() -> World:
-    """{"workers": N, "rank": K} for a Reader: bf.open("train.cntk", **bf.world()).
+    """{"workers": N, "rank": K} for a Reader: ``bf.open("train.cntk", **bf.world())``.
 
     From torch.distributed if it is at work, else from the environment that torchrun, Slurm, Open MPI or
     MPICH sets; one worker if there is nothing of the kind.
