@@ -26,7 +26,10 @@ std::string hard_number(CounterRng& rng) {
     if (i == point && i != 0) out += '.';
     out += static_cast<char>('0' + rng.below(10));
   }
-  if (rng.below(3) == 0) out += "e" + std::string(rng.below(2) == 0 ? "-" : "+") + std::to_string(rng.below(12));
+  if (rng.below(3) == 0) {
+    out += rng.below(2) == 0 ? "e-" : "e+";
+    out += std::to_string(rng.below(12));
+  }
   return out;
 }
 
