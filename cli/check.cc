@@ -11,6 +11,7 @@
 
 #include "command.h"
 #include "corpus.h"
+#include "fix.h"
 #include "format.h"
 #include "jsonl.h"
 
@@ -23,7 +24,8 @@ using nlohmann::ordered_json;
 struct CheckArguments {
   CorpusArguments corpus;
   std::uint64_t max_faults = 1000;
-  bool json = false;
+  std::string fix;  // the file to write
+  bool force = false, json = false;
 };
 
 // Prints faults as they come; standard output is the list of them.
@@ -89,7 +91,7 @@ std::string summary(const CheckResult& result, std::uint64_t max_faults) {
   return out + "\n";
 }
 
-ordered_json summary_json(const CheckResult& result, ordered_json findings) {
+ordered_json summary_json(const CheckResult& result, ordered_json findings, ordered_json fixes) {
   ordered_json out;
   out["faults"] = result.faults;
   out["warnings"] = result.warnings;
@@ -100,6 +102,7 @@ ordered_json summary_json(const CheckResult& result, ordered_json findings) {
   out["bytes"] = result.bytes;
   out["complete"] = result.complete;
   out["findings"] = std::move(findings);
+  out["fixes"] = std::move(fixes);
   return out;
 }
 
@@ -112,8 +115,7 @@ CheckResult check_input(const CheckArguments& a, const CheckOptions& options, co
 
 // What is to be looked at; nothing if the configuration is at fault, which
 // `findings` then has heard of.
-std::optional<Corpus> load(const CheckArguments& a, Console& console, const Findings& findings, const Report& report) {
-  CorpusArguments corpus = a.corpus;
+std::optional<Corpus> load(CorpusArguments corpus, Console& console, const Findings& findings, const Report& report) {
   corpus.all_faults = true;
   try {
     return load_corpus(corpus, console, report);
@@ -125,6 +127,11 @@ std::optional<Corpus> load(const CheckArguments& a, Console& console, const Find
 
 int run_check(const CheckArguments& a, Console& console) {
   Output output;
+  std::optional<Mended> mended;
+  if (!a.fix.empty()) {
+    mended = mend(a.corpus, a.fix, a.force, console);
+    if (!a.json) output.append(mended->text());
+  }
   Findings findings(output, console, a.json);
   const Report report = [&](const Notice& notice) { findings.add(notice); };
   CheckOptions options;
@@ -134,7 +141,8 @@ int run_check(const CheckArguments& a, Console& console) {
     options.progress = console.progress("checking");
     result = check_input(a, options, report);
   } else {
-    const std::optional<Corpus> corpus = load(a, console, findings, report);
+    std::optional<Corpus> corpus = load(mended ? mended->arguments : a.corpus, console, findings, report);
+    if (corpus && mended) mended->point(corpus->setup);
     console.clear_progress();
     const CheckResult configuration = findings.counts();
     if (corpus) {
@@ -147,7 +155,8 @@ int run_check(const CheckArguments& a, Console& console) {
     for (const auto& [id, count] : configuration.by_id) result.by_id[id] += count;
   }
   console.clear_progress();
-  output.append(a.json ? dump(summary_json(result, findings.take()), 2) + "\n" : summary(result, a.max_faults));
+  output.append(a.json ? dump(summary_json(result, findings.take(), mended ? mended->json() : ordered_json()), 2) + "\n"
+                       : summary(result, a.max_faults));
   output.flush();
   return result.faults == 0 ? kDone : kFaults;
 }
@@ -156,17 +165,26 @@ int run_check(const CheckArguments& a, Console& console) {
 
 Run add_check(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<CheckArguments>();
-  CLI::App& command = add_command(app, "check", "Every fault of a corpus or configuration, with place, cause and cure",
-                                  "batchfeed check train.cntk                     # all that its reader section names\n"
-                                  "batchfeed check train.ctf                      # streams as the file suggests\n"
-                                  "batchfeed check train.ctf.gz                   # packed with gzip or zstd\n"
-                                  "some-program | batchfeed check -               # from a pipe\n"
-                                  "batchfeed check train.cntk --json > faults.json\n"
-                                  "\n"
-                                  "Exit status: 0 no fault, 1 faults found, 3 cannot be read at all.");
+  CLI::App& command =
+      add_command(app, "check", "Every fault of a corpus or configuration, with place, cause and cure",
+                  "batchfeed check train.cntk                     # all that its reader section names\n"
+                  "batchfeed check train.ctf                      # streams as the file suggests\n"
+                  "batchfeed check train.ctf.gz                   # packed with gzip or zstd\n"
+                  "some-program | batchfeed check -               # from a pipe\n"
+                  "batchfeed check train.cntk --json > faults.json\n"
+                  "batchfeed check train.ctf --fix mended.ctf     # what needs no guessing, then check that\n"
+                  "\n"
+                  "Exit status: 0 no fault, 1 faults found, 3 cannot be read at all.");
   arguments->corpus.add_to(command, false);
   command.add_option("--max-faults", arguments->max_faults, "List at most so many (default 1000); all are counted")
       ->type_name("N");
+  command
+      .add_option(
+          "--fix", arguments->fix,
+          "Write a mended copy there and check that: line ends, lines of one id apart, unsorted sparse entries, "
+          "wrong chunk tables")
+      ->type_name("FILE");
+  command.add_flag("--force", arguments->force, "--fix may replace a file");
   command.add_flag("--json", arguments->json, "As JSON");
   return [arguments, &console] { return run_check(*arguments, console); };
 }

@@ -54,6 +54,7 @@ Run add_diff(CLI::App& app, Console& console);
 Run add_split(CLI::App& app, Console& console);
 Run add_merge(CLI::App& app, Console& console);
 Run add_shuffle(CLI::App& app, Console& console);
+Run add_resume(CLI::App& app, Console& console);
 Run add_stats(CLI::App& app, Console& console);
 Run add_schema(CLI::App& app, Console& console);
 Run add_read(CLI::App& app, Console& console);

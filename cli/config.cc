@@ -20,7 +20,7 @@ using nlohmann::ordered_json;
 struct ConfigArguments {
   std::vector<std::string> files, set;
   std::string section;
-  bool json = false;
+  bool json = false, given = false, resolved = false;
 
   ConfigRequest request(Report report) const {
     ConfigRequest out;
@@ -32,13 +32,12 @@ struct ConfigArguments {
   }
 };
 
-const char* origin(ResolvedValue::From from) {
-  switch (from) {
-    case ResolvedValue::From::section: return "section";
-    case ResolvedValue::From::enclosing: return "enclosing section";
-    case ResolvedValue::From::fallback: return "default";
-  }
-  return "default";
+bool on_command_line(const ResolvedValue& value) { return value.at.file.starts_with("--set"); }
+
+const char* origin(const ResolvedValue& value) {
+  if (value.from == ResolvedValue::From::fallback) return "default";
+  if (on_command_line(value)) return "command line";
+  return value.from == ResolvedValue::From::section ? "section" : "enclosing section";
 }
 
 std::string place(const Position& at) {
@@ -55,9 +54,10 @@ int run_show(const ConfigArguments& a, Console& console) {
     all["values"] = ordered_json::array();
     for (const ResolvedValue& value : config.resolved) {
       const bool given = value.from != ResolvedValue::From::fallback;
+      if (!given && a.given) continue;
       all["values"].push_back({{"path", value.path},
                                {"value", value.value},
-                               {"from", origin(value.from)},
+                               {"from", origin(value)},
                                {"file", given ? ordered_json(value.at.file) : ordered_json()},
                                {"line", given ? ordered_json(value.at.line) : ordered_json()},
                                {"column", given ? ordered_json(value.at.column) : ordered_json()}});
@@ -68,7 +68,11 @@ int run_show(const ConfigArguments& a, Console& console) {
     Table table({"key", "value", "from"});
     for (const ResolvedValue& value : config.resolved) {
       const bool given = value.from != ResolvedValue::From::fallback;
-      table.row({printable(value.path), "= " + printable(value.value, 60), given ? place(value.at) : "default"});
+      if (!given && a.given) continue;
+      table.row({printable(value.path), "= " + printable(value.value, 60),
+                 !given                   ? "default"
+                 : on_command_line(value) ? "command line, " + place(value.at)
+                                          : place(value.at)});
     }
     output.append(table.text());
   }
@@ -147,11 +151,13 @@ Run add_config(CLI::App& app, Console& console) {
   command.require_subcommand(1);
   CLI::App& check = add_command(command, "check", "Keys that are wrong, unknown or without effect; no data is read",
                                 "batchfeed config check train.cntk");
-  CLI::App& show =
-      add_command(command, "show", "Every key the reader looks at: its value, and where it comes from",
-                  "batchfeed config show train.cntk --section Train.reader --set 'Train=[reader=[randomize=false]]'");
+  CLI::App& show = add_command(command, "show", "Every key the reader looks at: its value, and where it comes from",
+                               "batchfeed config show --resolved train.cntk\n"
+                               "batchfeed config show train.cntk --given --set 'Train=[reader=[randomize=false]]'");
   add_options(check, *arguments);
   add_options(show, *arguments);
+  auto* given = show.add_flag("--given", arguments->given, "Without what is not given and has its default");
+  show.add_flag("--resolved", arguments->resolved, "With all defaults, as it does anyway")->excludes(given);
   return [arguments, &show, &console] {
     return show.parsed() ? run_show(*arguments, console) : run_check(*arguments, console);
   };

@@ -105,6 +105,7 @@ int main_of(int argc, char** argv) {
   add("schema", add_schema);
   add("check", add_check);
   add("read", add_read);
+  add("resume", add_resume);
   add("plan", add_plan);
   add("report", add_report);
   add("index", add_index);

@@ -5,7 +5,6 @@
 #include <batchfeed/tools.h>
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,12 +12,11 @@
 
 #include "command.h"
 #include "corpus.h"
-#include "environment.h"
+#include "drive.h"
 #include "explain.h"
 #include "format.h"
 #include "jsonl.h"
 #include "print.h"
-#include "run_options.h"
 
 namespace batchfeed::cli {
 
@@ -26,28 +24,14 @@ namespace {
 
 struct ReadArguments {
   CorpusArguments corpus;
-  RunOptions run;
-  std::uint64_t epochs = 1, start_epoch = 0;
-  std::string epoch_size;
-  std::uint64_t epoch_sweeps = 0;
-  bool cross = false, no_cross = false;
-  std::string driver = "reader";
-  std::optional<std::uint64_t> workers, rank;
+  DriveOptions drive;
+  std::uint64_t epochs = 1;
   std::string change;  // --switch M:N:K
   std::optional<std::uint64_t> limit;
   std::string save_state, after, state, format;
   std::optional<std::uint64_t> explain;
   std::size_t sequences = 4;
 };
-
-std::uint64_t parse_number(std::string_view text, const char* option) {
-  std::uint64_t n = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (text.empty() || code != std::errc() || end != text.data() + text.size()) {
-    throw UsageError(fmt::format("{}: '{}' is not a whole number", option, printable(text)));
-  }
-  return n;
-}
 
 std::vector<std::uint64_t> parse_colons(std::string_view text, std::size_t parts, const char* option,
                                         const char* form) {
@@ -78,8 +62,8 @@ struct Plan {
 
 Plan make_plan(const ReadArguments& a) {
   Plan plan;
-  plan.timeline = a.driver == "minibatch-source";
-  plan.end_epoch = a.start_epoch + a.epochs;
+  plan.timeline = a.drive.timeline();
+  plan.end_epoch = a.drive.start_epoch + a.epochs;
   if (!a.change.empty()) {
     const auto n = parse_colons(a.change, 3, "--switch", "M:N:K, go on after M minibatches as rank K of N workers");
     if (n[2] >= n[1])
@@ -94,43 +78,6 @@ Plan make_plan(const ReadArguments& a) {
   return plan;
 }
 
-void set_workers(const ReadArguments& a, ReaderOptions& options, Console& console) {
-  if (a.workers || a.rank) {
-    options.workers = a.workers.value_or(1);
-    options.rank = a.rank.value_or(0);
-    if (options.workers == 0) throw UsageError("--workers: at least 1");
-    if (options.rank >= options.workers) {
-      throw UsageError(fmt::format("--rank {} must be below --workers {}", options.rank, options.workers));
-    }
-  } else if (const auto world = world_from_environment(); world && world->workers > 1) {
-    options.workers = world->workers;
-    options.rank = world->rank;
-    console.notice({.severity = Severity::warning,
-                    .fault = {.kind = FaultKind::usage,
-                              .id = "cli.world",
-                              .what = fmt::format("reading as rank {} of {} workers, as {} say", world->rank,
-                                                  world->workers, world->from),
-                              .hint = "--workers 1 reads everything"}});
-  }
-}
-
-void set_options(const ReadArguments& a, const Plan& plan, const Corpus& corpus, ReaderOptions& options) {
-  a.run.apply(corpus, options);
-  options.driver = plan.timeline ? ReaderOptions::Driver::timeline : ReaderOptions::Driver::epochs;
-  options.start_epoch = a.start_epoch;
-  if (a.epoch_sweeps != 0) {
-    options.epoch_sweeps = a.epoch_sweeps;
-  } else if (a.epoch_size == "inf") {
-    options.epoch_samples = plan.timeline ? ~0ull : kWholeSet;  // without end; an epoch then is a sweep
-  } else {
-    options.epoch_samples = a.epoch_size.empty() ? 0 : parse_number(a.epoch_size, "--epoch-size");
-    if (a.epoch_size.empty() && corpus.config && corpus.config->epoch_size)
-      options.epoch_samples = *corpus.config->epoch_size;
-    if (plan.timeline && options.epoch_samples == 0) options.epoch_sweeps = 1;
-  }
-  if (a.cross || a.no_cross) options.cross_sweeps = a.cross;
-}
-
 // One run over the minibatches, handing each to `show`.
 class Session {
  public:
@@ -138,7 +85,7 @@ class Session {
 
   template <class Show>
   void go(const Show& show) {
-    if (a_.state.empty()) save_if(a_.start_epoch, 0);
+    if (a_.state.empty()) save_if(a_.drive.start_epoch, 0);
     Minibatch batch;
     while (a_.limit != 0u) {
       if (plan_.change && given_ == plan_.change->after) reader_.set_workers(plan_.change->workers, plan_.change->rank);
@@ -255,8 +202,7 @@ int run_read(const ReadArguments& a, Console& console) {
   const Plan plan = make_plan(a);
   try {
     Corpus corpus = load_corpus(a.corpus, console);
-    set_workers(a, corpus.setup.reader, console);
-    set_options(a, plan, corpus, corpus.setup.reader);
+    a.drive.apply(corpus, corpus.setup.reader, console);
     Reader reader(corpus.setup);
     console.clear_progress();
     if (!a.state.empty()) reader.restore(load_state(a.state));
@@ -285,34 +231,10 @@ int run_read(const ReadArguments& a, Console& console) {
 void add_run_options(CLI::App& command, ReadArguments& a) {
   const char* const run = "Run";
   command.add_option("--epochs", a.epochs, "Epochs to read (default 1)")->type_name("N")->group(run);
-  command.add_option("--start-epoch", a.start_epoch, "Number of the first epoch (default 0)")
-      ->type_name("N")
-      ->group(run);
-  auto* size = command.add_option("--epoch-size", a.epoch_size, "Samples in an epoch; 0 = one sweep, inf = no end")
-                   ->type_name("N")
-                   ->group(run);
-  command.add_option("--epoch-sweeps", a.epoch_sweeps, "Sweeps in an epoch instead")
-      ->type_name("N")
-      ->excludes(size)
-      ->group(run);
-  auto* cross = command.add_flag("--cross-sweeps", a.cross, "A minibatch may span two sweeps")->group(run);
-  command.add_flag("--no-cross-sweeps", a.no_cross, "A minibatch never spans two sweeps")->excludes(cross)->group(run);
-  command
-      .add_option("--driver", a.driver,
-                  "reader: epoch after epoch, as BrainScript's trainer (default); minibatch-source: one long timeline, "
-                  "as the Python MinibatchSource")
-      ->check(CLI::IsMember({"reader", "minibatch-source"}))
-      ->type_name("KIND")
-      ->group(run);
   command.add_option("--limit", a.limit, "Minibatches of each epoch at most")->type_name("N")->group(run);
-  const char* const workers = "Workers";
-  command.add_option("--workers", a.workers, "Number of workers (default: from the launcher's environment, or 1)")
-      ->type_name("N")
-      ->group(workers);
-  command.add_option("--rank", a.rank, "Which of them this is, from 0")->type_name("K")->group(workers);
   command.add_option("--switch", a.change, "After M minibatches, go on as rank K of N workers")
       ->type_name("M:N:K")
-      ->group(workers);
+      ->group("Workers");
   const char* const state = "Resume";
   command.add_option("--save-state", a.save_state, "Write the state there, at the end or as --after says")
       ->type_name("FILE")
@@ -359,7 +281,7 @@ Run add_read(CLI::App& app, Console& console) {
       "batchfeed read 'part-*.ctf' --order uniform             # shards of one corpus, read as one\n"
       "batchfeed read a.ctf b.ctf --mix-weights 3,1 --limit 9  # two corpora, three samples of a for one of b");
   arguments->corpus.add_to(command, true);
-  arguments->run.add_to(command);
+  arguments->drive.add_to(command);
   add_run_options(command, *arguments);
   return [arguments, &console] { return run_read(*arguments, console); };
 }

@@ -27,7 +27,7 @@ PREFIXING = re.compile(r'\.id\s*=\s*(?:std::string\()?"([a-z0-9_]+\.)"\)?\s*\+')
 FUNCTION = re.compile(r"\b(\w+)\(((?:[^(){};]|\([^()]*\)|\{\})*)\)\s*(?:const\s*)?(?:noexcept\s*)?(?::[^{;]*)?\{")
 KIND = re.compile(r"FaultKind::(\w+)")
 PREFIXES = {"io", "limit", "ctf", "cbf", "htk", "scp", "mlf", "kaldi", "config", "index", "index_cache", "cache", "join", "order", "timeline", "pack", "minibatch",
-            "reader", "state", "source", "check", "convert", "describe", "infer", "usage", "keys", "path", "text", "cli", "file", "packed", "find", "split", "merge"}
+            "reader", "state", "source", "check", "convert", "describe", "infer", "usage", "keys", "path", "text", "cli", "file", "packed", "find", "split", "merge", "fix"}
 TABLES = {"schema"}  # names of options, which look like ids
 FILE_ENDINGS = {"ctf", "cbf", "cntk", "md", "txt", "cc", "h", "tmp", "json", "scp", "mlf", "cache", "bin", "html"}
 

@@ -10,6 +10,7 @@
 #include <batchfeed/error.h>
 #include <batchfeed/files.h>
 #include <batchfeed/find.h>
+#include <batchfeed/fix.h>
 #include <batchfeed/limits.h>
 #include <batchfeed/minibatch.h>
 #include <batchfeed/options.h>

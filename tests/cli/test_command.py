@@ -9,7 +9,7 @@ import pytest
 
 from conftest import BINARY
 
-COMMANDS = ["info", "head", "cat", "sample", "grep", "diff", "stats", "schema", "split", "merge", "shuffle", "check", "read", "plan", "index", "bench", "config", "version"]
+COMMANDS = ["info", "head", "cat", "sample", "grep", "diff", "stats", "schema", "split", "merge", "shuffle", "check", "read", "plan", "index", "bench", "config", "resume", "version"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -72,7 +72,7 @@ SHELLS = [pytest.param(bash, id="bash"), pytest.param(fish, id="fish", marks=nee
 
 @pytest.mark.parametrize("complete", SHELLS)
 def test_commands_options_choices_and_files_are_completed(batchfeed, write, complete):
-    assert set(complete(batchfeed, "batchfeed", "re")) == {"read", "report"}
+    assert set(complete(batchfeed, "batchfeed", "re")) == {"read", "report", "resume"}
     assert set(complete(batchfeed, "batchfeed", "config", "")) == {"check", "show"}
     assert set(complete(batchfeed, "batchfeed", "read", "--precision", "")) == {"float", "double"}
     assert complete(batchfeed, "batchfeed", "config", "show", "--sec") == ["--section"]

@@ -78,6 +78,15 @@ def test_of_corpora_made_of_corpora(batchfeed, write):
     valid("shuffle", batchfeed("shuffle", "z.ctf", "-o", "s.ctf", "--json").json)
 
 
+def test_of_mended_files_and_states(batchfeed, corpus, write):
+    write("a.ctf", "0 |v 1\r\n1 |v 2")
+    assert len(valid("check", batchfeed("check", "a.ctf", "--fix", "b.ctf", "--json").json)["fixes"]) == 2
+    config = corpus(9)
+    batchfeed("read", config, "--save-state", "s.json")
+    assert valid("resume-verify", batchfeed("resume", "verify", "s.json", config, "--json").json)["fits"]
+    assert not valid("resume-verify", batchfeed("resume", "verify", "s.json", "b.ctf", "--json").json)["fits"]
+
+
 def test_of_differences(batchfeed, write):
     write("a.ctf", GOOD), write("b.ctf", GOOD.replace("4 4", "4 5") + "9 |v 1 1 |t 3:1\n"), write("c.ctf", "1 |v 1 1 |w 1\n")
     for other in "abc":

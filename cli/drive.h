@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+//
+// How a run goes over a corpus: epochs, workers, minibatches. What `read` and
+// `resume verify` must understand alike, since a state belongs to it.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "command.h"
+#include "corpus.h"
+#include "run_options.h"
+
+namespace batchfeed::cli {
+
+struct DriveOptions {
+  RunOptions run;
+  std::uint64_t start_epoch = 0;
+  std::string epoch_size;
+  std::uint64_t epoch_sweeps = 0;
+  bool cross = false, no_cross = false;
+  std::string driver = "reader";
+  std::optional<std::uint64_t> workers, rank;
+
+  void add_to(CLI::App& app);
+  bool timeline() const { return driver == "minibatch-source"; }
+  // Workers that are not given come from the environment. Throws Error, UsageError.
+  void apply(const Corpus& corpus, ReaderOptions& options, Console& console) const;
+};
+
+// Throws UsageError.
+std::uint64_t parse_number(std::string_view text, const char* option);
+
+}  // namespace batchfeed::cli

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "fix.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "convert.h"
+#include "format.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::size_t kShown = 5;  // places of a kind of repair
+
+// The one text or binary file of a setup.
+std::vector<std::string>* files_of(Setup& setup) {
+  if (setup.sources.size() != 1) return nullptr;
+  if (auto* ctf = std::get_if<CtfOptions>(&setup.sources.front())) return &ctf->files;
+  if (auto* cbf = std::get_if<CbfOptions>(&setup.sources.front())) return &cbf->files;
+  return nullptr;
+}
+
+std::string plural_of(const char* word, std::uint64_t n) { return fmt::format("{}{} ", word, n == 1 ? "" : "s"); }
+
+std::string places(const Fix& fix) {
+  std::string out;
+  for (std::size_t i = 0; i < fix.places.size() && i < kShown; ++i) {
+    const Position& at = fix.places[i];
+    const std::string before = i == 0 ? plural_of(at.line != 0 ? "line" : "byte", fix.count) : ", ";
+    out += fmt::format("{}{}", before, at.line != 0 ? at.line : at.byte);
+  }
+  return out + (fix.count > kShown ? " ..." : "");
+}
+
+}  // namespace
+
+std::string Mended::text() const {
+  if (fixes.empty()) return fmt::format("{}: nothing to mend, {} is a copy\n\n", from, to);
+  std::string out = fmt::format("{} mended, as {}:\n", from, to);
+  for (const Fix& fix : fixes) out += fmt::format("  {:>9}  {} ({})\n", count_text(fix.count), fix.what, places(fix));
+  return out + "\n";
+}
+
+ordered_json Mended::json() const {
+  ordered_json out = ordered_json::array();
+  for (const Fix& fix : fixes) {
+    ordered_json all = ordered_json::array();
+    for (const Position& at : fix.places)
+      all.push_back({{"line", at.line == 0 ? ordered_json() : ordered_json(at.line)}, {"byte", at.byte}});
+    out.push_back({{"id", fix.id}, {"what", fix.what}, {"count", fix.count}, {"places", std::move(all)}});
+  }
+  return out;
+}
+
+void Mended::point(Setup& setup) const {
+  if (std::vector<std::string>* files = files_of(setup)) *files = {to};
+}
+
+Mended mend(const CorpusArguments& arguments, const std::string& target, bool force, Console& console) {
+  Mended out{.to = target, .arguments = arguments};
+  const Format format = arguments.files.front() == "-" ? Format::unknown : detect_format(arguments.files.front());
+  if (format == Format::config || !arguments.section.empty() || !arguments.set.empty()) {
+    Corpus corpus = load_corpus(arguments, console, [](const Notice&) {});
+    const std::vector<std::string>* files = files_of(corpus.setup);
+    if (files == nullptr || files->size() != 1)
+      throw UsageError("--fix mends one text or binary file, the configuration has others; hint: name the file itself");
+    out.from = expand_files(*files).front();
+  } else if (arguments.files.size() == 1 && format != Format::unknown) {
+    out.from = arguments.files.front();
+    out.arguments.files = {target};
+  } else {
+    throw UsageError("--fix mends one text or binary file; hint: batchfeed check train.ctf --fix mended.ctf");
+  }
+  expect_absent(target, force);
+  FixOptions options;
+  options.force = force;
+  options.progress = console.progress("mending");
+  out.fixes = as_asked([&] { return fix_file(out.from, target, options); });
+  console.clear_progress();
+  return out;
+}
+
+}  // namespace batchfeed::cli

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//
+// `check --fix`: a mended copy of the one file of a corpus.
+#pragma once
+
+#include <batchfeed/fix.h>
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "corpus.h"
+
+namespace batchfeed::cli {
+
+struct Mended {
+  std::string from = {}, to = {};
+  std::vector<Fix> fixes = {};
+  CorpusArguments arguments = {};  // of the copy, or the configuration as it was
+
+  std::string text() const;
+  nlohmann::ordered_json json() const;
+  // Makes a configuration's corpus read the copy.
+  void point(Setup& setup) const;
+};
+
+// Writes the copy. Throws Error, UsageError.
+Mended mend(const CorpusArguments& arguments, const std::string& target, bool force, Console& console);
+
+}  // namespace batchfeed::cli

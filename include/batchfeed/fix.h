@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// Mends what can be mended in a file without guessing, into a new file.
+#pragma once
+
+#include <batchfeed/error.h>
+#include <batchfeed/limits.h>
+#include <batchfeed/tools.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace batchfeed {
+
+struct FixOptions {
+  bool force = false;        // replace an existing target
+  std::uint64_t most = 100;  // places kept of each kind of repair
+  Limits limits = {};
+  Progress progress = {};  // bytes; may throw to give up
+};
+
+// One kind of repair.
+struct Fix {
+  std::string id = {};    // "fix.line-end"; stable
+  std::string what = {};  // "line ends CR LF became LF"
+  std::uint64_t count = 0;
+  std::vector<Position> places = {};  // in the old file, the first of them
+};
+
+// Text: a byte order mark goes, line ends become LF, the last line gets one, runs of
+// lines with one id are brought together behind the first of them, entries of a sparse
+// sample are sorted by index (equal indices keep their order). All else is copied
+// as it stands. Memory: 40 bytes for each run of lines with one id.
+// Binary (modern layout): the place of the header and the chunk table are computed from the
+// data and the number of sequences that each chunk is said to have; the data are copied.
+// Throws Error for other formats, and for a binary file where the numbers do not agree with
+// the data: then nothing is written. The target appears whole, also if there was nothing
+// to mend. What it did, in this order; empty: a plain copy.
+std::vector<Fix> fix_file(const std::string& path, const std::string& target, const FixOptions& options = {});
+
+}  // namespace batchfeed

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include "formats/cbf/mend.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "base/saturate.h"
+#include "formats/cbf/feed.h"
+#include "formats/cbf/header.h"
+
+namespace batchfeed::cbf {
+
+namespace {
+
+constexpr std::uint64_t kTrailer = 8, kCounts = 16;
+
+struct Row {
+  std::int64_t offset = 0;
+  std::uint32_t sequences = 0, samples = 0;
+};
+
+struct Found {
+  std::uint64_t at = 0, rows_at = 0;
+  std::vector<FileStream> streams = {};  // names are not looked at
+  std::vector<Row> rows = {};
+};
+
+class Mender {
+ public:
+  Mender(const io::File& file, io::AtomicFile& target, const FixOptions& options)
+      : file_(file), target_(target), options_(options) {}
+
+  std::vector<Fix> run() {
+    if (file_.size() < kPrefixBytes + kCounts + kTrailer) give_up(file_.size(), "the file is too short");
+    const auto first = Feed(file_, 0, 8, scratch_).get<std::uint64_t>();
+    if (first == 1) give_up(0, "it has the older layout, whose samples stand in no order of sequences");
+    if (first != kMagic) give_up(0, "it does not begin as a binary corpus");
+    const std::uint64_t trailer_at = file_.size() - kTrailer;
+    const auto said = Feed(file_, trailer_at, file_.size(), scratch_).get<std::uint64_t>();
+    std::optional<Found> found = header_at(said);
+    if (!found) {
+      found = search();
+      note(header_, trailer_at);
+    }
+    compute(*found);
+    write(*found);
+    file_.expect_unchanged();
+    std::vector<Fix> out;
+    for (Fix* fix : {&header_, &offsets_, &samples_}) {
+      if (fix->count != 0) out.push_back(std::move(*fix));
+    }
+    return out;
+  }
+
+ private:
+  [[noreturn]] void give_up(std::uint64_t byte, std::string what) const {
+    throw Error(Fault{.kind = FaultKind::format,
+                      .id = "fix.not-without-guessing",
+                      .at = {.file = file_.path(), .byte = byte, .has_byte = true},
+                      .what = "the chunk table cannot be computed: " + std::move(what),
+                      .hint = "write the file again from where it came"});
+  }
+
+  void note(Fix& fix, std::uint64_t byte) const {
+    if (fix.count++ < options_.most) fix.places.push_back({.file = file_.path(), .byte = byte, .has_byte = true});
+  }
+
+  // The header, if one stands at this byte and reaches to the trailer exactly.
+  std::optional<Found> header_at(std::uint64_t at) {
+    const std::uint64_t end = file_.size() - kTrailer;
+    if (at < kPrefixBytes || at > end - kCounts) return {};
+    Feed feed(file_, at, end, scratch_);
+    if (feed.get<std::uint64_t>() != kMagic) return {};
+    Found out{.at = at};
+    const auto chunks = feed.get<std::uint32_t>(), streams = feed.get<std::uint32_t>();
+    if (streams == 0 || streams > options_.limits.streams) return {};
+    for (std::uint32_t s = 0; s < streams; ++s) {
+      FileStream& stream = out.streams.emplace_back();
+      if (feed.left() < 5) return {};
+      const auto encoding = feed.get<std::uint8_t>();
+      const auto name = feed.get<std::uint32_t>();
+      if (encoding > 1 || name > options_.limits.name_bytes || name + 5ull > feed.left()) return {};
+      feed.next(name);
+      const auto element = feed.get<std::uint8_t>();
+      if (element > 1) return {};
+      stream.storage = encoding == 0 ? Storage::dense : Storage::sparse;
+      stream.element = element == 0 ? Element::f32 : Element::f64;
+      stream.dim = feed.get<std::uint32_t>();
+    }
+    if (feed.left() != std::uint64_t{chunks} * kRowBytes) return {};
+    out.rows_at = feed.at();
+    out.rows.resize(chunks);
+    for (Row& row : out.rows) row = {feed.get<std::int64_t>(), feed.get<std::uint32_t>(), feed.get<std::uint32_t>()};
+    return out;
+  }
+
+  // Where the trailer leads nowhere: the only place that can be a header.
+  std::optional<Found> search() {
+    constexpr std::size_t kBlock = 1u << 20;
+    std::optional<Found> out;
+    std::string block;
+    const std::string magic(reinterpret_cast<const char*>(&kMagic), 8);
+    for (std::uint64_t at = kPrefixBytes; at < file_.size(); at += kBlock) {
+      block.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kBlock + 7, file_.size() - at)));
+      file_.read(at, std::as_writable_bytes(std::span(block)));
+      for (std::size_t i = block.find(magic); i != std::string::npos; i = block.find(magic, i + 1)) {
+        std::optional<Found> one = header_at(at + i);
+        if (one && out) give_up(one->at, "there are two places that could be its header");
+        if (one) out = std::move(one);
+      }
+    }
+    if (!out) give_up(file_.size(), "no header is in it; the file was cut off");
+    return out;
+  }
+
+  // Walks over the data.
+  void compute(Found& found) {
+    Feed feed(file_, kPrefixBytes, found.at, scratch_);
+    for (std::size_t c = 0; c < found.rows.size(); ++c) {
+      Row& row = found.rows[c];
+      const std::uint64_t begin = feed.at(), row_at = found.rows_at + c * kRowBytes;
+      const std::uint64_t samples = walk(found, c, feed);
+      if (row.offset != static_cast<std::int64_t>(begin)) note(offsets_, row_at);
+      if (row.samples != samples) note(samples_, row_at + 12);
+      row.offset = static_cast<std::int64_t>(begin);
+      row.samples = static_cast<std::uint32_t>(samples);
+      if (options_.progress) options_.progress(feed.at(), 2 * file_.size());
+    }
+    if (feed.left() != 0)
+      give_up(feed.at(), std::to_string(feed.left()) + " bytes follow the last chunk, where the header is expected");
+  }
+
+  // Over the data of a chunk; its samples.
+  std::uint64_t walk(const Found& found, std::size_t c, Feed& feed) const {
+    const Row& row = found.rows[c];
+    const auto take = [&](std::uint64_t bytes) {
+      if (bytes <= feed.left()) return;
+      give_up(feed.at(), "chunk " + std::to_string(c) + " with " + std::to_string(row.sequences) +
+                             " sequences reaches beyond the data");
+    };
+    take(std::uint64_t{row.sequences} * 4);
+    std::uint64_t samples = 0;
+    for (std::uint32_t s = 0; s < row.sequences; ++s) samples += feed.get<std::uint32_t>();
+    if (samples > std::numeric_limits<std::uint32_t>::max())
+      give_up(feed.at(), "chunk " + std::to_string(c) + " has more samples than 32 bits can say");
+    for (const FileStream& stream : found.streams) {
+      const std::uint64_t width = size_of(stream.element);
+      for (std::uint32_t s = 0; s < row.sequences; ++s) {
+        take(4);
+        const std::uint64_t n = feed.get<std::uint32_t>();
+        std::uint64_t bytes = mul_sat(n, mul_sat(stream.dim, width));
+        if (stream.storage == Storage::sparse) {
+          take(4);
+          const auto entries = feed.get<std::int32_t>();
+          if (entries < 0) give_up(feed.at() - 4, "a sequence has a negative number of entries");
+          bytes = static_cast<std::uint64_t>(entries) * (width + 4) + n * 4;
+        }
+        take(bytes);
+        feed.seek(feed.at() + bytes);
+      }
+    }
+    return samples;
+  }
+
+  void write(const Found& found) {
+    std::string piece;
+    const auto copy = [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t at = begin; at < end; at += piece.size()) {
+        piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(1u << 20, end - at)));
+        file_.read(at, std::as_writable_bytes(std::span(piece)));
+        target_.append(std::string_view(piece));
+        if (options_.progress) options_.progress(file_.size() + at, 2 * file_.size());
+      }
+    };
+    const auto put = [&](auto value) {
+      if constexpr (std::endian::native != std::endian::little) value = byte_swap(value);
+      target_.append(std::as_bytes(std::span(&value, 1)));
+    };
+    copy(0, found.rows_at);
+    for (const Row& row : found.rows) {
+      put(static_cast<std::uint64_t>(row.offset));
+      put(row.sequences);
+      put(row.samples);
+    }
+    put(found.at);
+  }
+
+  const io::File& file_;
+  io::AtomicFile& target_;
+  const FixOptions& options_;
+  Buffer<std::byte> scratch_;
+  Fix header_{.id = "fix.header-place", .what = "place of the header found and written"};
+  Fix offsets_{.id = "fix.chunk-offset", .what = "offset of a chunk computed"};
+  Fix samples_{.id = "fix.chunk-samples", .what = "number of samples of a chunk counted"};
+};
+
+}  // namespace
+
+std::vector<Fix> mend(const io::File& file, io::AtomicFile& target, const FixOptions& options) {
+  return Mender(file, target, options).run();
+}
+
+}  // namespace batchfeed::cbf

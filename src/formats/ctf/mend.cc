@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+//
+// Two passes: where the runs of lines with one id are, then the lines in their new
+// order. Nothing but the bytes of line ends, ids and index:value entries is looked at.
+#include "formats/ctf/mend.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/hash.h"
+#include "io/lines.h"
+
+namespace batchfeed::ctf {
+
+namespace {
+
+constexpr std::string_view kMark = "\xEF\xBB\xBF";
+constexpr std::size_t kFlush = 1u << 20;
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// The id in front of a line, numbers without zeros in front; empty if there is none.
+std::string_view id_of(std::string_view line) {
+  while (!line.empty() && is_blank(line.front())) line.remove_prefix(1);
+  std::string_view id = line.substr(
+      0, static_cast<std::size_t>(
+             std::find_if(line.begin(), line.end(), [](char c) { return is_blank(c) || c == '|'; }) - line.begin()));
+  if (std::all_of(id.begin(), id.end(), is_digit)) {
+    while (id.size() > 1 && id.front() == '0') id.remove_prefix(1);
+  }
+  return id;
+}
+
+struct Entry {
+  std::uint64_t index = 0;
+  std::string_view text;
+};
+
+// The entries of a sample, if it is a sparse one; `from` and `to`: where they stand.
+bool entries_of(std::string_view sample, std::vector<Entry>& out, std::size_t& from, std::size_t& to) {
+  out.clear();
+  std::size_t at = 0;
+  while (at < sample.size() && !is_blank(sample[at])) ++at;  // the name
+  if (at < 2) return false;
+  for (;;) {
+    while (at < sample.size() && is_blank(sample[at])) ++at;
+    if (at == sample.size()) return out.size() > 1;
+    const std::size_t begin = at;
+    while (at < sample.size() && !is_blank(sample[at])) ++at;
+    Entry& entry = out.emplace_back();
+    entry.text = sample.substr(begin, at - begin);
+    const char* const end = entry.text.data() + entry.text.size();
+    const auto [stop, code] = std::from_chars(entry.text.data(), end, entry.index);
+    if (code != std::errc() || stop == end || *stop != ':' || stop + 1 == end) return false;
+    if (out.size() == 1) from = begin;
+    to = at;
+  }
+}
+
+class Mender {
+ public:
+  Mender(const io::File& file, io::AtomicFile& target, const FixOptions& options)
+      : file_(file),
+        target_(target),
+        options_(options),
+        lines_(file, io::LineEnd::lf, options.limits.line_bytes, "line_bytes") {}
+
+  std::vector<Fix> run() {
+    std::uint64_t begin = 0;
+    if (std::string head(kMark.size(), '\0'); file_.size() >= head.size()) {
+      file_.read(0, std::as_writable_bytes(std::span(head)));
+      if (head == kMark) {
+        begin = kMark.size();
+        note(mark_, 0, 1);
+      }
+    }
+    find_runs(begin);
+    for (const Run& run : in_order()) copy(run);
+    flush();
+    file_.expect_unchanged();
+    std::vector<Fix> out;
+    for (Fix* fix : {&mark_, &ends_, &last_, &moved_, &sorted_}) {
+      if (fix->count != 0) out.push_back(std::move(*fix));
+    }
+    return out;
+  }
+
+ private:
+  struct Run {
+    std::uint64_t begin = 0, end = 0, line = 0, id = 0;  // hash
+  };
+
+  void note(Fix& fix, std::uint64_t byte, std::uint64_t line) const {
+    if (fix.count++ < options_.most)
+      fix.places.push_back({.file = file_.path(), .byte = byte, .line = line, .has_byte = true});
+  }
+
+  void tell(std::uint64_t done) const {
+    if (options_.progress) options_.progress(done, 2 * file_.size());
+  }
+
+  void find_runs(std::uint64_t begin) {
+    lines_.seek(begin, file_.size(), 1);
+    std::string current;
+    bool any = false, with_ids = true;
+    while (lines_.next()) {
+      const std::string_view id = with_ids ? id_of(lines_.text()) : std::string_view();
+      const bool blank = std::all_of(lines_.text().begin(), lines_.text().end(), is_blank);
+      if (!any && !blank) {
+        any = true;
+        with_ids = !id.empty();  // else every line is a sequence
+      }
+      if (runs_.empty() || (!id.empty() && id != current)) {
+        if (!runs_.empty()) runs_.back().end = lines_.begin();
+        runs_.push_back({.begin = lines_.begin(), .line = lines_.number(), .id = hash_text(id)});
+        current = id;
+      }
+      if (lines_.number() % 4096 == 0) tell(lines_.begin());
+    }
+    if (!runs_.empty()) runs_.back().end = file_.size();
+    if (!with_ids) runs_.resize(std::min<std::size_t>(runs_.size(), 1));
+  }
+
+  // Runs behind the first one with their id; neighbours in the file as one.
+  std::vector<Run> in_order() {
+    std::vector<std::pair<std::uint64_t, std::size_t>> by_id;
+    for (std::size_t i = 0; i < runs_.size(); ++i) by_id.emplace_back(runs_[i].id, i);
+    std::sort(by_id.begin(), by_id.end());
+    std::vector<std::size_t> leader(runs_.size());
+    for (std::size_t i = 0, first = 0; i < by_id.size(); ++i) {
+      if (by_id[i].first != by_id[first].first) first = i;
+      const std::size_t run = by_id[i].second, head = by_id[first].second;
+      leader[run] = head == run || id_at(runs_[run]) == id_at(runs_[head]) ? head : run;
+    }
+    std::vector<std::size_t> order(runs_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return leader[a] < leader[b]; });
+    for (std::size_t i = 0; i < leader.size(); ++i) {
+      if (leader[i] != i) note(moved_, runs_[i].begin, runs_[i].line);
+    }
+    std::vector<Run> out;
+    for (const std::size_t i : order) {
+      if (!out.empty() && out.back().end == runs_[i].begin) {
+        out.back().end = runs_[i].end;
+      } else {
+        out.push_back(runs_[i]);
+      }
+    }
+    return out;
+  }
+
+  std::string id_at(const Run& run) {
+    lines_.seek(run.begin, run.end, run.line);
+    while (lines_.next()) {
+      if (const std::string_view id = id_of(lines_.text()); !id.empty()) return std::string(id);
+    }
+    return {};
+  }
+
+  void copy(const Run& run) {
+    lines_.seek(run.begin, run.end, run.line);
+    while (lines_.next()) {
+      if (!lines_.terminated()) {
+        note(last_, lines_.begin(), lines_.number());
+      } else if (lines_.end() - lines_.begin() == lines_.text().size() + 2) {
+        note(ends_, lines_.begin(), lines_.number());
+      }
+      if (const std::size_t samples = sort_entries(lines_.text(), text_); samples != 0) {
+        note(sorted_, lines_.begin(), lines_.number());
+        sorted_.count += samples - 1;
+      }
+      text_ += '\n';
+      if (text_.size() >= kFlush) flush();
+    }
+  }
+
+  void flush() {
+    target_.append(std::string_view(text_));
+    text_.clear();
+    tell(file_.size() + std::min(target_.size(), file_.size()));
+  }
+
+  const io::File& file_;
+  io::AtomicFile& target_;
+  const FixOptions& options_;
+  io::LineReader lines_;
+  std::vector<Run> runs_;
+  std::string text_;
+  Fix mark_{.id = "fix.byte-order-mark", .what = "byte order mark removed"};
+  Fix ends_{.id = "fix.line-end", .what = "line end CR LF made LF"};
+  Fix last_{.id = "fix.last-line", .what = "last line ended"};
+  Fix moved_{.id = "fix.regrouped", .what = "lines moved behind the first ones with the same id"};
+  Fix sorted_{.id = "fix.sorted", .what = "entries of a sparse sample sorted by index"};
+};
+
+}  // namespace
+
+std::size_t sort_entries(std::string_view line, std::string& out) {
+  std::size_t sorted = 0, done = 0;
+  std::vector<Entry> entries;
+  for (std::size_t at = line.find('|'); at != std::string_view::npos;) {
+    const bool comment = at + 1 < line.size() && line[at + 1] == '#';
+    std::size_t end = line.find('|', at + 1);
+    // In a comment "|#" stands for a pipe.
+    while (comment && end != std::string_view::npos && end + 1 < line.size() && line[end + 1] == '#')
+      end = line.find('|', end + 1);
+    const std::string_view sample = line.substr(at, end == std::string_view::npos ? end : end - at);
+    const auto before = [](const Entry& a, const Entry& b) { return a.index < b.index; };
+    std::size_t from = 0, to = 0;
+    if (!comment && sample.find(':') != std::string_view::npos && entries_of(sample, entries, from, to) &&
+        !std::is_sorted(entries.begin(), entries.end(), before)) {
+      std::stable_sort(entries.begin(), entries.end(), before);
+      out += line.substr(done, at + from - done);
+      for (std::size_t i = 0; i < entries.size(); ++i) (out += i == 0 ? "" : " ") += entries[i].text;
+      done = at + to;
+      ++sorted;
+    }
+    at = end;
+  }
+  out += line.substr(done);
+  return sorted;
+}
+
+std::vector<Fix> mend(const io::File& file, io::AtomicFile& target, const FixOptions& options) {
+  return Mender(file, target, options).run();
+}
+
+}  // namespace batchfeed::ctf

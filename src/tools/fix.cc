@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include <batchfeed/fix.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "formats/cbf/mend.h"
+#include "formats/ctf/mend.h"
+#include "tools/refuse.h"
+
+namespace batchfeed {
+
+std::vector<Fix> fix_file(const std::string& path, const std::string& target, const FixOptions& options) {
+  std::error_code none;
+  if (std::filesystem::equivalent(path, target, none))
+    refuse("fix.same-file", target, "a file is not mended in place", "name a new file");
+  if (!options.force && std::filesystem::exists(target, none))
+    refuse("convert.exists", target, "exists already", "choose another name, or --force");
+  const Format format = detect_format(path);
+  if (format != Format::ctf && format != Format::cbf)
+    refuse("fix.format", path, "only text and binary corpora can be mended", "batchfeed check lists what is wrong");
+  const io::File file(path);
+  std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), 4)), '\0');
+  file.read(0, std::as_writable_bytes(std::span(head)));
+  if (head.starts_with("\x1F\x8B") || head == "\x28\xB5\x2F\xFD")
+    refuse("fix.format", path, "it is compressed", "mend the unpacked file");
+  io::AtomicFile out(target);
+  std::vector<Fix> fixes = format == Format::ctf ? ctf::mend(file, out, options) : cbf::mend(file, out, options);
+  out.commit();
+  if (format != Format::cbf) return fixes;
+  const std::string keys = path + ".keys";
+  if (std::filesystem::exists(keys, none))
+    std::filesystem::copy_file(keys, target + ".keys", std::filesystem::copy_options::overwrite_existing);
+  return fixes;
+}
+
+}  // namespace batchfeed

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include <batchfeed/compare.h>
+#include <batchfeed/convert.h>
+#include <batchfeed/fix.h>
+#include <gtest/gtest.h>
+
+#include "formats/ctf/mend.h"
+#include "support/faulty_sys.h"
+
+namespace batchfeed {
+namespace {
+
+using testing::content_of;
+using testing::ScratchFolder;
+
+// The mended text, and "id count" of what was done.
+std::pair<std::string, std::vector<std::string>> mended(const std::string& text) {
+  const ScratchFolder folder;
+  std::vector<std::string> done;
+  for (const Fix& fix : fix_file(folder.write("a.ctf", text), folder / "b.ctf"))
+    done.push_back(fix.id + " " + std::to_string(fix.count));
+  return {content_of(folder / "b.ctf"), done};
+}
+
+using Done = std::vector<std::string>;
+
+TEST(Fix, WhatIsRightIsCopied) {
+  const std::string text = "0 |v 1 2 |t 1:1 3:2 |# note |#| 5:1 2:1\n\n0 |v 3 4\n\t 1 |v 5 6 |t 3:1\n";
+  EXPECT_EQ(mended(text), std::pair(text, Done{}));
+}
+
+TEST(Fix, LineEndsAndTheLastLine) {
+  EXPECT_EQ(mended("0 |v 1\r\n1 |v 2\n2 |v 3\r\n"),
+            std::pair(std::string("0 |v 1\n1 |v 2\n2 |v 3\n"), Done{"fix.line-end 2"}));
+  EXPECT_EQ(mended("\xEF\xBB\xBF|v 1\n|v 2"),
+            std::pair(std::string("|v 1\n|v 2\n"), Done{"fix.byte-order-mark 1", "fix.last-line 1"}));
+}
+
+TEST(Fix, LinesOfOneIdAreBroughtTogether) {
+  EXPECT_EQ(mended("7 |v 1\n8 |v 2\n|v 3\n7 |v 4\n9 |v 5\n8 |v 6\n07 |v 7"),
+            std::pair(std::string("7 |v 1\n7 |v 4\n07 |v 7\n8 |v 2\n|v 3\n8 |v 6\n9 |v 5\n"),
+                      Done{"fix.last-line 1", "fix.regrouped 3"}));
+  EXPECT_EQ(mended("ab |v 1\nb |v 1\nab |v 2\n").first, "ab |v 1\nab |v 2\nb |v 1\n");
+  const std::string without_ids = "|v 1\n7 |v 2\n|v 3\n7 |v 2\n";
+  EXPECT_EQ(mended(without_ids).first, without_ids) << "every line is a sequence";
+}
+
+TEST(Fix, EntriesAreSortedAndEqualOnesKeepTheirOrder) {
+  std::string out;
+  EXPECT_EQ(ctf::sort_entries("1 |t 5:1  3:2 5:9 |v 3 1 |s 2:1 1:1\t|# 9:1 2:1", out), 2u);
+  EXPECT_EQ(out, "1 |t 3:2 5:1 5:9 |v 3 1 |s 1:1 2:1\t|# 9:1 2:1");
+  for (const char* same :
+       {"|t 5:1 3:", "|t 5:1 x:2", "|t 5: 3:1", "|t 5:1 3 2:1", "|# 5:1 |# 3:1 2:1", "|t 5:1", "| 5:1 2:1", "|", ""}) {
+    out.clear();
+    EXPECT_EQ(ctf::sort_entries(same, out), 0u) << same;
+    EXPECT_EQ(out, same);
+  }
+}
+
+TEST(Fix, PlacesNameTheOldFile) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("a.ctf", "0 |v 1\n1 |t 3:1 2:1\n0 |v 2\n");
+  const std::vector<Fix> fixes = fix_file(path, folder / "b.ctf", {.most = 1});
+  ASSERT_EQ(fixes.size(), 2u);
+  EXPECT_EQ(fixes[0].places.at(0).line, 3u);
+  EXPECT_EQ(fixes[0].places.at(0).byte, 20u);
+  EXPECT_EQ(fixes[1].id, "fix.sorted");
+  EXPECT_EQ(fixes[1].places.at(0).line, 2u);
+  EXPECT_THROW(fix_file(path, path), Error);                                      // fix.same-file
+  EXPECT_THROW(fix_file(path, folder / "b.ctf"), Error);                          // convert.exists
+  EXPECT_THROW(fix_file(folder.write("x.png", "\x89PNG"), folder / "c"), Error);  // fix.format
+  EXPECT_THROW(fix_file(folder.write("x.ctf", "\x1F\x8B|v 1\n"), folder / "c"), Error);
+}
+
+class FixBinary : public ::testing::Test {
+ protected:
+  FixBinary() {
+    std::string text;
+    for (int k = 0; k < 40; ++k)
+      for (int i = 0; i <= k % 3; ++i) text += std::to_string(k) + " |v 1 " + std::to_string(k) + " |t 3:1 7:2\n";
+    CtfOptions options;
+    options.files = {folder_.write("a.ctf", text)};
+    options.streams = {{.name = "v", .dim = 2}, {.name = "t", .storage = Storage::sparse, .dim = 10}};
+    convert(*open_source(options), folder_ / "a.cbf", {.chunk_bytes = 300});
+    good_ = content_of(folder_ / "a.cbf");
+  }
+
+  std::uint64_t number(std::size_t at, std::size_t n) const {
+    std::uint64_t out = 0;
+    for (std::size_t i = n; i-- > 0;) out = out << 8 | static_cast<unsigned char>(good_[at + i]);
+    return out;
+  }
+  std::size_t header() const { return static_cast<std::size_t>(number(good_.size() - 8, 8)); }
+  std::size_t rows() const { return static_cast<std::size_t>(number(header() + 8, 4)); }
+  std::size_t row(std::size_t i) const { return good_.size() - 8 - 16 * (rows() - i); }
+
+  // With the bytes at `at` changed, mended; "id count" of what was done.
+  Done mend_changed(std::size_t at, const std::string& bytes) {
+    std::string bad = good_;
+    bad.replace(at, bytes.size(), bytes);
+    Done done;
+    for (const Fix& fix : fix_file(folder_.write("bad.cbf", bad), folder_ / "mended.cbf", {.force = true}))
+      done.push_back(fix.id + " " + std::to_string(fix.count));
+    EXPECT_EQ(content_of(folder_ / "mended.cbf"), good_);
+    return done;
+  }
+
+  ScratchFolder folder_;
+  std::string good_;
+};
+
+TEST_F(FixBinary, TheChunkTableIsComputed) {
+  ASSERT_GT(rows(), 3u);
+  EXPECT_EQ(mend_changed(0, "nib"), Done{});
+  EXPECT_EQ(mend_changed(row(1), std::string(8, '\0')), Done{"fix.chunk-offset 1"});
+  EXPECT_EQ(mend_changed(row(2) + 12, "\x63"), Done{"fix.chunk-samples 1"});
+  EXPECT_EQ(mend_changed(good_.size() - 8, "\x05"), Done{"fix.header-place 1"});
+}
+
+TEST_F(FixBinary, WhatWouldHaveToBeGuessedIsRefusedAndNothingIsWritten) {
+  const auto refused = [&](std::string bad) {
+    const std::vector<std::string> before = folder_.names();
+    const std::string path = folder_.write("bad.cbf", bad);
+    try {
+      fix_file(path, folder_ / "mended.cbf");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault().id, "fix.not-without-guessing");
+      std::filesystem::remove(path);
+      return folder_.names() == before;
+    }
+    return false;
+  };
+  std::string bad = good_;
+  bad[row(1) + 8] = 99;  // sequences
+  EXPECT_TRUE(refused(bad));
+  bad = good_;
+  bad[row(1) + 8] = 1;
+  EXPECT_TRUE(refused(bad));
+  EXPECT_TRUE(refused(good_.substr(0, header())));
+  EXPECT_TRUE(refused(good_.substr(0, 20)));
+  // Forged counts: a miss, never more.
+  for (std::size_t at = 12; at < good_.size(); at += 61) {
+    bad = good_;
+    bad[at] = static_cast<char>(0xFF);
+    const std::string path = folder_.write("bad.cbf", bad);
+    try {
+      fix_file(path, folder_ / "mended.cbf", {.force = true});
+    } catch (const Error&) {
+    }
+  }
+}
+
+}  // namespace
+}  // namespace batchfeed

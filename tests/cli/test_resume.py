@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""resume verify: does a state fit, and what would come next; config show: where values come from."""
+
+
+def test_what_it_announces_is_what_comes(batchfeed, corpus):
+    config = corpus(40, randomize="true")
+    batchfeed("read", config, "--minibatch-size", 8, "--limit", 3, "--save-state", "s.json")
+    done = batchfeed("resume", "verify", "s.json", config, "--minibatch-size", 8)
+    assert done.code == 0 and "s.json fits train.cntk" in done.out and "minibatch 3 of epoch 0" in done.out
+    report = batchfeed("resume", "verify", "s.json", config, "--minibatch-size", 8, "--json").json
+    after = batchfeed("read", config, "--minibatch-size", 8, "--state", "s.json", "--format", "jsonl").lines
+    assert (report["fits"], report["epoch"], report["minibatch"]) == (True, 0, 3)
+    assert sorted(report["next"]["keys"]) == sorted(e["key"] for e in after[0]["streams"][0]["layout"] if "key" in e)
+    assert report["left"] == len([m for m in after if m["streams"]])
+
+
+def test_behind_the_end_of_an_epoch_the_next_one_begins(batchfeed, corpus):
+    config = corpus(20)
+    batchfeed("read", config, "--save-state", "s.json")
+    report = batchfeed("resume", "verify", "s.json", config, "--json").json
+    assert report["fits"] and (report["epoch"], report["minibatch"]) == (1, 0) and report["next"]["keys"][0] == "0"
+    assert "behind the end of epoch 0" in batchfeed("resume", "verify", "s.json", config).out
+
+
+def test_a_state_of_other_data_or_options_does_not_fit(batchfeed, corpus, write):
+    config = corpus(40, randomize="true")
+    batchfeed("read", config, "--minibatch-size", 8, "--limit", 3, "--save-state", "s.json")
+    other = batchfeed("resume", "verify", "s.json", config, "--minibatch-size", 8, "--seed", 9)
+    assert other.code == 1 and "does not fit" in other.out and "seed" in other.out
+    (batchfeed.folder / "train.ctf").write_text("0 |v 1 2 |t 3:1\n")
+    assert batchfeed("resume", "verify", "s.json", config, "--minibatch-size", 8).code == 1
+    report = batchfeed("resume", "verify", "s.json", config, "--minibatch-size", 8, "--json")
+    assert report.code == 1 and not report.json["fits"] and report.json["why"]
+    write("bad.json", '{"batchfeed_state":1}')
+    assert batchfeed("resume", "verify", "bad.json", config).code == 1
+    assert batchfeed("resume", "verify", "no.json", config).code == 3
+    assert batchfeed("resume", "verify", "s.json").code == 2
+
+
+def test_config_show_names_file_default_and_command_line(batchfeed, corpus):
+    out = batchfeed("config", "show", "--resolved", corpus(), "--set", "Train=[reader=[randomize=none]]").out
+    (line,) = [line for line in out.splitlines() if "randomize " in line]
+    assert "= none" in line and "command line" in line
+    assert any("train.cntk:" in line for line in out.splitlines()) and any(line.endswith("default") for line in out.splitlines())
+    given = batchfeed("config", "show", "--given", "train.cntk")
+    assert "default" not in given.out and "input.v.dim" in given.out
+    assert {v["from"] for v in batchfeed("config", "show", "--given", "train.cntk", "--json").json["values"]} == {"section"}
+    assert batchfeed("config", "show", "--given", "--resolved", "train.cntk").code == 2
