@@ -151,6 +151,11 @@ std::uint64_t parse_bytes(const std::string& text, const char* option) {
 std::unique_ptr<Source> open_for_conversion(const CorpusArguments& arguments, Console& console, Setup* setup) {
   Corpus corpus = load_corpus(arguments, console);
   if (setup != nullptr) *setup = corpus.setup;
+  // Sequences are taken in the order of the file: pieces that stay in the cache make the same target.
+  for (SourceOptions& source : corpus.setup.sources) {
+    if (auto* const text = std::get_if<CtfOptions>(&source); text != nullptr)
+      text->chunk_bytes = std::min<std::uint64_t>(text->chunk_bytes, std::uint64_t{4} << 20);
+  }
   try {
     return open_sources(corpus.setup);
   } catch (const Error& error) {

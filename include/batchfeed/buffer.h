@@ -14,6 +14,12 @@
 
 namespace batchfeed {
 
+namespace detail {
+// Memory for std::free, aligned to 64 bytes; several MiB lie on huge pages where the
+// system has them, as their first touch is what costs most. nullptr if there is none.
+void* allocate(std::size_t bytes) noexcept;
+}  // namespace detail
+
 // Aligned to 64 bytes, with at least 64 readable and writable bytes behind
 // capacity(), so that kernels may load and store whole vectors at the end.
 template <class T>
@@ -50,7 +56,7 @@ class Buffer {
 
   void clear() noexcept { size_ = 0; }
 
-  // Room for n values in all; the contents stay. Grows at least by half.
+  // Room for n values in all; the contents stay. What is not empty grows at least by half.
   void reserve(std::size_t n) {
     if (n > capacity_) grow(n);
   }
@@ -78,11 +84,11 @@ class Buffer {
   void grow(std::size_t n) {
     const std::size_t limit = (static_cast<std::size_t>(-1) / 2 - 2 * kPadding) / sizeof(T);
     if (n > limit) throw std::bad_alloc();
-    std::size_t wanted = capacity_ + capacity_ / 2;
+    // An empty one is told how much is to come, which the next time may be a little more.
+    std::size_t wanted = size_ == 0 ? n + n / 16 : capacity_ + capacity_ / 2;
     if (wanted < n) wanted = n;
     if (wanted > limit) wanted = limit;
-    const std::size_t bytes = (wanted * sizeof(T) + kPadding + 63) / 64 * 64;
-    T* fresh = static_cast<T*>(std::aligned_alloc(64, bytes));
+    T* fresh = static_cast<T*>(detail::allocate(wanted * sizeof(T) + kPadding));
     if (fresh == nullptr) throw std::bad_alloc();
     if (size_ != 0) std::memcpy(fresh, data_, size_ * sizeof(T));
     std::free(data_);

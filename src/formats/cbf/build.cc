@@ -97,6 +97,10 @@ std::uint64_t ChunkBuilder::size() const {
   return bytes;
 }
 
+void ChunkBuilder::expect(std::uint64_t times) {
+  for (Stream& s : streams_) s.data.reserve(s.data.size() * static_cast<std::size_t>(times));
+}
+
 std::uint64_t ChunkBuilder::size_with(const std::vector<Piece>& sequence) const {
   std::uint64_t bytes = size() + (layout_ == Layout::modern ? 4 : 0);
   for (std::size_t i = 0; i < streams_.size(); ++i) bytes += piece_bytes(streams_[i].info, sequence[i], layout_);

@@ -107,6 +107,10 @@ struct CbfWriter::Impl {
     if (builder.sequences() > 0 && builder.size_with(pieces) > options.chunk_bytes) flush();
     builder.append(pieces, {path, sequences});
     ++sequences;
+    if (!measured && builder.size() > options.chunk_bytes / kMeasured) {
+      measured = true;
+      builder.expect(kMeasured + 1);
+    }
     if (keys) {
       key_lines.append(key).push_back('\n');
       if (key_lines.size() > (std::size_t{1} << 20)) flush_keys();
@@ -115,6 +119,7 @@ struct CbfWriter::Impl {
 
   void flush() {
     if (builder.sequences() == 0) return;
+    measured = true;  // its memory is used again
     rows.push_back({data().size(), builder.sequences(), static_cast<std::uint32_t>(builder.samples())});
     samples += builder.samples();
     builder.flush([&](std::span<const std::byte> bytes) { data().append(bytes); });
@@ -170,6 +175,10 @@ struct CbfWriter::Impl {
   std::vector<cbf::Row> rows;
   std::vector<cbf::Piece> pieces;
   std::uint64_t sequences = 0, samples = 0;
+  bool measured = false;  // the builder has the room for a chunk
+
+  // The first part of a first chunk of this many tells how large each stream will be.
+  static constexpr std::uint64_t kMeasured = 16;
 };
 
 CbfWriter::CbfWriter(std::string path, CbfWriterOptions options)

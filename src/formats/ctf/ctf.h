@@ -31,9 +31,14 @@ IndexBuild build_index(const CtfOptions& options, const std::string& file, const
 // Looks whether there is one that fits; builds and writes nothing.
 IndexBuild find_index(const CtfOptions& options, const std::string& file, const OpenContext& context);
 
-// Guesses the streams of a corpus from its first `bytes`.
+// Guesses the streams of a corpus from its first `bytes`, on several threads, which
+// makes no difference to the guess.
+struct InferTuning {
+  unsigned threads = 0;                                // at most; 0: one a core
+  std::uint64_t least_bytes = std::uint64_t{8} << 20;  // for each of them
+};
 Inferred infer(const std::string& path, std::uint64_t bytes = ~0ull, const Progress& progress = {},
-               const Limits& limits = {}, const FileSystem& file_system = {});
+               const Limits& limits = {}, const FileSystem& file_system = {}, const InferTuning& tuning = {});
 
 // Checks text from a descriptor while it passes; memory holds a line or a
 // little more. Every fault goes to `report`, up to check.max_faults.

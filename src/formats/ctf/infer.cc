@@ -3,14 +3,22 @@
 // Streams of a corpus that nobody declared: names, storage, dims and ranges, as
 // the values show them.
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
+#include <cstring>
+#include <exception>
+#include <functional>
 #include <map>
 #include <string>
+#include <system_error>
+#include <thread>
 
 #include "formats/ctf/blocks.h"
 #include "formats/ctf/ctf.h"
 #include "formats/ctf/faults.h"
 #include "formats/ctf/index.h"
+#include "formats/ctf/kernels.h"
 #include "formats/ctf/line.h"
 
 namespace batchfeed::ctf {
@@ -19,6 +27,7 @@ namespace {
 constexpr std::size_t kWidths = 4096;  // different widths told apart
 constexpr std::uint64_t kFewOf = 100;  // one in a hundred is few
 
+// What one range of the file, or all of it, shows of a stream.
 struct Seen {
   Inferred::Stream stream;
   std::uint64_t pairs = 0, plain = 0;             // values of either kind
@@ -26,45 +35,217 @@ struct Seen {
   std::uint64_t indices = 0;                      // largest index + 1
   bool any_value = false;
   bool one_hot = true;
+
+  void add_values(const double* values, std::size_t n);
+  void add_width(std::uint64_t width, std::uint64_t samples);
+  void add(const Seen& later);
 };
 
-void add_value(Seen& seen, double value) {
-  Inferred::Stream& s = seen.stream;
-  ++s.values;
-  s.integral &= std::floor(value) == value && std::isfinite(value);
-  s.min = seen.any_value ? std::min(s.min, value) : value;
-  s.max = seen.any_value ? std::max(s.max, value) : value;
-  seen.any_value = true;
-  seen.one_hot &= value == 1;
+void Seen::add_values(const double* values, std::size_t n) {
+  if (n == 0) return;
+  if (!any_value) stream.min = stream.max = values[0];
+  any_value = true;
+  stream.values += n;
+  for (std::size_t i = 0; i < n; ++i) {
+    stream.min = std::min(stream.min, values[i]);
+    stream.max = std::max(stream.max, values[i]);
+  }
+  // Doubles from 2^53 on are whole numbers, or infinite.
+  const auto is_integral = [](double v) {
+    return std::fabs(v) < 9e15 ? static_cast<double>(static_cast<std::int64_t>(v)) == v : std::isfinite(v);
+  };
+  stream.integral = stream.integral && std::all_of(values, values + n, is_integral);
+  one_hot = one_hot && std::all_of(values, values + n, [](double v) { return v == 1; });
 }
 
-// The values of one sample, as far as they can be read.
-void add_sample(Seen& seen, const char* p) {
-  ++seen.stream.samples;
-  const std::uint64_t pairs_before = seen.pairs;
-  std::uint64_t n = 0;
-  bool overflow = false;
-  for (;; ++n) {
-    p = skip_blanks(p);
-    if (ends_sample(*p)) break;
-    std::uint64_t index = 0;
-    const text::UnsignedEnd digits = text::read_unsigned(p, index);
-    const bool pair = digits.at != p && *digits.at == ':' && !digits.overflow && index < 0x7FFFFFFFu;
-    double value = 0;
-    const char* const next = text::read_number(pair ? digits.at + 1 : p, true, value, overflow);
-    if (next == nullptr || !(is_blank(*next) || ends_sample(*next))) break;
-    ++(pair ? seen.pairs : seen.plain);
-    if (pair) seen.indices = std::max(seen.indices, index + 1);
-    add_value(seen, value);
-    p = next;
+void Seen::add_width(std::uint64_t width, std::uint64_t samples) {
+  if (const auto known = widths.find(width); known != widths.end()) {
+    known->second += samples;
+  } else if (widths.size() < kWidths) {
+    widths.emplace(width, samples);
   }
-  seen.one_hot &= n == 1;
-  if (seen.pairs != pairs_before) return;
-  if (const auto known = seen.widths.find(n); known != seen.widths.end()) {
-    ++known->second;
-  } else if (seen.widths.size() < kWidths) {
-    seen.widths.emplace(n, 1);
+}
+
+void Seen::add(const Seen& later) {
+  if (later.any_value) {
+    stream.min = any_value ? std::min(stream.min, later.stream.min) : later.stream.min;
+    stream.max = any_value ? std::max(stream.max, later.stream.max) : later.stream.max;
   }
+  any_value |= later.any_value;
+  stream.values += later.stream.values;
+  stream.samples += later.stream.samples;
+  stream.integral &= later.stream.integral;
+  one_hot &= later.one_hot;
+  pairs += later.pairs;
+  plain += later.plain;
+  indices = std::max(indices, later.indices);
+  for (const auto& [width, samples] : later.widths) add_width(width, samples);
+}
+
+// Reads the values of samples, of which nobody has said yet what they are.
+class SampleReader {
+ public:
+  // One sample behind its name, as far as it can be read.
+  void read(Seen& seen, const char* p) {
+    ++seen.stream.samples;
+    const std::uint64_t pairs_before = seen.pairs;
+    std::uint64_t n = 0;
+    while (take_plain(seen, p, n) && take_some(seen, p, n)) {
+    }
+    seen.one_hot &= n == 1;
+    if (seen.pairs == pairs_before) seen.add_width(n, 1);
+  }
+
+ private:
+  static constexpr std::size_t kRoom = 1024;
+  static constexpr std::uint64_t kMostIndex = 0x7FFFFFFF;
+
+  // With the kernels, where there are any. False at the sample's end.
+  bool take_plain(Seen& seen, const char*& p, std::uint64_t& n) {
+    const bool pairs = *skip_digits(skip_blanks(p)) == ':';
+    while (pairs ? kernels_.sparse != nullptr : kernels_.dense != nullptr) {
+      std::size_t count = 0;
+      if (pairs) {
+        SparseRoom<double> room{
+            .values = values_.data(), .indices = indices_.data(), .capacity = kRoom, .dim = kMostIndex};
+        p = kernels_.sparse(p, room);
+        count = static_cast<std::size_t>(room.count);
+        for (std::size_t i = 0; i < count; ++i)
+          seen.indices = std::max(seen.indices, static_cast<std::uint64_t>(indices_[i]) + 1);
+      } else {
+        DenseRoom room{.dim = kRoom};
+        p = kernels_.dense(p, values_.data(), room);
+        count = static_cast<std::size_t>(room.count);
+      }
+      seen.add_values(values_.data(), count);
+      (pairs ? seen.pairs : seen.plain) += count;
+      n += count;
+      if (ends_sample(*p)) return false;
+      if (count < kRoom / 2) break;
+    }
+    return true;
+  }
+
+  // A few values one by one. False at the sample's end and where there is no value.
+  bool take_some(Seen& seen, const char*& p, std::uint64_t& n) {
+    bool overflow = false;
+    for (std::uint64_t turn = 0; turn < kTurn; ++turn, ++n) {
+      p = skip_blanks(p);
+      if (ends_sample(*p)) return false;
+      std::uint64_t index = 0;
+      const text::UnsignedEnd digits = text::read_unsigned(p, index);
+      const bool pair = digits.at != p && *digits.at == ':' && !digits.overflow && index < kMostIndex;
+      double value = 0;
+      const char* const next = text::read_number(pair ? digits.at + 1 : p, true, value, overflow);
+      if (next == nullptr || !(is_blank(*next) || ends_sample(*next))) return false;
+      ++(pair ? seen.pairs : seen.plain);
+      if (pair) seen.indices = std::max(seen.indices, index + 1);
+      seen.add_values(&value, 1);
+      p = next;
+    }
+    return true;
+  }
+
+  static const char* skip_digits(const char* p) noexcept {
+    while (is_digit(*p)) ++p;
+    return p;
+  }
+
+  Kernels<double> kernels_ = kernels<double>();
+  std::array<double, kRoom> values_;
+  std::array<std::int32_t, kRoom> indices_;
+};
+
+// The streams of a range, in the order in which their names come.
+struct Streams {
+  std::map<std::string, Seen, std::less<>> seen;
+  std::vector<std::string> order;
+
+  // Null where there are too many.
+  Seen* find(std::string_view name, const Limits& limits) {
+    if (name.size() > limits.name_bytes) return nullptr;
+    const auto known = seen.find(name);
+    if (known != seen.end()) return &known->second;
+    if (seen.size() == limits.streams) return nullptr;
+    order.emplace_back(name);
+    return &seen.emplace(order.back(), Seen()).first->second;
+  }
+};
+
+struct Range {
+  const io::File& file;
+  const Limits& limits;
+  std::uint64_t first;       // of the data; a line starts here
+  std::uint64_t begin, end;  // lines that begin in here
+  std::uint64_t stop;        // nothing is read from here on, where a last line may be cut
+};
+
+Streams read_range(const Range& range, const std::function<void(std::uint64_t)>& passed) {
+  Streams streams;
+  SampleReader reader;
+  Buffer<char> buffer;
+  // Behind the first range, the byte before it tells whether a line starts at `begin`.
+  const bool inside = range.begin > range.first;
+  const std::uint64_t from = inside ? range.begin - 1 : range.begin;
+  range.file.will_read(from, range.end);
+  LineBlocks blocks(fill_from(range.file, from, range.stop), from, buffer, range.file.path(), range.limits.line_bytes);
+  bool skip = inside;
+  while (blocks.next()) {
+    // Where only a part is read, its last line may be cut.
+    if (range.stop != range.file.size() && blocks.closed_by_end_of_file() && (inside || !streams.order.empty())) break;
+    const char* p = blocks.begin();
+    if (skip) p = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(blocks.end() - p))) + 1;
+    skip = false;
+    while (p != blocks.end() && blocks.offset_of(p) < range.end) {
+      for (p = find_pipe_or_newline(p); *p == '|'; p = find_pipe_or_newline(p + 1)) {
+        if (p[1] == '#' || ends_name(p[1])) continue;
+        const std::string_view word = name_at(p + 1);
+        if (Seen* const seen = streams.find(word, range.limits)) reader.read(*seen, p + 1 + word.size());
+      }
+      ++p;
+    }
+    passed(blocks.offset_of(p));
+    if (blocks.offset_of(p) >= range.end) break;
+  }
+  return streams;
+}
+
+// On as many threads as pay; the parts in the order of the file.
+std::vector<Streams> read_ranges(const io::File& file, std::uint64_t begin, std::uint64_t end, const Progress& progress,
+                                 const Limits& limits, const InferTuning& tuning) {
+  const std::uint64_t bytes = end - begin;
+  const unsigned most = tuning.threads != 0 ? tuning.threads : std::max(1u, std::thread::hardware_concurrency());
+  const auto count = static_cast<std::size_t>(std::clamp<std::uint64_t>(bytes / tuning.least_bytes, 1, most));
+  std::vector<Streams> parts(count);
+  std::vector<std::exception_ptr> failed(count);
+  std::atomic<std::uint64_t> done = 0;
+  const auto border = [&](std::size_t i) { return i == count ? end : begin + bytes / count * i; };
+  const auto work = [&](std::size_t i) {
+    std::uint64_t last = border(i);
+    try {
+      parts[i] = read_range({file, limits, begin, border(i), border(i + 1), end}, [&](std::uint64_t at) {
+        const std::uint64_t sum = done += at - std::min(at, last);
+        last = at;
+        if (i == 0 && progress) progress(std::min(begin + sum, end), end);
+      });
+    } catch (...) {
+      failed[i] = std::current_exception();
+    }
+  };
+  std::vector<std::thread> threads;
+  std::size_t mine = count;  // from here on in this thread
+  try {
+    for (mine = 1; mine < count; ++mine) threads.emplace_back(work, mine);
+  } catch (const std::system_error&) {
+    // Fewer threads than asked for.
+  }
+  work(0);
+  for (; mine < count; ++mine) work(mine);
+  for (std::thread& t : threads) t.join();
+  for (const std::exception_ptr& e : failed) {
+    if (e) std::rethrow_exception(e);
+  }
+  return parts;
 }
 
 // The width that nearly all samples keep to, so that a damaged one does not
@@ -85,7 +266,7 @@ std::uint64_t dense_dim(const Seen& seen) {
 }  // namespace
 
 Inferred infer(const std::string& path, std::uint64_t bytes, const Progress& progress, const Limits& limits,
-               const FileSystem& file_system) {
+               const FileSystem& file_system, const InferTuning& tuning) {
   const io::File file(path, file_system, limits);
   if (file.size() == 0) throw Error(empty_file(path));
   Inferred result;
@@ -104,33 +285,14 @@ Inferred infer(const std::string& path, std::uint64_t bytes, const Progress& pro
   const std::uint64_t end = bytes < file.size() - start.begin ? start.begin + bytes : file.size();
   result.whole_file = end == file.size();
 
-  std::map<std::string, Seen, std::less<>> seen;
-  std::vector<std::string> order;
-  Buffer<char> buffer;
-  file.will_read(start.line_begin, end);
-  LineBlocks blocks(fill_from(file, start.line_begin, end), start.line_begin, buffer, path, limits.line_bytes);
-  const auto name = [&](const char* p) {
-    const std::string_view word = name_at(p);
-    if (word.size() > limits.name_bytes) return;
-    auto at = seen.find(word);
-    if (at == seen.end()) {
-      if (seen.size() == limits.streams) return;
-      at = seen.emplace(std::string(word), Seen()).first;
-      order.push_back(at->first);
+  Streams all;
+  for (const Streams& part : read_ranges(file, start.line_begin, end, progress, limits, tuning)) {
+    for (const std::string& name : part.order) {
+      if (Seen* const seen = all.find(name, limits)) seen->add(part.seen.find(name)->second);
     }
-    add_sample(at->second, p + word.size());
-  };
-  while (blocks.next()) {
-    // Where only a part is read, its last line may be cut.
-    if (!result.whole_file && blocks.closed_by_end_of_file() && !order.empty()) break;
-    for (const char* p = blocks.begin(); p != blocks.end(); ++p) {
-      p = find_pipe_or_newline(p);
-      if (*p == '|' && p[1] != '#' && !ends_name(p[1])) name(p + 1);
-    }
-    if (progress) progress(blocks.offset_of(blocks.end()), end);
   }
-  for (const std::string& key : order) {
-    Seen& s = seen.find(key)->second;
+  for (const std::string& key : all.order) {
+    Seen& s = all.seen.find(key)->second;
     s.stream.spec.name = key;
     const bool sparse = s.pairs > s.plain;
     s.stream.spec.storage = sparse ? Storage::sparse : Storage::dense;

@@ -283,6 +283,16 @@ bool Parser<T>::end() {
 }
 
 template <class T>
+void Parser<T>::expect(double parts) {
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    StreamState& s = streams_[i];
+    const double values = static_cast<double>(s.values) * parts * 1.05;
+    if (values > static_cast<double>(s.capacity) && values <= static_cast<double>(max_values_))
+      make_room(s, i, static_cast<std::uint64_t>(values));
+  }
+}
+
+template <class T>
 void Parser<T>::finish() {
   for (StreamState& s : streams_) set_sizes(s);
 }

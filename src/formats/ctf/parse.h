@@ -32,6 +32,9 @@ class Parser {
   // Checks the sequence; a dropped one leaves rows without samples. Returns whether it is whole.
   bool end();
 
+  // What has been read so far is one in `parts` of what is to come: makes room for it at once.
+  void expect(double parts);
+
   // Gives the columns their sizes.
   void finish();
 

@@ -173,12 +173,13 @@ void CtfSource::parse(std::uint32_t chunk, Chunk& out, bool quiet) const {
                    out.columns);
 
   Buffer<char> buffer = borrow();
-  const std::uint64_t end = entries.back().begin + entries.back().bytes;
-  file_.will_read(entries.front().begin, end);
-  LineBlocks blocks(fill_from(file_, entries.front().begin, end), entries.front().begin, buffer, file_.path(),
-                    context_.limits.line_bytes, tuning_.block);
+  const std::uint64_t begin = entries.front().begin, end = entries.back().begin + entries.back().bytes;
+  file_.will_read(begin, end);
+  LineBlocks blocks(fill_from(file_, begin, end), begin, buffer, file_.path(), context_.limits.line_bytes,
+                    tuning_.block);
   std::size_t row = 0;
   bool open = false;
+  bool measured = false;  // how much a block holds
   while (blocks.next()) {
     log.block(blocks.begin(), blocks.offset());
     const char* p = blocks.begin();
@@ -204,6 +205,8 @@ void CtfSource::parse(std::uint32_t chunk, Chunk& out, bool quiet) const {
       open = false;
       ++row;
     }
+    if (!measured) parser.expect(static_cast<double>(end - begin) / static_cast<double>(file_end - begin));
+    measured = true;
   }
   parser.finish();
   give_back(std::move(buffer));

@@ -116,36 +116,5 @@ TEST(Write, WhatTextCannotSayIsRefused) {
   EXPECT_EQ(id([&] { Writer(streams, {.aliases = {"x", "y"}}); }), "ctf.write-names");
 }
 
-TEST(Infer, NamesStorageDimsAndRanges) {
-  const ScratchFolder folder;
-  const Inferred guess = infer(folder.write("t", "0 |w 5:1 |x 1 2.5 -3 |# c\n0 |w 7:1 |x 4\n1 |w 2:1 |x |y\n"));
-  ASSERT_EQ(guess.streams.size(), 3u);
-  EXPECT_TRUE(guess.has_ids);
-  EXPECT_TRUE(guess.whole_file);
-  EXPECT_EQ(guess.streams[0].spec.name, "w");
-  EXPECT_EQ(guess.streams[0].spec.storage, Storage::sparse);
-  EXPECT_EQ(guess.streams[0].spec.dim, 8u);
-  EXPECT_TRUE(guess.streams[0].one_hot);
-  EXPECT_EQ(guess.streams[0].samples, 3u);
-  EXPECT_EQ(guess.streams[1].spec.storage, Storage::dense);
-  EXPECT_EQ(guess.streams[1].spec.dim, 3u);
-  EXPECT_FALSE(guess.streams[1].integral);
-  EXPECT_EQ(guess.streams[1].min, -3);
-  EXPECT_EQ(guess.streams[1].max, 4);
-  EXPECT_EQ(guess.streams[1].values, 4u);
-  EXPECT_EQ(guess.streams[2].spec.dim, 1u);
-}
-
-TEST(Infer, APartOfAFile) {
-  const ScratchFolder folder;
-  std::string text;
-  for (int i = 0; i < 1000; ++i) text += "|x 1 2 3\n";
-  const Inferred guess = infer(folder.write("t", text + "|y 1\n"), 4000);
-  EXPECT_FALSE(guess.whole_file);
-  EXPECT_FALSE(guess.has_ids);
-  ASSERT_EQ(guess.streams.size(), 1u);
-  EXPECT_EQ(guess.streams[0].samples, 444u);
-}
-
 }  // namespace
 }  // namespace batchfeed::ctf

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#include <batchfeed/buffer.h>
+#include <sys/mman.h>
+
+#include <cstdlib>
+
+namespace batchfeed::detail {
+
+void* allocate(std::size_t bytes) noexcept {
+  constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  const std::size_t unit = bytes < 2 * kHugePage ? 64 : kHugePage;
+  if (bytes > static_cast<std::size_t>(-1) / 2) return nullptr;
+  const std::size_t rounded = (bytes + unit - 1) / unit * unit;
+  void* const memory = std::aligned_alloc(unit, rounded);
+#if defined(MADV_HUGEPAGE)
+  // Advice: where it is not taken, all is as without it.
+  if (memory != nullptr && unit == kHugePage) ::madvise(memory, rounded, MADV_HUGEPAGE);
+#endif
+  return memory;
+}
+
+}  // namespace batchfeed::detail

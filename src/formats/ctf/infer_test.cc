@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "formats/ctf/ctf.h"
+#include "support/faulty_sys.h"
+
+namespace batchfeed::ctf {
+namespace {
+
+using batchfeed::testing::ScratchFolder;
+
+TEST(Infer, NamesStorageDimsAndRanges) {
+  const ScratchFolder folder;
+  const Inferred guess = infer(folder.write("t", "0 |w 5:1 |x 1 2.5 -3 |# c\n0 |w 7:1 |x 4\n1 |w 2:1 |x |y\n"));
+  ASSERT_EQ(guess.streams.size(), 3u);
+  EXPECT_TRUE(guess.has_ids);
+  EXPECT_TRUE(guess.whole_file);
+  EXPECT_EQ(guess.streams[0].spec.name, "w");
+  EXPECT_EQ(guess.streams[0].spec.storage, Storage::sparse);
+  EXPECT_EQ(guess.streams[0].spec.dim, 8u);
+  EXPECT_TRUE(guess.streams[0].one_hot);
+  EXPECT_EQ(guess.streams[0].samples, 3u);
+  EXPECT_EQ(guess.streams[1].spec.storage, Storage::dense);
+  EXPECT_EQ(guess.streams[1].spec.dim, 3u);
+  EXPECT_FALSE(guess.streams[1].integral);
+  EXPECT_EQ(guess.streams[1].min, -3);
+  EXPECT_EQ(guess.streams[1].max, 4);
+  EXPECT_EQ(guess.streams[1].values, 4u);
+  EXPECT_EQ(guess.streams[2].spec.dim, 1u);
+}
+
+TEST(Infer, APartOfAFile) {
+  const ScratchFolder folder;
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "|x 1 2 3\n";
+  const Inferred guess = infer(folder.write("t", text + "|y 1\n"), 4000);
+  EXPECT_FALSE(guess.whole_file);
+  EXPECT_FALSE(guess.has_ids);
+  ASSERT_EQ(guess.streams.size(), 1u);
+  EXPECT_EQ(guess.streams[0].samples, 444u);
+}
+
+std::string describe(const Inferred& guess) {
+  std::string out = std::string(guess.has_ids ? "ids" : "lines") + (guess.whole_file ? "" : " part");
+  for (const Inferred::Stream& s : guess.streams) {
+    out += "\n" + s.spec.name + (s.spec.storage == Storage::sparse ? " sparse " : " dense ") +
+           std::to_string(s.spec.dim) + ' ' + std::to_string(s.samples) + ' ' + std::to_string(s.values) + ' ' +
+           std::to_string(s.min) + ' ' + std::to_string(s.max) + (s.integral ? " integral" : "") +
+           (s.one_hot ? " one-hot" : "");
+  }
+  return out;
+}
+
+// Lines of many shapes, long and short, with damage here and there.
+std::string lines(std::uint64_t seed, int n) {
+  std::mt19937_64 draw(seed);
+  std::string text;
+  for (int i = 0; i < n; ++i) {
+    text += std::to_string(i / 3);
+    if (draw() % 3 != 0) text += "\t|w " + std::to_string(draw() % 50'000) + ":1";
+    if (draw() % 4 != 0) {
+      text += " |x";
+      for (int v = draw() % 9 == 0 ? 3000 : 20; v > 0; --v) text += ' ' + std::to_string(draw() % 2000) + ".25";
+    }
+    if (draw() % 5 == 0) text += " |# |no 1 2";
+    if (draw() % 7 == 0) text += " |late" + std::to_string(draw() % 4) + " -0 1e-3 7";
+    if (draw() % 50 == 0) text += " |x 1 oops 2";
+    if (draw() % 60 == 0) text += " |w 3:2  9:4\t5:6 7";
+    text += draw() % 30 == 0 ? "\r\n" : "\n";
+  }
+  return text;
+}
+
+TEST(Infer, RangesReadAtOnceSeeTheSame) {
+  const ScratchFolder folder;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const std::string path = folder.write("t", lines(seed, 200 + static_cast<int>(seed)));
+    const std::string one = describe(infer(path, ~0ull, {}, {}, {}, {.threads = 1}));
+    for (const unsigned threads : {2u, 3u, 8u})
+      EXPECT_EQ(describe(infer(path, ~0ull, {}, {}, {}, {.threads = threads, .least_bytes = 16})), one) << seed;
+    const std::string part = describe(infer(path, 20'000, {}, {}, {}, {.threads = 1}));
+    EXPECT_EQ(describe(infer(path, 20'000, {}, {}, {}, {.threads = 4, .least_bytes = 16})), part) << seed;
+  }
+}
+
+// More ranges than lines: most hold none.
+TEST(Infer, RangesWithoutALine) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("t", "|x 1 2 3\n|x 4 5 6\n");
+  EXPECT_EQ(describe(infer(path, ~0ull, {}, {}, {}, {.threads = 19, .least_bytes = 1})), describe(infer(path)));
+}
+
+}  // namespace
+}  // namespace batchfeed::ctf
