@@ -5,6 +5,7 @@
 //   floor/NAME   a bare loop of fast_float over the same bytes in memory
 //   read/NAME    page cache to parsed chunk, index known
 //   lines/NAME   read() of 256 KiB blocks and a count of newlines: the floor of an index
+//   ids/NAME     read() of such blocks, memchr to each line's end and its id: likewise, for short lines
 //   index/NAME   the index
 // Bytes are bytes of text; rates are by CPU time.
 #include <benchmark/benchmark.h>
@@ -126,6 +127,31 @@ void count_lines(benchmark::State& state, const std::string& name) {
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(file.size()));
 }
 
+void find_ids(benchmark::State& state, const std::string& name) {
+  const io::File file(path_of(name));
+  Buffer<char> block;
+  block.resize((256 << 10) + 64);
+  std::uint64_t ids = 0, last = 0;
+  for (auto _ : state) {
+    for (std::uint64_t at = 0; at < file.size();) {
+      const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(256 << 10, file.size() - at));
+      file.read(at, std::as_writable_bytes(std::span(block.data(), n)));
+      const char* p = block.data();
+      const char* const end = p + n;
+      while (const auto* newline = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)))) {
+        std::uint64_t id = 0;
+        for (const char* q = p; ctf::is_digit(*q); ++q) id = id * 10 + static_cast<std::uint64_t>(*q - '0');
+        ids += id != last ? 1 : 0;
+        last = id;
+        p = newline + 1;
+      }
+      at += p == block.data() ? n : static_cast<std::size_t>(p - block.data());
+    }
+  }
+  benchmark::DoNotOptimize(ids);
+  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(file.size()));
+}
+
 void make_index(benchmark::State& state, const std::string& name) {
   const CtfOptions options = options_of(name);
   const io::File file(path_of(name));
@@ -144,6 +170,7 @@ int main(int argc, char** argv) {
     benchmark::RegisterBenchmark(("floor/" + name).c_str(), floor_loop, name)->Unit(benchmark::kMillisecond);
     benchmark::RegisterBenchmark(("read/" + name).c_str(), read_chunks, name)->Unit(benchmark::kMillisecond);
     benchmark::RegisterBenchmark(("lines/" + name).c_str(), count_lines, name)->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark(("ids/" + name).c_str(), find_ids, name)->Unit(benchmark::kMillisecond);
     benchmark::RegisterBenchmark(("index/" + name).c_str(), make_index, name)->Unit(benchmark::kMillisecond);
   }
   benchmark::RunSpecifiedBenchmarks();

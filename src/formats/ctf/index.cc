@@ -62,7 +62,7 @@ class RangeIndexer {
   void merge(Open& into, const Open& from) const;
 
  private:
-  void line(Part& part, const char* p, std::uint64_t at, const char*& next);
+  const char* line(Part& part, const char* p, std::uint64_t at, Marks& marks);
   void switch_to(Part& part, const LineFront& front, std::uint64_t at);
   void count(Open& open, std::size_t stream) const { open.longest = std::max(open.longest, ++open.tokens[stream]); }
 
@@ -130,7 +130,8 @@ void RangeIndexer::switch_to(Part& part, const LineFront& front, std::uint64_t a
   current_.damaged = false;
 }
 
-void RangeIndexer::line(Part& part, const char* p, std::uint64_t at, const char*& next) {
+// Gives the next line.
+const char* RangeIndexer::line(Part& part, const char* p, std::uint64_t at, Marks& marks) {
   const LineFront front = text_ && !start_.line_mode ? text_front(p) : numeric_front(p);
   if (at <= start_.begin) at = start_.begin;
   if (start_.line_mode) {
@@ -143,16 +144,16 @@ void RangeIndexer::line(Part& part, const char* p, std::uint64_t at, const char*
   }
   bool row = false;
   const int main = schema_.main();
-  const LineRest rest = walk_names(front.end, schema_, likely_, [&](int stream) {
+  const LineRest rest = walk_names(front.end, marks, schema_, likely_, [&](int stream) {
     count(current_, static_cast<std::size_t>(stream));
     row |= main == Schema::kNone || stream == main;
   });
   current_.rows += row ? 1 : 0;
   current_.damaged |= rest.damaged;
-  next = rest.next;
   if (start_.line_mode && (front.has_id() || !(rest.blank || rest.comment))) {
     close(current_, at, part.lines, part.notes, part.middle);  // run() sets the size
   }
+  return rest.next;
 }
 
 Part RangeIndexer::run(std::uint64_t begin, std::uint64_t end, const std::function<void(std::uint64_t)>& passed) {
@@ -172,12 +173,12 @@ Part RangeIndexer::run(std::uint64_t begin, std::uint64_t end, const std::functi
       p = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(blocks.end() - p))) + 1;
       skip = false;
     }
+    Marks marks(p);
     while (p != blocks.end()) {
       const std::uint64_t at = blocks.offset_of(p);
       if (at >= end) break;
       const std::size_t before = part.middle.size();
-      const char* next = nullptr;
-      line(part, p, at, next);
+      const char* const next = line(part, p, at, marks);
       if (start_.line_mode && part.middle.size() > before) {
         part.middle.back().bytes = std::min(blocks.offset_of(next), file_.size()) - part.middle.back().begin;
       }

@@ -47,37 +47,40 @@ struct LineRest {
   bool comment = true;   // only comments
 };
 
-// `p` behind the id. Calls token(stream) for each name of a declared stream.
+// `p` behind the id, `marks` those of the line from p on. Calls token(stream) for
+// each name of a declared stream.
 template <class Token>
-inline LineRest walk_names(const char* p, const Schema& schema, int& likely, Token&& token) noexcept {
+inline LineRest walk_names(const char* p, Marks& marks, const Schema& schema, int& likely, Token&& token) noexcept {
   LineRest rest{.next = p};
-  while (*p != '|' && *p != '\n') {
-    const Byte k = class_of(*p);
-    if (k == Byte::printable) {
+  const char* mark = marks.next();
+  for (; p != mark; ++p) {
+    if (class_of(*p) == Byte::printable) {
       rest.damaged = true;
-      p = find_pipe_or_newline(p);
       break;
     }
     if (static_cast<unsigned char>(*p) >= 0x80) rest.comment = rest.blank = false;
-    ++p;
   }
-  while (*p == '|') {
+  for (; *mark == '|'; mark = marks.next()) {
     rest.blank = false;
-    ++p;
-    if (*p != '#') {
-      rest.comment = false;
-      if (ends_name(*p)) {
-        rest.damaged = true;
-      } else if (const int stream = schema.match(p, likely); stream != Schema::kNone) {
-        likely = schema.after(stream);
-        token(stream);
-      }
+    const char* const name = mark + 1;
+    if (*name == '#') continue;
+    rest.comment = false;
+    if (ends_name(*name)) {
+      rest.damaged = true;
+    } else if (const int stream = schema.match(name, likely); stream != Schema::kNone) {
+      likely = schema.after(stream);
+      token(stream);
     }
-    p = find_pipe_or_newline(p);
   }
   if (rest.damaged) rest.comment = rest.blank = false;
-  rest.next = p + 1;
+  rest.next = mark + 1;
   return rest;
+}
+
+template <class Token>
+inline LineRest walk_names(const char* p, const Schema& schema, int& likely, Token&& token) noexcept {
+  Marks marks(p);
+  return walk_names(p, marks, schema, likely, token);
 }
 
 }  // namespace batchfeed::ctf
