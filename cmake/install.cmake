@@ -15,5 +15,8 @@ if(BATCHFEED_WITH_ZSTD)
   list(APPEND requires libzstd)
 endif()
 list(JOIN requires " " BATCHFEED_REQUIRES)
+# Relative, so that the package may be moved.
+file(RELATIVE_PATH BATCHFEED_PREFIX_OF_PC "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" BATCHFEED_PREFIX_OF_PC "${BATCHFEED_PREFIX_OF_PC}")
 configure_file(cmake/batchfeed.pc.in "${PROJECT_BINARY_DIR}/batchfeed.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/batchfeed.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
