@@ -142,6 +142,13 @@ TEST(Join, TellsWhatWasLeftOut) {
   EXPECT_EQ(notices[2].fault.id, "join.repeated-key");
 }
 
+TEST(Join, CountsArePrintedInGroupsOfThree) {
+  Chunks many(1);
+  for (std::uint64_t key = 0; key < 1235; ++key) many[0].push_back({key, 1});
+  const auto joined = join(pair_of(corpus("x", many), corpus("y", {{{0, 1}}})), {});
+  EXPECT_THAT(joined->notices().at(0).fault.what, HasSubstr("1,234 of 1,235 sequences of 'x'"));
+}
+
 TEST(Join, ListsEverySequenceWhereAsked) {
   std::vector<std::string> each;
   const Options options{.same_length = {true, true},

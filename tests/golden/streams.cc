@@ -108,6 +108,9 @@ void add_formats(std::vector<Line>& out, const std::string& folder) {
   const HtkOptions features{
       .name = "f", .scp_files = {folder + "/f.scp"}, .dim = 2, .context = {{1, 2}}, .chunk_frames = 60};
   const MlfOptions labels{.name = "l", .files = {folder + "/l.mlf"}, .dim = 5, .chunk_bytes = 200};
+  CbfOptions windows{.files = {folder + "/windows.cbf"}};
+  convert(*open_source(features, {}, {}, KeyMode::text), windows.files[0], {.chunk_bytes = 2000});
+  add("windows as binary", shuffled(OrderKind::file), {windows});
   for (const Packing packing : {Packing::sequences, Packing::frames, Packing::truncated}) {
     ReaderOptions o = texts;
     o.order.kind = OrderKind::cntk;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/cbf/faults.h"
 #include "formats/cbf/golden.h"
 
 namespace batchfeed::cbf {
@@ -340,6 +341,18 @@ TEST(CbfHostile, FaultsNameTheFieldTheValueAndTheBound) {
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_EQ(faults[0].at.byte, 0x8du);
   EXPECT_EQ(faults[0].what, "stream 0: name length 100000, only 38 bytes are left in the header");
+  const std::vector<Fault> other = faults_of(at(0x00, std::uint8_t{'m'}));
+  ASSERT_EQ(other.size(), 1u);
+  EXPECT_EQ(other[0].what.substr(0, 39), "starts with 6d 69 62 5f 6b 74 6e 63, ex");
+}
+
+TEST(CbfHostile, NamesAreUtf8) {
+  for (const char* good : {"", "a", "\xc3\xa9", "\xe0\xa0\x80", "\xe6\x97\xa5\xe6\x9c\xac", "\xed\x9f\xbf",
+                           "\xee\x80\x80", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"})
+    EXPECT_TRUE(is_utf8(good)) << good;
+  for (const char* bad : {"\x80", "\xc1\xbf", "\xc3", "\xc3(", "\xe0\x9f\xbf", "\xe6\x97", "\xe6\x97(", "\xed\xa0\x80",
+                          "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"})
+    EXPECT_FALSE(is_utf8(bad)) << printable(bad);
 }
 
 }  // namespace

@@ -357,6 +357,14 @@ TEST(Reading, PlaceGivesBytesAndLines) {
   EXPECT_EQ(place.last_line, 3u);
 }
 
+TEST(Reading, TheFirstSequenceBeginsBehindLeadingWhiteSpace) {
+  const auto begin = [](const char* text) { return Opened(text, options_for({"A:d1"})).source->place(0, 0).begin; };
+  EXPECT_EQ(begin("  1 |A 1\n"), 2u);
+  EXPECT_EQ(begin("\t\v\f\r 1 |A 1\n"), 5u);
+  EXPECT_EQ(begin("\n \t\n\t1 |A 1\n"), 5u);
+  EXPECT_EQ(begin("|# no white space\n  1 |A 1\n"), 18u);
+}
+
 TEST(Reading, FingerprintFollowsTheDataNotTheNameOrTime) {
   const CtfOptions options = options_for({"A:d1"});
   const Opened one("1 |A 1\n", options), same("1 |A 1\n", options), other("1 |A 2\n", options);
