@@ -3,7 +3,7 @@
 """The table of limits: docs/reference/limits.md is written from limits.h.
 
     check_limits.py            fails if the page is not up to date, if nothing enforces
-                               a limit, or if no test sets it
+                               a limit, no test sets it, or Python cannot
     check_limits.py --write    writes the page
 """
 import pathlib
@@ -12,6 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADER = ROOT / "include/batchfeed/limits.h"
+BINDING = ROOT / "python/src/bind_options.cc"
 PAGE = ROOT / "docs/reference/limits.md"
 FIELD = re.compile(r"^\s*std::uint64_t (\w+) = ([^;]+);\s*(?://\s*(.*))?$", re.M)
 
@@ -54,12 +55,16 @@ def main():
             tests += content
         else:
             code += content
+    bound = BINDING.read_text(encoding="utf-8")
     for name, _, _ in fields:
         if not re.search(r"\b" + name + r"\b", code):
             print(f"{name}: nothing in src/ enforces it")
             bad += 1
         elif not re.search(r"\b" + name.replace("_", "[-_]") + r"\b", tests):
             print(f"{name}: no test sets it")
+            bad += 1
+        if f'"{name}", &Limits::{name})' not in bound:
+            print(f"{name}: {BINDING.relative_to(ROOT)} leaves it out")
             bad += 1
     print(f"limits: {len(fields)}, {bad} wrong")
     return 1 if bad else 0
