@@ -22,11 +22,11 @@ std::shared_ptr<const Chunk> ChunkCache::get(std::uint32_t chunk) const {
     const std::lock_guard lock(slot->loading);
     if (!slot->loaded) {
       source_.read(chunk, slot->chunk);
-      slot->memory = slot->chunk.memory();
       slot->loaded = true;
     }
   }
   const std::lock_guard lock(mutex_);
+  slot->memory = slot->chunk.memory();
   std::uint64_t held = 0;
   for (auto at = recent_.begin(); at != recent_.end();) {
     held += at->second->memory;

@@ -26,9 +26,9 @@ class ChunkCache {
  private:
   struct Slot {
     std::mutex loading;
-    bool loaded = false;
+    bool loaded = false;  // once it is, the chunk stays as it is
     Chunk chunk;
-    std::uint64_t memory = 0;
+    std::uint64_t memory = 0;  // guarded by mutex_
   };
   const Source& source_;
   std::uint64_t bytes_;
