@@ -49,6 +49,16 @@ struct Unzstd::State {
     fail_damaged(file, Packing::zstd, position(), ZSTD_getErrorName(code));
   }
 
+  // Frames from before the format was settled (0.1 to 0.7) know no limit of the window.
+  void refuse_old(const Stored& file) const {
+    std::array<std::byte, 4> magic{};
+    if (file.size - position() < magic.size()) return;
+    file.read(position(), magic);
+    const bool old = magic[0] >= std::byte{0x1E} && magic[0] <= std::byte{0x27} && magic[1] == std::byte{0xB5} &&
+                     magic[2] == std::byte{0x2F} && magic[3] == std::byte{0xFD};
+    if (old) fail_damaged(file, Packing::zstd, position(), "a frame of zstd before version 0.8");
+  }
+
   std::size_t step(const Stored& file, std::span<std::byte> bytes, bool stop_at_frame) {
     ZSTD_outBuffer out{bytes.data(), bytes.size(), 0};
     bool stop = false;
@@ -59,6 +69,7 @@ struct Unzstd::State {
         end = true;
         break;
       }
+      if (between) refuse_old(file);
       const std::size_t before = out.pos, read = in.pos;
       const std::size_t code = ZSTD_decompressStream(stream, &out, &in);
       at += out.pos - before;
