@@ -5,6 +5,7 @@ import random
 import struct
 
 MAGIC = 0x636E746B5F62696E
+FILES = 20  # of a corpus
 
 
 def value(rng, element):
@@ -27,9 +28,8 @@ def sample(rng, stream, element):
     return [(i, value(rng, element)) for i in indices]
 
 
-def corpus(rng, layout):
-    """(element, streams, chunks): a chunk is a list of sequences, a sequence a list of samples for each stream."""
-    element, inputs = rng.choice("fd"), streams(rng)
+def file(rng, layout, inputs, element):
+    """Its chunks: a chunk is a list of sequences, a sequence a list of samples for each stream."""
     chunks = []
     for _ in range(rng.randint(1, 5)):
         chunk = []
@@ -45,7 +45,7 @@ def corpus(rng, layout):
                         samples[-1] = [(rng.randrange(s["dim"]), 1.0)]
             chunk.append(sequence)
         chunks.append(chunk)
-    return element, inputs, chunks
+    return chunks
 
 
 def u32(*numbers):
@@ -104,20 +104,23 @@ def legacy(rng, element, inputs, chunks):
     return header + rows + data
 
 
-def case(seed):
-    """(bytes, precision, expected): expected None if the bytes were damaged."""
+def damaged(rng, data):
+    for _ in range(rng.randint(1, 3)):
+        at = rng.randrange(len(data))
+        data = rng.choice([data[:at], data[:at] + bytes([rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])]) + data[at + 1 :]])
+        if not data:
+            break
+    return data
+
+
+def corpus(seed):
+    """([(bytes, sequences)], precision) of files that have the same streams; the sequences are None where the bytes are damaged."""
     rng = random.Random(seed)
-    layout = rng.choice(["modern", "legacy"])
-    element, inputs, chunks = corpus(rng, layout)
-    data = (modern if layout == "modern" else legacy)(rng, element, inputs, chunks)
-    expected = []
-    for sequence in (s for chunk in chunks for s in chunk):
-        expected.append((str(len(expected)), {stream["name"]: samples for stream, samples in zip(inputs, sequence)}))
-    if rng.random() < 0.3:
-        for _ in range(rng.randint(1, 3)):
-            at = rng.randrange(len(data))
-            data = rng.choice([data[:at], data[:at] + bytes([rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])]) + data[at + 1 :]])
-            if not data:
-                break
-        expected = None
-    return data, "double" if element == "d" else "float", expected
+    element, inputs, files = rng.choice("fd"), streams(rng), []
+    for _ in range(FILES):
+        layout = rng.choice(["modern", "legacy"])
+        chunks = file(rng, layout, inputs, element)
+        data = (modern if layout == "modern" else legacy)(rng, element, inputs, chunks)
+        sequences = [{stream["name"]: samples for stream, samples in zip(inputs, sequence)} for chunk in chunks for sequence in chunk]
+        files.append((damaged(rng, data), None) if rng.random() < 0.3 else (data, sequences))
+    return files, "double" if element == "d" else "float"

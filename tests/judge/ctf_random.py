@@ -7,6 +7,7 @@ from ctf_slow import Stream
 NUMBERS = ["0", "1", "-1", "7.", "0.25", "1e5", "-3.5e-2", "007", "2E+1", "123456789", "0.1", "3.4028235", "16777217", "1.17549435e-38"]
 ODD_NUMBERS = [".5", "-.5", "5.e3", "1e", "1e+", "--1", "nan", "inf", "0x1", "1f", "1,5", "1-2", "1.2.3", "+4", "-", ".", "1e400", "12.+", "1-.5", "1+5.e3", "-0"]
 GLUE = [" ", "  ", "\t", " \t"]
+FILES = 20  # of a corpus
 
 
 def streams(rng):
@@ -51,11 +52,15 @@ def line(rng, inputs, oddness):
 
 
 def corpus(seed):
-    """(bytes, streams, skip_ids)"""
+    """(files, streams, skip_ids): the bytes of each of its files"""
     rng = random.Random(seed)
-    inputs = streams(rng)
+    inputs, skip_ids = streams(rng), rng.random() < 0.15
+    return [file(rng, inputs) for _ in range(FILES)], inputs, skip_ids
+
+
+def file(rng, inputs):
     oddness = rng.choice([0, 0, 0.02, 0.1, 0.3])
-    with_ids, skip_ids = rng.random() < 0.6, rng.random() < 0.15
+    with_ids = rng.random() < 0.6
     out, key = [], 0
     for _ in range(rng.randint(1, 8)):
         if with_ids:
@@ -73,4 +78,4 @@ def corpus(seed):
     for _ in range(rng.choice([0, 0, 0, 1, 3]) if oddness else 0):
         at = rng.randrange(len(data) + 1)
         data = data[:at] + rng.choice([b"", bytes([rng.randrange(256)]), b"|", b"\n", b" "]) + data[at + rng.choice([0, 1]) :]
-    return data, inputs, skip_ids
+    return data

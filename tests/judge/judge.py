@@ -9,6 +9,7 @@ import datetime
 import json
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -25,11 +26,21 @@ import speech_random  # noqa: E402
 BINARY = os.environ.get("BATCHFEED", str(pathlib.Path(__file__).parents[2] / "build/release/bin/batchfeed"))
 
 
-def ctf_config(streams, skip_ids, errors):
+def file_list(count):
+    """Of a corpus of so many files, which lie in the folder as data0, data1 ..."""
+    return "files = ( " + " : ".join(f'"data{i}"' for i in range(count)) + " )"
+
+
+def put(folder, files):
+    for i, data in enumerate(files):
+        pathlib.Path(folder, f"data{i}").write_bytes(data)
+
+
+def ctf_config(streams, skip_ids, errors, files=1):
     inputs = "".join(
         f"{s.name} = [ dim = {s.dim} ; format = \"{'sparse' if s.sparse else 'dense'}\"{f' ; alias = {chr(34)}{s.alias}{chr(34)}' if s.alias else ''}"
         f"{' ; definesMBSize = true' if s.main else ''} ]\n" for s in streams)
-    return (f'reader = [\n readerType = "CNTKTextFormatReader" ; file = "data" ; randomize = false ; precision = "double" ; maxErrors = {errors}\n'
+    return (f'reader = [\n readerType = "CNTKTextFormatReader" ; {file_list(files)} ; randomize = false ; precision = "double" ; maxErrors = {errors}\n'
             f"skipSequenceIds = {str(skip_ids).lower()}\n input = [\n{inputs} ] ]\n")
 
 
@@ -58,12 +69,23 @@ def delivered(batches):
 
 def run(folder, text):
     """What the command reads by a configuration: delivered sequences, or what it complains of."""
+    return run_counting(folder, text)[0]
+
+
+def run_counting(folder, text):
+    """As run(), and the damaged places that were skipped in each of the files."""
     pathlib.Path(folder, "c.cntk").write_text(text, "utf-8")
-    done = subprocess.run([BINARY, "-q", "read", "c.cntk", "--minibatch-size", "1000000", "--format", "jsonl"], cwd=folder, capture_output=True, timeout=60)
+    done = subprocess.run([BINARY, "read", "c.cntk", "--minibatch-size", "1000000", "--format", "jsonl"], cwd=folder, capture_output=True, timeout=60)
+    said = done.stderr.decode("utf-8", "replace")
+    skipped = {name: int(count) for name, count in re.findall(r"^(data[0-9]+): ([0-9]+) damaged place", said, re.MULTILINE)}
     if done.returncode not in (0, 3):
-        return f"exit status {done.returncode}: {done.stderr.decode('utf-8', 'replace')}"
+        return f"exit status {done.returncode}: {said}", skipped
     lines = [json.loads(line, parse_int=lambda text: -0.0 if text == "-0" else int(text)) for line in done.stdout.splitlines()]
-    return lines[-1]["error"]["what"] if done.returncode == 3 else delivered(lines)
+    return lines[-1]["error"]["what"] if done.returncode == 3 else delivered(lines), skipped
+
+
+def refused(got):
+    return isinstance(got, str) and not got.startswith("exit")
 
 
 def bits(sequences, element="d"):
@@ -78,60 +100,98 @@ def bits(sequences, element="d"):
     return [(key, {name: [of(s) for s in samples] for name, samples in streams.items()}) for key, streams in sequences]
 
 
-def ctf_disagreement(folder, data, streams, skip_ids):
-    """What the command and the slow reader say of a file, if they differ; else None."""
-    pathlib.Path(folder, "data").write_bytes(data)
-    try:
-        errors, sequences = ctf_slow.read(data, streams, skip_ids)
-    except ctf_slow.OpenFailure as failure:
-        got = run(folder, ctf_config(streams, skip_ids, 1000))
-        return None if isinstance(got, str) and not got.startswith("exit") else f"expected a failure ({failure}), got {got}"
-    expected = [(str(s.key), s.samples) for s in sequences]
-    got = run(folder, ctf_config(streams, skip_ids, errors))
+def ctf_disagreement(folder, files, streams, skip_ids):
+    """What the command and the slow reader say of a corpus, if they differ; else None. Files that
+    cannot be read to their end are read alone, as nothing is read behind the first of them."""
+    def read(files, errors):
+        put(folder, files)
+        return run_counting(folder, ctf_config(streams, skip_ids, errors, len(files)))
+
+    good, errors, expected = [], {}, []
+    for data in files:
+        try:
+            found, sequences = ctf_slow.read(data, streams, skip_ids)
+        except ctf_slow.OpenFailure as failure:
+            got, _ = read([data], 1000)
+            if not refused(got):
+                return f"expected a failure ({failure})\n     got {got}"
+            continue
+        if found:
+            errors[f"data{len(good)}"] = found
+        good.append(data)
+        expected += [(str(s.key), s.samples) for s in sequences]
+    if not good:
+        return None
+    most = max(errors.values(), default=0)  # maxErrors holds for each file
+    got, skipped = read(good, most)
     if isinstance(got, str) or bits(got) != bits(expected):
-        return f"with maxErrors = {errors}\nexpected {expected}\n     got {got}"
-    if errors > 0:
-        got = run(folder, ctf_config(streams, skip_ids, errors - 1))
-        if not isinstance(got, str) or got.startswith("exit"):
-            return f"{errors} errors expected, but maxErrors = {errors - 1} is enough"
+        return f"with maxErrors = {most}\nexpected {expected}\n     got {got}"
+    if skipped != errors:
+        return f"expected errors {errors}\n     got {skipped}"
+    if most and not refused(read(good, most - 1)[0]):
+        return f"{most} errors expected, but maxErrors = {most - 1} is enough"
     return None
 
 
-def ctf_shrunk(folder, data, streams, skip_ids):
-    """The smallest part of `data` that they still differ on."""
-    size = max(1, len(data) // 2)
+def without_parts(parts, wrong):
+    """The smallest bytes or list, made from `parts` by leaving pieces out, that is still wrong."""
+    size = max(1, len(parts) // 2)
     while size:
         at = 0
-        while at < len(data):
-            smaller = data[:at] + data[at + size :]
-            if smaller and ctf_disagreement(folder, smaller, streams, skip_ids):
-                data = smaller
+        while at < len(parts):
+            smaller = parts[:at] + parts[at + size :]
+            if smaller and wrong(smaller):
+                parts = smaller
             else:
                 at += size
         size //= 2
-    return data
+    return parts
+
+
+def ctf_shrunk(folder, files, streams, skip_ids):
+    """The fewest and smallest files of the corpus that they still differ on."""
+    differ = lambda files: ctf_disagreement(folder, files, streams, skip_ids)
+    files = without_parts(files, differ)
+    for i in range(len(files)):
+        files[i] = without_parts(files[i], lambda data: differ([*files[:i], data, *files[i + 1 :]]))
+    return files
 
 
 def judge_ctf(seed):
-    data, streams, skip_ids = ctf_random.corpus(seed)
+    files, streams, skip_ids = ctf_random.corpus(seed)
     with tempfile.TemporaryDirectory(prefix="batchfeed-judge-") as folder:
-        what = ctf_disagreement(folder, data, streams, skip_ids)
-        if what is None:
+        if ctf_disagreement(folder, files, streams, skip_ids) is None:
             return None
-        small = ctf_shrunk(folder, data, streams, skip_ids)
-        return f"seed {seed}: {small!r}\n{ctf_config(streams, skip_ids, 0)}{ctf_disagreement(folder, small, streams, skip_ids)}\n"
+        small = ctf_shrunk(folder, files, streams, skip_ids)
+        return f"seed {seed}: {small!r}\n{ctf_config(streams, skip_ids, 0, len(small))}{ctf_disagreement(folder, small, streams, skip_ids)}\n"
+
+
+def cbf_disagreement(folder, files, precision):
+    """As ctf_disagreement. Of a damaged file, which is read alone, a complaint or data are right, and nothing else."""
+    config = lambda count: f'reader = [ readerType = "CNTKBinaryReader" ; {file_list(count)} ; randomize = false ; precision = "{precision}" ]'
+    good = [(data, sequences) for data, sequences in files if sequences is not None]
+    for data in (data for data, sequences in files if sequences is None):
+        put(folder, [data])
+        got = run(folder, config(1))
+        if isinstance(got, str) and got.startswith("exit"):
+            return got
+    if not good:
+        return None
+    put(folder, [data for data, _ in good])
+    expected = [(str(key), streams) for _, sequences in good for key, streams in enumerate(sequences)]
+    got = run(folder, config(len(good)))
+    if isinstance(got, str) or bits(got, precision[0]) != bits(expected, precision[0]):
+        return f"expected {str(expected)[:400]}\n     got {str(got)[:400]}"
+    return None
 
 
 def judge_cbf(seed):
-    data, precision, expected = cbf_slow.case(seed)
+    files, precision = cbf_slow.corpus(seed)
     with tempfile.TemporaryDirectory(prefix="batchfeed-judge-") as folder:
-        pathlib.Path(folder, "data").write_bytes(data)
-        got = run(folder, f'reader = [ readerType = "CNTKBinaryReader" ; file = "data" ; randomize = false ; precision = "{precision}" ]')
-    if expected is None:  # damaged: a complaint or data, nothing else
-        return f"seed {seed}: {got}\n" if isinstance(got, str) and got.startswith("exit") else None
-    if isinstance(got, str) or bits(got, precision[0]) != bits(expected, precision[0]):
-        return f"seed {seed}: {data.hex()[:400]}\nexpected {str(expected)[:400]}\n     got {str(got)[:400]}\n"
-    return None
+        if cbf_disagreement(folder, files, precision) is None:
+            return None
+        small = without_parts(files, lambda files: cbf_disagreement(folder, files, precision))
+        return f"seed {seed}: {[data.hex()[:400] for data, _ in small]}\n{cbf_disagreement(folder, small, precision)}\n"
 
 
 def deserializer(kind, name, stream):
@@ -152,10 +212,9 @@ def speech_disagreement(folder, files, config, slow):
     for name, data in files.items():
         pathlib.Path(folder, name).write_bytes(data)
     got = run(folder, config)
-    refused = isinstance(got, str) and not got.startswith("exit")
     if isinstance(expected, str):
-        return None if refused else f"expected a failure ({expected}), got {got}"
-    if refused:
+        return None if refused(got) else f"expected a failure ({expected}), got {got}"
+    if refused(got):
         return None if not expected else f"expected {expected}\n     got {got}"
     got = got if isinstance(got, str) else [(key, {"x": streams["x"]}) for key, streams in got]
     return None if not isinstance(got, str) and bits(got, "f") == bits(expected, "f") else f"expected {expected}\n     got {got}"
@@ -164,17 +223,7 @@ def speech_disagreement(folder, files, config, slow):
 def speech_shrunk(folder, files, config, slow):
     """The smallest files they still differ on, one after the other."""
     for name in sorted(set(files) - {"states"}):
-        data, size = files[name], max(1, len(files[name]) // 2)
-        while size:
-            at = 0
-            while at < len(data):
-                smaller = data[:at] + data[at + size :]
-                if speech_disagreement(folder, {**files, name: smaller}, config, slow):
-                    data = smaller
-                else:
-                    at += size
-            size //= 2
-        files = {**files, name: data}
+        files = {**files, name: without_parts(files[name], lambda data: speech_disagreement(folder, {**files, name: data}, config, slow))}
     return files
 
 
@@ -226,14 +275,14 @@ def judge_mlf_binary(seed):
 
 JUDGES = {"ctf": judge_ctf, "cbf": judge_cbf, "htk": judge_htk, "mlf": judge_mlf, "mlf_binary": judge_mlf_binary}
 # Files, or utterances of a label file, that one case of the format compares.
-FILES_EACH = {"htk": speech_random.UTTERANCES, "mlf": speech_random.UTTERANCES, "mlf_binary": speech_random.UTTERANCES}
+FILES_EACH = {"ctf": ctf_random.FILES, "cbf": cbf_slow.FILES, "htk": speech_random.UTTERANCES, "mlf": speech_random.UTTERANCES, "mlf_binary": speech_random.UTTERANCES}
 
 
 def compare(name, cases, seed=0, jobs=None):
     """Yields a text for each case of format `name` on which they differ."""
     with concurrent.futures.ProcessPoolExecutor(jobs or os.cpu_count()) as pool:
-        runs = -(-cases // FILES_EACH.get(name, 1))
-        yield from (what for what in pool.map(JUDGES[name], range(seed, seed + runs), chunksize=20) if what is not None)
+        runs = -(-cases // FILES_EACH[name])
+        yield from (what for what in pool.map(JUDGES[name], range(seed, seed + runs), chunksize=4) if what is not None)
 
 
 def main():
@@ -243,9 +292,9 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=None)
     parser.add_argument("--most", type=int, default=10, help="differences to print")
-    parser.add_argument("--record", action="store_true", help="in tests/results/judge.json")
+    parser.add_argument("--record", action="store_true", help="in tests/results/judge.json, for scripts/reliability")
     a = parser.parse_args()
-    wrong = 0
+    wrong, results = 0, pathlib.Path(__file__).parents[1] / "results/judge.json"
     for name in a.formats:
         found = 0
         for what in compare(name, a.cases, a.seed, a.jobs):
@@ -254,9 +303,10 @@ def main():
                 print(what, flush=True)
         print(f"{name}: {a.cases} files, {found} differences", flush=True)
         wrong += found
-    if a.record:
-        record = {"date": str(datetime.date.today()), "seed": a.seed, "files": {name: a.cases for name in a.formats}, "differences": wrong}
-        (pathlib.Path(__file__).parents[1] / "results/judge.json").write_text(json.dumps(record, indent=1) + "\n")
+        if a.record:
+            record = json.loads(results.read_text()) if results.exists() else {}
+            record[name] = {"date": str(datetime.date.today()), "seed": a.seed, "files": a.cases, "differences": found}
+            results.write_text(json.dumps(record, indent=1) + "\n")
     sys.exit(wrong != 0)
 
 

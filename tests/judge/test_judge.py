@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The engine beside slow readers that share nothing with it, on generated files."""
+import ast
 import os
 import pathlib
+import re
 import sys
 
 import pytest
@@ -18,9 +20,30 @@ def test_the_engine_reads_what_a_slow_reader_reads(name):
     assert not found, "\n".join(found[:5])
 
 
-def test_a_judge_that_is_wrong_is_found_out(monkeypatch):
-    monkeypatch.setattr(judge.ctf_slow, "is_blank", lambda byte: byte == 0x20)  # a tab is a blank too
-    assert any(judge.judge_ctf(seed) for seed in range(60))
+load = judge.ctf_slow.load
+
+
+@pytest.mark.parametrize("part, wrong", [
+    ("is_blank", lambda byte: byte == 0x20),  # a tab is a blank too
+    ("is_comment_only", lambda line: False),
+    ("load", lambda *sequence: max(load(*sequence) - 1, 0)),  # an error less than there are
+    ("load", lambda *sequence: load(*sequence) and load(*sequence) + 1),
+])
+def test_a_judge_that_is_wrong_is_found_out_and_its_corpus_shrunk(monkeypatch, part, wrong):
+    monkeypatch.setattr(judge.ctf_slow, part, wrong)
+    found = next(filter(None, (judge.judge_ctf(seed) for seed in range(30))))
+    shown = re.match(r"seed \d+: \[(b'[^']*'|b\"[^\"]*\")\]\n", found)  # one file is left
+    assert shown and len(ast.literal_eval(shown[1])) < 30, found
+
+
+def test_a_judge_of_binary_files_that_is_wrong_is_found_out(monkeypatch):
+    value = judge.cbf_slow.value
+    monkeypatch.setattr(judge.cbf_slow, "value", lambda rng, element: abs(value(rng, element)))
+    assert not judge.judge_cbf(1)  # what is written is what is expected
+    read = judge.run
+    monkeypatch.setattr(judge, "run", lambda folder, text: read(folder, text)[:-1])
+    found = judge.judge_cbf(1)
+    assert found and found.count(",", 0, found.index("]")) == 0, found  # shrunk to one file
 
 
 @pytest.mark.parametrize("name, part", [("htk", "quotient"), ("htk", "key_of"), ("mlf", "frame"), ("mlf_binary", "LONGEST")])
