@@ -100,9 +100,10 @@ class Reader {
   std::uint64_t memory_peak() const noexcept;
 
   // Over the run up to the minibatch last handed out, restored states included:
-  // sequences left out as options ask (long_sequence, last_minibatch; with
-  // Shard::even those of all workers), sequences left out because they are damaged
-  // (this worker's), and what bucketing saves.
+  // sequences left out as options ask (long_sequence, last_minibatch, what waits in
+  // truncated rows when a minibatch size changes their number; with Shard::even those
+  // of all workers), sequences left out because they are damaged (this worker's), and
+  // what bucketing saves.
   std::uint64_t skipped() const noexcept;
   std::uint64_t invalid() const noexcept;
   Padding padding() const noexcept;

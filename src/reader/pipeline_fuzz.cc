@@ -138,7 +138,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const bool nothing_left_out = o.long_sequence == LongSequence::alone || o.long_sequence == LongSequence::split;
   if (!whole || !nothing_left_out || o.last_minibatch != LastMinibatch::keep || o.pack.right_splice != 0) return 0;
-  // Another minibatch size is another number of rows of truncated sequences: what waits in them may not be given once.
+  // Another minibatch size is another number of rows of truncated sequences: what waits in them is given up, and
+  // counted.
   if (o.pack.kind == Packing::truncated && o.minibatch_size.size() > 1) return 0;
   if (o.epoch_samples != 0 || o.epoch_sweeps > 1 || o.start_epoch != 0) return 0;
   std::uint64_t key = 0, samples = 0;

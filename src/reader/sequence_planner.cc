@@ -35,10 +35,12 @@ SequencePlanner::SequencePlanner(std::unique_ptr<order::Timeline> timeline, std:
     : timeline_(std::move(timeline)),
       options_(options),
       epochs_(options, sweep_samples),
+      sweep_samples_(sweep_samples),
       crosses_(crosses_sweeps(options) || !options.mix_weights.empty()) {}
 
 void SequencePlanner::begin_epoch(std::uint64_t epoch) {
   timeline_->begin_epoch(epochs_.begin(epoch), epochs_.size, epoch);
+  drawn_to_ = timeline_->position();
   has_pending_ = has_ahead_ = false;
   mark_.epoch = epoch;
   mark_.index = 0;
@@ -50,6 +52,7 @@ void SequencePlanner::restore(const Mark& mark) {
   begin_epoch(mark.epoch);
   mark_ = mark;
   timeline_->restore(mark.position);
+  drawn_to_ = timeline_->position();
 }
 
 // This worker's part where each has a timeline of its own.
@@ -65,7 +68,16 @@ Padding SequencePlanner::counted() const {
 }
 
 void SequencePlanner::draw(std::uint64_t size, Drawn& out) {
-  if (options_.size_unit != SizeUnit::samples) return draw_one_by_one(size, out);
+  out.begin = drawn_to_;
+  if (options_.size_unit == SizeUnit::samples) {
+    draw_samples(size, out);
+  } else {
+    draw_one_by_one(size, out);
+  }
+  drawn_to_ = out.batch.position;
+}
+
+void SequencePlanner::draw_samples(std::uint64_t size, Drawn& out) {
   const bool all = options_.shard == Shard::even || !options_.local_timeline;
   timeline_->next(all ? size : order::Timeline::kUnlimited, own_size(size), out.batch);
   out.padding = counted();
@@ -122,10 +134,9 @@ void SequencePlanner::advance() {
   } else {
     draw(minibatch_size(options_, mark_.epoch, mark_.index), now_);
   }
-  // Blocks of bucketing are even already; only their samples can be told apart from a position.
-  const bool blocks = options_.bucket_minibatches != 0 && options_.size_unit != SizeUnit::samples;
-  if (options_.shard != Shard::even || options_.last_minibatch != LastMinibatch::keep || blocks ||
-      now_.batch.items.empty() || is_last(now_.batch)) {
+  // Blocks of bucketing are even already, and no batch goes beyond its pool.
+  if (options_.shard != Shard::even || options_.last_minibatch != LastMinibatch::keep ||
+      options_.bucket_minibatches != 0 || now_.batch.items.empty() || is_last(now_.batch)) {
     return;
   }
   const std::uint64_t size = minibatch_size(options_, mark_.epoch, mark_.index + 1);
@@ -134,8 +145,12 @@ void SequencePlanner::advance() {
   if (is_last(ahead_.batch)) even_out(size);
 }
 
+bool SequencePlanner::ends_sweep(std::uint64_t begin, std::uint64_t end) const noexcept {
+  return begin / sweep_samples_ != end / sweep_samples_;
+}
+
 // A last batch of less than half the size takes from the one before it. The
-// position between them leads to the same last batch.
+// position between them leads to the same last batch, flags and all.
 void SequencePlanner::even_out(std::uint64_t size) {
   std::vector<order::Item>& before = now_.batch.items;
   std::vector<order::Item>& last = ahead_.batch.items;
@@ -154,7 +169,13 @@ void SequencePlanner::even_out(std::uint64_t size) {
     second.add(lengths[i]);
   }
   const auto from = before.begin() + static_cast<std::ptrdiff_t>(cut);
+  const std::uint64_t old = now_.batch.position;
   for (auto item = from; item != before.end(); ++item) now_.batch.position -= item->samples;
+  ahead_.begin = now_.batch.position;
+  if (now_.batch.end_of_sweep && ends_sweep(ahead_.begin, old)) {
+    ahead_.batch.end_of_sweep = true;
+    now_.batch.end_of_sweep = ends_sweep(now_.begin, ahead_.begin);
+  }
   last.insert(last.begin(), from, before.end());
   before.erase(from, before.end());
 }
@@ -222,12 +243,13 @@ void SequencePlanner::next(Plan& out) {
   out.parts.clear();
   out.rectangular = false;
   const order::Batch& batch = now_.batch;
+  out.end_of_sweep = false;
   do {  // a minibatch of skipped sequences only is none
     advance();
+    out.end_of_sweep = out.end_of_sweep || batch.end_of_sweep;
     for (const order::Item& item : batch.items) emit(item, size, out);
   } while (out.items.empty() && !batch.items.empty() && !is_last(batch));
   out.end_of_epoch = batch.end_of_epoch;
-  out.end_of_sweep = batch.end_of_sweep;
   drop_partial(own_size(size), out);
   keep_own(out);
   if (out.window_generation != batch.window_generation || batch.window_generation == 0) {

@@ -44,14 +44,17 @@ class SequencePlanner final : public Planner {
  private:
   struct Drawn {
     order::Batch batch;
-    Padding padding;  // as the timeline had counted it behind this batch
+    std::uint64_t begin = 0;  // its position; the batch has the one behind it
+    Padding padding;          // as the timeline had counted it behind this batch
   };
 
   void advance();
   void draw(std::uint64_t size, Drawn& out);
+  void draw_samples(std::uint64_t size, Drawn& out);
   void draw_one_by_one(std::uint64_t size, Drawn& out);
   bool is_last(const order::Batch& batch) const noexcept;
   void even_out(std::uint64_t size);
+  bool ends_sweep(std::uint64_t begin, std::uint64_t end) const noexcept;
   void emit(const order::Item& item, std::uint64_t size, Plan& out);
   void keep_own(Plan& out);
   void drop_partial(std::uint64_t size, Plan& out);
@@ -62,10 +65,12 @@ class SequencePlanner final : public Planner {
   std::unique_ptr<order::Timeline> timeline_;
   ReaderOptions options_;
   EpochTable epochs_;
+  std::uint64_t sweep_samples_;
   bool crosses_;
   Drawn now_;    // for this answer
   Drawn ahead_;  // for the next, if has_ahead_
   bool has_ahead_ = false;
+  std::uint64_t drawn_to_ = 0;  // position behind the last batch drawn
   order::Batch one_, pending_;  // drawn one by one; the pending one did not fit
   bool has_pending_ = false;
   Padding padding_;  // of the timeline, as far as it is in mark_

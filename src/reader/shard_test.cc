@@ -116,6 +116,19 @@ TEST(ReaderShard, ASmallLastMinibatchIsEvenedOutSoThatNobodyStarves) {
   }
 }
 
+TEST(ReaderShard, TheEndOfASweepInSkippedSequencesIsTold) {
+  ReaderOptions o;
+  o.order.kind = OrderKind::file;
+  o.minibatch_size = {2};
+  o.cross_sweeps = true;
+  o.epoch_samples = 14;
+  o.long_sequence = LongSequence::skip;
+  Reader reader = open({{2, 2, 3}}, o);  // the last one of a sweep is too long
+  std::string told;
+  while (auto batch = reader.next()) told += text(*batch, false);
+  EXPECT_EQ(told, "[0][1][0]s[1]");
+}
+
 TEST(ReaderShard, TellsAtOpenThatMinibatchesAreTooSmallForTheWorkers) {
   const auto told = [](std::uint64_t size, std::uint64_t workers, Shard shard, SizeUnit unit) {
     ReaderOptions o;

@@ -32,6 +32,38 @@ TEST(ReaderState, EveryPlaceOfEveryKindOfRunGoesOnExactly) {
   }
 }
 
+TEST(ReaderState, ALastMinibatchThatWasEvenedOutOverTheEndOfASweepComesAgainWithItsFlags) {
+  const std::vector<std::vector<std::uint32_t>> corpus = {{4, 4, 4, 4}, {4, 4, 4, 4}};  // 32 samples
+  for (const SizeUnit unit : {SizeUnit::samples, SizeUnit::sequences}) {
+    const bool frames = unit == SizeUnit::samples;
+    ReaderOptions o;
+    o.order.kind = OrderKind::file;
+    o.pack.kind = frames ? Packing::frames : Packing::sequences;
+    o.size_unit = unit;
+    o.minibatch_size = {frames ? 16u : 4u};
+    o.epoch_samples = 99;  // three sweeps and a little
+    o.cross_sweeps = true;
+    const auto source = std::make_shared<MemorySource>(corpus, frames);
+    Reader whole(source, o);
+    std::vector<std::string> answers, states;
+    Minibatch batch;
+    while (states.size() < 7 && whole.read(batch)) {
+      answers.push_back(std::to_string(batch.position) + flags(batch));
+      states.push_back(whole.state());
+    }
+    EXPECT_EQ(answers[5], frames ? "89" : "92");
+    EXPECT_EQ(answers[6], frames ? "99se" : "100se") << "the end of the third sweep, at 96, moved along";
+    for (std::size_t at = 0; at < states.size(); ++at) {
+      Reader again(source, o);
+      again.restore(states[at]);
+      for (std::size_t next = at + 1; next < answers.size(); ++next) {
+        ASSERT_TRUE(again.read(batch));
+        EXPECT_EQ(std::to_string(batch.position) + flags(batch), answers[next]) << "resumed after " << at;
+      }
+    }
+  }
+}
+
 TEST(ReaderState, RowsThatChangeFromMinibatchToMinibatchGoOnToo) {
   ReaderOptions o = truncated(6, 3);
   o.minibatch_size = {6, 12};
@@ -44,6 +76,8 @@ TEST(ReaderState, RowsThatChangeFromMinibatchToMinibatchGoOnToo) {
     for (std::size_t i = 0; i < at; ++i) ASSERT_TRUE(whole.read(batch));
     again.restore(whole.state());
     EXPECT_EQ(tail(again, 9), tail(whole, 9)) << at;
+    EXPECT_GT(whole.skipped(), 0u) << "what waited in the rows of the first size is given up, and counted";
+    EXPECT_EQ(again.skipped(), whole.skipped()) << at;
   }
 }
 

@@ -40,7 +40,8 @@ void TruncatedPlanner::resize_rows() {
   }
   const std::uint64_t planned = options_.shard == Shard::even ? all : own_rows_;
   if (rows_.size() == planned) return;
-  // Another size drops what is queued, as in the reference.
+  // Another size drops what is queued, as in the reference; unlike there it is counted.
+  for (const Row& row : rows_) mark_.skipped += row.queue.size();
   rows_.clear();
   rows_.resize(static_cast<std::size_t>(planned));
 }

@@ -222,6 +222,15 @@ TEST(Convert, RefusesTextThatWouldReadDifferently) {
   EXPECT_GT(refused, 0u);
   shuffle.keys = ConvertOptions::Keys::number;
   EXPECT_EQ(fault_of(*twice, folder / "b.ctf", shuffle), "");
+
+  // What stood between two of one id was left out of the binary file, whose sequences have numbers of their own.
+  options.files = {folder.write("c.ctf", "5 |F 1 2 |S 0:1\n6 |F 1 2\n5 |F 3 4 |S 0:1\n")};
+  options.max_errors = 1;
+  const auto gap = open_source(options);
+  convert(*gap, folder / "c.cbf", {.keys = ConvertOptions::Keys::keep});
+  const auto binary = open_source(CbfOptions{.files = {folder / "c.cbf"}});
+  EXPECT_EQ(fault_of(*binary, folder / "d.ctf", {.to = Format::ctf, .keys = ConvertOptions::Keys::keep}),
+            "convert.same-id");
 }
 
 // Sequences, but one stream of one of them is empty.

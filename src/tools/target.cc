@@ -85,12 +85,12 @@ void Target::count(const RowRef& row) {
   if (!keys_) return;
   numeric_ = numeric_ && !row.key.empty() && row.key.size() < 20 && (row.key[0] != '0' || row.key.size() == 1) &&
              std::all_of(row.key.begin(), row.key.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (text_ && last_id_ == row.id) {
+  if (text_ && last_key_ == row.key) {
     refuse("convert.same-id", path_,
            "two sequences with the id '" + row.key + "' follow each other and would become one",
            "number the sequences instead");
   }
-  last_id_ = row.id;
+  last_key_ = row.key;
 }
 
 void Target::write_binary(const RowRef& row) {

@@ -21,7 +21,7 @@ namespace batchfeed {
 struct RowRef {
   const Chunk* chunk = nullptr;
   std::uint32_t row = 0;
-  std::uint64_t id = 0;  // the source's key, to tell neighbours apart
+  std::uint64_t id = 0;  // the source's key, to name it where no text is written
   std::string key;       // empty if none is written
 };
 
@@ -64,8 +64,8 @@ class Target {
   std::optional<CbfWriter> binary_;
   std::optional<SpeechTarget> speech_;
   std::uint64_t sequences_ = 0, samples_ = 0;
-  std::uint64_t estimate_ = 0;  // of the open chunk, as ctf2bin counts
-  std::optional<std::uint64_t> last_id_;
+  std::uint64_t estimate_ = 0;           // of the open chunk, as ctf2bin counts
+  std::optional<std::string> last_key_;  // of the sequence before
   bool numeric_ = true;
 };
 

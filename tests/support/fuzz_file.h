@@ -103,8 +103,10 @@ inline void check_column(const StreamInfo& stream, const Column& column, std::si
 // Files in memory stay as they are: a read behind the end is a count that nobody compared.
 inline void check_fault(const Error& error) {
   const Fault& fault = error.fault();
-  require(!fault.what.empty() && !fault.id.empty());
-  require(fault.kind != FaultKind::stale && fault.kind != FaultKind::internal);
+  const bool expected =
+      !fault.what.empty() && !fault.id.empty() && fault.kind != FaultKind::stale && fault.kind != FaultKind::internal;
+  if (!expected) std::fprintf(stderr, "no input should lead to: %s: %s\n", fault.id.c_str(), error.what());
+  require(expected);
 }
 
 // Reads all of a source. Tables and chunks must agree; a fault of data is fine.
