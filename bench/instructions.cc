@@ -57,8 +57,7 @@ std::string integers() {
   Draws draws;
   for (int line = 0; line < 300; ++line) {
     text += "|labels 0 0 0 1 0 0 0 0 0 0 |features";
-    for (int i = 0; i < 784; ++i)
-      append(text, " %d", draws.below(5) == 0 ? static_cast<int>(1 + draws.below(255)) : 0);
+    for (int i = 0; i < 784; ++i) append(text, " %d", draws.below(5) == 0 ? static_cast<int>(1 + draws.below(255)) : 0);
     text += '\n';
   }
   return text;
@@ -206,10 +205,9 @@ void run(const std::string& folder) {
       text("digits", digits(), {{.name = "features", .dim = 100}, {.name = "labels", .dim = 1}});
   const CtfOptions sparse =
       text("sparse", pairs(), {{.name = "x", .storage = Storage::sparse, .dim = 1'000'000}, {.name = "y", .dim = 1}});
-  const CtfOptions short_lines =
-      text("lines", lines(),
-           {{.name = "words", .alias = "S0", .storage = Storage::sparse, .dim = 69'290},
-            {.name = "tags", .alias = "S1", .storage = Storage::sparse, .dim = 44}});
+  const CtfOptions short_lines = text("lines", lines(),
+                                      {{.name = "words", .alias = "S0", .storage = Storage::sparse, .dim = 69'290},
+                                       {.name = "tags", .alias = "S1", .storage = Storage::sparse, .dim = 44}});
 
   const std::shared_ptr<const Source> dense_text = open_source(dense), sparse_text = open_source(sparse),
                                       lines_text = open_source(short_lines);
