@@ -164,7 +164,7 @@ def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **option
     """
     pa = library("pyarrow", "from_arrow()")
     data: dict[str, Any] = {}
-    lengths = None
+    lengths: Any = None
     for name in table.column_names:
         column = table[name].combine_chunks()
         if name == "key":

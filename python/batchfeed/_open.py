@@ -123,16 +123,21 @@ class FromSources:
     options: dict[str, Any] = field(default_factory=dict)
     storage: StorageOptions = None
 
+    def _corpora(self) -> list[list[Any]]:
+        if isinstance(self.sources, Mix):
+            return self.sources.corpora
+        joined: list[Any] = [*self.sources]
+        return [joined]
+
     def file_system(self) -> _core.FileSystem:
-        return file_system(self.storage, names_in(self.sources.corpora if isinstance(self.sources, Mix) else list(self.sources)))
+        return file_system(self.storage, names_in(self._corpora()))
 
     def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
         setup = _core.Setup()
         setup.file_system = files = self.file_system()
         _limits(setup, self.limits)
         mix = self.sources if isinstance(self.sources, Mix) else None
-        corpora = self.sources.corpora if isinstance(self.sources, Mix) else [list(self.sources)]
-        built = [[_build(source, files) for source in corpus] for corpus in corpora]
+        built = [[_build(source, files) for source in corpus] for corpus in self._corpora()]
         keys = [wanted for corpus in built for _, wanted in corpus if wanted]
         weights = {"mix_weights": mix.weights} if mix else {}
         apply(setup.reader, {"keys": keys[0] if keys else "numeric", **weights, **self.options})

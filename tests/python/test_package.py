@@ -3,9 +3,11 @@
 import gc
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
+import pytest
 from conftest import ROOT
 
 import batchfeed as bf
@@ -37,11 +39,15 @@ except ImportError as error:
     assert out == "csr() needs scipy: pip install scipy\n"
 
 
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="in 3.9 nanobind writes Optional[X] for X | None")
 def test_stubs_are_fresh(tmp_path):
-    """If not: python -m nanobind.stubgen -q -m batchfeed._core -o python/batchfeed/_core.pyi"""
+    """If not, with Python 3.10 or 3.11: python -m nanobind.stubgen -q -m batchfeed._core -o python/batchfeed/_core.pyi"""
     fresh = tmp_path / "_core.pyi"
     subprocess.run([sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "batchfeed._core", "-o", str(fresh)], check=True, timeout=120)
-    assert fresh.read_text() == (ROOT / "python/batchfeed/_core.pyi").read_text()
+    text = fresh.read_text()
+    if sys.version_info >= (3, 12):  # where every buffer has this one too
+        text = re.sub(r'    def __buffer__\(self, flags, /\):\n        """\n.*\n        """\n\n', "", text)
+    assert text == (ROOT / "python/batchfeed/_core.pyi").read_text()
     assert (PACKAGE / "_core.pyi").exists() and (PACKAGE / "py.typed").exists()
 
 

@@ -34,7 +34,7 @@ def everything(path):
 def test_what_is_written_is_read(tmp_path, lengths, to, dtype, seed):
     rng = np.random.default_rng(seed)
     dense = [rng.standard_normal((n, 3)).astype(dtype) for n in lengths]
-    sparse = [scipy.sparse.random_array((n, 6), density=0.4, format="csr", rng=rng).astype(dtype) for n in lengths]
+    sparse = [scipy.sparse.csr_array(np.where(rng.random((n, 6)) < 0.4, rng.random((n, 6)), 0).astype(dtype)) for n in lengths]
     path = tmp_path / f"a.{to}"
     with bf.Writer(path, STREAMS, dtype=dtype, force=True) as writer:
         for x, y in zip(dense, sparse):
