@@ -12,8 +12,10 @@ from . import _core
 from ._batch import Batch
 from ._columns import columns, infos
 from ._errors import usage
+from ._files import StorageOptions
 from ._sources import Path, Stream, _element
 from ._tools import target_format
+from ._upload import named, upload_for
 
 
 class Source:
@@ -85,6 +87,11 @@ class Writer:
 
     The file appears whole when the block ends well, and not at all when it ends in an exception. Memory is
     bounded by one chunk. `keys`: whether keys are written; in the text format they are the sequence ids.
+    `path` may be a URL that fsspec writes (s3://, gs://, memory:// ...): the file is made in the folder for
+    temporary files and sent when the block ends; `storage_options` are fsspec's for it, or a bf.Remote.
+
+    Raises UsageError where the file exists (unless `force`), where a name says no format, and for data that do not
+    fit their streams; OSError where it cannot be written. Not for several threads at a time.
     """
 
     def __init__(
@@ -98,19 +105,21 @@ class Writer:
         chunk_bytes: int = 32 << 20,
         legacy: bool = False,
         force: bool = False,
+        storage_options: StorageOptions = None,
     ) -> None:
         self._path = os.fspath(path)
         self._streams, self._dtype = dict(streams), _element(dtype)
         form = to or target_format(self._path)
         if form not in ("ctf", "cbf"):
             raise usage("python.target", f"to is {to!r}, expected 'ctf' or 'cbf'")
-        if os.path.exists(self._path) and not force:
-            raise usage("python.exists", "the file exists", "force=True replaces it", path=self._path)
         written = form == "ctf" if keys is None else keys
         if not streams:
             raise usage("python.data", "a corpus needs a stream")
+        self._upload = upload_for(self._path, storage_options, form, force)
+        if self._upload is None and os.path.exists(self._path) and not force:
+            raise usage("python.exists", "the file exists", "force=True replaces it", path=self._path)
         self._core: Optional[_core.WriterCore] = _core.WriterCore(
-            self._path, form, infos(self._streams, self._dtype), written, chunk_bytes, legacy
+            self._upload.local if self._upload else self._path, form, infos(self._streams, self._dtype), written, chunk_bytes, legacy
         )
 
     def _open(self) -> _core.WriterCore:
@@ -124,7 +133,8 @@ class Writer:
         Dense: an array [samples, dim], or [dim] for one sample. Sparse: scipy.sparse [samples, dim],
         (values, indices, indptr), or whole numbers: the class of each one-hot sample.
         """
-        self._open().append(columns(self._streams, sequence, self._dtype), [] if key is None else [str(key)])
+        with named(self._upload):
+            self._open().append(columns(self._streams, sequence, self._dtype), [] if key is None else [str(key)])
 
     def extend(self, data: Mapping[str, Any], lengths: Optional[Sequence[int]] = None, keys: Sequence[Any] = ()) -> None:
         """Many sequences: arrays of all their samples, and how many each has; without `lengths` one each."""
@@ -135,7 +145,8 @@ class Writer:
             own = np.asarray(lengths, dtype=np.uint32)
         if len(keys) not in (0, own.size):
             raise usage("python.data", f"{len(keys)} keys for {own.size} sequences", "as many of both")
-        self._open().append(columns(self._streams, data, self._dtype, own), [str(key) for key in keys])
+        with named(self._upload):
+            self._open().append(columns(self._streams, data, self._dtype, own), [str(key) for key in keys])
 
     def write(self, batches: Iterable[Batch]) -> None:
         """The sequences of minibatches, such as a reader gives, with their keys."""
@@ -154,12 +165,22 @@ class Writer:
     def close(self) -> None:
         """The file appears."""
         core, self._core = self._core, None
-        if core is not None:
-            core.commit()
+        if core is None:
+            return
+        try:
+            with named(self._upload):
+                core.commit()
+        except BaseException:
+            self.discard()
+            raise
+        if self._upload:
+            self._upload.send()
 
     def discard(self) -> None:
         """Nothing appears."""
         self._core = None
+        if self._upload:
+            self._upload.discard()
 
     def __enter__(self) -> Writer:
         return self

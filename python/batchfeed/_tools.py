@@ -13,6 +13,7 @@ from ._errors import Fault, usage
 from ._files import StorageOptions
 from ._reader import Progress, Reader, log, told
 from ._sources import CTF, Path, paths
+from ._upload import named, upload_for
 
 class CheckReport(list[Fault]):
     """The faults and warnings that were found, in the order of the data, and what was looked at."""
@@ -277,15 +278,19 @@ def convert(
 ) -> Converted:
     """Writes any corpus in another format: in parallel, in bounded memory, whole or not at all.
 
+    `target`: a path; for "ctf" and "cbf" also a URL that fsspec writes, to which the file is sent when it is complete
+    (until then it lies in the folder for temporary files). `storage_options` are fsspec's for the URLs of both sides.
+
     `to`: "ctf", "cbf", "scp" (HTK features with their list), "htk" or "mlf"; by the target's name if not given. `streams`: those to keep, in this order.
     `renames`: {"old": "new"}. `keys`: "automatic", "keep", "number" or "none". `shuffle`: the seed of a
     global shuffle. `parameter_kind` (such as "FBANK_D"), `frame_period` (in 100 ns) and `file_for_each_sequence`
     are of HTK files, `labels` (names of the classes) and `binary_labels` of MLF files. `verify` reads the target back and compares.
     """
     path = os.fspath(target)
+    form = to or target_format(path)
     options = _core.ConvertOptions()
     given: dict[str, Any] = {
-        "to": to or target_format(path),
+        "to": form,
         "legacy": legacy,
         "chunk_bytes": chunk_bytes,
         "ctf2bin_chunks": ctf2bin_chunks,
@@ -310,6 +315,14 @@ def convert(
             raise usage("python.option", f"{name} is {value!r}, which is no value for it") from None
     setup = opening_of(what, section, set, dtype, limits, storage_options).setup(report)
     setup.set_report(report)
-    done = _core.convert(setup, path, options, report, told(progress))
+    upload = upload_for(path, storage_options, form, force)
+    try:
+        with named(upload):
+            done = _core.convert(setup, upload.local if upload else path, options, report, told(progress))
+        if upload:
+            upload.send()
+    finally:
+        if upload:
+            upload.discard()
     written = {s.name: s for s in done.streams}
     return Converted(written, done.sequences, done.samples, done.left_out, done.bytes, done.keys, done.verified)

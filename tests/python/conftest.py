@@ -9,7 +9,7 @@ import pytest
 import batchfeed as bf
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-NEEDS = {"test_torch.py": ["torch"], "test_torchdata.py": ["torch", "torchdata"], "test_arrow.py": ["pyarrow", "pandas"], "test_remote.py": ["fsspec"], "test_jax.py": ["jax"]}
+NEEDS = {"test_torch.py": ["torch"], "test_torchdata.py": ["torch", "torchdata"], "test_arrow.py": ["pyarrow", "pandas"], "test_remote.py": ["fsspec"], "test_upload.py": ["fsspec"], "test_jax.py": ["jax"]}
 collect_ignore = [test for test, needs in NEEDS.items() if not all(map(importlib.util.find_spec, needs))]
 
 

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""Files written to URLs: made on disk first, then sent whole."""
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import replace
+from typing import Optional
+
+from . import _core
+from ._errors import Error, exception, usage
+from ._files import Remote, StorageOptions, _Files, fault, retried
+
+
+class Upload:
+    """A file for `url`, to be written to `local`; send() makes it appear there, all of it or nothing.
+
+    `local` lies in a folder of its own for temporary files, as may a file of keys beside it, and needs as much room
+    as the target.
+    """
+
+    def __init__(self, url: str, storage: StorageOptions, form: str, force: bool) -> None:
+        if form not in ("ctf", "cbf"):
+            raise usage("python.target", f"{form} is written to a path of the system, not to a URL", "copy it from there", path=url)
+        if "::" in url:
+            raise usage("python.target", "a chain of URLs is read, not written", "write to one URL", path=url)
+        self._url = url
+        self._remote = storage if isinstance(storage, Remote) else Remote(storage or {})
+        self._fs, self._path = retried(self._remote, url, "open", lambda: _Files(self._remote)._find(url))
+        if not force and retried(self._remote, url, "open", lambda: self._exists(self._path)):
+            raise usage("python.exists", "the file exists", "force=True replaces it", path=url)
+        folder = tempfile.mkdtemp(prefix="batchfeed-")
+        self.local = os.path.join(folder, self._path.rstrip("/").rsplit("/", 1)[-1])
+        self._clean = weakref.finalize(self, _remove, folder, os.getpid())
+
+    def _exists(self, path: str) -> bool:
+        """Not fsspec's own, for which what cannot be asked for does not exist."""
+        self._fs.invalidate_cache(path)
+        try:
+            self._fs.info(path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Faults name the URL; those of the disk, the file on it."""
+        try:
+            yield
+        except Error as error:
+            if error.path != self.local or error.kind == "io":
+                raise
+            text = error.fault.text.replace(self.local, self._url)
+            raise exception(replace(error.fault, path=self._url, text=text)) from None
+
+    def send(self) -> None:
+        """The keys first: without its data a file of keys says nothing, and one that does not fit its data is as good as none."""
+        keys = os.path.exists(self.local + ".keys")
+        try:
+            if keys:
+                self._put(self.local + ".keys", self._path + ".keys", self._url + ".keys")
+            elif self._url.endswith((".cbf", ".bin")):  # those of a file that is replaced
+                retried(self._remote, self._url + ".keys", "write", self._remove_keys)
+            try:
+                self._put(self.local, self._path, self._url)
+            except BaseException:
+                if keys:
+                    with suppress(Exception):
+                        self._fs.rm_file(self._path + ".keys")
+                raise
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
+        self._clean()
+
+    def _remove_keys(self) -> None:
+        if self._exists(self._path + ".keys"):
+            self._fs.rm_file(self._path + ".keys")
+
+    def _put(self, local: str, path: str, url: str) -> None:
+        # An object store shows what was sent when all of it is there. Elsewhere it is sent beside its place.
+        at_once = getattr(self._fs, "async_impl", False)
+        beside = path if at_once else f"{path}.part-{secrets.token_hex(4)}"
+        try:
+            retried(self._remote, url, "write", lambda: self._fs.put_file(local, beside))
+            wanted, found = os.path.getsize(local), retried(self._remote, url, "write", lambda: self._size(beside))
+            if found != wanted:
+                raise fault(url, "write", OSError(f"{wanted} bytes were sent, and {found} are there"))
+            if not at_once:
+                retried(self._remote, url, "write", lambda: self._fs.mv(beside, path))
+        except BaseException:
+            if not at_once:
+                with suppress(Exception):
+                    self._fs.rm_file(beside)
+            raise
+
+    def _size(self, path: str) -> Optional[int]:
+        self._fs.invalidate_cache(path)
+        size: Optional[int] = self._fs.info(path).get("size")
+        return size
+
+
+def upload_for(target: str, storage: StorageOptions, form: str, force: bool) -> Optional[Upload]:
+    """None for a path of the system."""
+    return Upload(target, storage, form, force) if _core.is_url(target) else None
+
+
+def named(upload: Optional[Upload]) -> AbstractContextManager[None]:
+    return upload.named() if upload else nullcontext()
+
+
+def _remove(folder: str, pid: int) -> None:
+    if os.getpid() == pid:  # not a forked child's
+        shutil.rmtree(folder, ignore_errors=True)
