@@ -33,7 +33,7 @@ double rate(std::uint64_t bytes, const Work& work) {
   return best;
 }
 
-std::uint64_t read_into(const std::string& path, std::string& memory, std::uint64_t most) {
+std::uint64_t read_into(const std::string& path, std::string& memory, std::uint64_t most, double& seconds) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     throw Error(Fault{.kind = FaultKind::io,
@@ -45,7 +45,9 @@ std::uint64_t read_into(const std::string& path, std::string& memory, std::uint6
   std::uint64_t at = 0;
   while (at < most) {
     memory.resize(start + at + kPiece);
+    const auto began = std::chrono::steady_clock::now();
     const ssize_t n = ::pread(fd, memory.data() + start + at, kPiece, static_cast<off_t>(at));
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     if (n <= 0) break;
     at += static_cast<std::uint64_t>(n);
   }
@@ -104,13 +106,16 @@ std::uint64_t convert_numbers(const std::string& text) {
 
 MachineLimits measure_limits(const std::vector<std::string>& files, std::uint64_t bytes) {
   std::string memory;
+  double seconds = 0;
   for (const std::string& path : files) {
     if (memory.size() >= bytes) break;
-    read_into(path, memory, bytes - memory.size());
+    read_into(path, memory, bytes - memory.size(), seconds);
   }
   MachineLimits limits;
   const std::uint64_t n = memory.size();
   if (n == 0) return limits;
+  limits.packed = memory.starts_with("\x1f\x8b") || memory.starts_with("\x28\xb5\x2f\xfd");
+  if (seconds > 0) limits.first = static_cast<double>(n) / seconds;
   limits.read = rate(n, [&] { read_again(files, n); });
   limits.newline = rate(n, [&] { sink = count_lines(memory); });
   limits.number = rate(n, [&] { sink = convert_numbers(memory); });

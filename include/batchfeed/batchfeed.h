@@ -3,6 +3,7 @@
 // All of batchfeed.
 #pragma once
 
+#include <batchfeed/bench.h>
 #include <batchfeed/buffer.h>
 #include <batchfeed/compare.h>
 #include <batchfeed/config.h>

@@ -56,6 +56,9 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context)
     for (const Notice& notice : source.notices()) context.report(notice);
   };
   for (const auto& source : sources) tell(*source);
+  if (context.around) {
+    for (auto& source : sources) source = context.around(std::move(source));
+  }
   // Joining checks names and sizes, so it is done for one source too.
   const bool frames = setup.reader.pack.kind == Packing::frames && sources[0]->splits_frames();
   if (sources.size() == 1) return std::move(sources[0]);

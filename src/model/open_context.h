@@ -6,6 +6,7 @@
 #include <batchfeed/error.h>
 #include <batchfeed/files.h>
 #include <batchfeed/limits.h>
+#include <batchfeed/source.h>
 
 #include <cstdint>
 #include <functional>
@@ -23,6 +24,8 @@ struct OpenContext {
   unsigned threads = 1;            // for indexing; at least 1
   bool check = false;              // report every fault, tolerate what can be tolerated
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;  // bytes indexed; may be empty
+  // Put around every source before it is joined (to measure it); may be empty.
+  std::function<std::unique_ptr<Source>(std::unique_ptr<Source>)> around;
 };
 
 }  // namespace batchfeed

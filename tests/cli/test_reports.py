@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: MIT
 """info, check, plan, index, bench, config: what they say and their JSON."""
+import pathlib
+import sys
+
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "preload"))
+import shim  # noqa: E402
 
 
 def test_info_infers_streams_of_a_plain_file(batchfeed, write):
@@ -142,11 +148,43 @@ def test_index_says_what_it_indexed(batchfeed, corpus):
 
 def test_bench_measures_stages_and_limits(batchfeed, corpus):
     report = batchfeed("bench", corpus(200), "--json").json
-    for stage in ("index", "parse", "epoch"):
+    for stage in ("index", "epoch"):
         assert report[stage]["seconds"] > 0
-    assert all(report["limits"][x] > 0 for x in ("pread", "newline_scan", "bare_numbers", "memcpy"))
-    assert report["verdict"]
+    assert all(report["limits"][x] > 0 for x in ("pread", "pread_first", "newline_scan", "bare_numbers", "memcpy"))
+    assert (report["sequences"], report["samples"], report["file"]) == (200, 399, "train.cntk")
+    assert report["verdict"] and report["compare"] is None
     assert "whole epoch" in batchfeed("bench", "train.cntk").out
+
+
+def test_bench_knows_a_slow_consumer_and_compares_two(batchfeed, corpus):
+    config = corpus(200)
+    batchfeed("convert", config, "t.cbf")
+    report = batchfeed("bench", config, "--compare", "t.cbf", "--minibatch-size", 32, "--consumer-ms", 20, "--json").json
+    assert report["bound"] == report["compare"]["bound"] == "consumer" and report["verdict"].startswith("consumer-bound")
+    assert report["compare"]["samples"] == report["samples"] and report["compare"]["speedup"] > 0
+    out = batchfeed("bench", config, "--compare", "t.cbf").out
+    assert "t.cbf gives" in out and "times the samples a second of train.cntk" in out
+    assert batchfeed("bench", config, "--consumer-ms", -1).code == 2
+
+
+def test_bench_knows_a_slow_disk(batchfeed, corpus):
+    config = corpus(2000, extra="chunkSizeInBytes = 1000")
+    slow = {"LD_PRELOAD": shim.build(), "FAIL_UNDER": str(batchfeed.folder), "SLOW_PREAD_MS": "10"}
+    report = batchfeed("bench", config, "--json", env=slow).json
+    assert report["bound"] == "disk" and report["waits"]["files"] > report["work"]["read"]
+    assert report["verdict"].startswith("disk-bound")
+
+
+def test_bench_knows_tiny_chunks_and_a_huge_window(batchfeed, corpus):
+    config = corpus(30000, randomize="true", extra="chunkSizeInBytes = 30")
+    report = batchfeed("bench", config, "--window-chunks", 100, "--json").json
+    assert report["chunks"] > 10000 and report["work"]["small_chunks"] > 0.3 * report["epoch"]["cpu_seconds"]
+    assert report["bound"] in ("chunk", "machine")  # the latter, where the machine is busy with others
+    slow = {"LD_PRELOAD": shim.build(), "FAIL_UNDER": str(batchfeed.folder), "SLOW_PREAD_MS": "20"}
+    run = ("bench", corpus(1000, randomize="true", extra="chunkSizeInBytes = 400"), "--order", "uniform", "--threads", 1,
+           "--minibatch-size", 200, "--consumer-ms", 80, "--json")
+    assert batchfeed(*run, env=slow).json["bound"] == "window"
+    assert batchfeed(*run, "--window-chunks", 1, env=slow).json["bound"] != "window"
 
 
 def test_config_show_says_where_values_come_from(batchfeed, corpus):

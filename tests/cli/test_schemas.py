@@ -100,6 +100,11 @@ def test_of_a_broken_file(batchfeed, write):
     assert batchfeed("check", "a.ctf", "--json").json["findings"]
 
 
+def test_of_two_benchmarks(batchfeed, write):
+    write("a.ctf", GOOD)
+    assert valid("bench", batchfeed("bench", "a.ctf", "--compare", "a.ctf", "--json").json)["compare"]["speedup"] > 0
+
+
 def test_of_workers_mixtures_and_bucketing(batchfeed, write):
     write("a.ctf", GOOD), write("b.ctf", GOOD)
     valid("plan", batchfeed("plan", "a.ctf", "b.ctf", "--mix-weights", "3,1", "--json").json)

@@ -4,6 +4,7 @@
  * programs that cannot be given another table of calls (the command, Python).
  *
  *   FAIL_UNDER=FOLDER   files whose paths begin so, and all relative ones
+ *   SLOW_PREAD_MS=MS    each pread of them sleeps first
  *   FAIL="CALL N HOW"   CALL: open fstat pread write fsync close rename unlink mkostemp ftruncate
  *                       HOW: an errno, or "short": one byte is read or written
  *
@@ -21,12 +22,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { kShort = -1, kMost = 4096 };
 static char kind[16];
 static long nth;
 static int how;
+static long slow_ms;
 static atomic_long calls;
 static atomic_char ours[kMost];
 
@@ -42,6 +45,8 @@ __attribute__((constructor)) static void begin(void) {
   char call[16], word[16];
   long n;
   const char* fail = getenv("FAIL");
+  const char* slow = getenv("SLOW_PREAD_MS");
+  if (slow) slow_ms = atol(slow);
   if (fail && sscanf(fail, "%15s %ld %15s", call, &n, word) == 3) fail_call(call, n, strcmp(word, "short") == 0 ? kShort : atoi(word));
 }
 
@@ -95,8 +100,15 @@ int mkostemp(char* path, int flags) {
 }
 int mkostemp64(char* path, int flags) { return mkostemp(path, flags); }
 
+static void be_slow(int fd) {
+  if (slow_ms == 0 || fd < 0 || fd >= kMost || !ours[fd]) return;
+  const struct timespec time = {slow_ms / 1000, slow_ms % 1000 * 1000000};
+  nanosleep(&time, NULL);
+}
+
 #define PREAD(name, offset)                                     \
   ssize_t name(int fd, void* to, size_t n, offset at) {         \
+    be_slow(fd);                                                \
     const int error = on("pread", fd);                          \
     if (error == kShort) return REAL(name)(fd, to, n < 1 ? n : 1, at); \
     REFUSE(error);                                              \

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+//
+// The judgement from figures alone, so that nothing depends on the machine; and planted
+// cases, where what is slow is slow by far.
+#include <batchfeed/bench.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "reader/memory_source.h"
+#include "tools/clocks.h"
+#include "tools/timed_source.h"
+
+namespace batchfeed {
+namespace {
+
+// An epoch of 10 s that two cores spend on parsing.
+EpochTimes parsing() {
+  EpochTimes t;
+  t.seconds = 10, t.cpu = 19, t.first = 1, t.core_wait = 2;
+  t.reading = 18, t.reading_cpu = 17;
+  t.cores = t.threads = 2, t.window = 0.1;
+  t.chunks = 100, t.bytes = 3'000'000'000, t.samples = t.sequences = 1000, t.minibatches = 1000;
+  return t;
+}
+
+template <class Change>
+Bound judged(const Change& change) {
+  EpochTimes t = parsing();
+  change(t);
+  return judge(t);
+}
+
+TEST(BenchJudge, ParsingAndPackingGoByProcessorTime) {
+  EXPECT_EQ(judge(parsing()), Bound::parse);
+  EXPECT_EQ(judged([](auto& t) { t.reading = t.reading_cpu = 5; }), Bound::pack);
+  // One chunk is read by one thread, so that 9 s of it bound 10.
+  EXPECT_EQ(judged([](auto& t) { t.chunks = 1, t.reading = t.reading_cpu = 9, t.cpu = 12; }), Bound::parse);
+  EXPECT_EQ(judged([](auto& t) { t.reading = t.reading_cpu = 9, t.cpu = 15; }), Bound::pack);
+}
+
+TEST(BenchJudge, AFileThatIsWaitedForIsTheDisk) {
+  EXPECT_EQ(judged([](auto& t) { t.cpu = 4, t.reading_cpu = 3, t.disk_wait = 15; }), Bound::disk);
+  // One thread at a time, of many.
+  EXPECT_EQ(judged([](auto& t) {
+              t.cpu = 2, t.core_wait = 0, t.reading_cpu = 1, t.reading = 9, t.disk_wait = 8, t.threads = 8;
+            }),
+            Bound::disk);
+  // Waited for, but behind the back of a thread that packs all the time.
+  EXPECT_EQ(judged([](auto& t) { t.cpu = 12, t.reading = 6, t.reading_cpu = 2, t.disk_wait = 4; }), Bound::pack);
+  // As fast as files can be read.
+  EXPECT_EQ(judged([](auto& t) { t.fastest_read = 400e6; }), Bound::disk);
+  EXPECT_EQ(judged([](auto& t) { t.fastest_read = 4e9; }), Bound::parse);
+}
+
+TEST(BenchJudge, ACoreThatIsWaitedForIsNotTheDisk) {
+  const auto crowded = [](EpochTimes& t) { t.seconds = 40, t.reading = 70, t.core_wait = 55, t.first = 4; };
+  EXPECT_EQ(judged(crowded), Bound::machine);
+  // Where the system does not tell of the queue, it is what the work is.
+  EXPECT_EQ(judged([&](auto& t) { crowded(t), t.core_wait = 0; }), Bound::parse);
+  // Threads of ours in each other's way keep the cores busy.
+  EXPECT_EQ(judged([](auto& t) { t.core_wait = 20; }), Bound::parse);
+  // A slow file stays one in a crowd.
+  EXPECT_EQ(judged([&](auto& t) { crowded(t), t.cpu = 4, t.reading_cpu = 3, t.core_wait = 12, t.disk_wait = 55; }),
+            Bound::disk);
+}
+
+TEST(BenchJudge, AConsumerThatHasTheMinibatchesMostOfTheTimeIsTheBound) {
+  EXPECT_EQ(judged([](auto& t) { t.consuming = 6; }), Bound::consumer);
+  EXPECT_EQ(judged([](auto& t) { t.consuming = 6, t.disk_wait = 16, t.reading_cpu = 1, t.cpu = 2; }), Bound::consumer);
+  EXPECT_EQ(judged([](auto& t) { t.consuming = 2; }), Bound::parse);
+}
+
+TEST(BenchJudge, AWindowIsTheBoundWhereReadingAndConsumingCouldGoSideBySide) {
+  const auto huge = [](EpochTimes& t) { t.window = 1, t.first = 5, t.consuming = 4.5; };
+  EXPECT_EQ(judged(huge), Bound::window);
+  EXPECT_EQ(judged([&](auto& t) { huge(t), t.first = 9, t.consuming = 0.5; }), Bound::parse);  // nothing to gain
+  EXPECT_EQ(judged([&](auto& t) { huge(t), t.window = 0.1; }), Bound::parse);
+  EXPECT_EQ(judged([&](auto& t) { huge(t), t.minibatches = 2; }), Bound::parse);
+}
+
+TEST(BenchJudge, SmallChunksAreTheBoundByWhatTheyCost) {
+  EXPECT_EQ(judged([](auto& t) { t.chunks = 1'000'000, t.small_chunks_cpu = 8; }), Bound::chunk);
+  EXPECT_EQ(judged([](auto& t) { t.chunks = 1'000'000, t.small_chunks_cpu = 2; }), Bound::parse);
+  EXPECT_EQ(judged([](auto& t) { t.chunks = 1'000'000, t.small_chunks_cpu = 2, t.small_chunks_read_cpu = 7; }),
+            Bound::chunk);
+}
+
+TEST(BenchJudge, NothingIsSaidOfWhatIsOverAtOnce) {
+  EXPECT_EQ(judged([](auto& t) { t.seconds = 0.001; }), Bound::unknown);
+  EXPECT_EQ(judged([](auto& t) { t.minibatches = 0; }), Bound::unknown);
+  EXPECT_EQ(judge({}), Bound::unknown);
+  EXPECT_EQ(name(Bound::window), "window");
+}
+
+// Chunks of 1 MiB, as they say, that take processor time to read.
+class Working final : public Source {
+ public:
+  Working(std::shared_ptr<const Source> source, double seconds)
+      : source_(std::move(source)), seconds_(seconds), chunks_(source_->chunks()) {
+    for (ChunkInfo& chunk : chunks_) chunk.bytes = 1u << 20;
+  }
+  const std::vector<StreamInfo>& streams() const override { return source_->streams(); }
+  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { source_->sequences(chunk, out); }
+  void read(std::uint32_t chunk, Chunk& out) const override {
+    for (const double until = clocks::thread_cpu() + seconds_; clocks::thread_cpu() < until;) {
+    }
+    source_->read(chunk, out);
+  }
+
+ private:
+  std::shared_ptr<const Source> source_;
+  double seconds_;
+  std::vector<ChunkInfo> chunks_;
+};
+
+// For messages of tests that fail.
+std::string told(const EpochTimes& t) {
+  std::ostringstream out;
+  out << name(judge(t)) << ": " << t.seconds << " s, cpu " << t.cpu << ", first " << t.first << ", core wait "
+      << t.core_wait << ", consuming " << t.consuming << ", reading " << t.reading << " cpu " << t.reading_cpu
+      << " disk " << t.disk_wait << ", order " << t.order_cpu << ", small chunks " << t.small_chunks_cpu;
+  return out.str();
+}
+
+// As judged if nobody else had used the machine.
+EpochTimes alone(EpochTimes times) {
+  times.core_wait = 0;
+  return times;
+}
+
+std::shared_ptr<reader::MemorySource> corpus(std::size_t chunks, std::size_t sequences) {
+  return std::make_shared<reader::MemorySource>(
+      std::vector<std::vector<std::uint32_t>>(chunks, std::vector<std::uint32_t>(sequences, 1)));
+}
+
+Setup setup(std::shared_ptr<const Source> source, std::uint64_t window = 2) {
+  Setup out;
+  out.sources = {std::move(source)};
+  out.reader.order = {.kind = OrderKind::uniform, .window = window};
+  out.reader.minibatch_size = {16};
+  out.reader.threads = 1;
+  return out;
+}
+
+void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+TEST(Bench, ASlowDiskIsToldFromParsing) {
+  const auto slow = corpus(30, 16);
+  slow->delay_ms = 10;
+  const EpochTimes times = time_epoch(setup(slow));
+  EXPECT_EQ(judge(times), Bound::disk) << told(times);
+  EXPECT_GT(times.disk_wait, 0.2);
+  EXPECT_EQ(times.minibatches, 30u);
+  EXPECT_EQ(times.chunks, 30u);
+  EXPECT_EQ(times.samples, 480u);
+}
+
+TEST(Bench, WorkInReadIsNoDisk) {
+  const EpochTimes times = time_epoch(setup(std::make_shared<Working>(corpus(30, 16), 0.01)));
+  EXPECT_GT(times.reading_cpu, 0.25);
+  EXPECT_LT(times.disk_wait, 0.5 * times.reading);
+  EXPECT_EQ(judge(alone(times)), Bound::parse) << told(times);
+}
+
+// The cores are taken by others: three for each. Processor time says what the work is.
+TEST(Bench, ACrowdedMachineIsNoDisk) {
+  std::vector<pid_t> others;
+  for (unsigned i = 0; i < 3 * std::max(1u, std::thread::hardware_concurrency()); ++i) {
+    const pid_t pid = ::fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) {
+      ::alarm(20);
+      for (std::atomic<unsigned> n = 0;;) ++n;
+    }
+    others.push_back(pid);
+  }
+  const EpochTimes times = time_epoch(setup(std::make_shared<Working>(corpus(30, 16), 0.01)));
+  for (const pid_t pid : others) {
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+  }
+  EXPECT_LT(times.disk_wait, 0.5 * times.reading);
+  EXPECT_EQ(judge(alone(times)), Bound::parse) << told(times);
+}
+
+TEST(Bench, ASlowConsumerIsTheBound) {
+  const EpochTimes times = time_epoch(setup(corpus(30, 16)), {.consume = [](const Minibatch&) { sleep_ms(10); }});
+  EXPECT_EQ(judge(times), Bound::consumer) << told(times);
+  EXPECT_GT(times.consuming, 0.25);
+}
+
+TEST(Bench, AWindowOfAllMakesAConsumerWaitThatCouldGoBesideReading) {
+  const auto slow = corpus(30, 16);
+  slow->delay_ms = 10;
+  const EpochHooks training{.consume = [](const Minibatch&) { sleep_ms(30); }};
+  const auto run = [&](std::uint64_t window) {
+    batchfeed::Setup out = setup(slow, window);
+    out.reader.minibatch_size = {48};  // of the first, hardly any chunk is left out
+    return time_epoch(out, training);
+  };
+  const EpochTimes whole = run(kWholeSet), narrow = run(2);
+  EXPECT_EQ(whole.window, 1.0);
+  EXPECT_EQ(judge(whole), Bound::window) << told(whole);
+  EXPECT_NE(judge(narrow), Bound::window) << told(narrow);
+}
+
+TEST(Bench, TinyChunksAreToldFromTheirData) {
+  const EpochTimes tiny = time_epoch(setup(corpus(20'000, 1), 128));
+  EXPECT_GT(tiny.small_chunks_cpu, 0);
+  EXPECT_EQ(judge(alone(tiny)), Bound::chunk) << told(tiny);
+  EXPECT_EQ(time_epoch(setup(corpus(20, 1000))).small_chunks_cpu, 0);
+}
+
+TEST(Bench, PulseMayGiveUp) {
+  struct Enough {};
+  EXPECT_THROW(time_epoch(setup(corpus(30, 16)), {.pulse = [] { throw Enough{}; }}), Enough);
+}
+
+TEST(Bench, AHollowSourceHasTheSequencesOfAnother) {
+  const HollowSource merged(corpus(5, 3), 2);
+  ASSERT_EQ(merged.chunks().size(), 3u);
+  EXPECT_EQ(merged.chunks()[0].sequences, 6u);
+  EXPECT_EQ(merged.chunks()[2].samples, 3u);
+  std::vector<SequenceInfo> table;
+  merged.sequences(1, table);
+  ASSERT_EQ(table.size(), 6u);
+  EXPECT_EQ(table[4].key, 10u);
+  EXPECT_EQ(table[4].row, 4u);
+  Chunk chunk;
+  merged.read(1, chunk);
+  EXPECT_EQ(chunk.columns[0].samples(5), 1u);
+}
+
+}  // namespace
+}  // namespace batchfeed

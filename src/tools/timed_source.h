@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+//
+// Sources that are measured, or that stand in for one where only its chunks and
+// sequences count.
+#pragma once
+
+#include <batchfeed/source.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace batchfeed {
+
+// What read() took, in nanoseconds, of all threads.
+struct ReadTimes {
+  std::atomic<std::uint64_t> wall = 0, cpu = 0, disk_wait = 0;
+};
+
+// Another source, whose read() is timed. Of many chunks only every so many'th is, and
+// counts for all of them: the clocks cost as much as a small chunk.
+class TimedSource final : public Source {
+ public:
+  TimedSource(std::shared_ptr<const Source> source, std::shared_ptr<ReadTimes> times);
+
+  const std::vector<StreamInfo>& streams() const override { return source_->streams(); }
+  const std::vector<ChunkInfo>& chunks() const override { return source_->chunks(); }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { source_->sequences(chunk, out); }
+  void read(std::uint32_t chunk, Chunk& out) const override;
+  std::string key_text(std::uint64_t key) const override { return source_->key_text(key); }
+  Place place(std::uint32_t chunk, std::uint32_t row) const override { return source_->place(chunk, row); }
+  std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
+    return source_->places(chunk, row);
+  }
+  bool splits_frames() const override { return source_->splits_frames(); }
+  std::uint64_t fingerprint() const override { return source_->fingerprint(); }
+  std::vector<Notice> notices() const override { return source_->notices(); }
+
+ private:
+  std::shared_ptr<const Source> source_;
+  std::shared_ptr<ReadTimes> times_;
+  std::uint64_t every_;
+};
+
+// The sequences of another source with hardly any data, `merge` of its chunks as one:
+// what reading it takes is the price of chunks and sequences alone.
+class HollowSource final : public Source {
+ public:
+  HollowSource(std::shared_ptr<const Source> source, std::size_t merge);
+
+  const std::vector<StreamInfo>& streams() const override { return streams_; }
+  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override;
+  void read(std::uint32_t chunk, Chunk& out) const override;
+  bool splits_frames() const override { return source_->splits_frames(); }
+
+ private:
+  std::shared_ptr<const Source> source_;
+  std::size_t merge_;
+  std::vector<StreamInfo> streams_;
+  std::vector<ChunkInfo> chunks_;
+};
+
+}  // namespace batchfeed
