@@ -32,8 +32,9 @@ struct Fix {
 // lines with one id are brought together behind the first of them, entries of a sparse
 // sample are sorted by index (equal indices keep their order). All else is copied
 // as it stands. Memory: 40 bytes for each run of lines with one id.
-// Binary (modern layout): the place of the header and the chunk table are computed from the
-// data and the number of sequences that each chunk is said to have; the data are copied.
+// Binary: the place of the header (modern layout) and the chunk table are computed from
+// the data and the number of sequences that each chunk is said to have; entries of a
+// sparse sample are sorted by index (equal indices keep their order); all else is copied.
 // Throws Error for other formats, and for a binary file where the numbers do not agree with
 // the data: then nothing is written. The target appears whole, also if there was nothing
 // to mend. What it did, in this order; empty: a plain copy.

@@ -4,12 +4,14 @@
 #include <batchfeed/fix.h>
 #include <gtest/gtest.h>
 
+#include "formats/cbf/golden.h"
 #include "formats/ctf/mend.h"
 #include "support/faulty_sys.h"
 
 namespace batchfeed {
 namespace {
 
+using namespace std::string_literals;
 using testing::content_of;
 using testing::ScratchFolder;
 
@@ -115,6 +117,91 @@ TEST_F(FixBinary, TheChunkTableIsComputed) {
   EXPECT_EQ(mend_changed(row(1), std::string(8, '\0')), Done{"fix.chunk-offset 1"});
   EXPECT_EQ(mend_changed(row(2) + 12, "\x63"), Done{"fix.chunk-samples 1"});
   EXPECT_EQ(mend_changed(good_.size() - 8, "\x05"), Done{"fix.header-place 1"});
+}
+
+TEST_F(FixBinary, EntriesAreSortedSampleBySample) {
+  // Two sequences of one sample with entries 3:1 and 7:2 get them the other way round.
+  const std::string in_order = "\1\0\0\0\2\0\0\0\0\0\x80\x3f\0\0\0\x40\3\0\0\0\7\0\0\0"s;
+  const std::string swapped = "\1\0\0\0\2\0\0\0\0\0\0\x40\0\0\x80\x3f\7\0\0\0\3\0\0\0"s;
+  std::string bad = good_;
+  for (int i = 0; i < 2; ++i) bad.replace(bad.find(in_order), swapped.size(), swapped);
+  const std::vector<Fix> fixes = fix_file(folder_.write("bad.cbf", bad), folder_ / "mended.cbf");
+  ASSERT_EQ(fixes.size(), 1u);
+  EXPECT_EQ(fixes[0].id, "fix.sorted");
+  EXPECT_EQ(fixes[0].count, 2u);
+  EXPECT_TRUE(content_of(folder_ / "mended.cbf") == good_);
+}
+
+// The older layout: streams feat (dense 2) and lab (sparse 5), two chunks of two sequences.
+class FixLegacy : public ::testing::Test {
+ protected:
+  FixLegacy() {
+    const auto golden = cbf::golden::legacy();
+    const std::string one(golden.begin(), golden.end());
+    const std::string chunk = one.substr(kTable + 16);
+    good_ = one.substr(0, kTable) + one.substr(kTable, 16) + one.substr(kTable, 16) + chunk + chunk;
+    good_[8] = 2;
+    good_[kTable + 16] = static_cast<char>(chunk.size());
+  }
+  Done mended(const std::string& bad) {
+    Done done;
+    for (const Fix& fix : fix_file(folder_.write("bad.cbf", bad), folder_ / "mended.cbf", {.force = true}))
+      done.push_back(fix.id + " " + std::to_string(fix.count));
+    EXPECT_EQ(content_of(folder_ / "mended.cbf"), good_);
+    return done;
+  }
+  static constexpr std::size_t kTable = 0x43;
+  static constexpr std::size_t kRows = kTable + 32 + 16 + 4 + 16;  // row numbers 1 3 5 and 4 of the first chunk
+  ScratchFolder folder_;
+  std::string good_;
+};
+
+TEST_F(FixLegacy, TheChunkTableIsComputedWhereItDoesNotFit) {
+  EXPECT_EQ(mended(good_), Done{});
+  std::string bad = good_;
+  bad[kTable + 16] = 3;
+  EXPECT_EQ(mended(bad), Done{"fix.chunk-offset 1"});
+  bad[kTable + 7] = static_cast<char>(0x80);
+  EXPECT_EQ(mended(bad), Done{"fix.chunk-offset 2"});
+}
+
+TEST_F(FixLegacy, BytesBetweenChunksStayWhereTheTableKnowsOfThem) {
+  good_.insert(good_.size() / 2 + 16, "");
+  std::string gap = good_;
+  const std::size_t second = kTable + 32 + static_cast<unsigned char>(good_[kTable + 16]);
+  gap.insert(second, "gap!");
+  gap[kTable + 16] = static_cast<char>(gap[kTable + 16] + 4);
+  good_ = gap;
+  EXPECT_EQ(mended(gap), Done{});
+}
+
+TEST_F(FixLegacy, EntriesAreSorted) {
+  std::string bad = good_;
+  ASSERT_EQ(bad[kRows], 1);
+  ASSERT_EQ(bad[kRows + 4], 3);
+  std::swap(bad[kRows], bad[kRows + 4]);
+  for (std::size_t i = 0; i < 4; ++i) std::swap(bad[kRows - 16 + i], bad[kRows - 12 + i]);
+  EXPECT_EQ(mended(bad), Done{"fix.sorted 1"});
+}
+
+TEST_F(FixLegacy, WhatWouldHaveToBeGuessedIsRefused) {
+  const auto refused = [&](std::size_t at, char value) {
+    std::string bad = good_;
+    bad[at] = value;
+    try {
+      fix_file(folder_.write("bad.cbf", bad), folder_ / "no.cbf");
+    } catch (const Error& error) {
+      return error.fault().id == "fix.not-without-guessing";
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused(kTable + 8, 3));  // sequences
+  EXPECT_TRUE(refused(8, 99));          // chunks
+  EXPECT_TRUE(refused(16, 0));          // streams
+  EXPECT_TRUE(refused(0x14, -1));       // a name's length
+  EXPECT_TRUE(refused(0x1c, 7));        // a kind
+  EXPECT_TRUE(refused(kRows + 16, 9));  // where the first sequence's entries begin
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "no.cbf"));
 }
 
 TEST_F(FixBinary, WhatWouldHaveToBeGuessedIsRefusedAndNothingIsWritten) {

@@ -61,6 +61,19 @@ def test_a_chunk_table_is_computed(batchfeed, corpus):
     assert cut.code == 3 and "cannot be computed" in cut.err and not (batchfeed.folder / "no.cbf").exists()
 
 
+def test_sparse_entries_of_binary_files_are_sorted(batchfeed, write):
+    write("a.ctf", "0 |v 1 |t 3:1 1:2\n1 |v 2 |t 4:1\n")
+    batchfeed("convert", "a.ctf", "sorted.cbf")
+    good = (batchfeed.folder / "sorted.cbf").read_bytes()
+    one, two, three = b"\1\0\0\0", b"\0\0\x80\x3f", b"\3\0\0\0"
+    in_order = b"\0\0\0\x40" + two + one + three
+    assert good.count(in_order) == 1
+    write("bad.cbf", good.replace(in_order, two + b"\0\0\0\x40" + three + one))
+    done = batchfeed("check", "bad.cbf", "--fix", "mended.cbf")
+    assert done.code == 0 and "1  sequence with sparse entries sorted by index" in done.out
+    assert (batchfeed.folder / "mended.cbf").read_bytes() == good
+
+
 def test_what_makes_no_sense_is_status_2(batchfeed, write):  # fix.same-file fix.format
     write("a.ctf", MENDED), write("b.ctf", "precious")
     for arguments in (("a.ctf", "--fix", "a.ctf"), ("a.ctf", "--fix", "b.ctf"), ("-", "--fix", "c.ctf"), ("a.ctf", "b.ctf", "--fix", "c.ctf")):

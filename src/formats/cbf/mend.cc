@@ -2,8 +2,6 @@
 #include "formats/cbf/mend.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
@@ -11,6 +9,7 @@
 #include "base/saturate.h"
 #include "formats/cbf/feed.h"
 #include "formats/cbf/header.h"
+#include "formats/cbf/mend_parts.h"
 
 namespace batchfeed::cbf {
 
@@ -32,43 +31,30 @@ struct Found {
 class Mender {
  public:
   Mender(const io::File& file, io::AtomicFile& target, const FixOptions& options)
-      : file_(file), target_(target), options_(options) {}
+      : file_(file), options_(options), copy_(file, target, options) {}
 
   std::vector<Fix> run() {
-    if (file_.size() < kPrefixBytes + kCounts + kTrailer) give_up(file_.size(), "the file is too short");
+    if (file_.size() < kPrefixBytes + kCounts + kTrailer) copy_.give_up(file_.size(), "the file is too short");
     const auto first = Feed(file_, 0, 8, scratch_).get<std::uint64_t>();
-    if (first == 1) give_up(0, "it has the older layout, whose samples stand in no order of sequences");
-    if (first != kMagic) give_up(0, "it does not begin as a binary corpus");
+    if (first != kMagic) copy_.give_up(0, "it does not begin as a binary corpus");
     const std::uint64_t trailer_at = file_.size() - kTrailer;
     const auto said = Feed(file_, trailer_at, file_.size(), scratch_).get<std::uint64_t>();
     std::optional<Found> found = header_at(said);
     if (!found) {
       found = search();
-      note(header_, trailer_at);
+      copy_.note(header_, trailer_at);
     }
     compute(*found);
     write(*found);
     file_.expect_unchanged();
     std::vector<Fix> out;
-    for (Fix* fix : {&header_, &offsets_, &samples_}) {
+    for (Fix* fix : {&header_, &offsets_, &samples_, &sorted_}) {
       if (fix->count != 0) out.push_back(std::move(*fix));
     }
     return out;
   }
 
  private:
-  [[noreturn]] void give_up(std::uint64_t byte, std::string what) const {
-    throw Error(Fault{.kind = FaultKind::format,
-                      .id = "fix.not-without-guessing",
-                      .at = {.file = file_.path(), .byte = byte, .has_byte = true},
-                      .what = "the chunk table cannot be computed: " + std::move(what),
-                      .hint = "write the file again from where it came"});
-  }
-
-  void note(Fix& fix, std::uint64_t byte) const {
-    if (fix.count++ < options_.most) fix.places.push_back({.file = file_.path(), .byte = byte, .has_byte = true});
-  }
-
   // The header, if one stands at this byte and reaches to the trailer exactly.
   std::optional<Found> header_at(std::uint64_t at) {
     const std::uint64_t end = file_.size() - kTrailer;
@@ -109,11 +95,11 @@ class Mender {
       file_.read(at, std::as_writable_bytes(std::span(block)));
       for (std::size_t i = block.find(magic); i != std::string::npos; i = block.find(magic, i + 1)) {
         std::optional<Found> one = header_at(at + i);
-        if (one && out) give_up(one->at, "there are two places that could be its header");
+        if (one && out) copy_.give_up(one->at, "there are two places that could be its header");
         if (one) out = std::move(one);
       }
     }
-    if (!out) give_up(file_.size(), "no header is in it; the file was cut off");
+    if (!out) copy_.give_up(file_.size(), "no header is in it; the file was cut off");
     return out;
   }
 
@@ -124,14 +110,15 @@ class Mender {
       Row& row = found.rows[c];
       const std::uint64_t begin = feed.at(), row_at = found.rows_at + c * kRowBytes;
       const std::uint64_t samples = walk(found, c, feed);
-      if (row.offset != static_cast<std::int64_t>(begin)) note(offsets_, row_at);
-      if (row.samples != samples) note(samples_, row_at + 12);
+      if (row.offset != static_cast<std::int64_t>(begin)) copy_.note(offsets_, row_at);
+      if (row.samples != samples) copy_.note(samples_, row_at + 12);
       row.offset = static_cast<std::int64_t>(begin);
       row.samples = static_cast<std::uint32_t>(samples);
       if (options_.progress) options_.progress(feed.at(), 2 * file_.size());
     }
     if (feed.left() != 0)
-      give_up(feed.at(), std::to_string(feed.left()) + " bytes follow the last chunk, where the header is expected");
+      copy_.give_up(feed.at(),
+                    std::to_string(feed.left()) + " bytes follow the last chunk, where the header is expected");
   }
 
   // Over the data of a chunk; its samples.
@@ -139,14 +126,14 @@ class Mender {
     const Row& row = found.rows[c];
     const auto take = [&](std::uint64_t bytes) {
       if (bytes <= feed.left()) return;
-      give_up(feed.at(), "chunk " + std::to_string(c) + " with " + std::to_string(row.sequences) +
-                             " sequences reaches beyond the data");
+      copy_.give_up(feed.at(), "chunk " + std::to_string(c) + " with " + std::to_string(row.sequences) +
+                                   " sequences reaches beyond the data");
     };
     take(std::uint64_t{row.sequences} * 4);
     std::uint64_t samples = 0;
     for (std::uint32_t s = 0; s < row.sequences; ++s) samples += feed.get<std::uint32_t>();
     if (samples > std::numeric_limits<std::uint32_t>::max())
-      give_up(feed.at(), "chunk " + std::to_string(c) + " has more samples than 32 bits can say");
+      copy_.give_up(feed.at(), "chunk " + std::to_string(c) + " has more samples than 32 bits can say");
     for (const FileStream& stream : found.streams) {
       const std::uint64_t width = size_of(stream.element);
       for (std::uint32_t s = 0; s < row.sequences; ++s) {
@@ -156,7 +143,7 @@ class Mender {
         if (stream.storage == Storage::sparse) {
           take(4);
           const auto entries = feed.get<std::int32_t>();
-          if (entries < 0) give_up(feed.at() - 4, "a sequence has a negative number of entries");
+          if (entries < 0) copy_.give_up(feed.at() - 4, "a sequence has a negative number of entries");
           bytes = static_cast<std::uint64_t>(entries) * (width + 4) + n * 4;
         }
         take(bytes);
@@ -167,41 +154,71 @@ class Mender {
   }
 
   void write(const Found& found) {
-    std::string piece;
-    const auto copy = [&](std::uint64_t begin, std::uint64_t end) {
-      for (std::uint64_t at = begin; at < end; at += piece.size()) {
-        piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(1u << 20, end - at)));
-        file_.read(at, std::as_writable_bytes(std::span(piece)));
-        target_.append(std::string_view(piece));
-        if (options_.progress) options_.progress(file_.size() + at, 2 * file_.size());
-      }
-    };
-    const auto put = [&](auto value) {
-      if constexpr (std::endian::native != std::endian::little) value = byte_swap(value);
-      target_.append(std::as_bytes(std::span(&value, 1)));
-    };
-    copy(0, found.rows_at);
+    Feed feed(file_, kPrefixBytes, found.at, scratch_);
     for (const Row& row : found.rows) {
-      put(static_cast<std::uint64_t>(row.offset));
-      put(row.sequences);
-      put(row.samples);
+      feed.seek(feed.at() + std::uint64_t{row.sequences} * 4);
+      for (const FileStream& stream : found.streams) {
+        for (std::uint32_t s = 0; s < row.sequences; ++s) {
+          const std::uint64_t n = feed.get<std::uint32_t>();
+          if (stream.storage == Storage::sparse) {
+            sort(feed, n, size_of(stream.element));
+          } else {
+            feed.seek(feed.at() + n * stream.dim * size_of(stream.element));
+          }
+        }
+      }
     }
-    put(found.at);
+    copy_.upto(found.rows_at);
+    for (const Row& row : found.rows) {
+      copy_.put(static_cast<std::uint64_t>(row.offset));
+      copy_.put(row.sequences);
+      copy_.put(row.samples);
+    }
+    copy_.put(found.at);
+  }
+
+  // `feed` stands behind the number of samples of a sequence that walk() has seen.
+  void sort(Feed& feed, std::uint64_t samples, std::size_t width) {
+    const auto entries = static_cast<std::size_t>(feed.get<std::int32_t>());
+    const std::uint64_t values_at = feed.at(), indices_at = values_at + entries * width;
+    entries_.width = width;
+    entries_.values.resize(entries * width);
+    entries_.indices.resize(entries * 4);
+    feed.copy(entries_.values.data(), entries_.values.size());
+    feed.copy(entries_.indices.data(), entries_.indices.size());
+    std::size_t first = 0;
+    bool sorted = false, fits = true;
+    for (std::uint64_t k = 0; k < samples; ++k) {
+      const auto n = static_cast<std::size_t>(feed.get<std::uint32_t>());
+      fits = fits && n <= entries - first;  // else it is not known which entries are whose
+      if (!fits) continue;
+      sorted = entries_.sort(first, first + n) || sorted;
+      first += n;
+    }
+    if (!fits || !sorted || first != entries) return;
+    copy_.note(sorted_, indices_at);
+    copy_.upto(values_at);
+    copy_.replace(indices_at, entries_.values);
+    copy_.replace(indices_at + entries * 4, entries_.indices);
   }
 
   const io::File& file_;
-  io::AtomicFile& target_;
   const FixOptions& options_;
+  MendedCopy copy_;
   Buffer<std::byte> scratch_;
   Fix header_{.id = "fix.header-place", .what = "place of the header found and written"};
   Fix offsets_{.id = "fix.chunk-offset", .what = "offset of a chunk computed"};
+  Entries entries_;
   Fix samples_{.id = "fix.chunk-samples", .what = "number of samples of a chunk counted"};
+  Fix sorted_ = sorted_fix();
 };
 
 }  // namespace
 
 std::vector<Fix> mend(const io::File& file, io::AtomicFile& target, const FixOptions& options) {
-  return Mender(file, target, options).run();
+  Buffer<std::byte> scratch;
+  const bool legacy = file.size() >= 8 && Feed(file, 0, 8, scratch).get<std::uint64_t>() == 1;
+  return legacy ? mend_legacy(file, target, options) : Mender(file, target, options).run();
 }
 
 }  // namespace batchfeed::cbf
