@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <system_error>
 
-#include "pack/pack.h"
-
 namespace batchfeed::reader {
 
 namespace {
@@ -48,7 +46,7 @@ Pipeline::~Pipeline() {
 
 void Pipeline::pop(Minibatch& out, Mark& mark) {
   if (!settings_.prefetch) {
-    Ready ready;
+    Ready& ready = alone_;
     std::swap(ready.batch, out);
     produce(ready);
     if (ready.error) {
@@ -61,7 +59,7 @@ void Pipeline::pop(Minibatch& out, Mark& mark) {
   }
   std::unique_lock lock(mutex_);
   wake_producer();
-  ready_.wait(lock, [&] { return !queue_.empty(); });
+  await_front(lock, nullptr);
   if (queue_.front()->error) std::rethrow_exception(queue_.front()->error);  // stays: every later call fails alike
   std::unique_ptr<Ready> front = std::move(queue_.front());
   queue_.pop_front();
@@ -69,15 +67,18 @@ void Pipeline::pop(Minibatch& out, Mark& mark) {
   std::swap(front->batch, out);
   mark = std::move(front->mark);
   spare_.push_back(std::move(front));
+  // Woken for several answers at a time, as waking costs more than a small one.
+  const bool low = queue_.size() <= settings_.depth / 2 || settings_.memory_limit != 0;
   lock.unlock();
-  room_.notify_one();
+  if (low) room_.notify_one();
 }
 
 bool Pipeline::wait(std::chrono::milliseconds most) {
   if (!settings_.prefetch) return true;
+  const auto until = std::chrono::steady_clock::now() + most;
   std::unique_lock lock(mutex_);
   wake_producer();
-  return ready_.wait_for(lock, most, [&] { return !queue_.empty(); });
+  return await_front(lock, &until);
 }
 
 // With mutex_ held, when the next answer is asked for.
@@ -87,48 +88,123 @@ void Pipeline::wake_producer() {
   room_.notify_one();
 }
 
-void Pipeline::run() {
+// Until the next answer is done, or this time has come; packs meanwhile what nobody packs.
+bool Pipeline::await_front(std::unique_lock<std::mutex>& lock, const std::chrono::steady_clock::time_point* until) {
   for (;;) {
-    std::unique_ptr<Ready> next;
-    {
-      std::unique_lock lock(mutex_);
-      room_.wait(lock, [&] { return stop_ || (!waiting_at_end_ && has_room()); });
-      if (stop_) return;
-      if (!spare_.empty()) {
-        next = std::move(spare_.back());
-        spare_.pop_back();
-      }
+    if (!queue_.empty() && queue_.front()->stage == Stage::done) return true;
+    if (Ready* const job = unpacked(); job != nullptr) {
+      pack_unlocked(*job, lock);
+      if (finishing_) room_.notify_one();
+    } else if (until == nullptr) {
+      ready_.wait(lock);
+    } else if (ready_.wait_until(lock, *until) == std::cv_status::timeout) {
+      return !queue_.empty() && queue_.front()->stage == Stage::done;
     }
-    if (!next) next = std::make_unique<Ready>();
-    produce(*next);
+  }
+}
+
+Pipeline::Ready* Pipeline::unpacked() const {
+  for (const auto& ready : queue_) {
+    if (ready->stage == Stage::resolved) return ready.get();
+  }
+  return nullptr;
+}
+
+void Pipeline::pack_unlocked(Ready& job, std::unique_lock<std::mutex>& lock) {
+  job.stage = Stage::packing;
+  lock.unlock();
+  pack(job);
+  lock.lock();
+  job.bytes = bytes_of(job.batch);
+  queue_bytes_ += job.bytes;
+  job.stage = Stage::done;
+}
+
+// Of something to take or to pack; without the lock, on which it would only wait again.
+void Pipeline::tell_caller(std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  ready_.notify_one();
+  lock.lock();
+}
+
+// Until nothing looks into chunks any more.
+void Pipeline::finish_all(std::unique_lock<std::mutex>& lock) {
+  finishing_ = true;
+  while (!stop_) {
+    if (Ready* const job = unpacked(); job != nullptr) {
+      pack_unlocked(*job, lock);
+      tell_caller(lock);
+    } else if (std::all_of(queue_.begin(), queue_.end(), [](const auto& r) { return r->stage == Stage::done; })) {
+      break;
+    } else {
+      room_.wait(lock);
+    }
+  }
+  finishing_ = false;
+}
+
+std::unique_ptr<Pipeline::Ready> Pipeline::spare() {
+  if (spare_.empty()) return std::make_unique<Ready>();
+  std::unique_ptr<Ready> out = std::move(spare_.back());
+  spare_.pop_back();
+  return out;
+}
+
+void Pipeline::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const auto may_resolve = [&] { return !waiting_at_end_ && has_room(); };
+    room_.wait(lock, [&] { return stop_ || may_resolve() || unpacked() != nullptr; });
+    if (stop_) return;
+    // One is left for the caller to pack while this thread packs the other.
+    const auto left =
+        std::count_if(queue_.begin(), queue_.end(), [](const auto& ready) { return ready->stage == Stage::resolved; });
+    if (left > 1 || !may_resolve()) {
+      pack_unlocked(*unpacked(), lock);
+      tell_caller(lock);
+      continue;
+    }
+    std::unique_ptr<Ready> next = spare();
+    if (window_moved_) finish_all(lock);
+    if (stop_) return;
+    lock.unlock();
+    if (window_moved_) let_go();
+    resolve_next(*next);
+    lock.lock();
     const bool failed = next->error != nullptr;
-    {
-      const std::lock_guard lock(mutex_);
-      waiting_at_end_ = settings_.stop_at_epoch_end && next->end_of_epoch;
-      next->bytes = bytes_of(next->batch);
-      queue_bytes_ += next->bytes;
-      queue_.push_back(std::move(next));
-    }
-    ready_.notify_one();
+    waiting_at_end_ = settings_.stop_at_epoch_end && next->end_of_epoch;
+    queue_.push_back(std::move(next));
+    tell_caller(lock);
     if (failed) return;
   }
 }
 
+// The next answer, all of it in this thread.
 void Pipeline::produce(Ready& out) {
+  if (window_moved_) let_go();
+  resolve_next(out);
+  if (!out.error) pack(out);
+}
+
+// The next answer without its data. What it needs of chunks is in memory then.
+void Pipeline::resolve_next(Ready& out) {
   out.error = nullptr;
+  out.stage = Stage::resolved;
+  out.bytes = 0;
+  if (out.plan) spare_plans_.push_back(std::move(out.plan));
   try {
     look_ahead();
     if (planned_.empty()) std::rethrow_exception(planning_error_);
-    const std::unique_ptr<Plan> plan = std::move(planned_.front());
+    out.plan = std::move(planned_.front());
     planned_.pop_front();
-    ahead_ -= plan->chunks_ahead;
-    pack(*plan, out);
-    let_go(*plan);
-    out.end_of_epoch = plan->end_of_epoch;
+    ahead_ -= out.plan->chunks_ahead;
+    resolve(*out.plan, out);
+    count_down(*out.plan);
+    out.end_of_epoch = out.plan->end_of_epoch;
     if (planned_.empty()) paused_ = false;
-    spare_plans_.push_back(std::make_unique<Plan>(std::move(*plan)));
   } catch (...) {
     out.error = std::current_exception();
+    out.stage = Stage::done;
   }
 }
 
@@ -202,11 +278,10 @@ void join_entries(const Plan& plan, Minibatch& batch) {
 
 }  // namespace
 
-void Pipeline::pack(const Plan& plan, Ready& out) {
-  thread_local std::vector<pack::Slice> slices;
-  thread_local std::vector<pack::Piece> pieces;
+void Pipeline::resolve(const Plan& plan, Ready& out) {
+  std::vector<pack::Slice>& slices = out.slices;
   slices.clear();
-  pieces.clear();
+  out.pieces.clear();
   Minibatch& batch = out.batch;
   batch.keys.clear();
   batch.epoch = plan.epoch;
@@ -250,32 +325,40 @@ void Pipeline::pack(const Plan& plan, Ready& out) {
                               std::to_string(settings_.max_invalid),
                       .hint = "batchfeed check lists them; raise maxErrors of the reader to leave them out"});
   }
-  if (plan.rectangular) {
-    for (std::size_t i = 0; i < plan.parts.size() && !slices.empty(); ++i) {
-      const Plan::Part& part = plan.parts[i];
-      pieces.push_back({.slice = slices[part.item],
-                        .sequence = static_cast<std::uint32_t>(i),
-                        .row = part.row,
-                        .step = part.step,
-                        .first = part.first,
-                        .count = part.count,
-                        .length = part.length});
-    }
-    if (pieces.empty()) {
-      batch.streams.clear();
-    } else {
-      pack::truncated(settings_.streams, plan.rows, plan.steps, pieces, batch);
-      join_entries(plan, batch);
-    }
-  } else if (settings_.frames) {
-    pack::frames(settings_.streams, slices, batch);
-  } else {
-    pack::sequences(settings_.streams, slices, batch);
+  for (std::size_t i = 0; i < plan.parts.size() && !slices.empty(); ++i) {
+    const Plan::Part& part = plan.parts[i];
+    out.pieces.push_back({.slice = slices[part.item],
+                          .sequence = static_cast<std::uint32_t>(i),
+                          .row = part.row,
+                          .step = part.step,
+                          .first = part.first,
+                          .count = part.count,
+                          .length = part.length});
   }
 }
 
-// Drops the chunks that neither the window nor a plan wants.
-void Pipeline::let_go(const Plan& plan) {
+// Looks into the chunks, and changes nothing but the job: two threads may do it at once.
+void Pipeline::pack(Ready& job) const noexcept {
+  try {
+    if (job.plan->rectangular) {
+      if (job.pieces.empty()) {
+        job.batch.streams.clear();
+      } else {
+        pack::truncated(settings_.streams, job.plan->rows, job.plan->steps, job.pieces, job.batch);
+        join_entries(*job.plan, job.batch);
+      }
+    } else if (settings_.frames) {
+      pack::frames(settings_.streams, job.slices, job.batch);
+    } else {
+      pack::sequences(settings_.streams, job.slices, job.batch);
+    }
+  } catch (...) {
+    job.error = std::current_exception();
+  }
+}
+
+// A plan that was resolved no longer asks for its chunks; its window holds from now on.
+void Pipeline::count_down(const Plan& plan) {
   ++plan_number_;
   for (const PlanItem& item : plan.items) {
     if (seen_[item.chunk] == plan_number_) continue;
@@ -288,6 +371,12 @@ void Pipeline::let_go(const Plan& plan) {
   window_ = plan.window;
   window_generation_ = plan.window_generation;
   for (const std::uint32_t id : window_) in_window_[id] = 1;
+  window_moved_ = true;
+}
+
+// Drops the chunks that neither the window nor a plan wants. Nothing may look into them.
+void Pipeline::let_go() {
+  window_moved_ = false;
   store_.drop_unless([&](std::uint32_t id) {
     const bool keep = in_window_[id] != 0 || planned_uses_[id] != 0;
     if (!keep) held_[id] = nullptr;
@@ -299,6 +388,7 @@ void Pipeline::let_go(const Plan& plan) {
 bool Pipeline::has_room() const {
   if (queue_.empty()) return true;
   if (queue_.size() >= settings_.depth) return false;
+  if (settings_.memory_limit != 0 && unpacked() != nullptr) return false;  // nobody knows yet what it takes
   return settings_.memory_limit == 0 || store_.memory() + queue_bytes_ <= settings_.memory_limit;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Plans become minibatches: chunks are read ahead in the order the plans will
-// need them, minibatches are packed on one thread and wait in a short queue.
+// need them, minibatches are packed on one thread and wait in a short queue. A
+// caller who would have to wait packs too, so that two cores are busy.
 // The stream does not depend on threads or depth; an error arrives at its place
 // in it.
 #pragma once
@@ -20,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "pack/pack.h"
 #include "reader/chunk_store.h"
 #include "reader/plan.h"
 
@@ -55,7 +57,13 @@ class Pipeline {
   bool wait(std::chrono::milliseconds most);
 
  private:
+  enum class Stage : std::uint8_t { resolved, packing, done };
+  // An answer on its way: its plan with the chunks it needs, then its data.
   struct Ready {
+    Stage stage = Stage::resolved;
+    std::unique_ptr<Plan> plan;
+    std::vector<pack::Slice> slices;
+    std::vector<pack::Piece> pieces;
     Minibatch batch;
     Mark mark;
     std::exception_ptr error;
@@ -65,11 +73,21 @@ class Pipeline {
 
   void run();
   void wake_producer();
+  bool await_front(std::unique_lock<std::mutex>& lock, const std::chrono::steady_clock::time_point* until);
+  Ready* unpacked() const;
+  void pack_unlocked(Ready& job, std::unique_lock<std::mutex>& lock);
+  void tell_caller(std::unique_lock<std::mutex>& lock);
+  void finish_all(std::unique_lock<std::mutex>& lock);
+  std::unique_ptr<Ready> spare();
+
   void produce(Ready& out);
+  void resolve_next(Ready& out);
   void look_ahead();
   void want_chunks(Plan& plan);
-  void pack(const Plan& plan, Ready& out);
-  void let_go(const Plan& plan);
+  void resolve(const Plan& plan, Ready& out);
+  void pack(Ready& job) const noexcept;
+  void count_down(const Plan& plan);
+  void let_go();
   bool has_room() const;
 
   ChunkStore& store_;
@@ -87,19 +105,22 @@ class Pipeline {
   std::uint64_t ahead_ = 0;                  // chunks outside window_ that planned_ asked for
   std::vector<std::uint64_t> seen_;          // per chunk: number of the plan that saw it last
   std::uint64_t plan_number_ = 0;
-  std::vector<std::uint32_t> window_;  // of the last minibatch packed
+  std::vector<std::uint32_t> window_;  // of the last minibatch resolved
   std::uint64_t window_generation_ = 0;
+  bool window_moved_ = false;  // with it; chunks may go when it is packed
   std::uint64_t invalid_ = 0, invalid_before_ = 0;
   bool first_plan_ = true;
+  Ready alone_;  // where nothing is prefetched
 
   // Shared.
   std::mutex mutex_;
   std::condition_variable room_, ready_;
-  std::deque<std::unique_ptr<Ready>> queue_;
+  std::deque<std::unique_ptr<Ready>> queue_;  // in the order of the stream, whatever is packed first
   std::vector<std::unique_ptr<Ready>> spare_;
   std::uint64_t queue_bytes_ = 0;
   bool stop_ = false;
   bool waiting_at_end_ = false;
+  bool finishing_ = false;  // finish_all() waits for the caller
   std::thread thread_;
 };
 
