@@ -7,18 +7,11 @@
 namespace batchfeed::reader {
 
 namespace {
-// Plans made ahead at most; metadata only, some kilobytes each.
-constexpr std::size_t kMostPlans = 512;
+// Waking a thread costs tens of microseconds. Answers that cost less by far are handed
+// over together: as many as take so many bytes.
+constexpr std::uint64_t kSmall = 16 << 10, kTogether = 64 << 10;
+constexpr std::size_t kSmallItems = 64, kMostTogether = 32;
 
-std::uint64_t bytes_of(const Minibatch& batch) {
-  std::uint64_t bytes = batch.keys.size() * sizeof(batch.keys[0]);
-  for (const StreamBatch& s : batch.streams) {
-    bytes += s.values.size() + s.indices.size() * sizeof(std::int32_t) +
-             (s.offsets.size() + s.sample_begin.size()) * sizeof(std::int64_t) +
-             s.layout.entries.size() * sizeof(LayoutEntry);
-  }
-  return bytes;
-}
 }  // namespace
 
 Pipeline::Pipeline(const Source& source, ChunkStore& store, Planner& planner, const Settings& settings)
@@ -57,24 +50,38 @@ void Pipeline::pop(Minibatch& out, Mark& mark) {
     mark = std::move(ready.mark);
     return;
   }
+  if (taken_.empty()) take();
+  std::unique_ptr<Ready> front = std::move(taken_.front());
+  taken_.pop_front();
+  std::swap(front->batch, out);
+  mark = std::move(front->mark);
+  used_.push_back(std::move(front));
+}
+
+// Waits for the next answer, and takes it out of the queue with the small ones behind it.
+void Pipeline::take() {
   std::unique_lock lock(mutex_);
+  for (auto& ready : used_) spare_.push_back(std::move(ready));
+  used_.clear();
   wake_producer();
   await_front(lock, nullptr);
   if (queue_.front()->error) std::rethrow_exception(queue_.front()->error);  // stays: every later call fails alike
-  std::unique_ptr<Ready> front = std::move(queue_.front());
-  queue_.pop_front();
-  queue_bytes_ -= front->bytes;
-  std::swap(front->batch, out);
-  mark = std::move(front->mark);
-  spare_.push_back(std::move(front));
-  // Woken for several answers at a time, as waking costs more than a small one.
+  std::uint64_t bytes = 0;
+  do {
+    bytes += queue_.front()->bytes;
+    taken_.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  } while (!queue_.empty() && queue_.front()->stage == Stage::done && !queue_.front()->error &&
+           bytes + queue_.front()->bytes <= kTogether);
+  queue_bytes_ -= bytes;
+  // Woken for several answers at a time.
   const bool low = queue_.size() <= settings_.depth / 2 || settings_.memory_limit != 0;
   lock.unlock();
   if (low) room_.notify_one();
 }
 
 bool Pipeline::wait(std::chrono::milliseconds most) {
-  if (!settings_.prefetch) return true;
+  if (!settings_.prefetch || !taken_.empty()) return true;
   const auto until = std::chrono::steady_clock::now() + most;
   std::unique_lock lock(mutex_);
   wake_producer();
@@ -115,9 +122,9 @@ void Pipeline::pack_unlocked(Ready& job, std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   pack(job);
   lock.lock();
-  job.bytes = bytes_of(job.batch);
   queue_bytes_ += job.bytes;
   job.stage = Stage::done;
+  small_ = is_small(job);
 }
 
 // Of something to take or to pack; without the lock, on which it would only wait again.
@@ -134,20 +141,13 @@ void Pipeline::finish_all(std::unique_lock<std::mutex>& lock) {
     if (Ready* const job = unpacked(); job != nullptr) {
       pack_unlocked(*job, lock);
       tell_caller(lock);
-    } else if (std::all_of(queue_.begin(), queue_.end(), [](const auto& r) { return r->stage == Stage::done; })) {
+    } else if (all_done()) {
       break;
     } else {
       room_.wait(lock);
     }
   }
   finishing_ = false;
-}
-
-std::unique_ptr<Pipeline::Ready> Pipeline::spare() {
-  if (spare_.empty()) return std::make_unique<Ready>();
-  std::unique_ptr<Ready> out = std::move(spare_.back());
-  spare_.pop_back();
-  return out;
 }
 
 void Pipeline::run() {
@@ -164,232 +164,73 @@ void Pipeline::run() {
       tell_caller(lock);
       continue;
     }
-    std::unique_ptr<Ready> next = spare();
     if (window_moved_) finish_all(lock);
     if (stop_) return;
+    const bool together = small_ && settings_.memory_limit == 0 && !planner_.draws_ahead() && all_done();
+    while (!spare_.empty() && fresh_.size() < kMostTogether) {
+      fresh_.push_back(std::move(spare_.back()));
+      spare_.pop_back();
+    }
     lock.unlock();
-    if (window_moved_) let_go();
-    resolve_next(*next);
+    make_answers(together);
     lock.lock();
-    const bool failed = next->error != nullptr;
-    waiting_at_end_ = settings_.stop_at_epoch_end && next->end_of_epoch;
-    queue_.push_back(std::move(next));
+    const Ready& last = *made_.back();
+    waiting_at_end_ = settings_.stop_at_epoch_end && last.end_of_epoch;
+    const bool failed = last.error != nullptr;
+    for (auto& ready : made_) {
+      queue_bytes_ += ready->bytes;
+      queue_.push_back(std::move(ready));
+    }
+    made_.clear();
     tell_caller(lock);
     if (failed) return;
   }
 }
 
-// The next answer, all of it in this thread.
-void Pipeline::produce(Ready& out) {
-  if (window_moved_) let_go();
-  resolve_next(out);
-  if (!out.error) pack(out);
-}
-
-// The next answer without its data. What it needs of chunks is in memory then.
-void Pipeline::resolve_next(Ready& out) {
-  out.error = nullptr;
-  out.stage = Stage::resolved;
-  out.bytes = 0;
-  if (out.plan) spare_plans_.push_back(std::move(out.plan));
-  try {
-    look_ahead();
-    if (planned_.empty()) std::rethrow_exception(planning_error_);
-    out.plan = std::move(planned_.front());
-    planned_.pop_front();
-    ahead_ -= out.plan->chunks_ahead;
-    resolve(*out.plan, out);
-    count_down(*out.plan);
-    out.end_of_epoch = out.plan->end_of_epoch;
-    if (planned_.empty()) paused_ = false;
-  } catch (...) {
-    out.error = std::current_exception();
-    out.stage = Stage::done;
-  }
-}
-
-// Plans on until enough chunks are asked for ahead of the window to keep the loaders busy.
-void Pipeline::look_ahead() {
-  const std::size_t busy = settings_.prefetch ? settings_.threads + 1 : 0;
-  const std::size_t most = planner_.draws_ahead() ? 1 : kMostPlans;
-  while (!planning_error_ && !paused_ && (planned_.empty() || (planned_.size() < most && ahead_ < busy))) {
-    std::unique_ptr<Plan> plan;
-    if (spare_plans_.empty()) {
-      plan = std::make_unique<Plan>();
+// One answer resolved; or several, packed too, as long as they are small and nothing has to be waited for.
+void Pipeline::make_answers(bool together) {
+  std::uint64_t bytes = 0;
+  for (;;) {
+    std::unique_ptr<Ready> next;
+    if (fresh_.empty()) {
+      next = std::make_unique<Ready>();
     } else {
-      plan = std::move(spare_plans_.back());
-      spare_plans_.pop_back();
+      next = std::move(fresh_.back());
+      fresh_.pop_back();
     }
-    try {
-      planner_.next(*plan);
-    } catch (...) {
-      planning_error_ = std::current_exception();
-      return;
+    if (window_moved_) let_go();
+    resolve_next(*next);
+    const bool ends = next->error != nullptr || next->end_of_epoch;
+    if (together && !next->error) {
+      pack(*next);
+      next->stage = Stage::done;
+      bytes += next->bytes;
     }
-    want_chunks(*plan);
-    paused_ = settings_.stop_at_epoch_end && plan->end_of_epoch;
-    planned_.push_back(std::move(plan));
+    made_.push_back(std::move(next));
+    if (!together || ends || made_.size() == kMostTogether || bytes >= kTogether || !at_hand()) return;
   }
 }
 
-void Pipeline::want_chunks(Plan& plan) {
-  ++plan_number_;
-  plan.chunks_ahead = 0;
-  for (const PlanItem& item : plan.items) {
-    if (seen_[item.chunk] == plan_number_) continue;
-    seen_[item.chunk] = plan_number_;
-    if (planned_uses_[item.chunk]++ == 0 && in_window_[item.chunk] == 0) ++plan.chunks_ahead;
-    store_.want(item.chunk);
-  }
-  ahead_ += plan.chunks_ahead;
+// Whether the next answer is planned and its chunks are there.
+bool Pipeline::at_hand() const {
+  return !planned_.empty() && std::all_of(planned_.front()->items.begin(), planned_.front()->items.end(),
+                                          [&](const PlanItem& item) { return held_[item.chunk] != nullptr; });
 }
 
-namespace {
+bool Pipeline::is_small(const Ready& ready) { return ready.bytes <= kSmall && ready.slices.size() <= kSmallItems; }
 
-// Parts that are to be seen as one sequence become one entry of the layout. They
-// lie one behind the other in the packed values.
-void join_entries(const Plan& plan, Minibatch& batch) {
-  if (plan.parts.empty() || plan.parts[0].joined_length == 0) return;
-  for (StreamBatch& stream : batch.streams) {
-    auto& entries = stream.layout.entries;
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < plan.parts.size(); ++i) {
-      const Plan::Part& part = plan.parts[i];
-      if (part.joins) {
-        stream.offsets[kept] = stream.offsets[i + 1];
-        continue;
-      }
-      entries[kept] = {static_cast<std::uint32_t>(kept), part.row, part.joined_begin,
-                       part.joined_begin + part.joined_length};
-      stream.offsets[++kept] = stream.offsets[i + 1];
-    }
-    entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(kept),
-                  entries.begin() + static_cast<std::ptrdiff_t>(plan.parts.size()));
-    stream.layout.sequences = kept;
-    stream.offsets.resize(kept + 1);
-  }
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < plan.parts.size(); ++i) {
-    if (!plan.parts[i].joins) batch.keys[kept++] = batch.keys[i];
-  }
-  batch.keys.resize(kept);
-  batch.num_sequences = kept;
-}
-
-}  // namespace
-
-void Pipeline::resolve(const Plan& plan, Ready& out) {
-  std::vector<pack::Slice>& slices = out.slices;
-  slices.clear();
-  out.pieces.clear();
-  Minibatch& batch = out.batch;
-  batch.keys.clear();
-  batch.epoch = plan.epoch;
-  batch.index = plan.index;
-  batch.end_of_epoch = plan.end_of_epoch;
-  batch.end_of_sweep = plan.end_of_sweep;
-  batch.position = plan.after.position;
-  batch.num_samples = 0;
-  batch.invalid = 0;
-
-  std::uint64_t unpaid = 0;
-  for (const PlanItem& item : plan.items) {
-    const LoadedChunk*& chunk = held_[item.chunk];
-    if (chunk == nullptr) chunk = &store_.get(item.chunk);
-    if (chunk->chunk.is_invalid(item.row)) {
-      ++batch.invalid;
-      if (chunk->chunk.invalid[item.row] == Chunk::kUnpaid) ++unpaid;
-      continue;
-    }
-    slices.push_back({&chunk->chunk, item.row, item.first, item.count});
-    batch.keys.push_back(chunk->keys[item.row]);
-    batch.num_samples += item.samples;
-  }
-  batch.num_sequences = slices.size();
-  out.mark = plan.after;
-  if (first_plan_) {
-    first_plan_ = false;
-    invalid_ = plan.after.invalid;
-    invalid_before_ = plan.after.invalid;
-  }
-  // Truncated planning has counted damaged sequences itself.
-  invalid_ += unpaid + (plan.after.invalid - invalid_before_);
-  invalid_before_ = plan.after.invalid;
-  out.mark.invalid = invalid_;
-  // Not where every sequence of the answer is damaged, as in the reference
-  // (minibatch.md 9): what is left is the empty answer.
-  if (invalid_ > settings_.max_invalid && invalid_ > 0 && !slices.empty()) {
-    throw Error(Fault{.kind = FaultKind::format,
-                      .id = "reader.too-many-invalid",
-                      .what = std::to_string(invalid_) + " damaged sequences, maxErrors tolerates " +
-                              std::to_string(settings_.max_invalid),
-                      .hint = "batchfeed check lists them; raise maxErrors of the reader to leave them out"});
-  }
-  for (std::size_t i = 0; i < plan.parts.size() && !slices.empty(); ++i) {
-    const Plan::Part& part = plan.parts[i];
-    out.pieces.push_back({.slice = slices[part.item],
-                          .sequence = static_cast<std::uint32_t>(i),
-                          .row = part.row,
-                          .step = part.step,
-                          .first = part.first,
-                          .count = part.count,
-                          .length = part.length});
-  }
-}
-
-// Looks into the chunks, and changes nothing but the job: two threads may do it at once.
-void Pipeline::pack(Ready& job) const noexcept {
-  try {
-    if (job.plan->rectangular) {
-      if (job.pieces.empty()) {
-        job.batch.streams.clear();
-      } else {
-        pack::truncated(settings_.streams, job.plan->rows, job.plan->steps, job.pieces, job.batch);
-        join_entries(*job.plan, job.batch);
-      }
-    } else if (settings_.frames) {
-      pack::frames(settings_.streams, job.slices, job.batch);
-    } else {
-      pack::sequences(settings_.streams, job.slices, job.batch);
-    }
-  } catch (...) {
-    job.error = std::current_exception();
-  }
-}
-
-// A plan that was resolved no longer asks for its chunks; its window holds from now on.
-void Pipeline::count_down(const Plan& plan) {
-  ++plan_number_;
-  for (const PlanItem& item : plan.items) {
-    if (seen_[item.chunk] == plan_number_) continue;
-    seen_[item.chunk] = plan_number_;
-    --planned_uses_[item.chunk];
-  }
-  if (settings_.keep_in_memory) return;
-  if (plan.window_generation != 0 ? plan.window_generation == window_generation_ : plan.window == window_) return;
-  for (const std::uint32_t id : window_) in_window_[id] = 0;
-  window_ = plan.window;
-  window_generation_ = plan.window_generation;
-  for (const std::uint32_t id : window_) in_window_[id] = 1;
-  window_moved_ = true;
-}
-
-// Drops the chunks that neither the window nor a plan wants. Nothing may look into them.
-void Pipeline::let_go() {
-  window_moved_ = false;
-  store_.drop_unless([&](std::uint32_t id) {
-    const bool keep = in_window_[id] != 0 || planned_uses_[id] != 0;
-    if (!keep) held_[id] = nullptr;
-    return keep;
-  });
+bool Pipeline::all_done() const {
+  return std::all_of(queue_.begin(), queue_.end(), [](const auto& ready) { return ready->stage == Stage::done; });
 }
 
 // Whether one more minibatch may wait; the first may always.
 bool Pipeline::has_room() const {
   if (queue_.empty()) return true;
-  if (queue_.size() >= settings_.depth) return false;
-  if (settings_.memory_limit != 0 && unpacked() != nullptr) return false;  // nobody knows yet what it takes
-  return settings_.memory_limit == 0 || store_.memory() + queue_bytes_ <= settings_.memory_limit;
+  if (settings_.memory_limit != 0) {
+    if (unpacked() != nullptr) return false;  // nobody knows yet what it takes
+    return queue_.size() < settings_.depth && store_.memory() + queue_bytes_ <= settings_.memory_limit;
+  }
+  return queue_.size() < settings_.depth || (small_ && queue_.size() < kMostTogether && queue_bytes_ < kTogether);
 }
 
 }  // namespace batchfeed::reader

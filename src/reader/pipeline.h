@@ -78,8 +78,12 @@ class Pipeline {
   void pack_unlocked(Ready& job, std::unique_lock<std::mutex>& lock);
   void tell_caller(std::unique_lock<std::mutex>& lock);
   void finish_all(std::unique_lock<std::mutex>& lock);
-  std::unique_ptr<Ready> spare();
+  bool all_done() const;
+  static bool is_small(const Ready& ready);
 
+  void take();
+  void make_answers(bool together);
+  bool at_hand() const;
   void produce(Ready& out);
   void resolve_next(Ready& out);
   void look_ahead();
@@ -110,7 +114,12 @@ class Pipeline {
   bool window_moved_ = false;  // with it; chunks may go when it is packed
   std::uint64_t invalid_ = 0, invalid_before_ = 0;
   bool first_plan_ = true;
-  Ready alone_;  // where nothing is prefetched
+  std::vector<std::unique_ptr<Ready>> fresh_, made_;  // to be filled; filled, on their way into the queue
+
+  // Owned by the caller's side.
+  Ready alone_;                               // where nothing is prefetched
+  std::deque<std::unique_ptr<Ready>> taken_;  // out of the queue, not handed out yet
+  std::vector<std::unique_ptr<Ready>> used_;  // handed out
 
   // Shared.
   std::mutex mutex_;
@@ -118,6 +127,7 @@ class Pipeline {
   std::deque<std::unique_ptr<Ready>> queue_;  // in the order of the stream, whatever is packed first
   std::vector<std::unique_ptr<Ready>> spare_;
   std::uint64_t queue_bytes_ = 0;
+  bool small_ = false;  // the last one packed was
   bool stop_ = false;
   bool waiting_at_end_ = false;
   bool finishing_ = false;  // finish_all() waits for the caller

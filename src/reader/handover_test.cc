@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+//
+// Minibatches go from the producing thread to the caller, who packs too where he would wait: in the
+// same order and with the same values as without threads, small ones by the handful, large ones one by one.
+#include <batchfeed/reader.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "reader/memory_source.h"
+
+namespace batchfeed::reader {
+namespace {
+
+// Twenty chunks of ten sequences; of `samples` each, so that minibatches are small or large.
+std::shared_ptr<MemorySource> corpus(std::uint32_t samples) {
+  return std::make_shared<MemorySource>(
+      std::vector<std::vector<std::uint32_t>>(20, std::vector<std::uint32_t>(10, samples)));
+}
+
+std::string text(const Reader& reader, const Minibatch& batch) {
+  std::string out = std::to_string(batch.index) + (batch.end_of_epoch ? "!" : ":");
+  for (const std::uint64_t key : batch.keys) out += ' ' + reader.key_text(key);
+  double sum = 0;
+  for (const StreamBatch& stream : batch.streams) {
+    for (std::uint64_t i = 0; i < stream.samples(); ++i) sum += stream.as<float>()[i] * static_cast<double>(i % 7);
+  }
+  return out + " = " + std::to_string(sum);
+}
+
+struct Handover {
+  OrderKind order;
+  std::uint64_t window, minibatch, depth;
+  std::uint32_t samples;
+};
+
+ReaderOptions options_of(const Handover& h, bool prefetch) {
+  return {.order = {.kind = h.order, .window = h.window},
+          .minibatch_size = {h.minibatch * h.samples},
+          .prefetch = prefetch,
+          .prefetch_depth = h.depth,
+          .threads = 2};
+}
+
+// Two epochs by a caller who now waits, now asks first, now comes late.
+std::vector<std::string> read(const Handover& h, bool prefetch, std::uint64_t seed) {
+  Reader reader(corpus(h.samples), options_of(h, prefetch));
+  std::mt19937_64 draws(seed);
+  std::vector<std::string> out;
+  Minibatch batch;
+  for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+    reader.begin_epoch(epoch);
+    for (;;) {
+      const std::uint64_t mood = seed == 0 ? 0 : draws() % 20;
+      if (mood == 1) std::this_thread::sleep_for(std::chrono::microseconds(200));
+      while (mood == 2 && !reader.wait(std::chrono::milliseconds(draws() % 2))) {
+      }
+      if (!reader.next(batch)) break;
+      out.push_back(text(reader, batch));
+      if (mood != 3) continue;
+      const std::string place = reader.state();  // with answers under way, which are given up
+      reader.restore(place);
+    }
+  }
+  return out;
+}
+
+std::vector<Handover> all() {
+  std::vector<Handover> out;
+  for (const OrderKind order : {OrderKind::file, OrderKind::cntk, OrderKind::uniform}) {
+    for (const std::uint64_t window : {2u, 128u}) {
+      for (const std::uint32_t samples : {1u, 1000u}) {
+        for (const std::uint64_t depth : {1u, 4u}) {
+          out.push_back({order, window, 1, depth, samples});
+          out.push_back({order, window, 7, depth, samples});
+        }
+      }
+    }
+  }
+  return out;
+}
+
+TEST(ReaderHandover, GivesTheSameStreamWithThreadsAndWithout) {
+  for (const Handover& h : all()) {
+    const std::vector<std::string> expected = read(h, false, 0);
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      ASSERT_EQ(read(h, true, seed), expected)
+          << "order " << static_cast<int>(h.order) << ", window " << h.window << ", minibatches of " << h.minibatch
+          << " x " << h.samples << ", depth " << h.depth << ", seed " << seed;
+    }
+  }
+}
+
+TEST(ReaderHandover, AFaultComesAfterAllThatIsBeforeIt) {
+  for (const Handover& h : all()) {
+    std::vector<std::size_t> given;
+    for (const bool prefetch : {false, true}) {
+      const auto source = corpus(h.samples);
+      source->bad_chunk = 13;
+      Reader reader(source, options_of(h, prefetch));
+      Minibatch batch;
+      std::size_t n = 0;
+      EXPECT_THROW(
+          {
+            while (reader.next(batch)) ++n;
+          },
+          Error);
+      EXPECT_THROW(reader.next(batch), Error) << "and stays";
+      given.push_back(n);
+    }
+    EXPECT_EQ(given[0], given[1]);
+  }
+}
+
+// Answers that wait take memory: a caller who does not come does not let them pile up.
+TEST(ReaderHandover, ReadsNoFurtherThanItsDepthWhileNobodyComes) {
+  const auto source = corpus(1000);
+  Reader reader(source, options_of({OrderKind::file, 128, 10, 4, 1000}, true));  // a chunk each
+  Minibatch batch;
+  ASSERT_TRUE(reader.next(batch));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_LE(source->reads.load(), 1u + 4u + 3u + 2u) << "taken, waiting, asked for ahead, resolved";
+}
+
+}  // namespace
+}  // namespace batchfeed::reader

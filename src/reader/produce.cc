@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+//
+// The producing side of the pipeline: plans, the chunks they need, the packing.
+#include <algorithm>
+
+#include "reader/pipeline.h"
+
+namespace batchfeed::reader {
+
+namespace {
+// Plans made ahead at most; metadata only, some kilobytes each.
+constexpr std::size_t kMostPlans = 512;
+
+std::uint64_t bytes_of(const Minibatch& batch) {
+  std::uint64_t bytes = batch.keys.size() * sizeof(batch.keys[0]);
+  for (const StreamBatch& s : batch.streams) {
+    bytes += s.values.size() + s.indices.size() * sizeof(std::int32_t) +
+             (s.offsets.size() + s.sample_begin.size()) * sizeof(std::int64_t) +
+             s.layout.entries.size() * sizeof(LayoutEntry);
+  }
+  return bytes;
+}
+}  // namespace
+
+// The next answer, all of it in this thread.
+void Pipeline::produce(Ready& out) {
+  if (window_moved_) let_go();
+  resolve_next(out);
+  if (!out.error) pack(out);
+}
+
+// The next answer without its data. What it needs of chunks is in memory then.
+void Pipeline::resolve_next(Ready& out) {
+  out.error = nullptr;
+  out.stage = Stage::resolved;
+  out.bytes = 0;
+  if (out.plan) spare_plans_.push_back(std::move(out.plan));
+  try {
+    look_ahead();
+    if (planned_.empty()) std::rethrow_exception(planning_error_);
+    out.plan = std::move(planned_.front());
+    planned_.pop_front();
+    ahead_ -= out.plan->chunks_ahead;
+    resolve(*out.plan, out);
+    count_down(*out.plan);
+    out.end_of_epoch = out.plan->end_of_epoch;
+    if (planned_.empty()) paused_ = false;
+  } catch (...) {
+    out.error = std::current_exception();
+    out.stage = Stage::done;
+  }
+}
+
+// Plans on until enough chunks are asked for ahead of the window to keep the loaders busy.
+void Pipeline::look_ahead() {
+  const std::size_t busy = settings_.prefetch ? std::max(settings_.threads, 2u) : 0;
+  const std::size_t most = planner_.draws_ahead() ? 1 : kMostPlans;
+  while (!planning_error_ && !paused_ && (planned_.empty() || (planned_.size() < most && ahead_ < busy))) {
+    std::unique_ptr<Plan> plan;
+    if (spare_plans_.empty()) {
+      plan = std::make_unique<Plan>();
+    } else {
+      plan = std::move(spare_plans_.back());
+      spare_plans_.pop_back();
+    }
+    try {
+      planner_.next(*plan);
+    } catch (...) {
+      planning_error_ = std::current_exception();
+      return;
+    }
+    want_chunks(*plan);
+    paused_ = settings_.stop_at_epoch_end && plan->end_of_epoch;
+    planned_.push_back(std::move(plan));
+  }
+}
+
+void Pipeline::want_chunks(Plan& plan) {
+  ++plan_number_;
+  plan.chunks_ahead = 0;
+  for (const PlanItem& item : plan.items) {
+    if (seen_[item.chunk] == plan_number_) continue;
+    seen_[item.chunk] = plan_number_;
+    if (planned_uses_[item.chunk]++ == 0 && in_window_[item.chunk] == 0) ++plan.chunks_ahead;
+    store_.want(item.chunk);
+  }
+  ahead_ += plan.chunks_ahead;
+}
+
+namespace {
+
+// Parts that are to be seen as one sequence become one entry of the layout. They
+// lie one behind the other in the packed values.
+void join_entries(const Plan& plan, Minibatch& batch) {
+  if (plan.parts.empty() || plan.parts[0].joined_length == 0) return;
+  for (StreamBatch& stream : batch.streams) {
+    auto& entries = stream.layout.entries;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < plan.parts.size(); ++i) {
+      const Plan::Part& part = plan.parts[i];
+      if (part.joins) {
+        stream.offsets[kept] = stream.offsets[i + 1];
+        continue;
+      }
+      entries[kept] = {static_cast<std::uint32_t>(kept), part.row, part.joined_begin,
+                       part.joined_begin + part.joined_length};
+      stream.offsets[++kept] = stream.offsets[i + 1];
+    }
+    entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(kept),
+                  entries.begin() + static_cast<std::ptrdiff_t>(plan.parts.size()));
+    stream.layout.sequences = kept;
+    stream.offsets.resize(kept + 1);
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < plan.parts.size(); ++i) {
+    if (!plan.parts[i].joins) batch.keys[kept++] = batch.keys[i];
+  }
+  batch.keys.resize(kept);
+  batch.num_sequences = kept;
+}
+
+}  // namespace
+
+void Pipeline::resolve(const Plan& plan, Ready& out) {
+  std::vector<pack::Slice>& slices = out.slices;
+  slices.clear();
+  out.pieces.clear();
+  Minibatch& batch = out.batch;
+  batch.keys.clear();
+  batch.epoch = plan.epoch;
+  batch.index = plan.index;
+  batch.end_of_epoch = plan.end_of_epoch;
+  batch.end_of_sweep = plan.end_of_sweep;
+  batch.position = plan.after.position;
+  batch.num_samples = 0;
+  batch.invalid = 0;
+
+  std::uint64_t unpaid = 0;
+  for (const PlanItem& item : plan.items) {
+    const LoadedChunk*& chunk = held_[item.chunk];
+    if (chunk == nullptr) chunk = &store_.get(item.chunk);
+    if (chunk->chunk.is_invalid(item.row)) {
+      ++batch.invalid;
+      if (chunk->chunk.invalid[item.row] == Chunk::kUnpaid) ++unpaid;
+      continue;
+    }
+    slices.push_back({&chunk->chunk, item.row, item.first, item.count});
+    batch.keys.push_back(chunk->keys[item.row]);
+    batch.num_samples += item.samples;
+  }
+  batch.num_sequences = slices.size();
+  out.mark = plan.after;
+  if (first_plan_) {
+    first_plan_ = false;
+    invalid_ = plan.after.invalid;
+    invalid_before_ = plan.after.invalid;
+  }
+  // Truncated planning has counted damaged sequences itself.
+  invalid_ += unpaid + (plan.after.invalid - invalid_before_);
+  invalid_before_ = plan.after.invalid;
+  out.mark.invalid = invalid_;
+  // Not where every sequence of the answer is damaged, as in the reference
+  // (minibatch.md 9): what is left is the empty answer.
+  if (invalid_ > settings_.max_invalid && invalid_ > 0 && !slices.empty()) {
+    throw Error(Fault{.kind = FaultKind::format,
+                      .id = "reader.too-many-invalid",
+                      .what = std::to_string(invalid_) + " damaged sequences, maxErrors tolerates " +
+                              std::to_string(settings_.max_invalid),
+                      .hint = "batchfeed check lists them; raise maxErrors of the reader to leave them out"});
+  }
+  for (std::size_t i = 0; i < plan.parts.size() && !slices.empty(); ++i) {
+    const Plan::Part& part = plan.parts[i];
+    out.pieces.push_back({.slice = slices[part.item],
+                          .sequence = static_cast<std::uint32_t>(i),
+                          .row = part.row,
+                          .step = part.step,
+                          .first = part.first,
+                          .count = part.count,
+                          .length = part.length});
+  }
+}
+
+// Looks into the chunks, and changes nothing but the job: two threads may do it at once.
+void Pipeline::pack(Ready& job) const noexcept {
+  try {
+    if (job.plan->rectangular) {
+      if (job.pieces.empty()) {
+        job.batch.streams.clear();
+      } else {
+        pack::truncated(settings_.streams, job.plan->rows, job.plan->steps, job.pieces, job.batch);
+        join_entries(*job.plan, job.batch);
+      }
+    } else if (settings_.frames) {
+      pack::frames(settings_.streams, job.slices, job.batch);
+    } else {
+      pack::sequences(settings_.streams, job.slices, job.batch);
+    }
+    job.bytes = bytes_of(job.batch);
+  } catch (...) {
+    job.error = std::current_exception();
+  }
+}
+
+// A plan that was resolved no longer asks for its chunks; its window holds from now on.
+void Pipeline::count_down(const Plan& plan) {
+  ++plan_number_;
+  for (const PlanItem& item : plan.items) {
+    if (seen_[item.chunk] == plan_number_) continue;
+    seen_[item.chunk] = plan_number_;
+    --planned_uses_[item.chunk];
+  }
+  if (settings_.keep_in_memory) return;
+  if (plan.window_generation != 0 ? plan.window_generation == window_generation_ : plan.window == window_) return;
+  for (const std::uint32_t id : window_) in_window_[id] = 0;
+  window_ = plan.window;
+  window_generation_ = plan.window_generation;
+  for (const std::uint32_t id : window_) in_window_[id] = 1;
+  window_moved_ = true;
+}
+
+// Drops the chunks that neither the window nor a plan wants. Nothing may look into them.
+void Pipeline::let_go() {
+  window_moved_ = false;
+  store_.drop_unless([&](std::uint32_t id) {
+    const bool keep = in_window_[id] != 0 || planned_uses_[id] != 0;
+    if (!keep) held_[id] = nullptr;
+    return keep;
+  });
+}
+
+}  // namespace batchfeed::reader
