@@ -3,7 +3,7 @@
 // Whole epochs of a configured corpus through packed minibatches:
 //   epoch CONFIG SECTION MINIBATCH_SIZE [EPOCHS [SETTING...]]
 // One line of JSON an epoch: bytes of the corpus, seconds, processor seconds, page
-// faults, resident bytes. Opening (and the index) is a line of its own.
+// faults, resident bytes, most bytes of chunks so far. Opening (and the index) is a line of its own.
 #include <batchfeed/batchfeed.h>
 #include <sys/resource.h>
 
@@ -64,11 +64,11 @@ int main(int argc, char** argv) {
       const Usage after = now();
       std::printf(
           "{\"epoch\": %d, \"bytes\": %llu, \"samples\": %llu, \"minibatches\": %llu, \"wall\": %.6f, "
-          "\"cpu\": %.6f, \"MB/s\": %.0f, \"faults\": %ld, \"resident\": %ld}\n",
+          "\"cpu\": %.6f, \"MB/s\": %.0f, \"faults\": %ld, \"resident\": %ld, \"chunks\": %llu}\n",
           epoch, static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(samples),
           static_cast<unsigned long long>(minibatches), after.wall - before.wall, after.cpu - before.cpu,
           static_cast<double>(bytes) * 1e-6 / (after.wall - before.wall), after.faults - before.faults,
-          resident_bytes());
+          resident_bytes(), static_cast<unsigned long long>(reader.memory_peak()));
     }
   } catch (const batchfeed::Error& error) {
     std::fprintf(stderr, "epoch: %s\n", error.what());

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""What the scripts here share: the machine in words, a run of a program with its memory, and the history's records."""
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build/bench/bin"
+HISTORY = ROOT / "bench/history"
+
+
+def program(name, build=BUILD):
+    path = build / name
+    if not path.exists():
+        sys.exit(f"{path} is not there; build it:  scripts/install_deps build bench && cmake --preset bench && cmake --build --preset bench")
+    return str(path)
+
+
+def corpus(folder, names):
+    """The folder of the inputs, if they are all there."""
+    missing = [name for name in names if not (pathlib.Path(folder) / name).exists()]
+    if missing:
+        sys.exit(f"{folder} lacks {', '.join(missing)}; make them:  python3 bench/make_inputs.py {folder}")
+    return pathlib.Path(folder).resolve()
+
+
+class Failed(Exception):
+    pass
+
+
+def run(command, environment=None, folder=None):
+    """(its standard output, seconds of wall time, seconds of processor time, peak memory in MB)"""
+    with tempfile.TemporaryFile("w+") as out:
+        began = os.times().elapsed
+        child = subprocess.Popen([str(word) for word in command], stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})}, cwd=folder)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        wall = os.times().elapsed - began
+        out.seek(0)
+        text = out.read()
+    if child.returncode != 0:
+        raise Failed(f"{' '.join(str(word) for word in command)}: exit status {child.returncode}\n{text[-2000:]}")
+    return text, wall, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def processor():
+    text = pathlib.Path("/proc/cpuinfo").read_text()
+    name = re.search(r"^model name\s*:\s*(.*)$", text, re.MULTILINE)
+    return name[1] if name else platform.machine()
+
+
+def tier():
+    """Of the kernels that the CPU allows, as src/formats/ctf/kernels.cc picks them."""
+    if os.environ.get("BATCHFEED_CPU"):
+        return os.environ["BATCHFEED_CPU"]
+    flags = set(re.search(r"^flags\s*:(.*)$|\Z", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)[0].split())
+    return "avx512" if "avx512_vbmi2" in flags else "avx2" if "avx2" in flags else "scalar"
+
+
+def record(figures):
+    """Adds figures to the record of this commit and day, which is made if there is none.
+
+    {name: {"ratio": float, "of": what it is a ratio to, "goal": float or None, ...}}; more is kept as it is.
+    """
+    git = lambda *words: subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True).stdout.strip()
+    changed = git("status", "--porcelain", "--", "src", "include", "cli", "cmake", "CMakeLists.txt")
+    commit = git("rev-parse", "--short=9", "HEAD") + ("+" if changed else "")
+    day = datetime.date.today().isoformat()
+    HISTORY.mkdir(exist_ok=True)
+    path = HISTORY / f"{day}-{commit.replace('+', '-changed')}.json"
+    found = json.loads(path.read_text()) if path.exists() else {
+        "date": day, "commit": commit, "cpu": processor(), "cores": len(os.sched_getaffinity(0)), "tier": tier(), "figures": {}}
+    found["time"] = datetime.datetime.now(datetime.timezone.utc).strftime("%H:%M")
+    found["load"] = round(os.getloadavg()[0], 1)
+    found["figures"].update(figures)
+    path.write_text(json.dumps(found, indent=1) + "\n")
+    print(f"recorded: {path.relative_to(ROOT)}")
