@@ -168,7 +168,7 @@ void epoch_row(const char* name, const char* unit, std::uint64_t units, const st
 }
 
 void write_cbf(const std::string& path, const Source& source) {
-  CbfWriter writer(path, {.streams = source.streams(), .chunk_bytes = 1 << 18, .durable = false});
+  CbfWriter writer(path, {.streams = source.streams(), .chunk_bytes = 1 << 22, .durable = false});
   Chunk chunk;
   for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
     source.read(c, chunk);
@@ -209,11 +209,11 @@ void run(const std::string& folder) {
                                       {{.name = "words", .alias = "S0", .storage = Storage::sparse, .dim = 69'290},
                                        {.name = "tags", .alias = "S1", .storage = Storage::sparse, .dim = 44}});
 
-  const std::shared_ptr<const Source> dense_text = open_source(dense), sparse_text = open_source(sparse),
-                                      lines_text = open_source(short_lines);
+  const std::shared_ptr<const Source> dense_text = open_source(dense), digits_text = open_source(long_ones),
+                                      sparse_text = open_source(sparse), lines_text = open_source(short_lines);
   read_row("text, 4 decimals", "value", *dense_text);
   read_row("text, small integers", "value", *open_source(small));
-  read_row("text, 6 to 9 digits", "value", *open_source(long_ones));
+  read_row("text, 6 to 9 digits", "value", *digits_text);
   read_row("text, sparse", "value", *sparse_text);
   read_row("text, short lines", "value", *lines_text);
   std::uint64_t bytes = 0;
@@ -221,7 +221,7 @@ void run(const std::string& folder) {
   index_row("index, long lines", "64 bytes", bytes / 64, dense);
   index_row("index, short lines", "line", samples_of(*lines_text), short_lines);
 
-  write_cbf(folder + "/dense.cbf", *dense_text);
+  write_cbf(folder + "/dense.cbf", *digits_text);
   write_cbf(folder + "/sparse.cbf", *sparse_text);
   const std::shared_ptr<const Source> dense_cbf = open_source(CbfOptions{.files = {folder + "/dense.cbf"}}),
                                       sparse_cbf = open_source(CbfOptions{.files = {folder + "/sparse.cbf"}});

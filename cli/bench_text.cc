@@ -100,7 +100,7 @@ std::string verdict(const Measured& m) {
     case Bound::pack: break;
   }
   return fmt::format(
-      "pack-bound: {:.1f} of {} cores busy, one of them makes the minibatches; larger minibatches or fewer streams "
+      "pack-bound: {:.1f} of {} cores busy, most of it with making minibatches; larger minibatches or fewer streams "
       "(--streams of batchfeed convert) help",
       cores_busy(t), t.cores);
 }
