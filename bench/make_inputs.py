@@ -42,7 +42,7 @@ def config():
         section(name, f'verbosity = 0 ; randomize = $randomize$ ; {mode} ; deserializers = ( '
                       f'[ type = "HTKFeatureDeserializer" ; module = "HTKDeserializers" ; input = [ {features} ] ] : '
                       f'[ type = "HTKMLFDeserializer" ; module = "HTKDeserializers" ; input = [ {labels} ] ] )')
-    section("htk_frame_legacy", 'readerType = "HTKMLFReader" ; readMethod = "blockRandomize" ; randomize = $randomize$ ; useMersenneTwisterRand = true ; '
+    section("htk_frame_legacy", 'readerType = "HTKMLFReader" ; readMethod = "blockRandomize" ; randomize = auto ; useMersenneTwisterRand = true ; '
                                 'minibatchMode = "partial" ; verbosity = 0 ; frameMode = true ; prefixPathInSCP = "$DataDir$/htk" ; '
                                 'features = [ dim = 440 ; type = "real" ; scpFile = "$DataDir$/htk/bench.scp" ] ; '
                                 'labels = [ mlfFile = "$DataDir$/htk/bench.mlf" ; labelMappingFile = "$DataDir$/htk/bench.states" ; labelDim = 200 ; labelType = "category" ]')
