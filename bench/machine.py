@@ -69,13 +69,13 @@ def tier():
 
 
 def record(figures):
-    """Adds figures to the record of this commit and day, which is made if there is none.
+    """Adds figures to the record of the code and day, which is made if there is none.
 
     {name: {"ratio": float, "of": what it is a ratio to, "goal": float or None, ...}}; more is kept as it is.
     """
     git = lambda *words: subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True).stdout.strip()
-    changed = git("status", "--porcelain", "--", "src", "include", "cli", "cmake", "CMakeLists.txt")
-    commit = git("rev-parse", "--short=9", "HEAD") + ("+" if changed else "")
+    code = ["--", "src", "include", "cli", "cmake", "CMakeLists.txt"]
+    commit = git("log", "-1", "--format=%h", "--abbrev=9", *code) + ("+" if git("status", "--porcelain", *code) else "")
     day = datetime.date.today().isoformat()
     HISTORY.mkdir(exist_ok=True)
     path = HISTORY / f"{day}-{commit.replace('+', '-changed')}.json"
