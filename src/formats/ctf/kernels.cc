@@ -12,7 +12,9 @@ namespace batchfeed::ctf {
 namespace {
 
 #if defined(__x86_64__)
-bool has_avx2() noexcept { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"); }
+bool has_avx2() noexcept {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt");
+}
 bool has_avx512() noexcept {
   return has_avx2() && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("avx512f") &&
          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
@@ -33,10 +35,14 @@ Kernels<T> kernels_for([[maybe_unused]] std::string_view wanted) noexcept {
   return {.tier = "scalar"};
 }
 
+std::string_view forced_tier() noexcept {
+  const char* const wanted = std::getenv("BATCHFEED_CPU");
+  return wanted == nullptr ? std::string_view() : wanted;
+}
+
 template <class T>
 Kernels<T> kernels() noexcept {
-  const char* const wanted = std::getenv("BATCHFEED_CPU");
-  return kernels_for<T>(wanted == nullptr ? "" : wanted);
+  return kernels_for<T>(forced_tier());
 }
 
 template Kernels<float> kernels_for(std::string_view) noexcept;

@@ -32,7 +32,9 @@ struct Kernels {
 // words and nothing mean the best there is).
 template <class T>
 Kernels<T> kernels_for(std::string_view wanted) noexcept;
-// As the environment variable BATCHFEED_CPU wants it.
+// What the environment variable BATCHFEED_CPU wants; nothing if it is not set.
+std::string_view forced_tier() noexcept;
+// As that wants it.
 template <class T>
 Kernels<T> kernels() noexcept;
 

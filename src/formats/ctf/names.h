@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+//
+// Where lines end and where the declared names stand, 64 bytes of text at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "formats/ctf/schema.h"
+
+namespace batchfeed::ctf {
+
+// Of 64 bytes of text, a bit for each.
+struct Piece {
+  static constexpr std::size_t kBytes = 64;
+  static constexpr std::size_t kNames = 4;  // streams that can be told apart
+
+  const char* at;
+  std::uint64_t newlines;
+  std::uint64_t named;                       // pipes in front of a name
+  std::array<std::uint64_t, kNames> names;   // of which one
+  std::array<std::uint32_t, kNames> counts;  // how many
+  std::uint32_t lines;                       // newlines
+  std::uint64_t rows;                        // newlines of lines with a name; the caller's to find
+};
+
+// The names that count for the index: of all streams, or of the main one alone.
+class Names {
+ public:
+  static constexpr std::size_t kBytes = 8;  // of a name, at most
+
+  // Not usable where there are too many streams or a name is too long.
+  explicit Names(const Schema& schema);
+  bool usable() const noexcept { return size_ != 0; }
+  std::size_t size() const noexcept { return size_; }
+  // The stream of Piece::names[i].
+  std::size_t stream(std::size_t i) const noexcept { return streams_[i]; }
+  std::string_view text(std::size_t i) const noexcept { return texts_[i]; }
+
+ private:
+  std::size_t size_ = 0;
+  std::array<std::size_t, Piece::kNames> streams_{};
+  std::array<std::string_view, Piece::kNames> texts_{};  // of the schema
+};
+
+// Looks at the `count` pieces from p on; those with a newline or a name in them go to
+// `out`, in order. Returns how many. Names::kBytes + 1 bytes behind the last piece are read.
+using FindNames = std::size_t (*)(const char* p, std::size_t count, const Names& names, Piece* out) noexcept;
+
+// The one for this CPU, as `tier` allows (see kernels.h); nullptr where lines are as well read one by one.
+FindNames find_names(std::string_view tier) noexcept;
+
+}  // namespace batchfeed::ctf

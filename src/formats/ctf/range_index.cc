@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+#include "formats/ctf/range_index.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "formats/ctf/faults.h"
+#include "formats/ctf/kernels.h"
+#include "formats/ctf/line_map.h"
+
+namespace batchfeed::ctf {
+namespace {
+
+// Names of the stream that has most.
+std::uint64_t longest(const Open& open) {
+  return open.tokens.empty() ? 0 : *std::max_element(open.tokens.begin(), open.tokens.end());
+}
+
+std::uint64_t low_bits(unsigned n) noexcept { return n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1; }
+
+}  // namespace
+
+RangeIndexer::RangeIndexer(const io::File& file, const Start& start, const Schema& schema, const OpenContext& context)
+    : file_(file),
+      start_(start),
+      schema_(schema),
+      context_(context),
+      text_(context.keys->mode() != KeyMode::numeric && !start.line_mode),
+      names_(schema),
+      find_(names_.usable() ? find_names(forced_tier()) : nullptr) {
+  if (schema.main() == Schema::kNone) current_.tokens.assign(schema.size(), 0);
+}
+
+bool RangeIndexer::close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes,
+                         std::vector<IndexEntry>& out) const {
+  const bool kept = open.rows > 0 || (open.damaged && schema_.main() == Schema::kNone);
+  if (!kept) {
+    if (notes.left_out++ == 0) notes.first_left_out = open.begin;
+    return false;
+  }
+  const std::uint64_t length = open.rows == 0                    ? 1
+                               : schema_.main() == Schema::kNone ? std::min(open.rows, longest(open))
+                                                                 : open.rows;
+  if (length > context_.limits.sequence_samples) {
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = "limit.sequence",
+                      .at = {.file = file_.path(), .byte = open.begin, .has_byte = true},
+                      .what = "a sequence of " + std::to_string(length) + " samples starts here, the limit is " +
+                              std::to_string(context_.limits.sequence_samples),
+                      .hint = "raise limits.sequence_samples, or check the sequence ids"});
+  }
+  out.push_back(
+      {.key = key, .begin = open.begin, .bytes = end - open.begin, .samples = static_cast<std::uint32_t>(length)});
+  return true;
+}
+
+void RangeIndexer::merge(Open& into, const Open& from) const {
+  into.rows += from.rows;
+  into.damaged |= from.damaged;
+  for (std::size_t s = 0; s < into.tokens.size(); ++s) into.tokens[s] += from.tokens[s];
+}
+
+void RangeIndexer::clear(std::uint64_t begin) {
+  current_.begin = begin;
+  current_.rows = 0;
+  std::fill(current_.tokens.begin(), current_.tokens.end(), 0);
+  current_.damaged = false;
+}
+
+// A line with an id: the running sequence ends here unless it has the same.
+void RangeIndexer::switch_to(Part& part, const LineFront& front, std::uint64_t at) {
+  if (front.overflow) throw Error(id_range(file_.path(), front.text(), at, LineMap(file_).line_of(at)));
+  if (text_ && front.text().size() > context_.limits.key_bytes)
+    throw Error(long_key(file_.path(), context_.limits.key_bytes, at, LineMap(file_).line_of(at)));
+  if (current_.has_id && (text_ ? current_.text == front.text() : current_.id == front.id)) return;
+  if (!current_.has_id) {
+    part.head = current_;
+  } else if (!part.first) {
+    part.first = current_;
+    part.second_begin = at;
+  } else if (close(current_, at, text_ ? part.texts.size() : current_.id, part.notes, part.middle) && text_) {
+    part.texts.push_back(std::move(current_.text));
+  }
+  clear(at);
+  current_.has_id = true;
+  current_.id = front.id;
+  if (text_) current_.text = front.text();
+}
+
+// Where a line of a corpus with ids begins.
+void RangeIndexer::enter(Part& part, const char* line, std::uint64_t at) {
+  const LineFront front = text_ ? text_front(line) : numeric_front(line);
+  if (!front.has_id()) return;
+  switch_to(part, front, std::max(at, start_.begin));
+  const auto bytes = static_cast<unsigned>(front.end - line) + 1;
+  id_bytes_ = {};
+  if (front.begin != line || bytes > sizeof id_bytes_.bytes) return;
+  id_bytes_.mask = {low_bits(8 * bytes), bytes <= 8 ? 0 : low_bits(8 * (bytes - 8))};
+  id_bytes_.bytes = {load<std::uint64_t>(line) & id_bytes_.mask[0], load<std::uint64_t>(line + 8) & id_bytes_.mask[1]};
+}
+
+void RangeIndexer::lines(Part& part, const LineBlocks& blocks, const char* p, const char* stop) {
+  const int main = schema_.main();
+  for (Marks marks(p); p != stop;) {
+    const std::uint64_t at = std::max(blocks.offset_of(p), start_.begin);
+    const LineFront front = text_ ? text_front(p) : numeric_front(p);
+    if (start_.line_mode) {
+      clear(at);
+    } else if (front.has_id()) {
+      switch_to(part, front, at);
+    }
+    bool row = false;
+    const LineRest rest = walk_names(front.end, marks, schema_, likely_, [&](int stream) {
+      if (main == Schema::kNone) ++current_.tokens[static_cast<std::size_t>(stream)];
+      row |= main == Schema::kNone || stream == main;
+    });
+    current_.rows += row ? 1 : 0;
+    current_.damaged |= rest.damaged;
+    p = rest.next;
+    if (start_.line_mode && (front.has_id() || !(rest.blank || rest.comment)))
+      close(current_, std::min(blocks.offset_of(p), file_.size()), part.lines, part.notes, part.middle);
+    ++part.lines;
+  }
+}
+
+// Adds what stands in these bytes of a piece to the running sequence.
+void RangeIndexer::add(const Piece& piece, std::uint64_t bytes) {
+  current_.rows += static_cast<unsigned>(std::popcount(piece.rows & bytes));
+  if (current_.tokens.empty()) return;
+  for (std::size_t n = 0; n < names_.size(); ++n)
+    current_.tokens[names_.stream(n)] += static_cast<unsigned>(std::popcount(piece.names[n] & bytes));
+}
+
+// Adds whole pieces, up to the one with the byte before `p`, which it gives.
+const Piece* RangeIndexer::add_up_to(const Piece* piece, const char* p) {
+  std::uint64_t rows = 0;
+  std::array<std::uint64_t, Piece::kNames> tokens{};
+  for (; p - piece->at > static_cast<std::ptrdiff_t>(Piece::kBytes); ++piece) {
+    rows += piece->lines;
+    for (std::size_t n = 0; n < names_.size(); ++n) tokens[n] += piece->counts[n];
+  }
+  current_.rows += rows;
+  if (current_.tokens.empty()) return piece;
+  for (std::size_t n = 0; n < names_.size(); ++n) current_.tokens[names_.stream(n)] += tokens[n];
+  return piece;
+}
+
+// A line of a corpus with ids begins at p, in a piece: what is before it belongs to the sequence that may end here.
+// `added`: the bytes of the piece that belonged to one before.
+void RangeIndexer::enter(Part& part, const LineBlocks& blocks, const Piece& piece, const char* p,
+                         std::uint64_t& added) {
+  const std::uint64_t before = low_bits(static_cast<unsigned>(p - piece.at)) & ~added;
+  add(piece, before);
+  added |= before;
+  enter(part, p, blocks.offset_of(p));
+}
+
+// Pieces with lines that hold no name; or in which every line is a sequence.
+void RangeIndexer::line_by_line(Part& part, const LineBlocks& blocks, std::span<const Piece> pieces, const char* line,
+                                const char* stop) {
+  for (const Piece& piece : pieces) {
+    std::uint64_t added = 0;
+    for (std::uint64_t ends = piece.newlines; ends != 0; ends &= ends - 1) {
+      const auto at = static_cast<unsigned>(std::countr_zero(ends));
+      const char* const next = piece.at + at + 1;
+      if ((piece.rows >> at & 1) == 0) {
+        // With ids it matters only whether there is damage, in a sequence that has nothing else.
+        if (start_.line_mode || (current_.rows == 0 && schema_.main() == Schema::kNone))
+          lines(part, blocks, line, next);
+      } else if (start_.line_mode) {
+        clear(std::max(blocks.offset_of(line), start_.begin));
+        current_.rows = 1;
+        if (!current_.tokens.empty()) current_.tokens[0] = 1;  // one sample, however often a name stands there
+        close(current_, std::min(blocks.offset_of(next), file_.size()), part.lines, part.notes, part.middle);
+        ++part.lines;
+      }
+      line = next;
+      if (!start_.line_mode && next != stop && !id_bytes_.same(next)) enter(part, blocks, piece, next, added);
+    }
+    if (!start_.line_mode) add(piece, ~added);
+  }
+}
+
+// Pieces of a corpus with ids, each of whose lines holds a name.
+void RangeIndexer::sequence_by_sequence(Part& part, const LineBlocks& blocks, std::span<const Piece> pieces,
+                                        const char* stop) {
+  // Where lines begin; gathered first, as most of them only go on with the sequence.
+  std::array<std::uint32_t, kAtOnce * Piece::kBytes + 4> begins;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  const char* const base = pieces.front().at;
+  std::uint32_t* end = begins.data();
+  for (const Piece& piece : pieces) {
+    const auto at = static_cast<std::uint32_t>(piece.at - base) + 1;
+    std::uint64_t ends = piece.newlines;
+    // Four without a branch, which could not be foreseen; what is too many is overwritten.
+    constexpr std::uint64_t kSome = std::uint64_t{1} << 63;
+    for (unsigned i = 0; i < 4; ++i, ends &= ends - 1)
+      end[i] = at + static_cast<unsigned>(std::countr_zero(ends | kSome));
+    if (piece.lines > 4) [[unlikely]] {
+      for (unsigned i = 4; ends != 0; ++i, ends &= ends - 1)
+        end[i] = at + static_cast<unsigned>(std::countr_zero(ends));
+    }
+    end += piece.lines;
+  }
+  if (end != begins.data() && base + end[-1] == stop) --end;
+  const IdBytes* const id = &id_bytes_;
+  const Piece* piece = pieces.data();
+  std::uint64_t added = 0;  // bytes of *piece
+  const auto go_to = [&](const char* p) {
+    if (added != 0 && p - piece->at > static_cast<std::ptrdiff_t>(Piece::kBytes)) {
+      add(*piece++, ~added);
+      added = 0;
+    }
+    if (added == 0) piece = add_up_to(piece, p);
+  };
+  for (const std::uint32_t* line = begins.data(); line != end; ++line) {
+    const char* const p = base + *line;
+    if (id->same(p) || *p == '|') [[likely]]
+      continue;
+    go_to(p);
+    enter(part, blocks, *piece, p, added);
+  }
+  const Piece& last = pieces.back();
+  go_to(last.at + Piece::kBytes);
+  add(last, ~added);
+}
+
+void RangeIndexer::pieces(Part& part, const LineBlocks& blocks, const char* p, const char* const stop) {
+  std::array<Piece, kAtOnce> found;  // NOLINT(cppcoreguidelines-pro-type-member-init): find_ fills it
+  std::array<char, Piece::kBytes + Names::kBytes + 1> tail{};
+  const char* line = p;     // the open one,
+  std::uint64_t named = 0;  // and whether it holds a name so far
+  if (!start_.line_mode) enter(part, p, blocks.offset_of(p));
+  while (p != stop) {
+    const auto left = static_cast<std::size_t>(stop - p);
+    const std::size_t whole = std::min(left / Piece::kBytes, kAtOnce);
+    std::size_t n = 0;
+    if (whole != 0) {
+      n = find_(p, whole, names_, found.data());
+      p += whole * Piece::kBytes;
+    } else {
+      std::memcpy(tail.data(), p, left);
+      n = find_(tail.data(), 1, names_, found.data());
+      found[0].at = p;
+      p = stop;
+    }
+    if (n == 0) continue;
+    const auto pieces = std::span(found).first(n);
+    bool each = !start_.line_mode;
+    const char* next = line;
+    for (Piece& piece : pieces) {
+      // Added to ones that stand for all but newlines, a name carries to the end of its line.
+      std::uint64_t sum = 0;
+      const bool over = __builtin_add_overflow(~piece.newlines, piece.named, &sum);
+      named = static_cast<std::uint64_t>(__builtin_add_overflow(sum, named, &sum) || over);
+      piece.rows = sum & piece.newlines;
+      each &= piece.rows == piece.newlines;
+      if (piece.newlines != 0) next = piece.at + std::bit_width(piece.newlines);
+    }
+    if (each) {
+      sequence_by_sequence(part, blocks, pieces, stop);
+    } else {
+      line_by_line(part, blocks, pieces, line, stop);
+    }
+    line = next;
+  }
+}
+
+Part RangeIndexer::run(std::uint64_t begin, std::uint64_t end, const std::function<void(std::uint64_t)>& passed) {
+  Part part;
+  current_.begin = begin;
+  Buffer<char> buffer;
+  // Behind the first range, the byte before it tells whether a line starts at `begin`.
+  const bool inside = begin > start_.line_begin;
+  const std::uint64_t from = inside ? begin - 1 : begin;
+  file_.will_read(from, end);
+  LineBlocks blocks(fill_from(file_, from, file_.size()), from, buffer, file_.path(), context_.limits.line_bytes,
+                    256 << 10);
+  bool skip = inside;
+  while (blocks.next()) {
+    const auto behind_newline = [&](const char* p) {
+      return static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(blocks.end() - p))) + 1;
+    };
+    const char* const p = skip ? behind_newline(blocks.begin()) : blocks.begin();
+    skip = false;
+    const bool last = blocks.offset_of(blocks.end()) >= end;
+    const char* const stop = !last                       ? blocks.end()
+                             : blocks.offset_of(p) < end ? behind_newline(blocks.begin() + (end - 1 - blocks.offset()))
+                                                         : p;
+    if (p != stop) {
+      if (find_ != nullptr) {
+        pieces(part, blocks, p, stop);
+      } else {
+        lines(part, blocks, p, stop);
+      }
+    }
+    // As many as the first block holds in each to come: not to touch more memory than the index takes.
+    if (blocks.offset() == from && !last) {
+      const double parts = static_cast<double>(end - from) / static_cast<double>(blocks.offset_of(stop) - from);
+      part.middle.reserve(static_cast<std::size_t>(static_cast<double>(part.middle.size() + 2) * parts * 1.05));
+    }
+    passed(blocks.offset_of(stop));
+    if (last) break;
+  }
+  if (start_.line_mode) return part;
+  if (!current_.has_id) {
+    part.head = std::move(current_);
+  } else if (!part.first) {
+    part.first = std::move(current_);
+  } else {
+    part.last = std::move(current_);
+  }
+  return part;
+}
+
+}  // namespace batchfeed::ctf

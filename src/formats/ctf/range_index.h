@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+//
+// What the index needs of one range of a file, so that ranges may be read side by side.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "formats/ctf/blocks.h"
+#include "formats/ctf/index.h"
+#include "formats/ctf/line.h"
+#include "formats/ctf/names.h"
+
+namespace batchfeed::ctf {
+
+// A sequence whose end has not been seen.
+struct Open {
+  bool has_id = false;
+  std::uint64_t id = 0;
+  std::string text;  // the id in the modes text and hashed
+  std::uint64_t begin = 0;
+  std::uint64_t rows = 0;             // lines with a declared input (with the main stream, where there is one)
+  std::vector<std::uint64_t> tokens;  // names of each stream; of no interest where there is a main stream
+  bool damaged = false;               // known only while there is no row and no main stream
+
+  bool same_id(const Open& other) const { return id == other.id && text == other.text; }
+};
+
+// What one range of the file holds. Its first lines may belong to a sequence
+// that began before it, its last sequence may go on behind it.
+struct Part {
+  std::uint64_t lines = 0;
+  std::optional<Open> head;         // lines before the first id
+  std::optional<Open> first, last;  // the first and the last sequence with an id here; `last` only if it is another
+  std::uint64_t second_begin = 0;   // where `first` ends, if `last` is set
+  std::vector<IndexEntry> middle;   // whole sequences between them; in line mode all (keys count from the range)
+  std::vector<std::string> texts;   // ids of `middle`, key = place in here
+  IndexNotes notes;
+};
+
+class RangeIndexer {
+  static constexpr std::size_t kAtOnce = 64;  // pieces
+
+ public:
+  RangeIndexer(const io::File& file, const Start& start, const Schema& schema, const OpenContext& context);
+
+  // The lines that begin in [begin, end).
+  Part run(std::uint64_t begin, std::uint64_t end, const std::function<void(std::uint64_t)>& passed);
+
+  // Enters a sequence that ends before `end`, if there is anything in it.
+  bool close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes,
+             std::vector<IndexEntry>& out) const;
+  void merge(Open& into, const Open& from) const;
+
+ private:
+  // The first bytes of a line with the running sequence's id, up to the byte behind it.
+  struct IdBytes {
+    std::array<std::uint64_t, 2> bytes{1, 0}, mask{};  // at first like no line
+
+    bool same(const char* line) const noexcept {
+      const std::uint64_t a = (load<std::uint64_t>(line) & mask[0]) ^ bytes[0];
+      const std::uint64_t b = (load<std::uint64_t>(line + 8) & mask[1]) ^ bytes[1];
+      return (a | b) == 0;
+    }
+  };
+
+  void clear(std::uint64_t begin);
+  void enter(Part& part, const char* line, std::uint64_t at);
+  void switch_to(Part& part, const LineFront& front, std::uint64_t at);
+  // [p, stop): whole lines, one by one, with every rule there is.
+  void lines(Part& part, const LineBlocks& blocks, const char* p, const char* stop);
+  // The same by pieces; lines without a name are left to lines().
+  void pieces(Part& part, const LineBlocks& blocks, const char* p, const char* stop);
+  void sequence_by_sequence(Part& part, const LineBlocks& blocks, std::span<const Piece> pieces, const char* stop);
+  void line_by_line(Part& part, const LineBlocks& blocks, std::span<const Piece> pieces, const char* line,
+                    const char* stop);
+  void enter(Part& part, const LineBlocks& blocks, const Piece& piece, const char* p, std::uint64_t& added);
+  void add(const Piece& piece, std::uint64_t bytes);
+  const Piece* add_up_to(const Piece* piece, const char* p);
+
+  const io::File& file_;
+  const Start& start_;
+  const Schema& schema_;
+  const OpenContext& context_;
+  bool text_;
+  Names names_;
+  FindNames find_;
+  Open current_;
+  IdBytes id_bytes_;
+  int likely_ = 0;
+};
+
+}  // namespace batchfeed::ctf

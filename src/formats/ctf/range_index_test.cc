@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+//
+// The index by pieces of 64 bytes against the one that reads line by line, which
+// model_test.cc compares with the rules.
+#include "formats/ctf/range_index.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <random>
+
+#include "formats/ctf/kernels.h"
+#include "formats/ctf/source.h"
+#include "formats/ctf/testing.h"
+#include "support/faulty_sys.h"
+
+namespace batchfeed::ctf {
+namespace {
+
+using batchfeed::testing::ScratchFolder;
+
+class Tier {
+ public:
+  explicit Tier(const char* name) {
+    if (const char* before = std::getenv("BATCHFEED_CPU"); before != nullptr) before_ = before;
+    ::setenv("BATCHFEED_CPU", name, 1);
+  }
+  ~Tier() {
+    if (before_) {
+      ::setenv("BATCHFEED_CPU", before_->c_str(), 1);
+    } else {
+      ::unsetenv("BATCHFEED_CPU");
+    }
+  }
+  Tier(const Tier&) = delete;
+  Tier& operator=(const Tier&) = delete;
+
+ private:
+  std::optional<std::string> before_;
+};
+
+// The index in words: entries and notes, or the fault.
+std::string indexed(const char* tier, const std::string& path, const CtfOptions& options, KeyMode keys,
+                    std::uint64_t range) {
+  const Tier forced(tier);
+  OpenContext context = quiet_context(keys);
+  context.threads = 3;
+  std::string out;
+  try {
+    const CtfSource source(options, path, context, {.range = range});
+    for (const IndexEntry& e : source.index().entries) {
+      for (const std::uint64_t n : {e.key, e.begin, e.bytes, std::uint64_t{e.samples}}) out += std::to_string(n) + ' ';
+      if (keys != KeyMode::numeric) out += source.key_text(e.key);
+      out += '\n';
+    }
+    for (const Notice& n : source.notices()) out += n.fault.text() + '\n';
+  } catch (const Error& e) {
+    out += e.what();
+  }
+  return out;
+}
+
+// Lines of one kind, as corpora have them, and now and then something else.
+class Corpus {
+ public:
+  explicit Corpus(std::uint64_t seed) : draw_(seed), kind_(below(6)), odd_(below(3) == 0 ? 0 : 4 + below(200)) {}
+
+  std::string text(std::size_t bytes, KeyMode keys) {
+    std::string out;
+    std::uint64_t id = below(3) == 0 ? 12'345'678'901'234 : below(1000);
+    const std::uint64_t run = 1 + below(40);
+    const bool lines = keys == KeyMode::numeric && below(3) == 0;
+    while (out.size() < bytes) {
+      if (below(run) == 0) ++id;
+      const bool alone = below(20) == 0 && !out.empty();  // goes on without an id
+      if (!lines && !alone) out += (keys == KeyMode::numeric ? "" : "utt-") + std::to_string(id) + "\t "[below(8) == 0];
+      if (odd_ != 0 && below(odd_) == 0) {
+        out += pick({"x", "7", "|", "| ", "||", "|S0|S1", " ", "\t\r", "|#", "\xC3", "|S0x 1", "|Q 1 ", "|S0\t1"});
+      }
+      if (odd_ == 0 || below(odd_) != 0) values(out);
+      if (below(9) == 0) out += "\t|# a note, |Q of somebody";
+      out += below(30) == 0 ? "\r\n" : "\n";
+      if (odd_ != 0 && below(odd_) == 0) out += pick({"\n", " \n", "|# only\n", "00", "  ", "|Q 1\n", "5x\n"});
+    }
+    if (below(2) == 0) out.pop_back();
+    return out;
+  }
+
+ private:
+  std::uint64_t below(std::uint64_t n) { return draw_() % n; }
+  const char* pick(std::initializer_list<const char*> from) { return from.begin()[below(from.size())]; }
+  void values(std::string& out) {
+    if (kind_ != 1 || below(3) == 0) out += "|S0 " + std::to_string(below(100'000)) + ":1 ";
+    if (kind_ == 2) out += "|# word";
+    if (kind_ != 3 || below(20) == 0) out += "|S1 1:1";
+    if (kind_ == 4) out += " |S1 2:1 |S1 3:1";
+    if (kind_ == 5) {
+      out += " |features";
+      for (std::uint64_t n = below(400); n > 0; --n) out += " 0.5";
+    }
+  }
+
+  std::mt19937_64 draw_;
+  std::uint64_t kind_, odd_;
+};
+
+TEST(IndexByPieces, IsTheIndexByLines) {
+  const ScratchFolder folder;
+  const std::string tier(kernels_for<float>("").tier);
+  if (find_names(tier) == nullptr) GTEST_SKIP() << "this CPU has no vector tier";
+  std::size_t sequences = 0, failed = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    Corpus corpus(seed);
+    const KeyMode keys = seed % 4 == 3 ? KeyMode::text : KeyMode::numeric;
+    const std::string path = folder.write("t.ctf", corpus.text(seed % 7 == 0 ? 300'000 : 1 + seed * 40, keys));
+    CtfOptions options = options_for(seed % 3 == 0   ? std::vector<std::string>{"S0:s100000", "S1:s100"}
+                                     : seed % 3 == 1 ? std::vector<std::string>{"S0:s100000!", "S1:s100", "features:d9"}
+                                                     : std::vector<std::string>{"S1:s100", "features:d9", "S0:s9"});
+    options.skip_sequence_ids = keys == KeyMode::numeric && seed % 5 == 0;
+    const std::string slow = indexed("scalar", path, options, keys, 8 << 20);
+    for (const char* fast : {"avx2", "avx512"}) {
+      ASSERT_EQ(indexed(fast, path, options, keys, 8 << 20), slow) << fast << " seed " << seed;
+      ASSERT_EQ(indexed(fast, path, options, keys, 1 + seed % 999), slow) << fast << " in ranges, seed " << seed;
+    }
+    sequences += static_cast<std::size_t>(std::count(slow.begin(), slow.end(), '\n'));
+    failed += slow.find("t.ctf") != std::string::npos && slow.find('\n') == std::string::npos ? 1U : 0U;
+  }
+  EXPECT_GT(sequences, 20'000u);
+  EXPECT_LT(failed, 75u);
+}
+
+TEST(IndexByPieces, NamesAreFoundWhereTheyStand) {
+  const Schema schema(options_for({"A:d1", "Ab:d1", "features:d2", "S0:s9"}), Limits());
+  const Names names(schema);
+  ASSERT_TRUE(names.usable());
+  std::mt19937_64 draw(7);
+  for (const char* tier : {"avx2", "avx512"}) {
+    const FindNames find = find_names(tier);
+    if (find == nullptr || kernels_for<float>(tier).tier != tier) continue;
+    for (int i = 0; i < 2'000; ++i) {
+      std::string text;
+      while (text.size() < 256 + Names::kBytes + 1) {
+        static const std::vector<std::string> kWords = {"|A", "|Ab", "|features", "|S0", "|", "\n",
+                                                        " ",  "\t1", "|#",        "|S",  "x", "|featuresx"};
+        text += kWords[draw() % kWords.size()];
+      }
+      std::array<Piece, 4> found;
+      const std::size_t n = find(text.data(), 4, names, found.data());
+      std::size_t marks = 0;
+      for (const Piece& piece : std::span(found).first(n)) {
+        const auto at = static_cast<std::size_t>(piece.at - text.data());
+        ASSERT_EQ(at % Piece::kBytes, 0u);
+        for (std::size_t b = 0; b < Piece::kBytes; ++b) {
+          const char c = text[at + b];
+          ASSERT_EQ((piece.newlines >> b & 1) != 0, c == '\n');
+          const int stream = c == '|' ? schema.match(text.data() + at + b + 1, 0) : Schema::kNone;
+          ASSERT_EQ((piece.named >> b & 1) != 0, stream != Schema::kNone) << text.substr(at + b, 12);
+          for (std::size_t s = 0; s < names.size(); ++s)
+            ASSERT_EQ((piece.names[s] >> b & 1) != 0, stream == static_cast<int>(names.stream(s)));
+          marks += c == '\n' || stream != Schema::kNone ? 1U : 0U;
+        }
+      }
+      std::size_t expected = 0;
+      for (std::size_t b = 0; b < 256; ++b)
+        expected +=
+            text[b] == '\n' || (text[b] == '|' && schema.match(text.data() + b + 1, 0) != Schema::kNone) ? 1U : 0U;
+      ASSERT_EQ(marks, expected);
+    }
+  }
+}
+
+TEST(IndexByPieces, ManyOrLongNamesAreReadLineByLine) {
+  const Limits limits;
+  EXPECT_FALSE(Names(Schema(options_for({"a_long_name:d1"}), limits)).usable());
+  EXPECT_FALSE(Names(Schema(options_for({"a:d1", "b:d1", "c:d1", "d:d1", "e:d1"}), limits)).usable());
+  EXPECT_TRUE(Names(Schema(options_for({"a:d1", "b:d1", "c:d1", "d:d1", "e:d1!"}), limits)).usable());
+}
+
+}  // namespace
+}  // namespace batchfeed::ctf
