@@ -12,6 +12,8 @@ namespace {
 
 // Samples of fewer values are read faster one by one.
 constexpr std::uint64_t kShort = 4;
+// Bytes of lines, on average, below which it pays to look for marks first.
+constexpr std::uint64_t kShortLine = 128;
 
 }  // namespace
 
@@ -22,6 +24,7 @@ Parser<T>::Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limi
       text_ids_(text_ids),
       log_(log),
       kernels_(kernels<T>()),
+      marks_(list_marks(forced_tier())),
       max_values_(std::min<std::uint64_t>(limits.chunk_values, 0xFFFFFFFFu)) {
   for (std::size_t i = 0; i < schema.size(); ++i) {
     const StreamInfo& info = schema.streams()[i];
@@ -50,61 +53,113 @@ void Parser<T>::begin(std::uint64_t key, std::uint64_t offset) {
 }
 
 template <class T>
-void Parser<T>::lines(const char* p, const char* end) {
-  while (p < end) p = line(p);
+void Parser<T>::lines(const char* p, const char* const end) {
+  const auto bytes = static_cast<std::uint64_t>(end - p);
+  const std::uint64_t rows_before = rows_;
+  if (short_) {
+    short_lines(p, end);
+  } else {
+    while (p < end) p = line(p);
+  }
+  short_ = bytes < (rows_ - rows_before) * kShortLine;
+}
+
+// As line() reads them, from mark to mark.
+template <class T>
+void Parser<T>::short_lines(const char* p, const char* const end) {
+  marks_.go_to(p);
+  while (p < end) {
+    Row row;
+    const char* mark = marks_.now();
+    if (mark != p && (p + id_length_ != mark || (load<std::uint64_t>(p) & id_mask_) != id_)) {
+      const LineFront front = text_ids_ ? text_front(p) : numeric_front(p);
+      row.at_front = !front.has_id();
+      const auto length = static_cast<std::size_t>(mark - p);
+      if (!front.has_id() || !is_blank(*front.end) || front.end + 1 != mark || length > sizeof id_) {
+        p = rest(front.end, row);
+        if (p < end) marks_.go_to(p);
+        continue;
+      }
+      // The id and the blank behind it, which the next lines most likely begin with, too.
+      id_length_ = length;
+      id_mask_ = ~std::uint64_t{0} >> (64 - 8 * length);
+      id_ = load<std::uint64_t>(p) & id_mask_;
+    }
+    for (;;) {
+      marks_.next();
+      if (*mark == '\n') {
+        if (row.samples > streams_.size()) log_.crowded_row(row.samples, mark);
+        p = mark + 1;
+        break;
+      }
+      const char* const behind = named(mark + 1, row);
+      if (behind != nullptr && *behind != '|' && *behind != '\n') [[unlikely]] {
+        p = rest(behind, row);
+        if (p < end) marks_.go_to(p);
+        break;
+      }
+      // A pipe that is no mark begins a comment, which ends at the mark.
+      mark = marks_.now();
+    }
+  }
 }
 
 template <class T>
 const char* Parser<T>::line(const char* p) {
   const LineFront front = text_ids_ ? text_front(p) : numeric_front(p);
-  p = front.end;
-  bool row = false, counted = false, at_front = !front.has_id();
-  std::uint64_t samples = 0;
-  const int main = schema_.main();
+  Row row{.at_front = !front.has_id()};
+  return rest(front.end, row);
+}
+
+// From anywhere in a line to its end.
+template <class T>
+const char* Parser<T>::rest(const char* p, Row& row) {
   for (;;) {
     switch (class_of(*p)) {
       case Byte::newline:
-        if (samples > streams_.size()) log_.crowded_row(samples, p);
+        if (row.samples > streams_.size()) log_.crowded_row(row.samples, p);
         return p + 1;
       case Byte::blank:
       case Byte::control: ++p; continue;
       case Byte::printable:
-        log_.garbage(p, at_front);
+        log_.garbage(p, row.at_front);
         damaged_ = true;
         p = find_pipe_or_newline(p);
         continue;
       case Byte::pipe: break;
     }
-    at_front = false;
+    row.at_front = false;
     ++p;
-    if (*p == '#') {
-      p = find_pipe_or_newline(p);
-      continue;
-    }
-    if (ends_name(*p)) {
-      log_.empty_name(p - 1);
-      damaged_ = true;
-      p = find_pipe_or_newline(p);
-      continue;
-    }
-    const int found = schema_.match(p, likely_);
-    if (found == Schema::kNone) {
-      if (log_.curious()) log_.unknown(p);
-      p = find_pipe_or_newline(p);
-      continue;
-    }
-    likely_ = schema_.after(found);
-    if (!row) {
-      row = true;
-      ++rows_;
-    }
-    if (!counted && (main == Schema::kNone || main == found)) {
-      counted = true;
-      ++counted_;
-    }
-    ++samples;
-    p = sample(p, static_cast<std::size_t>(found));
+    const char* const behind = *p == '#' ? nullptr : named(p, row);
+    p = behind == nullptr ? find_pipe_or_newline(p) : behind;
   }
+}
+
+// What a pipe stands in front of; no comment. Gives the byte behind it, or nullptr where the next pipe is.
+template <class T>
+inline const char* Parser<T>::named(const char* name, Row& row) {
+  if (ends_name(*name)) [[unlikely]] {
+    log_.empty_name(name - 1);
+    damaged_ = true;
+    return nullptr;
+  }
+  const int found = schema_.match(name, likely_);
+  if (found == Schema::kNone) {
+    if (log_.curious()) log_.unknown(name);
+    return nullptr;
+  }
+  likely_ = schema_.after(found);
+  if (!row.declared) {
+    row.declared = true;
+    ++rows_;
+  }
+  const int main = schema_.main();
+  if (!row.counted && (main == Schema::kNone || main == found)) {
+    row.counted = true;
+    ++counted_;
+  }
+  ++row.samples;
+  return sample(name, static_cast<std::size_t>(found));
 }
 
 template <class T>

@@ -11,11 +11,13 @@
 
 #include "formats/ctf/faults.h"
 #include "formats/ctf/kernels.h"
+#include "formats/ctf/marks.h"
 #include "formats/ctf/schema.h"
 
 namespace batchfeed::ctf {
 
 // T is the element type. Not thread-safe; one a chunk.
+//   for each block of text: block();
 //   for each sequence: begin(); lines() for each block of its text; end();
 //   after the last one: finish(). Until then the columns' sizes lag behind.
 template <class T>
@@ -25,6 +27,8 @@ class Parser {
   Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limits& limits, std::vector<Column>& columns);
 
   void begin(std::uint64_t key, std::uint64_t offset);
+  // The lines to come lie in a block that ends here, one behind the other.
+  void block(const char* end) noexcept { marks_.block(end); }
   // Whole lines of one sequence, [p, end).
   void lines(const char* p, const char* end);
   // One line, wherever it belongs; gives the next one.
@@ -62,6 +66,17 @@ class Parser {
     std::uint64_t first_capacity = 0;
   };
 
+  // What a line holds so far.
+  struct Row {
+    bool at_front = false;  // no id and no pipe yet
+    bool declared = false;  // a declared input
+    bool counted = false;   // one that counts
+    std::uint64_t samples = 0;
+  };
+
+  void short_lines(const char* p, const char* end);
+  const char* rest(const char* p, Row& row);
+  const char* named(const char* name, Row& row);
   void attach(StreamState& s) const;
   void set_sizes(StreamState& s) const;
   void make_room(StreamState& s, std::size_t stream, std::uint64_t values);
@@ -76,9 +91,14 @@ class Parser {
   const bool text_ids_;
   FaultLog& log_;
   const Kernels<T> kernels_;
+  MarkList marks_;
   const std::uint64_t max_values_;
   std::vector<StreamState> streams_;
   int likely_ = 0;
+  bool short_ = false;  // the last lines were short ones
+  // How the last of them began: an id of up to seven bytes and a blank.
+  std::size_t id_length_ = 0;
+  std::uint64_t id_ = 1, id_mask_ = 0;
   std::uint64_t rows_ = 0;     // with a declared input
   std::uint64_t counted_ = 0;  // rows that bound the samples: `rows_`, or those with the main stream
   bool damaged_ = false;       // an error was counted in this sequence

@@ -182,6 +182,7 @@ void CtfSource::parse(std::uint32_t chunk, Chunk& out, bool quiet) const {
   bool measured = false;  // how much a block holds
   while (blocks.next()) {
     log.block(blocks.begin(), blocks.offset());
+    parser.block(blocks.end());
     const char* p = blocks.begin();
     // A newline added at the end of the file lies behind the last sequence's bytes.
     const std::uint64_t file_end = blocks.offset_of(blocks.end()) - (blocks.closed_by_end_of_file() ? 1 : 0);

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "formats/ctf/marks.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "formats/ctf/bytes.h"
+#include "formats/ctf/kernels.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace batchfeed::ctf {
+namespace {
+
+constexpr std::uint64_t kHighest = std::uint64_t{1} << 63;
+
+// Six without a branch, which could not be foreseen; what is too many is overwritten.
+inline std::uint32_t* write(std::uint64_t marks, unsigned count, std::uint32_t at, std::uint32_t* out) noexcept {
+  std::uint32_t* const end = out + count;
+  for (unsigned i = 0; i < 6; ++i, marks &= marks - 1)
+    *out++ = at + static_cast<unsigned>(std::countr_zero(marks | kHighest));
+  for (; out < end; marks &= marks - 1) *out++ = at + static_cast<unsigned>(std::countr_zero(marks));
+  return end;
+}
+
+// The bytes of 64 that are `c`, a bit for each.
+inline std::uint64_t equal(const char* p, char c) noexcept {
+  std::uint64_t bits = 0;
+#if defined(__x86_64__)
+  const __m128i wanted = _mm_set1_epi8(c);
+  for (unsigned i = 0; i < 64; i += 16) {
+    const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i));
+    const int hits = _mm_movemask_epi8(_mm_cmpeq_epi8(v, wanted));
+    bits |= static_cast<std::uint64_t>(static_cast<unsigned>(hits)) << i;
+  }
+#else
+  for (unsigned i = 0; i < 64; ++i) bits |= static_cast<std::uint64_t>(p[i] == c) << i;
+#endif
+  return bits;
+}
+
+// std::popcount is a call where the CPU may have no instruction for it.
+inline unsigned ones(std::uint64_t v) noexcept {
+  v -= v >> 1 & 0x5555555555555555u;
+  v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
+  return static_cast<unsigned>(((v + (v >> 4)) & 0x0F0F0F0F0F0F0F0Fu) * 0x0101010101010101u >> 56);
+}
+
+std::size_t list_plain(const char* p, std::size_t count, std::uint32_t* out) noexcept {
+  const std::uint32_t* const first = out;
+  for (std::uint32_t at = 0; at < count * 64; at += 64) {
+    const char* const q = p + at;
+    const std::uint64_t marks = (equal(q, '|') & ~equal(q + 1, '#')) | equal(q, '\n');
+    out = write(marks, ones(marks), at, out);
+  }
+  return static_cast<std::size_t>(out - first);
+}
+
+#if defined(__x86_64__)
+#define BATCHFEED_AVX2 __attribute__((target("avx2,bmi,popcnt")))
+#define BATCHFEED_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,popcnt")))
+
+BATCHFEED_AVX2 std::uint64_t equal_avx2(const char* p, __m256i c) noexcept {
+  const auto part = [c](const char* at) __attribute__((target("avx2,bmi,popcnt"))) {
+    const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, c))));
+  };
+  return part(p) | part(p + 32) << 32;
+}
+
+BATCHFEED_AVX2 std::size_t list_avx2(const char* p, std::size_t count, std::uint32_t* out) noexcept {
+  const std::uint32_t* const first = out;
+  const __m256i pipe = _mm256_set1_epi8('|'), newline = _mm256_set1_epi8('\n'), hash = _mm256_set1_epi8('#');
+  for (std::uint32_t at = 0; at < count * 64; at += 64) {
+    const char* const q = p + at;
+    const std::uint64_t marks = (equal_avx2(q, pipe) & ~equal_avx2(q + 1, hash)) | equal_avx2(q, newline);
+    out = write(marks, static_cast<unsigned>(std::popcount(marks)), at, out);
+  }
+  return static_cast<std::size_t>(out - first);
+}
+
+BATCHFEED_AVX512 std::size_t list_avx512(const char* p, std::size_t count, std::uint32_t* out) noexcept {
+  const std::uint32_t* const first = out;
+  const __m512i pipe = _mm512_set1_epi8('|'), newline = _mm512_set1_epi8('\n'), hash = _mm512_set1_epi8('#');
+  alignas(64) static constexpr std::array<std::uint8_t, 64> kIota = [] {
+    std::array<std::uint8_t, 64> iota{};
+    for (std::uint8_t i = 0; i < 64; ++i) iota[i] = i;
+    return iota;
+  }();
+  const __m512i iota = _mm512_load_si512(kIota.data());
+  for (std::uint32_t at = 0; at < count * 64; at += 64) {
+    const __m512i v = _mm512_loadu_si512(p + at);
+    const __mmask64 comments = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(p + at + 1), hash);
+    const __mmask64 marks = (_mm512_cmpeq_epi8_mask(v, pipe) & ~comments) | _mm512_cmpeq_epi8_mask(v, newline);
+    const auto n = static_cast<unsigned>(std::popcount(std::uint64_t{marks}));
+    __m512i places = _mm512_maskz_compress_epi8(marks, iota);
+    for (unsigned i = 0;;) {
+      const __m512i sixteen = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(places));
+      _mm512_storeu_si512(out + i, _mm512_add_epi32(sixteen, _mm512_set1_epi32(static_cast<int>(at))));
+      if ((i += 16) >= n) [[likely]]
+        break;
+      places = _mm512_shuffle_i64x2(places, places, 0b11'11'10'01);
+    }
+    out += n;
+  }
+  return static_cast<std::size_t>(out - first);
+}
+#endif
+
+}  // namespace
+
+ListMarks list_marks([[maybe_unused]] std::string_view tier) noexcept {
+#if defined(__x86_64__)
+  const std::string_view best = kernels_for<float>(tier).tier;
+  if (best == "avx512") return list_avx512;
+  if (best == "avx2") return list_avx2;
+#endif
+  return list_plain;
+}
+
+void MarkList::fill() noexcept {
+  // A piece without a mark is part of a long line; the line's end is still to come.
+  do {
+    from_ = scanned_;
+    const auto left = static_cast<std::size_t>(end_ - from_);
+    const std::size_t count = std::min((left + kPiece - 1) / kPiece, kPieces);
+    last_ = list_(from_, count, marks_.data());
+    scanned_ = from_ + count * kPiece;
+    at_ = 0;
+  } while (last_ == 0);
+}
+
+}  // namespace batchfeed::ctf

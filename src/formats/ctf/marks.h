@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+//
+// The pipes and newlines of a block of short lines, found ahead of reading them:
+// where the next value stands then does not wait for the one before it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace batchfeed::ctf {
+
+// Lists the newlines and the pipes that begin no comment of `count` times 64 bytes from p on, as
+// distances from p. Returns how many; writes up to 16 more. Reads one byte more than that.
+using ListMarks = std::size_t (*)(const char* p, std::size_t count, std::uint32_t* out) noexcept;
+
+// The one for this CPU, as `tier` allows (see kernels.h).
+ListMarks list_marks(std::string_view tier) noexcept;
+
+class MarkList {
+ public:
+  explicit MarkList(ListMarks list) noexcept : list_(list) {}
+
+  // A new block of whole lines that ends at `end`.
+  void block(const char* end) noexcept {
+    end_ = end;
+    from_ = nullptr;
+    at_ = last_ = 0;
+  }
+  // The first mark at p or behind it, which is not before the last one.
+  void go_to(const char* p) noexcept {
+    if (from_ == nullptr || p > scanned_) {
+      scanned_ = p;
+      at_ = last_ = 0;
+    }
+    while (now() < p) next();
+  }
+  // There is one left: a line ends with it.
+  const char* now() noexcept {
+    if (at_ == last_) [[unlikely]]
+      fill();
+    return from_ + marks_[at_];
+  }
+  void next() noexcept { ++at_; }
+
+ private:
+  static constexpr std::size_t kPiece = 64, kPieces = 16;
+
+  void fill() noexcept;
+
+  ListMarks list_;
+  const char* end_ = nullptr;
+  const char* from_ = nullptr;     // marks count from here;
+  const char* scanned_ = nullptr;  // looked at up to here
+  std::size_t at_ = 0, last_ = 0;
+  std::array<std::uint32_t, kPieces * kPiece + 16> marks_;
+};
+
+}  // namespace batchfeed::ctf
