@@ -30,7 +30,7 @@ Kernels<T> kernels_for([[maybe_unused]] std::string_view wanted) noexcept {
 #if defined(__x86_64__)
   if (wanted != "scalar" && wanted != "avx2" && has_avx512())
     return {.tier = "avx512", .dense = dense_avx512, .sparse = sparse_avx512};
-  if (wanted != "scalar" && has_avx2()) return {.tier = "avx2", .dense = dense_avx2};
+  if (wanted != "scalar" && has_avx2()) return {.tier = "avx2", .dense = dense_avx2, .sparse = sparse_avx2};
 #endif
   return {.tier = "scalar"};
 }
