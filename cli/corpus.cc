@@ -36,6 +36,7 @@ void from_config(const CorpusArguments& arguments, const Report& report, Corpus&
   request.section = arguments.section;
   request.precision = element(arguments.precision);
   request.report = report;
+  request.file_system = corpus.setup.file_system;
   request.all_faults = arguments.all_faults;
   corpus.config = load_config(request);
   corpus.setup = std::move(corpus.config->setup);
@@ -46,7 +47,8 @@ void from_text(const CorpusArguments& arguments, Console& console, Corpus& corpu
   options.files = expand_files(arguments.files);
   const std::string& file = options.files.front();
   corpus.inferred = infer_ctf(
-      options.files, console.progress(fmt::format("looking at {}", std::filesystem::path(file).filename().string())));
+      options.files, console.progress(fmt::format("looking at {}", std::filesystem::path(file).filename().string())),
+      corpus.setup.limits, corpus.setup.file_system);
   for (const Inferred::Stream& stream : corpus.inferred->streams) options.streams.push_back(stream.spec);
   if (options.streams.empty()) {
     throw Error(unusable(file, "no stream (|name ...) found in it",
@@ -66,7 +68,9 @@ void from_binary(const CorpusArguments& arguments, Corpus& corpus) {
   options.convert_element = wanted.has_value();
   if (!wanted) {
     try {
-      (void)open_source(options);
+      Setup setup = corpus.setup;
+      setup.sources.emplace_back(options);
+      (void)open_sources(setup);
     } catch (const Error& error) {  // what the file holds is what is wanted
       if (error.fault().id != "cbf.precision-mismatch") throw;
       options.element = Element::f64;
@@ -87,8 +91,9 @@ std::vector<SourceOptions*> sources_of(Setup& setup) {
 
 // Features and labels without a configuration, joined by key.
 void from_speech(const CorpusArguments& arguments, Corpus& corpus) {
-  corpus.setup.sources = infer_speech(arguments.files, arguments.state_list,
-                                      element(arguments.precision).value_or(Element::f32), corpus.setup.limits);
+  corpus.setup.sources =
+      infer_speech(arguments.files, arguments.state_list, element(arguments.precision).value_or(Element::f32),
+                   corpus.setup.limits, corpus.setup.file_system);
   corpus.setup.reader.keys = KeyMode::text;
 }
 
@@ -162,6 +167,12 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
       ->allow_extra_args(false)
       ->type_name("FROM=TO")
       ->group(config);
+  app.add_option("--root", roots,
+                 "Read files in this folder only, whatever a configuration or a list names; repeatable")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->type_name("DIR")
+      ->group(config);
   const char* const index = "Index";
   app.add_flag("--cache-index", cache_index, "Keep the index beside the data, or in the user's cache folder")
       ->group(index);
@@ -193,6 +204,7 @@ namespace {
 // One corpus: a configuration, or files that come without one.
 Corpus load_one(const CorpusArguments& arguments, Console& console, const Report& report) {
   Corpus corpus;
+  corpus.setup.file_system.roots = arguments.roots;
   const std::string first =
       looks_like_config(arguments.files.front()) ? arguments.files.front() : expand_files(arguments.files).front();
   if (looks_like_config(first) || !arguments.section.empty() || !arguments.set.empty()) {

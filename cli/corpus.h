@@ -24,6 +24,7 @@ struct CorpusArguments {
   std::string precision;
   std::string state_list;
   std::vector<std::string> map_path;
+  std::vector<std::string> roots;
   std::string cache_dir;
   bool cache_index = false;
   std::string order;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Do the documents tell the truth about the tree? Links lead somewhere, docs/index.md
-names every page, and each test that differences-from-cntk.md names is there.
+names every page, each page that code names is there, and each test that
+differences-from-cntk.md names.
 """
 import pathlib
 import re
@@ -35,6 +36,13 @@ def main():
             links += 1
             if not (path.parent / target).exists():
                 print(f"{path.relative_to(ROOT)}: links to {target}, which is not there")
+                bad += 1
+    for path in (p for folder in ("src", "include", "cli", "python", "tests", "scripts") for p in (ROOT / folder).rglob("*")):
+        if path.suffix not in (".cc", ".h", ".py", ".pyi", ".txt", ".cmake", "") or not path.is_file():
+            continue
+        for page in re.findall(r"\bdocs/[\w/-]+\.md\b", path.read_text(encoding="utf-8", errors="replace")):
+            if not (ROOT / page).exists():
+                print(f"{path.relative_to(ROOT)}: names {page}, which is not there")
                 bad += 1
     bad += subprocess.run([sys.executable, ROOT / "scripts/draw_river.py"]).returncode
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 //
 // Files that the operating system does not open: in an object store, on a web
 // server, in an archive. Who can read them says so here; a Setup without it reads
-// local files only, whatever their names look like.
+// local files only, whatever their names look like. And which folders may be read.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +35,10 @@ struct FileSystem {
   std::function<std::shared_ptr<const RemoteFile>(const std::string& url)> open = {};
   // The files that a shell pattern names, sorted. May be empty: no patterns.
   std::function<std::vector<std::string>(const std::string& pattern)> glob = {};
+  // Folders (or URLs of folders) in which every file that is opened must lie, symbolic
+  // links resolved: for configurations and lists that come from others. A configuration
+  // that the caller names is read wherever it lies. Empty: anywhere.
+  std::vector<std::string> roots = {};
 };
 
 // SCHEME://..., or as fsspec chains them, SCHEME::SCHEME://...

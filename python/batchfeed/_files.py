@@ -14,7 +14,7 @@ from typing import Any, Callable, Optional, TypeVar, Union
 
 from . import _core
 from ._convert import library
-from ._errors import Fault, exception
+from ._errors import Fault, exception, usage
 
 T = TypeVar("T")
 
@@ -34,6 +34,9 @@ class Remote:
 
 
 StorageOptions = Union[Mapping[str, Any], Remote, None]
+# Bounds of docs/reference/limits.md by name; and "roots": the folders (or URLs of
+# folders) in which every file that is opened must lie.
+Limits = Mapping[str, Union[int, Sequence[str]]]
 
 CONNECTIONS = 16  # requests at a time, of a process
 FIRST = 64 << 10  # what a read that nobody announced fetches; twice that if the next goes on behind it
@@ -44,11 +47,17 @@ VERSIONS = ("ETag", "etag", "md5Hash", "Content-MD5", "Digest", "crc32c", "check
 TIMES = ("LastModified", "Last-Modified", "last_modified", "updated", "mtime", "modified", "created")
 
 
-def file_system(storage: StorageOptions, names: Iterable[Any]) -> _core.FileSystem:
+def file_system(storage: StorageOptions, names: Iterable[Any], limits: Limits = {}) -> _core.FileSystem:
     """What opens URLs, if there are any among `names`, or if `storage` says that there will be."""
     if storage is None and not any(_core.is_url(os.fspath(name)) for name in names if isinstance(name, (str, os.PathLike))):
-        return _core.FileSystem()
-    return _core.FileSystem(_Files(storage if isinstance(storage, Remote) else Remote(storage or {})))
+        files = _core.FileSystem()
+    else:
+        files = _core.FileSystem(_Files(storage if isinstance(storage, Remote) else Remote(storage or {})))
+    roots = limits.get("roots", ())
+    if not isinstance(roots, (list, tuple)):
+        raise usage("python.roots", f"limits['roots'] is {roots!r}", "give a list of folders")
+    files.roots = [os.fspath(root) for root in roots]
+    return files
 
 
 def names_in(what: Any) -> list[Any]:

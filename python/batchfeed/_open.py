@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from . import _core
 from ._errors import Fault, usage
-from ._files import StorageOptions, file_system, names_in
+from ._files import Limits, StorageOptions, file_system, names_in
 from ._options import apply
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element, paths
 
@@ -70,7 +70,7 @@ def opening_of(
     section: str,
     set: Sequence[str],
     dtype: Any,
-    limits: Optional[Mapping[str, int]],
+    limits: Optional[Limits],
     storage: StorageOptions = None,
     options: Mapping[str, Any] = {},
 ) -> Opening:
@@ -85,8 +85,10 @@ def opening_of(
     return FromSources(many, dict(limits or {}), dict(options), storage)
 
 
-def _limits(setup: _core.Setup, limits: Mapping[str, int]) -> None:
+def _limits(setup: _core.Setup, limits: Limits) -> None:
     for name, value in limits.items():
+        if name == "roots":  # of the file system
+            continue
         if not hasattr(setup.limits, name):
             raise usage("python.limit", f"no limit {name!r}", "docs/reference/limits.md lists them")
         setattr(setup.limits, name, value)
@@ -119,7 +121,7 @@ def _names(sources: Sequence[AnySource]) -> str:
 @dataclass
 class FromSources:
     sources: Union[Mix, Sequence[AnySource]]
-    limits: dict[str, int] = field(default_factory=dict)
+    limits: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     storage: StorageOptions = None
 
@@ -130,7 +132,7 @@ class FromSources:
         return [joined]
 
     def file_system(self) -> _core.FileSystem:
-        return file_system(self.storage, names_in(self._corpora()))
+        return file_system(self.storage, names_in(self._corpora()), self.limits)
 
     def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
         setup = _core.Setup()
@@ -167,7 +169,7 @@ class FromFile:
     section: str = ""
     set: list[str] = field(default_factory=list)
     dtype: Any = None
-    limits: dict[str, int] = field(default_factory=dict)
+    limits: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     state_list: Optional[str] = None
     storage: StorageOptions = None
@@ -179,7 +181,7 @@ class FromFile:
         return bool(self.section or self.set) or extension in (".cntk", ".cfg", ".config")
 
     def file_system(self) -> _core.FileSystem:
-        return file_system(self.storage, [*self.files, self.state_list])
+        return file_system(self.storage, [*self.files, self.state_list], self.limits)
 
     def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
         remote = self.file_system()

@@ -14,7 +14,7 @@ from . import _core, _open
 from ._batch import Batch
 from ._convert import library
 from ._errors import Fault, usage
-from ._files import StorageOptions
+from ._files import Limits, StorageOptions
 from ._options import ENDLESS, ReaderKeywords, show_keywords
 from ._sources import Path, paths
 
@@ -74,7 +74,7 @@ class Reader:
         *,
         report: Optional[Report] = log,
         progress: Optional[Progress] = None,
-        limits: Optional[Mapping[str, int]] = None,
+        limits: Optional[Limits] = None,
         storage_options: StorageOptions = None,
         **options: Unpack[ReaderKeywords],
     ) -> None:
@@ -344,7 +344,7 @@ def open(
     state_list: Optional[Path] = None,
     report: Optional[Report] = log,
     progress: Optional[Progress] = None,
-    limits: Optional[Mapping[str, int]] = None,
+    limits: Optional[Limits] = None,
     storage_options: StorageOptions = None,
     **options: Unpack[ReaderKeywords],
 ) -> Reader:

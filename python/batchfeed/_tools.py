@@ -10,7 +10,7 @@ from typing import Any, Callable, Optional, Union
 from . import _core, _open
 from ._open import What, opening_of
 from ._errors import Fault, usage
-from ._files import StorageOptions
+from ._files import Limits, StorageOptions
 from ._reader import Progress, Reader, log, told
 from ._sources import CTF, Path, paths
 from ._upload import named, upload_for
@@ -40,7 +40,7 @@ def check(
     set: Sequence[str] = (),
     dtype: Any = None,
     max_faults: int = 100_000,
-    limits: Optional[Mapping[str, int]] = None,
+    limits: Optional[Limits] = None,
     storage_options: StorageOptions = None,
     progress: Optional[Progress] = None,
 ) -> CheckReport:
@@ -137,7 +137,7 @@ def info(
     section: str = "",
     set: Sequence[str] = (),
     dtype: Any = None,
-    limits: Optional[Mapping[str, int]] = None,
+    limits: Optional[Limits] = None,
     storage_options: StorageOptions = None,
     progress: Optional[Progress] = None,
 ) -> Info:
@@ -207,7 +207,7 @@ def index(
     dtype: Any = None,
     rebuild: bool = False,
     cache_dir: Optional[Path] = None,
-    limits: Optional[Mapping[str, int]] = None,
+    limits: Optional[Limits] = None,
     storage_options: StorageOptions = None,
     progress: Optional[Progress] = None,
 ) -> list[IndexInfo]:
@@ -271,7 +271,7 @@ def convert(
     jobs: int = 0,
     force: bool = False,
     verify: bool = False,
-    limits: Optional[Mapping[str, int]] = None,
+    limits: Optional[Limits] = None,
     storage_options: StorageOptions = None,
     report: Optional[Callable[[Fault], None]] = log,
     progress: Optional[Progress] = None,

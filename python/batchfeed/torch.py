@@ -24,7 +24,7 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 from ._batch import Batch
 from ._errors import Fault
-from ._files import StorageOptions
+from ._files import Limits, StorageOptions
 from ._open import What, opening_of
 from ._options import ReaderKeywords
 from ._reader import Reader, log
@@ -55,7 +55,7 @@ class Dataset(IterableDataset[Any]):
         section: str = "",
         set: Sequence[str] = (),
         dtype: Any = None,
-        limits: Optional[Mapping[str, int]] = None,
+        limits: Optional[Limits] = None,
         storage_options: StorageOptions = None,
         report: Optional[Callable[[Fault], None]] = log,
         **options: Any,

@@ -253,7 +253,10 @@ std::unique_ptr<Document> read(const ConfigRequest& request) {
   }
   try {
     doc->load(inputs, [&](const std::string& path) {
-      return io::read_whole(path, request.limits.config_bytes, "config_bytes", request.file_system);
+      FileSystem file_system = request.file_system;
+      const auto& named = request.files;
+      if (std::find(named.begin(), named.end(), path) != named.end()) file_system.roots.clear();
+      return io::read_whole(path, request.limits.config_bytes, "config_bytes", file_system);
     });
   } catch (const Error& error) {
     doc->hold(error);

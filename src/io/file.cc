@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "io/path_policy.h"
 #include "io/sys.h"
 #include "packed/unpacked.h"
 
@@ -85,9 +86,15 @@ File File::open_without_following(std::string path) { return File(std::move(path
 
 File::File(std::string path, const FileSystem& file_system) {
   if (!file_system.open || !is_url(path)) {
-    *this = File(std::move(path));
+    if (file_system.roots.empty()) {
+      *this = File(std::move(path));
+    } else {  // what was looked at is what is opened
+      *this = File(resolve_in_roots(path, file_system.roots, {.file = path}), O_NOFOLLOW);
+      path_ = std::move(path);
+    }
     return;
   }
+  if (!file_system.roots.empty()) resolve_in_roots(path, file_system.roots, {.file = path});
   path_ = std::move(path);
   remote_ = file_system.open(path_);
   identity_ = {.size = remote_->size, .mtime_ns = static_cast<std::int64_t>(hash_text(remote_->version))};

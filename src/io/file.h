@@ -39,7 +39,8 @@ class File {
  public:
   // Throws Error(io): cannot be opened, or is no regular file.
   explicit File(std::string path);
-  // Also of URLs, if `file_system` can open them.
+  // Also of URLs, if `file_system` can open them. Throws Error(io) too if the file does
+  // not lie in one of its roots.
   File(std::string path, const FileSystem& file_system);
   // As above, but of compressed files (gzip, zstd; told by content) size, offsets and
   // bytes are those of what they unpack to. Throws also Error(format, limit).

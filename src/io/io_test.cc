@@ -16,6 +16,7 @@
 #include "io/atomic_file.h"
 #include "io/file.h"
 #include "io/folder.h"
+#include "support/fault_of.h"
 #include "support/faulty_sys.h"
 
 namespace batchfeed::io {
@@ -23,23 +24,13 @@ namespace {
 
 using ::batchfeed::testing::content_of;
 using ::batchfeed::testing::every;
+using ::batchfeed::testing::fault_of;
 using ::batchfeed::testing::FaultySys;
 using ::batchfeed::testing::nth_call;
 using ::batchfeed::testing::open_descriptors;
 using ::batchfeed::testing::ScratchFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-template <class Do>
-Fault fault_of(Do&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.fault();
-  }
-  ADD_FAILURE() << "no fault";
-  return {};
-}
 
 std::string read_all(const File& file) {
   std::string text(static_cast<std::size_t>(file.size()), '?');

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -132,6 +133,57 @@ TEST(PathPolicy, NamesFilesOnly) {
   EXPECT_EQ(directory_of("x.scp"), ".");
   EXPECT_EQ(directory_of("/x.scp"), "/");
   EXPECT_EQ(directory_of("C:\\d\\x.scp"), "C:\\d");
+}
+
+TEST(PathPolicy, RootsHoldWhatLiesInThemAndWhatLinksLeadTo) {
+  const ::batchfeed::testing::ScratchFolder folder;
+  namespace fs = std::filesystem;
+  fs::create_directories(folder / "in/deep");
+  fs::create_directories(folder / "in2");
+  const std::string inside = folder.write("in/deep/a", "a"), outside = folder.write("in2/b", "b");
+  fs::create_symlink(outside, folder / "in/leads-out");
+  fs::create_symlink(folder / "in2", folder / "in/folder");
+  fs::create_symlink(folder / "in", folder / "name-of-in");
+  const auto opens = [](const std::string& path, std::vector<std::string> roots) {
+    FileSystem files;
+    files.roots = std::move(roots);
+    try {
+      const File file(path, files);
+      EXPECT_EQ(file.path(), path);
+      return std::string("yes");
+    } catch (const Error& e) {
+      return e.fault().id;
+    }
+  };
+  const std::string refused = "io.outside-roots";
+  EXPECT_EQ(opens(outside, {}), "yes") << "no roots: anywhere";
+  EXPECT_EQ(opens(inside, {folder / "in"}), "yes");
+  EXPECT_EQ(opens(inside, {folder / "in/"}), "yes");
+  EXPECT_EQ(opens(inside, {"/"}), "yes");
+  EXPECT_EQ(opens(inside, {folder / "name-of-in"}), "yes");
+  EXPECT_EQ(opens(folder / "name-of-in/deep/a", {folder / "in"}), "yes");
+  EXPECT_EQ(opens(outside, {folder / "in"}), refused) << "in2 only begins like in";
+  EXPECT_EQ(opens(outside, {folder / "in", folder / "in2"}), "yes");
+  EXPECT_EQ(opens(folder / "in/../in2/b", {folder / "in"}), refused);
+  EXPECT_EQ(opens(folder / "in/leads-out", {folder / "in"}), refused);
+  EXPECT_EQ(opens(folder / "in/folder/b", {folder / "in"}), refused);
+  EXPECT_EQ(opens(folder / "in/leads-out", {folder / "in", folder / "in2"}), "yes");
+  EXPECT_EQ(opens(folder / "in2/none", {folder / "in"}), refused) << "nobody learns what is there";
+  EXPECT_EQ(opens(folder / "in/none", {folder / "in"}), "io.open");
+  EXPECT_EQ(opens(inside, {folder / "none"}), refused);
+
+  const auto url = [](const std::string& path, const std::string& root) {
+    try {
+      return resolve_in_roots(path, {root}, {}) == path;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  EXPECT_TRUE(url("s3://bucket/a/b", "s3://bucket/a"));
+  EXPECT_FALSE(url("s3://bucket/ab", "s3://bucket/a"));
+  EXPECT_FALSE(url("s3://bucket/a/../b", "s3://bucket/a"));
+  EXPECT_FALSE(url("s3://bucket/a", "/"));
+  EXPECT_FALSE(url("/a", "s3://bucket"));
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 #include <batchfeed/files.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 namespace batchfeed {
 
@@ -34,6 +36,59 @@ void check_data_path(std::string_view path, const Position& at) {
   if (path == "-")
     refuse("io.stdin", "'-' is the standard input, expected a file",
            "data must be in a file that can be read at any offset");
+}
+
+namespace {
+
+// A folder of its own, or part of one: "/data" holds "/data/a", not "/data2".
+bool holds(std::string_view folder, std::string_view path) {
+  while (folder.size() > 1 && folder.ends_with('/')) folder.remove_suffix(1);
+  if (folder == "/") return path.starts_with('/');
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+bool climbs(std::string_view url) {
+  for (std::string_view rest = url; !rest.empty();) {
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    if (rest.substr(0, slash) == "..") return true;
+    rest.remove_prefix(std::min(slash + 1, rest.size()));
+  }
+  return false;
+}
+
+std::string resolved(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
+  return error ? std::string() : real.string();
+}
+
+}  // namespace
+
+std::string resolve_in_roots(const std::string& path, const std::vector<std::string>& roots, const Position& at) {
+  const bool url = is_url(path);
+  const std::string real = url ? path : resolved(path);
+  const bool inside =
+      !real.empty() && !(url && climbs(real)) && std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
+        const std::string folder = is_url(root) ? root : resolved(root);
+        return is_url(root) == url && !folder.empty() && holds(folder, real);
+      });
+  if (inside) return real;
+  throw Error(Fault{.kind = FaultKind::io,
+                    .id = "io.outside-roots",
+                    .at = at,
+                    .what = "'" + path + "'" + (real.empty() || real == path ? "" : " is '" + real + "', and") +
+                            " lies outside the folders that may be read",
+                    .hint = "allow its folder too (--root DIR; roots in the library), or do not name it"});
+}
+
+std::uint32_t FileNumbers::operator()(const std::string& path, const Position& at) {
+  const auto found = numbers_.find(path);
+  if (found != numbers_.end()) return found->second;
+  if (!roots_.empty()) resolve_in_roots(path, roots_, at);
+  const auto number = static_cast<std::uint32_t>(paths_.size());
+  numbers_.emplace(path, number);
+  paths_.push_back(path);
+  return number;
 }
 
 std::string_view directory_of(std::string_view path) noexcept {

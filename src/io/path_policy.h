@@ -1,19 +1,41 @@
 // SPDX-License-Identifier: MIT
 //
 // What the entry of a list may name: a file. Not a command, not a standard
-// stream; devices and FIFOs are refused when they are opened (file.h).
+// stream; devices and FIFOs are refused when they are opened (file.h). And where it
+// may lie, if the caller says so (FileSystem::roots).
 #pragma once
 
 #include <batchfeed/error.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 namespace batchfeed::io {
 
 // Throws Error(io) with `at` if `path` is empty, has a NUL byte, is `-`, or
 // starts or ends in `|`.
 void check_data_path(std::string_view path, const Position& at);
+
+// The file that a path or URL names, its symbolic links resolved. Throws Error(io) with
+// `at` if it does not lie in one of `roots`, whether there is such a file or not.
+std::string resolve_in_roots(const std::string& path, const std::vector<std::string>& roots, const Position& at);
+
+// The files that lists name, numbered in the order in which they come up. `paths`, which
+// gets their names, and `roots` (empty: files may lie anywhere) must outlive it.
+class FileNumbers {
+ public:
+  FileNumbers(std::vector<std::string>& paths, const std::vector<std::string>& roots) : paths_(paths), roots_(roots) {}
+  // Throws Error(io) with `at`, which names it, if the file does not lie in one of the roots.
+  std::uint32_t operator()(const std::string& path, const Position& at);
+
+ private:
+  std::vector<std::string>& paths_;
+  const std::vector<std::string>& roots_;
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+};
 
 // The directory part of a path: up to its last `/` or `\`, without it; "." if
 // there is none, "/" for a file in the root.

@@ -14,23 +14,14 @@
 #include "io/file.h"
 #include "io/lines.h"
 #include "io/path_policy.h"
+#include "support/fault_of.h"
 
 namespace batchfeed::io {
 namespace {
 
+using ::batchfeed::testing::fault_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-template <class Do>
-Fault fault_of(Do&& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.fault();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
 
 // Files in memory, by name.
 struct Memory {

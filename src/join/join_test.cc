@@ -7,9 +7,12 @@
 #include <string>
 #include <utility>
 
+#include "support/fault_of.h"
+
 namespace batchfeed::join {
 namespace {
 
+using ::batchfeed::testing::fault_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -95,17 +98,6 @@ std::vector<std::string> all_of(const Source& source) {
     EXPECT_EQ(source.chunks()[c].samples, samples);
   }
   return out;
-}
-
-template <class Do>
-Fault fault_of(Do&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.fault();
-  }
-  ADD_FAILURE() << "no fault";
-  return {};
 }
 
 TEST(Join, TheFirstGivesTheOrderAndPartnersAreFoundByKey) {

@@ -237,3 +237,19 @@ def test_a_closed_reader_says_so_and_its_batches_live_on(corpus):
 
 def test_only_the_extension_holds_state():
     assert _core.version == bf.__version__
+
+
+def test_roots_hold_what_lists_name(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.ctf").write_text("0 |x 1\n")
+    (tmp_path / "b.ctf").write_text("0 |x 1\n")
+    roots = {"roots": [tmp_path / "in"]}
+    assert bf.open(tmp_path / "in" / "a.ctf", limits=roots).num_sequences == 1
+    for path in (tmp_path / "b.ctf", tmp_path / "in" / ".." / "b.ctf"):
+        with pytest.raises(bf.FileError, match="outside the folders that may be read") as caught:
+            bf.open(path, limits=roots)
+        assert caught.value.fault.id == "io.outside-roots"
+        with pytest.raises(bf.FileError, match="outside the folders"):
+            bf.Reader(bf.CTF(path), limits=roots)
+    with pytest.raises(bf.ConfigError, match="give a list of folders"):
+        bf.open(tmp_path / "b.ctf", limits={"roots": str(tmp_path)})

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
 #include <utility>
 
 #include "base/saturate.h"
@@ -87,7 +86,6 @@ class Builder {
   void read_list(const std::string& list);
   void read_files();
   void add(const ScpEntry& entry, const Position& at);
-  std::uint32_t file_number(const std::string& path);
   std::uint64_t whole_frames(std::uint32_t file);
   void drop_duplicates();
   void refuse_if_most_are_gone();
@@ -101,7 +99,7 @@ class Builder {
   const OpenContext& context_;
   FaultSink& faults_;
   Index index_;
-  std::unordered_map<std::string, std::uint32_t> numbers_;  // of paths
+  io::FileNumbers file_number_{index_.paths, context_.file_system.roots};
   std::uint64_t entries_ = 0, too_long_ = 0, empty_ = 0, blank_lines_ = 0, blanks_ = 0;
 };
 
@@ -161,12 +159,6 @@ void Builder::read_files() {
   }
 }
 
-std::uint32_t Builder::file_number(const std::string& path) {
-  const auto [at, fresh] = numbers_.try_emplace(path, static_cast<std::uint32_t>(index_.paths.size()));
-  if (fresh) index_.paths.push_back(path);
-  return at->second;
-}
-
 void Builder::add(const ScpEntry& entry, const Position& at) {
   blanks_ += entry.blanks ? 1 : 0;
   const std::optional<std::uint64_t> key = context_.keys->key(entry.key);
@@ -178,7 +170,7 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
                       .hint = "set useNumericSequenceKeys = false",
                       .stream = options_.name});
   }
-  const std::uint32_t file = file_number(entry.path);
+  const std::uint32_t file = file_number_(entry.path, at);
   std::uint64_t frames = entry.frames;
   if (entry.whole) {
     try {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <unordered_map>
 
 #include "io/file_cache.h"
 #include "io/lines.h"
@@ -60,13 +59,11 @@ class Builder {
                                                        .stream = options_.name}});
   }
 
-  std::uint32_t file_number(const std::string& path) {
-    const auto [at, fresh] = numbers_.try_emplace(path, static_cast<std::uint32_t>(index_.paths.size()));
-    if (fresh) {
-      index_.paths.push_back(path);
-      index_.identities.emplace_back();
-    }
-    return at->second;
+  // `at` names the file.
+  std::uint32_t file_number(const std::string& path, const Position& at) {
+    const std::uint32_t number = file_number_(path, at);
+    index_.identities.resize(index_.paths.size());
+    return number;
   }
 
   io::File open(std::uint32_t number) {
@@ -158,7 +155,7 @@ class Builder {
       }
       tolerant([&] {
         const ScpLine entry = parse_scp_line(lines.text(), at, context_.limits);
-        const std::uint32_t number = file_number(entry.path);
+        const std::uint32_t number = file_number(entry.path, at);
         const Item item = read_item(*cache_.open(number), entry.offset, options_.alignment, context_.limits);
         add(entry.key, at, number, entry.offset, item, &entry);
       });
@@ -167,7 +164,7 @@ class Builder {
 
   // Keys and objects, one behind the other.
   void read_ark(const std::string& path) {
-    const std::uint32_t number = file_number(path);
+    const std::uint32_t number = file_number(path, {.file = path});
     const auto file = cache_.open(number);
     std::uint64_t at = 0;
     std::array<char, 512> raw;
@@ -254,7 +251,7 @@ class Builder {
   const OpenContext& context_;
   FaultSink& faults_;
   Index index_;
-  std::unordered_map<std::string, std::uint32_t> numbers_;
+  io::FileNumbers file_number_{index_.paths, context_.file_system.roots};
   io::FileCache<io::File> cache_;
   std::uint64_t empty_ = 0;
 };

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""--root: what a configuration or a list names must lie in folders that the caller allows."""
+import struct
+
+import pytest
+
+TEXT = "0 |a 1 2\n1 |a 3 4\n"
+
+
+def htk(values):
+    return struct.pack(">iihH", len(values) // 2, 100000, 8, 9) + struct.pack(f">{len(values)}f", *values)
+
+
+@pytest.fixture
+def folders(batchfeed):
+    for name in ("in", "out"):
+        (batchfeed.folder / name).mkdir()
+        (batchfeed.folder / name / "x.htk").write_bytes(htk([1, 2, 3, 4]))
+        (batchfeed.folder / name / "x.ctf").write_text(TEXT)
+    (batchfeed.folder / "in" / "link.htk").symlink_to("../out/x.htk")
+    return batchfeed.folder
+
+
+@pytest.mark.parametrize("entry", ["u.mfc=in/../out/x.htk[0,1]", "in/../out/x.htk", "in/link.htk", "u.mfc=in/link.htk[0,0]", "/etc/passwd",
+                                   "in/../out/none.htk"])
+def test_a_list_leads_nowhere_else(batchfeed, folders, write, entry):
+    write("in/x.scp", "v.mfc=in/x.htk[0,1]\n" + entry + "\n")
+    result = batchfeed("info", "in/x.scp", "--root", "in")
+    assert result.code == 3
+    assert result.out == ""
+    assert result.err.startswith("in/x.scp:2:") and "lies outside the folders that may be read" in result.err, result.err
+    assert "--root DIR" in result.err
+
+
+def test_what_is_allowed_is_read(batchfeed, folders, write):
+    write("in/x.scp", "v.mfc=in/x.htk[0,1]\nu.mfc=in/../out/x.htk[0,1]\nw.mfc=in/link.htk[0,1]\n")
+    assert batchfeed("read", "in/x.scp", "--root", "in", "--root", "out").code == 0
+    assert batchfeed("read", "in/x.scp").code == 0
+
+
+def test_kaldi_lists_too(batchfeed, folders, write):
+    write("in/a.ark", "u 0 3\n")
+    write("out/a.ark", "u 0 3\n")
+    write("in/x.scp", "u in/a.ark:2\n")
+    assert batchfeed("info", "in/x.scp", "--root", "in").code == 0
+    write("in/x.scp", "v in/a.ark:2\nu out/a.ark:2\n")
+    result = batchfeed("info", "in/x.scp", "--root", "in")
+    assert result.code != 0 and "lies outside" in result.err and result.err.startswith("in/x.scp:2:"), result.err
+
+
+TRAIN = 'reader = [ readerType = "CNTKTextFormatReader" ; file = "{}" ; input = [ a = [ dim = 2 ; format = "dense" ] ] ]\n'
+
+
+def test_a_configuration_is_read_wherever_it_lies_but_not_what_it_names(batchfeed, folders, write):
+    write("here.cntk", TRAIN.format("in/x.ctf"))
+    assert batchfeed("info", "here.cntk", "--root", "in").code == 0
+    for path in ("out/x.ctf", "in/../out/x.ctf", "*/x.ctf"):
+        write("here.cntk", TRAIN.format(path))
+        result = batchfeed("info", "here.cntk", "--root", "in")
+        assert result.code != 0 and "x.ctf' is '" in result.err and "lies outside" in result.err, result.err
+    write("out/part.cntk", "x = 1\n")
+    write("here.cntk", "include=out/part.cntk\n" + TRAIN.format("in/x.ctf"))
+    result = batchfeed("info", "here.cntk", "--root", "in")
+    assert result.code != 0 and "lies outside" in result.err, result.err
