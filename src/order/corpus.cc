@@ -74,7 +74,13 @@ Table::Table(const Corpus& corpus, std::uint32_t chunk) : chunk_(chunk) {
   if (corpus.split_frames()) {
     std::uint32_t end = 0;
     frame_end_.reserve(infos.size());
-    for (const SequenceInfo& info : infos) frame_end_.push_back(end += info.samples);
+    frame_block_.reserve((size_ >> kBlockShift) + 1);
+    for (const SequenceInfo& info : infos) {
+      end += info.samples;
+      while (frame_block_.size() << kBlockShift < end)
+        frame_block_.push_back(static_cast<std::uint32_t>(frame_end_.size()));
+      frame_end_.push_back(end);
+    }
   } else if (alike) {
     common_samples_ = infos.empty() ? 1 : infos[0].samples;
   } else {
@@ -84,8 +90,8 @@ Table::Table(const Corpus& corpus, std::uint32_t chunk) : chunk_(chunk) {
 }
 
 Item Table::frame(std::uint32_t i) const noexcept {
-  const auto at = std::upper_bound(frame_end_.begin(), frame_end_.end(), i);
-  const auto sequence = static_cast<std::uint32_t>(at - frame_end_.begin());
+  std::uint32_t sequence = frame_block_[i >> kBlockShift];
+  while (frame_end_[sequence] <= i) ++sequence;
   const std::uint32_t before = sequence == 0 ? 0 : frame_end_[sequence - 1];
   return {chunk_, rows_.empty() ? sequence : rows_[sequence], i - before, 1};
 }

@@ -151,5 +151,21 @@ TEST(Corpus, RefusesNumbersThatCannotBeCountedOrThatDisagree) {
   }
 }
 
+TEST(Table, FindsTheSequenceOfEveryFrame) {
+  const LengthSource source({{1, 63, 1, 64, 65, 1, 1, 1, 500, 1, 128}, {64}, {3, 2}});
+  const Corpus corpus(source, true);
+  for (std::uint32_t chunk = 0; chunk < corpus.chunks(); ++chunk) {
+    std::vector<SequenceInfo> sequences;
+    source.sequences(chunk, sequences);
+    std::vector<Item> expected, items;
+    for (const SequenceInfo& sequence : sequences) {
+      for (std::uint32_t frame = 0; frame < sequence.samples; ++frame)
+        expected.push_back({chunk, sequence.row, frame, 1});
+    }
+    corpus.table(chunk, items);
+    EXPECT_EQ(items, expected) << chunk;
+  }
+}
+
 }  // namespace
 }  // namespace batchfeed::order
