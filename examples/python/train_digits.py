@@ -11,18 +11,12 @@ Needs PyTorch. Under torchrun each process reads its part of every minibatch, an
     torchrun --standalone --nproc-per-node 2 train_digits.py digits.ctf
 """
 import argparse
-import hashlib
 
+import checkpoint
 import torch
 import torch.distributed as dist
 
 import batchfeed as bf
-
-
-def digest(model):
-    """A short name for the weights, to compare runs."""
-    weights = b"".join(p.detach().numpy().tobytes() for p in model.parameters())
-    return hashlib.sha256(weights).hexdigest()[:16]
 
 
 def step(model, optimizer, batch, total):
@@ -52,10 +46,7 @@ def accuracy(model, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus")
-    parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--stop-after", type=int, help="steps; then write the checkpoint and end")
-    parser.add_argument("--checkpoint", default="checkpoint.pt")
-    parser.add_argument("--resume")
+    checkpoint.add_arguments(parser, epochs=3)
     options = parser.parse_args()
     if bf.world()["workers"] > 1:
         dist.init_process_group("gloo")
@@ -67,11 +58,7 @@ def main():
     reader = bf.open(options.corpus, minibatch_samples=64, seed=1, **bf.world())
     steps = 0
     if options.resume:
-        saved = torch.load(options.resume)
-        model.load_state_dict(saved["model"])
-        optimizer.load_state_dict(saved["optimizer"])
-        reader.load_state_dict(saved["reader"])
-        steps = saved["steps"]
+        steps = checkpoint.load(options.resume, model, optimizer, reader)
 
     position = reader.state_dict()["position"]
     for batch in reader.epochs(until=options.epochs):
@@ -79,12 +66,9 @@ def main():
         position = batch.position
         steps += 1
         if steps == options.stop_after:
-            states = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "reader": reader.state_dict(), "steps": steps}
-            torch.save(states, options.checkpoint)
-            print(f"stopped after {steps} steps; --resume {options.checkpoint} goes on")
-            return
+            return checkpoint.save(options.checkpoint, model, optimizer, reader, steps)
     if bf.world()["rank"] == 0:
-        print(f"{steps} steps, accuracy {accuracy(model, options.corpus):.3f}, weights {digest(model)}")
+        print(f"{steps} steps, accuracy {accuracy(model, options.corpus):.3f}, weights {checkpoint.digest(model)}")
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@
 Needs PyTorch. Sequences of one minibatch are of like length (bucket_minibatches), so that little is padding.
 """
 import argparse
-import hashlib
 import pathlib
 
+import checkpoint
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -60,10 +60,7 @@ def accuracy(model, reader):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--epochs", type=int, default=4)
-    parser.add_argument("--stop-after", type=int, help="steps; then write the checkpoint and end")
-    parser.add_argument("--checkpoint", default="checkpoint.pt")
-    parser.add_argument("--resume")
+    checkpoint.add_arguments(parser, epochs=4)
     options = parser.parse_args()
 
     words, slots = (len((options.folder / name).read_text().split()) for name in ("words.txt", "slots.txt"))
@@ -75,11 +72,7 @@ def main():
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     steps = 0
     if options.resume:
-        saved = torch.load(options.resume)
-        model.load_state_dict(saved["model"])
-        optimizer.load_state_dict(saved["optimizer"])
-        train.load_state_dict(saved["reader"])
-        steps = saved["steps"]
+        steps = checkpoint.load(options.resume, model, optimizer, train)
 
     for batch in train.epochs(until=options.epochs):
         words, slots, lengths, intents = tensors(batch)
@@ -91,15 +84,11 @@ def main():
         optimizer.step()
         steps += 1
         if steps == options.stop_after:
-            states = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "reader": train.state_dict(), "steps": steps}
-            torch.save(states, options.checkpoint)
-            print(f"stopped after {steps} steps; --resume {options.checkpoint} goes on")
-            return
+            return checkpoint.save(options.checkpoint, model, optimizer, train, steps)
 
     test = bf.Reader(bf.CTF(options.folder / "test.ctf", streams), minibatch_samples=512, shuffle=False)
     slot_accuracy, intent_accuracy = accuracy(model, test)
-    weights = hashlib.sha256(b"".join(p.detach().numpy().tobytes() for p in model.parameters())).hexdigest()[:16]
-    print(f"{steps} steps, slots {slot_accuracy:.3f}, intents {intent_accuracy:.3f}, weights {weights}, "
+    print(f"{steps} steps, slots {slot_accuracy:.3f}, intents {intent_accuracy:.3f}, weights {checkpoint.digest(model)}, "
           f"{train.padding.saved:.0%} of padding saved")
 
 
