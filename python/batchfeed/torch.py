@@ -38,8 +38,9 @@ class Dataset(IterableDataset[Any]):
 
     `what` is what open() or Reader() take, and so are the keywords. `form`: how tensors look ("packed",
     "padded", "nested", "coo"; or one for each stream, {"x": "padded"}; see Stream.torch). `transform`:
-    instead of that, a function that makes an item of a Batch. `pin_memory`: tensors lie in pinned memory,
-    where CUDA is there; with worker processes leave that to the DataLoader.
+    instead of that, a function that makes an item of a Batch. `pin_memory`: where CUDA is there, tensors (not what
+    `transform` makes) are copied to pinned memory; not in the worker processes of a DataLoader, which pins what
+    they send if its own `pin_memory` says so. No test has had CUDA: they put stand-ins for it.
 
     Rank and world come from torch.distributed, or from the environment (batchfeed.world), unless `workers`
     and `rank` are given; minibatch sizes count samples over all ranks. Iterating again gives the next epoch.
@@ -104,8 +105,9 @@ class Dataset(IterableDataset[Any]):
         if self._transform is not None:
             return self._transform(batch)
         tensors = batch.torch(self._form)
-        if self._pin_memory and torch.cuda.is_available():
-            return {name: tensor.pin_memory() for name, tensor in tensors.items()}
+        # A forked worker must not touch CUDA.
+        if self._pin_memory and get_worker_info() is None and torch.cuda.is_available():
+            return {name: _pinned(tensor) for name, tensor in tensors.items()}
         return tensors
 
     def __len__(self) -> int:
@@ -140,6 +142,19 @@ class Dataset(IterableDataset[Any]):
 
     def __repr__(self) -> str:
         return f"<batchfeed.torch.Dataset of {self._opening}>"
+
+
+def _pinned(tensor: Any) -> Any:
+    """A copy in pinned memory. Of sparse and nested tensors by their parts: not every version of PyTorch does it for the whole."""
+    if tensor.layout == torch.sparse_csr:
+        rows, columns, values = (part.pin_memory() for part in (tensor.crow_indices(), tensor.col_indices(), tensor.values()))
+        return torch.sparse_csr_tensor(rows, columns, values, tensor.shape, check_invariants=False)
+    if tensor.layout == torch.sparse_coo:
+        indices, values = tensor._indices().pin_memory(), tensor._values().pin_memory()
+        return torch.sparse_coo_tensor(indices, values, tensor.shape, check_invariants=False, is_coalesced=tensor.is_coalesced())
+    if tensor.is_nested:
+        return torch.nested.nested_tensor_from_jagged(tensor.values().pin_memory(), tensor.offsets().pin_memory())
+    return tensor.pin_memory()
 
 
 class _Iterations:

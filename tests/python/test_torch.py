@@ -58,6 +58,40 @@ def test_items_are_tensors_by_name(corpus):
         np.testing.assert_array_equal(item["y"].to_dense().numpy(), batch["y"].numpy())
 
 
+@pytest.mark.parametrize("form", ["packed", "padded", "nested", "coo"])
+def test_pinned_memory(corpus, monkeypatch, form):
+    """With stand-ins for CUDA: which tensors are pinned, and that what comes out is made of these."""
+    made = []
+
+    def pin(tensor):
+        made.append(tensor.clone())
+        return made[-1]
+
+    plain = list(dataset(corpus, transform=None, form=form))
+    monkeypatch.setattr(torch.Tensor, "pin_memory", pin)
+    assert len(list(dataset(corpus, transform=None, form=form, pin_memory=True))) == len(plain) and not made, "without CUDA"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    items = list(dataset(corpus, transform=None, form=form, pin_memory=True))
+    pinned = {part.data_ptr() for part in made}
+
+    def parts(tensor):
+        if tensor.layout == torch.sparse_csr:
+            return [tensor.crow_indices(), tensor.col_indices(), tensor.values()]
+        if tensor.layout == torch.sparse_coo:
+            return [tensor._indices(), tensor._values()]
+        return [tensor.values(), tensor.offsets()] if tensor.is_nested else [tensor]
+
+    assert len(items) == len(plain)
+    for item, expected in zip(items, plain):
+        for name, tensor in item.items():
+            assert tensor.layout == expected[name].layout and tensor.is_nested == expected[name].is_nested
+            for part, same in zip(parts(tensor), parts(expected[name])):
+                assert part.data_ptr() in pinned and torch.equal(part, same)
+    assert len(list(dataset(corpus, pin_memory=True))) == len(plain), "what a transform makes is left alone"
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: pytest.fail("in a worker process"))
+    assert len(list(loader(dataset(corpus, transform=None, form="packed", pin_memory=True), 2))) == len(plain)
+
+
 @pytest.mark.parametrize("workers", [0, 1, 2, 3])
 def test_any_number_of_loader_processes_gives_the_same_stream(corpus, expected, workers):
     data = loader(dataset(corpus), workers)
