@@ -2,16 +2,19 @@
 #include "reader/chunk_store.h"
 
 #include <algorithm>
+#include <new>
 #include <system_error>
 
 namespace batchfeed::reader {
 
 ChunkStore::ChunkStore(const Source& source, const Settings& settings) : source_(source), settings_(settings) {
   threads_.reserve(settings.threads);
+  free_.reserve(std::size_t{settings.threads} + 1);  // so that drop() cannot fail
+  // Fewer threads than asked for, or none: slower, not wrong.
   try {
     for (unsigned i = 0; i < settings.threads; ++i) threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
-    // Fewer threads than asked for, or none: slower, not wrong.
+  } catch (const std::bad_alloc&) {
   }
 }
 
@@ -59,17 +62,23 @@ void ChunkStore::want(std::uint32_t id) {
     const std::lock_guard lock(mutex_);
     // Before one was read, nobody knows what they take.
     if (slots_.count(id) != 0 || (settings_.memory_limit != 0 && expansion_ == 0) || !has_room(id)) return;
-    const auto slot = slots_.emplace(id, std::make_unique<Slot>()).first;
-    begin(id, *slot->second);
     queue_.push_back(id);
+    try {
+      const auto slot = slots_.emplace(id, std::make_unique<Slot>()).first;
+      begin(id, *slot->second);
+    } catch (...) {
+      queue_.pop_back();
+      throw;
+    }
   }
   work_.notify_one();
 }
 
 const LoadedChunk& ChunkStore::get(std::uint32_t id) {
   std::unique_lock lock(mutex_);
-  const auto [at, fresh] = slots_.try_emplace(id);
-  if (fresh) at->second = std::make_unique<Slot>();
+  auto at = slots_.find(id);
+  const bool fresh = at == slots_.end();
+  if (fresh) at = slots_.emplace(id, std::make_unique<Slot>()).first;
   Slot& slot = *at->second;
   if (slot.state == State::queued) {
     if (fresh) {
@@ -113,7 +122,7 @@ ChunkStore::Slots::iterator ChunkStore::drop(Slots::iterator at) {
     queue_.erase(std::find(queue_.begin(), queue_.end(), at->first));
   }
   if (slot.got) got_ -= slot.data->memory;
-  if (slot.state == State::ready || slot.state == State::failed) {
+  if (slot.data != nullptr) {
     // As many spares as can be filled at once; the rest goes back to the system.
     if (free_.size() <= threads_.size() && settings_.memory_limit == 0) {
       free_.push_back(std::move(slot.data));
@@ -127,26 +136,29 @@ ChunkStore::Slots::iterator ChunkStore::drop(Slots::iterator at) {
 // Called with the lock held, which is given up while the chunk is read.
 void ChunkStore::load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>& lock) {
   slot.state = State::loading;
-  if (free_.empty()) {
-    slot.data = std::make_unique<LoadedChunk>();
-  } else {
+  if (!free_.empty()) {
     slot.data = std::move(free_.back());
     free_.pop_back();
   }
   lock.unlock();
   std::exception_ptr error;
   try {
+    if (slot.data == nullptr) slot.data = std::make_unique<LoadedChunk>();
     read(id, *slot.data);
   } catch (...) {
     error = std::current_exception();
   }
-  const std::uint64_t before = slot.data->memory;
-  slot.data->memory = slot.data->chunk.memory() + slot.data->keys.capacity() * sizeof(std::uint64_t);
+  std::uint64_t before = 0, memory = 0;
+  if (slot.data != nullptr) {
+    before = slot.data->memory;
+    memory = slot.data->chunk.memory() + slot.data->keys.capacity() * sizeof(std::uint64_t);
+    slot.data->memory = memory;
+  }
   lock.lock();
-  add_memory(before, slot.data->memory);
+  add_memory(before, memory);
   coming_ -= slot.expected;
   if (const std::uint64_t bytes = source_.chunks()[id].bytes; bytes != 0)
-    expansion_ = std::max(expansion_, static_cast<double>(slot.data->memory) / static_cast<double>(bytes));
+    expansion_ = std::max(expansion_, static_cast<double>(memory) / static_cast<double>(bytes));
   slot.error = error;
   slot.state = error ? State::failed : State::ready;
   done_.notify_all();

@@ -66,7 +66,7 @@ class ChunkStore {
   enum class State : std::uint8_t { queued, loading, ready, failed };
   struct Slot {
     State state = State::queued;
-    std::unique_ptr<LoadedChunk> data;
+    std::unique_ptr<LoadedChunk> data;  // when read, unless there was no memory for it
     std::exception_ptr error;
     bool got = false;            // the user has it
     std::uint64_t expected = 0;  // bytes, as counted in coming_

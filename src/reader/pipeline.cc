@@ -2,6 +2,7 @@
 #include "reader/pipeline.h"
 
 #include <algorithm>
+#include <new>
 #include <system_error>
 
 namespace batchfeed::reader {
@@ -21,10 +22,13 @@ Pipeline::Pipeline(const Source& source, ChunkStore& store, Planner& planner, co
   held_.resize(source.chunks().size());
   seen_.resize(source.chunks().size());
   if (!settings_.prefetch) return;
+  // No thread to be had: pack in the caller's.
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {
-    settings_.prefetch = false;  // no thread to be had: pack in the caller's
+    settings_.prefetch = false;
+  } catch (const std::bad_alloc&) {
+    settings_.prefetch = false;
   }
 }
 
@@ -102,6 +106,8 @@ bool Pipeline::await_front(std::unique_lock<std::mutex>& lock, const std::chrono
     if (Ready* const job = unpacked(); job != nullptr) {
       pack_unlocked(*job, lock);
       if (finishing_) room_.notify_one();
+    } else if (broken_ && queue_.empty()) {
+      std::rethrow_exception(broken_);
     } else if (until == nullptr) {
       ready_.wait(lock);
     } else if (ready_.wait_until(lock, *until) == std::cv_status::timeout) {
@@ -150,7 +156,18 @@ void Pipeline::finish_all(std::unique_lock<std::mutex>& lock) {
   finishing_ = false;
 }
 
+// What fails outside of an answer, for want of memory, ends the run behind the answers there are.
 void Pipeline::run() {
+  try {
+    produce_all();
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    broken_ = std::current_exception();
+  }
+  ready_.notify_one();
+}
+
+void Pipeline::produce_all() {
   std::unique_lock lock(mutex_);
   for (;;) {
     const auto may_resolve = [&] { return !waiting_at_end_ && has_room(); };

@@ -72,6 +72,7 @@ class Pipeline {
   };
 
   void run();
+  void produce_all();
   void wake_producer();
   bool await_front(std::unique_lock<std::mutex>& lock, const std::chrono::steady_clock::time_point* until);
   Ready* unpacked() const;
@@ -130,7 +131,8 @@ class Pipeline {
   bool small_ = false;  // the last one packed was
   bool stop_ = false;
   bool waiting_at_end_ = false;
-  bool finishing_ = false;  // finish_all() waits for the caller
+  bool finishing_ = false;     // finish_all() waits for the caller
+  std::exception_ptr broken_;  // ended thread_, behind what is in the queue
   std::thread thread_;
 };
 

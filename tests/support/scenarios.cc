@@ -2,6 +2,7 @@
 #include "support/scenarios.h"
 
 #include <batchfeed/convert.h>
+#include <batchfeed/reader.h>
 #include <batchfeed/source.h>
 #include <unistd.h>
 
@@ -12,6 +13,8 @@
 #include "formats/cbf/cbf.h"
 #include "formats/ctf/ctf.h"
 #include "io/atomic_file.h"
+#include "support/batch_hash.h"
+#include "support/speech.h"
 
 namespace batchfeed::testing {
 namespace {
@@ -144,6 +147,69 @@ void add_conversions(std::vector<Scenario>& out) {
   out.push_back(conversion("convert_shuffle", "x.cbf", text_corpus(), shuffle));
 }
 
+// An epoch out of order, stopped in the middle and gone on with by another reader.
+std::uint64_t minibatches(Setup setup, bool ahead) {
+  setup.reader.order.kind = OrderKind::uniform;
+  setup.reader.order.window = 2;
+  setup.reader.minibatch_size = {7};
+  setup.reader.prefetch = ahead;
+  setup.reader.threads = ahead ? 2 : 1;
+  Fingerprint print;
+  std::string state;
+  {
+    Reader reader(setup);
+    for (int i = 0; i < 3; ++i) {
+      if (const auto batch = reader.next()) print.add(hash_of(*batch));
+    }
+    state = reader.state();
+  }
+  Reader reader(setup);
+  reader.restore(state);
+  Minibatch batch;
+  while (reader.next(batch)) print.add(hash_of(batch));
+  return print.value();
+}
+
+// Two utterances in two archives, and their labels.
+void write_speech(const ScratchFolder& f) {
+  f.write("a.htk", htk_file(ramp(12), {.dim = 2}));
+  f.write("b.htk", htk_file(ramp(8), {.dim = 2}));
+  f.write("x.scp", "u.mfc=" + (f / "a.htk") + "[0,3]\nv.mfc=" + (f / "b.htk") + "[1,3]\n");
+  f.write("x.mlf", "#!MLF!#\n\"*/u.lab\"\n0 200000 s 0\n200000 400000 t 1\n.\n\"*/v.lab\"\n0 300000 t 1\n.\n");
+  f.write("states", "s\nt\n");
+}
+
+Setup speech_setup(const ScratchFolder& f) {
+  Setup setup;
+  HtkOptions features;
+  features.name = "features";
+  features.scp_files = {f / "x.scp"};
+  features.dim = 2;
+  features.chunk_frames = 4;
+  MlfOptions labels;
+  labels.name = "labels";
+  labels.files = {f / "x.mlf"};
+  labels.mapping_file = f / "states";
+  labels.dim = 2;
+  setup.sources = {features, labels};
+  setup.reader.keys = KeyMode::text;
+  return setup;
+}
+
+void add_readers(std::vector<Scenario>& out) {
+  for (const bool ahead : {false, true}) {
+    const std::string suffix = ahead ? "_ahead" : "";
+    out.push_back({"minibatches" + suffix, [](const ScratchFolder& f) { f.write("c.ctf", text_corpus()); },
+                   [=](const ScratchFolder& f) {
+                     Setup setup;
+                     setup.sources = {text_options(f / "c.ctf")};
+                     return minibatches(setup, ahead);
+                   }});
+    out.push_back(
+        {"speech" + suffix, write_speech, [=](const ScratchFolder& f) { return minibatches(speech_setup(f), ahead); }});
+  }
+}
+
 std::vector<Scenario> list() {
   std::vector<Scenario> out;
   out.push_back(
@@ -159,6 +225,7 @@ std::vector<Scenario> list() {
                    file.commit();
                    return hash_text(content_of(f / "out"));
                  }});
+  add_readers(out);
   add_conversions(out);
   return out;
 }
