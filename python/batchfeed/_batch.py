@@ -52,10 +52,12 @@ class Stream(_core.StreamData):
 
     @property
     def is_sparse(self) -> bool:
+        """Whether samples are pairs of index and value: csr() then, and values and indices of all of them in a row."""
         return self.storage == "sparse"
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """Of the values: float32 or float64."""
         return np.dtype(self.element)
 
     @property
@@ -70,6 +72,7 @@ class Stream(_core.StreamData):
 
     @property
     def layout(self) -> Layout:
+        """Where sequences stand in cntk()."""
         return Layout(self.rows, self.steps, self.entries)
 
     def __len__(self) -> int:
@@ -163,7 +166,11 @@ class Stream(_core.StreamData):
 
 
 class Batch(Mapping[str, Stream]):
-    """A minibatch: {name: Stream}, and what is known about all of it."""
+    """A minibatch: {name: Stream}, and what is known about all of it.
+
+    It owns its memory: it and its arrays stay as they are when the reader goes on, is closed or dropped, and may be
+    used from any thread. Letting go of minibatches that are not needed lets their memory be used again.
+    """
 
     __slots__ = ("_data", "_streams")
 
@@ -199,6 +206,7 @@ class Batch(Mapping[str, Stream]):
 
     @property
     def epoch(self) -> int:
+        """The number of its epoch, from 0."""
         return self._data.epoch
 
     @property
@@ -213,10 +221,12 @@ class Batch(Mapping[str, Stream]):
 
     @property
     def end_of_epoch(self) -> bool:
+        """Whether it is the last of its epoch."""
         return self._data.end_of_epoch
 
     @property
     def end_of_sweep(self) -> bool:
+        """Whether a sweep over the corpus ends in it."""
         return self._data.end_of_sweep
 
     @property
@@ -226,6 +236,7 @@ class Batch(Mapping[str, Stream]):
 
     @property
     def num_sequences(self) -> int:
+        """Sequences of this worker."""
         return self._data.num_sequences
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, Callable, Literal, Optional, TypedDict, Union, get_args
 
 from . import _core
@@ -133,13 +134,19 @@ def _translate(given: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
+def unexpected(name: str) -> TypeError:
+    meant = get_close_matches(name, NAMES, 1)
+    hint = f"did you mean {meant[0]!r}?" if meant else f"the keywords of a reader are {', '.join(NAMES)}"
+    return TypeError(f"unexpected keyword argument {name!r}; {hint}")
+
+
 def apply(options: Any, given: Mapping[str, Any]) -> None:
     """Sets the fields of a `_core.ReaderOptions`."""
     settings = _translate(given)
     for name in sorted(settings, key=lambda n: n != "driver"):  # others depend on it
         value = settings[name]
         if name not in ReaderKeywords.__annotations__:
-            raise TypeError(f"unexpected keyword argument {name!r}; the keywords of a reader are {', '.join(NAMES)}")
+            raise unexpected(name)
         try:
             _set(options, name, _plain(name, value, options))
         except (TypeError, ValueError, RuntimeError):

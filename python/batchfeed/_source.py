@@ -90,8 +90,8 @@ class Writer:
     `path` may be a URL that fsspec writes (s3://, gs://, memory:// ...): the file is made in the folder for
     temporary files and sent when the block ends; `storage_options` are fsspec's for it, or a bf.Remote.
 
-    Raises UsageError where the file exists (unless `force`), where a name says no format, and for data that do not
-    fit their streams; OSError where it cannot be written. Not for several threads at a time.
+    Raises ConfigError where the file exists (unless `force`), where a name says no format, and for data that do not
+    fit their streams; FileError (an OSError) where it cannot be written. Not for several threads at a time.
     """
 
     def __init__(
@@ -156,10 +156,12 @@ class Writer:
 
     @property
     def num_sequences(self) -> int:
+        """Written up to here."""
         return self._open().sequences
 
     @property
     def num_samples(self) -> int:
+        """Of the longest stream of each sequence, written up to here."""
         return self._open().samples
 
     def close(self) -> None:

@@ -29,7 +29,8 @@ class CheckReport(list[Fault]):
         self.complete = result.complete  # False: a source or chunk could not be read to its end
 
     def __repr__(self) -> str:
-        lines = [f"<{self.faults} faults, {self.warnings} warnings in {self.samples} samples of {self.sequences} sequences>"]
+        counts = zip((self.faults, self.warnings, self.samples, self.sequences), ("fault", "warning", "sample", "sequence"))
+        lines = ["<{}, {} in {} of {}>".format(*(f"{count} {word}{'s' * (count != 1)}" for count, word in counts))]
         return "\n".join(lines + [f"  {fault.text}" for fault in self[:20]] + (["  ..."] if len(self) > 20 else []))
 
 
@@ -46,7 +47,11 @@ def check(
 ) -> CheckReport:
     """Reads all of a corpus and returns every fault of it, damaged data included.
 
-    `what` is a configuration, corpus files, or sources. At most `max_faults` are listed; all are counted.
+    `what` is a configuration, corpus files, or sources. At most `max_faults` are listed; all are counted. The report
+    is a list of Fault, warnings among them, and empty where nothing is wrong.
+
+    Raises FileError (an OSError) if `what` cannot be opened, and ConfigError if a configuration cannot be read; a
+    corpus that a configuration names and that is not there is a fault of the report. Other threads run meanwhile.
     """
     setup = opening_of(what, section, set, dtype, limits, storage_options).setup(None)
     bar = told(progress)
@@ -141,7 +146,11 @@ def info(
     storage_options: StorageOptions = None,
     progress: Optional[Progress] = None,
 ) -> Info:
-    """What a corpus holds, as a configuration or sources declare it, or as the file itself suggests."""
+    """What a corpus holds, as a configuration or sources declare it, or as the file itself suggests.
+
+    Streams with their dim and dtype, counts and lengths, from the index; only where nobody declares the streams of a
+    text corpus its values are looked at as well. Raises FileError, FormatError or ConfigError as open() does.
+    """
     opening = opening_of(what, section, set, dtype, limits, storage_options)
     inferred, files = _inferred(opening, progress)
     setup = opening.setup(log)
@@ -213,7 +222,8 @@ def index(
 ) -> list[IndexInfo]:
     """Makes sure that every text corpus has an index cache, so that later readers open at once.
 
-    A reader uses it when its sources say cache_index=True, or a configuration cacheIndex = true.
+    A reader uses it when its sources say cache_index=True, or a configuration cacheIndex = true. Returned is what became of
+    each file's. Raises FileError where a file cannot be read or a cache not be written.
     """
     setup = opening_of(what, section, set, dtype, limits, storage_options).setup(log)
     setup.set_report(log)
@@ -285,6 +295,10 @@ def convert(
     `renames`: {"old": "new"}. `keys`: "automatic", "keep", "number" or "none". `shuffle`: the seed of a
     global shuffle. `parameter_kind` (such as "FBANK_D"), `frame_period` (in 100 ns) and `file_for_each_sequence`
     are of HTK files, `labels` (names of the classes) and `binary_labels` of MLF files. `verify` reads the target back and compares.
+
+    Values keep the bits of `dtype` (float32 unless a source or `dtype` says float64). Raises FormatError where the data
+    are damaged beyond what their source allows, ConfigError where the target exists (unless `force`) or options do not
+    fit, FileError where it cannot be written; then the target is what it was.
     """
     path = os.fspath(target)
     form = to or target_format(path)

@@ -26,7 +26,7 @@ from ._batch import Batch
 from ._errors import Fault
 from ._files import Limits, StorageOptions
 from ._open import What, opening_of
-from ._options import ReaderKeywords
+from ._options import ReaderKeywords, unexpected
 from ._reader import Reader, log
 from ._world import World, world
 
@@ -64,7 +64,7 @@ class Dataset(IterableDataset[Any]):
         super().__init__()
         for name in options:
             if name not in ReaderKeywords.__annotations__ or name in ("stride", "offset"):
-                raise TypeError(f"unexpected keyword argument {name!r}")
+                raise unexpected(name)
         self._opening = opening_of(what, section, set, dtype, limits, storage_options, options)
         self._form, self._transform, self._pin_memory = form, transform, pin_memory
         self._report = report

@@ -27,6 +27,8 @@ from batchfeed import _files
 @pytest.fixture
 def memory():
     fs = MemoryFileSystem()
+    fs.store.clear()  # one for the whole process
+    fs.pseudo_dirs[:] = [""]
     yield fs
     fs.store.clear()
     fs.pseudo_dirs[:] = [""]
