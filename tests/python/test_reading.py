@@ -139,9 +139,11 @@ def test_what_makes_no_sense_is_refused_by_name(corpus, given, message):
         bf.Reader(corpus.source(), **given)
 
 
-def test_an_unknown_keyword_is_a_type_error_that_lists_them(corpus):
-    with pytest.raises(TypeError, match="'minibatchsize'; the keywords of a reader are .*minibatch_size"):
+def test_an_unknown_keyword_is_a_type_error_that_names_the_right_ones(corpus):
+    with pytest.raises(TypeError, match="^unexpected keyword argument 'minibatchsize'; did you mean 'minibatch_size'\\?$"):
         bf.Reader(corpus.source(), minibatchsize=3)
+    with pytest.raises(TypeError, match="'colour'; the keywords of a reader are bucket_minibatches, .*minibatch_size"):
+        bf.open(corpus.path, colour="red")
 
 
 def test_epochs_follow_each_other(corpus):

@@ -206,13 +206,6 @@ def test_which_worker_this_is(monkeypatch):
         bf.world()
 
 
-def test_a_keyword_with_a_slip(corpus):
-    with pytest.raises(TypeError, match="^unexpected keyword argument 'minibatch_sample'; did you mean 'minibatch_samples'\\?$"):
-        bf.open(corpus.path, minibatch_sample=2)
-    with pytest.raises(TypeError, match="'colour'; the keywords of a reader are bucket_minibatches, "):
-        bf.open(corpus.path, colour="red")
-
-
 def test_a_report_counts_as_people_do(tmp_path):
     (tmp_path / "bad.ctf").write_text("0 |x 1 2\n1 |x 1 b\n")
     assert repr(bf.check(tmp_path / "bad.ctf")).splitlines()[0] == "<1 fault, 0 warnings in 2 samples of 2 sequences>"
