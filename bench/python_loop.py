@@ -2,57 +2,76 @@
 # SPDX-License-Identifier: MIT
 """What the loop in Python costs over the same loop in C++ (bench/loop.cc), side by side in one run.
 
-    python_loop.py --loop build/bench/bin/loop [--minibatch 256] [--rounds 5] FILE...
+    python_loop.py --loop build/bench/bin/loop [--minibatch 256] [--rounds 5] [--epochs 6] FILE...
 
-Rounds alternate; printed are the medians of processor time, and the ratios of the Python loop, and of one that
-makes an array of every stream, to the C++ loop.
+Each loop is a process of its own, and they take turns. Printed are the processor time of the C++ loop for a
+minibatch, and the ratios to it of the Python loop, and of one that makes an array of every stream: the medians of
+all epochs behind the first, and in brackets the lowest and highest of a round.
 """
 import argparse
 import json
 import statistics
 import subprocess
+import sys
 import time
 
-import batchfeed as bf
 
+def python_loop(path, size, epochs, arrays):
+    """Prints what bench/loop.cc does."""
+    import batchfeed as bf
 
-def python_loop(path, size, arrays):
     reader = bf.open(path, shuffle=False, minibatch_samples=size, report=None)
-    for epoch in range(2):
+    for epoch in range(epochs):
         samples, wall, cpu = 0, time.perf_counter(), time.process_time()
         reader.begin_epoch(epoch)
-        for batch in reader:
-            if arrays:
+        if arrays:
+            for batch in reader:
                 for stream in batch.values():
                     stream.values
-            samples += batch.num_samples
+                samples += batch.num_samples
+        else:
+            for batch in reader:
+                samples += batch.num_samples
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    return {"samples": samples, "wall": wall, "cpu": cpu}
+        if epoch:
+            print(json.dumps({"samples": samples, "wall": wall, "cpu": cpu}))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--loop", required=True)
+    parser.add_argument("--loop")
     parser.add_argument("--minibatch", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--only", choices=["Python", "with arrays"], help="that loop alone, in this process")
     parser.add_argument("files", nargs="+")
     options = parser.parse_args()
+    if options.only:
+        return python_loop(options.files[0], options.minibatch, options.epochs, options.only == "with arrays")
+    if not options.loop:
+        parser.error("--loop names the program made of bench/loop.cc")
+
+    def run(name, path):
+        numbers = ["--minibatch", str(options.minibatch), "--epochs", str(options.epochs)]
+        command = [sys.executable, __file__, "--only", name, *numbers, path]
+        if name == "C++":
+            command = [options.loop, path, str(options.minibatch), str(options.epochs)]
+        return [json.loads(line) for line in subprocess.check_output(command, text=True).splitlines()]
+
     for path in options.files:
-        ours, arrays, theirs = [], [], []
-        for _ in range(options.rounds):
-            theirs.append(json.loads(subprocess.check_output([options.loop, path, str(options.minibatch)])))
-            ours.append(python_loop(path, options.minibatch, False))
-            arrays.append(python_loop(path, options.minibatch, True))
-        assert {r["samples"] for r in ours} == {r["samples"] for r in theirs}
+        names = ("C++", "Python", "with arrays")
+        rounds = [{name: run(name, path) for name in names} for _ in range(options.rounds)]
+        assert len({epoch["samples"] for runs in rounds for epochs in runs.values() for epoch in epochs}) == 1
 
-        def middle(runs, what):
-            return statistics.median(r[what] for r in runs)
+        def middle(name, what, rounds=rounds):
+            return statistics.median(epoch[what] for runs in rounds for epoch in runs[name])
 
-        base = middle(theirs, "cpu")
-        batches = -(-ours[0]["samples"] // options.minibatch)
-        told = [f"{path}: C++ {base:.3f} s, {base / batches * 1e6:.0f} us a minibatch"]
-        for name, runs in (("Python", ours), ("with arrays", arrays)):
-            told.append(f"{name} {middle(runs, 'cpu') / base:.3f} (wall {middle(runs, 'wall') / middle(theirs, 'wall'):.3f})")
+        batches = -(-rounds[0]["C++"][0]["samples"] // options.minibatch)
+        told = [f"{path}: C++ {middle('C++', 'cpu') / batches * 1e6:.1f} us a minibatch"]
+        for name in names[1:]:
+            each = sorted(middle(name, "cpu", [runs]) / middle("C++", "cpu", [runs]) for runs in rounds)
+            ratio, wall = (middle(name, what) / middle("C++", what) for what in ("cpu", "wall"))
+            told.append(f"{name} {ratio:.3f} ({each[0]:.3f} to {each[-1]:.3f}; wall {wall:.2f})")
         print("; ".join(told), flush=True)
 
 

@@ -96,7 +96,7 @@ class Reader:
         setup.set_report(report)
         setup.set_progress(told(progress))
         self._core = _core.ReaderCore(setup)
-        self._pid = os.getpid()
+        self._process = _process
         self._epoch = self._core.options.start_epoch
         self._read = 0  # minibatches of this epoch
         self._over = False
@@ -195,12 +195,12 @@ class Reader:
             self._over = True
             self._length = None
             return None
-        batch = Batch(data)
-        if batch.epoch != self._epoch:
-            self._length = None
-        self._epoch, self._read = batch.epoch, batch.index + 1
-        self._over = every and batch.end_of_epoch
-        return batch
+        epoch = data.epoch
+        if epoch != self._epoch:
+            self._epoch, self._length = epoch, None
+        self._read = data.index + 1
+        self._over = every and data.end_of_epoch
+        return Batch(data)
 
     def __iter__(self) -> Iterator[Batch]:
         core = self._here()
@@ -298,7 +298,7 @@ class Reader:
 
     def _here(self) -> _core.ReaderCore:
         """The library's reader, opened again in a forked child."""
-        if os.getpid() == self._pid:
+        if self._process == _process:
             return self._core
         state, over = self._core.state(), self._over
         epoch, read = self._epoch, self._read
@@ -370,10 +370,20 @@ _alive: weakref.WeakSet[Reader] = weakref.WeakSet()
 
 def _close_all() -> None:
     for reader in list(_alive):
-        if reader._pid == os.getpid():
+        if reader._process == _process:
             reader.close()
 
 
+# Forks on the way to this process; asked for with each minibatch, as getpid() would be a system call.
+_process = 0
+
+
+def _after_fork() -> None:
+    global _process
+    _process += 1
+
+
+os.register_at_fork(after_in_child=_after_fork)
 atexit.register(_close_all)
 show_keywords(Reader.__init__)
 show_keywords(open)

@@ -48,7 +48,7 @@ nb::object array(std::byte* data, Element element, std::initializer_list<std::si
 
 // Moves a view out, to be owned by the arrays made of it.
 template <class View>
-std::pair<View*, nb::capsule> keep(View&& view) {
+std::pair<View*, nb::capsule> keep(View view) {
   auto owned = std::make_unique<View>(std::move(view));
   View* at = owned.get();
   nb::capsule owner(at, [](void* p) noexcept { delete static_cast<View*>(p); });

@@ -230,7 +230,7 @@ void bind_options(nb::module_& m) {
         return nb::str("StreamInfo(name={!r}, dim={}, storage={!r}, element={!r})")
             .format(self.attr("name"), self.attr("dim"), self.attr("storage"), self.attr("element"));
       });
-  nb::class_<Source>(m, "Source");
+  const nb::class_<Source> source(m, "Source");
   nb::class_<Setup>(m, "Setup")
       .def(nb::init<>())
       .def_rw("reader", &Setup::reader)
