@@ -144,7 +144,7 @@ class HtkSource final : public Source {
     column.values.resize(values * sizeof(T));
     column.first_sample.reserve(static_cast<std::size_t>(to - from) + 1);
     column.begin.reserve(static_cast<std::size_t>(to - from));
-    Buffer<std::byte> scratch;
+    thread_local Buffer<std::byte> scratch;  // kept from chunk to chunk, so that nothing is allocated
     std::shared_ptr<const Archive> archive;
     std::uint32_t open = 0;
     T* at = column.as<T>();
