@@ -113,6 +113,22 @@ void read_chunks(benchmark::State& state, const std::string& name) {
   state.SetBytesProcessed(static_cast<std::int64_t>(bytes));
 }
 
+// Bytes added up as bytes, which compilers make vectors of; std::count is three times as slow.
+#if defined(__x86_64__)
+__attribute__((target_clones("avx2", "default")))
+#endif
+std::int64_t
+newlines(const char* p, std::size_t n) {
+  std::int64_t sum = 0;
+  std::size_t i = 0;
+  for (; i + 128 <= n; i += 128) {
+    std::uint8_t part = 0;
+    for (std::size_t k = 0; k < 128; ++k) part = static_cast<std::uint8_t>(part + (p[i + k] == '\n' ? 1 : 0));
+    sum += part;
+  }
+  return sum + std::count(p + i, p + n, '\n');
+}
+
 void count_lines(benchmark::State& state, const std::string& name) {
   const io::File file(path_of(name));
   Buffer<char> block;
@@ -122,7 +138,7 @@ void count_lines(benchmark::State& state, const std::string& name) {
     for (std::uint64_t at = 0; at < file.size(); at += block.size()) {
       const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(block.size(), file.size() - at));
       file.read(at, std::as_writable_bytes(std::span(block.data(), n)));
-      lines += std::count(block.data(), block.data() + n, '\n');
+      lines += newlines(block.data(), n);
     }
   }
   benchmark::DoNotOptimize(lines);
