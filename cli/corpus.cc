@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "format.h"
+#include "in_memory.h"
 
 namespace batchfeed::cli {
 
@@ -45,10 +46,14 @@ void from_config(const CorpusArguments& arguments, const Report& report, Corpus&
 void from_text(const CorpusArguments& arguments, Console& console, Corpus& corpus) {
   CtfOptions options;
   options.files = expand_files(arguments.files);
-  const std::string& file = options.files.front();
+  const std::string file = options.files.front();
+  if (arguments.text != nullptr) {
+    options.files = {memory_name(file)};
+    corpus.setup.file_system.open = memory_files(arguments.text).open;
+  }
   corpus.inferred = infer_ctf(
       options.files, console.progress(fmt::format("looking at {}", std::filesystem::path(file).filename().string())),
-      corpus.setup.limits, corpus.setup.file_system);
+      arguments.limits(), corpus.setup.file_system);
   for (const Inferred::Stream& stream : corpus.inferred->streams) options.streams.push_back(stream.spec);
   if (options.streams.empty()) {
     throw Error(unusable(file, "no stream (|name ...) found in it",
@@ -93,7 +98,7 @@ std::vector<SourceOptions*> sources_of(Setup& setup) {
 void from_speech(const CorpusArguments& arguments, Corpus& corpus) {
   corpus.setup.sources =
       infer_speech(arguments.files, arguments.state_list, element(arguments.precision).value_or(Element::f32),
-                   corpus.setup.limits, corpus.setup.file_system);
+                   arguments.limits(), corpus.setup.file_system);
   corpus.setup.reader.keys = KeyMode::text;
 }
 
@@ -178,6 +183,18 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
       ->group(index);
   app.add_option("--cache-dir", cache_dir, "Keep the index in this folder")->type_name("DIR")->group(index);
   app.add_option("--threads", threads, "Threads that index and parse (default: one per core)")->group(index);
+  const char* const packed = "Compressed files";
+  const auto bytes = [&](const char* name, std::optional<std::uint64_t>& field, const char* what) {
+    app.add_option(name, field, what)
+        ->transform(CLI::AsSizeValue(false).description(""))
+        ->type_name("BYTES")
+        ->group(packed);
+  };
+  bytes("--unpacked-bytes", unpacked_bytes, "What a compressed file may unpack to, such as 2T (default 1T)");
+  app.add_option("--unpack-ratio", unpack_ratio, "That beside its size (default 2000 times)")
+      ->type_name("N")
+      ->group(packed);
+  bytes("--unpack-window-bytes", unpack_window_bytes, "Memory that unpacking a zstd file may need (default 128M)");
   if (!with_order) return;
   const char* const group = "Order";
   app.add_option("--order", order, "file, cntk (as the reference) or uniform, instead of what the configuration says")
@@ -199,6 +216,14 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
       ->group(group);
 }
 
+Limits CorpusArguments::limits() const {
+  Limits out;
+  if (unpacked_bytes) out.unpacked_bytes = *unpacked_bytes;
+  if (unpack_ratio) out.unpack_ratio = *unpack_ratio;
+  if (unpack_window_bytes) out.unpack_window_bytes = *unpack_window_bytes;
+  return out;
+}
+
 namespace {
 
 // One corpus: a configuration, or files that come without one.
@@ -210,7 +235,7 @@ Corpus load_one(const CorpusArguments& arguments, Console& console, const Report
   if (looks_like_config(first) || !arguments.section.empty() || !arguments.set.empty()) {
     corpus.format = Format::config;
   } else {
-    corpus.format = detect_format(first);
+    corpus.format = detect_format(first, {}, arguments.limits());
   }
   switch (corpus.format) {
     case Format::config: from_config(arguments, report ? report : console.report(), corpus); break;
@@ -264,6 +289,7 @@ Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Rep
   Corpus corpus =
       arguments.mix_weights.empty() ? load_one(arguments, console, report) : load_mixture(arguments, console, report);
   overlay(arguments, corpus.setup);
+  corpus.setup.limits = arguments.limits();
   corpus.setup.report = report ? report : console.report();
   corpus.setup.progress =
       console.progress(fmt::format("indexing {}", std::filesystem::path(arguments.files.front()).filename().string()));

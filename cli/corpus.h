@@ -32,9 +32,12 @@ struct CorpusArguments {
   std::vector<double> mix_weights;
   std::string shard;
   std::optional<unsigned> threads;
-  bool all_faults = false;  // of a configuration: each is reported, then the first thrown
+  std::optional<std::uint64_t> unpacked_bytes, unpack_ratio, unpack_window_bytes;
+  std::shared_ptr<const std::string> text;  // of the one file, read in its place (in_memory.h)
+  bool all_faults = false;                  // of a configuration: each is reported, then the first thrown
 
   void add_to(CLI::App& app, bool with_order);
+  Limits limits() const;
 };
 
 struct Corpus {

@@ -50,8 +50,7 @@ std::string located_json(const Source& source, const Hit& hit) {
   out.add("{\"key\":");
   append_string(source.key_text(hit.sequence.key), out);
   append_place(hit.at, out);
-  out.add(",\"samples\":");
-  out.integer(hit.sequence.samples);
+  out.field("samples", hit.sequence.samples);
   out.add(",\"hit\":");
   if (hit.values == 0) {
     out.add("null}\n");
@@ -59,14 +58,11 @@ std::string located_json(const Source& source, const Hit& hit) {
   }
   out.add("{\"stream\":");
   append_string(hit.stream, out);
-  out.add(",\"sample\":");
-  out.integer(hit.sample);
-  out.add(",\"index\":");
-  out.integer(hit.index);
+  out.field("sample", hit.sample);
+  out.field("index", hit.index);
   out.add(",\"value\":");
   out.real(hit.value);
-  out.add(",\"values\":");
-  out.integer(hit.values);
+  out.field("values", hit.values);
   out.add(",\"line\":");
   hit.line == 0 ? out.add("null") : out.integer(hit.line);
   out.add("}}\n");

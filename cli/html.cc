@@ -36,7 +36,7 @@ th, td { padding: .25rem .7rem .25rem 0; border-bottom: 1px solid var(--line); t
 th.n, td.n { text-align: right; white-space: nowrap; }
 figure { margin: 0; } figcaption { color: var(--dim); font-size: .9rem; } svg { width: 100%; height: auto; display: block; }
 svg rect { fill: var(--bar); } svg text { fill: var(--dim); font: 11px system-ui, sans-serif; } svg line { stroke: var(--line); }
-.rank th { font-weight: 400; } .rank td, .rank th { border: 0; padding: .1rem .6rem .1rem 0;
+.rank th { font-weight: 400; overflow-wrap: break-word; max-width: 12rem; } .rank td, .rank th { border: 0; padding: .1rem .6rem .1rem 0;
   vertical-align: middle; } .rank .bar { width: 70%; }
 .rank i { display: block; height: .8rem; background: var(--bar); border-radius: 2px; min-width: 1px; }
 ul { padding-left: 1.2rem; } li { margin: .35rem 0; } footer { margin-top: 3rem; font-size: .9rem; }

@@ -10,6 +10,7 @@
 #include "command.h"
 #include "corpus.h"
 #include "format.h"
+#include "in_memory.h"
 #include "jsonl.h"
 #include "speech.h"
 
@@ -158,10 +159,31 @@ ordered_json json(const Corpus& corpus, const InfoArguments& a, const Descriptio
   return out;
 }
 
+// What a compressed text unpacks to, if that is not much: it is looked at more than once.
+std::shared_ptr<const std::string> unpacked(const CorpusArguments& arguments) {
+  constexpr std::size_t kMost = 256u << 20;
+  if (arguments.files.size() != 1 || !arguments.section.empty() || !arguments.set.empty() || arguments.cache_index ||
+      !arguments.roots.empty() || !arguments.cache_dir.empty())
+    return nullptr;
+  const std::string& file = arguments.files.front();
+  if (detect_format(file, {}, arguments.limits()) != Format::ctf || !first_bytes(file, 1, arguments.limits()).packed)
+    return nullptr;
+  FirstBytes all = first_bytes(file, kMost, arguments.limits());
+  return all.whole ? std::make_shared<const std::string>(std::move(all.bytes)) : nullptr;
+}
+
 int run_info(const InfoArguments& a, Console& console) {
-  const Corpus corpus = load_corpus(a.corpus, console);
-  const std::unique_ptr<Source> source = open_sources(corpus.setup);
-  const Description about = describe(*source);
+  CorpusArguments arguments = a.corpus;
+  arguments.text = unpacked(a.corpus);
+  Corpus corpus = load_corpus(arguments, console, arguments.text ? under_own_name(console.report()) : Report());
+  const Description about = [&] {
+    try {
+      return describe(*open_sources(corpus.setup));
+    } catch (const Error& error) {
+      throw Error(under_own_name(error.fault()));
+    }
+  }();
+  if (arguments.text != nullptr) std::get<CtfOptions>(corpus.setup.sources.front()).files = a.corpus.files;
   const std::vector<IndexBuild> indexes = find_indexes(corpus.setup);
   const std::vector<SpeechStream> speech = describe_speech(corpus.setup);
   console.clear_progress();

@@ -57,12 +57,9 @@ void layout(const StreamBatch& stream, const Minibatch& batch, const Reader& rea
       out.add(",\"key\":");
       append_string(reader.key_text(batch.keys.at(entry.sequence)), out);
     }
-    out.add(",\"s\":");
-    out.integer(entry.row);
-    out.add(",\"b\":");
-    out.integer(entry.begin);
-    out.add(",\"e\":");
-    out.integer(entry.end);
+    out.field("s", entry.row);
+    out.field("b", entry.begin);
+    out.field("e", entry.end);
     out.add('}');
   }
 }
@@ -74,10 +71,9 @@ void stream_object(const StreamBatch& stream, const Minibatch& batch, const Read
   append_string(stream.name, out);
   out.add(sparse ? ",\"storage\":\"sparse_csc\",\"shape\":[" : ",\"storage\":\"dense\",\"shape\":[");
   out.integer(stream.dim);
-  out.add("],\"S\":");
-  out.integer(stream.layout.rows);
-  out.add(",\"T\":");
-  out.integer(stream.layout.steps);
+  out.add(']');
+  out.field("S", stream.layout.rows);
+  out.field("T", stream.layout.steps);
   out.add(",\"layout\":[");
   layout(stream, batch, reader, out);
   if (sparse) {

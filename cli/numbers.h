@@ -28,6 +28,15 @@ class Text {
     advance(std::to_chars(at, at + kRoom, n).ptr);
   }
 
+  // ,"name":n of a JSON object.
+  template <class Integer>
+  void field(std::string_view name, Integer n) {
+    add(",\"");
+    add(name);
+    add("\":");
+    integer(n);
+  }
+
   // "inf", "-inf" and "nan" with `quote` around them, as JSON has no word for them.
   template <class Real>
   void real(Real value, std::string_view quote = "\"") {

@@ -12,11 +12,14 @@
 #include "convert.h"
 #include "corpus.h"
 #include "format.h"
+#include "in_memory.h"
 #include "target.h"
 
 namespace batchfeed::cli {
 
 namespace {
+
+constexpr std::size_t kFirstLook = 1u << 20, kLastLook = 64u << 20;  // bytes of a text, for its first sequences
 
 struct PickArguments {
   CorpusArguments corpus;
@@ -40,7 +43,49 @@ int run_pick(const PickArguments& a, Console& console, const RowsOf& rows_of) {
   return put_sequences(rows_of(source), a.output, a.corpus, setup, console);
 }
 
+// Of a file of text only as much is looked at as has the sequences; no exit code where
+// that is most of it, or is not sound.
+std::optional<int> head_of_text(const PickArguments& a, Console& console) {
+  const std::vector<std::string> files = expand_files(a.corpus.files);
+  const bool bare = files.size() == 1 && a.corpus.section.empty() && a.corpus.set.empty() && a.corpus.roots.empty();
+  if (!bare || a.output.to_file() || a.corpus.cache_index || !a.corpus.cache_dir.empty() ||
+      detect_format(files.front(), {}, a.corpus.limits()) != Format::ctf)
+    return std::nullopt;
+  for (std::size_t most = kFirstLook; most <= kLastLook; most *= 8) {
+    FirstBytes first = first_bytes(files.front(), most, a.corpus.limits());
+    if (first.whole) break;
+    first.bytes.resize(first.bytes.rfind('\n') + 1);
+    if (first.bytes.empty()) continue;
+    CorpusArguments beginning = a.corpus;
+    beginning.text = std::make_shared<const std::string>(std::move(first.bytes));
+    std::vector<Notice> notices;
+    Corpus corpus;
+    std::shared_ptr<const Source> source;
+    try {
+      corpus = load_corpus(beginning, console, [&](const Notice& notice) { notices.push_back(notice); });
+      source = open_sources(corpus.setup);
+    } catch (const Error&) {
+      continue;  // of all of it, as will be told
+    }
+    // The last one may go on behind what was read.
+    if (sequences_of(*source) <= a.count || sequences_of(*source) - a.count <= a.from) continue;
+    const Report report = under_own_name(console.report());
+    for (const Notice& notice : notices) report(notice);
+    notices.clear();
+    try {
+      const auto rows = std::shared_ptr<const Source>(subset(source, rows_from(*source, a.from, a.count)));
+      const int code = put_sequences(rows, a.output, a.corpus, corpus.setup, console);
+      for (const Notice& notice : notices) report(notice);
+      return code;
+    } catch (const Error& error) {
+      throw Error(under_own_name(error.fault()));
+    }
+  }
+  return std::nullopt;
+}
+
 int run_head(const PickArguments& a, Console& console) {
+  if (const std::optional<int> done = head_of_text(a, console)) return *done;
   return run_pick(a, console, [&](const std::shared_ptr<const Source>& source) {
     return std::shared_ptr<const Source>(subset(source, rows_from(*source, a.from, a.count)));
   });

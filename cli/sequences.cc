@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "in_memory.h"
 #include "jsonl.h"
 
 namespace batchfeed::cli {
@@ -172,7 +173,7 @@ class Ctf final : public SequenceText {
 
 std::string place_text(const Place& place, bool with_bytes) {
   if (place.file.empty()) return "unknown place";
-  std::string out = place.file;
+  std::string out = own_name(place.file);
   if (place.first_line != 0) out += fmt::format(":{}", place.first_line);
   if (place.last_line > place.first_line) out += fmt::format("-{}", place.last_line);
   if (with_bytes) out += fmt::format(" (bytes {}-{})", place.begin, place.end);
@@ -181,7 +182,7 @@ std::string place_text(const Place& place, bool with_bytes) {
 
 void append_place(const Place& place, Text& out) {
   out.add(",\"file\":");
-  place.file.empty() ? out.add("null") : append_string(place.file, out);
+  place.file.empty() ? out.add("null") : append_string(own_name(place.file), out);
   out.add(",\"lines\":");
   if (place.first_line == 0) return out.add("null");
   out.add('[');

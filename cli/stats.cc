@@ -87,17 +87,11 @@ std::string text(const StatsArguments& a, const Survey& survey, const Descriptio
 }
 
 std::string json(const StatsArguments& a, const Survey& survey, const Description& about) {
-  ordered_json out;
-  out["files"] = a.corpus.files;
-  out["sequences"] = survey.sequences;
-  out["samples"] = survey.samples;
-  out["bytes"] = survey.bytes;
-  out["duplicates"] = survey.duplicates;
-  out["invalid"] = survey.invalid;
-  out["faults"] = survey.check.faults;
-  out["complete"] = survey.check.complete;
-  out["lengths"] = lengths_json(about.lengths);
-  out["streams"] = ordered_json::array();
+  ordered_json out = {
+      {"files", a.corpus.files},         {"sequences", survey.sequences},     {"samples", survey.samples},
+      {"bytes", survey.bytes},           {"duplicates", survey.duplicates},   {"invalid", survey.invalid},
+      {"faults", survey.check.faults},   {"complete", survey.check.complete}, {"lengths", lengths_json(about.lengths)},
+      {"streams", ordered_json::array()}};
   for (const StreamSurvey& stream : survey.streams) out["streams"].push_back(survey_json(stream));
   return dump(out, 2) + "\n";
 }

@@ -24,7 +24,15 @@ using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 enum class Format : std::uint8_t { unknown, ctf, cbf, htk, scp, mlf, kaldi, config };
 std::string_view name(Format format) noexcept;
 // By content; the file's name is looked at only where bytes do not decide.
-Format detect_format(const std::string& path, const FileSystem& file_system = {});
+Format detect_format(const std::string& path, const FileSystem& file_system = {}, const Limits& limits = {});
+
+// The first bytes of a file, or of what it unpacks to (gzip, zstd). Throws Error.
+struct FirstBytes {
+  std::string bytes = {};
+  bool packed = false;
+  bool whole = false;  // there are no more
+};
+FirstBytes first_bytes(const std::string& path, std::size_t most, const Limits& limits = {});
 
 // Shell patterns in a list of files replaced by the files they name, sorted. What
 // is no pattern, or fits no file, stays as it is.

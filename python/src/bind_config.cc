@@ -76,7 +76,10 @@ void bind_config(nb::module_& m) {
   m.def("expand_files", &expand_files, "names"_a, "file_system"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("reader_section", nb::overload_cast<const std::string&, const Inferred&>(&reader_section), "path"_a,
         "inferred"_a);
-  m.def("detect_format", &detect_format, "path"_a, "file_system"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def(
+      "detect_format",
+      [](const std::string& path, const FileSystem& file_system) { return detect_format(path, file_system); }, "path"_a,
+      "file_system"_a, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace batchfeed::python

@@ -124,6 +124,15 @@ CheckResult check_stream(int descriptor, const std::string& name, const CtfOptio
   }
   const bool whole = filled < head.size();
   head.resize(filled);
+  if (head.starts_with("\x1F\x8B") || head.starts_with("\x28\xB5\x2F\xFD")) {
+    const bool gzip = head[0] == '\x1F';
+    throw Error(Fault{.kind = FaultKind::format,
+                      .id = "check.packed-input",
+                      .at = {.file = name},
+                      .what = std::string("it is compressed with ") + (gzip ? "gzip" : "zstd") + ", expected text",
+                      .hint = std::string("unpack it on the way (") + (gzip ? "gzip" : "zstd") +
+                              " -dc FILE | batchfeed check -), or name the file"});
+  }
   CtfOptions declared = options;
   KeyMode keys = KeyMode::numeric;
   try {

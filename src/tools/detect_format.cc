@@ -156,8 +156,15 @@ std::string_view name(Format format) noexcept {
   return "unknown";
 }
 
-Format detect_format(const std::string& path, const FileSystem& file_system) {
-  const auto [head, size] = io::read_head(path, kHead, file_system, {});
+FirstBytes first_bytes(const std::string& path, std::size_t most, const Limits& limits) {
+  io::Head head = io::read_head(path, most, {}, limits);
+  const bool packed = head.size == 0 && !head.bytes.empty();  // the size of a plain file is known
+  const bool whole = head.bytes.size() < most;
+  return {.bytes = std::move(head.bytes), .packed = packed, .whole = whole};
+}
+
+Format detect_format(const std::string& path, const FileSystem& file_system, const Limits& limits) {
+  const auto [head, size] = io::read_head(path, kHead, file_system, limits);
   if (starts(head, "nib_ktnc") || starts(head, std::string_view("\1\0\0\0\0\0\0\0", 8))) return Format::cbf;
   if (starts(head, std::string_view("MLF\1\0", 5)) || starts(head, std::string_view("MLF\2\0", 5))) return Format::mlf;
   if (is_kaldi(head)) return Format::kaldi;

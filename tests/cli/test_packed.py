@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Compressed corpora: the same sequences in the same order as the plain file, and faults at their place."""
 import gzip
+import json
 import shutil
 import struct
 import subprocess
@@ -165,3 +166,28 @@ def test_speech_lists_and_labels(batchfeed, write):
         done = batchfeed("read", *files, "--minibatch-size", 20)
         # An unnamed stream is called after its file.
         assert done.err == "" and done.out == want, files
+
+
+def test_a_packed_pipe_is_told_for_what_it_is(batchfeed):  # check.packed-input
+    done = batchfeed("check", "-", stdin=gzip.compress(text().encode()))
+    assert done.code == 3 and "compressed with gzip, expected text" in done.err and "gzip -dc FILE" in done.err
+    done = batchfeed("check", "-", stdin=b"\x28\xb5\x2f\xfd rest")
+    assert done.code == 3 and "compressed with zstd" in done.err
+
+
+def test_limits_of_packed_files_can_be_set(batchfeed, write):
+    write("a.ctf.gz", gzip.compress(text().encode()))
+    for command in ("info", "head", "check", "stats", "read"):
+        done = batchfeed(command, "a.ctf.gz", "--unpacked-bytes", "10K", *(["--from", 10**6] if command == "head" else []))
+        assert done.code in (1, 3) and "unpacked_bytes" in done.err + done.out, command
+    assert batchfeed("read", "a.ctf.gz", "--unpacked-bytes", "1G", "--unpack-ratio", 10, "--unpack-window-bytes", "8M").code == 0
+
+
+def test_info_of_a_packed_file_is_that_of_the_plain_one(batchfeed, packed):
+    def about(name):
+        report = batchfeed("info", name, "--json").json
+        assert "memory:" not in json.dumps(report)
+        return {k: v for k, v in report.items() if k not in ("files", "indexes", "reader_section")}
+
+    for name in packed:
+        assert about(name) == about("plain.ctf")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """head, cat, sample: sequences as text, as JSON lines, or as a new corpus."""
+import gzip
 import json
 import struct
 
@@ -107,3 +108,25 @@ def test_a_configuration_says_what_is_read(batchfeed, corpus, command):
     config = corpus(4)
     streams = json.loads(batchfeed(command, config, "--json").out.splitlines()[0])["streams"]
     assert set(streams) == {"v", "tags"}
+
+
+def test_head_looks_no_further_than_it_must(batchfeed, write):
+    lines = [f"{7 + i} |v {i} 2 3 4 5 6 7 8 |t {i % 7}:1\n" for i in range(80000)]
+    write("a.ctf", "".join(lines) + "80007 |v 1 2 x\n80007 |w 1\n")
+    assert batchfeed("head", "a.ctf", "-n", 3, "--streams", "v,t").out == "".join(lines[:3])
+    told = batchfeed("head", "a.ctf", "-n", 1, "--from", 20000, "--format", "jsonl").lines
+    assert (told[0]["key"], told[0]["file"], told[0]["lines"]) == ("20007", "a.ctf", [20001, 20001])
+    assert batchfeed("head", "a.ctf", "-n", 2).err == ""
+    packed = gzip.compress("".join(lines).encode())
+    write("a.ctf.gz", packed[:-1000])  # its end is missing, which is far away
+    assert batchfeed("head", "a.ctf.gz", "-n", 2).out == "".join(lines[:2])
+    assert batchfeed("head", "a.ctf.gz", "-n", 2, "--from", 79000).code == 3
+    # A sequence that goes on behind the first look is shown whole.
+    write("long.ctf", "".join(f"{i // 60000} |v {i} 2 3 4 5 6\n" for i in range(120000)))
+    assert len(batchfeed("head", "long.ctf", "-n", 1).out.splitlines()) == 60000
+
+
+def test_head_names_the_file_in_what_it_says(batchfeed, write):
+    write("a.ctf", "0 |v 1 2\n1 |v 1 x\n" + "".join(f"{i} |v 1 2 \n" for i in range(2, 200000)))
+    done = batchfeed("head", "a.ctf", "-n", 3)
+    assert "a.ctf:2:" in done.err and "memory:" not in done.err
