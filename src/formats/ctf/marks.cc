@@ -121,15 +121,22 @@ ListMarks list_marks([[maybe_unused]] std::string_view tier) noexcept {
 }
 
 void MarkList::fill() noexcept {
-  // A piece without a mark is part of a long line; the line's end is still to come.
+  at_ = 0;
   do {
+    if (scanned_ >= end_) {
+      from_ = end_ - 1;
+      marks_[0] = 0;
+      last_ = 1;
+      return;
+    }
     from_ = scanned_;
     const auto left = static_cast<std::size_t>(end_ - from_);
     const std::size_t count = std::min((left + kPiece - 1) / kPiece, kPieces);
     last_ = list_(from_, count, marks_.data());
     scanned_ = from_ + count * kPiece;
-    at_ = 0;
-  } while (last_ == 0);
+    // What lies behind the block is none of its marks.
+    while (last_ != 0 && from_ + marks_[last_ - 1] >= end_) --last_;
+  } while (last_ == 0);  // part of a long line
 }
 
 }  // namespace batchfeed::ctf

@@ -21,7 +21,7 @@ class MarkList {
  public:
   explicit MarkList(ListMarks list) noexcept : list_(list) {}
 
-  // A new block of whole lines that ends at `end`.
+  // A new block of whole lines, at least one, that ends at `end`.
   void block(const char* end) noexcept {
     end_ = end;
     from_ = nullptr;
@@ -33,9 +33,10 @@ class MarkList {
       scanned_ = p;
       at_ = last_ = 0;
     }
-    while (now() < p) next();
+    while (p < end_ && now() < p) next();
   }
-  // There is one left: a line ends with it.
+  // Behind the last one is the block's last newline again: where a file changed since
+  // it was indexed, a sequence may end inside a line whose marks are taken.
   const char* now() noexcept {
     if (at_ == last_) [[unlikely]]
       fill();

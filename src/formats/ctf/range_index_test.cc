@@ -22,26 +22,6 @@ namespace {
 
 using batchfeed::testing::ScratchFolder;
 
-class Tier {
- public:
-  explicit Tier(const char* name) {
-    if (const char* before = std::getenv("BATCHFEED_CPU"); before != nullptr) before_ = before;
-    ::setenv("BATCHFEED_CPU", name, 1);
-  }
-  ~Tier() {
-    if (before_) {
-      ::setenv("BATCHFEED_CPU", before_->c_str(), 1);
-    } else {
-      ::unsetenv("BATCHFEED_CPU");
-    }
-  }
-  Tier(const Tier&) = delete;
-  Tier& operator=(const Tier&) = delete;
-
- private:
-  std::optional<std::string> before_;
-};
-
 // The index in words: entries and notes, or the fault.
 std::string indexed(const char* tier, const std::string& path, const CtfOptions& options, KeyMode keys,
                     std::uint64_t range) {
