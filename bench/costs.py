@@ -119,7 +119,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except machine.Failed as failed:
-        raise SystemExit(str(failed)) from None
+    machine.end_with(main)

@@ -35,6 +35,14 @@ class Failed(Exception):
     pass
 
 
+def end_with(main):
+    """Runs it; a program that failed is told in its own words, without a trace."""
+    try:
+        main()
+    except Failed as failed:
+        raise SystemExit(str(failed)) from None
+
+
 def run(command, environment=None, folder=None):
     """(its standard output, seconds of wall time, seconds of processor time, peak memory in MB)"""
     with tempfile.TemporaryFile("w+") as out:

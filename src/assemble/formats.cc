@@ -12,6 +12,7 @@
 #include "formats/kaldi/kaldi.h"
 #include "formats/mlf/mlf.h"
 #include "join/join.h"
+#include "model/shared_source.h"
 
 namespace batchfeed::assemble {
 
@@ -46,27 +47,6 @@ std::vector<std::string> expand(const std::vector<std::string>& names, const Fil
 
 namespace {
 
-// A source behind a shared pointer, for callers that own theirs.
-class Shared final : public Source {
- public:
-  explicit Shared(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
-  const std::vector<StreamInfo>& streams() const override { return source_->streams(); }
-  const std::vector<ChunkInfo>& chunks() const override { return source_->chunks(); }
-  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { source_->sequences(chunk, out); }
-  void read(std::uint32_t chunk, Chunk& out) const override { source_->read(chunk, out); }
-  std::string key_text(std::uint64_t key) const override { return source_->key_text(key); }
-  Place place(std::uint32_t chunk, std::uint32_t row) const override { return source_->place(chunk, row); }
-  std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
-    return source_->places(chunk, row);
-  }
-  bool splits_frames() const override { return source_->splits_frames(); }
-  std::uint64_t fingerprint() const override { return source_->fingerprint(); }
-  std::vector<Notice> notices() const override { return source_->notices(); }
-
- private:
-  std::shared_ptr<const Source> source_;
-};
-
 template <class Open>
 std::unique_ptr<Source> shards(const std::vector<std::string>& files, const FileSystem& file_system, bool numbered,
                                Open&& open) {
@@ -90,7 +70,7 @@ struct Opener {
   std::unique_ptr<Source> operator()(const MlfOptions& o) const { return mlf::open(o, context); }
   std::unique_ptr<Source> operator()(const KaldiOptions& o) const { return kaldi::open(o, context); }
   std::unique_ptr<Source> operator()(const std::shared_ptr<const Source>& source) const {
-    return std::make_unique<Shared>(source);
+    return std::make_unique<SharedSource>(source);
   }
 };
 

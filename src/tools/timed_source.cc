@@ -16,16 +16,16 @@ std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(st
 }  // namespace
 
 TimedSource::TimedSource(std::shared_ptr<const Source> source, std::shared_ptr<ReadTimes> times)
-    : source_(std::move(source)), times_(std::move(times)), every_(1 + source_->chunks().size() / kMostTimed) {}
+    : SharedSource(std::move(source)), times_(std::move(times)), every_(1 + chunks().size() / kMostTimed) {}
 
 void TimedSource::read(std::uint32_t chunk, Chunk& out) const {
   if (chunk % every_ != 0) {
-    source_->read(chunk, out);
+    SharedSource::read(chunk, out);
     return;
   }
   const std::uint64_t sleeps = clocks::thread_sleeps();
   const double queue = clocks::thread_core_wait(), cpu = clocks::thread_cpu(), wall = clocks::wall();
-  source_->read(chunk, out);
+  SharedSource::read(chunk, out);
   const double took = clocks::wall() - wall, worked = clocks::thread_cpu() - cpu;
   times_->wall += every_ * nanoseconds(took);
   times_->cpu += every_ * nanoseconds(worked);

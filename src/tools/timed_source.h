@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/shared_source.h"
+
 namespace batchfeed {
 
 // What read() took, in nanoseconds, of all threads.
@@ -21,25 +23,13 @@ struct ReadTimes {
 
 // Another source, whose read() is timed. Of many chunks only every so many'th is, and
 // counts for all of them: the clocks cost as much as a small chunk.
-class TimedSource final : public Source {
+class TimedSource final : public SharedSource {
  public:
   TimedSource(std::shared_ptr<const Source> source, std::shared_ptr<ReadTimes> times);
 
-  const std::vector<StreamInfo>& streams() const override { return source_->streams(); }
-  const std::vector<ChunkInfo>& chunks() const override { return source_->chunks(); }
-  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { source_->sequences(chunk, out); }
   void read(std::uint32_t chunk, Chunk& out) const override;
-  std::string key_text(std::uint64_t key) const override { return source_->key_text(key); }
-  Place place(std::uint32_t chunk, std::uint32_t row) const override { return source_->place(chunk, row); }
-  std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
-    return source_->places(chunk, row);
-  }
-  bool splits_frames() const override { return source_->splits_frames(); }
-  std::uint64_t fingerprint() const override { return source_->fingerprint(); }
-  std::vector<Notice> notices() const override { return source_->notices(); }
 
  private:
-  std::shared_ptr<const Source> source_;
   std::shared_ptr<ReadTimes> times_;
   std::uint64_t every_;
 };

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+//
+// A source behind a shared pointer: for who must own one, and for those who change a
+// part of what another gives.
+#pragma once
+
+#include <batchfeed/source.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace batchfeed {
+
+class SharedSource : public Source {
+ public:
+  explicit SharedSource(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
+
+  const std::vector<StreamInfo>& streams() const override { return source_->streams(); }
+  const std::vector<ChunkInfo>& chunks() const override { return source_->chunks(); }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { source_->sequences(chunk, out); }
+  void read(std::uint32_t chunk, Chunk& out) const override { source_->read(chunk, out); }
+  std::string key_text(std::uint64_t key) const override { return source_->key_text(key); }
+  Place place(std::uint32_t chunk, std::uint32_t row) const override { return source_->place(chunk, row); }
+  std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
+    return source_->places(chunk, row);
+  }
+  bool splits_frames() const override { return source_->splits_frames(); }
+  std::uint64_t fingerprint() const override { return source_->fingerprint(); }
+  std::vector<Notice> notices() const override { return source_->notices(); }
+
+ private:
+  std::shared_ptr<const Source> source_;
+};
+
+}  // namespace batchfeed
