@@ -74,6 +74,10 @@ class Reader {
   // Waits until next() has its answer ready, for at most this long; false if it has
   // not. For callers who must look at signals meanwhile.
   bool wait(std::chrono::milliseconds most);
+  // Whether next() and read() will give a minibatch with data, or the epoch's last answer,
+  // at once: without work, waiting or a lock. Small ones come several at a time, and this
+  // is true of those behind the first.
+  bool at_hand() const noexcept;
 
   void begin_epoch(std::uint64_t epoch);
 

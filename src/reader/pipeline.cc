@@ -224,12 +224,12 @@ void Pipeline::make_answers(bool together) {
       bytes += next->bytes;
     }
     made_.push_back(std::move(next));
-    if (!together || ends || made_.size() == kMostTogether || bytes >= kTogether || !at_hand()) return;
+    if (!together || ends || made_.size() == kMostTogether || bytes >= kTogether || !next_is_loaded()) return;
   }
 }
 
 // Whether the next answer is planned and its chunks are there.
-bool Pipeline::at_hand() const {
+bool Pipeline::next_is_loaded() const {
   return !planned_.empty() && std::all_of(planned_.front()->items.begin(), planned_.front()->items.end(),
                                           [&](const PlanItem& item) { return held_[item.chunk] != nullptr; });
 }

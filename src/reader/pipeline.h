@@ -55,6 +55,10 @@ class Pipeline {
   // Whether pop() has its answer ready, now or within this time. Always, where
   // nothing is prefetched.
   bool wait(std::chrono::milliseconds most);
+  // Whether pop() has taken over its answer before, and it is no empty one on the way.
+  bool at_hand() const noexcept {
+    return !taken_.empty() && (!taken_.front()->batch.empty() || taken_.front()->batch.end_of_epoch);
+  }
 
  private:
   enum class Stage : std::uint8_t { resolved, packing, done };
@@ -84,7 +88,7 @@ class Pipeline {
 
   void take();
   void make_answers(bool together);
-  bool at_hand() const;
+  bool next_is_loaded() const;
   void produce(Ready& out);
   void resolve_next(Ready& out);
   void look_ahead();

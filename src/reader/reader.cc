@@ -236,6 +236,8 @@ bool Reader::wait(std::chrono::milliseconds most) {
   return impl_->pipeline->wait(most);
 }
 
+bool Reader::at_hand() const noexcept { return impl_->pipeline && impl_->pipeline->at_hand(); }
+
 void Reader::begin_epoch(std::uint64_t epoch) {
   impl_->expect_same_process();
   impl_->stop();

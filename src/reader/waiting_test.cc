@@ -45,6 +45,40 @@ TEST(ReaderWait, AFaultIsAnAnswer) {
   EXPECT_THROW(reader.next(), Error);
 }
 
+// Small minibatches come several at a time, so that most are at hand; what is, needs no thread.
+TEST(ReaderAtHand, SaysWhatNextGivesWithoutWaiting) {
+  const std::vector<std::vector<std::uint32_t>> chunk = {std::vector<std::uint32_t>(500, 1)};
+  Reader reader(std::make_shared<MemorySource>(chunk), {.minibatch_size = {2}});
+  EXPECT_FALSE(reader.at_hand()) << "nothing has been asked for";
+  Minibatch batch;
+  std::size_t given = 0, at_hand = 0;
+  for (bool ready = false; reader.next(batch); ready = reader.at_hand()) {
+    ++given;
+    at_hand += ready;
+  }
+  EXPECT_EQ(given, 250u);
+  EXPECT_GT(at_hand, given / 2);
+  EXPECT_FALSE(reader.at_hand()) << "the epoch is over";
+}
+
+TEST(ReaderAtHand, IsNotTrueOfAnswersWithoutData) {
+  // Of a minibatch that is one sequence of two samples, one of two workers has nothing.
+  const std::vector<std::vector<std::uint32_t>> corpus(64, {1, 1, 2});
+  Reader reader(std::make_shared<MemorySource>(corpus),
+                {.order = {.kind = OrderKind::file}, .workers = 2, .rank = 1, .minibatch_size = {2}});
+  Minibatch batch;
+  std::size_t empty = 0, empty_at_hand = 0;
+  for (batch.end_of_epoch = false; !batch.end_of_epoch;) {
+    const bool ready = reader.at_hand();
+    ASSERT_TRUE(reader.read(batch));
+    if (!batch.empty() || batch.end_of_epoch) continue;
+    ++empty;
+    empty_at_hand += ready;
+  }
+  EXPECT_GT(empty, 0u);
+  EXPECT_EQ(empty_at_hand, 0u);
+}
+
 TEST(ReaderRemaining, CountsWhatNextWillGive) {
   for (const OrderKind order : {OrderKind::file, OrderKind::cntk, OrderKind::uniform}) {
     for (const Packing pack : {Packing::sequences, Packing::frames, Packing::truncated}) {
