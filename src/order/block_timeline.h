@@ -37,17 +37,34 @@ class BlockTimeline final : public Timeline {
 
   void begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t /*index*/) override {
     check_epoch(size);
+    begin_ = begin;
     end_ = add_sat(begin, size);
     restore(begin);
+    past_ = sweep_.past();
+  }
+
+  void next_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t /*index*/) override {
+    check_epoch(size);
+    begin_ = begin;
+    end_ = add_sat(begin, size);
+    enter(begin / sweep_samples_);
+    sweep_.seek_again(begin % sweep_samples_);
+    arrive();
+    past_ = sweep_.past();
+  }
+
+  Past past() const override { return past_; }
+  void set_past(const Past& past) override {
+    sweep_.set_past(past);
+    sweep_.seek(begin_ % sweep_samples_);
+    arrive();
+    past_ = past;
   }
 
   void restore(std::uint64_t position) override {
-    workers_ = next_workers_;
-    rank_ = next_rank_;
-    enter_sweep(position / sweep_samples_);
+    enter(position / sweep_samples_);
     sweep_.seek(position % sweep_samples_);
-    position_ = sweep_.sweep() * sweep_samples_ + sweep_.sample();
-    if (rank_ >= sweep_.corpus().chunks()) position_ = end_;  // a worker without any chunk
+    arrive();
   }
 
   void set_workers(std::uint64_t workers, std::uint64_t rank) override {
@@ -84,6 +101,19 @@ class BlockTimeline final : public Timeline {
   struct Taken {
     std::uint64_t global = 0, local = 0;
   };
+
+  // Into a sweep, with the workers that hold from now on.
+  void enter(std::uint64_t sweep) {
+    workers_ = next_workers_;
+    rank_ = next_rank_;
+    enter_sweep(sweep);
+  }
+
+  // Where the sweep's cursor has come to.
+  void arrive() {
+    position_ = sweep_.sweep() * sweep_samples_ + sweep_.sample();
+    if (rank_ >= sweep_.corpus().chunks()) position_ = end_;  // a worker without any chunk
+  }
 
   void enter_sweep(std::uint64_t sweep) {
     if (entered_ && sweep == sweep_.sweep()) return;
@@ -176,7 +206,9 @@ class BlockTimeline final : public Timeline {
   bool entered_ = false;
   std::uint64_t workers_ = 1, rank_ = 0;
   std::uint64_t next_workers_ = 1, next_rank_ = 0;
-  std::uint64_t end_ = 0, position_ = 0;
+  std::uint64_t begin_ = 0, end_ = 0;  // of the epoch
+  std::uint64_t position_ = 0;
+  Past past_;                                         // as of the begin of the epoch
   std::pair<std::uint32_t, std::uint32_t> interval_;  // chunk places the last fill drew from
   std::uint64_t crossed_ = 0;                         // number of the intervals before it in this batch; 0: none
 };

@@ -86,11 +86,30 @@ void CntkSweep::begin(std::uint64_t sweep) {
 
   plan_ = std::move(plan);
   sweep_ = sweep;
+  reordered_ = false;
+  let_go_ = 0;
   rewind();
 }
 
+void CntkSweep::set_past(const Past& past) {
+  let_go_ = past.let_go;
+  if (past.reordered == reordered_) return;
+  reordered_ = past.reordered;
+  rewind();
+}
+
+void CntkSweep::seek_again(std::uint64_t offset) {
+  settle();  // what lies behind the last sequence of a chunk lets go of others
+  if (offset < let_go_ && options_.seed != 0) {
+    reordered_ = true;
+    let_go_ = 0;
+    rewind();
+  }
+  seek(offset);
+}
+
 void CntkSweep::rewind() {
-  rng_.seed(options_.seed + sweep_);
+  rng_.seed(reordered_ ? sweep_ : options_.seed + sweep_);
   for (std::uint64_t& raw : raw_) raw = rng_.next();
   raw_at_ = 0;
   kept_ = loaded_ = placed_ = 0;
@@ -182,6 +201,7 @@ void CntkSweep::drop_behind(std::uint32_t chunk) {
     begins_.pop_front();
     ++kept_;
   }
+  let_go_ = std::max(let_go_, begins_.empty() ? sample_ : begins_.front());
   const auto dead = static_cast<std::size_t>(plan_->first[kept_] - row_begin_);
   if (dead == 0 || dead < row_->size() / 2) return;
   if (row_.use_count() > 1) {

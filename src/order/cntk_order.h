@@ -35,6 +35,12 @@ class CntkSweep {
   std::uint64_t sweep() const noexcept { return sweep_; }
   // To the first sequence that starts at or behind `offset` samples, or the end.
   void seek(std::uint64_t offset);
+  // The same where an epoch begins behind another: before chunks that were let go, the
+  // reference shuffles the sweep again and forgets its seed (minibatch.md 6.2), so that
+  // sequences come twice and others not at all. A seek() never does.
+  void seek_again(std::uint64_t offset);
+  Past past() const noexcept { return {reordered_, let_go_}; }
+  void set_past(const Past& past);  // a seek() must follow
 
   // Whether there is a sequence at the cursor; makes it ready.
   bool settle() {
@@ -106,6 +112,9 @@ class CntkSweep {
   std::uint32_t chunk_ = 0;
   std::uint64_t slot_ = 0, chunk_end_ = 0, sample_ = 0;
   std::deque<std::uint64_t> begins_;  // sample positions of chunks kept_, kept_ + 1 ... as far as the cursor has been
+
+  bool reordered_ = false;    // shuffled with the bare number of the sweep
+  std::uint64_t let_go_ = 0;  // of the sweep, in samples: the furthest begin of chunk kept_ there was
 };
 
 }  // namespace batchfeed::order

@@ -51,6 +51,10 @@ TEST(Timelines, AgreeWithAModelOnRandomScripts) {
   for (const Case& c : read_cases("random_cases.txt")) check(c);
 }
 
+TEST(Timelines, GoFromEpochToEpochAsTheReference) {
+  for (const Case& c : read_cases("epoch_cases.txt")) check(c);
+}
+
 TEST(CntkRng, IsTheReferencesGenerator) {
   CntkRng rng;
   rng.seed(5489);

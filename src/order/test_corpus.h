@@ -123,6 +123,7 @@ inline std::unique_ptr<Timeline> parse_timeline(const Corpus& corpus, const std:
 
 // Commands, each with its numbers:
 //   e SIZE INDEX W R   epoch INDEX of SIZE samples as rank R of W; SIZE * INDEX is its begin
+//   E SIZE INDEX W R   the same, behind an epoch that was read to its end
 //   n G L              a batch: "[keys]" with s = end of sweep, e = end of epoch
 //   N COUNT LIMIT      COUNT batches with both limits equal
 //   w W R              workers from the next restore on
@@ -141,10 +142,14 @@ inline std::string run_script(const LengthSource& source, Timeline& timeline, co
   };
   Batch batch;
   for (std::string command; in >> command;) {
-    if (command == "e") {
+    if (command == "e" || command == "E") {
       const std::uint64_t size = number(), index = number(), workers = number(), rank = number();
       timeline.set_workers(workers, rank);
-      timeline.begin_epoch(size * index, size, index);
+      if (command == "e") {
+        timeline.begin_epoch(size * index, size, index);
+      } else {
+        timeline.next_epoch(size * index, size, index);
+      }
     } else if (command == "n") {
       const std::uint64_t global = number(), local = number();
       timeline.next(global, local, batch);

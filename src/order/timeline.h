@@ -69,6 +69,17 @@ struct Batch {
   std::uint64_t window_generation = 0;
 };
 
+// What order `cntk` remembers, at the begin of an epoch, of how it came there. Nothing
+// where the run began with that epoch.
+struct Past {
+  // The sweep goes on in the order of the bare sweep number, without the seed: it was
+  // entered again where chunks had been let go (minibatch.md 6.2).
+  bool reordered = false;
+  std::uint64_t let_go = 0;  // samples of the sweep whose chunks have been let go
+
+  bool operator==(const Past&) const = default;
+};
+
 // Positions are global samples on the endless line of sweeps (minibatch.md 3).
 class Timeline {
  public:
@@ -79,6 +90,14 @@ class Timeline {
   // Epoch [begin, begin + size); restores position `begin`. `index` is the
   // epoch's number: the ordered reader's end is size * (index + 1).
   virtual void begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t index) = 0;
+  // The same behind an epoch that was read to its end, as the reference does it: where
+  // that one overshot its end, order `cntk` may enter the sweep in another order.
+  virtual void next_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t index) {
+    begin_epoch(begin, size, index);
+  }
+  // As of the begin of this epoch; set_past() follows begin_epoch() and comes before all else.
+  virtual Past past() const { return {}; }
+  virtual void set_past(const Past& /*past*/) {}
   // To the first sequence start at or behind `position` (minibatch.md 6.2, 7).
   virtual void restore(std::uint64_t position) = 0;
   // Takes effect with the next restore() (minibatch.md 6.3 rule 7).

@@ -29,6 +29,10 @@ class UniformSweep {
   void begin(std::uint64_t sweep);
   std::uint64_t sweep() const noexcept { return sweep_; }
   void seek(std::uint64_t offset);
+  // Any place is found from the position alone: there is no past.
+  void seek_again(std::uint64_t offset) { seek(offset); }
+  static Past past() noexcept { return {}; }
+  void set_past(const Past& /*past*/) noexcept {}
 
   bool settle() {
     if (slot_ < slab_size_) return true;

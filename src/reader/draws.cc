@@ -16,6 +16,11 @@ void Draws::begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t e
   forget();
 }
 
+void Draws::next_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t epoch) {
+  timeline_->next_epoch(begin, size, epoch);
+  forget();
+}
+
 void Draws::forget() {
   ahead_.clear();
   uses_.clear();

@@ -41,6 +41,9 @@ class Draws {
       : timeline_(std::move(timeline)), data_(std::move(data)) {}
 
   void begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t epoch);
+  void next_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t epoch);
+  order::Past past() const { return timeline_->past(); }
+  void set_past(const order::Past& past) { timeline_->set_past(past); }
   // The next sound sequence of this worker; nothing at the end of the epoch.
   std::optional<Drawn> next(Mark& mark);
   // Behind what next() gave last.

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "order/timeline.h"
+
 namespace batchfeed::reader {
 
 // A place in the stream, behind an answer: everything a state has to hold.
@@ -19,9 +21,11 @@ struct Mark {
   std::uint64_t position = 0;        // of the timeline
   bool begun = false;                // false: the epoch has not been entered yet
   bool ended = false;                // the last answer carried end_of_epoch
+  bool follows = false;              // not begun, and all else is of the end of the epoch before
   std::uint64_t invalid = 0;         // damaged sequences counted so far
   std::uint64_t skipped = 0;         // sequences left out on request (too long, last partial minibatch)
   Padding padding;                   // what bucketing saved so far
+  order::Past past;                  // of the timeline, as of the begin of the epoch
   std::vector<std::uint64_t> queue;  // truncated packing: sequences begun, as their planner wrote them
 
   bool operator==(const Mark&) const = default;

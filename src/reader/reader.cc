@@ -57,6 +57,21 @@ struct Reader::Impl {
                                    : ", memory_limit is " + std::to_string(options.memory_limit) + " bytes"),
                       .hint = ""}});
   }
+  // Once a reader, when the first minibatch of such an epoch is handed out.
+  void tell_of_reordering() {
+    if (!mark.past.reordered || told_of_reordering) return;
+    told_of_reordering = true;
+    if (!report) return;
+    report(
+        {.severity = Severity::warning,
+         .fault = {
+             .kind = FaultKind::usage,
+             .id = "reader.reordered",
+             .what = "epoch " + std::to_string(mark.epoch) +
+                     " begins before the end of the last sequence of the one before; as in the reference, the "
+                     "rest of the sweep comes in another order, so sequences come twice and others do not",
+             .hint = "order = uniform, randomizationSeed = 0, a larger window or epochs of whole sweeps lose none"}});
+  }
   static std::vector<std::shared_ptr<const Source>> checked(std::vector<std::shared_ptr<const Source>> parts,
                                                             const ReaderOptions& options) {
     check_options(options, parts.size());
@@ -125,6 +140,11 @@ struct Reader::Impl {
   static void enter(Planner& planner, const Mark& place) {
     if (place.begun) {
       planner.restore(place);  // behind an epoch's end the next answer begins the next one
+    } else if (place.follows) {
+      Mark end = place;
+      --end.epoch;
+      end.begun = end.ended = true;
+      planner.restore(end);
     } else {
       planner.count_on(place);
       planner.begin_epoch(place.epoch);
@@ -181,6 +201,7 @@ struct Reader::Impl {
   unsigned threads;
   pid_t pid;
   Mark mark;  // behind the minibatch last handed out
+  bool told_of_reordering = false;
   mutable std::optional<std::uint64_t> data;
   std::unique_ptr<ChunkStore> store;
   std::unique_ptr<Planner> planner;
@@ -210,6 +231,7 @@ bool Reader::read(Minibatch& out) {
   if (impl_->options.driver == ReaderOptions::Driver::timeline && impl_->mark.ended) return false;
   impl_->start();
   impl_->pipeline->pop(out, impl_->mark);
+  impl_->tell_of_reordering();
   // The empty answer that only says the run is over is not one.
   return !(impl_->options.driver == ReaderOptions::Driver::timeline && out.end_of_epoch && out.empty() &&
            out.invalid == 0);
@@ -240,13 +262,22 @@ bool Reader::at_hand() const noexcept { return impl_->pipeline && impl_->pipelin
 
 void Reader::begin_epoch(std::uint64_t epoch) {
   impl_->expect_same_process();
+  Mark& mark = impl_->mark;
+  if (mark.follows && mark.epoch == epoch) return;
+  if (mark.ended && epoch == mark.epoch + 1 && impl_->options.driver == ReaderOptions::Driver::epochs) {
+    mark.epoch = epoch;  // the planner goes on to it by itself
+    mark.index = 0;
+    mark.begun = mark.ended = false;
+    mark.follows = true;
+    return;
+  }
   impl_->stop();
-  Mark mark;
-  mark.epoch = epoch;
-  mark.invalid = impl_->mark.invalid;
-  mark.skipped = impl_->mark.skipped;
-  mark.padding = impl_->mark.padding;
-  impl_->mark = mark;
+  Mark fresh;
+  fresh.epoch = epoch;
+  fresh.invalid = mark.invalid;
+  fresh.skipped = mark.skipped;
+  fresh.padding = mark.padding;
+  mark = fresh;
 }
 
 void Reader::set_workers(std::uint64_t workers, std::uint64_t rank) {
@@ -347,7 +378,11 @@ std::uint64_t Reader::num_minibatches(std::uint64_t epoch) const {
                       .hint = "give epoch_samples or epoch_sweeps"});
   }
   const std::unique_ptr<Planner> planner = impl_->make_planner(false);
-  planner->begin_epoch(epoch);
+  if (impl_->mark.follows && impl_->mark.epoch == epoch) {
+    Impl::enter(*planner, impl_->mark);
+  } else {
+    planner->begin_epoch(epoch);
+  }
   return count_to_end(*planner, true);
 }
 

@@ -38,8 +38,15 @@ SequencePlanner::SequencePlanner(std::unique_ptr<order::Timeline> timeline, std:
       sweep_samples_(sweep_samples),
       crosses_(crosses_sweeps(options) || !options.mix_weights.empty()) {}
 
-void SequencePlanner::begin_epoch(std::uint64_t epoch) {
-  timeline_->begin_epoch(epochs_.begin(epoch), epochs_.size, epoch);
+void SequencePlanner::begin_epoch(std::uint64_t epoch) { enter(epoch, false); }
+
+void SequencePlanner::enter(std::uint64_t epoch, bool behind_another) {
+  if (behind_another && reorders_between_epochs(options_)) {
+    timeline_->next_epoch(epochs_.begin(epoch), epochs_.size, epoch);
+  } else {
+    timeline_->begin_epoch(epochs_.begin(epoch), epochs_.size, epoch);
+  }
+  mark_.past = timeline_->past();
   drawn_to_ = timeline_->position();
   has_pending_ = has_ahead_ = false;
   mark_.epoch = epoch;
@@ -51,6 +58,7 @@ void SequencePlanner::begin_epoch(std::uint64_t epoch) {
 void SequencePlanner::restore(const Mark& mark) {
   begin_epoch(mark.epoch);
   mark_ = mark;
+  timeline_->set_past(mark.past);
   timeline_->restore(mark.position);
   drawn_to_ = timeline_->position();
 }
@@ -237,7 +245,7 @@ void SequencePlanner::drop_partial(std::uint64_t size, Plan& out) {
 }
 
 void SequencePlanner::next(Plan& out) {
-  if (mark_.ended && options_.driver == ReaderOptions::Driver::epochs) begin_epoch(mark_.epoch + 1);
+  if (mark_.ended && options_.driver == ReaderOptions::Driver::epochs) enter(mark_.epoch + 1, true);
   const std::uint64_t size = minibatch_size(options_, mark_.epoch, mark_.index);
   out.items.clear();
   out.parts.clear();

@@ -24,6 +24,12 @@ struct EpochTable {
 // The minibatch size of an answer: a list by epoch, or by call on the timeline.
 std::uint64_t minibatch_size(const ReaderOptions& options, std::uint64_t epoch, std::uint64_t index);
 
+// Whether sequences may be lost and repeated between two epochs as in the reference
+// (Timeline::next_epoch). Neither its older speech reader does that nor what it has not.
+constexpr bool reorders_between_epochs(const ReaderOptions& options) noexcept {
+  return options.shard == Shard::chunk && !options.legacy_speech;
+}
+
 // A worker's part of a number (minibatch.md 10.1): 10 for 4 workers is 3 3 2 2.
 constexpr std::uint64_t share(std::uint64_t n, std::uint64_t workers, std::uint64_t rank) noexcept {
   return n / workers + (n % workers > rank ? 1 : 0);
@@ -48,6 +54,7 @@ class SequencePlanner final : public Planner {
     Padding padding;          // as the timeline had counted it behind this batch
   };
 
+  void enter(std::uint64_t epoch, bool behind_another);
   void advance();
   void draw(std::uint64_t size, Drawn& out);
   void draw_samples(std::uint64_t size, Drawn& out);

@@ -177,12 +177,15 @@ std::string write_state(const Mark& mark, std::uint64_t data, const ReaderOption
   number("position", mark.position);
   number("begun", mark.begun ? 1 : 0);
   number("ended", mark.ended ? 1 : 0);
+  if (mark.follows) number("follows", 1);
   number("invalid", mark.invalid);
   number("skipped", mark.skipped);
   if (mark.padding.unbucketed != 0)
     out += ",\"padding\":[" +
            list(std::vector<std::uint64_t>{mark.padding.samples, mark.padding.cells, mark.padding.unbucketed}, ',') +
            ']';
+  if (mark.past != order::Past{})
+    out += ",\"past\":[" + list(std::vector<std::uint64_t>{mark.past.reordered ? 1u : 0u, mark.past.let_go}, ',') + ']';
   if (!mark.queue.empty()) out += ",\"queue\":[" + list(mark.queue, ',') + ']';
   for (const auto& [name, value] : identity(options)) out += ",\"" + name + "\":\"" + value + '"';
   out += ",\"check\":\"" + hex(hash_text(out)) + "\"}";
@@ -228,6 +231,8 @@ Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& 
   mark.position = fields.number("position");
   mark.begun = fields.number("begun") != 0;
   mark.ended = fields.number("ended") != 0;
+  mark.follows = fields.find("follows") != nullptr && fields.number("follows") != 0;
+  if (mark.follows && (mark.begun || mark.ended || mark.epoch == 0)) damaged("an epoch that follows one has begun");
   mark.invalid = fields.number("invalid");
   mark.skipped = fields.number("skipped");
   if (fields.find("padding") != nullptr) {
@@ -235,6 +240,11 @@ Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& 
     if (padding.size() != 3 || padding[0] > padding[1] || padding[0] > padding[2] || padding[2] == 0)
       damaged("padding is three numbers, of samples and of the cells that hold them");
     mark.padding = {.samples = padding[0], .cells = padding[1], .unbucketed = padding[2]};
+  }
+  if (fields.find("past") != nullptr) {
+    const std::vector<std::uint64_t> past = fields.numbers("past");
+    if (past.size() != 2 || past[0] > 1) damaged("past is two numbers, the first of them 0 or 1");
+    mark.past = {.reordered = past[0] != 0, .let_go = past[1]};
   }
   if (fields.find("queue") != nullptr) mark.queue = fields.numbers("queue");
   return mark;

@@ -32,6 +32,72 @@ TEST(ReaderState, EveryPlaceOfEveryKindOfRunGoesOnExactly) {
   }
 }
 
+const std::vector<std::vector<std::uint32_t>> kJagged = {{1, 3}, {5, 1, 2}, {2, 2}, {1, 1, 4}, {3, 2}, {2, 5}};
+
+// Epochs that overshoot their end make the reference shuffle a sweep again (Timeline::next_epoch).
+TEST(ReaderState, RemembersThatASweepWasReorderedBetweenEpochs) {
+  std::size_t reordered = 0;
+  for (const Packing pack : {Packing::sequences, Packing::truncated}) {
+    for (const std::uint64_t workers : {1u, 2u}) {
+      ReaderOptions o = reference(OrderKind::cntk, 4);
+      o.order.window = 1;
+      o.order.seed = 7;
+      o.pack = {pack, pack == Packing::truncated ? 2u : 0u, 0};
+      o.epoch_samples = 5;
+      o.workers = workers;
+      const auto source = std::make_shared<MemorySource>(kJagged);
+      std::size_t told = 0;
+      Reader whole(source, o, {}, [&](const Notice& n) { told += n.fault.id == "reader.reordered"; });
+      std::vector<std::string> states = {whole.state()};
+      for (Minibatch batch; states.size() <= 40 && whole.read(batch);) states.push_back(whole.state());
+      const std::string end = tail(whole, 20);
+      EXPECT_EQ(told, 1u) << "once a reader, whatever comes";
+      for (std::size_t at = 0; at < states.size(); ++at) {
+        reordered += states[at].find("\"past\":[1,") != std::string::npos;
+        Reader again(source, o);
+        again.restore(states[at]);
+        Minibatch batch;
+        for (std::size_t next = at + 1; next < states.size(); ++next) {
+          ASSERT_TRUE(again.read(batch));
+          ASSERT_EQ(again.state(), states[next]) << "resumed behind " << at;
+        }
+        ASSERT_EQ(tail(again, 20), end) << "resumed behind " << at;
+      }
+    }
+  }
+  EXPECT_GT(reordered, 20u);
+}
+
+TEST(ReaderState, AnEpochThatIsAskedForFollowsTheOneBeforeAsIfItHadNotBeen) {
+  for (const Packing pack : {Packing::sequences, Packing::truncated}) {
+    ReaderOptions o = reference(OrderKind::cntk, 4);
+    o.order.window = 1;
+    o.order.seed = 7;
+    o.pack = {pack, pack == Packing::truncated ? 2u : 0u, 0};
+    o.epoch_samples = 5;
+    const auto source = std::make_shared<MemorySource>(kJagged);
+    Reader straight(source, o), asking(source, o);
+    for (std::uint64_t epoch = 0; epoch < 12; ++epoch) {
+      std::string want, got;
+      Minibatch batch;
+      do {
+        ASSERT_TRUE(straight.read(batch));
+        if (!batch.empty()) want += text(batch, true);
+      } while (!batch.end_of_epoch);
+      asking.begin_epoch(epoch);
+      asking.begin_epoch(epoch);
+      EXPECT_GT(asking.num_minibatches(epoch), 0u);
+      if (epoch % 3 == 1) {
+        Reader resumed(source, o);
+        resumed.restore(asking.state());
+        asking = std::move(resumed);
+      }
+      while (asking.next(batch)) got += text(batch, true);
+      EXPECT_EQ(got, want) << "epoch " << epoch;
+    }
+  }
+}
+
 TEST(ReaderState, ALastMinibatchThatWasEvenedOutOverTheEndOfASweepComesAgainWithItsFlags) {
   const std::vector<std::vector<std::uint32_t>> corpus = {{4, 4, 4, 4}, {4, 4, 4, 4}};  // 32 samples
   for (const SizeUnit unit : {SizeUnit::samples, SizeUnit::sequences}) {

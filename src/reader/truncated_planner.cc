@@ -46,8 +46,15 @@ void TruncatedPlanner::resize_rows() {
   rows_.resize(static_cast<std::size_t>(planned));
 }
 
-void TruncatedPlanner::begin_epoch(std::uint64_t epoch) {
-  draws_.begin_epoch(epochs_.begin(epoch), epochs_.size, epoch);
+void TruncatedPlanner::begin_epoch(std::uint64_t epoch) { enter(epoch, false); }
+
+void TruncatedPlanner::enter(std::uint64_t epoch, bool behind_another) {
+  if (behind_another && reorders_between_epochs(options_)) {
+    draws_.next_epoch(epochs_.begin(epoch), epochs_.size, epoch);
+  } else {
+    draws_.begin_epoch(epochs_.begin(epoch), epochs_.size, epoch);
+  }
+  mark_.past = draws_.past();
   mark_.epoch = epoch;
   mark_.index = 0;
   mark_.begun = true;
@@ -73,6 +80,7 @@ void TruncatedPlanner::save_queue(std::vector<std::uint64_t>& out) const {
 void TruncatedPlanner::restore(const Mark& mark) {
   begin_epoch(mark.epoch);
   mark_ = mark;
+  draws_.set_past(mark.past);
   // What is queued has the rows of the minibatch before; the next one may have others.
   if (mark.index != 0) --mark_.index;
   rows_.clear();
@@ -151,7 +159,7 @@ std::uint32_t TruncatedPlanner::take(Row& row, std::uint32_t index, Plan& out) {
 }
 
 void TruncatedPlanner::next(Plan& out) {
-  if (mark_.ended && options_.driver == ReaderOptions::Driver::epochs) begin_epoch(mark_.epoch + 1);
+  if (mark_.ended && options_.driver == ReaderOptions::Driver::epochs) enter(mark_.epoch + 1, true);
   resize_rows();
   out.items.clear();
   out.parts.clear();

@@ -33,6 +33,7 @@ class TruncatedPlanner final : public Planner {
   };
 
   std::uint64_t length() const;  // steps of a minibatch
+  void enter(std::uint64_t epoch, bool behind_another);
   void resize_rows();
   void refill(Row& row);
   std::uint32_t take(Row& row, std::uint32_t index, Plan& out);
