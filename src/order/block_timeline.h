@@ -39,8 +39,8 @@ class BlockTimeline final : public Timeline {
     check_epoch(size);
     begin_ = begin;
     end_ = add_sat(begin, size);
-    restore(begin);
-    past_ = sweep_.past();
+    enter(begin / sweep_samples_);
+    set_past({});  // whatever was read before
   }
 
   void next_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t /*index*/) override {

@@ -92,10 +92,10 @@ void CntkSweep::begin(std::uint64_t sweep) {
 }
 
 void CntkSweep::set_past(const Past& past) {
-  let_go_ = past.let_go;
-  if (past.reordered == reordered_) return;
+  const bool ahead = past.reordered != reordered_ || past.let_go < let_go_;
   reordered_ = past.reordered;
-  rewind();
+  let_go_ = past.let_go;
+  if (ahead) rewind();
 }
 
 void CntkSweep::seek_again(std::uint64_t offset) {
