@@ -73,14 +73,17 @@ function(batchfeed_test folder)
   endif()
 endfunction()
 
-# batchfeed_fuzz(formats/ctf scan)  from scan_fuzz.cc: a libFuzzer program, and a
+# batchfeed_fuzz(formats/ctf scan [COUNTS])  from scan_fuzz.cc: a libFuzzer program, and a
 # plain test that replays tests/fuzz/{seeds,regressions}/<target> with any compiler.
+# COUNTS: its files hold counts in binary, which are mutated as such.
 function(batchfeed_fuzz folder target)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "COUNTS" "" "")
   string(REPLACE "/" "_" name "${folder}")
   set(source "${PROJECT_SOURCE_DIR}/src/${folder}/${target}_fuzz.cc")
   cmake_path(GET folder FILENAME last)
   if(BATCHFEED_BUILD_FUZZERS)
-    add_executable(fuzz_${last}_${target} ${source} "${PROJECT_SOURCE_DIR}/tests/fuzz/budget.cc")
+    add_executable(fuzz_${last}_${target} ${source} "${PROJECT_SOURCE_DIR}/tests/fuzz/budget.cc"
+      $<$<BOOL:${arg_COUNTS}>:${PROJECT_SOURCE_DIR}/tests/fuzz/counts.cc>)
     target_include_directories(fuzz_${last}_${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
     target_link_libraries(fuzz_${last}_${target} PRIVATE batchfeed batchfeed_${name} batchfeed_flags)
     target_link_options(fuzz_${last}_${target} PRIVATE -fsanitize=fuzzer -Wl,--wrap=LLVMFuzzerTestOneInput)
