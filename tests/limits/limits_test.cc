@@ -18,13 +18,14 @@ namespace {
 using ::testing::HasSubstr;
 
 template <class Do>
-void expect_limit(const char* field, Do&& action) {
+void expect_limit(const char* field, Do&& action, const char* id = nullptr) {
   try {
     action();
     ADD_FAILURE() << field << " was not enforced";
   } catch (const Error& e) {
     EXPECT_EQ(e.fault().kind, FaultKind::limit) << e.what();
     EXPECT_THAT(e.fault().hint, HasSubstr(field)) << e.what();
+    if (id != nullptr) EXPECT_EQ(e.fault().id, id);
   }
 }
 
@@ -43,6 +44,45 @@ TEST(Limits, LineBytes) {
   };
   EXPECT_EQ(open(line.size()), 3 * sizeof(float));
   expect_limit("line_bytes", [&] { open(line.size() / 2); });
+}
+
+// Seven bytes hold at most three values; a row that is too short is filled up.
+TEST(Limits, ImpliedValuesOfText) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("c.ctf", "0 |a 1\n");
+  const auto open = [&](std::uint64_t dim, Element element) {
+    CtfOptions options{.files = {path}, .streams = {{.name = "a", .dim = dim}}, .element = element};
+    OpenContext context;
+    context.keys = std::make_shared<KeyTable>(KeyMode::numeric);
+    context.limits.implied_samples = 100;
+    Chunk chunk;
+    ctf::open(options, path, context)->read(0, chunk);
+    return chunk.columns.at(0).values.size();
+  };
+  EXPECT_EQ(open(103, Element::f32), 103 * sizeof(float));
+  for (const Element element : {Element::f32, Element::f64}) {
+    for (const std::uint64_t dim : {std::uint64_t{104}, (std::uint64_t{1} << 31) - 1})
+      expect_limit(
+          "implied_samples", [&] { open(dim, element); }, "limit.implied-values");
+  }
+}
+
+// A sequence that lacks a stream is left out, but keeps its place in every column.
+TEST(Limits, PlacesOfLostSequences) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("c.ctf", "0 |a 1 |b 1\n1 |a 1\n2 |b 1\n");
+  const auto open = [&](std::uint64_t limit) {
+    CtfOptions options{.files = {path}, .streams = {{.name = "a", .dim = 1}, {.name = "b", .dim = 1}}, .max_errors = 9};
+    OpenContext context;
+    context.keys = std::make_shared<KeyTable>(KeyMode::numeric);
+    context.limits.implied_samples = limit;
+    Chunk chunk;
+    ctf::open(options, path, context)->read(0, chunk);
+    return chunk.columns.at(0).values.size();
+  };
+  EXPECT_EQ(open(4), sizeof(float));
+  expect_limit(
+      "implied_samples", [&] { open(3); }, "limit.lost-sequences");
 }
 
 TEST(Limits, StateBytes) {

@@ -201,6 +201,7 @@ CheckResult StreamCheck::run(int descriptor) {
     bool first = true;
     while (blocks.next()) {
       log_.block(blocks.begin(), blocks.offset());
+      parser_->text(static_cast<std::uint64_t>(blocks.end() - blocks.begin()));
       const char* p = blocks.begin();
       for (bool at_mark = first; p != blocks.end();) {
         line_begin_ = blocks.offset_of(p);

@@ -252,4 +252,23 @@ void FaultLog::too_much(std::size_t s, std::uint64_t limit) {
   throw Error(std::move(f));
 }
 
+void FaultLog::too_short_rows(std::size_t s, std::uint64_t limit) {
+  const StreamInfo& stream = context_.schema->streams()[s];
+  Fault f = fault("limit.implied-values", nullptr,
+                  "dim is " + std::to_string(stream.dim) + ", and more than " + std::to_string(limit) +
+                      " values of the chunk are not in the text",
+                  "set dim to what the rows have, or raise limits.implied_samples", static_cast<int>(s));
+  f.kind = FaultKind::limit;
+  throw Error(std::move(f));
+}
+
+void FaultLog::too_many_lost(std::uint64_t limit) {
+  Fault f = fault("limit.lost-sequences", nullptr,
+                  "sequences of " + plural(context_.schema->size(), "stream") +
+                      " were left out of the chunk until their places are more than " + std::to_string(limit),
+                  "declare the inputs that the file has, or raise limits.implied_samples");
+  f.kind = FaultKind::limit;
+  throw Error(std::move(f));
+}
+
 }  // namespace batchfeed::ctf

@@ -75,6 +75,8 @@ class FaultLog {
   void loaded(std::uint64_t rows);
   // Bounds of memory: throws.
   [[noreturn]] void too_much(std::size_t stream, std::uint64_t limit);
+  [[noreturn]] void too_short_rows(std::size_t stream, std::uint64_t limit);
+  [[noreturn]] void too_many_lost(std::uint64_t limit);
 
   std::uint64_t column_of(const char* at) const noexcept;
   std::uint64_t line_now() const { return context_.line_now ? context_.line_now() : 0; }

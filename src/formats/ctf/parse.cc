@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/saturate.h"
 #include "formats/ctf/line.h"
 #include "formats/ctf/scan.h"
 
@@ -25,7 +26,8 @@ Parser<T>::Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limi
       log_(log),
       kernels_(kernels<T>()),
       marks_(list_marks(forced_tier())),
-      max_values_(std::min<std::uint64_t>(limits.chunk_values, 0xFFFFFFFFu)) {
+      max_values_(std::min<std::uint64_t>(limits.chunk_values, 0xFFFFFFFFu)),
+      max_implied_(limits.implied_samples) {
   for (std::size_t i = 0; i < schema.size(); ++i) {
     const StreamInfo& info = schema.streams()[i];
     StreamState state;
@@ -34,8 +36,21 @@ Parser<T>::Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limi
     state.name_length = static_cast<std::uint32_t>(schema.alias(i).size());
     state.sparse = info.storage == Storage::sparse;
     state.vector = info.dim >= kShort;
+    state.most = max_values_;
     attach(state);
     streams_.push_back(state);
+  }
+}
+
+// A value takes a digit and what ends it. Rows that are too short are filled up, and a
+// few bytes of them could claim any amount of memory.
+template <class T>
+void Parser<T>::text(std::uint64_t bytes) {
+  lost_ = 0;
+  for (StreamState& s : streams_) {
+    if (s.sparse) continue;
+    s.most = std::min(max_values_, add_sat(bytes / 2, max_implied_));
+    attach(s);
   }
 }
 
@@ -179,7 +194,7 @@ void Parser<T>::attach(StreamState& s) const {
     s.first_value = column.first_value.data();
     s.first_capacity = column.first_value.capacity();
   }
-  s.capacity = std::min(s.capacity, max_values_);
+  s.capacity = std::min(s.capacity, s.most);
 }
 
 template <class T>
@@ -194,9 +209,10 @@ void Parser<T>::set_sizes(StreamState& s) const {
 template <class T>
 void Parser<T>::make_room(StreamState& s, std::size_t stream, std::uint64_t values) {
   if (values > max_values_) log_.too_much(stream, max_values_);
+  if (values > s.most) log_.too_short_rows(stream, max_implied_);
   set_sizes(s);
   if (values > s.capacity) {
-    const auto n = static_cast<std::size_t>(std::min(max_values_, std::max(values, s.capacity + s.capacity / 2)));
+    const auto n = static_cast<std::size_t>(std::min(s.most, std::max(values, s.capacity + s.capacity / 2)));
     s.column->values.reserve(n * sizeof(T));
     if (s.sparse) s.column->indices.reserve(n);
   }
@@ -326,6 +342,7 @@ bool Parser<T>::end() {
     damaged_ = true;
     whole = false;
   }
+  if (!whole && (lost_ += streams_.size()) > max_implied_) log_.too_many_lost(max_implied_);
   for (StreamState& s : streams_) {
     if (!whole) {
       s.stored = s.begin_stored;
@@ -342,7 +359,7 @@ void Parser<T>::expect(double parts) {
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     StreamState& s = streams_[i];
     const double values = static_cast<double>(s.values) * parts * 1.05;
-    if (values > static_cast<double>(s.capacity) && values <= static_cast<double>(max_values_))
+    if (values > static_cast<double>(s.capacity) && values <= static_cast<double>(s.most))
       make_room(s, i, static_cast<std::uint64_t>(values));
   }
 }

@@ -17,7 +17,7 @@
 namespace batchfeed::ctf {
 
 // T is the element type. Not thread-safe; one a chunk.
-//   for each block of text: block();
+//   text(); for each block of it: block();
 //   for each sequence: begin(); lines() for each block of its text; end();
 //   after the last one: finish(). Until then the columns' sizes lag behind.
 template <class T>
@@ -26,6 +26,8 @@ class Parser {
   // `text_ids`: ids are any text (key modes text and hashed).
   Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limits& limits, std::vector<Column>& columns);
 
+  // The text up to finish() or discard_values() has so many bytes, which bounds what it can hold.
+  void text(std::uint64_t bytes);
   void begin(std::uint64_t key, std::uint64_t offset);
   // The lines to come lie in a block that ends here, one behind the other.
   void block(const char* end) noexcept { marks_.block(end); }
@@ -62,6 +64,7 @@ class Parser {
     T* out = nullptr;
     std::int32_t* indices = nullptr;
     std::uint64_t capacity = 0;
+    std::uint64_t most = 0;  // values that the column may have
     std::uint32_t* first_value = nullptr;
     std::uint64_t first_capacity = 0;
   };
@@ -92,7 +95,8 @@ class Parser {
   FaultLog& log_;
   const Kernels<T> kernels_;
   MarkList marks_;
-  const std::uint64_t max_values_;
+  const std::uint64_t max_values_, max_implied_;
+  std::uint64_t lost_ = 0;  // places of dropped sequences in the columns
   std::vector<StreamState> streams_;
   int likely_ = 0;
   bool short_ = false;  // the last lines were short ones

@@ -174,6 +174,7 @@ void CtfSource::parse(std::uint32_t chunk, Chunk& out, bool quiet) const {
 
   Buffer<char> buffer = borrow();
   const std::uint64_t begin = entries.front().begin, end = entries.back().begin + entries.back().bytes;
+  parser.text(end - begin);
   file_.will_read(begin, end);
   LineBlocks blocks(fill_from(file_, begin, end), begin, buffer, file_.path(), context_.limits.line_bytes,
                     tuning_.block);
