@@ -1,310 +1,269 @@
 // SPDX-License-Identifier: MIT
 //
-// Values of 64 bytes of text at a time. Masks say where tokens end; points, signs
-// and the zero in front of a point are squeezed out; each token's digits are then
-// drawn to the right end of a lane of 4, 8 or 16 bytes, and multiply-adds make a
-// number of every lane at once. A block with anything else in it is left to scan.h.
+// Values of 64 bytes of text at a time: tokens become lanes of digits (avx512_tokens.h),
+// multiply-adds make a number of every lane at once. A block with anything else in it
+// is left to scan.h.
 #include "formats/ctf/avx512.h"
 
 #if defined(__x86_64__)
 
 #include <immintrin.h>
 
-#include <array>
-#include <bit>
+#include <algorithm>
 #include <type_traits>
 
-#include "formats/ctf/bytes.h"
-#include "text/number.h"
-
-#define BATCHFEED_AVX512_TARGET "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,lzcnt,popcnt"
-#define BATCHFEED_AVX512 __attribute__((target(BATCHFEED_AVX512_TARGET)))
-#define BATCHFEED_AVX512_INLINE __attribute__((target(BATCHFEED_AVX512_TARGET), always_inline)) inline
+#include "formats/ctf/avx512_tokens.h"
 
 namespace batchfeed::ctf {
+namespace avx512 {
 namespace {
 
-using Lanes = std::array<std::uint8_t, 64>;
+// Powers of ten by the number of digits behind the point; the last one stands for no point.
+alignas(64) constexpr std::array<float, 16> kTenF = {1e0F, 1e1F, 1e2F,  1e3F, 1e4F, 1e5F, 1e6F, 1e7F,
+                                                     1e8F, 1e9F, 1e10F, 0,    0,    0,    0,    1};
+alignas(64) constexpr std::array<double, 16> kTenD = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                      1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1};
+alignas(64) constexpr std::array<double, 16> kTenthD = {1e0,  1e-1, 1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,
+                                                        1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1};
 
-template <class Value>
-constexpr Lanes lanes(Value value) {
-  Lanes out{};
-  for (unsigned i = 0; i < 64; ++i) out[i] = static_cast<std::uint8_t>(value(i));
-  return out;
-}
-alignas(64) constexpr Lanes kIota = lanes([](unsigned i) { return i; });
-// The token of each byte in lanes of 4, 8 or 16 bytes, and how far the byte is from the lane's end.
-alignas(64) constexpr Lanes kToken4 = lanes([](unsigned i) { return i / 4; });
-alignas(64) constexpr Lanes kToken8 = lanes([](unsigned i) { return i / 8; });
-alignas(64) constexpr Lanes kToken16 = lanes([](unsigned i) { return i / 16; });
-alignas(64) constexpr Lanes kFromEnd4 = lanes([](unsigned i) { return 4 - i % 4; });
-alignas(64) constexpr Lanes kFromEnd8 = lanes([](unsigned i) { return 8 - i % 8; });
-alignas(64) constexpr Lanes kFromEnd16 = lanes([](unsigned i) { return 16 - i % 16; });
-
-// Powers of ten by the distance of the point from the token's end: 0 has no point, 1 no digit behind it.
-alignas(64) constexpr std::array<float, 16> kTenF = {1e0F, 1e0F, 1e1F, 1e2F,  1e3F, 1e4F, 1e5F, 1e6F,
-                                                     1e7F, 1e8F, 1e9F, 1e10F, 0,    0,    0,    0};
-alignas(64) constexpr std::array<double, 16> kTenD = {1e0, 1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,
-                                                      1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14};
-alignas(64) constexpr std::array<double, 16> kTenthD = {1e0,  1e0,  1e-1, 1e-2,  1e-3,  1e-4,  1e-5,  1e-6,
-                                                        1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14};
-
-BATCHFEED_AVX512_INLINE __m512i all(char c) noexcept { return _mm512_set1_epi8(c); }
-BATCHFEED_AVX512_INLINE __m512i load(const Lanes& lanes) noexcept { return _mm512_load_si512(lanes.data()); }
-// The lowest n bits, and how many there are up to the highest one.
-BATCHFEED_AVX512_INLINE std::uint64_t first(unsigned n) noexcept { return _bzhi_u64(~std::uint64_t{0}, n); }
-BATCHFEED_AVX512_INLINE unsigned width(std::uint64_t bits) noexcept {
-  return static_cast<unsigned>(std::bit_width(bits));
-}
-
-// The bytes of `x` before the sample's end, and the separators that end a token.
-struct Block {
-  __m512i x;
-  std::uint64_t separators;
-  unsigned stop;  // the byte that ends the sample, or 64
-  bool odd;       // that byte is nothing for this path
-};
-
-template <char kLast>
-BATCHFEED_AVX512_INLINE Block load_block(const char* p) noexcept {
-  const __m512i x = _mm512_loadu_si512(p);
-  const std::uint64_t tabs = _mm512_cmpeq_epi8_mask(x, all('\t'));
-  const std::uint64_t blanks = _mm512_cmpeq_epi8_mask(x, all(' ')) | tabs;
-  // Bytes from 80 on are negative here.
-  const std::uint64_t stops = _mm512_cmpgt_epi8_mask(x, all(kLast)) | (_mm512_cmplt_epi8_mask(x, all(' ')) & ~tabs);
-  Block block{.x = x, .separators = blanks, .stop = 64, .odd = false};
-  if (stops == 0) return block;
-  block.stop = static_cast<unsigned>(std::countr_zero(stops));
-  block.separators &= first(block.stop);
-  block.odd = !ends_sample(p[block.stop]);
-  // A token that the end of the sample ends; after a blank there is none.
-  if (!block.odd && block.stop != 0 && (blanks >> (block.stop - 1) & 1) == 0)
-    block.separators |= std::uint64_t{1} << block.stop;
-  return block;
-}
-
-// The digits of a block without points, signs and zeros in front of a point.
-struct Squeezed {
-  __m512i digits;
-  std::uint64_t kept;  // bytes of the block that are left
-  std::uint64_t dots;
-  std::uint64_t pointed;  // separators of tokens with a point
-  std::uint64_t minus;
-  bool plain;  // nothing but numbers (which may have no digits yet)
-};
-
-// `ends`: separators, the last one is the last byte looked at.
-BATCHFEED_AVX512_INLINE Squeezed squeeze(__m512i x, std::uint64_t ends) noexcept {
-  const std::uint64_t inside = first(width(ends));
-  const std::uint64_t starts = (ends << 1 | 1) & inside;
-  const std::uint64_t dots = _mm512_cmpeq_epi8_mask(x, all('.')) & inside;
-  const std::uint64_t minus = _mm512_cmpeq_epi8_mask(x, all('-')) & inside;
-  const std::uint64_t zeros = _mm512_cmpeq_epi8_mask(x, all('0')) & (starts | minus << 1) & dots >> 1;
-  const std::uint64_t kept = inside & ~(dots | minus | zeros);
-  // A point carries through the rest of its token into the separator; two of one token meet there.
-  const std::uint64_t pointed = (~ends + dots) & ends;
-  const __m512i digits = _mm512_maskz_compress_epi8(kept, _mm512_sub_epi8(x, all('0')));
-  const std::uint64_t others = _mm512_cmpgt_epu8_mask(digits, all(9));
-  const std::uint64_t bad = (minus & ~starts) | (starts & ends) | (others ^ _pext_u64(ends, kept));
-  return {digits, kept, dots, pointed, minus, bad == 0 && std::popcount(pointed) == std::popcount(dots)};
-}
-
-// A byte (or bit) for each token: where it ends among the digits, how many it has, how far its point is
-// from its end (0: it has none), its sign.
-struct Tokens {
-  __m512i digits, ends, lengths, points;
-  std::uint64_t negative;
-};
-
-// Tokens end and begin at these places: among the digits, and in the block.
-BATCHFEED_AVX512_INLINE Tokens tokens_of(const Squeezed& s, std::uint64_t kept_ends, std::uint64_t kept_begins,
-                                         std::uint64_t ends, std::uint64_t begins) noexcept {
-  const __m512i iota = load(kIota);
-  const __m512i end = _mm512_maskz_compress_epi8(kept_ends, iota);
-  const __m512i begin = _mm512_maskz_compress_epi8(kept_begins, iota);
-  const __m512i point = _mm512_maskz_compress_epi8(s.dots | (ends & ~s.pointed), iota);
-  return {.digits = s.digits,
-          .ends = end,
-          .lengths = _mm512_sub_epi8(end, begin),
-          .points = _mm512_sub_epi8(_mm512_maskz_compress_epi8(ends, iota), point),
-          .negative = _pext_u64(s.minus, begins)};
-}
-
-// The digits of the tokens from `at` on, each at the right end of a lane; zeros in front.
-BATCHFEED_AVX512_INLINE __m512i spread(const Tokens& t, const Lanes& token, const Lanes& from_end,
-                                       unsigned at) noexcept {
-  const __m512i which = _mm512_add_epi8(load(token), all(static_cast<char>(at)));
-  const __m512i end = _mm512_permutexvar_epi8(which, t.ends), length = _mm512_permutexvar_epi8(which, t.lengths);
-  const __m512i back = load(from_end);
-  return _mm512_maskz_permutexvar_epi8(_mm512_cmple_epu8_mask(back, length), _mm512_sub_epi8(end, back), t.digits);
-}
-// Numbers of 4 digits in lanes of 32 bits, of 8 in lanes of 64.
+// Numbers of 4 digits in lanes of 32 bits, of 8 from both vectors, of 16 in lanes of 64 from both.
 BATCHFEED_AVX512_INLINE __m512i four_digits(__m512i spread) noexcept {
   return _mm512_madd_epi16(_mm512_maddubs_epi16(spread, _mm512_set1_epi16(0x010A)), _mm512_set1_epi32(0x00010064));
 }
-BATCHFEED_AVX512_INLINE __m512i eight_digits(__m512i spread) noexcept {
-  const __m512i fours = four_digits(spread);
-  return _mm512_add_epi64(_mm512_mul_epu32(fours, _mm512_set1_epi64(10'000)), _mm512_srli_epi64(fours, 32));
+BATCHFEED_AVX512_INLINE __m512i eight_digits(__m512i a, __m512i b) noexcept {
+  return _mm512_madd_epi16(_mm512_packus_epi32(four_digits(a), four_digits(b)), _mm512_set1_epi32(0x00012710));
 }
-BATCHFEED_AVX512_INLINE __m512i sixteen_digits(__m512i even, __m512i odd) noexcept {
-  return _mm512_add_epi64(_mm512_mullo_epi64(even, _mm512_set1_epi64(100'000'000)), odd);
+BATCHFEED_AVX512_INLINE __m512i sixteen_digits(__m512i a, __m512i b) noexcept {
+  const __m512i eights = eight_digits(a, b);
+  return _mm512_add_epi64(_mm512_mul_epu32(eights, _mm512_set1_epi64(100'000'000)), _mm512_srli_epi64(eights, 32));
 }
 
-// Up to 16 numbers of up to 4 digits: both operands are exact, the division rounds once.
-BATCHFEED_AVX512_INLINE void store_short(const Tokens& t, unsigned at, unsigned n, bool points, float* out) noexcept {
-  __m512 value = _mm512_cvtepi32_ps(four_digits(spread(t, kToken4, kFromEnd4, at)));
-  if (points) {
-    const __m512i which = _mm512_add_epi8(load(kIota), all(static_cast<char>(at)));
-    const __m512i point = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(_mm512_permutexvar_epi8(which, t.points)));
-    value = _mm512_div_ps(value, _mm512_permutexvar_ps(point, _mm512_load_ps(kTenF.data())));
+// n (1..16) numbers below 2^24: both operands are exact, the division rounds once.
+BATCHFEED_AVX512_INLINE void store_small(__m512i mantissa, const Tokens& t, const Lanes& fractions, unsigned n,
+                                         float* out) noexcept {
+  __m512 value = _mm512_cvtepi32_ps(mantissa);
+  if (t.points) [[likely]] {
+    const __m512i fraction = _mm512_permutexvar_epi8(load(fractions), t.fractions);
+    value = _mm512_div_ps(value, _mm512_permutexvar_ps(fraction, _mm512_load_ps(kTenF.data())));
   }
-  const auto negative = static_cast<__mmask16>(t.negative >> at);
-  value = _mm512_mask_xor_ps(value, negative, value, _mm512_set1_ps(-0.0F));
-  _mm512_mask_storeu_ps(out + at, static_cast<__mmask16>(first(n - at)), value);
+  value = _mm512_mask_xor_ps(value, static_cast<__mmask16>(t.negative), value, _mm512_set1_ps(-0.0F));
+  _mm512_mask_storeu_ps(out, static_cast<__mmask16>(first(n)), value);
 }
 
-// Up to 8 whole numbers with the place of the point. Returns the lanes whose rounding is in doubt.
-BATCHFEED_AVX512_INLINE __mmask8 store_scaled(const Tokens& t, unsigned at, unsigned n, __m512i mantissa,
+// n (1..8) whole numbers with the places of their points. Returns the lanes whose rounding is in doubt.
+BATCHFEED_AVX512_INLINE __mmask8 store_scaled(__m512d mantissa, __m512i fraction, std::uint64_t negative, unsigned n,
                                               float* out) noexcept {
-  const __m512i which = _mm512_add_epi8(load(kToken8), all(static_cast<char>(at)));
-  const __m512i point = _mm512_maskz_permutexvar_epi8(0x0101010101010101u, which, t.points);
   const __m512d tenth =
-      _mm512_permutex2var_pd(_mm512_load_pd(kTenthD.data()), point, _mm512_load_pd(kTenthD.data() + 8));
+      _mm512_permutex2var_pd(_mm512_load_pd(kTenthD.data()), fraction, _mm512_load_pd(kTenthD.data() + 8));
   // See text/number.h: in doubt only near the middle between two floats.
-  const __m512d d = _mm512_mul_pd(_mm512_cvtepi64_pd(mantissa), tenth);
+  const __m512d d = _mm512_mul_pd(mantissa, tenth);
   const __m512i low = _mm512_and_si512(_mm512_castpd_si512(d), _mm512_set1_epi64(0x1FFFFFFF));
-  const auto taken = static_cast<__mmask8>(first(n - at));
+  const auto taken = static_cast<__mmask8>(first(n));
   const __mmask8 doubt = _mm512_mask_cmple_epu64_mask(taken, _mm512_sub_epi64(low, _mm512_set1_epi64(0x10000000 - 4)),
                                                       _mm512_set1_epi64(8));
   __m256 value = _mm512_cvtpd_ps(d);
-  value = _mm256_mask_xor_ps(value, static_cast<__mmask8>(t.negative >> at), value, _mm256_set1_ps(-0.0F));
-  _mm256_mask_storeu_ps(out + at, taken, value);
+  value = _mm256_mask_xor_ps(value, static_cast<__mmask8>(negative), value, _mm256_set1_ps(-0.0F));
+  _mm256_mask_storeu_ps(out, taken, value);
   return doubt;
 }
-BATCHFEED_AVX512_INLINE __mmask8 store_scaled(const Tokens& t, unsigned at, unsigned n, __m512i mantissa,
+BATCHFEED_AVX512_INLINE __mmask8 store_scaled(__m512d mantissa, __m512i fraction, std::uint64_t negative, unsigned n,
                                               double* out) noexcept {
-  const __m512i which = _mm512_add_epi8(load(kToken8), all(static_cast<char>(at)));
-  const __m512i point = _mm512_maskz_permutexvar_epi8(0x0101010101010101u, which, t.points);
-  const __m512d ten = _mm512_permutex2var_pd(_mm512_load_pd(kTenD.data()), point, _mm512_load_pd(kTenD.data() + 8));
+  const __m512d ten = _mm512_permutex2var_pd(_mm512_load_pd(kTenD.data()), fraction, _mm512_load_pd(kTenD.data() + 8));
   // At most 15 digits are exact.
-  __m512d value = _mm512_div_pd(_mm512_cvtepi64_pd(mantissa), ten);
-  value = _mm512_mask_xor_pd(value, static_cast<__mmask8>(t.negative >> at), value, _mm512_set1_pd(-0.0));
-  _mm512_mask_storeu_pd(out + at, static_cast<__mmask8>(first(n - at)), value);
+  __m512d value = _mm512_div_pd(mantissa, ten);
+  value = _mm512_mask_xor_pd(value, static_cast<__mmask8>(negative), value, _mm512_set1_pd(-0.0));
+  _mm512_mask_storeu_pd(out, static_cast<__mmask8>(first(n)), value);
   return 0;
 }
 
-// n tokens to out[0..n); false where scan.h must decide about one of them.
+BATCHFEED_AVX512_INLINE __m512i fractions(const Tokens& t, const Lanes& which) noexcept {
+  return _mm512_permutexvar_epi8(load(which), t.fractions);
+}
+// More than 15 digits, or so many behind a point.
+BATCHFEED_AVX512_INLINE bool too_long(const Tokens& t) noexcept {
+  return above_fifteen(t.runs) || _mm512_cmpeq_epi8_mask(t.fractions, all(15)) != 0;
+}
+
+// n (1..16) numbers of at most 8 digits. False where scan.h must decide about one of them.
 template <class T>
-BATCHFEED_AVX512_INLINE bool store(const Tokens& t, unsigned n, bool points, T* out) noexcept {
-  const std::uint64_t mine = first(n);
-  if ((_mm512_cmpeq_epi8_mask(t.lengths, _mm512_setzero_si512()) & mine) != 0) return false;
+BATCHFEED_AVX512_INLINE bool store_eights(const Tokens& t, unsigned n, T* out) noexcept {
+  const __m512i mantissa = eight_digits(spread(t, kTokens8[0], kFromEnd8), spread(t, kTokens8[1], kFromEnd8));
   if constexpr (std::is_same_v<T, float>) {
-    if ((_mm512_cmpgt_epu8_mask(t.lengths, all(4)) & mine) == 0) {
-      for (unsigned at = 0; at < n; at += 16) store_short(t, at, n, points, out);
+    if (_mm512_cmpgt_epi32_mask(mantissa, _mm512_set1_epi32(1 << 24)) == 0) {
+      store_small(mantissa, t, kFractions4, n, out);
       return true;
     }
   }
-  __mmask8 doubt = 0;
-  if ((_mm512_cmpgt_epu8_mask(t.lengths, all(8)) & mine) == 0) {
-    for (unsigned at = 0; at < n; at += 8)
-      doubt |= store_scaled(t, at, n, eight_digits(spread(t, kToken8, kFromEnd8, at)), out);
-    return doubt == 0;
+  const __m512d low = _mm512_cvtepi32_pd(_mm512_castsi512_si256(mantissa));
+  const __m512d high = _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(mantissa, 1));
+  Tokens rest = t;
+  pass<1>(rest);
+  return (store_scaled(low, fractions(t, kFractions8), t.negative, n, out) |
+          (n > 8 ? store_scaled(high, fractions(rest, kFractions8), rest.negative, n - 8, out + 8) : 0)) == 0;
+}
+
+// n (1..31) numbers to out[0..n). False where scan.h must decide about one of them.
+template <class T>
+BATCHFEED_AVX512_INLINE bool store(Tokens t, unsigned n, T* out) noexcept {
+  if constexpr (std::is_same_v<T, float>) {
+    if (!above_four(t.runs)) {
+      store_small(four_digits(spread(t, kTokens4, kFromEnd4)), t, kFractions4, n, out);
+      if (n <= 16) [[likely]]
+        return true;
+      pass<2>(t);
+      store_small(four_digits(spread(t, kTokens4, kFromEnd4)), t, kFractions4, n - 16, out + 16);
+      return true;
+    }
   }
-  if (((_mm512_cmpgt_epu8_mask(t.lengths, all(15)) | _mm512_cmpgt_epu8_mask(t.points, all(15))) & mine) != 0)
-    return false;
-  for (unsigned at = 0; at < n; at += 8) {
-    const __m512i a = eight_digits(spread(t, kToken16, kFromEnd16, at));
-    const __m512i b = eight_digits(spread(t, kToken16, kFromEnd16, at + 4));
-    const __m512i even = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), b);
-    const __m512i odd = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), b);
-    doubt |= store_scaled(t, at, n, sixteen_digits(even, odd), out);
+  if (!above_eight(t.runs)) {
+    if (!store_eights(t, n, out)) return false;
+    if (n <= 16) [[likely]]
+      return true;
+    pass<2>(t);
+    return store_eights(t, n - 16, out + 16);
   }
-  return doubt == 0;
+  if (too_long(t)) return false;
+  for (;;) {
+    const __m512i mantissa = sixteen_digits(spread(t, kTokens16[0], kFromEnd16), spread(t, kTokens16[1], kFromEnd16));
+    if (store_scaled(_mm512_cvtepi64_pd(mantissa), fractions(t, kFractions8), t.negative, n, out) != 0) return false;
+    if (n <= 8) [[likely]]
+      return true;
+    pass<1>(t);
+    n -= 8;
+    out += 8;
+  }
 }
 
 template <class T>
-BATCHFEED_AVX512_INLINE const char* dense(const char* p, T* out, DenseRoom& room) noexcept {
+BATCHFEED_AVX512_INLINE const char* dense(const char* p, T* const out, DenseRoom& room) noexcept {
   if (!is_blank(*p)) return p;
-  for (const char* start = p + 1;;) {
-    const Block block = load_block<'9'>(start);
-    const std::uint64_t ends = block.separators;
-    if (ends != 0) {
-      const Squeezed s = squeeze(block.x, ends);
-      const auto n = static_cast<unsigned>(std::popcount(ends));
-      if (!s.plain || room.count + n > room.dim) return start - 1;
-      const std::uint64_t kept_ends = _pext_u64(ends, s.kept);
-      const Tokens tokens = tokens_of(s, kept_ends, kept_ends << 1 | 1, ends, ends << 1 | 1);
-      if (!store(tokens, n, s.dots != 0, out + room.count)) return start - 1;
-      room.count += n;
+  T* at = out + room.count;
+  for (T* const full = out + room.dim;;) {
+    const __m512i x = _mm512_loadu_si512(p);
+    Block block = block_of<false>(x);
+    const char* const end = block.others == 0 ? nullptr : cut(block, x, p);
+    // Before all else: the next block waits for it.
+    const char* const next = p + width(block.blanks) - 1;
+    const auto n = std::popcount(block.blanks) - 1;
+    if (n != 0) [[likely]] {
+      const Tokens tokens = tokens_of<false>(block, block.blanks, 0);
+      if (!tokens.plain || full - at < n || !store(tokens, static_cast<unsigned>(n), at)) [[unlikely]]
+        break;
+      at += n;
     }
-    if (block.stop != 64 && !block.odd) return start + block.stop;
-    if (block.odd || ends == 0) return start - 1 + width(ends);
-    start += width(ends);
+    if (end != nullptr || n == 0) [[unlikely]] {
+      p = end == nullptr ? p : end;
+      break;
+    }
+    p = next;
+  }
+  room.count = static_cast<std::uint64_t>(at - out);
+  return p;
+}
+
+// n (1..8) pairs of at most 8 digits each, n (1..4) of at most 15. False where scan.h must decide about one of them.
+template <class T>
+BATCHFEED_AVX512_INLINE bool store_pairs8(const Tokens& t, unsigned n, std::uint64_t dim, T* values,
+                                          std::int32_t* indices) noexcept {
+  const __m512i numbers = eight_digits(spread(t, kPairs8[0], kFromEnd8), spread(t, kPairs8[1], kFromEnd8));
+  const auto taken = static_cast<__mmask8>(first(n));
+  const __m256i index = _mm512_castsi512_si256(numbers), mantissa = _mm512_extracti64x4_epi64(numbers, 1);
+  if (_mm256_mask_cmpge_epu32_mask(taken, index, _mm256_set1_epi32(static_cast<int>(dim))) != 0) return false;
+  _mm256_mask_storeu_epi32(indices, taken, index);
+  if constexpr (std::is_same_v<T, float>) {
+    if (_mm256_cmpgt_epi32_mask(mantissa, _mm256_set1_epi32(1 << 24)) == 0) {
+      store_small(_mm512_castsi256_si512(mantissa), t, kFractionsOfPairs4, n < 8 ? n : 8, values);
+      return true;
+    }
+  }
+  return store_scaled(_mm512_cvtepi32_pd(mantissa), fractions(t, kFractionsOfPairs8), t.negative, n, values) == 0;
+}
+template <class T>
+BATCHFEED_AVX512_INLINE bool store_pairs16(const Tokens& t, unsigned n, std::uint64_t dim, T* values,
+                                           std::int32_t* indices) noexcept {
+  const __m512i numbers = sixteen_digits(spread(t, kPairs16[0], kFromEnd16), spread(t, kPairs16[1], kFromEnd16));
+  const auto taken = static_cast<__mmask8>(first(n));
+  const __m512i mantissa = _mm512_castsi256_si512(_mm512_extracti64x4_epi64(numbers, 1));
+  if (_mm512_mask_cmpge_epu64_mask(taken, numbers, _mm512_set1_epi64(static_cast<long long>(dim))) != 0) return false;
+  _mm512_mask_cvtepi64_storeu_epi32(indices, taken, numbers);
+  return store_scaled(_mm512_cvtepi64_pd(mantissa), fractions(t, kFractionsOfPairs8), t.negative, n, values) == 0;
+}
+
+// n (1..15) pairs.
+template <class T>
+BATCHFEED_AVX512_INLINE bool store_pairs(Tokens t, unsigned n, std::uint64_t dim, T* values,
+                                         std::int32_t* indices) noexcept {
+  if (!above_eight(t.runs)) {
+    if (!store_pairs8(t, n, dim, values, indices)) return false;
+    if (n <= 8) [[likely]]
+      return true;
+    pass<2, true>(t);
+    return store_pairs8(t, n - 8, dim, values + 8, indices + 8);
+  }
+  if (too_long(t)) return false;
+  for (;;) {
+    if (!store_pairs16(t, std::min(n, 4u), dim, values, indices)) return false;
+    if (n <= 4) return true;
+    pass<1, true>(t);
+    n -= 4;
+    values += 4;
+    indices += 4;
   }
 }
 
-// The indices of n pairs to out[0..n); false where scan.h must decide about one of them.
-BATCHFEED_AVX512_INLINE bool store_indices(const Tokens& t, unsigned n, std::uint64_t dim, std::int32_t* out) noexcept {
-  const std::uint64_t mine = first(n);
-  if (((_mm512_cmpeq_epi8_mask(t.lengths, _mm512_setzero_si512()) | _mm512_cmpgt_epu8_mask(t.lengths, all(8))) &
-       mine) != 0)
-    return false;
-  if ((_mm512_cmpgt_epu8_mask(t.lengths, all(4)) & mine) == 0) {
-    const __m512i index = four_digits(spread(t, kToken4, kFromEnd4, 0));
-    const auto taken = static_cast<__mmask16>(mine);
-    if (_mm512_mask_cmpge_epu32_mask(taken, index, _mm512_set1_epi32(static_cast<int>(dim))) != 0) return false;
-    _mm512_mask_storeu_epi32(out, taken, index);
-    return true;
-  }
-  for (unsigned at = 0; at < n; at += 8) {
-    const __m512i index = eight_digits(spread(t, kToken8, kFromEnd8, at));
-    const auto taken = static_cast<__mmask8>(first(n - at));
-    if (_mm512_mask_cmpge_epu64_mask(taken, index, _mm512_set1_epi64(static_cast<long long>(dim))) != 0) return false;
-    _mm512_mask_cvtepi64_storeu_epi32(out + at, taken, index);
-  }
-  return true;
+// Loads here, not where the compiler finds it convenient: the next block waits for it.
+BATCHFEED_AVX512_INLINE __m512i load_now(const char* p) noexcept {
+  __m512i x = _mm512_loadu_si512(p);
+  asm volatile("" : "+v"(x));
+  return x;
 }
 
 template <class T>
 BATCHFEED_AVX512_INLINE const char* sparse(const char* p, SparseRoom<T>& room) noexcept {
   if (!is_blank(*p)) return p;
-  for (const char* start = p + 1;;) {
-    const Block block = load_block<':'>(start);
-    const std::uint64_t blanks = block.separators;
-    if (blanks != 0) {
-      const std::uint64_t colons = _mm512_cmpeq_epi8_mask(block.x, all(':')) & first(width(blanks));
-      const std::uint64_t ends = blanks | colons;
-      const auto n = static_cast<unsigned>(std::popcount(blanks));
-      const Squeezed s = squeeze(block.x, ends);
-      // Index and value take turns, and an index has digits only.
-      const std::uint64_t indices = blanks << 1 | 1;
-      const bool pairs = _pext_u64(colons, ends) == (0x5555555555555555u & first(2 * n)) &&
-                         ((s.pointed & colons) | (s.minus & indices)) == 0;
-      if (!s.plain || !pairs || room.count + n > room.capacity) return start - 1;
-      const std::uint64_t kept_blanks = _pext_u64(blanks, s.kept), kept_colons = _pext_u64(colons, s.kept);
-      const Tokens index = tokens_of(s, kept_colons, kept_blanks << 1 | 1, colons, indices);
-      const Tokens value = tokens_of(s, kept_blanks, kept_colons << 1, blanks, colons << 1);
-      if (!store_indices(index, n, room.dim, room.indices + room.count) ||
-          !store(value, n, s.dots != 0, room.values + room.count))
-        return start - 1;
-      room.count += n;
+  std::uint64_t count = room.count;
+  for (__m512i x = load_now(p);;) {
+    Block block = block_of<true>(x);
+    const char* const end = block.others == 0 ? nullptr : cut(block, x, p);
+    const unsigned last = width(block.blanks) - 1;
+    const char* const next = p + last;
+    x = load_now(next);
+    const auto n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
+    if (n != 0) [[likely]] {
+      const std::uint64_t colons = block.colons & first(last), separators = block.blanks | colons;
+      const Tokens tokens = tokens_of<true>(block, separators, colons);
+      // Index and value take turns.
+      const bool pairs = _pext_u64(colons, separators) == (0xAAAAAAAAAAAAAAAAu & first(2 * n));
+      if (!tokens.plain || !pairs || count + n > room.capacity ||
+          !store_pairs(tokens, n, room.dim, room.values + count, room.indices + count)) [[unlikely]]
+        break;
+      count += n;
     }
-    if (block.stop != 64 && !block.odd) return start + block.stop;
-    if (block.odd || blanks == 0) return start - 1 + width(blanks);
-    start += width(blanks);
+    if (end != nullptr || n == 0) [[unlikely]] {
+      p = end == nullptr ? p : end;
+      break;
+    }
+    p = next;
   }
+  room.count = count;
+  return p;
 }
 
 }  // namespace
+}  // namespace avx512
 
 BATCHFEED_AVX512 const char* dense_avx512(const char* p, float* out, DenseRoom& room) noexcept {
-  return dense(p, out, room);
+  return avx512::dense(p, out, room);
 }
 BATCHFEED_AVX512 const char* dense_avx512(const char* p, double* out, DenseRoom& room) noexcept {
-  return dense(p, out, room);
+  return avx512::dense(p, out, room);
 }
-BATCHFEED_AVX512 const char* sparse_avx512(const char* p, SparseRoom<float>& room) noexcept { return sparse(p, room); }
-BATCHFEED_AVX512 const char* sparse_avx512(const char* p, SparseRoom<double>& room) noexcept { return sparse(p, room); }
+BATCHFEED_AVX512 const char* sparse_avx512(const char* p, SparseRoom<float>& room) noexcept {
+  return avx512::sparse(p, room);
+}
+BATCHFEED_AVX512 const char* sparse_avx512(const char* p, SparseRoom<double>& room) noexcept {
+  return avx512::sparse(p, room);
+}
 
 }  // namespace batchfeed::ctf
 

@@ -253,6 +253,35 @@ TEST_F(Kernel, RandomPairsAreTheSameInEveryTier) {
   }
 }
 
+// Whatever byte comes wherever it likes: in front of, across and behind the ends of blocks of 64 bytes.
+TEST_F(Kernel, OddBytesAtEveryOffsetAreTheSameInEveryTier) {
+  static const std::vector<std::string> kOdd = {"",      " ",  "  ",   "\t", ".",    "-",    "--1", "+2",
+                                                "e1",    ":",  ":1",   " -", "- ",   " .",   ". ",  "-.",
+                                                "|",     "\n", "\x02", "/",  "\x80", "\xAD", "x",   "1234567890123456",
+                                                ".5 -.5"};
+  for (const std::string& tier : vector_tiers()) {
+    Draw draw(6);
+    for (const std::uint64_t shape : {0u, 1u, 2u, 3u, 4u}) {
+      std::string values, pairs;
+      while (values.size() < 150) values += ' ' + draw.number(shape);
+      while (pairs.size() < 150)
+        pairs += ' ' + draw.digits(1 + draw.below(shape == 4 ? 9 : 6)) + ':' + draw.number(shape);
+      for (std::size_t at = 0; at <= 150; ++at) {
+        for (const std::string& odd : kOdd) {
+          std::string sample = values;
+          sample.insert(at, odd);
+          dense<float>(tier, sample + "\n", 100);
+          dense<double>(tier, sample.substr(0, at + odd.size()) + "|7\n", 100);
+          sample = pairs;
+          sample.insert(at, odd);
+          sparse<float>(tier, sample + "\n", 1'000'000'000, 100);
+          sparse<double>(tier, sample.substr(0, at + odd.size()) + "|7\n", 10'000'000, 100);
+        }
+      }
+    }
+  }
+}
+
 // The decimals around the middle between two floats, where a careless rounding shows.
 TEST_F(Kernel, MidpointsRoundAsEverywhere) {
   for (const std::string& tier : vector_tiers()) {
