@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the inputs of the scripts here, the same bytes everywhere. Needs NumPy, 1.5 GB and some minutes.
+"""Writes the inputs of the scripts here, the same bytes everywhere. Needs NumPy, 1.8 GB and some minutes.
 
-    python3 bench/make_inputs.py FOLDER [dense mnist sparse seq htk cbf]
+    python3 bench/make_inputs.py FOLDER [dense mnist digits sparse seq htk cbf]
 
 dense.ctf   249 MB, 45,000 samples: 784 decimals 0.dddd and 10 of 0 and 1
 mnist.ctf   204 MB, 110,000 samples: 784 integers 0 to 255, 80 % zeros, and the same labels
+digits.ctf  260 MB, 240,000 samples: 100 normal variates of 6 to 9 digits, and one of 0 and 1
 sparse.ctf  232 MB, 330,000 samples: 50 pairs index:0.dddd below 1,000,000, and one dense value
 seq.ctf     189 MB, 130,000 sequences of 10 to 50 rows: ids, two one-hot streams, comments
 htk/        256 MB, 1.6 million frames of 40 values in one archive; list, labels, 200 states
@@ -22,6 +23,7 @@ MAGIC = 0x636E746B5F62696E
 STREAMS = {
     "dense": 'features = [ dim = 784 ; format = "dense" ] ; labels = [ dim = 10 ; format = "dense" ]',
     "mnist": 'features = [ dim = 784 ; format = "dense" ] ; labels = [ dim = 10 ; format = "dense" ]',
+    "digits": 'features = [ dim = 100 ; format = "dense" ] ; labels = [ dim = 1 ; format = "dense" ]',
     "sparse": 'x = [ dim = 1000000 ; format = "sparse" ] ; y = [ dim = 1 ; format = "dense" ]',
     "seq": 'words = [ alias = "S0" ; dim = 69290 ; format = "sparse" ] ; tags = [ alias = "S1" ; dim = 44 ; format = "sparse" ]',
 }
@@ -69,6 +71,17 @@ def mnist(folder):
             x[draws.rand(1000, 784) < 0.8] = 0
             y = draws.randint(0, 10, 1000)
             out.writelines("|labels " + labels[y[i]] + " |features " + " ".join(table[x[i]]) + "\n" for i in range(1000))
+
+
+def digits(folder):
+    draws = np.random.RandomState(16)
+    with open(folder / "digits.ctf", "w") as out:
+        for _ in range(240):
+            x, places, y = draws.standard_normal((1000, 100)), draws.randint(6, 10, 1000), draws.randint(0, 2, 1000)
+            # Places change from value to value; each line turns the same ones.
+            for i, values in enumerate(x.tolist()):
+                form = " ".join(f"%.{p}g" for p in np.roll(places[:100], i).tolist())
+                out.write(f"|labels {y[i]} |features " + form % tuple(values) + "\n")
 
 
 def sparse(folder):
@@ -170,7 +183,7 @@ def cbf(folder):
 
 
 def main():
-    makers = {"dense": dense, "mnist": mnist, "sparse": sparse, "seq": seq, "htk": htk, "cbf": cbf}
+    makers = {"dense": dense, "mnist": mnist, "digits": digits, "sparse": sparse, "seq": seq, "htk": htk, "cbf": cbf}
     if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     folder = pathlib.Path(sys.argv[1])
