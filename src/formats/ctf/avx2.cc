@@ -1,288 +1,194 @@
 // SPDX-License-Identifier: MIT
 //
-// Values of 64 bytes of text at a time: masks say where the blanks and colons are,
-// then each number is one 16-byte load that ends with it, a shuffle that drops the
-// point and the sign, and three multiply-adds; an index is one 8-byte load. Whatever
-// is not a plain short number is left to scan.h.
+// Values of 64 bytes of text at a time: multiply-adds make numbers of four tokens
+// (avx2_tokens.h) at once. A block with anything else in it is left to scan.h.
 #include "formats/ctf/avx2.h"
 
 #if defined(__x86_64__)
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
-#include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
-#include "formats/ctf/bytes.h"
-#include "text/number.h"
-
-#define BATCHFEED_AVX2_TARGET "avx2,bmi,popcnt"
-#define BATCHFEED_AVX2 __attribute__((target(BATCHFEED_AVX2_TARGET)))
-#define BATCHFEED_AVX2_INLINE __attribute__((target(BATCHFEED_AVX2_TARGET), always_inline)) inline
+#include "formats/ctf/avx2_tokens.h"
 
 namespace batchfeed::ctf {
+namespace avx2 {
 namespace {
 
-using Shuffle = std::array<std::uint8_t, 16>;
+// Numbers of 4 digits, as they lie in two tokens.
+BATCHFEED_AVX2_INLINE __m256i four_digits(__m128i low, __m128i high) noexcept {
+  const __m256i digits = _mm256_subs_epu8(_mm256_set_m128i(high, low), _mm256_set1_epi8('0'));
+  return _mm256_madd_epi16(_mm256_maddubs_epi16(digits, _mm256_set1_epi16(0x010A)), _mm256_set1_epi32(0x00010064));
+}
+// The first 8 of the 16 digits of the first token, the last 8, the first 8 of the second ...
+BATCHFEED_AVX2_INLINE __m256i eight_digits(__m128i a, __m128i b, __m128i c, __m128i d) noexcept {
+  return _mm256_madd_epi16(_mm256_packus_epi32(four_digits(a, c), four_digits(b, d)), _mm256_set1_epi32(0x00012710));
+}
+// Numbers of 16 digits as doubles: exact up to 15 digits, else rounded once.
+BATCHFEED_AVX2_INLINE __m256d mantissas(__m128i high, __m128i low) noexcept {
+  return _mm256_add_pd(_mm256_mul_pd(_mm256_cvtepi32_pd(high), _mm256_set1_pd(1e8)), _mm256_cvtepi32_pd(low));
+}
+// Four values, scaled. Notes in `doubt` where scan.h must decide.
+BATCHFEED_AVX2_INLINE __m128 scaled(__m128i high, __m128i low, __m256d scale, __m256i& doubt, float /*as*/) noexcept {
+  const __m256d d = _mm256_mul_pd(mantissas(high, low), scale);
+  // See text/number.h: in doubt only near the middle between two floats, where the low 29 bits less 2^28 - 4 are at
+  // most 8. Here they are at the upper end of 64 bits, and the order is that of signed numbers.
+  const __m256i near = _mm256_sub_epi64(_mm256_slli_epi64(_mm256_castpd_si256(d), 35),
+                                        _mm256_set1_epi64x(((0x10000000LL - 4) << 35) ^ INT64_MIN));
+  doubt = _mm256_or_si256(doubt, _mm256_cmpgt_epi64(_mm256_set1_epi64x((9LL << 35) ^ INT64_MIN), near));
+  return _mm256_cvtpd_ps(d);
+}
+BATCHFEED_AVX2_INLINE __m256d scaled(__m128i high, __m128i low, __m256d scale, __m256i& doubt, double /*as*/) noexcept {
+  const __m128i many = _mm_cmpgt_epi32(high, _mm_set1_epi32(9'999'999));
+  doubt = _mm256_or_si256(doubt, _mm256_cvtepi32_epi64(many));
+  return _mm256_div_pd(mantissas(high, low), scale);
+}
 
-// shuffles[k][n] moves the digits of a token to the right end of a vector that
-// ends with the token: n bytes without the sign, the point k-1 digits before the
-// end (k = 0: none). Free places become 0.
-struct alignas(64) Shuffles {
-  std::array<std::array<Shuffle, 17>, 17> at{};
-  constexpr Shuffles() {
-    for (unsigned k = 0; k < 17; ++k) {
-      for (unsigned n = 0; n < 17; ++n) {
-        unsigned to = 16;
-        for (unsigned from_end = 1; from_end <= n; ++from_end) {
-          if (from_end != k) at[k][n][--to] = static_cast<std::uint8_t>(16 - from_end);
-        }
-        while (to > 0) at[k][n][--to] = 0x80;
-      }
-    }
+BATCHFEED_AVX2_INLINE void put_four(float* out, __m128 values) noexcept { _mm_storeu_ps(out, values); }
+BATCHFEED_AVX2_INLINE void put_four(double* out, __m256d values) noexcept { _mm256_storeu_pd(out, values); }
+BATCHFEED_AVX2_INLINE void put_two(float* out, __m128 values) noexcept {
+  _mm_storel_pi(reinterpret_cast<__m64*>(out), values);
+}
+BATCHFEED_AVX2_INLINE void put_two(double* out, __m256d values) noexcept {
+  _mm_storeu_pd(out, _mm256_castpd256_pd128(values));
+}
+
+BATCHFEED_AVX2_INLINE bool any(__m256i doubt) noexcept { return _mm256_movemask_epi8(doubt) != 0; }
+
+template <class T>
+constexpr const Scales& scales_for() noexcept {
+  return std::is_same_v<T, double> ? kTens : kTenths;
+}
+
+// n (1..31) numbers, rounded up to four, to out. False where scan.h must decide about one of them.
+template <class T>
+BATCHFEED_AVX2_INLINE bool store(Tokens tokens, unsigned n, T* out) noexcept {
+  const Scales& scales = scales_for<T>();
+  __m256i doubt = _mm256_setzero_si256();
+  for (unsigned i = 0; i < n; i += 4) {
+    const double *s0, *s1, *s2, *s3;
+    const __m128i a = tokens.next(scales, s0), b = tokens.next(scales, s1);
+    const __m128i c = tokens.next(scales, s2), d = tokens.next(scales, s3);
+    const __m256i halves =
+        _mm256_permutevar8x32_epi32(eight_digits(a, b, c, d), _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
+    put_four(out + i, scaled(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1),
+                             _mm256_setr_pd(*s0, *s1, *s2, *s3), doubt, T()));
   }
-};
-constexpr Shuffles kShuffles;
-
-BATCHFEED_AVX2_INLINE __m128i bytes16(const void* p) noexcept {
-  return _mm_loadu_si128(static_cast<const __m128i*>(p));
-}
-
-// A token [end - length, end) of 1..16 bytes, in front of it whatever there is.
-struct Token {
-  const char* end;
-  unsigned length;
-  __m128i digits;  // the last 16 bytes less '0'
-  unsigned point;  // how far the point is from the end, 0 if there is none
-  bool negative;
-
-  // Where its digits go; nullptr where it has none.
-  const Shuffle* shuffle() const noexcept {
-    const unsigned n = length - (negative ? 1 : 0);
-    return n <= (point != 0 ? 1u : 0u) ? nullptr : &kShuffles.at[point][n];
-  }
-};
-
-BATCHFEED_AVX2_INLINE Token token_at(const char* end, unsigned length) noexcept {
-  const __m128i x = _mm_sub_epi8(bytes16(end - 16), _mm_set1_epi8('0'));
-  const unsigned points = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8('.' - '0')))) &
-                          (0xFFFFu << (16 - length));
-  return {.end = end,
-          .length = length,
-          .digits = x,
-          .point = 16 - static_cast<unsigned>(std::countr_zero(points | 0x10000u)),
-          .negative = *(end - length) == '-'};
-}
-
-// The value of a token whose digits spell `mantissa`; false where it is nothing for this path.
-template <class T>
-BATCHFEED_AVX2_INLINE bool scale(const Token& token, std::uint64_t mantissa, T& out) noexcept {
-  const unsigned fraction = token.point == 0 ? 0 : token.point - 1;
-  T value;
-  if constexpr (std::is_same_v<T, double>) {
-    if (mantissa > (1ull << 53)) return false;
-    value = static_cast<double>(static_cast<std::int64_t>(mantissa)) / text::kTen[fraction];
-  } else {
-    // See text/number.h: in doubt only near the middle between two floats.
-    const double d64 = static_cast<double>(static_cast<std::int64_t>(mantissa)) * text::kTenth[fraction];
-    if ((std::bit_cast<std::uint64_t>(d64) & 0x1FFFFFFFu) - (0x10000000u - 4) <= 8) {
-      bool overflow = false;
-      // A byte that is no digit is found at the end; what is read here does not matter then.
-      return text::read_number(token.end - token.length, true, out, overflow) == token.end;
-    }
-    value = static_cast<float>(d64);
-  }
-  out = token.negative ? -value : value;
-  return true;
-}
-
-// Bytes that are no digits show in `bad` as something above 9.
-template <class T>
-BATCHFEED_AVX2_INLINE bool convert(const char* end, unsigned length, T& out, __m128i& bad) noexcept {
-  const Token token = token_at(end, length);
-  const Shuffle* const shuffle = token.shuffle();
-  if (shuffle == nullptr) return false;
-  const __m128i d = _mm_shuffle_epi8(token.digits, bytes16(shuffle->data()));
-  bad = _mm_max_epu8(bad, d);
-  __m128i sum = _mm_maddubs_epi16(d, _mm_set1_epi16(0x010A));
-  sum = _mm_madd_epi16(sum, _mm_set1_epi32(0x00010064));
-  sum = _mm_packus_epi32(sum, sum);
-  sum = _mm_madd_epi16(sum, _mm_set1_epi32(0x00012710));
-  const auto halves = static_cast<std::uint64_t>(_mm_cvtsi128_si64(sum));
-  return scale(token, (halves & 0xFFFFFFFFu) * 100'000'000u + (halves >> 32), out);
-}
-
-// The same of a value and, in the lower half of each vector, of the index of 1..8 digits that ends at `middle`.
-template <class T>
-BATCHFEED_AVX2_INLINE bool convert_pair(const char* middle, unsigned index_length, std::uint64_t& index,
-                                        const char* end, unsigned length, T& out, __m256i& bad) noexcept {
-  const Token token = token_at(end, length);
-  const Shuffle* const shuffle = token.shuffle();
-  if (shuffle == nullptr) return false;
-  const __m128i x = _mm_sub_epi8(bytes16(middle - 16), _mm_set1_epi8('0'));
-  const __m256i d =
-      _mm256_shuffle_epi8(_mm256_set_m128i(token.digits, x),
-                          _mm256_set_m128i(bytes16(shuffle->data()), bytes16(kShuffles.at[0][index_length].data())));
-  bad = _mm256_max_epu8(bad, d);
-  __m256i sum = _mm256_maddubs_epi16(d, _mm256_set1_epi16(0x010A));
-  sum = _mm256_madd_epi16(sum, _mm256_set1_epi32(0x00010064));
-  sum = _mm256_packus_epi32(sum, sum);
-  sum = _mm256_madd_epi16(sum, _mm256_set1_epi32(0x00012710));
-  index = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm256_castsi256_si128(sum))) >> 32;
-  const auto halves = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm256_extracti128_si256(sum, 1)));
-  return scale(token, (halves & 0xFFFFFFFFu) * 100'000'000u + (halves >> 32), out);
-}
-
-BATCHFEED_AVX2_INLINE std::uint64_t masks(__m256i a, __m256i b) noexcept {
-  return static_cast<std::uint32_t>(_mm256_movemask_epi8(a)) |
-         static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm256_movemask_epi8(b))) << 32;
-}
-
-BATCHFEED_AVX2_INLINE bool any_bad(__m128i bad) noexcept {
-  return _mm_movemask_epi8(_mm_or_si128(bad, _mm_cmpgt_epi8(bad, _mm_set1_epi8(9)))) != 0;
+  return !any(doubt);
 }
 
 template <class T>
-BATCHFEED_AVX2_INLINE const char* dense(const char* p, T* const first, DenseRoom& room) noexcept {
+BATCHFEED_AVX2_INLINE const char* dense(const char* p, T* const out, DenseRoom& room) noexcept {
   if (!is_blank(*p)) return p;
-  const __m256i blank = _mm256_set1_epi8(' '), nine = _mm256_set1_epi8('9');
-  const char* start = p + 1;
-  T* out = first + room.count;
-  T* const last = first + room.dim;
-  __m128i bad = _mm_setzero_si128();
-  // Up to here all is well: of a byte that is no digit `bad` does not tell where in a block it was.
-  const char* well = p;
-  const auto took = [&](const char* at) __attribute__((target(BATCHFEED_AVX2_TARGET))) {
-    if (any_bad(bad)) return well;
-    room.count = static_cast<std::uint64_t>(out - first);
-    return at;
-  };
-  for (const char* block = start;; block += 64) {
-    if (any_bad(bad)) return well;
-    well = start - 1;
-    room.count = static_cast<std::uint64_t>(out - first);
-    const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block));
-    const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + 32));
-    std::uint64_t blanks = masks(_mm256_cmpeq_epi8(a, blank), _mm256_cmpeq_epi8(b, blank));
-    // Above '9', below ' ', or not ASCII (negative): the end of the sample, or nothing for this path.
-    const std::uint64_t stops = masks(_mm256_or_si256(_mm256_cmpgt_epi8(a, nine), _mm256_cmpgt_epi8(blank, a)),
-                                      _mm256_or_si256(_mm256_cmpgt_epi8(b, nine), _mm256_cmpgt_epi8(blank, b)));
-    if (stops != 0) blanks &= (stops & (0 - stops)) - 1;
-    while (blanks != 0) {
-      const auto at = static_cast<unsigned>(std::countr_zero(blanks));
-      // Eight numbers of one digit in a row.
-      if (at <= 48 && block + at == start + 1 && ((blanks >> at) & 0x7FFF) == 0x5555 && last - out >= 8) {
-        __m128i digits = _mm_sub_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(start)), _mm_set1_epi8('0'));
-        digits = _mm_shuffle_epi8(digits, _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, -1, -1, -1, -1, -1, -1, -1, -1));
-        bad = _mm_max_epu8(bad, digits);
-        if constexpr (std::is_same_v<T, float>) {
-          _mm256_storeu_ps(out, _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(digits)));
-        } else {
-          _mm256_storeu_pd(out, _mm256_cvtepi32_pd(_mm_cvtepu8_epi32(digits)));
-          _mm256_storeu_pd(out + 4, _mm256_cvtepi32_pd(_mm_cvtepu8_epi32(_mm_srli_si128(digits, 4))));
-        }
-        out += 8;
-        start += 16;
-        blanks &= ~(std::uint64_t{0x7FFF} << at);
-        continue;
+  T* at = out + room.count;
+  for (T* const full = out + room.dim;;) {
+    Block block = block_at<false>(p);
+    const char* const end = block.others == 0 ? nullptr : cut(block, p);
+    const char* const next = p + width(block.blanks) - 1;
+    const auto n = std::popcount(block.blanks) - 1;
+    if (n != 0) {
+      const Tokens tokens = Tokens::of<false>(block, p, block.blanks, 0);
+      if (!tokens.plain() || full - at < n) break;
+      if (full - at >= n + 3) {
+        if (!store(tokens, static_cast<unsigned>(n), at)) break;
+      } else {
+        std::array<T, 36> some;  // NOLINT(cppcoreguidelines-pro-type-member-init): n of them are read
+        if (!store(tokens, static_cast<unsigned>(n), some.data())) break;
+        std::copy_n(some.data(), n, at);
       }
-      const char* const end = block + at;
-      const auto length = static_cast<std::uint64_t>(end - start);
-      if (length - 1 >= 16 || out == last || !convert(end, static_cast<unsigned>(length), *out, bad))
-        return took(start - 1);
-      ++out;
-      start = end + 1;
-      blanks &= blanks - 1;
+      at += n;
     }
-    if (stops == 0) continue;
-    const char* const stop = block + std::countr_zero(stops);
-    if (!ends_sample(*stop)) return took(start - 1);
-    if (const auto length = static_cast<std::uint64_t>(stop - start); length != 0) {
-      if (length > 16 || out == last || !convert(stop, static_cast<unsigned>(length), *out, bad))
-        return took(start - 1);
-      ++out;
+    if (end != nullptr || n == 0) {
+      p = end == nullptr ? p : end;
+      break;
     }
-    return took(stop);
+    p = next;
   }
+  room.count = static_cast<std::uint64_t>(at - out);
+  return p;
+}
+
+// n (1..15) pairs, rounded up to two. False where scan.h must decide about one of them.
+template <class T>
+BATCHFEED_AVX2_INLINE bool store_pairs(Tokens tokens, unsigned n, std::uint64_t dim, T* values,
+                                       std::int32_t* indices) noexcept {
+  const Scales& scales = scales_for<T>();
+  const auto highest = static_cast<int>(dim - 1);
+  const __m128i most = _mm_setr_epi32(0, highest, 0, highest);  // of the first 8 digits and of the last
+  __m128i too_high = _mm_setzero_si128();
+  __m256i doubt = _mm256_setzero_si256();
+  for (unsigned i = 0; i < n; i += 2) {
+    const double *none, *s0, *s1;
+    const __m128i a = tokens.next(scales, none), c = tokens.next(scales, s0);
+    const __m128i b = tokens.next(scales, none), d = tokens.next(scales, s1);
+    const __m256i eights = eight_digits(a, b, c, d);
+    const __m128i index = _mm256_castsi256_si128(eights);
+    too_high = _mm_or_si128(too_high, _mm_cmpgt_epi32(index, most));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(indices + i), _mm_shuffle_epi32(index, 0b00'00'11'01));
+    const __m128i value = _mm256_extracti128_si256(eights, 1);
+    const __m128i high = _mm_shuffle_epi32(value, 0b10'00'10'00), low = _mm_shuffle_epi32(value, 0b11'01'11'01);
+    put_two(values + i, scaled(high, low, _mm256_setr_pd(*s0, *s1, *s0, *s1), doubt, T()));
+  }
+  return _mm_movemask_epi8(too_high) == 0 && !any(doubt);
 }
 
 template <class T>
-BATCHFEED_AVX2_INLINE const char* sparse(const char* const p, SparseRoom<T>& room) noexcept {
+BATCHFEED_AVX2_INLINE const char* sparse(const char* p, SparseRoom<T>& room) noexcept {
   if (!is_blank(*p)) return p;
-  const __m256i blank = _mm256_set1_epi8(' '), colon = _mm256_set1_epi8(':');
-  const char* start = p + 1;
-  const char* done = nullptr;  // where this ends, once that is known
-  std::uint64_t n = room.count;
-  __m256i bad = _mm256_setzero_si256();
-  while (done == nullptr) {
-    const char* const block = start;
-    room.count = n;
-    const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block));
-    const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + 32));
-    std::uint64_t blanks = masks(_mm256_cmpeq_epi8(a, blank), _mm256_cmpeq_epi8(b, blank));
-    std::uint64_t colons = masks(_mm256_cmpeq_epi8(a, colon), _mm256_cmpeq_epi8(b, colon));
-    // Above ':', below ' ', or not ASCII (negative).
-    const std::uint64_t stops = masks(_mm256_or_si256(_mm256_cmpgt_epi8(a, colon), _mm256_cmpgt_epi8(blank, a)),
-                                      _mm256_or_si256(_mm256_cmpgt_epi8(b, colon), _mm256_cmpgt_epi8(blank, b)));
-    const char* stop = nullptr;  // the end of the sample
-    if (stops != 0) {
-      const auto at = static_cast<unsigned>(std::countr_zero(stops));
-      const std::uint64_t before = (std::uint64_t{1} << at) - 1;
-      const bool ends = ends_sample(block[at]);
-      if (ends) stop = block + at;
-      // It ends a pair, unless that has been ended by a blank.
-      const bool pair = ends && at != 0 && (blanks >> (at - 1) & 1) == 0;
-      blanks = (blanks & before) | static_cast<std::uint64_t>(pair) << at;
-      colons &= before;
+  for (;;) {
+    Block block = block_at<true>(p);
+    const char* const end = block.others == 0 ? nullptr : cut(block, p);
+    const unsigned last = width(block.blanks) - 1;
+    const char* const next = p + last;
+    const auto n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
+    if (n != 0) {
+      const std::uint64_t colons = block.colons & first(last);
+      // One colon between two blanks.
+      const std::uint64_t carried = colons - block.blanks - 1;
+      if (((carried & colons) | ((block.blanks & ~carried) ^ 1)) != 0) break;
+      const Tokens tokens = Tokens::of<true>(block, p, block.blanks | colons, colons);
+      const std::uint64_t left = room.capacity - room.count;
+      if (!tokens.plain() || left < n) break;
+      if (left > n) {
+        if (!store_pairs(tokens, n, room.dim, room.values + room.count, room.indices + room.count)) break;
+      } else {
+        std::array<T, 16> values;              // NOLINT(cppcoreguidelines-pro-type-member-init): n of
+        std::array<std::int32_t, 16> indices;  // NOLINT(cppcoreguidelines-pro-type-member-init): each are read
+        if (!store_pairs(tokens, n, room.dim, values.data(), indices.data())) break;
+        std::copy_n(values.data(), n, room.values + room.count);
+        std::copy_n(indices.data(), n, room.indices + room.count);
+      }
+      room.count += n;
     }
-    // As many at a time as mostly are there: the end of a loop that could not be foreseen costs more than to look
-    // twice.
-    auto pairs = static_cast<unsigned>(std::popcount(blanks));
-    if (stops == 0 && pairs >= 4) pairs = pairs >= 8 ? 8 : 4;
-    bool plain = true;
-    for (; pairs != 0; --pairs, blanks &= blanks - 1) {
-      const auto at = static_cast<unsigned>(std::countr_zero(blanks));
-      const char* const end = block + at;
-      const char* const middle = block + std::countr_zero(colons);
-      const auto index_length = static_cast<std::uint64_t>(middle - start);
-      const auto value_length = static_cast<std::uint64_t>(end - middle - 1);
-      colons &= colons - 1;
-      std::uint64_t index = 0;
-      plain = index_length - 1 < 8 && value_length - 1 < 16 && n != room.capacity &&
-              (colons & ((std::uint64_t{1} << at) - 1)) == 0 &&
-              convert_pair(middle, static_cast<unsigned>(index_length), index, end, static_cast<unsigned>(value_length),
-                           room.values[n], bad) &&
-              index < room.dim;
-      if (!plain) break;
-      room.indices[n++] = static_cast<std::int32_t>(index);
-      start = end + 1;
+    if (end != nullptr || n == 0) {
+      p = end == nullptr ? p : end;
+      break;
     }
-    if (!plain) {
-      done = start - 1;
-    } else if (stop != nullptr) {
-      done = stop;
-    } else if (start == block || stops != 0) {
-      done = start - 1;
-    }
-    // Of a byte that is no digit `bad` does not tell where in the block it was.
-    if (any_bad(_mm_max_epu8(_mm256_castsi256_si128(bad), _mm256_extracti128_si256(bad, 1)))) return block - 1;
+    p = next;
   }
-  room.count = n;
-  return done;
+  return p;
 }
 
 }  // namespace
+}  // namespace avx2
 
 BATCHFEED_AVX2 const char* dense_avx2(const char* p, float* out, DenseRoom& room) noexcept {
-  return dense(p, out, room);
+  return avx2::dense(p, out, room);
 }
 BATCHFEED_AVX2 const char* dense_avx2(const char* p, double* out, DenseRoom& room) noexcept {
-  return dense(p, out, room);
+  return avx2::dense(p, out, room);
 }
-BATCHFEED_AVX2 const char* sparse_avx2(const char* p, SparseRoom<float>& room) noexcept { return sparse(p, room); }
-BATCHFEED_AVX2 const char* sparse_avx2(const char* p, SparseRoom<double>& room) noexcept { return sparse(p, room); }
+BATCHFEED_AVX2 const char* sparse_avx2(const char* p, SparseRoom<float>& room) noexcept {
+  return avx2::sparse(p, room);
+}
+BATCHFEED_AVX2 const char* sparse_avx2(const char* p, SparseRoom<double>& room) noexcept {
+  return avx2::sparse(p, room);
+}
 
 }  // namespace batchfeed::ctf
 

@@ -5,7 +5,7 @@
 
 namespace batchfeed::ctf {
 
-// Kernels of kernels.h for CPUs with AVX2 and BMI.
+// Kernels of kernels.h for CPUs with AVX2, BMI and BMI2.
 const char* dense_avx2(const char* p, float* out, DenseRoom& room) noexcept;
 const char* dense_avx2(const char* p, double* out, DenseRoom& room) noexcept;
 const char* sparse_avx2(const char* p, SparseRoom<float>& room) noexcept;

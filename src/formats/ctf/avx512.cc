@@ -20,7 +20,7 @@ namespace {
 
 // Powers of ten by the number of digits behind the point; the last one stands for no point.
 alignas(64) constexpr std::array<float, 16> kTenF = {1e0F, 1e1F, 1e2F,  1e3F, 1e4F, 1e5F, 1e6F, 1e7F,
-                                                     1e8F, 1e9F, 1e10F, 0,    0,    0,    0,    1};
+                                                     1e8F, 1e9F, 1e10F, 1,    1,    1,    1,    1};
 alignas(64) constexpr std::array<double, 16> kTenD = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                                       1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1};
 alignas(64) constexpr std::array<double, 16> kTenthD = {1e0,  1e-1, 1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,
