@@ -338,6 +338,11 @@ def kaldi_scp(line):
     return write
 
 
+def rows_of_a_long_text(folder):
+    put(folder, "u.bin", b"u [ " + b"1 2\n" * 300_000 + b"]\n")
+    put(folder, "data.scp", b"".join(b"u%d u.bin:2[%d:%d]\n" % (i, i, i) for i in range(10_000)))
+
+
 def fifo(folder):
     speech()(folder)
     (folder / "u.htk").unlink()
@@ -402,6 +407,7 @@ add("kaldi_scp_offset_beyond", "format", "", kaldi_scp(b"u u.bin:99999\n"))
 add("kaldi_scp_offset_2_to_the_64", "io", "", kaldi_scp(b"u u.bin:18446744073709551616\n"))
 add("kaldi_scp_range_beyond", "format", "wants rows", kaldi_scp(b"u u.bin:0[0:9]\n"))
 add("kaldi_scp_range_backwards", "format", "range of rows", kaldi_scp(b"u u.bin:0[1:0]\n"))
+add("kaldi_scp_many_rows_of_a_long_text", "ok", "", rows_of_a_long_text)
 add("kaldi_scp_missing_file", "io", "", kaldi_scp(b"u nothing.ark:0\n"))
 add("htk_is_a_fifo", "io", "", fifo)
 add("htk_is_a_loop_of_links", "io", "", symlink_loop)

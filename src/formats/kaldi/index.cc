@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
 
 #include "io/file_cache.h"
 #include "io/lines.h"
@@ -156,8 +157,12 @@ class Builder {
       tolerant([&] {
         const ScpLine entry = parse_scp_line(lines.text(), at, context_.limits);
         const std::uint32_t number = file_number(entry.path, at);
-        const Item item = read_item(*cache_.open(number), entry.offset, options_.alignment, context_.limits);
-        add(entry.key, at, number, entry.offset, item, &entry);
+        if (!last_ || last_->file != number || last_->offset != entry.offset) {
+          last_.reset();
+          last_ = {number, entry.offset,
+                   read_item(*cache_.open(number), entry.offset, options_.alignment, context_.limits)};
+        }
+        add(entry.key, at, number, entry.offset, last_->item, &entry);
       });
     }
   }
@@ -253,6 +258,13 @@ class Builder {
   Index index_;
   io::FileNumbers file_number_{index_.paths, context_.file_system.roots};
   io::FileCache<io::File> cache_;
+  // Lines may name many ranges of one object, and a text is read to its end for its size.
+  struct Last {
+    std::uint32_t file = 0;
+    std::uint64_t offset = 0;
+    Item item;
+  };
+  std::optional<Last> last_;
   std::uint64_t empty_ = 0;
 };
 

@@ -143,6 +143,24 @@ TEST_F(Kaldi, ReadsListsWithOffsetsAndRanges) {
   EXPECT_EQ(fault("x.scp", "v " + v + "\nu " + v + "\n"), "limit.scp-entries");
 }
 
+// A text of which several lines in a row want rows is kept from one to the next.
+TEST_F(Kaldi, ReadsManyRangesOfOneText) {
+  const std::string a = folder_.write("a.ark", "u [ 1 2\n 3 4\n 5 6 ]\nv [ 7 8\n 9 10 ]\n");
+  const std::string list = "a " + a + ":2[1:1]\nb " + a + ":2[0:1]\nc " + a + ":22[1:1]\nd " + a + ":2[2:2]\ne " + a +
+                           ":2\nf " + a + ":22[0:0]\n";
+  const std::map<std::string, Rows> rows{{"a", {{3, 4}}}, {"b", {{1, 2}, {3, 4}}},         {"c", {{9, 10}}},
+                                         {"d", {{5, 6}}}, {"e", {{1, 2}, {3, 4}, {5, 6}}}, {"f", {{7, 8}}}};
+  for (const Element element : {Element::f32, Element::f64}) {
+    options_.element = element;
+    EXPECT_EQ(read("a.scp", list), rows);
+  }
+  options_.alignment = true;
+  options_.dim = 9;
+  const std::string b = folder_.write("b.ark", "u 1 2 3\nv 4 5\n");
+  EXPECT_EQ(read("b.scp", "a " + b + ":2[1:2]\nb " + b + ":2[0:0]\nc " + b + ":10[1:1]\nd " + b + ":2\n"),
+            (std::map<std::string, Rows>{{"a", {{2}, {3}}}, {"b", {{1}}}, {"c", {{5}}}, {"d", {{1}, {2}, {3}}}}));
+}
+
 TEST_F(Kaldi, CutsWindows) {
   options_.context = {{1, 0}};
   EXPECT_EQ(read("a.ark", "u " + matrix(2, 1, {1, 2}))["u"], (Rows{{1, 1}, {1, 2}}));

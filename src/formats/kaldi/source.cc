@@ -102,10 +102,36 @@ class KaldiSource final : public Source {
   }
 
  private:
-  // The object of an entry, which must still be what was indexed.
-  Item item_of(const io::File& file, const Entry& e) const {
-    const Item item = read_item(file, e.offset, options_.alignment, limits_);
-    if (item.cols == index_.dim && std::uint64_t{e.first} + e.frames <= item.rows) return item;
+  // An object of which several entries in a row may want ranges. A text is read from its
+  // beginning for each, so it is kept then.
+  template <class Value>
+  struct Object {
+    const Entry* entry = nullptr;  // the last one
+    Item item;
+    std::vector<Value> values;  // all of them, or none
+  };
+
+  static bool same_object(const Entry& a, const Entry& b) noexcept { return a.file == b.file && a.offset == b.offset; }
+
+  // Whether the text of entry i is worth being kept for the entries behind it.
+  template <class Value>
+  bool keeps(std::uint64_t i, std::uint64_t chunk_end, const Item& item) const {
+    constexpr std::uint64_t kMost = 64u << 20;
+    return (item.kind == Kind::text_matrix || item.kind == Kind::text_integers) && i + 1 < chunk_end &&
+           same_object(index_.entries[i], index_.entries[i + 1]) &&
+           mul_sat(mul_sat(item.rows, item.cols), sizeof(Value)) <= kMost;
+  }
+
+  // Goes on to the object of an entry, which must still be what was indexed.
+  template <class Value>
+  void go_to(const io::File& file, const Entry& e, Object<Value>& object) const {
+    if (object.entry == nullptr || !same_object(*object.entry, e)) {
+      object.item = read_item(file, e.offset, options_.alignment, limits_);
+      object.values.clear();
+    }
+    object.entry = &e;
+    const Item& item = object.item;
+    if (item.cols == index_.dim && std::uint64_t{e.first} + e.frames <= item.rows) return;
     throw Error(Fault{.kind = FaultKind::stale,
                       .id = "kaldi.changed",
                       .at = {.file = file.path(), .byte = e.offset, .has_byte = true},
@@ -155,12 +181,22 @@ class KaldiSource final : public Source {
     column.step = options_.expand_to_utterance ? 0 : dim;
     column.values.resize(frames * dim * sizeof(T));
     Buffer<std::byte> scratch;
+    Object<T> object;
     T* at = column.as<T>();
     for (std::uint64_t i = from; i < to; ++i) {
       const Entry& e = index_.entries[i];
       const auto file = cache_.open(e.file);
       T* rows = at + window_.left * dim;
-      read_rows(*file, item_of(*file, e), e.first, e.frames, rows, scratch);
+      go_to(*file, e, object);
+      if (object.values.empty() && keeps<T>(i, to, object.item)) {
+        object.values.resize(static_cast<std::size_t>(object.item.rows) * dim);
+        read_rows(*file, object.item, 0, object.item.rows, object.values.data(), scratch);
+      }
+      if (object.values.empty()) {
+        read_rows(*file, object.item, e.first, e.frames, rows, scratch);
+      } else {
+        std::copy_n(object.values.data() + e.first * dim, e.frames * dim, rows);
+      }
       if (last_of_file(i, to)) file->expect_unchanged();
       warn_not_finite(*file, e, rows, dim);
       repeat_edges(rows, e.frames, dim, window_);
@@ -174,12 +210,20 @@ class KaldiSource final : public Source {
   void read_labels(std::uint32_t chunk, Chunk& out) const {
     Column& column = out.columns[0];
     std::vector<std::int32_t> labels;
+    Object<std::int32_t> object;
     const std::uint64_t to = index_.chunk_first[chunk + 1];
     for (std::uint64_t i = index_.chunk_first[chunk]; i < to; ++i) {
       const Entry& e = index_.entries[i];
       const auto file = cache_.open(e.file);
-      const Item item = item_of(*file, e);
-      read_integers(*file, item, e.first, e.frames, labels);
+      go_to(*file, e, object);
+      if (object.values.empty() && keeps<std::int32_t>(i, to, object.item))
+        read_integers(*file, object.item, 0, object.item.rows, object.values);
+      if (object.values.empty()) {
+        read_integers(*file, object.item, e.first, e.frames, labels);
+      } else {
+        const auto from = object.values.begin() + e.first;
+        labels.assign(from, from + e.frames);
+      }
       if (last_of_file(i, to)) file->expect_unchanged();
       const auto wrong = std::find_if(labels.begin(), labels.end(), [&](std::int32_t v) {
         return v < 0 || static_cast<std::uint64_t>(v) >= options_.dim;
