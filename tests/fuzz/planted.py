@@ -42,5 +42,4 @@ BUGS = [
     Bug("wrapped product: rows times columns", "kaldi_ark", "src/formats/kaldi/ark.cc",
         "const std::uint64_t values = item.rows * item.cols;  // both below 2^31",
         "const std::uint64_t values = static_cast<std::uint32_t>(item.rows * item.cols);"),
-    Bug("missing bound: a variable that nothing closes", "config_config", "src/config/expand.cc", "if (close == std::string_view::npos) break;", ""),
 ]
