@@ -84,6 +84,7 @@ std::string summary(const CheckResult& result, std::uint64_t max_faults) {
     out += "\n";
   }
   out += fmt::format("checked {} in {}", plural(result.samples, "sample"), plural(result.sequences, "sequence"));
+  if (result.sources > 1) out += fmt::format(" of {}", plural(result.sources, "source"));
   if (result.bytes != 0) out += fmt::format(", {}", bytes_text(result.bytes));
   out += result.faults == 0 ? ": no fault" : fmt::format(": {}", plural(result.faults, "fault"));
   if (result.warnings != 0) out += fmt::format(", {}", plural(result.warnings, "warning"));
@@ -100,6 +101,7 @@ ordered_json summary_json(const CheckResult& result, ordered_json findings, orde
   out["sequences"] = result.sequences;
   out["samples"] = result.samples;
   out["bytes"] = result.bytes;
+  out["sources"] = result.sources;
   out["complete"] = result.complete;
   out["findings"] = std::move(findings);
   out["fixes"] = std::move(fixes);
@@ -113,14 +115,18 @@ CheckResult check_input(const CheckArguments& a, const CheckOptions& options, co
   return check_stream(STDIN_FILENO, "-", ctf, options, report);
 }
 
-// What is to be looked at; nothing if the configuration is at fault, which
-// `findings` then has heard of.
-std::optional<Corpus> load(CorpusArguments corpus, Console& console, const Findings& findings, const Report& report) {
+// What is to be looked at; nothing if the configuration or the file is at fault, of which
+// `findings` then has heard.
+std::optional<Corpus> load(CorpusArguments corpus, Console& console, Findings& findings, const Report& report) {
   corpus.all_faults = true;
   try {
     return load_corpus(corpus, console, report);
   } catch (const Error& error) {
-    if (findings.counts().faults == 0 || error.fault().kind == FaultKind::io) throw;
+    const Fault& fault = error.fault();
+    if (fault.kind == FaultKind::io) throw;
+    if (findings.counts().faults != 0) return std::nullopt;
+    if (fault.kind != FaultKind::format) throw;
+    findings.add({.severity = Severity::error, .fault = fault});
     return std::nullopt;
   }
 }

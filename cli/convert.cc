@@ -148,14 +148,17 @@ std::uint64_t parse_bytes(const std::string& text, const char* option) {
   return value << shift;
 }
 
-std::unique_ptr<Source> open_for_conversion(const CorpusArguments& arguments, Console& console, Setup* setup) {
-  Corpus corpus = load_corpus(arguments, console);
-  if (setup != nullptr) *setup = corpus.setup;
-  // Sequences are taken in the order of the file: pieces that stay in the cache make the same target.
-  for (SourceOptions& source : corpus.setup.sources) {
+void cut_small(Setup& setup) {
+  for (SourceOptions& source : setup.sources) {
     if (auto* const text = std::get_if<CtfOptions>(&source); text != nullptr)
       text->chunk_bytes = std::min<std::uint64_t>(text->chunk_bytes, std::uint64_t{4} << 20);
   }
+}
+
+std::unique_ptr<Source> open_for_conversion(const CorpusArguments& arguments, Console& console, Setup* setup) {
+  Corpus corpus = load_corpus(arguments, console);
+  if (setup != nullptr) *setup = corpus.setup;
+  cut_small(corpus.setup);
   try {
     return open_sources(corpus.setup);
   } catch (const Error& error) {
@@ -276,7 +279,7 @@ Run add_convert(CLI::App& app, Console& console) {
       ->group(group);
   command.add_flag("--force", a->force, "Replace the target if it exists")->group(group);
   command.add_flag("--verify", a->verify, "Read the target back and compare")->group(group);
-  command.add_option("-j,--jobs", a->jobs, "Threads that read and encode (default: one per core)");
+  command.add_option("-j,--jobs", a->jobs, "Threads that read and encode (default: one per core)")->type_name("N");
   command.add_flag("--json", a->json, "As JSON");
   return [a, &console] { return run_convert(*a, console); };
 }

@@ -28,6 +28,10 @@ std::vector<std::string> label_names(const std::string& state_list, const Setup&
 // Throws UsageError if there is such a file already, unless it may be replaced.
 void expect_absent(const std::string& target, bool force);
 
+// Where sequences are taken in the order of the file: chunks of text that stay in the
+// cache. What is written or shown is the same.
+void cut_small(Setup& setup);
+
 // A binary file without a configuration is opened in its own precision. `setup`
 // receives what the arguments mean.
 std::unique_ptr<Source> open_for_conversion(const CorpusArguments& arguments, Console& console, Setup* setup = nullptr);

@@ -43,7 +43,7 @@ void from_config(const CorpusArguments& arguments, const Report& report, Corpus&
   corpus.setup = std::move(corpus.config->setup);
 }
 
-void from_text(const CorpusArguments& arguments, Console& console, Corpus& corpus) {
+void from_text(const CorpusArguments& arguments, Console& console, const Report& report, Corpus& corpus) {
   CtfOptions options;
   options.files = expand_files(arguments.files);
   const std::string file = options.files.front();
@@ -54,6 +54,8 @@ void from_text(const CorpusArguments& arguments, Console& console, Corpus& corpu
   corpus.inferred = infer_ctf(
       options.files, console.progress(fmt::format("looking at {}", std::filesystem::path(file).filename().string())),
       arguments.limits(), corpus.setup.file_system);
+  for (const Notice& notice : rare_streams(*corpus.inferred, arguments.limits(), corpus.setup.file_system))
+    report(notice);
   for (const Inferred::Stream& stream : corpus.inferred->streams) options.streams.push_back(stream.spec);
   if (options.streams.empty()) {
     throw Error(unusable(file, "no stream (|name ...) found in it",
@@ -182,7 +184,9 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
   app.add_flag("--cache-index", cache_index, "Keep the index beside the data, or in the user's cache folder")
       ->group(index);
   app.add_option("--cache-dir", cache_dir, "Keep the index in this folder")->type_name("DIR")->group(index);
-  app.add_option("--threads", threads, "Threads that index and parse (default: one per core)")->group(index);
+  app.add_option("--threads", threads, "Threads that index and parse (default: one per core)")
+      ->type_name("N")
+      ->group(index);
   const char* const packed = "Compressed files";
   const auto bytes = [&](const char* name, std::optional<std::uint64_t>& field, const char* what) {
     app.add_option(name, field, what)
@@ -201,9 +205,13 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
       ->check(CLI::IsMember({"file", "cntk", "uniform"}))
       ->type_name("KIND")
       ->group(group);
-  app.add_option("--seed", seed, "Seed of the shuffle")->group(group);
-  auto* chunks = app.add_option("--window-chunks", window, "Chunks among which is shuffled")->group(group);
-  app.add_option("--window-samples", window_samples, "The window in samples instead")->excludes(chunks)->group(group);
+  app.add_option("--seed", seed, "Seed of the shuffle")->type_name("N")->group(group);
+  auto* chunks =
+      app.add_option("--window-chunks", window, "Chunks among which is shuffled")->type_name("N")->group(group);
+  app.add_option("--window-samples", window_samples, "The window in samples instead")
+      ->type_name("N")
+      ->excludes(chunks)
+      ->group(group);
   app.add_option("--shard", shard, "chunk (as the reference) or even: how work is split among workers")
       ->check(CLI::IsMember({"chunk", "even"}))
       ->type_name("KIND")
@@ -237,9 +245,10 @@ Corpus load_one(const CorpusArguments& arguments, Console& console, const Report
   } else {
     corpus.format = detect_format(first, {}, arguments.limits());
   }
+  const Report told = report ? report : console.report();
   switch (corpus.format) {
-    case Format::config: from_config(arguments, report ? report : console.report(), corpus); break;
-    case Format::ctf: from_text(arguments, console, corpus); break;
+    case Format::config: from_config(arguments, told, corpus); break;
+    case Format::ctf: from_text(arguments, console, told, corpus); break;
     case Format::cbf: from_binary(arguments, corpus); break;
     case Format::htk:
     case Format::scp:

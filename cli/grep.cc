@@ -13,6 +13,7 @@
 #include "corpus.h"
 #include "format.h"
 #include "jsonl.h"
+#include "look.h"
 #include "numbers.h"
 #include "sequences.h"
 #include "target.h"
@@ -95,7 +96,15 @@ int run_grep(const GrepArguments& a, Console& console) {
   const bool whole = a.output.to_file() || !a.output.format.empty();  // the sequences themselves
   if (a.output.to_file()) expect_absent(a.output.target.output, a.output.target.force);
   Setup setup;
-  const std::shared_ptr<const Source> source = open_for_conversion(a.corpus, console, &setup);
+  std::shared_ptr<Damage> damage;  // of what is only looked at
+  std::shared_ptr<const Source> source;
+  if (a.output.to_file()) {
+    source = open_for_conversion(a.corpus, console, &setup);
+  } else {
+    Looked looked = look_at(a.corpus, console, true);
+    source = std::move(looked.source);
+    damage = std::move(looked.damage);
+  }
   console.clear_progress();
   options.progress = console.progress("searching");
   Output output;
@@ -113,6 +122,7 @@ int run_grep(const GrepArguments& a, Console& console) {
     return 0;
   });
   console.clear_progress();
+  if (damage) damage->tell_rest();
   if (a.count) output.append(fmt::format("{}\n", hits));
   output.flush();
   if (hits == 0) return kFaults;

@@ -12,6 +12,7 @@
 #include "format.h"
 #include "in_memory.h"
 #include "jsonl.h"
+#include "look.h"
 #include "speech.h"
 
 namespace batchfeed::cli {
@@ -74,9 +75,17 @@ std::string index_text(const IndexBuild& index) {
   return "none; batchfeed index builds one";
 }
 
+// "train.scp, train.mlf"; of many shards the first ones.
+std::string files_text(const std::vector<std::string>& files) {
+  constexpr std::size_t kMost = 3;
+  std::string out;
+  for (std::size_t i = 0; i < files.size() && i < kMost; ++i) out += (i == 0 ? "" : ", ") + printable(files[i], 200);
+  return files.size() > kMost ? out + fmt::format(" and {} more", files.size() - kMost) : out;
+}
+
 std::string text(const Corpus& corpus, const InfoArguments& a, const Description& about,
                  const std::vector<IndexBuild>& indexes, const std::vector<SpeechStream>& speech) {
-  std::string out = printable(a.corpus.files.front(), 200);
+  std::string out = files_text(a.corpus.files);
   if (corpus.config) out += fmt::format(", section {}", corpus.config->section);
   if (corpus.inferred) {
     out += fmt::format(": text format, {}; streams are inferred", !corpus.inferred->has_ids ? "no sequence ids"
@@ -85,6 +94,10 @@ std::string text(const Corpus& corpus, const InfoArguments& a, const Description
                                                                       : "sequence ids are numbers");
   }
   if (corpus.format == Format::cbf) out += ": binary format";
+  if (corpus.format == Format::htk || corpus.format == Format::scp) out += ": HTK features";
+  if (corpus.format == Format::kaldi) out += ": Kaldi";
+  if (corpus.setup.sources.size() > 1 && !corpus.config) out += " and labels, joined by key";
+  if (corpus.format == Format::mlf) out += ": MLF labels";
   out += fmt::format("\n\n{}\n", streams_text(corpus, about));
   out += fmt::format("  {}, {} in {}\n", plural(about.sequences, "sequence"), plural(about.samples, "sample"),
                      chunks_text(about));
@@ -175,18 +188,14 @@ std::shared_ptr<const std::string> unpacked(const CorpusArguments& arguments) {
 int run_info(const InfoArguments& a, Console& console) {
   CorpusArguments arguments = a.corpus;
   arguments.text = unpacked(a.corpus);
-  Corpus corpus = load_corpus(arguments, console, arguments.text ? under_own_name(console.report()) : Report());
-  const Description about = [&] {
-    try {
-      return describe(*open_sources(corpus.setup));
-    } catch (const Error& error) {
-      throw Error(under_own_name(error.fault()));
-    }
-  }();
+  Looked looked = look_at(arguments, console);
+  Corpus& corpus = looked.corpus;
+  const Description about = describe(*looked.source);
   if (arguments.text != nullptr) std::get<CtfOptions>(corpus.setup.sources.front()).files = a.corpus.files;
   const std::vector<IndexBuild> indexes = find_indexes(corpus.setup);
   const std::vector<SpeechStream> speech = describe_speech(corpus.setup);
   console.clear_progress();
+  looked.damage->tell_rest();
   Output output;
   output.append(a.json ? dump(json(corpus, a, about, indexes, speech), 2) + "\n"
                        : text(corpus, a, about, indexes, speech));

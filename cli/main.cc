@@ -33,17 +33,18 @@ class HelpFormatter : public CLI::Formatter {
     return out + "\n";
   }
   std::string make_usage(const CLI::App* app, std::string name) const override {
-    std::string out = "Usage: batchfeed";
-    if (app->get_parent() != nullptr) out += " " + app->get_name();
+    std::string out = "Usage: " + path_of(*app);
     if (!app->get_subcommands([](const CLI::App*) { return true; }).empty()) return out + " COMMAND ...\n";
     for (const CLI::Option* option : app->get_options([](const CLI::Option* o) { return o->get_positional(); })) {
-      out += " " + option->get_type_name() + (option->get_items_expected_max() > 1 ? "..." : "");
+      out += make_option_opts(option) + (option->get_items_expected_max() > 1 ? "..." : "");
     }
     (void)name;
     return out + " [options]\n";
   }
   std::string make_option_opts(const CLI::Option* option) const override {
-    return option->get_type_size() == 0 ? "" : " " + option->get_type_name();
+    // Words to choose from, and ranges, stand in the description.
+    return option->get_type_size() == 0 ? ""
+                                        : " " + option->get_type_name().substr(0, option->get_type_name().find(':'));
   }
 };
 
@@ -52,13 +53,21 @@ int fail_usage(Console& console, const std::string& what) {
   return kUsage;
 }
 
-int run(Console& console, const Run& command) {
+// The first fault in data ended the command: which one lists the others?
+Fault with_next_step(Fault fault, const std::string& name) {
+  const bool in_data = fault.kind == FaultKind::format && !fault.at.file.empty();
+  if (in_data && name != "check" && fault.hint.find("batchfeed check") == std::string::npos)
+    fault.hint += std::string(fault.hint.empty() ? "" : "; ") + "batchfeed check lists every fault";
+  return fault;
+}
+
+int run(Console& console, const std::string& name, const Run& command) {
   try {
     return command();
   } catch (const UsageError& error) {
     return fail_usage(console, error.what());
   } catch (const Error& error) {
-    console.fail(error.fault());
+    console.fail(with_next_step(error.fault(), name));
     return error.fault().kind == FaultKind::internal ? kInternal : kInput;
   } catch (const interrupt::Interrupted&) {
     console.clear_progress();
@@ -82,7 +91,8 @@ int main_of(int argc, char** argv) {
   app.footer(
       "  batchfeed info train.ctf              # what is in it\n"
       "  batchfeed check train.cntk            # every fault, with its place and cure\n"
-      "  batchfeed read train.cntk --limit 3   # minibatches");
+      "  batchfeed read train.cntk --limit 3   # minibatches\n"
+      "  batchfeed bench --help                # of any command: examples first");
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", "batchfeed " BATCHFEED_VERSION);
   app.require_subcommand(1);
@@ -131,7 +141,7 @@ int main_of(int argc, char** argv) {
     return fail_usage(console, usage_text(app, error));
   }
   for (const auto& [name, command] : commands) {
-    if (app.got_subcommand(name)) return run(console, command);
+    if (app.got_subcommand(name)) return run(console, name, command);
   }
   return fail_usage(console, "no command given; hint: batchfeed --help");
 }
@@ -141,7 +151,9 @@ int main_of(int argc, char** argv) {
 CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& summary, const std::string& examples) {
   CLI::App* command = app.add_subcommand(name, summary);
   std::string indented = "  " + examples;
-  for (std::size_t at = 0; (at = indented.find('\n', at)) != std::string::npos; at += 3) indented.insert(at + 1, "  ");
+  for (std::size_t at = 0; (at = indented.find('\n', at)) != std::string::npos; ++at) {
+    if (at + 1 < indented.size() && indented[at + 1] != '\n') indented.insert(at + 1, "  ");
+  }
   command->footer(indented);
   return *command;
 }

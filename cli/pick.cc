@@ -13,6 +13,7 @@
 #include "corpus.h"
 #include "format.h"
 #include "in_memory.h"
+#include "look.h"
 #include "target.h"
 
 namespace batchfeed::cli {
@@ -34,9 +35,16 @@ std::uint64_t sequences_of(const Source& source) {
   return n;
 }
 
-// `rows_of` chooses from the source; without it all are taken.
+// `rows_of` chooses from the source. What is only looked at may be damaged; what is to be
+// a corpus may not.
 template <class RowsOf>
-int run_pick(const PickArguments& a, Console& console, const RowsOf& rows_of) {
+int run_pick(const PickArguments& a, bool look, Console& console, const RowsOf& rows_of) {
+  if (look && !a.output.to_file()) {
+    const Looked looked = look_at(a.corpus, console, true);
+    const int code = put_sequences(rows_of(looked.source), a.output, a.corpus, looked.corpus.setup, console);
+    looked.damage->tell_rest();
+    return code;
+  }
   if (a.output.to_file()) expect_absent(a.output.target.output, a.output.target.force);
   Setup setup;
   const std::shared_ptr<const Source> source = open_for_conversion(a.corpus, console, &setup);
@@ -58,24 +66,30 @@ std::optional<int> head_of_text(const PickArguments& a, Console& console) {
     if (first.bytes.empty()) continue;
     CorpusArguments beginning = a.corpus;
     beginning.text = std::make_shared<const std::string>(std::move(first.bytes));
-    std::vector<Notice> notices;
+    Damage damage(console);
+    std::vector<Notice> notices;  // until it is known whether this is enough
+    bool enough = false;
+    const Report told = under_own_name(damage.report());
+    const Report report = [&](const Notice& notice) {
+      if (enough) return told(notice);
+      notices.push_back(notice);
+    };
     Corpus corpus;
     std::shared_ptr<const Source> source;
     try {
-      corpus = load_corpus(beginning, console, [&](const Notice& notice) { notices.push_back(notice); });
-      source = open_sources(corpus.setup);
+      corpus = load_corpus(beginning, console, report);
+      source = open_to_look(corpus.setup);
     } catch (const Error&) {
       continue;  // of all of it, as will be told
     }
     // The last one may go on behind what was read.
     if (sequences_of(*source) <= a.count || sequences_of(*source) - a.count <= a.from) continue;
-    const Report report = under_own_name(console.report());
-    for (const Notice& notice : notices) report(notice);
-    notices.clear();
+    enough = true;
+    for (const Notice& notice : notices) told(notice);
     try {
       const auto rows = std::shared_ptr<const Source>(subset(source, rows_from(*source, a.from, a.count)));
       const int code = put_sequences(rows, a.output, a.corpus, corpus.setup, console);
-      for (const Notice& notice : notices) report(notice);
+      damage.tell_rest();
       return code;
     } catch (const Error& error) {
       throw Error(under_own_name(error.fault()));
@@ -86,19 +100,19 @@ std::optional<int> head_of_text(const PickArguments& a, Console& console) {
 
 int run_head(const PickArguments& a, Console& console) {
   if (const std::optional<int> done = head_of_text(a, console)) return *done;
-  return run_pick(a, console, [&](const std::shared_ptr<const Source>& source) {
+  return run_pick(a, true, console, [&](const std::shared_ptr<const Source>& source) {
     return std::shared_ptr<const Source>(subset(source, rows_from(*source, a.from, a.count)));
   });
 }
 
 int run_cat(const PickArguments& a, Console& console) {
-  return run_pick(a, console, [&](const std::shared_ptr<const Source>& source) { return source; });
+  return run_pick(a, false, console, [&](const std::shared_ptr<const Source>& source) { return source; });
 }
 
 int run_sample(const PickArguments& a, Console& console) {
   if (a.fraction && !(*a.fraction > 0 && *a.fraction <= 1))
     throw UsageError("--fraction: expected a number above 0 and up to 1; hint: --fraction 0.01");
-  return run_pick(a, console, [&](const std::shared_ptr<const Source>& source) {
+  return run_pick(a, true, console, [&](const std::shared_ptr<const Source>& source) {
     const std::uint64_t all = sequences_of(*source);
     const auto most =
         a.fraction ? static_cast<std::uint64_t>(std::llround(*a.fraction * static_cast<double>(all))) : a.count;

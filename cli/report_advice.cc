@@ -34,6 +34,7 @@ void faults(const Facts& f, std::vector<Advice>& out) {
 
 void values(const Facts& f, std::vector<Advice>& out) {
   for (const StreamSurvey& s : f.survey.streams) {
+    if (s.samples == 0) continue;
     const std::string name = printable(s.stream.name);
     if (s.nans + s.infinities != 0) {
       out.push_back({true, fmt::format("Stream '{}' has {} NaN and {} infinite values: one of them spoils a gradient.",
@@ -45,7 +46,7 @@ void values(const Facts& f, std::vector<Advice>& out) {
     }
     if (s.stream.storage == Storage::dense && s.density() < 0.1 && s.stream.dim >= 100) {
       out.push_back(
-          {false, fmt::format("Only {:.1f} % of the dense stream '{}' is not zero: written as sparse it would be "
+          {false, fmt::format("Only {:.2g} % of the dense stream '{}' is not zero: written as sparse it would be "
                               "several times smaller and faster to read.",
                               100 * s.density(), name)});
     }

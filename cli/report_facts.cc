@@ -144,7 +144,7 @@ Facts gather_facts(const CorpusArguments& arguments, const RunOptions& run, Cons
 
   Setup quiet = corpus.setup;
   quiet.report = {};
-  const std::shared_ptr<const Source> source = open_sources(quiet);
+  const std::shared_ptr<const Source> source = open_to_look(quiet);
   facts.about = describe(*source);
   std::vector<SequenceInfo> table;
   for (std::uint32_t c = 0; c < source->chunks().size(); ++c) {

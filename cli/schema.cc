@@ -12,6 +12,7 @@
 #include "corpus.h"
 #include "format.h"
 #include "jsonl.h"
+#include "look.h"
 #include "stats.h"
 
 namespace batchfeed::cli {
@@ -73,12 +74,15 @@ void keep_names(Setup& setup, const std::string& output, bool force) {
 int run_schema(const SchemaArguments& a, Console& console) {
   const bool to_file = !a.output.empty() && a.output != "-";
   if (to_file) expect_absent(a.output, a.force);
-  Corpus corpus = load_corpus(a.corpus, console);
+  Damage damage(console);
+  Corpus corpus = load_corpus(a.corpus, console, damage.report());
   if (corpus.config)
     throw UsageError(fmt::format("{} is a configuration; hint: batchfeed config show --resolved says what it means",
                                  a.corpus.files.front()));
-  const std::vector<StreamInfo> streams = open_sources(corpus.setup)->streams();
+  const std::vector<StreamInfo> streams = open_to_look(corpus.setup)->streams();
   console.clear_progress();
+  damage.expect_allowed();
+  damage.tell_rest();
   keep_names(corpus.setup, to_file ? a.output : std::string(), a.force);
   const std::string section = as_asked([&] { return reader_section(corpus.setup, streams); });
   std::string text = fmt::format("# Streams as the data suggest them.\n{}{} = [\n{}]\n",

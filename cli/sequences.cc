@@ -49,12 +49,14 @@ class View final : public SequenceText {
 
   void append(const Chunk& chunk, std::uint32_t number, const SequenceInfo& s, std::string& out) override {
     const std::string key = printable(source_.key_text(s.key), 60);
-    out += fmt::format("{}{}key {}{}, {}\n", before(number, s.row), colour_ ? "\033[1m" : "", key,
-                       colour_ ? "\033[0m" : "", plural(longest(chunk, s.row), "sample"));
+    out += fmt::format("{}{}key {}{}, {}{}\n", before(number, s.row), colour_ ? "\033[1m" : "", key,
+                       colour_ ? "\033[0m" : "", plural(longest(chunk, s.row), "sample"),
+                       chunk.is_invalid(s.row) ? "; damaged, a reader leaves it out" : "");
     for (std::size_t i = 0; i < chunk.columns.size(); ++i) {
       Text line;
       line.add(fmt::format("  {:<{}} ", printable(source_.streams()[i].name, 24), name_width_));
       samples(chunk.columns[i], s.row, line);
+      if (chunk.columns[i].samples(s.row) == 0) line.add(" no sample");
       out += line.view();
       out += '\n';
     }

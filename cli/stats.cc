@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
-#include "convert.h"
 #include "corpus.h"
 #include "format.h"
 #include "jsonl.h"
+#include "look.h"
 
 namespace batchfeed::cli {
 
@@ -80,9 +80,11 @@ std::string text(const StatsArguments& a, const Survey& survey, const Descriptio
   if (survey.duplicates != 0)
     out += fmt::format("  {} the data of another one\n",
                        plural(survey.duplicates, "sequence") + (survey.duplicates == 1 ? " repeats" : " repeat"));
-  if (survey.check.faults != 0)
-    out += fmt::format("  {}, {} left out of these figures; batchfeed check lists them\n",
-                       plural(survey.check.faults, "fault"), plural(survey.invalid, "sequence"));
+  if (survey.check.faults != 0) {
+    const std::string left_out =
+        survey.invalid == 0 ? "" : fmt::format(", {} left out of these figures", plural(survey.invalid, "sequence"));
+    out += fmt::format("  {}{}; batchfeed check lists them\n", plural(survey.check.faults, "fault"), left_out);
+  }
   return out;
 }
 
@@ -97,14 +99,13 @@ std::string json(const StatsArguments& a, const Survey& survey, const Descriptio
 }
 
 int run_stats(const StatsArguments& a, Console& console) {
-  Setup setup;
-  const std::shared_ptr<const Source> source = open_for_conversion(a.corpus, console, &setup);
-  const Description about = describe(*source);
+  const Looked looked = look_at(a.corpus, console);
+  const Description about = describe(*looked.source);
   console.clear_progress();
   CheckOptions options;
   options.max_faults = 0;
   options.progress = console.progress("reading");
-  const Survey found = survey(setup, options);
+  const Survey found = survey(looked.corpus.setup, options);
   console.clear_progress();
   Output output;
   output.append(a.json ? json(a, found, about) : text(a, found, about));

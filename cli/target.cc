@@ -76,7 +76,7 @@ int put_sequences(const std::shared_ptr<const Source>& source, const SequenceOpt
     for (const SequenceInfo& sequence : table) {
       if (chunk.is_invalid(sequence.row)) {
         ++damaged;
-        continue;
+        if (format != "view") continue;  // people want to see it
       }
       piece.clear();
       text->append(chunk, c, sequence, piece);
@@ -86,8 +86,8 @@ int put_sequences(const std::shared_ptr<const Source>& source, const SequenceOpt
   }
   output.flush();
   if (damaged != 0 && !console.quiet)
-    console.say(fmt::format("batchfeed: {} left out, damaged; hint: batchfeed check lists the faults",
-                            plural(damaged, "sequence")));
+    console.say(fmt::format("batchfeed: {} {}; hint: batchfeed check lists the faults", plural(damaged, "sequence"),
+                            format == "view" ? (damaged == 1 ? "is damaged" : "are damaged") : "left out, damaged"));
   return kDone;
 }
 

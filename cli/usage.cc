@@ -63,10 +63,6 @@ const CLI::App& chosen(const CLI::App& app) {
   return selected.empty() ? app : chosen(*selected.front());
 }
 
-std::string path_of(const CLI::App& app) {
-  return app.get_parent() == nullptr ? "batchfeed" : path_of(*app.get_parent()) + " " + app.get_name();
-}
-
 std::string unexpected(const CLI::App& command) {
   std::vector<std::string> left = command.remaining(true);
   for (const CLI::App* up = command.get_parent(); left.empty() && up != nullptr; up = up->get_parent())
@@ -85,6 +81,10 @@ std::string unexpected(const CLI::App& command) {
 }
 
 }  // namespace
+
+std::string path_of(const CLI::App& app) {
+  return app.get_parent() == nullptr ? "batchfeed" : path_of(*app.get_parent()) + " " + app.get_name();
+}
 
 std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = chosen(app);

@@ -11,4 +11,7 @@ namespace batchfeed::cli {
 // WHAT; hint: HINT, for an error that parsing gave.
 std::string usage_text(const CLI::App& app, const CLI::ParseError& error);
 
+// "batchfeed config check"
+std::string path_of(const CLI::App& app);
+
 }  // namespace batchfeed::cli

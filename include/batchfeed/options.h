@@ -47,7 +47,7 @@ struct CtfOptions {
   std::vector<StreamSpec> streams = {};  // delivered in this order
   Element element = Element::f32;
   bool skip_sequence_ids = false;
-  std::uint64_t max_errors = 0;  // damaged samples tolerated over the life of the source
+  std::uint64_t max_errors = 0;  // damaged samples tolerated over the life of the source, in each file
   int trace_level = 1;           // 0 failures only, 1 warnings, 2 notes
   std::uint64_t chunk_bytes = 32ull << 20;
   bool cache_index = false;

@@ -43,11 +43,14 @@ std::unique_ptr<Source> open_source(const SourceOptions& options, const Limits& 
                                     KeyMode keys = KeyMode::numeric);
 // All sources of a setup, joined by key as a reader would.
 std::unique_ptr<Source> open_sources(const Setup& setup);
+// The same for looking at data: damage is reported and left out, whatever the setup tolerates.
+std::unique_ptr<Source> open_to_look(const Setup& setup);
 
 struct CheckResult {
   std::uint64_t faults = 0, warnings = 0;
-  std::map<std::string, std::uint64_t> by_id = {};  // faults and warnings
-  std::uint64_t sequences = 0, samples = 0, bytes = 0;
+  std::map<std::string, std::uint64_t> by_id = {};      // faults and warnings
+  std::uint64_t sequences = 0, samples = 0, bytes = 0;  // of all sources, each by itself
+  std::uint64_t sources = 0;
   bool complete = true;  // false: a source or chunk could not be read to its end
 };
 struct CheckOptions {
@@ -82,9 +85,14 @@ struct Inferred {
     bool integral = true;     // all values are whole numbers
     double min = 0, max = 0;  // of the values
     std::uint64_t samples = 0, values = 0;
-    bool one_hot = false;  // sparse with one value 1 everywhere
+    bool one_hot = false;         // sparse with one value 1 everywhere
+    std::uint64_t sequences = 0;  // that have it
+    std::string file = {};        // where it is met first
+    std::uint64_t first_byte = 0;
   };
   std::vector<Stream> streams = {};
+  std::vector<Stream> rare = {};  // in fewer than one sequence in ten: taken for slips, and not declared
+  std::uint64_t sequences = 0;
   bool has_ids = false;
   bool text_ids = false;  // ids that are no numbers
   bool whole_file = true;
@@ -94,6 +102,9 @@ Inferred infer_ctf(const std::string& path, std::uint64_t bytes = ~0ull, const P
 // Of several shards of one corpus: what fits all of them.
 Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progress = {}, const Limits& limits = {},
                    const FileSystem& file_system = {});
+// What is to be told of its `rare` streams, each with the line where it is met first.
+std::vector<Notice> rare_streams(const Inferred& inferred, const Limits& limits = {},
+                                 const FileSystem& file_system = {});
 // The reader section that fits, ready to paste.
 std::string reader_section(const std::string& path, const Inferred& inferred);
 // The same for any setup that files without a configuration gave; `streams` are
@@ -120,7 +131,7 @@ struct Description {
 Description describe(const Source& source);
 
 // Speech sources of a setup, each by itself and whole: what a join leaves out of
-// them is counted too. Reads all labels. Throws Error.
+// them is counted too. Reads all labels; damaged ones are not counted. Throws Error.
 struct SpeechStream {
   std::string stream = {};
   std::string kind = {};  // of features as HTK spells it ("FBANK_D_A"); "MLF", "binary MLF", "Kaldi"

@@ -36,7 +36,7 @@ bool is_speech(const SourceOptions& options) {
 
 }  // namespace
 
-std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context) {
+std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context, bool only_sums) {
   if (setup.sources.empty()) {
     throw Error(Fault{.kind = FaultKind::config,
                       .id = "open.no-source",
@@ -65,7 +65,7 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context)
   join::Options how{.frames = frames, .exact = setup.reader.legacy_speech};
   for (const SourceOptions& options : setup.sources)
     how.same_length.push_back(is_speech(setup.sources[0]) && is_speech(options));
-  if (context.check && context.report) {
+  if (context.check && context.report && !only_sums) {
     how.each = [&](const Fault& fault) { context.report({.severity = Severity::warning, .fault = fault}); };
   }
   auto joined = join::join(std::move(sources), how);
@@ -108,11 +108,20 @@ std::unique_ptr<Source> open_source(const SourceOptions& options, const Limits& 
   return assemble::open_one(options, assemble::context_of(setup));
 }
 
-std::unique_ptr<Source> open_sources(const Setup& setup) {
-  const OpenContext context = assemble::context_of(setup);
+namespace {
+std::unique_ptr<Source> open_in(const Setup& setup, const OpenContext& context) {
   std::vector<std::unique_ptr<Source>> corpora;
-  for (const Setup& corpus : assemble::corpora_of(setup)) corpora.push_back(assemble::open_all(corpus, context));
+  for (const Setup& corpus : assemble::corpora_of(setup)) corpora.push_back(assemble::open_all(corpus, context, true));
   return join::concatenate(std::move(corpora));
+}
+}  // namespace
+
+std::unique_ptr<Source> open_sources(const Setup& setup) { return open_in(setup, assemble::context_of(setup)); }
+
+std::unique_ptr<Source> open_to_look(const Setup& setup) {
+  OpenContext context = assemble::context_of(setup);
+  context.check = true;
+  return open_in(setup, context);
 }
 
 Reader::Reader(const Setup& setup)

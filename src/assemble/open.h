@@ -19,8 +19,8 @@ namespace batchfeed::assemble {
 std::unique_ptr<Source> open_one(const SourceOptions& options, const OpenContext& context);
 
 // All sources, joined by key as a reader does it. Notices of what was left out
-// go to the context's report.
-std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context);
+// go to the context's report; of a check each by itself, unless only the sum is wanted.
+std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context, bool only_sums = false);
 
 // The corpora of a mixture, else the one there is; each as open_all().
 std::vector<std::shared_ptr<const Source>> open_corpora(const Setup& setup, const OpenContext& context);

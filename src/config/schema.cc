@@ -34,7 +34,7 @@ constexpr ConfigKey kTable[] = {
   {"CNTKTextFormatReader", "sampleBasedRandomizationWindow", "bool", "false", "reader.order.window_in_samples", "unit of the window: samples, not chunks"},
   {"CNTKTextFormatReader", "randomizationSeed", "size", "0", "reader.order.seed", "added to the number of the sweep"},
   {"CNTKTextFormatReader", "skipSequenceIds", "bool", "false", "CtfOptions::skip_sequence_ids", "every line is a sequence"},
-  {"CNTKTextFormatReader", "maxErrors", "int", "0", "CtfOptions::max_errors", "damaged samples tolerated"},
+  {"CNTKTextFormatReader", "maxErrors", "int", "0", "CtfOptions::max_errors", "damaged samples tolerated, in each file"},
   {"CNTKTextFormatReader", "traceLevel", "int", "1", "CtfOptions::trace_level", "0 failures, 1 warnings, 2 notes; inherited"},
   {"CNTKTextFormatReader", "chunkSizeInBytes", "size", "33554432", "CtfOptions::chunk_bytes", "at least 1"},
   {"CNTKTextFormatReader", "keepDataInMemory", "bool", "false", "reader.keep_in_memory", "every chunk once read is kept"},

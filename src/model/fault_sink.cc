@@ -49,8 +49,9 @@ std::uint64_t FaultSink::errors() const {
 std::vector<Notice> FaultSink::finish() const {
   const std::lock_guard lock(mutex_);
   std::vector<Notice> out;
+  if (per_id_ == 0) return out;
   for (const auto& [id, n] : seen_) {
-    if (per_id_ == 0 || n <= per_id_) continue;
+    if (n <= per_id_) continue;
     out.push_back({Severity::warning,
                    Fault{.kind = FaultKind::format,
                          .id = id,

@@ -39,7 +39,8 @@ class FaultSink {
   void info(Fault fault) { notice(Severity::info, std::move(fault)); }
 
   std::uint64_t errors() const;
-  // One notice per id that was cut short, and one with the sum of errors.
+  // One notice per id that was cut short, and one with the sum of errors; nothing
+  // where all were told.
   std::vector<Notice> finish() const;
 
  private:

@@ -68,6 +68,14 @@ TEST(FaultSink, PassesOnTenOfAKindAndCountsTheRest) {
   EXPECT_THAT(end[1].fault.what, HasSubstr("25 damaged places were skipped (maxErrors = 1000)"));
 }
 
+TEST(FaultSink, WhereAllIsToldThereAreNoSums) {
+  Collected all;
+  FaultSink sink("f", ~0ull, 1, all.report(), 0);
+  for (std::uint64_t i = 1; i <= 25; ++i) sink.error(damage(i));
+  EXPECT_EQ(all.notices.size(), 25u);
+  EXPECT_TRUE(sink.finish().empty());
+}
+
 TEST(FaultSink, WordsAreMadeOnlyForWhatIsPassedOn) {
   Collected all;
   FaultSink sink("f", 0, 1, all.report());

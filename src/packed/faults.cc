@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <new>
 
+#include "base/saturate.h"
 #include "packed/packed.h"
 
 namespace batchfeed::packed {
 
 namespace {
+
+constexpr std::uint64_t kAnyRatio = 64u << 20;  // small results are never called bombs
 
 [[noreturn]] void fail(const Stored& file, const char* id, std::uint64_t byte, std::string what, std::string hint) {
   throw Error(Fault{.kind = FaultKind::format,
@@ -83,5 +86,14 @@ void fail_unsupported(const std::string& path, Packing packing) {
 }
 
 void fail_memory() { throw std::bad_alloc(); }
+
+void check_size(const Stored& file, const Limits& limits, std::uint64_t unpacked) {
+  if (unpacked > limits.unpacked_bytes) {
+    fail_limit(file, "unpacks to more than " + std::to_string(limits.unpacked_bytes) + " bytes", "unpacked_bytes");
+  }
+  if (unpacked > kAnyRatio && unpacked > mul_sat(file.size, limits.unpack_ratio)) {
+    fail_limit(file, "unpacks to more than " + std::to_string(limits.unpack_ratio) + " times its size", "unpack_ratio");
+  }
+}
 
 }  // namespace batchfeed::packed

@@ -36,7 +36,7 @@ struct Inflater::State {
 
   bool fill(const Stored& file) {
     if (z.avail_in > 0) return true;
-    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(input.size(), file.size - input_at));
+    const auto n = static_cast<std::size_t>(file.left(input_at, input.size()));
     if (n == 0) return false;
     file.read(input_at, std::span(input).first(n));
     input_at += n;
@@ -65,7 +65,7 @@ struct Inflater::State {
     }
     const std::uint64_t begin = position();
     std::array<std::byte, kHeadBytes> head{};
-    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(head.size(), file.size - begin));
+    const auto n = static_cast<std::size_t>(file.left(begin, head.size()));
     file.read(begin, std::span(head).first(n));
     if (packing_of(std::span(head).first(n)) != Packing::gzip) {
       for (int byte = 0; (byte = next_byte(file)) >= 0;) {
@@ -117,7 +117,7 @@ void Inflater::start(const Stored& file, const Point& point, std::span<const std
   s.z.avail_in = 0;
   if (inflateReset2(&s.z, s.raw ? kRaw : kGzip) != Z_OK) fail_memory();
   if (!s.raw) {
-    s.end = point.packed >= file.size;
+    s.end = file.left(point.packed, 1) == 0;
     return;
   }
   if (point.bits != 0) {

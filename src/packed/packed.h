@@ -5,7 +5,9 @@
 #pragma once
 
 #include <batchfeed/error.h>
+#include <batchfeed/limits.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,8 +29,16 @@ bool supported(Packing packing) noexcept;
 // The packed bytes. `read` fills all of `out`; thread-safe; throws Error.
 struct Stored {
   const std::string& path;
-  std::uint64_t size;
+  std::uint64_t size;  // of a pipe: of what came up to now
   std::function<void(std::uint64_t offset, std::span<std::byte> out)> read;
+  // Of a pipe: waits until `wanted` bytes from `at` on have come or it ends; how many there are.
+  std::function<std::uint64_t(std::uint64_t at, std::uint64_t wanted)> wait = {};
+
+  // As many of the wanted bytes as there are.
+  std::uint64_t left(std::uint64_t at, std::uint64_t wanted) const {
+    if (wait) return wait(at, wanted);
+    return at >= size ? 0 : std::min(wanted, size - at);
+  }
 };
 
 // A place where unpacking can begin.
@@ -46,5 +56,7 @@ struct Point {
 [[noreturn]] void fail_limit(const Stored& file, const std::string& what, const char* limit);
 [[noreturn]] void fail_unsupported(const std::string& path, Packing packing);
 [[noreturn]] void fail_memory();
+// Throws Error if that is more than the limits allow.
+void check_size(const Stored& file, const Limits& limits, std::uint64_t unpacked);
 
 }  // namespace batchfeed::packed

@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include "packed/pipe.h"
 #include "packed/seek_table.h"
 #include "packed/unpacked.h"
 #include "packed/zstd_writer.h"
@@ -139,6 +140,55 @@ TEST(Packed, EveryPartReadsAsInThePlainFile) {
     }
     EXPECT_EQ(opened.read(0, text().size()), text()) << c.name;
     EXPECT_EQ(opened.read(text().size(), 0), "") << c.name;
+  }
+}
+
+// Through a pipe that gives a few bytes at a time, or many.
+std::string piped(const std::string& packed, std::size_t most, const Limits& limits = {}) {
+  std::size_t at = 0;
+  Pipe pipe(
+      "-",
+      [&](std::span<std::byte> to) {
+        const std::size_t n = std::min({to.size(), most, packed.size() - at});
+        std::memcpy(to.data(), packed.data() + at, n);
+        at += n;
+        return n;
+      },
+      limits);
+  std::string out, piece(100'000, '\0');
+  for (std::size_t n = 1; n != 0;) {
+    n = pipe.read(std::as_writable_bytes(std::span(piece)));
+    out.append(piece, 0, n);
+  }
+  return out;
+}
+
+TEST(Packed, ThePipeGivesThePlainText) {
+  for (const Case& c : cases()) {
+    for (const std::size_t most : {std::size_t{777}, std::size_t{4} << 20})
+      EXPECT_TRUE(piped(c.bytes, most) == text()) << c.name << ' ' << most;
+  }
+  EXPECT_EQ(piped("", 10), "");
+  EXPECT_EQ(piped("|f", 10), "|f");
+  EXPECT_TRUE(piped(text(), 5000) == text());
+}
+
+TEST(Packed, DamageInAPipe) {
+  const auto fault = [](const std::string& packed, const Limits& limits = {}) {
+    try {
+      (void)piped(packed, 5000, limits);
+    } catch (const Error& error) {
+      return error.fault();
+    }
+    return Fault{};
+  };
+  for (const Case& c : cases()) {
+    if (std::string_view(c.name) == "gzip and zeros") continue;
+    const Fault cut = fault(c.bytes.substr(0, c.bytes.size() / 2));
+    EXPECT_EQ(cut.id, "packed.truncated") << c.name;
+    EXPECT_EQ(cut.at.file, "-");
+    EXPECT_EQ(fault(c.bytes + "|f 1\n").id, "packed.trailing") << c.name;
+    EXPECT_EQ(fault(c.bytes, {.unpacked_bytes = 1'000'000}).id, "limit.unpacked") << c.name;
   }
 }
 

@@ -8,14 +8,11 @@
 #include <thread>
 #include <utility>
 
-#include "base/saturate.h"
 #include "packed/seek_table.h"
 
 namespace batchfeed::packed {
 
 namespace {
-
-constexpr std::uint64_t kAnyRatio = 64u << 20;  // small results are never called bombs
 
 // Decoders that wait: one for each thread that reads, and some.
 std::size_t most_parked() { return std::clamp<std::size_t>(2 * std::thread::hardware_concurrency(), 4, 32); }
@@ -54,15 +51,6 @@ std::uint64_t Unpacked::longest_way() const noexcept {
     most = std::max(most, end - points_[i].unpacked);
   }
   return most;
-}
-
-void Unpacked::check_size(const Stored& file, const Limits& limits, std::uint64_t unpacked) const {
-  if (unpacked > limits.unpacked_bytes) {
-    fail_limit(file, "unpacks to more than " + std::to_string(limits.unpacked_bytes) + " bytes", "unpacked_bytes");
-  }
-  if (unpacked > kAnyRatio && unpacked > mul_sat(file.size, limits.unpack_ratio)) {
-    fail_limit(file, "unpacks to more than " + std::to_string(limits.unpack_ratio) + " times its size", "unpack_ratio");
-  }
 }
 
 // Every second point goes when there are too many, with its window.

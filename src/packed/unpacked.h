@@ -47,7 +47,6 @@ class Unpacked {
 
   void scan_gzip(const Stored& file, const Limits& limits);
   void scan_zstd(const Stored& file, const Limits& limits);
-  void check_size(const Stored& file, const Limits& limits, std::uint64_t unpacked) const;
   void add(const Point& point, std::span<const std::byte> window);
   std::size_t decode_frame(const Stored& file, Unzstd& unzstd, std::span<std::byte> out) const;
   const Point& point_before(std::uint64_t offset) const noexcept;

@@ -27,7 +27,7 @@ struct Unzstd::State {
 
   bool fill(const Stored& file) {
     if (in.pos < in.size) return true;
-    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(input.size(), file.size - input_at));
+    const auto n = static_cast<std::size_t>(file.left(input_at, input.size()));
     if (n == 0) return false;
     file.read(input_at, std::span(input).first(n));
     input_at += n;
@@ -52,7 +52,7 @@ struct Unzstd::State {
   // Frames from before the format was settled (0.1 to 0.7) know no limit of the window.
   void refuse_old(const Stored& file) const {
     std::array<std::byte, 4> magic{};
-    if (file.size - position() < magic.size()) return;
+    if (file.left(position(), magic.size()) < magic.size()) return;
     file.read(position(), magic);
     const bool old = magic[0] >= std::byte{0x1E} && magic[0] <= std::byte{0x27} && magic[1] == std::byte{0xB5} &&
                      magic[2] == std::byte{0x2F} && magic[3] == std::byte{0xFD};

@@ -145,6 +145,7 @@ CheckResult check(const Setup& setup, const CheckOptions& options, const Report&
     for (const SourceOptions& one : corpus.sources) {
       const std::unique_ptr<Source> source = open_one(one, context, tally, result);
       all_open = all_open && source != nullptr;
+      ++result.sources;
       if (!source) continue;
       for (const Notice& notice : source->notices()) tally.add(notice);
       SourceCheck(*source, tally, options.progress, result).run(context.threads);

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// Checks text from a pipe. Where no streams are declared, its beginning is kept
+// Checks text from a pipe, packed or not. Where no streams are declared, its beginning is kept
 // for a moment to infer them, and then passed on in front of the rest.
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <optional>
+#include <span>
 #include <thread>
 
 #include "formats/ctf/ctf.h"
 #include "io/file.h"
+#include "packed/pipe.h"
 #include "tools/tally.h"
 
 namespace batchfeed {
@@ -67,15 +70,13 @@ class Scratch {
 // The reading end of a pipe that gives `head`, then what `rest` gives.
 class Feed {
  public:
-  Feed(std::string head, int rest) : head_(std::move(head)), rest_(rest) {
+  Feed(std::string head, packed::Pipe& rest) : head_(std::move(head)), rest_(rest) {
     if (::pipe(ends_) != 0) io::fail("make a pipe for", "-", errno);
     writer_ = std::jthread([this] {
-      bool more = write_all(ends_[1], head_);
-      std::string piece(kPiece, '\0');
-      while (more) {
-        const ssize_t n = ::read(rest_, piece.data(), piece.size());
-        if (n < 0 && errno == EINTR) continue;
-        more = n > 0 && write_all(ends_[1], std::string_view(piece).substr(0, static_cast<std::size_t>(n)));
+      try {
+        pass_on();
+      } catch (const Error& error) {
+        broken_ = error.fault();
       }
       ::close(ends_[1]);
     });
@@ -83,19 +84,35 @@ class Feed {
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
   ~Feed() {
-    // Read on to the end, so that the writer never waits for room.
-    std::string piece(kPiece, '\0');
-    while (::read(ends_[0], piece.data(), piece.size()) > 0) {
-    }
-    writer_.join();
+    finish();
     ::close(ends_[0]);
   }
   int descriptor() const noexcept { return ends_[0]; }
 
+  // Reads on to the end, so that the writer never waits for room; why `rest` gave no more,
+  // if that was not its end.
+  const std::optional<Fault>& finish() {
+    std::string piece(kPiece, '\0');
+    while (::read(ends_[0], piece.data(), piece.size()) > 0) {
+    }
+    if (writer_.joinable()) writer_.join();
+    return broken_;
+  }
+
  private:
+  void pass_on() {
+    bool more = write_all(ends_[1], head_);
+    std::string piece(kPiece, '\0');
+    while (more) {
+      const std::size_t n = rest_.read(std::as_writable_bytes(std::span(piece)));
+      more = n > 0 && write_all(ends_[1], std::string_view(piece).substr(0, n));
+    }
+  }
+
   std::string head_;
-  int rest_;
+  packed::Pipe& rest_;
   int ends_[2] = {-1, -1};
+  std::optional<Fault> broken_;
   std::jthread writer_;
 };
 
@@ -114,36 +131,33 @@ void declare(CtfOptions& options, KeyMode& keys, const Inferred& inferred) {
 CheckResult check_stream(int descriptor, const std::string& name, const CtfOptions& options, const CheckOptions& check,
                          const Report& report) {
   const Limits limits;
-  if (!options.streams.empty()) return ctf::check_stream(descriptor, name, options, limits, check, report);
+  packed::Pipe input(
+      name,
+      [&](std::span<std::byte> out) {
+        return read_some(descriptor, reinterpret_cast<char*>(out.data()), out.size(), name);
+      },
+      limits);
   std::string head(kHead, '\0');
   std::size_t filled = 0;
-  while (filled < head.size()) {
-    const std::size_t n = read_some(descriptor, head.data() + filled, head.size() - filled, name);
-    if (n == 0) break;
-    filled += n;
-  }
+  for (std::size_t n = 1; filled < head.size() && n != 0; filled += n)
+    n = input.read(std::as_writable_bytes(std::span(head).subspan(filled)));
   const bool whole = filled < head.size();
   head.resize(filled);
-  if (head.starts_with("\x1F\x8B") || head.starts_with("\x28\xB5\x2F\xFD")) {
-    const bool gzip = head[0] == '\x1F';
-    throw Error(Fault{.kind = FaultKind::format,
-                      .id = "check.packed-input",
-                      .at = {.file = name},
-                      .what = std::string("it is compressed with ") + (gzip ? "gzip" : "zstd") + ", expected text",
-                      .hint = std::string("unpack it on the way (") + (gzip ? "gzip" : "zstd") +
-                              " -dc FILE | batchfeed check -), or name the file"});
-  }
   CtfOptions declared = options;
   KeyMode keys = KeyMode::numeric;
-  try {
-    const Scratch scratch(whole ? head : head.substr(0, head.rfind('\n') + 1));
-    Inferred inferred = ctf::infer(scratch.path());
-    inferred.whole_file = whole;
-    declare(declared, keys, inferred);
-  } catch (const Error& error) {
-    Fault fault = error.fault();
-    fault.at.file = name;
-    throw Error(fault);
+  std::vector<Notice> odd;
+  if (declared.streams.empty()) {
+    try {
+      const Scratch scratch(whole ? head : head.substr(0, head.rfind('\n') + 1));
+      Inferred inferred = infer_ctf(scratch.path());
+      inferred.whole_file = whole;
+      declare(declared, keys, inferred);
+      odd = rare_streams(inferred);
+    } catch (const Error& error) {
+      Fault fault = error.fault();
+      fault.at.file = name;
+      throw Error(fault);
+    }
   }
   if (declared.streams.empty()) {
     throw Error(Fault{.kind = FaultKind::format,
@@ -152,8 +166,23 @@ CheckResult check_stream(int descriptor, const std::string& name, const CtfOptio
                       .what = "no stream (|name ...) found in it",
                       .hint = "text in CNTK's format is expected"});
   }
-  const Feed feed(std::move(head), descriptor);
-  return ctf::check_stream(feed.descriptor(), name, declared, limits, check, report, keys);
+  for (Notice& notice : odd) {
+    notice.fault.at.file = name;
+    if (report) report(notice);
+  }
+  Feed feed(std::move(head), input);
+  CheckResult result = ctf::check_stream(feed.descriptor(), name, declared, limits, check, report, keys);
+  for (const Notice& notice : odd) {
+    ++result.warnings;
+    ++result.by_id[notice.fault.id];
+  }
+  if (const std::optional<Fault>& broken = feed.finish()) {
+    ++result.faults;
+    ++result.by_id[broken->id];
+    result.complete = false;
+    if (report) report({.severity = Severity::error, .fault = *broken});
+  }
+  return result;
 }
 
 }  // namespace batchfeed

@@ -28,6 +28,7 @@ void count_labels(const Source& source, SpeechStream& out) {
     source.read(c, chunk);
     const Column& column = chunk.columns.front();
     for (std::uint32_t row = 0; row + 1 < column.first_sample.size(); ++row) {
+      if (chunk.is_invalid(row)) continue;
       const std::uint32_t first = column.first_sample[row];
       const std::uint32_t from = column.first_value[first];
       const std::uint32_t to = column.first_value[column.first_sample[row + 1]];
@@ -83,6 +84,7 @@ struct Describe {
 
 std::vector<SpeechStream> describe_speech(const Setup& setup) {
   OpenContext context = assemble::context_of(setup);
+  context.check = true;
   context.report = {};  // what is odd is told when the setup is opened
   std::vector<SpeechStream> out;
   for (const Setup& corpus : assemble::corpora_of(setup)) {

@@ -7,6 +7,8 @@
 
 #include "assemble/open.h"
 #include "formats/ctf/ctf.h"
+#include "formats/ctf/line_map.h"
+#include "tools/rare.h"
 
 namespace batchfeed {
 
@@ -32,14 +34,45 @@ void add(const Inferred& one, Inferred& all) {
     known->one_hot = known->one_hot && stream.one_hot;
     known->samples += stream.samples;
     known->values += stream.values;
+    known->sequences += stream.sequences;
   }
+  all.sequences += one.sequences;
 }
 
 }  // namespace
 
+void set_rare_apart(Inferred& inferred) {
+  constexpr std::uint64_t kRareOf = 10;
+  const auto is_common = [&](const Inferred::Stream& s) { return s.sequences * kRareOf >= inferred.sequences; };
+  const auto from = std::stable_partition(inferred.streams.begin(), inferred.streams.end(), is_common);
+  if (from == inferred.streams.begin()) return;  // then what is the rule?
+  inferred.rare.assign(std::make_move_iterator(from), std::make_move_iterator(inferred.streams.end()));
+  inferred.streams.erase(from, inferred.streams.end());
+}
+
+std::vector<Notice> rare_streams(const Inferred& inferred, const Limits& limits, const FileSystem& file_system) {
+  std::vector<Notice> out;
+  for (const Inferred::Stream& stream : inferred.rare) {
+    const io::File file(stream.file, file_system, limits);
+    const std::uint64_t line = ctf::LineMap(file).line_of(stream.first_byte);
+    out.push_back(
+        {Severity::warning,
+         Fault{.kind = FaultKind::format,
+               .id = "infer.rare-stream",
+               .at = {.file = stream.file, .byte = stream.first_byte, .line = line, .has_byte = true},
+               .what = "stream '" + stream.spec.name + "' stands in " + std::to_string(stream.sequences) + " of " +
+                       std::to_string(inferred.sequences) + " sequences only; taken for a slip and not read",
+               .hint = "mend the name, or declare the stream in a configuration (batchfeed schema writes one)",
+               .stream = stream.spec.name}});
+  }
+  return out;
+}
+
 Inferred infer_ctf(const std::string& path, std::uint64_t bytes, const Progress& progress, const Limits& limits,
                    const FileSystem& file_system) {
-  return ctf::infer(path, bytes, progress, limits, file_system);
+  Inferred out = ctf::infer(path, bytes, progress, limits, file_system);
+  set_rare_apart(out);
+  return out;
 }
 
 Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progress, const Limits& limits,
@@ -53,6 +86,7 @@ Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progre
       add(one, all);
     }
   }
+  set_rare_apart(all);
   return all;
 }
 

@@ -29,7 +29,8 @@ std::vector<SourceOptions> infer_speech(const std::vector<std::string>& files, c
   setup.limits = limits;
   setup.file_system = file_system;
   setup.reader.keys = KeyMode::text;
-  const OpenContext context = assemble::context_of(setup);
+  OpenContext context = assemble::context_of(setup);
+  context.check = true;  // what damage does to the data is for those who open them
   HtkOptions htk{.element = element};
   MlfOptions mlf{.mapping_file = state_list, .element = element};
   KaldiOptions matrices{.element = element}, alignments{.alignment = true, .element = element};

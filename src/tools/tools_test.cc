@@ -110,6 +110,23 @@ TEST_F(Tools, InfersTheWidthThatNearlyAllSamplesKeepTo) {
   EXPECT_EQ(infer_ctf(put("d.ctf", text + "|v 1:2 3\n")).streams.at(0).spec.storage, Storage::dense);
 }
 
+TEST_F(Tools, AStreamThatHardlyAnySequenceHasIsASlip) {
+  std::string text;
+  for (int i = 0; i < 15; ++i) text += std::to_string(i) + " |v 1\n";
+  const std::vector<std::string> shards = {put("a.ctf", text + "15 |w 2\n"), put("b.ctf", text)};
+  const Inferred inferred = infer_ctf(shards);
+  EXPECT_EQ(inferred.sequences, 31u);
+  ASSERT_EQ(inferred.streams.size(), 1u);
+  ASSERT_EQ(inferred.rare.size(), 1u);
+  const std::vector<batchfeed::Notice> told = rare_streams(inferred);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].fault.at.file, shards[0]);
+  EXPECT_EQ(told[0].fault.at.line, 16u);
+  EXPECT_EQ(told[0].fault.stream, "w");
+  // Of three sequences, one is no tenth.
+  EXPECT_EQ(infer_ctf(put("c.ctf", "0 |v 1\n1 |v 1\n2 |w 1\n")).streams.size(), 2u);
+}
+
 TEST_F(Tools, InfersIdsThatAreWords) {
   EXPECT_TRUE(infer_ctf(put("a.ctf", "utt-a |v 1\nutt-b |v 2\n")).text_ids);
   EXPECT_FALSE(infer_ctf(put("b.ctf", "0 |v 1\n1 |v 2\n")).text_ids);

@@ -35,11 +35,24 @@ struct Seen {
   std::uint64_t indices = 0;                      // largest index + 1
   bool any_value = false;
   bool one_hot = true;
+  // Of the sequences that have it, by their number in the range.
+  std::uint64_t first_sequence = 0, last_sequence = 0;
+  std::uint64_t first_byte = 0;
 
+  void met(std::uint64_t sequence, std::uint64_t byte);
   void add_values(const double* values, std::size_t n);
   void add_width(std::uint64_t width, std::uint64_t samples);
   void add(const Seen& later);
 };
+
+void Seen::met(std::uint64_t sequence, std::uint64_t byte) {
+  if (stream.sequences != 0 && last_sequence == sequence) return;
+  if (stream.sequences++ == 0) {
+    first_sequence = sequence;
+    first_byte = byte;
+  }
+  last_sequence = sequence;
+}
 
 void Seen::add_values(const double* values, std::size_t n) {
   if (n == 0) return;
@@ -160,6 +173,8 @@ class SampleReader {
 struct Streams {
   std::map<std::string, Seen, std::less<>> seen;
   std::vector<std::string> order;
+  std::uint64_t sequences = 0;    // begun, or gone on with, in the range
+  std::string first_id, last_id;  // of them; empty: lines without one at the beginning
 
   // Null where there are too many.
   Seen* find(std::string_view name, const Limits& limits) {
@@ -170,7 +185,36 @@ struct Streams {
     order.emplace_back(name);
     return &seen.emplace(order.back(), Seen()).first->second;
   }
+
+  // A line with this id; none goes on with the sequence before.
+  void line(std::string_view id) {
+    if (sequences != 0 && (id.empty() || id == last_id)) return;
+    if (sequences++ == 0) first_id = id;
+    last_id = id;
+  }
+
+  // What the range behind this one shows.
+  void add(const Streams& later, bool has_ids, const Limits& limits);
 };
+
+void Streams::add(const Streams& later, bool has_ids, const Limits& limits) {
+  const bool goes_on =
+      has_ids && sequences != 0 && later.sequences != 0 && (later.first_id.empty() || later.first_id == last_id);
+  const std::uint64_t before = sequences - (goes_on ? 1 : 0);
+  for (const std::string& name : later.order) {
+    const Seen& more = later.seen.find(name)->second;
+    Seen* const known = find(name, limits);
+    if (known == nullptr) continue;
+    const bool is_new = known->stream.sequences == 0;
+    const bool twice = !is_new && goes_on && more.first_sequence == 0 && known->last_sequence == before;
+    known->add(more);
+    known->stream.sequences += more.stream.sequences - (twice ? 1 : 0);
+    known->last_sequence = before + more.last_sequence;
+    if (is_new) known->first_byte = more.first_byte;
+  }
+  sequences = before + later.sequences;
+  if (later.sequences > 1 || !later.last_id.empty()) last_id = later.last_id;
+}
 
 struct Range {
   const io::File& file;
@@ -178,6 +222,7 @@ struct Range {
   std::uint64_t first;       // of the data; a line starts here
   std::uint64_t begin, end;  // lines that begin in here
   std::uint64_t stop;        // nothing is read from here on, where a last line may be cut
+  bool has_ids;
 };
 
 Streams read_range(const Range& range, const std::function<void(std::uint64_t)>& passed) {
@@ -197,10 +242,17 @@ Streams read_range(const Range& range, const std::function<void(std::uint64_t)>&
     if (skip) p = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(blocks.end() - p))) + 1;
     skip = false;
     while (p != blocks.end() && blocks.offset_of(p) < range.end) {
+      if (range.has_ids) streams.line(text_front(p).text());
+      bool counted = range.has_ids;
       for (p = find_pipe_or_newline(p); *p == '|'; p = find_pipe_or_newline(p + 1)) {
         if (p[1] == '#' || ends_name(p[1])) continue;
         const std::string_view word = name_at(p + 1);
-        if (Seen* const seen = streams.find(word, range.limits)) reader.read(*seen, p + 1 + word.size());
+        if (!counted) ++streams.sequences;
+        counted = true;
+        Seen* const seen = streams.find(word, range.limits);
+        if (seen == nullptr) continue;
+        seen->met(streams.sequences - 1, blocks.offset_of(p));
+        reader.read(*seen, p + 1 + word.size());
       }
       ++p;
     }
@@ -212,7 +264,7 @@ Streams read_range(const Range& range, const std::function<void(std::uint64_t)>&
 
 // On as many threads as pay; the parts in the order of the file.
 std::vector<Streams> read_ranges(const io::File& file, std::uint64_t begin, std::uint64_t end, const Progress& progress,
-                                 const Limits& limits, const InferTuning& tuning) {
+                                 bool has_ids, const Limits& limits, const InferTuning& tuning) {
   const std::uint64_t bytes = end - begin;
   const unsigned most = tuning.threads != 0 ? tuning.threads : std::max(1u, std::thread::hardware_concurrency());
   const auto count = static_cast<std::size_t>(std::clamp<std::uint64_t>(bytes / tuning.least_bytes, 1, most));
@@ -223,7 +275,7 @@ std::vector<Streams> read_ranges(const io::File& file, std::uint64_t begin, std:
   const auto work = [&](std::size_t i) {
     std::uint64_t last = border(i);
     try {
-      parts[i] = read_range({file, limits, begin, border(i), border(i + 1), end}, [&](std::uint64_t at) {
+      parts[i] = read_range({file, limits, begin, border(i), border(i + 1), end, has_ids}, [&](std::uint64_t at) {
         const std::uint64_t sum = done += at - std::min(at, last);
         last = at;
         if (i == 0 && progress) progress(std::min(begin + sum, end), end);
@@ -286,11 +338,9 @@ Inferred infer(const std::string& path, std::uint64_t bytes, const Progress& pro
   result.whole_file = end == file.size();
 
   Streams all;
-  for (const Streams& part : read_ranges(file, start.line_begin, end, progress, limits, tuning)) {
-    for (const std::string& name : part.order) {
-      if (Seen* const seen = all.find(name, limits)) seen->add(part.seen.find(name)->second);
-    }
-  }
+  for (const Streams& part : read_ranges(file, start.line_begin, end, progress, result.has_ids, limits, tuning))
+    all.add(part, result.has_ids, limits);
+  result.sequences = all.sequences;
   for (const std::string& key : all.order) {
     Seen& s = all.seen.find(key)->second;
     s.stream.spec.name = key;
@@ -298,6 +348,8 @@ Inferred infer(const std::string& path, std::uint64_t bytes, const Progress& pro
     s.stream.spec.storage = sparse ? Storage::sparse : Storage::dense;
     s.stream.spec.dim = std::max<std::uint64_t>(1, sparse ? s.indices : dense_dim(s));
     s.stream.one_hot = sparse && s.one_hot;
+    s.stream.file = path;
+    s.stream.first_byte = s.first_byte;
     result.streams.push_back(std::move(s.stream));
   }
   return result;

@@ -49,8 +49,10 @@ std::string describe(const Inferred& guess) {
     out += "\n" + s.spec.name + (s.spec.storage == Storage::sparse ? " sparse " : " dense ") +
            std::to_string(s.spec.dim) + ' ' + std::to_string(s.samples) + ' ' + std::to_string(s.values) + ' ' +
            std::to_string(s.min) + ' ' + std::to_string(s.max) + (s.integral ? " integral" : "") +
-           (s.one_hot ? " one-hot" : "");
+           (s.one_hot ? " one-hot" : "") + " of " + std::to_string(s.sequences) + " first " +
+           std::to_string(s.first_byte);
   }
+  out += "\n" + std::to_string(guess.sequences);
   return out;
 }
 
@@ -84,6 +86,20 @@ TEST(Infer, RangesReadAtOnceSeeTheSame) {
     const std::string part = describe(infer(path, 20'000, {}, {}, {}, {.threads = 1}));
     EXPECT_EQ(describe(infer(path, 20'000, {}, {}, {}, {.threads = 4, .least_bytes = 16})), part) << seed;
   }
+}
+
+TEST(Infer, SequencesThatHaveAStream) {
+  const ScratchFolder folder;
+  const Inferred ids = infer(folder.write("t", "7 |a 1 |b 1\n7 |a 2 |b 2\n|a 3\n 8 |a 4\n9 |# none\n7 |b 3 |b 4\n"));
+  EXPECT_EQ(ids.sequences, 4u);
+  ASSERT_EQ(ids.streams.size(), 2u);
+  EXPECT_EQ(ids.streams[0].sequences, 2u);
+  EXPECT_EQ(ids.streams[1].sequences, 2u);
+  EXPECT_EQ(ids.streams[1].first_byte, 7u);
+  const Inferred lines = infer(folder.write("u", "|a 1 |b 1\n|# none\n|a 2\n\n|a 3 |a 4\n"));
+  EXPECT_EQ(lines.sequences, 3u);
+  EXPECT_EQ(lines.streams[0].sequences, 3u);
+  EXPECT_EQ(lines.streams[1].sequences, 1u);
 }
 
 // More ranges than lines: most hold none.

@@ -344,7 +344,7 @@ bool Parser<T>::end() {
   }
   if (!whole && (lost_ += streams_.size()) > max_implied_) log_.too_many_lost(max_implied_);
   for (StreamState& s : streams_) {
-    if (!whole) {
+    if (!whole && !keeps_broken_) {
       s.stored = s.begin_stored;
       s.values = s.begin_values;
     }

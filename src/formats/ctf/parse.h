@@ -35,8 +35,11 @@ class Parser {
   void lines(const char* p, const char* end);
   // One line, wherever it belongs; gives the next one.
   const char* line(const char* p);
-  // Checks the sequence; a dropped one leaves rows without samples. Returns whether it is whole.
+  // Checks the sequence; a dropped one leaves rows without samples, unless they are to be kept. Returns whether it is
+  // whole.
   bool end();
+  // What an invalid sequence has is kept: for those who want to see it.
+  void keep_broken() noexcept { keeps_broken_ = true; }
 
   // What has been read so far is one in `parts` of what is to come: makes room for it at once.
   void expect(double parts);
@@ -106,6 +109,7 @@ class Parser {
   std::uint64_t rows_ = 0;     // with a declared input
   std::uint64_t counted_ = 0;  // rows that bound the samples: `rows_`, or those with the main stream
   bool damaged_ = false;       // an error was counted in this sequence
+  bool keeps_broken_ = false;
   struct Repeat {
     bool seen = false;
     std::size_t stream = 0;

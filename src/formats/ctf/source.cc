@@ -171,6 +171,7 @@ void CtfSource::parse(std::uint32_t chunk, Chunk& out, bool quiet) const {
                 .trace_level = options_.trace_level});
   Parser<T> parser(schema_, !start_.line_mode && context_.keys->mode() != KeyMode::numeric, log, context_.limits,
                    out.columns);
+  if (context_.check) parser.keep_broken();
 
   Buffer<char> buffer = borrow();
   const std::uint64_t begin = entries.front().begin, end = entries.back().begin + entries.back().bytes;

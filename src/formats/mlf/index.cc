@@ -146,7 +146,7 @@ MlfIndex IndexBuilder::finish() {
   drop_duplicates();
   cut();
   for (const Count& c : counts_) {
-    if (c.n == 0) continue;
+    if (c.n == 0 || context_.check) continue;  // then each has been told
     index_.notices.push_back(
         {Severity::warning, Fault{.kind = FaultKind::format,
                                   .id = c.id,

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "packed/pipe.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "packed/inflate.h"
+#include "packed/packed.h"
+#include "packed/unzstd.h"
+
+namespace batchfeed::packed {
+
+namespace {
+constexpr std::size_t kPiece = std::size_t{64} << 10;
+// Decoders read on from where they are, but look back into the piece they took last.
+constexpr std::size_t kKept = 2 * kPiece;
+}  // namespace
+
+struct Pipe::State {
+  State(std::string given_name, Read given_read, const Limits& given_limits)
+      : name(std::move(given_name)), read_some(std::move(given_read)), limits(given_limits) {
+    stored.read = [this](std::uint64_t offset, std::span<std::byte> out) { copy(offset, out); };
+    stored.wait = [this](std::uint64_t offset, std::uint64_t wanted) { return wait(offset, wanted); };
+    std::vector<std::byte> head(static_cast<std::size_t>(wait(0, kHeadBytes)));
+    copy(0, head);
+    packing = packing_of(head);
+    if (!supported(packing)) fail_unsupported(name, packing);
+    if (packing == Packing::gzip) {
+      decoder.emplace<Inflater>().start(stored, {}, {});
+    } else if (packing == Packing::zstd) {
+      decoder.emplace<Unzstd>(limits.unpack_window_bytes).start({});
+    }
+  }
+
+  std::uint64_t wait(std::uint64_t offset, std::uint64_t wanted) {
+    while (!ended && stored.size < offset + wanted) {
+      if (held.size() > kKept + kPiece) {
+        const std::size_t gone = held.size() - kKept;
+        held.erase(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(gone));
+        held_from += gone;
+      }
+      const std::size_t before = held.size();
+      held.resize(before + kPiece);
+      const std::size_t n = read_some(std::span(held).subspan(before));
+      held.resize(before + n);
+      stored.size += n;
+      ended = n == 0;
+    }
+    return offset >= stored.size ? 0 : std::min(wanted, stored.size - offset);
+  }
+
+  void copy(std::uint64_t offset, std::span<std::byte> out) const {
+    const auto from = held.begin() + static_cast<std::ptrdiff_t>(offset - held_from);
+    std::copy(from, from + static_cast<std::ptrdiff_t>(out.size()), out.begin());
+  }
+
+  std::size_t plain(std::span<std::byte> out) {
+    const auto n = static_cast<std::size_t>(wait(at, std::min(out.size(), kPiece)));
+    copy(at, out.first(n));
+    at += n;
+    return n;
+  }
+
+  std::string name;
+  Read read_some;
+  Limits limits;
+  Stored stored{name, 0, {}};
+  std::vector<std::byte> held;  // the last bytes of the pipe
+  std::uint64_t held_from = 0;
+  bool ended = false;
+  Packing packing = Packing::none;
+  std::variant<std::monostate, Inflater, Unzstd> decoder;
+  std::uint64_t at = 0;  // unpacked bytes given
+};
+
+Pipe::Pipe(std::string name, Read read, const Limits& limits)
+    : state_(std::make_unique<State>(std::move(name), std::move(read), limits)) {}
+Pipe::~Pipe() = default;
+
+std::size_t Pipe::read(std::span<std::byte> out) {
+  State& s = *state_;
+  if (s.packing == Packing::none) {
+    std::size_t done = 0;
+    for (std::size_t n = 1; done < out.size() && n != 0; done += n) n = s.plain(out.subspan(done));
+    return done;
+  }
+  const std::size_t n = s.packing == Packing::gzip ? std::get<Inflater>(s.decoder).decode(s.stored, out)
+                                                   : std::get<Unzstd>(s.decoder).decode(s.stored, out);
+  s.at += n;
+  check_size(s.stored, s.limits, s.at);
+  return n;
+}
+
+}  // namespace batchfeed::packed
