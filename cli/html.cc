@@ -34,6 +34,7 @@ caption { text-align: left; color: var(--dim); padding-bottom: .3rem; }
 th, td { padding: .25rem .7rem .25rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top;
   overflow-wrap: anywhere; }
 th.n, td.n { text-align: right; white-space: nowrap; }
+.wide td:first-child { white-space: nowrap; } .wide td:nth-child(2) { min-width: 9rem; }
 figure { margin: 0; } figcaption { color: var(--dim); font-size: .9rem; } svg { width: 100%; height: auto; display: block; }
 svg rect { fill: var(--bar); } svg text { fill: var(--dim); font: 11px system-ui, sans-serif; } svg line { stroke: var(--line); }
 .rank th { font-weight: 400; overflow-wrap: break-word; max-width: 12rem; } .rank td, .rank th { border: 0; padding: .1rem .6rem .1rem 0;

@@ -55,7 +55,7 @@ int fail_usage(Console& console, const std::string& what) {
 
 // The first fault in data ended the command: which one lists the others?
 Fault with_next_step(Fault fault, const std::string& name) {
-  const bool in_data = fault.kind == FaultKind::format && !fault.at.file.empty();
+  const bool in_data = fault.kind == FaultKind::format && fault.at.line != 0;
   if (in_data && name != "check" && fault.hint.find("batchfeed check") == std::string::npos)
     fault.hint += std::string(fault.hint.empty() ? "" : "; ") + "batchfeed check lists every fault";
   return fault;

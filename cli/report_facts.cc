@@ -10,6 +10,8 @@
 #include <map>
 #include <random>
 
+#include "convert.h"
+
 namespace batchfeed::cli {
 
 namespace {
@@ -106,7 +108,10 @@ void judge_order(const Corpus& corpus, const std::shared_ptr<const Source>& sour
   const std::vector<BatchPlan> plan = reader.plan(kAll);
   facts.minibatches = plan.size();
   facts.shuffle = quality_of(plan);
-  if (!facts.survey.labels.empty()) facts.mixing = mixing_of(plan, facts.survey);
+  if (!facts.survey.labels.empty()) {
+    // Where all sequences begin with one class, as speech does with silence, there is nothing to mix.
+    if (const Mixing mixing = mixing_of(plan, facts.survey); mixing.full > 1.01) facts.mixing = mixing;
+  }
   facts.cells = cells_of(plan);
   facts.bucketed = facts.cells;
   if (options.pack.kind == Packing::sequences && options.bucket_minibatches == 0 &&
@@ -126,7 +131,14 @@ Facts gather_facts(const CorpusArguments& arguments, const RunOptions& run, Cons
   const Report keep = [&](const Notice& notice) {
     if (notice.severity != Severity::info && facts.findings.size() < kMostFindings) facts.findings.push_back(notice);
   };
-  Corpus corpus = load_corpus(arguments, console, keep);
+  CheckResult at_loading;  // what was told before anything was surveyed
+  const Report keep_and_count = [&](const Notice& notice) {
+    keep(notice);
+    if (notice.severity == Severity::info) return;
+    ++(notice.severity == Severity::error ? at_loading.faults : at_loading.warnings);
+    ++at_loading.by_id[notice.fault.id];
+  };
+  Corpus corpus = load_corpus(arguments, console, keep_and_count);
   facts.format = name(corpus.format);
   if (corpus.config) facts.section = corpus.config->section;
   const bool chosen = corpus.config || !arguments.order.empty();
@@ -140,6 +152,15 @@ Facts gather_facts(const CorpusArguments& arguments, const RunOptions& run, Cons
   } catch (const Error&) {  // there will be no page to tell them on
     for (const Notice& notice : facts.findings) console.notice(notice);
     throw;
+  }
+
+  facts.survey.check.faults += at_loading.faults;
+  facts.survey.check.warnings += at_loading.warnings;
+  for (const auto& [id, count] : at_loading.by_id) facts.survey.check.by_id[id] += count;
+  for (const StreamSurvey& stream : facts.survey.streams) {
+    if (!stream.one_hot || stream.stream.storage != Storage::sparse) continue;
+    std::vector<std::string> names = label_names({}, corpus.setup, {stream.stream.name});
+    if (!names.empty()) facts.class_names[stream.stream.name] = std::move(names);
   }
 
   Setup quiet = corpus.setup;

@@ -5,6 +5,7 @@
 
 #include <batchfeed/survey.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,7 +42,9 @@ struct Facts {
   std::uint64_t minibatches = 0, minibatch_size = 0, memory = 0;
   std::string size_unit;
   std::optional<ShuffleQuality> shuffle;  // none: too many sequences to judge
-  std::optional<Mixing> mixing;           // none: no labels
+  std::optional<Mixing> mixing;           // none: no labels, or all alike
+  // Of label streams whose classes have names, in order.
+  std::map<std::string, std::vector<std::string>> class_names;
   Cells cells, bucketed;
 
   std::vector<Advice> advice;

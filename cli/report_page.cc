@@ -53,14 +53,15 @@ std::string values_chart(const StreamSurvey& s) {
       number(s.min), number(s.max));
 }
 
-std::string index_chart(const StreamSurvey& s) {
+// `names` of the classes, as far as they are known.
+std::string index_chart(const StreamSurvey& s, const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 12;
   const auto top = s.top(kMost);
   if (top.empty()) return "";
   std::vector<Bar> bars;
   std::vector<std::string> figures;
   for (const auto& [index, count] : top) {
-    bars.push_back({std::to_string(index), static_cast<double>(count)});
+    bars.push_back({index < names.size() ? text(names[index]) : std::to_string(index), static_cast<double>(count)});
     figures.push_back(
         fmt::format("{} ({})", count_text(count),
                     percent(static_cast<double>(count) / static_cast<double>(std::max<std::uint64_t>(1, s.samples)))));
@@ -71,7 +72,7 @@ std::string index_chart(const StreamSurvey& s) {
                  figures);
 }
 
-std::string stream_card(const StreamSurvey& s) {
+std::string stream_card(const StreamSurvey& s, const std::vector<std::string>& names) {
   const bool sparse = s.stream.storage == Storage::sparse;
   std::vector<std::pair<std::string, std::string>> facts = {
       {"kind",
@@ -109,8 +110,8 @@ std::string stream_card(const StreamSurvey& s) {
   }
   return fmt::format(
       "<section class=\"card\"><h3>{}</h3>\n<div class=\"two\"><div>{}</div><div>{}</div></div>{}</section>\n",
-      text(s.stream.name), facts_list(facts), s.one_hot ? index_chart(s) : values_chart(s),
-      s.one_hot || !sparse ? "" : "<p></p>" + index_chart(s));
+      text(s.stream.name), facts_list(facts), s.one_hot ? index_chart(s, names) : values_chart(s),
+      s.one_hot || !sparse ? "" : "<p></p>" + index_chart(s, names));
 }
 
 std::string lengths(const Facts& f) {
@@ -174,7 +175,9 @@ std::string shuffle(const Facts& f) {
     out += ranking(
         fmt::format("Classes of {} in a minibatch, on average (as many equally frequent ones as mix alike)",
                     text(f.survey.label_stream)),
-        {{"file order", f.mixing->file}, {"this order", f.mixing->configured}, {"full shuffle", f.mixing->full}},
+        {{"file&nbsp;order", f.mixing->file},
+         {"this&nbsp;order", f.mixing->configured},
+         {"full&nbsp;shuffle", f.mixing->full}},
         {figure(f.mixing->file), figure(f.mixing->configured), figure(f.mixing->full)});
   }
   return out + "</div></div></section>\n";
@@ -210,7 +213,10 @@ std::string report_page(const Facts& f) {
       "<a href=\"#sequences\">Sequences</a><a href=\"#order\">Order</a><a href=\"#faults\">Faults</a></nav>\n<main>\n",
       text(f.title), named, f.section.empty() ? "" : ", section " + text(f.section), text(f.format));
   body += glance(f) + advice(f) + "<h2 id=\"streams\">Streams</h2>\n";
-  for (const StreamSurvey& stream : f.survey.streams) body += stream_card(stream);
+  for (const StreamSurvey& stream : f.survey.streams) {
+    const auto names = f.class_names.find(stream.stream.name);
+    body += stream_card(stream, names == f.class_names.end() ? std::vector<std::string>() : names->second);
+  }
   body += lengths(f) + shuffle(f) + faults(f);
   body += fmt::format(
       "</main>\n<footer class=\"dim\"><p>All of the data were read, in {} on {} ({}/s). Median and percentiles are "

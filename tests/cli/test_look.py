@@ -108,3 +108,12 @@ def test_check_counts_sources_by_themselves(batchfeed, write, shape):
     joined = shape == "joined"
     out = batchfeed("check", "x.scp", *(["x.mlf"] if joined else [])).out
     assert out.startswith("checked 8 samples in 4 sequences of 2 sources, " if joined else "checked 4 samples in 2 sequences, ")
+
+
+def test_a_folder_is_not_a_corpus_but_its_files_are(batchfeed, write):
+    (batchfeed.folder / "parts").mkdir()
+    write("parts/a.ctf", GOOD)
+    write("parts/b.ctf", GOOD)
+    done = batchfeed("info", "parts")
+    assert done.code == 3 and "'FOLDER/*.ctf'" in done.err
+    assert "80 sequences" in batchfeed("info", "parts/*.ctf").out

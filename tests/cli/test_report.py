@@ -119,3 +119,25 @@ def test_where_there_is_no_page_what_was_found_is_told_all_the_same(batchfeed, w
     write("list.scp", "a=missing.chunk[0,3]\n")
     done = batchfeed("report", "list.scp", "-o", "x.html")
     assert done.code == 3 and "missing.chunk" in done.err and not (batchfeed.folder / "x.html").exists()
+
+
+def test_classes_have_the_names_of_their_list(batchfeed, write):
+    write("a.mlf", "#!MLF!#\n" + "".join(f'"u{i}.lab"\n0 100000 sil\n100000 {300000 + 100000 * i} aa<b\n.\n' for i in range(20)))
+    assert batchfeed("report", "a.mlf", "-o", "report.html").code == 0
+    page = (batchfeed.folder / "report.html").read_text()
+    assert '<th scope="row">aa&lt;b</th>' in page and '<th scope="row">sil</th>' in page
+    # All begin with silence: there is nothing to mix.
+    assert "Classes of" not in page and batchfeed("report", "a.mlf", "--json").json["mixing"] is None
+
+
+def test_what_is_told_before_the_survey_counts_too(batchfeed, write):
+    write("a.ctf", "".join(f"{i} |v 1\n" if i != 11 else f"{i} |w 1\n" for i in range(40)))
+    report = batchfeed("report", "a.ctf", "--json").json
+    assert report["by_id"] == {"ctf.missing-input": 1, "infer.rare-stream": 1}
+    assert (report["faults"], report["warnings"], len(report["findings"])) == (1, 1, 2)
+
+
+def test_nothing_is_advised_of_a_stream_that_could_not_be_read(batchfeed, write):
+    write("a.ctf", "".join(f"{i} |v x{' 1' * 120}\n" for i in range(9)))
+    advice = batchfeed("report", "a.ctf", "--json").json["advice"]
+    assert advice and all("sparse" not in one["text"] for one in advice)
