@@ -41,7 +41,8 @@ svg rect { fill: var(--bar); } svg text { fill: var(--dim); font: 11px system-ui
   vertical-align: middle; } .rank .bar { width: 70%; }
 .rank i { display: block; height: .8rem; background: var(--bar); border-radius: 2px; min-width: 1px; }
 ul { padding-left: 1.2rem; } li { margin: .35rem 0; } footer { margin-top: 3rem; font-size: .9rem; }
-@media print { body { max-width: none; padding: 0; } .card { break-inside: avoid; } nav { display: none; } }
+@media print { body { max-width: none; padding: 0; } .card, tr, li { break-inside: avoid; } h2, h3 { break-after: avoid; } nav { display: none; }
+  .rank i { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 )";
 
 }  // namespace

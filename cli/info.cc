@@ -175,10 +175,11 @@ ordered_json json(const Corpus& corpus, const InfoArguments& a, const Descriptio
 // What a compressed text unpacks to, if that is not much: it is looked at more than once.
 std::shared_ptr<const std::string> unpacked(const CorpusArguments& arguments) {
   constexpr std::size_t kMost = 256u << 20;
-  if (arguments.files.size() != 1 || !arguments.section.empty() || !arguments.set.empty() || arguments.cache_index ||
+  const std::vector<std::string> files = expand_files(arguments.files);
+  if (files.size() != 1 || !arguments.section.empty() || !arguments.set.empty() || arguments.cache_index ||
       !arguments.roots.empty() || !arguments.cache_dir.empty())
     return nullptr;
-  const std::string& file = arguments.files.front();
+  const std::string& file = files.front();
   if (detect_format(file, {}, arguments.limits()) != Format::ctf || !first_bytes(file, 1, arguments.limits()).packed)
     return nullptr;
   FirstBytes all = first_bytes(file, kMost, arguments.limits());

@@ -172,13 +172,12 @@ std::string shuffle(const Facts& f) {
   out += "<div class=\"two\"><div>" + facts_list(facts) + "</div><div>";
   if (f.mixing) {
     const auto figure = [](double n) { return fmt::format("{:.2f}", n); };
-    out += ranking(
-        fmt::format("Classes of {} in a minibatch, on average (as many equally frequent ones as mix alike)",
-                    text(f.survey.label_stream)),
-        {{"file&nbsp;order", f.mixing->file},
-         {"this&nbsp;order", f.mixing->configured},
-         {"full&nbsp;shuffle", f.mixing->full}},
-        {figure(f.mixing->file), figure(f.mixing->configured), figure(f.mixing->full)});
+    out += ranking(fmt::format("Classes of {} in a minibatch, on average (as many equally frequent ones as mix alike)",
+                               text(f.survey.label_stream)),
+                   {{"file&nbsp;order", f.mixing->file},
+                    {"this&nbsp;order", f.mixing->configured},
+                    {"full&nbsp;shuffle", f.mixing->full}},
+                   {figure(f.mixing->file), figure(f.mixing->configured), figure(f.mixing->full)});
   }
   return out + "</div></div></section>\n";
 }

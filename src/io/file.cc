@@ -39,8 +39,9 @@ Identity identify(int fd, const std::string& path) {
                       .id = "io.not-a-file",
                       .at = {.file = path},
                       .what = S_ISDIR(s.st_mode) ? "is a directory, expected a file" : "is not a regular file",
-                      .hint = S_ISDIR(s.st_mode) ? "name the files in it; a pattern in quotes, such as 'FOLDER/*.ctf', will do"
-                                                 : "data must be in a file that can be read at any offset"});
+                      .hint = S_ISDIR(s.st_mode)
+                                  ? "name the files in it; a pattern in quotes, such as 'FOLDER/*.ctf', will do"
+                                  : "data must be in a file that can be read at any offset"});
   }
   return {.device = static_cast<std::uint64_t>(s.st_dev),
           .inode = static_cast<std::uint64_t>(s.st_ino),

@@ -127,11 +127,11 @@ def test_classes_have_the_names_of_their_list(batchfeed, write):
     page = (batchfeed.folder / "report.html").read_text()
     assert '<th scope="row">aa&lt;b</th>' in page and '<th scope="row">sil</th>' in page
     # All begin with silence: there is nothing to mix.
-    assert "Classes of" not in page and batchfeed("report", "a.mlf", "--json").json["mixing"] is None
+    assert "in a minibatch, on average" not in page and batchfeed("report", "a.mlf", "--json").json["mixing"] is None
 
 
 def test_what_is_told_before_the_survey_counts_too(batchfeed, write):
-    write("a.ctf", "".join(f"{i} |v 1\n" if i != 11 else f"{i} |w 1\n" for i in range(40)))
+    write("a.ctf", "".join(f"{i} |{'w' if i == 11 else 'v'} 1 |t 1:1\n" for i in range(40)))
     report = batchfeed("report", "a.ctf", "--json").json
     assert report["by_id"] == {"ctf.missing-input": 1, "infer.rare-stream": 1}
     assert (report["faults"], report["warnings"], len(report["findings"])) == (1, 1, 2)
