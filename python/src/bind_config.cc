@@ -70,7 +70,11 @@ void bind_config(nb::module_& m) {
       [](const std::vector<std::string>& files, nb::handle progress, const FileSystem& file_system) {
         const Progress told = to_progress(progress);
         const nb::gil_scoped_release unlocked;
-        return infer_ctf(files, told, {}, file_system);
+        Inferred all = infer_ctf(files, told, {}, file_system);
+        // Nobody is told of slips here: all streams count, and reading says which sequence lacks one.
+        all.streams.insert(all.streams.end(), all.rare.begin(), all.rare.end());
+        all.rare.clear();
+        return all;
       },
       "files"_a, "progress"_a.none(), "file_system"_a);
   m.def("expand_files", &expand_files, "names"_a, "file_system"_a, nb::call_guard<nb::gil_scoped_release>());
