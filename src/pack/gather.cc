@@ -1,59 +1,137 @@
 // SPDX-License-Identifier: MIT
 #include "pack/gather.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace batchfeed::pack {
-
-void gather_dense(const Column& column, std::uint32_t row, Run run, StreamBatch& out) {
-  const std::size_t each = size_of(column.element);
-  const std::size_t sample = static_cast<std::size_t>(column.dim) * each;
-  const std::byte* from = column.values.data() + (column.begin[row] + run.first * column.step) * each;
-  if (column.step == column.dim) {
-    out.values.append(from, sample * run.count);
-    return;
-  }
-  const std::size_t size = out.values.size();
-  out.values.resize(size + sample * run.count);
-  std::byte* to = out.values.data() + size;
-  for (std::uint32_t i = 0; i < run.count; ++i, to += sample, from += column.step * each) std::memcpy(to, from, sample);
-}
-
-void gather_sparse(const Column& column, std::uint32_t row, Run run, StreamBatch& out) {
-  const std::size_t each = size_of(column.element);
-  const std::uint32_t* begin = column.first_value.data() + column.first_sample[row] + run.first;
-  const std::uint32_t from = begin[0];
-  const std::uint32_t count = begin[run.count] - from;
-  const std::int64_t shift = static_cast<std::int64_t>(out.indices.size()) - from;
-  out.values.append(column.values.data() + from * each, count * each);
-  out.indices.append(column.indices.data() + from, count);
-  out.sample_begin.reserve(out.sample_begin.size() + run.count);
-  for (std::uint32_t i = 1; i <= run.count; ++i) out.sample_begin.push_back(shift + begin[i]);
-}
-
 namespace {
 
+constexpr std::size_t kLine = 64;
+// Asked for ahead of a copy, in bytes and runs: enough to hide the way to memory, and no more than
+// the first-level cache has room for beside the copy.
+constexpr std::size_t kAheadBytes = 8 << 10;
+constexpr std::size_t kMostAhead = 16;
+// Of one run; the CPU fetches what follows by itself.
+constexpr std::size_t kMostOfRun = 2 << 10;
+
+void ask_for(const void* from, std::size_t bytes) noexcept {
+#ifdef __GNUC__
+  const char* const begin = static_cast<const char*>(from);
+  const char* const end = begin + std::min(bytes, kMostOfRun);
+  for (const char* line = begin; line < end; line += kLine) __builtin_prefetch(line);
+#endif
+}
+
+std::size_t runs_ahead(std::size_t bytes, std::size_t runs) noexcept {
+  return std::clamp<std::size_t>(kAheadBytes * runs / std::max<std::size_t>(bytes, 1), 1, kMostAhead);
+}
+
+const std::byte* place(const Run& run, std::size_t each) noexcept {
+  return run.column->values.data() + run.first * each;
+}
+
+// A run of a dense column, one sample after the other; they may overlap.
+std::byte* copy_samples(const Run& run, std::size_t each, std::size_t sample, std::byte* to) noexcept {
+  const Column& column = *run.column;
+  if (run.samples == 0) return to;
+  const std::byte* from = place(run, each);
+  if (column.step == column.dim || run.samples == 1) {
+    std::memcpy(to, from, sample * run.samples);
+    return to + sample * run.samples;
+  }
+  for (std::uint32_t i = 0; i < run.samples; ++i, to += sample, from += column.step * each)
+    std::memcpy(to, from, sample);
+  return to;
+}
+
+// One value is what a label has, for which a call takes longer than the copy.
 template <class T>
-void scatter(const Column& column, const std::uint32_t* begin, std::uint32_t count, std::byte* bytes) {
-  T* to = reinterpret_cast<T*>(bytes);
-  for (std::uint32_t i = 0; i < count; ++i, to += column.dim) {
-    for (std::uint32_t k = begin[i]; k < begin[i + 1]; ++k) to[column.indices[k]] = column.as<T>()[k];
+T* copy_values(const T* from, std::uint32_t count, T* to) noexcept {
+  if (count == 1) {
+    *to = *from;
+  } else if (count != 0) {
+    std::memcpy(to, from, count * sizeof(T));
+  }
+  return to + count;
+}
+
+template <class T>
+void copy_sparse(std::span<const Run> runs, std::size_t ahead, StreamBatch& out) noexcept {
+  T* values = reinterpret_cast<T*>(out.values.data());
+  std::int32_t* indices = out.indices.data();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (i + ahead < runs.size()) {
+      const Run& later = runs[i + ahead];
+      ask_for(later.column->as<T>() + later.first, later.values * sizeof(T));
+      ask_for(later.column->indices.data() + later.first, later.values * sizeof(std::int32_t));
+    }
+    const Run& run = runs[i];
+    values = copy_values(run.column->as<T>() + run.first, run.values, values);
+    indices = copy_values(run.column->indices.data() + run.first, run.values, indices);
+  }
+}
+
+const std::uint32_t* values_begin(const Run& run) noexcept { return run.column->first_value.data() + run.first; }
+
+// Sparse samples as dense rows. What says where their values stand is looked at first.
+template <class T>
+void scatter(std::span<Run> runs, std::size_t sample, StreamBatch& out) noexcept {
+  for (Run& run : runs) run.values = values_begin(run)[run.samples] - values_begin(run)[0];
+  std::byte* to = out.values.data();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (i + kMostAhead < runs.size()) {
+      const Run& later = runs[i + kMostAhead];
+      ask_for(later.column->as<T>() + values_begin(later)[0], later.values * sizeof(T));
+      ask_for(later.column->indices.data() + values_begin(later)[0], later.values * sizeof(std::int32_t));
+    }
+    const Column& column = *runs[i].column;
+    const std::uint32_t* const begin = values_begin(runs[i]);
+    std::memset(to, 0, sample * runs[i].samples);
+    for (std::uint32_t n = 0; n < runs[i].samples; ++n, to += sample) {
+      T* const row = reinterpret_cast<T*>(to);
+      for (std::uint32_t k = begin[n]; k < begin[n + 1]; ++k) row[column.indices[k]] = column.as<T>()[k];
+    }
   }
 }
 
 }  // namespace
 
-void gather_sparse_as_dense(const Column& column, std::uint32_t row, Run run, StreamBatch& out) {
-  const std::size_t sample = static_cast<std::size_t>(column.dim) * size_of(column.element);
-  const std::size_t size = out.values.size();
-  out.values.resize(size + sample * run.count);
-  std::memset(out.values.data() + size, 0, sample * run.count);
-  const std::uint32_t* begin = column.first_value.data() + column.first_sample[row] + run.first;
-  if (column.element == Element::f32) {
-    scatter<float>(column, begin, run.count, out.values.data() + size);
-  } else {
-    scatter<double>(column, begin, run.count, out.values.data() + size);
+void gather_dense(std::span<Run> runs, StreamBatch& out) {
+  const std::size_t each = size_of(out.element);
+  const std::size_t sample = static_cast<std::size_t>(out.dim) * each;
+  out.values.resize(sample * static_cast<std::size_t>(out.samples()));
+  if (runs.empty() || out.values.empty()) return;
+  if (runs[0].column->storage == Storage::sparse) {
+    out.element == Element::f32 ? scatter<float>(runs, sample, out) : scatter<double>(runs, sample, out);
+    return;
   }
+  std::byte* to = out.values.data();
+  const std::size_t ahead = runs_ahead(out.values.size(), runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (i + ahead < runs.size()) ask_for(place(runs[i + ahead], each), sample * runs[i + ahead].samples);
+    to = copy_samples(runs[i], each, sample, to);
+  }
+}
+
+void gather_sparse(std::span<Run> runs, StreamBatch& out) {
+  out.sample_begin.resize(static_cast<std::size_t>(out.samples()) + 1);
+  std::int64_t* to = out.sample_begin.data();
+  *to++ = 0;
+  std::int64_t total = 0;
+  for (Run& run : runs) {
+    const std::uint32_t* begin = run.column->first_value.data() + run.first;
+    run.first = begin[0];
+    for (std::uint32_t i = 1; i <= run.samples; ++i) *to++ = total + (begin[i] - begin[0]);
+    run.values = begin[run.samples] - begin[0];
+    total += run.values;
+  }
+  const auto values = static_cast<std::size_t>(total);
+  const std::size_t each = size_of(out.element);
+  out.values.resize(values * each);
+  out.indices.resize(values);
+  const std::size_t ahead = runs_ahead(values * (each + sizeof(std::int32_t)), runs.size());
+  out.element == Element::f32 ? copy_sparse<float>(runs, ahead, out) : copy_sparse<double>(runs, ahead, out);
 }
 
 }  // namespace batchfeed::pack

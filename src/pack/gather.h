@@ -1,33 +1,31 @@
 // SPDX-License-Identifier: MIT
 //
-// Copies of samples out of a chunk's columns into a minibatch's buffers.
+// Copies of samples out of chunks' columns into a minibatch's buffers. What stands
+// where is found first, then copied: so the places of samples that lie anywhere in
+// memory are asked for long before their turn.
 #pragma once
 
 #include <batchfeed/minibatch.h>
 #include <batchfeed/source.h>
 
 #include <cstdint>
-
-#include "pack/pack.h"
+#include <span>
+#include <vector>
 
 namespace batchfeed::pack {
 
-// Samples of a slice in one column: [first, first + count) of the sequence.
+// Samples of one sequence in one column.
 struct Run {
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;
+  const Column* column = nullptr;
+  std::uint64_t first = 0;  // dense: its element in the column; sparse: its sample, and then its value
+  std::uint32_t samples = 0;
+  std::uint32_t values = 0;  // sparse: of all its samples
 };
 
-inline Run run_of(const Slice& slice, const Column& column) noexcept {
-  if (slice.count != Slice::kAll) return {slice.first, slice.count};
-  return {slice.first, column.samples(slice.row) - slice.first};
-}
-
-// Appends the samples' values to a dense stream. The column must be dense.
-void gather_dense(const Column& column, std::uint32_t row, Run run, StreamBatch& out);
-// Appends values, indices and sample offsets to a sparse stream.
-void gather_sparse(const Column& column, std::uint32_t row, Run run, StreamBatch& out);
-// A sparse column's samples as dense rows; of repeated indices the last wins.
-void gather_sparse_as_dense(const Column& column, std::uint32_t row, Run run, StreamBatch& out);
+// Fill the data of one stream, whose offsets are set and whose other buffers are
+// empty, with all runs, whose columns are alike. Those of a dense stream may be
+// sparse; of repeated indices the last wins.
+void gather_dense(std::span<Run> runs, StreamBatch& out);
+void gather_sparse(std::span<Run> runs, StreamBatch& out);
 
 }  // namespace batchfeed::pack

@@ -10,8 +10,10 @@ namespace {
 // First fit in O(log n): a tree of maxima over the free steps of each row.
 class FreeSteps {
  public:
-  explicit FreeSteps(std::size_t rows)
-      : leaves_(std::bit_ceil(std::max<std::size_t>(rows, 1))), free_(2 * leaves_, 0) {}
+  FreeSteps(std::size_t rows, std::vector<std::uint32_t>& memory)
+      : leaves_(std::bit_ceil(std::max<std::size_t>(rows, 1))), free_(memory) {
+    free_.assign(2 * leaves_, 0);
+  }
 
   // The first row with at least `steps` free, or the number of rows if none has.
   std::size_t first_with(std::uint32_t steps) const noexcept {
@@ -29,28 +31,33 @@ class FreeSteps {
 
  private:
   std::size_t leaves_;
-  std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t>& free_;
 };
+
+// A row each.
+void layout_rows(std::uint32_t n, std::uint32_t steps, Layout& out) {
+  out.rows = n;
+  out.steps = steps;
+  out.sequences = n;
+  out.entries.resize(n);
+  for (std::uint32_t i = 0; i < n; ++i) out.entries[i] = {i, i, 0, steps};
+}
 
 }  // namespace
 
-void layout_sequences(std::span<const std::uint32_t> lengths, Layout& out) {
+void layout_sequences(std::span<const std::uint32_t> lengths, std::vector<std::uint32_t>& memory, Layout& out) {
   const auto n = static_cast<std::uint32_t>(lengths.size());
+  std::uint32_t shortest = n == 0 ? 0 : lengths[0], longest = 0;
+  for (const std::uint32_t length : lengths) {
+    shortest = std::min(shortest, length);
+    longest = std::max(longest, length);
+  }
+  if (shortest == longest) return layout_rows(n, longest, out);  // also the common case of one sample a sequence
   out.entries.clear();
   out.sequences = n;
   out.rows = 0;
-  out.steps = 0;
-  bool equal = true;
-  for (const std::uint32_t length : lengths) {
-    out.steps = std::max(out.steps, length);
-    equal = equal && length == lengths[0];
-  }
-  if (equal) {  // a row each; also the common case of one sample a sequence
-    out.rows = n;
-    for (std::uint32_t i = 0; i < n; ++i) out.entries.push_back({i, i, 0, out.steps});
-    return;
-  }
-  FreeSteps free(n);
+  out.steps = longest;
+  FreeSteps free(n, memory);
   for (std::uint32_t i = 0; i < n; ++i) {
     const std::uint32_t length = lengths[i];
     // A sequence without samples in this stream takes no room anywhere.
@@ -69,12 +76,6 @@ void layout_sequences(std::span<const std::uint32_t> lengths, Layout& out) {
   }
 }
 
-void layout_frames(std::uint32_t sequences, Layout& out) {
-  out.entries.clear();
-  out.rows = sequences;
-  out.steps = sequences == 0 ? 0 : 1;
-  out.sequences = sequences;
-  for (std::uint32_t i = 0; i < sequences; ++i) out.entries.push_back({i, i, 0, 1});
-}
+void layout_frames(std::uint32_t sequences, Layout& out) { layout_rows(sequences, sequences == 0 ? 0 : 1, out); }
 
 }  // namespace batchfeed::pack

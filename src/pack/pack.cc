@@ -8,85 +8,88 @@
 namespace batchfeed::pack {
 namespace {
 
-void begin_stream(const StreamInfo& info, Storage storage, StreamBatch& out) {
+// What the slices take of stream `s`, and the samples of each.
+void measure(std::size_t s, std::span<const Slice> slices, Scratch& scratch) {
+  scratch.runs.resize(slices.size());
+  scratch.lengths.resize(slices.size());
+  Run* run = scratch.runs.data();
+  std::uint32_t* length = scratch.lengths.data();
+  for (const Slice& slice : slices) {
+    const Column& column = slice.chunk->columns[s];
+    const bool whole = slice.first == 0 && (slice.count == Slice::kAll || slice.count == 1);
+    if (whole && slice.plain != nullptr && slice.plain[s] != 0) {
+      *run++ = {&column, column.storage == Storage::dense ? slice.row * column.dim : slice.row, 1, 0};
+      *length++ = 1;
+      continue;
+    }
+    const std::uint32_t samples = slice.count != Slice::kAll ? slice.count : column.samples(slice.row) - slice.first;
+    const std::uint64_t first = column.storage == Storage::dense
+                                    ? column.begin[slice.row] + slice.first * column.step
+                                    : std::uint64_t{column.first_sample[slice.row]} + slice.first;
+    *run++ = {&column, first, samples, 0};
+    *length++ = samples;
+  }
+}
+
+// Everything of a stream but its layout, from what was measured.
+void fill(const StreamInfo& info, Storage storage, Scratch& scratch, StreamBatch& out) {
   out.name = info.name;
   out.storage = storage;
   out.element = info.element;
   out.dim = info.dim;
-  out.offsets.clear();
-  out.offsets.push_back(0);
   out.values.clear();
   out.indices.clear();
   out.sample_begin.clear();
-  if (storage == Storage::sparse) out.sample_begin.push_back(0);
-}
-
-void gather(const Column& column, std::uint32_t row, Run run, StreamBatch& out) {
-  if (column.storage == Storage::dense) {
-    gather_dense(column, row, run, out);
-  } else if (out.storage == Storage::sparse) {
-    gather_sparse(column, row, run, out);
+  out.offsets.resize(scratch.lengths.size() + 1);
+  std::int64_t* offset = out.offsets.data();
+  *offset = 0;
+  for (const std::uint32_t length : scratch.lengths) {
+    offset[1] = offset[0] + length;
+    ++offset;
+  }
+  if (storage == Storage::dense) {
+    gather_dense(scratch.runs, out);
   } else {
-    gather_sparse_as_dense(column, row, run, out);
-  }
-  out.offsets.push_back(out.offsets.back() + run.count);
-}
-
-// Gathers every slice of stream `s`, reserving once what all of them need.
-void gather_all(std::size_t s, std::span<const Slice> slices, StreamBatch& out) {
-  std::uint64_t samples = 0, values = 0;
-  for (const Slice& slice : slices) {
-    const Column& column = slice.chunk->columns[s];
-    const Run run = run_of(slice, column);
-    samples += run.count;
-    if (column.storage == Storage::sparse) {
-      const std::uint32_t* begin = column.first_value.data() + column.first_sample[slice.row] + run.first;
-      values += begin[run.count] - begin[0];
-    }
-  }
-  out.offsets.reserve(slices.size() + 1);
-  if (out.storage == Storage::dense) {
-    out.values.reserve(static_cast<std::size_t>(samples * out.dim) * size_of(out.element));
-  } else {
-    out.values.reserve(static_cast<std::size_t>(values) * size_of(out.element));
-    out.indices.reserve(static_cast<std::size_t>(values));
-    out.sample_begin.reserve(static_cast<std::size_t>(samples) + 1);
-  }
-  for (const Slice& slice : slices) {
-    const Column& column = slice.chunk->columns[s];
-    gather(column, slice.row, run_of(slice, column), out);
+    gather_sparse(scratch.runs, out);
   }
 }
 
 }  // namespace
 
-void sequences(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Minibatch& out) {
+bool is_plain(const Column& column) noexcept {
+  if (column.first_sample.empty()) return false;
+  const std::size_t rows = column.first_sample.size() - 1;
+  const bool dense = column.storage == Storage::dense;
+  if (dense && column.begin.size() < rows) return false;
+  for (std::size_t r = 0; r < rows; ++r) {
+    if (column.first_sample[r + 1] != r + 1 || (dense && column.begin[r] != r * column.dim)) return false;
+  }
+  return true;
+}
+
+void sequences(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Scratch& scratch,
+               Minibatch& out) {
   if (slices.empty()) {
     out.streams.clear();
     return;
   }
   out.streams.resize(streams.size());
-  std::vector<std::uint32_t> lengths(slices.size());
   for (std::size_t s = 0; s < streams.size(); ++s) {
-    StreamBatch& stream = out.streams[s];
-    begin_stream(streams[s], streams[s].storage, stream);
-    for (std::size_t i = 0; i < slices.size(); ++i) lengths[i] = run_of(slices[i], slices[i].chunk->columns[s]).count;
-    layout_sequences(lengths, stream.layout);
-    gather_all(s, slices, stream);
+    measure(s, slices, scratch);
+    layout_sequences(scratch.lengths, scratch.steps, out.streams[s].layout);
+    fill(streams[s], streams[s].storage, scratch, out.streams[s]);
   }
 }
 
-void frames(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Minibatch& out) {
+void frames(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Scratch& scratch, Minibatch& out) {
   if (slices.empty()) {
     out.streams.clear();
     return;
   }
   out.streams.resize(streams.size());
   for (std::size_t s = 0; s < streams.size(); ++s) {
-    StreamBatch& stream = out.streams[s];
-    begin_stream(streams[s], streams[s].storage, stream);
-    for (const Slice& slice : slices) {
-      const std::uint32_t count = run_of(slice, slice.chunk->columns[s]).count;
+    measure(s, slices, scratch);
+    for (const std::uint32_t count : scratch.lengths) {
       if (count == 1) continue;
       throw Error(Fault{.kind = FaultKind::config,
                         .id = "pack.frame-length",
@@ -95,29 +98,36 @@ void frames(const std::vector<StreamInfo>& streams, std::span<const Slice> slice
                         .hint = "set frameMode = false",
                         .stream = streams[s].name});
     }
-    layout_frames(static_cast<std::uint32_t>(slices.size()), stream.layout);
-    gather_all(s, slices, stream);
+    layout_frames(static_cast<std::uint32_t>(slices.size()), out.streams[s].layout);
+    fill(streams[s], streams[s].storage, scratch, out.streams[s]);
   }
 }
 
 void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::uint32_t steps,
-               std::span<const Piece> pieces, Minibatch& out) {
+               std::span<const Piece> pieces, Scratch& scratch, Minibatch& out) {
+  std::vector<Slice>& slices = scratch.slices;
+  slices.clear();
+  for (const Piece& piece : pieces) {
+    slices.push_back(piece.slice);
+    slices.back().first = piece.first;
+    slices.back().count = piece.count;
+  }
   out.streams.resize(streams.size());
   for (std::size_t s = 0; s < streams.size(); ++s) {
     StreamBatch& stream = out.streams[s];
-    begin_stream(streams[s], Storage::dense, stream);
     Layout& layout = stream.layout;
     layout.rows = rows;
     layout.steps = steps;
     layout.sequences = pieces.size();
     layout.entries.clear();
-    std::vector<std::uint32_t> used(rows, 0);
+    std::vector<std::uint32_t>& used = scratch.steps;
+    used.assign(rows, 0);
     for (const Piece& piece : pieces) {
       const std::int64_t begin = std::int64_t{piece.step} - piece.first;
       layout.entries.push_back({piece.sequence, piece.row, begin, begin + piece.length});
       used[piece.row] = std::max(used[piece.row], piece.step + piece.count);
       const Column& column = piece.slice.chunk->columns[s];
-      const std::uint32_t samples = run_of(piece.slice, column).count;
+      const std::uint32_t samples = column.samples(piece.slice.row);
       if (samples != piece.length) {
         throw Error(Fault{.kind = FaultKind::config,
                           .id = "pack.truncated-lengths",
@@ -127,11 +137,12 @@ void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::
                           .hint = "set truncated = false, or repair the data",
                           .stream = streams[s].name});
       }
-      gather(column, piece.slice.row, {piece.first, piece.count}, stream);
     }
     for (std::uint32_t row = 0; row < rows; ++row) {
       if (used[row] < steps) layout.entries.push_back({LayoutEntry::kGap, row, used[row], steps});
     }
+    measure(s, slices, scratch);
+    fill(streams[s], Storage::dense, scratch, stream);
   }
 }
 

@@ -11,6 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "pack/gather.h"
+
 namespace batchfeed::pack {
 
 // One sequence to deliver: a row of a chunk, or a part of it (a frame: count 1).
@@ -19,20 +21,33 @@ struct Slice {
 
   const Chunk* chunk = nullptr;
   std::uint32_t row = 0;
-  std::uint32_t first = 0;     // sample
-  std::uint32_t count = kAll;  // samples; kAll: what the stream has from `first` on
+  std::uint32_t first = 0;              // sample
+  std::uint32_t count = kAll;           // samples; kAll: what the stream has from `first` on
+  const std::uint8_t* plain = nullptr;  // is_plain() of each column, if that is known
 };
 
-// Layouts (minibatch.md 10.3, 10.4), from the sequences' real lengths. `out` is reused.
-void layout_sequences(std::span<const std::uint32_t> lengths, Layout& out);
+// Whether each sequence r is sample r and nothing else, in a dense column at r * dim:
+// then nothing has to be looked up to find it.
+bool is_plain(const Column& column) noexcept;
+
+// What packing needs besides, used again from minibatch to minibatch.
+struct Scratch {
+  std::vector<Slice> slices;           // of pieces
+  std::vector<Run> runs;               // of a stream
+  std::vector<std::uint32_t> lengths;  // of its sequences
+  std::vector<std::uint32_t> steps;    // of a layout's rows
+};
+
+// Layouts (minibatch.md 10.3, 10.4), from the sequences' real lengths. `memory` and `out` are used again.
+void layout_sequences(std::span<const std::uint32_t> lengths, std::vector<std::uint32_t>& memory, Layout& out);
 void layout_frames(std::uint32_t sequences, Layout& out);
 
 // Fill out.streams (all fields) from the slices; every stream is packed with its
 // own real lengths. Keys, flags and counts are left to the caller. frames():
 // Error(config) naming the length if a sequence has more than one sample.
-// Both reuse the memory of `out`. No slices: out.streams is emptied.
-void sequences(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Minibatch& out);
-void frames(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Minibatch& out);
+// Both reuse the memory of `scratch` and `out`. No slices: out.streams is emptied.
+void sequences(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Scratch& scratch, Minibatch& out);
+void frames(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Scratch& scratch, Minibatch& out);
 
 // A part of a sequence in one row of a truncated minibatch.
 struct Piece {
@@ -47,6 +62,6 @@ struct Piece {
 // Truncated BPTT (minibatch.md 11): pieces in order of their `sequence`, gaps =
 // what rows x steps leaves empty, one gap entry per row end. Sparse streams come dense.
 void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::uint32_t steps,
-               std::span<const Piece> pieces, Minibatch& out);
+               std::span<const Piece> pieces, Scratch& scratch, Minibatch& out);
 
 }  // namespace batchfeed::pack

@@ -21,7 +21,8 @@ std::string text(const Layout& layout) {
 
 std::string packed(std::vector<std::uint32_t> lengths) {
   Layout layout;
-  layout_sequences(lengths, layout);
+  std::vector<std::uint32_t> memory;
+  layout_sequences(lengths, memory, layout);
   return text(layout);
 }
 
@@ -80,7 +81,8 @@ TEST(PackLayout, FirstFitEqualsTheObviousSearch) {
       if (used[row] < steps) want.entries.push_back({LayoutEntry::kGap, row, used[row], steps});
     }
     Layout got;
-    layout_sequences(lengths, got);
+    std::vector<std::uint32_t> memory;
+    layout_sequences(lengths, memory, got);
     RC_ASSERT(got.entries == want.entries);
     RC_ASSERT(got.rows == used.size());
   }));
@@ -88,8 +90,9 @@ TEST(PackLayout, FirstFitEqualsTheObviousSearch) {
 
 TEST(PackSequences, CntkColumnsAreStepMajorWithZeroGaps) {  // K8
   const Chunk chunk = dense_chunk({3, 1, 2, 2});
+  Scratch scratch;
   Minibatch batch;
-  sequences(kDense, all_of(chunk), batch);
+  sequences(kDense, all_of(chunk), scratch, batch);
   const CntkDenseView view = batch["x"].cntk_dense();
   const auto* values = reinterpret_cast<const float*>(view.values.data());
   EXPECT_EQ(std::vector<float>(values, values + view.columns), (std::vector<float>{0, 10, 30, 1, 20, 31, 2, 21, 0}));
@@ -97,12 +100,13 @@ TEST(PackSequences, CntkColumnsAreStepMajorWithZeroGaps) {  // K8
 
 TEST(PackFrames, EverySequenceIsARow) {  // K9, X4
   const Chunk ones = dense_chunk({1, 1, 1});
+  Scratch scratch;
   Minibatch batch;
-  frames(kDense, all_of(ones), batch);
+  frames(kDense, all_of(ones), scratch, batch);
   EXPECT_EQ(text(batch["x"].layout), "S=3 T=1 0@0[0,1) 1@1[0,1) 2@2[0,1)");
   const Chunk longer = dense_chunk({1, 2});
   try {
-    frames(kDense, all_of(longer), batch);
+    frames(kDense, all_of(longer), scratch, batch);
     FAIL() << "a sequence of 2 samples was accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.fault().id, "pack.frame-length");
@@ -112,9 +116,10 @@ TEST(PackFrames, EverySequenceIsARow) {  // K9, X4
 
 TEST(PackFrames, TakesSingleFramesOutOfSequences) {
   const Chunk chunk = dense_chunk({3, 2});
+  Scratch scratch;
   Minibatch batch;
   const std::vector<Slice> slices = {{&chunk, 1, 1, 1}, {&chunk, 0, 2, 1}};
-  frames(kDense, slices, batch);
+  frames(kDense, slices, scratch, batch);
   const auto* values = batch["x"].as<float>();
   EXPECT_EQ(std::vector<float>(values, values + 2), (std::vector<float>{11, 2}));
 }
@@ -128,12 +133,13 @@ TEST(PackSequences, OverlappingWindowsAndRepeatedSamples) {
   c.step = 1;
   c.begin.push_back(0);
   c.first_sample.push_back(3);
+  Scratch scratch;
   Minibatch batch;
-  sequences({{.name = "x", .dim = 3}}, all_of(chunk), batch);
+  sequences({{.name = "x", .dim = 3}}, all_of(chunk), scratch, batch);
   const auto* values = batch["x"].as<float>();
   EXPECT_EQ(std::vector<float>(values, values + 9), (std::vector<float>{1, 1, 2, 1, 2, 3, 2, 3, 3}));
   c.step = 0;
-  sequences({{.name = "x", .dim = 3}}, all_of(chunk), batch);
+  sequences({{.name = "x", .dim = 3}}, all_of(chunk), scratch, batch);
   values = batch["x"].as<float>();
   EXPECT_EQ(std::vector<float>(values, values + 9), (std::vector<float>{1, 1, 2, 1, 1, 2, 1, 1, 2}));
 }
@@ -155,8 +161,9 @@ Chunk sparse_chunk(const std::vector<StreamInfo>& streams) {
 TEST(PackSequences, SparseColumns) {
   const std::vector<StreamInfo> streams = {{.name = "x", .dim = 5, .storage = Storage::sparse}};
   const Chunk chunk = sparse_chunk(streams);
+  Scratch scratch;
   Minibatch batch;
-  sequences(streams, all_of(chunk), batch);
+  sequences(streams, all_of(chunk), scratch, batch);
   const CntkSparseView view = batch["x"].cntk_sparse();
   const auto* values = reinterpret_cast<const float*>(view.values.data());
   EXPECT_EQ(std::vector<float>(values, values + view.indices.size()), (std::vector<float>{1, 2, 4, 5, 8, 3, 6, 7}));
@@ -166,15 +173,84 @@ TEST(PackSequences, SparseColumns) {
             (std::vector<std::int64_t>{0, 2, 3, 3, 3, 4, 5, 6, 8, 8}));
 }
 
+// Rows of one sample each, drawn from several chunks in any order.
+TEST(PackSequences, WhatIsKnownOfPlainColumnsChangesNothing) {
+  const std::vector<StreamInfo> streams = {
+      {.name = "x", .dim = 3}, {.name = "y", .dim = 9, .storage = Storage::sparse, .element = Element::f64}};
+  EXPECT_TRUE(rc::check([&](const std::vector<std::uint16_t>& drawn) {
+    std::vector<Chunk> chunks(3);
+    for (std::uint32_t c = 0; c < chunks.size(); ++c) {
+      chunks[c].reset(streams);
+      Column& x = chunks[c].columns[0];
+      Column& y = chunks[c].columns[1];
+      for (std::uint32_t r = 0; r < 40; ++r) {
+        for (const float value : {float(c), float(r), 1.0F})
+          x.values.append(reinterpret_cast<const std::byte*>(&value), sizeof value);
+        x.begin.push_back(3 * r);
+        for (std::uint32_t k = 0; k < (r + c) % 4; ++k) {
+          const double value = 100.0 * c + r + k;
+          y.values.append(reinterpret_cast<const std::byte*>(&value), sizeof value);
+          y.indices.push_back(static_cast<std::int32_t>(2 * k));
+        }
+        y.first_value.push_back(static_cast<std::uint32_t>(y.indices.size()));
+        x.first_sample.push_back(r + 1);
+        y.first_sample.push_back(r + 1);
+      }
+      RC_ASSERT(is_plain(x));
+      RC_ASSERT(is_plain(y));
+    }
+    const std::uint8_t plain[] = {1, 1};
+    std::vector<Slice> looked_up, known;
+    for (const std::uint16_t d : drawn) {
+      looked_up.push_back({&chunks[d % 3], d / 3 % 40u});
+      known.push_back({&chunks[d % 3], d / 3 % 40u, 0, Slice::kAll, plain});
+    }
+    Scratch scratch;
+    Minibatch want, got;
+    sequences(streams, looked_up, scratch, want);
+    sequences(streams, known, scratch, got);
+    RC_ASSERT(got.streams.size() == want.streams.size());
+    std::size_t value = 0;
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      const std::uint32_t c = drawn[i] % 3, r = drawn[i] / 3 % 40u;
+      for (const Minibatch* batch : {&want, &got}) {
+        const StreamBatch& x = batch->streams[0];
+        const StreamBatch& y = batch->streams[1];
+        RC_ASSERT(x.offsets[i + 1] == static_cast<std::int64_t>(i + 1));
+        RC_ASSERT(x.as<float>()[3 * i] == float(c));
+        RC_ASSERT(x.as<float>()[3 * i + 1] == float(r));
+        RC_ASSERT(y.sample_begin[i] == static_cast<std::int64_t>(value));
+        for (std::uint32_t k = 0; k < (r + c) % 4; ++k) {
+          RC_ASSERT(y.as<double>()[value + k] == 100.0 * c + r + k);
+          RC_ASSERT(y.indices[value + k] == static_cast<std::int32_t>(2 * k));
+        }
+      }
+      value += (r + c) % 4;
+    }
+    for (const Minibatch* batch : {&want, &got}) {
+      if (!batch->empty()) RC_ASSERT(batch->streams[1].indices.size() == value);
+    }
+  }));
+}
+
+TEST(PackSequences, PlainIsOneSampleEachInItsPlace) {
+  EXPECT_TRUE(is_plain(dense_chunk({1, 1, 1}).columns[0]));
+  EXPECT_FALSE(is_plain(dense_chunk({1, 2, 1}).columns[0]));
+  Chunk moved = dense_chunk({1, 1});
+  std::swap(moved.columns[0].begin[0], moved.columns[0].begin[1]);
+  EXPECT_FALSE(is_plain(moved.columns[0]));
+}
+
 TEST(PackTruncated, SparseComesDenseAndTheLastOfARepeatedIndexWins) {
   const std::vector<StreamInfo> streams = {{.name = "x", .dim = 5, .storage = Storage::sparse}};
   Chunk chunk = sparse_chunk(streams);
   chunk.columns[0].indices[1] = 0;  // q0's first sample is now {0:1, 0:2}
+  Scratch scratch;
   Minibatch batch;
   const std::vector<Piece> pieces = {
       {.slice = {&chunk, 0}, .sequence = 0, .row = 0, .step = 0, .first = 0, .count = 2, .length = 3},
       {.slice = {&chunk, 1}, .sequence = 1, .row = 1, .step = 0, .first = 0, .count = 1, .length = 1}};
-  truncated(streams, 2, 2, pieces, batch);
+  truncated(streams, 2, 2, pieces, scratch, batch);
   EXPECT_EQ(text(batch["x"].layout), "S=2 T=2 0@0[0,3) 1@1[0,1) gap@1[1,2)");
   const auto* values = batch["x"].as<float>();
   EXPECT_EQ(batch["x"].storage, Storage::dense);
@@ -183,10 +259,11 @@ TEST(PackTruncated, SparseComesDenseAndTheLastOfARepeatedIndexWins) {
 
 TEST(PackTruncated, RefusesStreamsOfDifferentLengths) {  // X6
   Chunk chunk = dense_chunk({3});
+  Scratch scratch;
   Minibatch batch;
   const std::vector<Piece> pieces = {{.slice = {&chunk, 0}, .count = 2, .length = 2}};
   try {
-    truncated(kDense, 1, 2, pieces, batch);
+    truncated(kDense, 1, 2, pieces, scratch, batch);
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.fault().id, "pack.truncated-lengths");
@@ -195,8 +272,9 @@ TEST(PackTruncated, RefusesStreamsOfDifferentLengths) {  // X6
 
 TEST(MinibatchStreams, AreFoundByNameAndMissedByName) {
   const Chunk chunk = dense_chunk({1, 2});
+  Scratch scratch;
   Minibatch batch;
-  sequences(kDense, all_of(chunk), batch);
+  sequences(kDense, all_of(chunk), scratch, batch);
   EXPECT_EQ(batch.find("y"), nullptr);
   try {
     batch["y"];
@@ -219,8 +297,9 @@ TEST(PackSequences, UnpackingGivesTheSequencesBack) {
     std::vector<std::uint32_t> lengths;
     for (const auto r : raw) lengths.push_back(1u + r % 7u);
     const Chunk chunk = dense_chunk(lengths);
+    Scratch scratch;
     Minibatch batch;
-    sequences(kDense, all_of(chunk), batch);
+    sequences(kDense, all_of(chunk), scratch, batch);
     const StreamBatch& x = batch["x"];
     RC_ASSERT(x.values.size() == chunk.columns[0].values.size());
     RC_ASSERT(std::memcmp(x.values.data(), chunk.columns[0].values.data(), x.values.size()) == 0);

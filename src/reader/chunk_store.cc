@@ -5,6 +5,8 @@
 #include <new>
 #include <system_error>
 
+#include "pack/pack.h"
+
 namespace batchfeed::reader {
 
 ChunkStore::ChunkStore(const Source& source, const Settings& settings) : source_(source), settings_(settings) {
@@ -172,6 +174,8 @@ void ChunkStore::read(std::uint32_t id, LoadedChunk& out) const {
   for (const SequenceInfo& s : table) rows = std::max(rows, s.row + 1);
   out.keys.assign(rows, 0);
   for (const SequenceInfo& s : table) out.keys[s.row] = s.key;
+  out.plain.clear();
+  for (const Column& column : out.chunk.columns) out.plain.push_back(pack::is_plain(column) ? 1 : 0);
   if (!settings_.frames) return;
   for (const SequenceInfo& s : table) {
     const bool complete = std::all_of(out.chunk.columns.begin(), out.chunk.columns.end(),

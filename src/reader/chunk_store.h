@@ -22,6 +22,7 @@ namespace batchfeed::reader {
 struct LoadedChunk {
   Chunk chunk;
   std::vector<std::uint64_t> keys;  // per row
+  std::vector<std::uint8_t> plain;  // pack::is_plain() of each column
   std::uint64_t memory = 0;         // bytes, as counted in ChunkStore::memory()
 };
 

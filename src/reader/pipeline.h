@@ -68,6 +68,7 @@ class Pipeline {
     std::unique_ptr<Plan> plan;
     std::vector<pack::Slice> slices;
     std::vector<pack::Piece> pieces;
+    pack::Scratch scratch;
     Minibatch batch;
     Mark mark;
     std::exception_ptr error;

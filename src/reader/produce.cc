@@ -144,7 +144,7 @@ void Pipeline::resolve(const Plan& plan, Ready& out) {
       if (chunk->chunk.invalid[item.row] == Chunk::kUnpaid) ++unpaid;
       continue;
     }
-    slices.push_back({&chunk->chunk, item.row, item.first, item.count});
+    slices.push_back({&chunk->chunk, item.row, item.first, item.count, chunk->plain.data()});
     batch.keys.push_back(chunk->keys[item.row]);
     batch.num_samples += item.samples;
   }
@@ -187,13 +187,13 @@ void Pipeline::pack(Ready& job) const noexcept {
       if (job.pieces.empty()) {
         job.batch.streams.clear();
       } else {
-        pack::truncated(settings_.streams, job.plan->rows, job.plan->steps, job.pieces, job.batch);
+        pack::truncated(settings_.streams, job.plan->rows, job.plan->steps, job.pieces, job.scratch, job.batch);
         join_entries(*job.plan, job.batch);
       }
     } else if (settings_.frames) {
-      pack::frames(settings_.streams, job.slices, job.batch);
+      pack::frames(settings_.streams, job.slices, job.scratch, job.batch);
     } else {
-      pack::sequences(settings_.streams, job.slices, job.batch);
+      pack::sequences(settings_.streams, job.slices, job.scratch, job.batch);
     }
     job.bytes = bytes_of(job.batch);
   } catch (...) {
