@@ -114,7 +114,11 @@ void CntkSweep::rewind() {
   raw_at_ = 0;
   kept_ = loaded_ = placed_ = 0;
   tables_.clear();
-  row_ = std::make_shared<std::vector<Entry>>();
+  if (row_.use_count() == 1) {
+    row_->clear();
+  } else {
+    row_ = std::make_shared<std::vector<Entry>>();
+  }
   row_begin_ = 0;
   chunk_ = 0;
   slot_ = chunk_end_ = sample_ = 0;
@@ -151,6 +155,7 @@ void CntkSweep::make_final(std::uint32_t chunk) {
   while (behind < chunks() && windows.lo[behind] <= chunk) ++behind;
   if (behind == placed_) return;
   std::vector<Entry>& entries = row();
+  if (entries.empty()) entries.reserve(static_cast<std::size_t>(plan_->first[windows.hi[behind - 1]] - row_begin_));
   for (; loaded_ < windows.hi[behind - 1]; ++loaded_) {
     tables_.push_back(std::make_shared<const Table>(*corpus_, plan_->chunks[loaded_]));
     const std::uint32_t size = tables_.back()->size();

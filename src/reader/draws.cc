@@ -24,6 +24,8 @@ void Draws::next_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t ep
 void Draws::forget() {
   ahead_.clear();
   uses_.clear();
+  window_.reset();
+  in_window_.clear();
   outside_ = 0;
   position_ = timeline_->position();
   exhausted_ = false;

@@ -15,8 +15,8 @@ constexpr std::size_t kSmallItems = 64, kMostTogether = 32;
 
 }  // namespace
 
-Pipeline::Pipeline(const Source& source, ChunkStore& store, Planner& planner, const Settings& settings)
-    : store_(store), planner_(planner), settings_(settings) {
+Pipeline::Pipeline(const Source& source, ChunkStore& store, Planner& planner, Memory& memory, const Settings& settings)
+    : store_(store), planner_(planner), memory_(memory), settings_(settings) {
   planned_uses_.resize(source.chunks().size());
   in_window_.resize(source.chunks().size());
   held_.resize(source.chunks().size());
@@ -39,34 +39,72 @@ Pipeline::~Pipeline() {
   }
   room_.notify_all();
   if (thread_.joinable()) thread_.join();
+  // What there is no memory for is given up.
+  try {
+    for (auto* const all : {&fresh_, &made_, &used_}) {
+      for (auto& ready : *all) put_away(std::move(ready));
+    }
+    for (auto* const all : {&queue_, &taken_}) {
+      while (!all->empty()) put_away(all->pop_front());
+    }
+    while (!planned_.empty()) memory_.plans.push_back(planned_.pop_front());
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+// An answer that nobody waits for any more.
+void Pipeline::put_away(std::unique_ptr<Ready> ready) {
+  if (!ready) return;
+  keep(ready->batch.streams);
+  if (ready->plan) memory_.plans.push_back(std::move(ready->plan));
+  ready->error = nullptr;
+  memory_.answers.push_back(std::move(ready));
+}
+
+// The memory of a minibatch that is done with.
+void Pipeline::keep(std::vector<StreamBatch>& streams) {
+  if (streams.empty()) return;
+  memory_.streams.push_back(std::move(streams));
+  streams.clear();
+}
+
+void Pipeline::lend_streams(Ready& job) {
+  if (!job.batch.streams.empty() || memory_.streams.empty()) return;
+  job.batch.streams = std::move(memory_.streams.back());
+  memory_.streams.pop_back();
 }
 
 void Pipeline::pop(Minibatch& out, Mark& mark) {
   if (!settings_.prefetch) {
     Ready& ready = alone_;
     std::swap(ready.batch, out);
+    keep(ready.batch.streams);
     produce(ready);
     if (ready.error) {
       planning_error_ = ready.error;
       std::rethrow_exception(ready.error);
     }
     std::swap(ready.batch, out);
-    mark = std::move(ready.mark);
+    std::swap(mark, ready.mark);
     return;
   }
-  if (taken_.empty()) take();
-  std::unique_ptr<Ready> front = std::move(taken_.front());
-  taken_.pop_front();
+  if (taken_.empty()) take(out);
+  std::unique_ptr<Ready> front = taken_.pop_front();
   std::swap(front->batch, out);
-  mark = std::move(front->mark);
+  std::swap(mark, front->mark);
   used_.push_back(std::move(front));
 }
 
-// Waits for the next answer, and takes it out of the queue with the small ones behind it.
-void Pipeline::take() {
+// Waits for the next answer, and takes it out of the queue with the small ones behind it. What `out` held is
+// used for others.
+void Pipeline::take(Minibatch& out) {
   std::unique_lock lock(mutex_);
-  for (auto& ready : used_) spare_.push_back(std::move(ready));
-  used_.clear();
+  keep(out.streams);
+  while (!used_.empty()) {
+    keep(used_.back()->batch.streams);
+    memory_.answers.push_back(std::move(used_.back()));
+    used_.pop_back();
+  }
   wake_producer();
   await_front(lock, nullptr);
   if (queue_.front()->error) std::rethrow_exception(queue_.front()->error);  // stays: every later call fails alike
@@ -117,14 +155,15 @@ bool Pipeline::await_front(std::unique_lock<std::mutex>& lock, const std::chrono
 }
 
 Pipeline::Ready* Pipeline::unpacked() const {
-  for (const auto& ready : queue_) {
-    if (ready->stage == Stage::resolved) return ready.get();
+  for (std::size_t i = 0; i < queue_.size(); ++i) {
+    if (queue_[i]->stage == Stage::resolved) return queue_[i].get();
   }
   return nullptr;
 }
 
 void Pipeline::pack_unlocked(Ready& job, std::unique_lock<std::mutex>& lock) {
   job.stage = Stage::packing;
+  if (!job.slices.empty()) lend_streams(job);
   lock.unlock();
   pack(job);
   lock.lock();
@@ -174,9 +213,7 @@ void Pipeline::produce_all() {
     room_.wait(lock, [&] { return stop_ || may_resolve() || unpacked() != nullptr; });
     if (stop_) return;
     // One is left for the caller to pack while this thread packs the other.
-    const auto left =
-        std::count_if(queue_.begin(), queue_.end(), [](const auto& ready) { return ready->stage == Stage::resolved; });
-    if (left > 1 || !may_resolve()) {
+    if (count(Stage::resolved) > 1 || !may_resolve()) {
       pack_unlocked(*unpacked(), lock);
       tell_caller(lock);
       continue;
@@ -184,10 +221,11 @@ void Pipeline::produce_all() {
     if (window_moved_) finish_all(lock);
     if (stop_) return;
     const bool together = small_ && settings_.memory_limit == 0 && !planner_.draws_ahead() && all_done();
-    while (!spare_.empty() && fresh_.size() < kMostTogether) {
-      fresh_.push_back(std::move(spare_.back()));
-      spare_.pop_back();
+    while (!memory_.answers.empty() && fresh_.size() < kMostTogether) {
+      fresh_.push_back(std::move(memory_.answers.back()));
+      memory_.answers.pop_back();
     }
+    for (auto at = fresh_.rbegin(); together && at != fresh_.rend(); ++at) lend_streams(**at);
     lock.unlock();
     make_answers(together);
     lock.lock();
@@ -236,9 +274,13 @@ bool Pipeline::next_is_loaded() const {
 
 bool Pipeline::is_small(const Ready& ready) { return ready.bytes <= kSmall && ready.slices.size() <= kSmallItems; }
 
-bool Pipeline::all_done() const {
-  return std::all_of(queue_.begin(), queue_.end(), [](const auto& ready) { return ready->stage == Stage::done; });
+std::size_t Pipeline::count(Stage stage) const {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < queue_.size(); ++i) n += queue_[i]->stage == stage ? 1u : 0u;
+  return n;
 }
+
+bool Pipeline::all_done() const { return count(Stage::done) == queue_.size(); }
 
 // Whether one more minibatch may wait; the first may always.
 bool Pipeline::has_room() const {

@@ -14,13 +14,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/ring.h"
 #include "pack/pack.h"
 #include "reader/chunk_store.h"
 #include "reader/plan.h"
@@ -41,9 +41,32 @@ class Pipeline {
     std::size_t depth = 4;  // minibatches that wait
   };
 
+  enum class Stage : std::uint8_t { resolved, packing, done };
+  // An answer on its way: its plan with the chunks it needs, then its data.
+  struct Ready {
+    Stage stage = Stage::resolved;
+    std::unique_ptr<Plan> plan;
+    std::vector<pack::Slice> slices;
+    std::vector<pack::Piece> pieces;
+    pack::Scratch scratch;
+    Minibatch batch;
+    Mark mark;
+    std::exception_ptr error;
+    bool end_of_epoch = false;
+    std::uint64_t bytes = 0;
+  };
+  // What a run leaves to the next, so that it need not ask the system for it again.
+  struct Memory {
+    std::vector<std::unique_ptr<Ready>> answers;
+    std::vector<std::unique_ptr<Plan>> plans;
+    // Of minibatches that were handed back. Who packs takes the last, which is most likely in a cache.
+    std::vector<std::vector<StreamBatch>> streams;
+  };
+
   // The store is shared with the planner (truncated packing looks into chunks)
-  // and outlives restarts, with what it holds.
-  Pipeline(const Source& source, ChunkStore& store, Planner& planner, const Settings& settings);
+  // and outlives restarts, with what it holds; so does the memory, which nobody
+  // else may look at meanwhile.
+  Pipeline(const Source& source, ChunkStore& store, Planner& planner, Memory& memory, const Settings& settings);
   ~Pipeline();  // waits for the minibatch being packed
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
@@ -61,21 +84,6 @@ class Pipeline {
   }
 
  private:
-  enum class Stage : std::uint8_t { resolved, packing, done };
-  // An answer on its way: its plan with the chunks it needs, then its data.
-  struct Ready {
-    Stage stage = Stage::resolved;
-    std::unique_ptr<Plan> plan;
-    std::vector<pack::Slice> slices;
-    std::vector<pack::Piece> pieces;
-    pack::Scratch scratch;
-    Minibatch batch;
-    Mark mark;
-    std::exception_ptr error;
-    bool end_of_epoch = false;
-    std::uint64_t bytes = 0;
-  };
-
   void run();
   void produce_all();
   void wake_producer();
@@ -84,10 +92,14 @@ class Pipeline {
   void pack_unlocked(Ready& job, std::unique_lock<std::mutex>& lock);
   void tell_caller(std::unique_lock<std::mutex>& lock);
   void finish_all(std::unique_lock<std::mutex>& lock);
+  std::size_t count(Stage stage) const;
   bool all_done() const;
   static bool is_small(const Ready& ready);
 
-  void take();
+  void take(Minibatch& out);
+  void put_away(std::unique_ptr<Ready> ready);
+  void keep(std::vector<StreamBatch>& streams);
+  void lend_streams(Ready& job);
   void make_answers(bool together);
   bool next_is_loaded() const;
   void produce(Ready& out);
@@ -102,11 +114,11 @@ class Pipeline {
 
   ChunkStore& store_;
   Planner& planner_;
+  Memory& memory_;  // answers and streams: shared; plans: the producing side's
   Settings settings_;
 
   // Owned by the producing side.
-  std::deque<std::unique_ptr<Plan>> planned_;
-  std::vector<std::unique_ptr<Plan>> spare_plans_;
+  Ring<std::unique_ptr<Plan>> planned_;
   std::exception_ptr planning_error_;        // found while looking ahead; its place is behind planned_
   bool paused_ = false;                      // the last plan ended an epoch
   std::vector<std::uint32_t> planned_uses_;  // per chunk: plans in planned_ that need it
@@ -124,14 +136,13 @@ class Pipeline {
 
   // Owned by the caller's side.
   Ready alone_;                               // where nothing is prefetched
-  std::deque<std::unique_ptr<Ready>> taken_;  // out of the queue, not handed out yet
+  Ring<std::unique_ptr<Ready>> taken_;        // out of the queue, not handed out yet
   std::vector<std::unique_ptr<Ready>> used_;  // handed out
 
   // Shared.
   std::mutex mutex_;
   std::condition_variable room_, ready_;
-  std::deque<std::unique_ptr<Ready>> queue_;  // in the order of the stream, whatever is packed first
-  std::vector<std::unique_ptr<Ready>> spare_;
+  Ring<std::unique_ptr<Ready>> queue_;  // in the order of the stream, whatever is packed first
   std::uint64_t queue_bytes_ = 0;
   bool small_ = false;  // the last one packed was
   bool stop_ = false;

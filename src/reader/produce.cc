@@ -26,7 +26,9 @@ std::uint64_t bytes_of(const Minibatch& batch) {
 void Pipeline::produce(Ready& out) {
   if (window_moved_) let_go();
   resolve_next(out);
-  if (!out.error) pack(out);
+  if (out.error) return;
+  if (!out.slices.empty()) lend_streams(out);
+  pack(out);
 }
 
 // The next answer without its data. What it needs of chunks is in memory then.
@@ -34,12 +36,11 @@ void Pipeline::resolve_next(Ready& out) {
   out.error = nullptr;
   out.stage = Stage::resolved;
   out.bytes = 0;
-  if (out.plan) spare_plans_.push_back(std::move(out.plan));
+  if (out.plan) memory_.plans.push_back(std::move(out.plan));
   try {
     look_ahead();
     if (planned_.empty()) std::rethrow_exception(planning_error_);
-    out.plan = std::move(planned_.front());
-    planned_.pop_front();
+    out.plan = planned_.pop_front();
     ahead_ -= out.plan->chunks_ahead;
     resolve(*out.plan, out);
     count_down(*out.plan);
@@ -57,11 +58,11 @@ void Pipeline::look_ahead() {
   const std::size_t most = planner_.draws_ahead() ? 1 : kMostPlans;
   while (!planning_error_ && !paused_ && (planned_.empty() || (planned_.size() < most && ahead_ < busy))) {
     std::unique_ptr<Plan> plan;
-    if (spare_plans_.empty()) {
+    if (memory_.plans.empty()) {
       plan = std::make_unique<Plan>();
     } else {
-      plan = std::move(spare_plans_.back());
-      spare_plans_.pop_back();
+      plan = std::move(memory_.plans.back());
+      memory_.plans.pop_back();
     }
     try {
       planner_.next(*plan);

@@ -81,6 +81,7 @@ struct Reader::Impl {
     if (pid == ::getpid()) return;
     // In a forked child the threads do not exist: nothing to wait for.
     static_cast<void>(pipeline.release());
+    static_cast<void>(memory.release());
     static_cast<void>(store.release());
   }
 
@@ -168,7 +169,7 @@ struct Reader::Impl {
     }
     planner = make_planner(true);
     enter(*planner, mark);
-    pipeline = std::make_unique<Pipeline>(*source, *store, *planner,
+    pipeline = std::make_unique<Pipeline>(*source, *store, *planner, *memory,
                                           Pipeline::Settings{.streams = streams,
                                                              .max_invalid = options.max_invalid,
                                                              .memory_limit = options.memory_limit,
@@ -205,6 +206,7 @@ struct Reader::Impl {
   mutable std::optional<std::uint64_t> data;
   std::unique_ptr<ChunkStore> store;
   std::unique_ptr<Planner> planner;
+  std::unique_ptr<Pipeline::Memory> memory = std::make_unique<Pipeline::Memory>();
   std::unique_ptr<Pipeline> pipeline;
 };
 
