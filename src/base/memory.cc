@@ -13,8 +13,8 @@ void* allocate(std::size_t bytes) noexcept {
   const std::size_t rounded = (bytes + unit - 1) / unit * unit;
   void* const memory = std::aligned_alloc(unit, rounded);
 #if defined(MADV_HUGEPAGE)
-  // Advice: where it is not taken, all is as without it.
-  if (memory != nullptr && unit == kHugePage) ::madvise(memory, rounded, MADV_HUGEPAGE);
+  // Advice: where it is not taken, all is as without it. Not for the end, of which little may be used.
+  if (memory != nullptr && unit == kHugePage) ::madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
   return memory;
 }

@@ -15,11 +15,12 @@ constexpr std::size_t kMostAhead = 16;
 // Of one run; the CPU fetches what follows by itself.
 constexpr std::size_t kMostOfRun = 2 << 10;
 
+template <bool far>
 void ask_for(const void* from, std::size_t bytes) noexcept {
 #ifdef __GNUC__
   const char* const begin = static_cast<const char*>(from);
   const char* const end = begin + std::min(bytes, kMostOfRun);
-  for (const char* line = begin; line < end; line += kLine) __builtin_prefetch(line);
+  for (const char* line = begin; line < end; line += kLine) __builtin_prefetch(line, 0, far ? 2 : 3);
 #endif
 }
 
@@ -45,6 +46,17 @@ std::byte* copy_samples(const Run& run, std::size_t each, std::size_t sample, st
   return to;
 }
 
+template <bool far>
+void copy_dense(std::span<const Run> runs, std::size_t sample, StreamBatch& out) noexcept {
+  const std::size_t each = size_of(out.element);
+  const std::size_t ahead = runs_ahead(out.values.size(), runs.size());
+  std::byte* to = out.values.data();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (i + ahead < runs.size()) ask_for<far>(place(runs[i + ahead], each), sample * runs[i + ahead].samples);
+    to = copy_samples(runs[i], each, sample, to);
+  }
+}
+
 // One value is what a label has, for which a call takes longer than the copy.
 template <class T>
 T* copy_values(const T* from, std::uint32_t count, T* to) noexcept {
@@ -63,8 +75,8 @@ void copy_sparse(std::span<const Run> runs, std::size_t ahead, StreamBatch& out)
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (i + ahead < runs.size()) {
       const Run& later = runs[i + ahead];
-      ask_for(later.column->as<T>() + later.first, later.values * sizeof(T));
-      ask_for(later.column->indices.data() + later.first, later.values * sizeof(std::int32_t));
+      ask_for<false>(later.column->as<T>() + later.first, later.values * sizeof(T));
+      ask_for<false>(later.column->indices.data() + later.first, later.values * sizeof(std::int32_t));
     }
     const Run& run = runs[i];
     values = copy_values(run.column->as<T>() + run.first, run.values, values);
@@ -82,8 +94,8 @@ void scatter(std::span<Run> runs, std::size_t sample, StreamBatch& out) noexcept
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (i + kMostAhead < runs.size()) {
       const Run& later = runs[i + kMostAhead];
-      ask_for(later.column->as<T>() + values_begin(later)[0], later.values * sizeof(T));
-      ask_for(later.column->indices.data() + values_begin(later)[0], later.values * sizeof(std::int32_t));
+      ask_for<false>(later.column->as<T>() + values_begin(later)[0], later.values * sizeof(T));
+      ask_for<false>(later.column->indices.data() + values_begin(later)[0], later.values * sizeof(std::int32_t));
     }
     const Column& column = *runs[i].column;
     const std::uint32_t* const begin = values_begin(runs[i]);
@@ -97,21 +109,15 @@ void scatter(std::span<Run> runs, std::size_t sample, StreamBatch& out) noexcept
 
 }  // namespace
 
-void gather_dense(std::span<Run> runs, StreamBatch& out) {
-  const std::size_t each = size_of(out.element);
-  const std::size_t sample = static_cast<std::size_t>(out.dim) * each;
+void gather_dense(std::span<Run> runs, bool far, StreamBatch& out) {
+  const std::size_t sample = static_cast<std::size_t>(out.dim) * size_of(out.element);
   out.values.resize(sample * static_cast<std::size_t>(out.samples()));
   if (runs.empty() || out.values.empty()) return;
   if (runs[0].column->storage == Storage::sparse) {
     out.element == Element::f32 ? scatter<float>(runs, sample, out) : scatter<double>(runs, sample, out);
     return;
   }
-  std::byte* to = out.values.data();
-  const std::size_t ahead = runs_ahead(out.values.size(), runs.size());
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (i + ahead < runs.size()) ask_for(place(runs[i + ahead], each), sample * runs[i + ahead].samples);
-    to = copy_samples(runs[i], each, sample, to);
-  }
+  far ? copy_dense<true>(runs, sample, out) : copy_dense<false>(runs, sample, out);
 }
 
 void gather_sparse(std::span<Run> runs, StreamBatch& out) {

@@ -24,8 +24,9 @@ struct Run {
 
 // Fill the data of one stream, whose offsets are set and whose other buffers are
 // empty, with all runs, whose columns are alike. Those of a dense stream may be
-// sparse; of repeated indices the last wins.
-void gather_dense(std::span<Run> runs, StreamBatch& out);
+// sparse; of repeated indices the last wins. `far`: the runs lie in more memory than
+// caches hold.
+void gather_dense(std::span<Run> runs, bool far, StreamBatch& out);
 void gather_sparse(std::span<Run> runs, StreamBatch& out);
 
 }  // namespace batchfeed::pack

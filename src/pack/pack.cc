@@ -48,7 +48,7 @@ void fill(const StreamInfo& info, Storage storage, Scratch& scratch, StreamBatch
     ++offset;
   }
   if (storage == Storage::dense) {
-    gather_dense(scratch.runs, out);
+    gather_dense(scratch.runs, scratch.far, out);
   } else {
     gather_sparse(scratch.runs, out);
   }

@@ -137,6 +137,7 @@ void gather(benchmark::State& state, const std::string& name) {
 void pack_all(benchmark::State& state, const std::string& name) {
   const Corpus& from = corpus(name);
   Scratch scratch;
+  scratch.far = from.minibatch == 512;
   Minibatch batch;
   for (auto _ : state) {
     for (std::size_t i = 0; i < from.order.size(); i += from.minibatch) {

@@ -10,6 +10,8 @@ namespace batchfeed::reader {
 namespace {
 // Plans made ahead at most; metadata only, some kilobytes each.
 constexpr std::size_t kMostPlans = 512;
+// Chunks of more bytes are far from the CPU.
+constexpr std::uint64_t kFar = 64 << 20;
 
 std::uint64_t bytes_of(const Minibatch& batch) {
   std::uint64_t bytes = batch.keys.size() * sizeof(batch.keys[0]);
@@ -184,6 +186,7 @@ void Pipeline::resolve(const Plan& plan, Ready& out) {
 // Looks into the chunks, and changes nothing but the job: two threads may do it at once.
 void Pipeline::pack(Ready& job) const noexcept {
   try {
+    job.scratch.far = store_.memory() > kFar;
     if (job.plan->rectangular) {
       if (job.pieces.empty()) {
         job.batch.streams.clear();

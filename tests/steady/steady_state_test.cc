@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+//
+// What a reader needs it has after its first epochs: a minibatch more asks for no
+// memory, and an epoch more leaves nothing behind.
+#include <batchfeed/reader.h>
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <ostream>
+#include <string>
+
+#include "support/faulty_sys.h"
+#include "support/speech.h"
+
+namespace {
+
+std::atomic<std::uint64_t> allocations{0};
+
+void* allocate(std::size_t size, std::size_t alignment) noexcept {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  void* memory = nullptr;
+  return ::posix_memalign(&memory, alignment, size == 0 ? 1 : size) == 0 ? memory : nullptr;
+}
+
+void* allocate_or_throw(std::size_t size, std::size_t alignment) {
+  void* const memory = allocate(size, alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+// Everything but malloc itself: containers ask the first four, buffers the last.
+void* operator new(std::size_t size) { return allocate_or_throw(size, alignof(std::max_align_t)); }
+void* operator new[](std::size_t size) { return allocate_or_throw(size, alignof(std::max_align_t)); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return allocate_or_throw(size, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return allocate_or_throw(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept { return allocate(size, alignment); }
+
+namespace batchfeed::testing {
+namespace {
+
+struct Corpus {
+  std::string name;
+  std::function<Setup(const ScratchFolder&)> make;
+};
+
+Setup text(const ScratchFolder& f) {
+  std::string lines;
+  for (int i = 0; i < 2000; ++i) {
+    const std::string n = std::to_string(i);
+    lines += n + " |a " + n + ".5 -1 |b " + std::to_string(i % 7) + ":2\n";
+    if (i % 3 == 0) lines += n + " |b 6:" + n + '\n';
+  }
+  Setup setup;
+  setup.sources = {CtfOptions{.files = {f.write("c.ctf", lines)},
+                              .streams = {{.name = "a", .dim = 2}, {.name = "b", .storage = Storage::sparse, .dim = 7}},
+                              .chunk_bytes = 8000}};
+  return setup;
+}
+
+// Two hundred utterances of ten frames in one archive, and their labels.
+Setup speech(const ScratchFolder& f, bool labels) {
+  std::string list, mlf = "#!MLF!#\n";
+  const std::string archive = f.write("a.htk", htk_file(ramp(200 * 10 * 2), {.dim = 2}));
+  for (int u = 0; u < 200; ++u) {
+    const std::string name = "u" + std::to_string(u);
+    list += name + ".mfc=" + archive + "[" + std::to_string(10 * u) + "," + std::to_string(10 * u + 9) + "]\n";
+    mlf += "\"*/" + name + ".lab\"\n0 500000 s 0\n500000 1000000 t 1\n.\n";
+  }
+  HtkOptions features;
+  features.name = "features";
+  features.scp_files = {f.write("x.scp", list)};
+  features.dim = 2;
+  features.chunk_frames = 300;
+  features.context = {{1, 1}};
+  Setup setup;
+  setup.sources = {features};
+  setup.reader.keys = KeyMode::text;
+  if (!labels) return setup;
+  MlfOptions states;
+  states.name = "labels";
+  states.files = {f.write("x.mlf", mlf)};
+  states.mapping_file = f.write("states", "s\nt\n");
+  states.dim = 2;
+  setup.sources.push_back(states);
+  return setup;
+}
+
+Setup frames(const ScratchFolder& f) {
+  Setup setup = speech(f, true);
+  setup.reader.pack.kind = Packing::frames;
+  return setup;
+}
+
+const std::vector<Corpus>& corpora() {
+  static const std::vector<Corpus> all = {
+      {"text", text},
+      {"speech", [](const ScratchFolder& f) { return speech(f, false); }},
+      {"joined", [](const ScratchFolder& f) { return speech(f, true); }},
+      {"frames", frames},
+  };
+  return all;
+}
+
+struct Case {
+  std::string name;
+  const Corpus* corpus;
+  OrderKind order;
+  std::uint64_t window;
+};
+
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+std::vector<Case> cases() {
+  std::vector<Case> out;
+  for (const Corpus& corpus : corpora()) {
+    out.push_back({corpus.name + "_file", &corpus, OrderKind::file, 1});
+    out.push_back({corpus.name + "_cntk", &corpus, OrderKind::cntk, kWholeSet});
+    out.push_back({corpus.name + "_cntk_window", &corpus, OrderKind::cntk, 3});
+    out.push_back({corpus.name + "_uniform", &corpus, OrderKind::uniform, 3});
+  }
+  return out;
+}
+
+std::uint64_t epoch(Reader& reader, std::uint64_t number, Minibatch& batch) {
+  reader.begin_epoch(number);
+  std::uint64_t minibatches = 0;
+  while (reader.next(batch)) ++minibatches;
+  return minibatches;
+}
+
+class SteadyState : public ::testing::TestWithParam<Case> {
+ protected:
+  batchfeed::Setup setup(std::uint64_t size, unsigned threads) const {
+    batchfeed::Setup out = GetParam().corpus->make(folder_);
+    out.reader.order.kind = GetParam().order;
+    out.reader.order.window = GetParam().window;
+    out.reader.minibatch_size = {size};
+    out.reader.prefetch = threads != 0;
+    out.reader.threads = threads;
+    return out;
+  }
+
+  ScratchFolder folder_;
+};
+
+constexpr std::uint64_t kWarm = 4, kLast = 8;  // epochs
+
+// The fewest allocations of an epoch when all is warm, and its minibatches.
+struct Counted {
+  std::uint64_t allocations = ~0ULL, minibatches = 0;
+};
+
+Counted count(const batchfeed::Setup& setup) {
+  Reader reader(setup);
+  Minibatch batch;
+  Counted out;
+  for (std::uint64_t e = 0; e < kLast; ++e) {
+    const std::uint64_t before = allocations;
+    out.minibatches = epoch(reader, e, batch);
+    if (e >= kWarm) out.allocations = std::min(out.allocations, allocations - before);
+  }
+  return out;
+}
+
+// An epoch may take some for its chunks and its order, whatever the size of its minibatches. With threads as many
+// answers more may be under way at once than in the epochs before.
+TEST_P(SteadyState, AMinibatchAsksForNoMemory) {
+  for (const unsigned threads : {0U, 2U}) {
+    const Counted few = count(setup(200, threads)), many = count(setup(10, threads));
+    ASSERT_GE(many.minibatches, few.minibatches + 90);
+    const std::uint64_t more = many.minibatches - few.minibatches;
+    EXPECT_LE(many.allocations, few.allocations + (threads == 0 ? more / 8 : more * 7 / 8)) << threads << " threads";
+  }
+}
+
+// Of this thread, where everything is done: the fewest bytes held after an epoch do not grow.
+TEST_P(SteadyState, AnEpochLeavesNothingBehind) {
+  Reader reader(setup(50, 0));
+  Minibatch batch;
+  std::size_t early = ~std::size_t{0}, late = early;
+  for (std::uint64_t e = 0; e < 3 * kLast; ++e) {
+    epoch(reader, e, batch);
+    const struct mallinfo2 held = ::mallinfo2();
+    std::size_t& least = e < kLast ? early : late;
+    if (e >= kWarm) least = std::min(least, held.uordblks + held.hblkhd);
+  }
+  if (early == 0) GTEST_SKIP() << "this allocator does not tell what is held";
+  EXPECT_LE(late, early + 2000);
+}
+
+INSTANTIATE_TEST_SUITE_P(Corpora, SteadyState, ::testing::ValuesIn(cases()),
+                         [](const auto& param) { return param.param.name; });
+
+}  // namespace
+}  // namespace batchfeed::testing
