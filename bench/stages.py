@@ -60,6 +60,10 @@ def main():
     lines = {name.strip(): float(rest.split()[0]) for line in text.splitlines() for name, rest in [(line[:40], line[40:])] if rest.split() and rest.split()[0].replace(".", "").isdigit()}
     row("reading speech features", lines["source: utterances to float32"], lines["pread and byte swap"], 0.9, "pread and byte swap")
     row("shuffled frames, packed", lines["epoch: frames shuffled, 512"], lines["bare gather of shuffled windows, 512"], 0.9, "a bare gather of the same windows")
+    found = times("pack_bench", a.runs, {})
+    for rows, goal in (("3136", 1.0), ("400", 1.0), ("160", 1.0), ("windows", 0.9)):
+        name = "packing windows of 11 frames" if rows == "windows" else f"packing rows of {rows} bytes"
+        row(name, found[f"pack/{rows}"], found[f"gather/{rows}"], goal, "a bare gather of the same")
     if a.record:
         machine.record(figures)
 
