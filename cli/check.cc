@@ -53,7 +53,7 @@ class Findings {
 
  private:
   std::string text(const Notice& notice) const {
-    const std::string line = notice.fault.text();
+    const std::string line = printable(notice.fault.text(), std::string::npos);
     if (!console_.colour_out()) return line + "\n";
     return fmt::format("\033[{}m{}\033[0m\n", notice.severity == Severity::error ? 31 : 33, line);
   }

@@ -120,7 +120,8 @@ int run_check(const ConfigArguments& a, Console& console) {
     output.append(dump(all, 2) + "\n");
   } else {
     for (const Notice& notice : found) {
-      if (notice.severity != Severity::info || console.verbose) output.append(notice.fault.text() + "\n");
+      if (notice.severity != Severity::info || console.verbose)
+        output.append(printable(notice.fault.text(), std::string::npos) + "\n");
     }
     output.append(fmt::format("checked {}: {}\n", plural(sections.size(), "reader section"),
                               faults == 0 ? "no fault" : plural(faults, "fault")));

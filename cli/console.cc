@@ -42,6 +42,9 @@ void write_all(int fd, std::string_view text) {
   }
 }
 
+// A message holds names out of files: they may not steer the terminal, nor begin a line.
+std::string text_of(const Fault& fault) { return printable(fault.text(), std::string::npos); }
+
 std::sig_atomic_t volatile interrupts = 0;
 std::sig_atomic_t volatile wait_for_step = 0;
 
@@ -70,17 +73,19 @@ void Console::say(std::string_view line) {
 }
 
 void Console::fail(const Fault& fault) {
-  say(colour_err_ ? fmt::format("\033[31m{}\033[0m", fault.text()) : fault.text());
+  const std::string text = text_of(fault);
+  say(colour_err_ ? fmt::format("\033[31m{}\033[0m", text) : text);
 }
 
 void Console::notice(const Notice& notice) {
   if (quiet || (notice.severity == Severity::info && !verbose)) return;
+  const std::string text = text_of(notice.fault);
   {
     const std::lock_guard lock(mutex_);
-    if (told_.size() < 10'000 && !told_.insert(notice.fault.text()).second) return;
+    if (told_.size() < 10'000 && !told_.insert(text).second) return;
   }
   const bool warning = notice.severity == Severity::warning;
-  say(colour_err_ && warning ? fmt::format("\033[33m{}\033[0m", notice.fault.text()) : notice.fault.text());
+  say(colour_err_ && warning ? fmt::format("\033[33m{}\033[0m", text) : text);
 }
 
 Report Console::report() {

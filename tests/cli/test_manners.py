@@ -125,3 +125,14 @@ def test_colours_are_for_terminals_and_go_with_no_color(tmp_path, write, monkeyp
     for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
         out, code = on_terminal([BINARY, "check", "bad.ctf"], **env)
         assert code == 1 and "\033" not in out and "bad.ctf:2" in out
+
+
+def test_names_out_of_files_neither_steer_the_terminal_nor_begin_a_line(batchfeed, tmp_path):
+    (tmp_path / "a.scp").write_bytes(b"u.feat=\x1b[2J\x9b\x07gone.htk[0,1]\n")
+    (tmp_path / "a\nb.ctf").write_bytes(b"\n")
+    (tmp_path / "a.cntk").write_bytes(b'reader = [ readerType = "HTKMLFReader" ; x = [ dim = 1 ; scpFile = "\x1b[31mred.scp" ] ]\n')
+    for arguments in (["read", "a.scp"], ["check", "a.scp"], ["read", "a\nb.ctf"], ["check", "a\nb.ctf"], ["read", "a.cntk"], ["config", "check", "a.cntk"]):
+        done = batchfeed(*arguments, "--format", "none") if arguments[0] == "read" else batchfeed(*arguments)
+        assert done.code != 0
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", done.err + done.out), arguments
+        assert all(": " in line for line in done.err.splitlines()), arguments
