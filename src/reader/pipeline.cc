@@ -100,11 +100,7 @@ void Pipeline::pop(Minibatch& out, Mark& mark) {
 void Pipeline::take(Minibatch& out) {
   std::unique_lock lock(mutex_);
   keep(out.streams);
-  while (!used_.empty()) {
-    keep(used_.back()->batch.streams);
-    memory_.answers.push_back(std::move(used_.back()));
-    used_.pop_back();
-  }
+  give_back();
   wake_producer();
   await_front(lock, nullptr);
   if (queue_.front()->error) std::rethrow_exception(queue_.front()->error);  // stays: every later call fails alike
@@ -126,8 +122,18 @@ bool Pipeline::wait(std::chrono::milliseconds most) {
   if (!settings_.prefetch || !taken_.empty()) return true;
   const auto until = std::chrono::steady_clock::now() + most;
   std::unique_lock lock(mutex_);
+  give_back();
   wake_producer();
   return await_front(lock, &until);
+}
+
+// With mutex_ held: the memory of what was handed out is that of what comes.
+void Pipeline::give_back() {
+  while (!used_.empty()) {
+    keep(used_.back()->batch.streams);
+    memory_.answers.push_back(std::move(used_.back()));
+    used_.pop_back();
+  }
 }
 
 // With mutex_ held, when the next answer is asked for.

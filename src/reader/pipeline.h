@@ -86,6 +86,7 @@ class Pipeline {
  private:
   void run();
   void produce_all();
+  void give_back();
   void wake_producer();
   bool await_front(std::unique_lock<std::mutex>& lock, const std::chrono::steady_clock::time_point* until);
   Ready* unpacked() const;
