@@ -2,7 +2,7 @@
 """Minibatches: a mapping of streams, and the forms that a stream's data can take."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 import numpy as np
@@ -50,10 +50,7 @@ class Stream(_core.StreamData):
     they stay as they are for as long as they are held, whatever the reader does. They may be written to.
     """
 
-    @property
-    def is_sparse(self) -> bool:
-        """Whether samples are pairs of index and value: csr() then, and values and indices of all of them in a row."""
-        return self.storage == "sparse"
+    __slots__ = ()
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -165,89 +162,59 @@ class Stream(_core.StreamData):
         return f"<Stream {self.name!r}: {kind}, {self.element}>"
 
 
-class Batch(Mapping[str, Stream]):
-    """A minibatch: {name: Stream}, and what is known about all of it.
+if TYPE_CHECKING:
+
+    class _Batch(_core.BatchData, Mapping[str, "Stream"]): ...
+
+else:
+    _Batch = _core.BatchData
+
+
+class Batch(_Batch):
+    """A minibatch: a mapping {name: Stream}, and what is known about all of it.
 
     It owns its memory: it and its arrays stay as they are when the reader goes on, is closed or dropped, and may be
     used from any thread. Letting go of minibatches that are not needed lets their memory be used again.
     """
 
-    __slots__ = ("_data", "_streams")
-
-    def __init__(self, data: _core.BatchData) -> None:
-        self._data = data
-        self._streams: Optional[dict[str, Stream]] = None
-
-    def _all(self) -> dict[str, Stream]:
-        if self._streams is None:
-            self._streams = {name: Stream(self._data, i) for i, name in enumerate(self._data.names)}
-        return self._streams
+    __slots__ = ()
 
     def __getitem__(self, name: str) -> Stream:
-        streams = self._all()
+        streams: dict[str, Stream] = self.streams
         try:
             return streams[name]
         except KeyError:
             raise KeyError(f"no stream {name!r}; there are {', '.join(map(repr, streams)) or 'none'}") from None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
+        return iter(self.streams)
 
     def __len__(self) -> int:
-        return len(self._all())
+        return len(self.streams)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._all()
+        return name in self.streams
+
+    def keys(self) -> KeysView[str]:
+        """The names of its streams."""
+        return self.streams.keys()
+
+    def values(self) -> ValuesView[Stream]:
+        """Its streams."""
+        return self.streams.values()
+
+    def items(self) -> ItemsView[str, Stream]:
+        """(name, stream) of each."""
+        return self.streams.items()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The stream of that name, or `default`."""
+        return self.streams.get(name, default)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
         return self is other
-
-    @property
-    def epoch(self) -> int:
-        """The number of its epoch, from 0."""
-        return self._data.epoch
-
-    @property
-    def index(self) -> int:
-        """Its number within the epoch, from 0."""
-        return self._data.index
-
-    @property
-    def position(self) -> int:
-        """Samples that all workers have been given up to its end."""
-        return self._data.position
-
-    @property
-    def end_of_epoch(self) -> bool:
-        """Whether it is the last of its epoch."""
-        return self._data.end_of_epoch
-
-    @property
-    def end_of_sweep(self) -> bool:
-        """Whether a sweep over the corpus ends in it."""
-        return self._data.end_of_sweep
-
-    @property
-    def num_samples(self) -> int:
-        """Samples of this worker, by the nominal length of its sequences."""
-        return self._data.num_samples
-
-    @property
-    def num_sequences(self) -> int:
-        """Sequences of this worker."""
-        return self._data.num_sequences
-
-    @property
-    def invalid(self) -> int:
-        """Sequences that were left out of it because they are damaged."""
-        return self._data.invalid
-
-    @property
-    def sequence_keys(self) -> list[str]:
-        """The key of each sequence, as text."""
-        return self._data.key_texts()
 
     def torch(self, form: Union[str, Mapping[str, str]] = "packed") -> dict[str, torch.Tensor]:
         """{name: tensor}; one form for all streams (Stream.torch), or {name: form}."""
@@ -268,3 +235,6 @@ class Batch(Mapping[str, Stream]):
             f"<Batch {self.index} of epoch {self.epoch}: {self.num_sequences} sequences, "
             f"{self.num_samples} samples{ends}; {streams or 'no data'}>"
         )
+
+
+Mapping.register(Batch)

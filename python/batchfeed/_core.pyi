@@ -953,37 +953,46 @@ def detect_format(path: str, file_system: FileSystem) -> str: ...
 
 class BatchData:
     @property
-    def names(self) -> list[str]: ...
+    def streams(self) -> dict[str, Any]:
+        """{name: Stream}"""
 
     @property
-    def epoch(self) -> int: ...
+    def epoch(self) -> int:
+        """The number of its epoch, from 0."""
 
     @property
-    def index(self) -> int: ...
+    def index(self) -> int:
+        """Its number within the epoch, from 0."""
 
     @property
-    def position(self) -> int: ...
+    def position(self) -> int:
+        """Samples that all workers have been given up to its end."""
 
     @property
-    def end_of_epoch(self) -> bool: ...
+    def end_of_epoch(self) -> bool:
+        """Whether it is the last of its epoch."""
 
     @property
-    def end_of_sweep(self) -> bool: ...
+    def end_of_sweep(self) -> bool:
+        """Whether a sweep over the corpus ends in it."""
 
     @property
-    def num_samples(self) -> int: ...
+    def num_samples(self) -> int:
+        """Samples of this worker, by the nominal length of its sequences."""
 
     @property
-    def num_sequences(self) -> int: ...
+    def num_sequences(self) -> int:
+        """Sequences of this worker."""
 
     @property
-    def invalid(self) -> int: ...
+    def invalid(self) -> int:
+        """Sequences that were left out of it because they are damaged."""
 
-    def key_texts(self) -> list[str]: ...
+    @property
+    def sequence_keys(self) -> list[str]:
+        """The key of each sequence, as text."""
 
 class StreamData:
-    def __init__(self, batch: BatchData, index: int) -> None: ...
-
     @property
     def name(self) -> str: ...
 
@@ -992,6 +1001,12 @@ class StreamData:
 
     @property
     def storage(self) -> str: ...
+
+    @property
+    def is_sparse(self) -> bool:
+        """
+        Whether samples are pairs of index and value: csr() then, and values and indices of all of them in a row.
+        """
 
     @property
     def element(self) -> str: ...
@@ -1046,11 +1061,38 @@ class Padding:
     def saved(self) -> float: ...
 
 class ReaderCore:
-    def __init__(self, setup: Setup) -> None: ...
+    def __init__(self, setup: Setup, batch_type: type, stream_type: type) -> None: ...
 
     def close(self) -> None: ...
 
-    def next(self, all: bool) -> BatchData | None: ...
+    def next(self, all: bool) -> Any: ...
+
+    @property
+    def forked(self) -> bool: ...
+
+    @property
+    def epoch(self) -> int: ...
+
+    @epoch.setter
+    def epoch(self, arg: int, /) -> None: ...
+
+    @property
+    def read(self) -> int: ...
+
+    @read.setter
+    def read(self, arg: int, /) -> None: ...
+
+    @property
+    def over(self) -> bool: ...
+
+    @over.setter
+    def over(self, arg: bool, /) -> None: ...
+
+    @property
+    def loop(self) -> int: ...
+
+    @loop.setter
+    def loop(self, arg: int, /) -> None: ...
 
     @property
     def streams(self) -> list[StreamInfo]: ...
@@ -1095,6 +1137,18 @@ class ReaderCore:
     def restore(self, arg: str, /) -> None: ...
 
     def plan(self, minibatches: int) -> list[tuple[list[tuple[int, int, str, int, int | None, int]], int, bool, bool]]: ...
+
+class Loop:
+    def __iter__(self) -> Loop: ...
+
+    def __next__(self) -> Any: ...
+
+    def __init__(self, reader: object) -> None: ...
+
+    def begin(self, core: ReaderCore, number: int) -> None: ...
+
+    @property
+    def number(self) -> int: ...
 
 class CheckResult:
     @property

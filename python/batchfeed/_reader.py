@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import itertools
 import json
 import logging
 import os
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from . import _core, _open
-from ._batch import Batch
+from ._batch import Batch, Stream
 from ._convert import library
 from ._errors import Fault, usage
 from ._files import Limits, StorageOptions
@@ -91,16 +92,11 @@ class Reader:
 
     def _start(self, report: Optional[Report], progress: Optional[Progress] = None) -> None:
         self._report = report
-        self._iteration: Optional[object] = None  # the loop that is under way
         setup = self._opening.setup(report)
         setup.set_report(report)
         setup.set_progress(told(progress))
-        self._core = _core.ReaderCore(setup)
-        self._process = _process
-        self._epoch = self._core.options.start_epoch
-        self._read = 0  # minibatches of this epoch
-        self._over = False
-        self._length: Optional[int] = None
+        self._core = _core.ReaderCore(setup, Batch, Stream)
+        self._length: Optional[tuple[int, bool, int]] = None  # of this epoch; of the next if this one is over
         _alive.add(self)
 
     # What there is.
@@ -153,74 +149,66 @@ class Reader:
     @property
     def epoch(self) -> int:
         """The number of the current epoch; at its end, still of that one."""
-        return self._epoch
+        return self._core.epoch
 
     def __len__(self) -> int:
         """Minibatches of this worker in the epoch. Planned without data: damaged sequences may lessen it."""
-        if self._length is None:
-            left = self._next_epoch_length() if self._over else self._here().remaining
+        core = self._here()
+        epoch, over = core.epoch, core.over
+        if self._length is None or self._length[:2] != (epoch, over):
+            left = self._next_epoch_length() if over else core.remaining
             if left == ENDLESS:
                 raise TypeError("the run has no end, so no length")
-            self._length = left if self._over else self._read + left
-        return self._length
+            self._length = (epoch, over, left if over else core.read + left)
+        return self._length[2]
 
     def _next_epoch_length(self) -> int:
         state = self.state_dict()
         self.begin_epoch(self._following())
         left = self._here().remaining
         self.load_state_dict(state)
-        self._over = True
+        self._core.over = True
         return left
 
     # Reading.
 
     def next(self) -> Optional[Batch]:
         """The next minibatch that has data, or None at the end of the epoch."""
-        self._iteration = None
-        return self._next()
+        return self._give(False)
 
     def read(self) -> Optional[Batch]:
         """The next answer as CNTK's reader gives it, also those without data, on and on over the epochs.
 
         None when a timeline run is over.
         """
-        self._iteration = None
-        return self._note(self._here().next(True), True)
+        return self._give(True)
 
-    def _next(self) -> Optional[Batch]:
-        return self._note(self._here().next(False), False)
-
-    def _note(self, data: Optional[_core.BatchData], every: bool) -> Optional[Batch]:
-        if data is None:
-            self._over = True
-            self._length = None
-            return None
-        epoch = data.epoch
-        if epoch != self._epoch:
-            self._epoch, self._length = epoch, None
-        self._read = data.index + 1
-        self._over = every and data.end_of_epoch
-        return Batch(data)
+    def _give(self, every: bool) -> Optional[Batch]:
+        core = self._here()
+        core.loop = 0
+        batch: Optional[Batch] = core.next(every)
+        return batch
 
     def __iter__(self) -> Iterator[Batch]:
         core = self._here()
-        if self._over:
+        if core.over:
             self.begin_epoch(self._following())
-        elif self._iteration is not None:  # a loop was left early
-            self.begin_epoch(self._epoch)
-        del core
-        return self._loop()
+        elif core.loop:  # a loop was left early
+            self.begin_epoch(core.epoch)
+        return _core.Loop(self)
 
-    def _loop(self) -> Iterator[Batch]:
-        me = self._iteration = object()
-        while True:
-            if self._iteration is not me:
-                raise usage("python.iteration", "another iteration of this reader has begun", "use a reader for each")
-            batch = self._next()
-            if batch is None:
-                self._iteration = None
-                return
-            yield batch
+    def _step(self, loop: _core.Loop) -> Optional[Batch]:
+        """What a loop gives that begins, goes on in another process, or has been ended by another."""
+        core = self._here()
+        if not loop.number:
+            core.loop = next(_loops)
+        elif core.loop != loop.number:
+            raise usage("python.iteration", "another iteration of this reader has begun", "use a reader for each")
+        loop.begin(core, core.loop)
+        batch: Optional[Batch] = core.next(False)
+        if batch is None:
+            core.loop = 0
+        return batch
 
     def epochs(self, count: Optional[int] = None, *, until: Optional[int] = None) -> Iterator[Batch]:
         """The minibatches of `count` epochs: what is left of the current one counts as one.
@@ -231,22 +219,23 @@ class Reader:
         if count is not None and until is not None:
             raise usage("python.option", "count and until are both given", "give one of them")
         while count is None or count > 0:
-            if until is not None and (self._following() if self._over else self._epoch) >= until:
+            if until is not None and (self._following() if self._core.over else self._core.epoch) >= until:
                 return
             yield from self
             count = None if count is None else count - 1
 
     def _following(self) -> int:
-        return 0 if self._core.options.driver == "timeline" else self._epoch + 1
+        return 0 if self._core.options.driver == "timeline" else self._core.epoch + 1
 
     def begin_epoch(self, epoch: int) -> None:
         """Goes to the beginning of an epoch."""
         self._here().begin_epoch(epoch)
-        self._moved(epoch)
+        self._moved(epoch, 0, False)
 
-    def _moved(self, epoch: int) -> None:
-        self._iteration = None
-        self._epoch, self._read, self._over, self._length = epoch, 0, False, None
+    def _moved(self, epoch: int, read: int, over: bool) -> None:
+        core = self._core
+        core.epoch, core.read, core.over, core.loop = epoch, read, over, 0
+        self._length = None
 
     def set_workers(self, workers: int, rank: int) -> None:
         """From the next minibatch on."""
@@ -288,9 +277,7 @@ class Reader:
         rank = {name: i for i, name in enumerate(dict.fromkeys(order))}
         text = {name: state[name] for name in sorted(state, key=lambda n: rank.get(n, len(rank) - 2))}
         core.restore(json.dumps(text, separators=(",", ":")))
-        self._moved(int(state["epoch"]))
-        self._over = bool(state["ended"])
-        self._read = int(state["minibatch"])
+        self._moved(int(state["epoch"]), int(state["minibatch"]), bool(state["ended"]))
 
     def __reduce__(self) -> Any:
         report = self._report if self._report is log or self._report is None else log
@@ -298,14 +285,13 @@ class Reader:
 
     def _here(self) -> _core.ReaderCore:
         """The library's reader, opened again in a forked child."""
-        if self._process == _process:
-            return self._core
-        state, over = self._core.state(), self._over
-        epoch, read = self._epoch, self._read
-        iteration = self._iteration
+        before = self._core
+        if not before.forked:
+            return before
         self._start(self._report)
-        self._core.restore(state)
-        self._epoch, self._read, self._over, self._iteration = epoch, read, over, iteration
+        self._core.restore(before.state())
+        self._moved(before.epoch, before.read, before.over)
+        self._core.loop = before.loop
         return self._core
 
     # Ending.
@@ -370,20 +356,11 @@ _alive: weakref.WeakSet[Reader] = weakref.WeakSet()
 
 def _close_all() -> None:
     for reader in list(_alive):
-        if reader._process == _process:
+        if not reader._core.forked:
             reader.close()
 
 
-# Forks on the way to this process; asked for with each minibatch, as getpid() would be a system call.
-_process = 0
-
-
-def _after_fork() -> None:
-    global _process
-    _process += 1
-
-
-os.register_at_fork(after_in_child=_after_fork)
+_loops = itertools.count(1)
 atexit.register(_close_all)
 show_keywords(Reader.__init__)
 show_keywords(open)

@@ -4,13 +4,12 @@
 // memory: each keeps the stream it came from alive, and that the minibatch.
 #include "bind_batch.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 
+#include "arrays.h"
 #include "bindings.h"
 #include "enums.h"
 
@@ -20,7 +19,7 @@ namespace {
 
 // One stream of a minibatch, with what the buffer protocol needs to point at.
 struct StreamData {
-  StreamData(const BatchData& from, std::size_t i) : batch(from.batch), stream(&batch->streams.at(i)) {
+  StreamData(std::shared_ptr<Minibatch> from, std::size_t i) : batch(std::move(from)), stream(&batch->streams[i]) {
     const auto dim = static_cast<Py_ssize_t>(stream->dim);
     const auto each = static_cast<Py_ssize_t>(size_of(stream->element));
     shape = {static_cast<Py_ssize_t>(stream->samples()), dim};
@@ -33,18 +32,6 @@ struct StreamData {
 };
 
 const char* format_of(Element element) { return element == Element::f32 ? "f" : "d"; }
-
-// A NumPy array over `data`, which lives as long as `owner`.
-template <class T>
-nb::object array(T* data, std::initializer_list<std::size_t> shape, nb::handle owner) {
-  static T nothing{};
-  return nb::ndarray<nb::numpy, T>(data == nullptr ? &nothing : data, shape, owner).cast();
-}
-
-nb::object array(std::byte* data, Element element, std::initializer_list<std::size_t> shape, nb::handle owner) {
-  if (element == Element::f32) return array(reinterpret_cast<float*>(data), shape, owner);
-  return array(reinterpret_cast<double*>(data), shape, owner);
-}
 
 // Moves a view out, to be owned by the arrays made of it.
 template <class View>
@@ -130,13 +117,23 @@ nb::list entries(const StreamData& self) {
   return out;
 }
 
+nb::object streams(BatchData& self) {
+  if (!self.streams) {
+    nb::dict out;
+    for (std::size_t i = 0; i < self.batch->streams.size(); ++i)
+      out[self.origin->names[i]] = make(self.origin->stream_type, StreamData(self.batch, i));
+    self.streams = std::move(out);
+  }
+  return self.streams;
+}
+
 nb::list key_texts(const BatchData& self) {
   nb::list out;
   for (const std::uint64_t key : self.batch->keys) {
     std::string text;
     {
       const nb::gil_scoped_release unlocked;  // a source may be written in Python, or wait for a file
-      text = self.source->key_text(key);
+      text = self.origin->source->key_text(key);
     }
     out.append(to_str(text));
   }
@@ -147,10 +144,12 @@ nb::list key_texts(const BatchData& self) {
 
 void bind_stream(nb::module_& m) {
   nb::class_<StreamData>(m, "StreamData", nb::type_slots(kStreamSlots))
-      .def(nb::init<const BatchData&, std::size_t>(), "batch"_a, "index"_a)
       .def_prop_ro("name", [](const StreamData& s) { return to_str(s.stream->name); })
       .def_prop_ro("dim", [](const StreamData& s) { return s.stream->dim; })
       .def_prop_ro("storage", [](const StreamData& s) { return s.stream->storage; })
+      .def_prop_ro(
+          "is_sparse", [](const StreamData& s) { return s.stream->storage == Storage::sparse; },
+          "Whether samples are pairs of index and value: csr() then, and values and indices of all of them in a row.")
       .def_prop_ro("element", [](const StreamData& s) { return s.stream->element; })
       .def_prop_ro("num_samples", [](const StreamData& s) { return s.stream->samples(); })
       .def_prop_ro("num_sequences", [](const StreamData& s) { return s.stream->layout.sequences; })
@@ -192,23 +191,30 @@ void bind_stream(nb::module_& m) {
 
 void bind_batch(nb::module_& m) {
   nb::class_<BatchData>(m, "BatchData")
+      .def_prop_ro("streams", &streams, nb::sig("def streams(self) -> dict[str, typing.Any]"), "{name: Stream}")
       .def_prop_ro(
-          "names",
-          [](const BatchData& self) {
-            nb::list out;
-            for (const StreamBatch& s : self.batch->streams) out.append(to_str(s.name));
-            return out;
-          },
-          nb::sig("def names(self) -> list[str]"))
-      .def_prop_ro("epoch", [](const BatchData& b) { return b.batch->epoch; })
-      .def_prop_ro("index", [](const BatchData& b) { return b.batch->index; })
-      .def_prop_ro("position", [](const BatchData& b) { return b.batch->position; })
-      .def_prop_ro("end_of_epoch", [](const BatchData& b) { return b.batch->end_of_epoch; })
-      .def_prop_ro("end_of_sweep", [](const BatchData& b) { return b.batch->end_of_sweep; })
-      .def_prop_ro("num_samples", [](const BatchData& b) { return b.batch->num_samples; })
-      .def_prop_ro("num_sequences", [](const BatchData& b) { return b.batch->num_sequences; })
-      .def_prop_ro("invalid", [](const BatchData& b) { return b.batch->invalid; })
-      .def("key_texts", &key_texts, nb::sig("def key_texts(self) -> list[str]"));
+          "epoch", [](const BatchData& b) { return b.batch->epoch; }, "The number of its epoch, from 0.")
+      .def_prop_ro(
+          "index", [](const BatchData& b) { return b.batch->index; }, "Its number within the epoch, from 0.")
+      .def_prop_ro(
+          "position", [](const BatchData& b) { return b.batch->position; },
+          "Samples that all workers have been given up to its end.")
+      .def_prop_ro(
+          "end_of_epoch", [](const BatchData& b) { return b.batch->end_of_epoch; },
+          "Whether it is the last of its epoch.")
+      .def_prop_ro(
+          "end_of_sweep", [](const BatchData& b) { return b.batch->end_of_sweep; },
+          "Whether a sweep over the corpus ends in it.")
+      .def_prop_ro(
+          "num_samples", [](const BatchData& b) { return b.batch->num_samples; },
+          "Samples of this worker, by the nominal length of its sequences.")
+      .def_prop_ro(
+          "num_sequences", [](const BatchData& b) { return b.batch->num_sequences; }, "Sequences of this worker.")
+      .def_prop_ro(
+          "invalid", [](const BatchData& b) { return b.batch->invalid; },
+          "Sequences that were left out of it because they are damaged.")
+      .def_prop_ro("sequence_keys", &key_texts, nb::sig("def sequence_keys(self) -> list[str]"),
+                   "The key of each sequence, as text.");
   bind_stream(m);
 }
 

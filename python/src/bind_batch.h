@@ -5,47 +5,57 @@
 
 #include <batchfeed/minibatch.h>
 #include <batchfeed/source.h>
+#include <nanobind/nanobind.h>
 
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <memory>
-#include <mutex>
-#include <vector>
+#include <utility>
 
 namespace batchfeed::python {
 
-struct BatchData {
-  std::shared_ptr<Minibatch> batch;
+namespace nb = nanobind;
+
+// What all minibatches of a reader have in common.
+struct Origin {
   std::shared_ptr<const Source> source;  // knows the keys
+  nb::object batch_type, stream_type;    // Python's Batch and Stream, made of BatchData and StreamData
+  nb::tuple names;                       // of the streams
 };
 
-// Minibatches that no array refers to any more, for their memory. Thread-safe.
-class Pool : public std::enable_shared_from_this<Pool> {
- public:
-  std::unique_ptr<Minibatch> take() {
-    const std::lock_guard lock(mutex_);
-    if (spare_.empty()) return std::make_unique<Minibatch>();
-    std::unique_ptr<Minibatch> out = std::move(spare_.back());
-    spare_.pop_back();
-    return out;
-  }
+struct BatchData {
+  std::shared_ptr<Minibatch> batch;
+  std::shared_ptr<const Origin> origin;
+  nb::object streams;  // {name: Stream}, once it was asked for
+};
 
-  // Comes back by itself, while there is a pool to come back to.
-  std::shared_ptr<Minibatch> share(std::unique_ptr<Minibatch> batch) {
-    return {batch.release(), [pool = weak_from_this()](Minibatch* done) {
-              std::unique_ptr<Minibatch> owned(done);
-              if (const std::shared_ptr<Pool> there = pool.lock()) there->give(std::move(owned));
-            }};
+// An instance of a type made in Python of one that is bound, not by way of its __init__.
+template <class T>
+nb::object make(nb::handle type, T value) {
+  nb::object out = nb::inst_alloc(type);
+  new (nb::inst_ptr<T>(out)) T(std::move(value));
+  nb::inst_mark_ready(out);
+  return out;
+}
+
+// Minibatches that no array refers to any more, for their memory. One at a time may take.
+class Pool {
+ public:
+  std::shared_ptr<Minibatch> take() {
+    for (const std::shared_ptr<Minibatch>& batch : batches_) {
+      if (batch.use_count() != 1) continue;
+      std::atomic_thread_fence(std::memory_order_acquire);  // behind what its last user did
+      return batch;
+    }
+    oldest_ = (oldest_ + 1) % batches_.size();
+    return batches_[oldest_] = std::make_shared<Minibatch>();
   }
 
  private:
-  static constexpr std::size_t kMost = 2;
-
-  void give(std::unique_ptr<Minibatch> batch) {
-    const std::lock_guard lock(mutex_);
-    if (spare_.size() < kMost) spare_.push_back(std::move(batch));
-  }
-
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Minibatch>> spare_;
+  // A loop holds one while it asks for the next, and sometimes an array of the one before.
+  std::array<std::shared_ptr<Minibatch>, 3> batches_;
+  std::size_t oldest_ = 0;
 };
 
 }  // namespace batchfeed::python

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
-// The reader. Whatever may take time runs without the GIL and, where it waits,
-// looks at signals.
+// The reader, and the loops over it. Whatever may take time runs without the GIL
+// and, where it waits, looks at signals. A minibatch that is at hand takes less
+// than letting go of the GIL would.
 #include <batchfeed/reader.h>
 #include <batchfeed/tools.h>
-#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <pthread.h>
 
 #include <chrono>
+#include <cstdint>
+#include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "bind_batch.h"
 #include "bindings.h"
@@ -20,35 +25,66 @@ namespace batchfeed::python {
 
 namespace {
 
+std::uint64_t forks = 0;  // on the way to this process
+
 // One consumer at a time: the reader is not thread-safe, and a thread that
 // waits here has let go of the GIL.
 class ReaderCore {
  public:
-  explicit ReaderCore(const Setup& setup) {
-    const nb::gil_scoped_release unlocked;
-    reader_.emplace(setup);
-    source_ = reader_->shared_source();
+  ReaderCore(const Setup& setup, nb::object batch_type, nb::object stream_type) {
+    {
+      const nb::gil_scoped_release unlocked;
+      reader_.emplace(setup);
+    }
+    nb::list names;
+    for (const StreamInfo& stream : reader_->streams()) names.append(to_str(stream.name));
+    origin_ = std::make_shared<const Origin>(
+        Origin{reader_->shared_source(), std::move(batch_type), std::move(stream_type), nb::tuple(names)});
+    epoch = reader_->options().start_epoch;
   }
   ~ReaderCore() { close(); }
 
   void close() {
     // Its threads may be about to call a source written in Python.
     const nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (!forked()) lock.lock();  // in a child who held it may not exist
     reader_.reset();
-    pool_ = std::make_shared<Pool>();
+    pool_ = {};
   }
 
-  // `all`: also the answers without data.
-  std::optional<BatchData> next(bool all) {
-    const nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(mutex_);
-    Reader& reader = open();
-    while (!reader.wait(std::chrono::milliseconds(50))) check_signals();
-    std::unique_ptr<Minibatch> batch = pool_->take();
-    if (!(all ? reader.read(*batch) : reader.next(*batch))) return std::nullopt;
-    return BatchData{pool_->share(std::move(batch)), source_};
+  // The next minibatch, or None; `all`: also the answers without data.
+  nb::object next(bool all) {
+    std::shared_ptr<Minibatch> batch;
+    bool given = false;
+    {
+      const nb::gil_scoped_release unlocked;
+      const std::lock_guard lock(mutex_);
+      Reader& reader = open();
+      batch = pool_.take();
+      while (!reader.wait(std::chrono::milliseconds(50))) check_signals();
+      given = all ? reader.read(*batch) : reader.next(*batch);
+    }
+    if (!given) batch.reset();
+    return hand_out(std::move(batch), all);
   }
+
+  // The same as next(false), but without letting go of the GIL; nothing if it is not at hand.
+  nb::object next_at_hand() {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock || !reader_ || !reader_->at_hand()) return {};
+    std::shared_ptr<Minibatch> batch = pool_.take();
+    if (!reader_->next(*batch)) batch.reset();
+    return hand_out(std::move(batch), false);
+  }
+
+  bool forked() const noexcept { return forks_ != forks; }
+
+  // Where it is, for its loops and its length.
+  std::uint64_t epoch = 0;
+  std::uint64_t read = 0;  // minibatches of this epoch
+  bool over = false;       // the epoch is
+  std::uint64_t loop = 0;  // the number of the loop that is under way; 0: none
 
   template <class Work>
   auto with(const Work& work) {
@@ -57,9 +93,17 @@ class ReaderCore {
     return work(open());
   }
 
-  const std::shared_ptr<const Source>& source() const noexcept { return source_; }
+  const Source& source() const noexcept { return *origin_->source; }
 
  private:
+  nb::object hand_out(std::shared_ptr<Minibatch> batch, bool all) {
+    over = !batch || (all && batch->end_of_epoch);
+    if (!batch) return nb::none();
+    epoch = batch->epoch;
+    read = batch->index + 1;
+    return make(origin_->batch_type, BatchData{std::move(batch), origin_, {}});
+  }
+
   Reader& open() {
     if (reader_) return *reader_;
     throw Error(Fault{.kind = FaultKind::usage,
@@ -68,16 +112,72 @@ class ReaderCore {
                       .hint = "open another one; load_state_dict() goes on where this one was"});
   }
 
+  std::uint64_t forks_ = forks;  // where it was opened
   std::mutex mutex_;
-  std::shared_ptr<const Source> source_;
   std::optional<Reader> reader_;
-  std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
+  std::shared_ptr<const Origin> origin_;
+  Pool pool_;
 };
 
-nb::object next(ReaderCore& self, bool all) {
-  std::optional<BatchData> batch = self.next(all);
-  return batch ? nb::cast(std::move(*batch)) : nb::none();
+// A loop over an epoch. Reader._step knows what to do where it is not simply under way.
+struct Loop {
+  nb::object reader;         // a Reader
+  nb::object core;           // its ReaderCore, once the loop is under way
+  std::uint64_t number = 0;  // then; 0 before
+  bool over = false;
+};
+
+nb::object give(nb::handle self) {
+  const Loop& loop = *nb::inst_ptr<Loop>(self);
+  if (loop.number == 0) return loop.reader.attr("_step")(self);
+  ReaderCore& core = *nb::inst_ptr<ReaderCore>(loop.core);
+  if (core.loop != loop.number || core.forked()) return loop.reader.attr("_step")(self);
+  nb::object batch = core.next_at_hand();
+  if (!batch) batch = loop.core.attr("next")(false);
+  if (batch.is_none()) core.loop = 0;
+  return batch;
 }
+
+PyObject* next_of(PyObject* self) {
+  Loop& loop = *nb::inst_ptr<Loop>(self);
+  if (loop.over) return nullptr;
+  try {
+    nb::object batch = give(self);
+    if (!batch.is_none()) return batch.release().ptr();
+    loop.over = true;
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+PyObject* same(PyObject* self) { return nb::handle(self).inc_ref().ptr(); }
+
+// A reader may refer to its loop.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const Loop& loop = *nb::inst_ptr<Loop>(self);
+  Py_VISIT(loop.reader.ptr());
+  Py_VISIT(loop.core.ptr());
+  return 0;
+}
+
+int clear(PyObject* self) {
+  Loop& loop = *nb::inst_ptr<Loop>(self);
+  loop.over = true;
+  loop.reader.reset();
+  loop.core.reset();
+  return 0;
+}
+
+PyType_Slot kLoopSlots[] = {{Py_tp_iter, reinterpret_cast<void*>(same)},
+                            {Py_tp_iternext, reinterpret_cast<void*>(next_of)},
+                            {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                            {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                            {0, nullptr}};
 
 // A list of (chunk, row, key, samples, frame or None, corpus) for each minibatch.
 nb::list plan(ReaderCore& self, std::uint64_t minibatches) {
@@ -88,7 +188,7 @@ nb::list plan(ReaderCore& self, std::uint64_t minibatches) {
     for (const BatchPlan::Item& i : batch.items) {
       nb::object frame = nb::none();
       if (i.frame) frame = nb::int_(*i.frame);
-      items.append(nb::make_tuple(i.chunk, i.row, to_str(self.source()->key_text(i.key)), i.samples, frame, i.corpus));
+      items.append(nb::make_tuple(i.chunk, i.row, to_str(self.source().key_text(i.key)), i.samples, frame, i.corpus));
     }
     out.append(nb::make_tuple(items, batch.position, batch.end_of_epoch, batch.end_of_sweep));
   }
@@ -98,15 +198,22 @@ nb::list plan(ReaderCore& self, std::uint64_t minibatches) {
 }  // namespace
 
 void bind_reader(nb::module_& m) {
+  static_cast<void>(pthread_atfork(nullptr, nullptr, [] { ++forks; }));
   nb::class_<Padding>(m, "Padding")
       .def_ro("samples", &Padding::samples)
       .def_ro("cells", &Padding::cells)
       .def_ro("unbucketed", &Padding::unbucketed)
       .def_prop_ro("saved", &Padding::saved);
   nb::class_<ReaderCore>(m, "ReaderCore", nb::is_weak_referenceable())
-      .def(nb::init<const Setup&>(), "setup"_a)
+      .def(nb::init<const Setup&, nb::object, nb::object>(), "setup"_a, "batch_type"_a, "stream_type"_a,
+           nb::sig("def __init__(self, setup: Setup, batch_type: type, stream_type: type) -> None"))
       .def("close", &ReaderCore::close)
-      .def("next", &next, "all"_a, nb::sig("def next(self, all: bool) -> BatchData | None"))
+      .def("next", &ReaderCore::next, "all"_a, nb::sig("def next(self, all: bool) -> typing.Any"))
+      .def_prop_ro("forked", &ReaderCore::forked)
+      .def_rw("epoch", &ReaderCore::epoch)
+      .def_rw("read", &ReaderCore::read)
+      .def_rw("over", &ReaderCore::over)
+      .def_rw("loop", &ReaderCore::loop)
       .def_prop_ro("streams",
                    [](ReaderCore& c) { return c.with([](Reader& r) { return std::vector<StreamInfo>(r.streams()); }); })
       .def_prop_ro("options",
@@ -130,6 +237,18 @@ void bind_reader(nb::module_& m) {
       .def("plan", &plan,
            nb::sig("def plan(self, minibatches: int) -> "
                    "list[tuple[list[tuple[int, int, str, int, int | None, int]], int, bool, bool]]"));
+  nb::class_<Loop>(m, "Loop", nb::type_slots(kLoopSlots), nb::is_final())
+      .def(
+          "__init__", [](Loop* self, nb::object reader) { new (self) Loop{.reader = std::move(reader), .core = {}}; },
+          "reader"_a)
+      .def(
+          "begin",
+          [](Loop& self, nb::handle_t<ReaderCore> core, std::uint64_t number) {
+            self.core = nb::borrow(core);
+            self.number = number;
+          },
+          "core"_a, "number"_a)
+      .def_ro("number", &Loop::number);
 }
 
 }  // namespace batchfeed::python

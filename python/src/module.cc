@@ -3,12 +3,14 @@
 
 #include <cstdlib>
 
+#include "arrays.h"
 #include "bindings.h"
 
 NB_MODULE(_core, m) {
   using namespace batchfeed::python;
   // What a user still holds when Python ends is no leak; our tests ask.
   nb::set_leak_warnings(std::getenv("BATCHFEED_LEAK_WARNINGS") != nullptr);
+  import_numpy();
   m.doc() = "The library behind the package; private.";
   m.attr("version") = BATCHFEED_VERSION;
   bind_arrow(m);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The forms of a stream, and whose memory they are."""
 import gc
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -24,6 +25,9 @@ def batch(corpus):
 def test_a_batch_is_a_mapping(batch):
     assert list(batch) == list(batch.keys()) == ["x", "y"] and len(batch) == 2 and "x" in batch
     assert [s.name for s in batch.values()] == ["x", "y"]
+    assert isinstance(batch, Mapping) and batch["x"] is batch.get("x") is dict(batch)["x"] is {**batch}["x"]
+    assert batch.get("z") is None and batch.get("z", 3) == 3 and 3 not in batch
+    assert list(batch.items()) == list(zip(batch, batch.values()))
     with pytest.raises(KeyError, match="no stream 'z'; there are 'x', 'y'"):
         batch["z"]
 

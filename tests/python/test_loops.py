@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""Loops over a reader, of minibatches so small that most are at hand when they are asked for."""
+import gc
+import json
+import os
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from conftest import Corpus, keys_of
+
+import batchfeed as bf
+
+
+@pytest.fixture
+def small(tmp_path):
+    return Corpus(tmp_path / "small.ctf", [1 + k % 3 for k in range(3000)])
+
+
+def reader_of(small, **options):
+    return small.reader(**{"chunk_bytes": 1 << 20, "minibatch_samples": 2, "shuffle": False, **options})
+
+
+def test_a_loop_gives_what_next_gives(small):
+    one, other = reader_of(small, shuffle=True), reader_of(small, shuffle=True)
+    for epoch in range(2):
+        given = 0
+        for batch in one:
+            same = other.next()
+            assert (batch.sequence_keys, batch.epoch, batch.index) == (same.sequence_keys, epoch, given)
+            assert (batch.position, batch.num_samples) == (same.position, len(batch["x"]))
+            np.testing.assert_array_equal(batch["x"].numpy(), same["x"].numpy())
+            given += 1
+        assert other.next() is None and given > 2500
+        other.begin_epoch(epoch + 1)
+
+
+def test_state_and_length_inside_a_loop(small):
+    reader = reader_of(small)
+    for batch in reader:
+        if batch.index in (0, 1, 777):
+            there = reader_of(small)
+            there.load_state_dict(reader.state_dict())
+            assert there.state_dict()["minibatch"] == batch.index + 1
+            assert len(there) == len(reader)
+    assert there.next().sequence_keys == keys_of(reader_of(small))[778]
+
+
+def test_an_ended_loop_stays_ended(small):
+    reader = reader_of(small)
+    loop = iter(reader)
+    assert sum(1 for _ in loop) == sum(1 for _ in reader)
+    assert next(loop, None) is None and next(loop, None) is None
+    assert reader.epoch == 1, "and moves nothing"
+
+
+def test_what_ends_a_loop_early(small):
+    reader = reader_of(small)
+    for move in (reader.next, lambda: reader.begin_epoch(0), lambda: reader.load_state_dict(reader.state_dict()), lambda: next(iter(reader))):
+        loop = iter(reader)
+        next(loop)
+        move()
+        with pytest.raises(bf.ConfigError, match="another iteration of this reader has begun"):
+            next(loop)
+    loop = iter(reader)
+    next(loop)
+    reader.close()
+    with pytest.raises(bf.ConfigError, match="the reader is closed"):
+        next(loop)
+
+
+def test_a_forked_child_goes_on_inside_a_loop(small):
+    reader = reader_of(small)
+    loop = iter(reader)
+    for _ in range(100):
+        next(loop)
+    out, into = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with os.fdopen(into, "w") as pipe:
+            json.dump(keys_of(loop), pipe)
+        os._exit(0)
+    os.close(into)
+    with os.fdopen(out) as pipe:
+        there = json.load(pipe)
+    assert os.waitpid(child, 0)[1] == 0
+    assert there == keys_of(loop) and len(there) == len(reader) - 100
+
+
+def test_threads_may_share_a_loop(small):
+    loop, seen = iter(reader_of(small)), []
+    threads = [threading.Thread(target=lambda: seen.extend(key for batch in loop for key in batch.sequence_keys)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(map(int, seen)) == list(range(len(small.lengths)))
+
+
+def test_a_fault_comes_at_its_place(tmp_path):
+    path = tmp_path / "t.ctf"
+    path.write_text("".join(f"{k} |x {'?' if k == 900 else k}\n" for k in range(1000)))
+    reader = bf.Reader(bf.CTF(path, streams={"x": bf.dense(1)}, chunk_bytes=500), shuffle=False, minibatch_samples=1)
+    given, loop = [], iter(reader)
+    with pytest.raises(bf.FormatError) as caught:
+        given.extend(batch["x"].numpy().item() for batch in loop)
+    assert caught.value.line == 901
+    assert given == list(range(len(given))) and len(given) > 800
+
+
+def test_a_reader_may_keep_its_own_loop(small):
+    reader = reader_of(small)
+    reader.loop = iter(reader)
+    next(reader.loop)
+    gone = weakref.ref(reader)
+    del reader
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_loop_uses_its_memory_again(tmp_path):
+    reader = reader_of(Corpus(tmp_path / "even.ctf", [2] * 500), prefetch=False)
+    seen = {batch["x"].values.__array_interface__["data"][0] for batch in reader}
+    assert len(seen) == 2, "of the one that is held, and of the next"
