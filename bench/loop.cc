@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // The plain loop over a corpus, for bench/python_loop.py to compare with:
-//   loop FILE MINIBATCH_SIZE EPOCHS  ->  for each epoch behind the first a line
+//   loop FILE MINIBATCH_SIZE EPOCHS            a corpus of one file
+//   loop CONFIG MINIBATCH_SIZE EPOCHS SECTION  what a section of a configuration names
+// In the file's order; for each epoch behind the first a line
 //   {"samples": N, "wall": S, "cpu": S}
-// in the file's order.
 #include <batchfeed/batchfeed.h>
 
 #include <chrono>
@@ -11,18 +12,28 @@
 #include <cstdlib>
 #include <ctime>
 
-int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+namespace {
+
+batchfeed::Setup one_file(const char* path) {
   batchfeed::Setup setup;
-  if (batchfeed::detect_format(argv[1]) == batchfeed::Format::cbf) {
-    setup.sources.emplace_back(batchfeed::CbfOptions{.files = {argv[1]}});
+  if (batchfeed::detect_format(path) == batchfeed::Format::cbf) {
+    setup.sources.emplace_back(batchfeed::CbfOptions{.files = {path}});
   } else {
-    batchfeed::CtfOptions options{.files = {argv[1]}};
-    const batchfeed::Inferred inferred = batchfeed::infer_ctf(argv[1]);
+    batchfeed::CtfOptions options{.files = {path}};
+    const batchfeed::Inferred inferred = batchfeed::infer_ctf(path);
     for (const auto& stream : inferred.streams) options.streams.push_back(stream.spec);
     options.skip_sequence_ids = !inferred.has_ids;
     setup.sources.emplace_back(std::move(options));
   }
+  return setup;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4 && argc != 5) return 2;
+  batchfeed::Setup setup =
+      argc == 4 ? one_file(argv[1]) : batchfeed::load_config({.files = {argv[1]}, .section = argv[4]}).setup;
   setup.reader.order.kind = batchfeed::OrderKind::file;
   setup.reader.minibatch_size = {std::strtoull(argv[2], nullptr, 10)};
   batchfeed::Reader reader(std::move(setup));

@@ -4,23 +4,24 @@
 
     python_loop.py --loop build/bench/bin/loop [--minibatch 256] [--rounds 5] [--epochs 6] FILE...
 
-Each loop is a process of its own, and they take turns. Printed are the processor time of the C++ loop for a
+A FILE is a corpus, or a section of a configuration: c/bench.cntk:htk_frame (paths in it are taken from its folder). Each loop is a process of its own, and they take turns. Printed are the processor time of the C++ loop for a
 minibatch, and the ratios to it of the Python loop, and of one that makes an array of every stream: the medians of
 all epochs behind the first, and in brackets the lowest and highest of a round.
 """
 import argparse
 import json
+import pathlib
 import statistics
 import subprocess
 import sys
 import time
 
 
-def python_loop(path, size, epochs, arrays):
+def python_loop(path, section, size, epochs, arrays):
     """Prints what bench/loop.cc does."""
     import batchfeed as bf
 
-    reader = bf.open(path, shuffle=False, minibatch_samples=size, report=None)
+    reader = bf.open(path, section=section, shuffle=False, minibatch_samples=size, report=None)
     for epoch in range(epochs):
         samples, wall, cpu = 0, time.perf_counter(), time.process_time()
         reader.begin_epoch(epoch)
@@ -47,16 +48,20 @@ def main():
     parser.add_argument("files", nargs="+")
     options = parser.parse_args()
     if options.only:
-        return python_loop(options.files[0], options.minibatch, options.epochs, options.only == "with arrays")
+        path, _, section = options.files[0].partition(":")
+        return python_loop(path, section, options.minibatch, options.epochs, options.only == "with arrays")
     if not options.loop:
         parser.error("--loop names the program made of bench/loop.cc")
+    options.loop, program = pathlib.Path(options.loop).resolve(), pathlib.Path(__file__).resolve()
 
     def run(name, path):
         numbers = ["--minibatch", str(options.minibatch), "--epochs", str(options.epochs)]
-        command = [sys.executable, __file__, "--only", name, *numbers, path]
+        file, *section = path.split(":")
+        folder, file = pathlib.Path(file).parent, pathlib.Path(file).name
+        command = [sys.executable, program, "--only", name, *numbers, ":".join([file, *section])]
         if name == "C++":
-            command = [options.loop, path, str(options.minibatch), str(options.epochs)]
-        return [json.loads(line) for line in subprocess.check_output(command, text=True).splitlines()]
+            command = [options.loop, file, str(options.minibatch), str(options.epochs), *section]
+        return [json.loads(line) for line in subprocess.check_output(command, text=True, cwd=folder).splitlines()]
 
     for path in options.files:
         names = ("C++", "Python", "with arrays")
