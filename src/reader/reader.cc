@@ -145,6 +145,7 @@ struct Reader::Impl {
       Mark end = place;
       --end.epoch;
       end.begun = end.ended = true;
+      end.follows = false;
       planner.restore(end);
     } else {
       planner.count_on(place);

@@ -94,6 +94,7 @@ TEST(ReaderState, AnEpochThatIsAskedForFollowsTheOneBeforeAsIfItHadNotBeen) {
       }
       while (asking.next(batch)) got += text(batch, true);
       EXPECT_EQ(got, want) << "epoch " << epoch;
+      EXPECT_NO_THROW(Reader(source, o).restore(asking.state())) << "epoch " << epoch;
     }
   }
 }
