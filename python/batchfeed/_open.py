@@ -159,6 +159,8 @@ def _build(source: Any, files: _core.FileSystem) -> tuple[Any, Optional[str]]:
     """The library's options for a source, and the key mode it needs."""
     if isinstance(source, (str, os.PathLike)):
         source = _corpus(os.fspath(source), files)
+    if not hasattr(source, "_options"):
+        raise TypeError(f"a path or a source (bf.CTF ..., a bf.Source) is read, not {source!r}")
     options: tuple[Any, Optional[str]] = source._options(files)
     return options
 

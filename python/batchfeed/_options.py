@@ -6,6 +6,8 @@ import inspect
 import math
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from numbers import Integral
+from operator import index
 from typing import Any, Callable, Literal, Optional, TypedDict, Union, get_args
 
 from . import _core
@@ -104,12 +106,17 @@ def _set(options: Any, name: str, value: Any) -> None:
     setattr(options, name, value)
 
 
+def _whole_numbers(values: Any) -> list[int]:
+    numbers = list(values)
+    if any(isinstance(number, (bool, str)) for number in numbers):
+        raise TypeError
+    return [index(number) for number in numbers]  # NumPy's too
+
+
 def _plain(name: str, value: Any, options: Any) -> Any:
     """A user's value as the library takes it."""
-    if name == "minibatch_size" and isinstance(value, int):
-        return [value]
     if name in ("minibatch_size", "rows_per_epoch"):
-        return [int(v) for v in value]
+        return _whole_numbers([value] if name == "minibatch_size" and isinstance(value, Integral) else value)
     if name == "mix_weights":
         return [float(v) for v in value]
     if value == math.inf and name == "epoch_samples":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 from . import _core, _open
 from ._batch import Batch, Stream
 from ._convert import library
-from ._errors import Fault, usage
+from ._errors import ConfigError, Fault, usage
 from ._files import Limits, StorageOptions
 from ._options import ENDLESS, ReaderKeywords, show_keywords
 from ._sources import Path, paths
@@ -269,6 +269,8 @@ class Reader:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on exactly there, also with another number of workers. Raises StateError for other data or options."""
+        if not isinstance(state, Mapping):
+            raise TypeError(f"a state is a mapping, as state_dict() gives it; got {type(state).__name__}")
         core = self._here()
         # In the library's own order, whatever became of it on the way: a checksum is over the text.
         order = [*json.loads(core.state())]
@@ -310,6 +312,8 @@ class Reader:
         try:
             streams = ", ".join(f"{s.name!r}: {s.storage} {s.dim}" for s in self._here().streams)
             about = f"{self.num_sequences} sequences, {self.num_samples} samples; {streams}"
+        except ConfigError as error:
+            about = "closed" if error.id == "reader.closed" else str(error)
         except Exception as error:
             about = str(error)
         return f"<Reader of {self._opening}: {about}>"

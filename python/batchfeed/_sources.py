@@ -37,8 +37,8 @@ def sparse(dim: int, *, alias: Optional[str] = None, defines_mb_size: bool = Fal
 
 def paths(given: Paths) -> list[str]:
     """One path or several, as text."""
-    many = [given] if isinstance(given, (str, os.PathLike)) else list(given)
-    return [os.fspath(path) for path in many]
+    many = [given] if isinstance(given, (str, bytes, os.PathLike)) else list(given)
+    return [os.fsdecode(path) for path in many]
 
 
 def _element(dtype: Any) -> str:
@@ -98,6 +98,8 @@ class CTF:
 
     def _specs(self, files: list[str], file_system: _core.FileSystem) -> tuple[list[Any], bool, Optional[str]]:
         if self.streams is not None:
+            if not isinstance(self.streams, Mapping) or not all(isinstance(s, Stream) for s in self.streams.values()):
+                raise TypeError('streams are declared as {"name": bf.dense(3), ...}; ' f"got {self.streams!r}")
             specs = [
                 _fill(
                     _core.StreamSpec(),

@@ -129,6 +129,11 @@ def test_keywords_reach_the_library(corpus):
         ({"order": "random"}, "order is 'random', expected one of 'uniform', 'cntk', 'file'"),
         ({"workers": -1}, "workers is -1, expected a whole number"),
         ({"minibatch_size": "many"}, "minibatch_size is 'many'"),
+        ({"minibatch_size": "2"}, "minibatch_size is '2', expected a whole number"),
+        ({"minibatch_samples": True}, "minibatch_size is True, expected a whole number"),
+        ({"minibatch_samples": 2.0}, "minibatch_size is 2.0, expected a whole number"),
+        ({"minibatch_samples": [2.5]}, "minibatch_size is [2.5], expected a whole number"),
+        ({"minibatch_samples": 0}, "the minibatch size is 0, must be at least 1"),
         ({"shuffle": True, "order": "file"}, "shuffle and order are both given"),
         ({"rank": 3}, "rank is 3, must be below workers"),
         ({"limits": {"line_byte": 3}}, "no limit 'line_byte'"),
@@ -137,6 +142,25 @@ def test_keywords_reach_the_library(corpus):
 def test_what_makes_no_sense_is_refused_by_name(corpus, given, message):
     with pytest.raises(bf.ConfigError, match=re.escape(message)):
         bf.Reader(corpus.source(), **given)
+
+
+def test_numbers_may_be_those_of_numpy(corpus):
+    given = {"minibatch_samples": np.int64(3), "seed": np.uint32(4), "threads": np.int8(1), "epoch_samples": np.int64(9)}
+    options = bf.Reader(corpus.source(), **given).options
+    assert (options.minibatch_size, options.order.seed, options.threads, options.epoch_samples) == ([3], 4, 1, 9)
+
+
+def test_what_is_no_corpus_is_refused_in_words(corpus):
+    for wrong in (3, None, {"x": 1}):
+        with pytest.raises(TypeError, match="a path or a source .* is read, not"):
+            bf.Reader(wrong)
+    for wrong in (["x"], {"x": 3}):
+        with pytest.raises(TypeError, match='streams are declared as {"name": bf.dense'):
+            bf.Reader(bf.CTF(corpus.path, streams=wrong))
+    for wrong in (None, "{}", 3):
+        with pytest.raises(TypeError, match="a state is a mapping, as state_dict"):
+            corpus.reader().load_state_dict(wrong)
+    assert bf.open(corpus.path.encode()).num_sequences == len(corpus.lengths)
 
 
 def test_an_unknown_keyword_is_a_type_error_that_names_the_right_ones(corpus):
@@ -230,6 +254,7 @@ def test_a_closed_reader_says_so_and_its_batches_live_on(corpus):
     with corpus.reader() as reader:
         batch = reader.next()
         x = batch["x"].numpy()
+    assert repr(reader) == "<Reader of CTF: closed>"
     with pytest.raises(bf.ConfigError, match="the reader is closed") as caught:
         reader.next()
     assert caught.value.id == "reader.closed"
