@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/shared_source.h"
 #include "reader/testing.h"
 
 namespace batchfeed::reader {
@@ -61,6 +62,47 @@ TEST(ReaderPolicies, LongSequencesAndTheLastMinibatch) {
   o.last_minibatch = LastMinibatch::drop;
   Reader drop = open(kA, o);
   EXPECT_EQ(run(drop, 9), "[0 1 2 3 4] [5 6 7 8 9] []se");
+}
+
+// As a source of sequences with one label each.
+class Labelled final : public SharedSource {
+ public:
+  explicit Labelled(std::shared_ptr<const Source> source) : SharedSource(std::move(source)) {
+    streams_ = SharedSource::streams();
+    streams_.push_back({.name = "label", .dim = 1});
+  }
+  const std::vector<StreamInfo>& streams() const override { return streams_; }
+  void read(std::uint32_t chunk, Chunk& out) const override {
+    SharedSource::read(chunk, out);
+    Column label;
+    label.reset(streams_[1]);
+    for (std::uint32_t row = 0; row < out.columns[0].begin.size(); ++row) {
+      label.begin.push_back(row);
+      label.first_sample.push_back(row + 1);
+    }
+    label.values.resize(label.begin.size() * sizeof(float));
+    out.columns.push_back(std::move(label));
+  }
+
+ private:
+  std::vector<StreamInfo> streams_;
+};
+
+TEST(ReaderPolicies, OnlySequencesWithStreamsOfEqualLengthAreSplit) {
+  ReaderOptions o = reference(OrderKind::file, 2);
+  o.long_sequence = LongSequence::split;
+  const auto id_of = [&] {
+    try {
+      Reader reader(std::make_shared<Labelled>(std::make_shared<MemorySource>(kV)), o);
+      run(reader, 9);
+    } catch (const Error& error) {
+      return error.fault().id + " at '" + error.fault().stream + "'";
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(id_of(), "reader.split-lengths at 'label'");
+  o.long_sequence = LongSequence::alone;
+  EXPECT_EQ(id_of(), "none");
 }
 
 TEST(ReaderRefuses, WhatMakesNoSenseByTheNameOfTheRule) {

@@ -107,6 +107,7 @@ class Pipeline {
   void resolve_next(Ready& out);
   void look_ahead();
   void want_chunks(Plan& plan);
+  void expect_parts(const PlanItem& item, const LoadedChunk& chunk) const;
   void resolve(const Plan& plan, Ready& out);
   void pack(Ready& job) const noexcept;
   void count_down(const Plan& plan);

@@ -124,6 +124,22 @@ void join_entries(const Plan& plan, Minibatch& batch) {
 
 }  // namespace
 
+// Parts are of the nominal length, so each stream must have just that.
+void Pipeline::expect_parts(const PlanItem& item, const LoadedChunk& chunk) const {
+  const std::vector<Column>& columns = chunk.chunk.columns;
+  const std::uint32_t samples = columns[0].samples(item.row);
+  for (std::size_t s = 1; s < columns.size(); ++s) {
+    if (columns[s].samples(item.row) == samples) continue;
+    throw Error(Fault{.kind = FaultKind::config,
+                      .id = "reader.split-lengths",
+                      .what = "a long sequence cannot be split: it has " + std::to_string(samples) +
+                              " samples in stream '" + settings_.streams[0].name + "' and " +
+                              std::to_string(columns[s].samples(item.row)) + " in '" + settings_.streams[s].name + "'",
+                      .hint = "let long sequences come alone or be skipped, or raise the minibatch size",
+                      .stream = settings_.streams[s].name});
+  }
+}
+
 void Pipeline::resolve(const Plan& plan, Ready& out) {
   std::vector<pack::Slice>& slices = out.slices;
   slices.clear();
@@ -147,6 +163,7 @@ void Pipeline::resolve(const Plan& plan, Ready& out) {
       if (chunk->chunk.invalid[item.row] == Chunk::kUnpaid) ++unpaid;
       continue;
     }
+    if (item.count != PlanItem::kAll && !settings_.frames) expect_parts(item, *chunk);
     slices.push_back({&chunk->chunk, item.row, item.first, item.count, chunk->plain.data()});
     batch.keys.push_back(chunk->keys[item.row]);
     batch.num_samples += item.samples;
