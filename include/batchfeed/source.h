@@ -89,6 +89,22 @@ struct Place {
   std::uint64_t first_line = 0, last_line = 0;  // from 1; 0 = not a text file or unknown
 };
 
+// Neighbouring rows of a chunk: [first, last).
+struct RowRange {
+  std::uint32_t first = 0, last = 0;
+};
+
+// Reads a few rows of a chunk as if it had no others: row `first` comes as row 0. What
+// Source says of sequences() and read() holds for these. Thread-safe.
+class RowReader {
+ public:
+  virtual void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const = 0;
+  virtual void read(std::uint32_t chunk, RowRange rows, Chunk& out) const = 0;
+
+ protected:
+  ~RowReader() = default;
+};
+
 // All functions are const and may be called from several threads at once.
 class Source {
  public:
@@ -102,6 +118,11 @@ class Source {
 
   // The data of one chunk; `out` is overwritten, its memory reused. Throws Error.
   virtual void read(std::uint32_t chunk, Chunk& out) const = 0;
+
+  // Who reads a chunk in parts, where that is possible and rows stand in table order; the
+  // default does not. In the files' own order parts of some MB are read, so that all of a
+  // large chunk need not be in memory. Lives as long as the source.
+  virtual const RowReader* row_reader(std::uint32_t /*chunk*/) const { return nullptr; }
 
   // A key as people know it. The default prints it in decimal.
   virtual std::string key_text(std::uint64_t key) const { return std::to_string(key); }

@@ -8,7 +8,7 @@
 namespace batchfeed::join {
 namespace {
 
-class Concatenated final : public Source {
+class Concatenated final : public Source, private RowReader {
  public:
   Concatenated(std::vector<std::shared_ptr<const Source>> shards, bool numbered) : shards_(std::move(shards)) {
     std::vector<SequenceInfo> table;
@@ -25,10 +25,10 @@ class Concatenated final : public Source {
   const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
   void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
     shard(chunk).sequences(at_[chunk].chunk, out);
-    const std::uint64_t first = first_key_[at_[chunk].shard];
-    for (SequenceInfo& sequence : out) sequence.key += first;
+    number(chunk, out);
   }
   void read(std::uint32_t chunk, Chunk& out) const override { shard(chunk).read(at_[chunk].chunk, out); }
+  const RowReader* row_reader(std::uint32_t chunk) const override { return rows_of(chunk) == nullptr ? nullptr : this; }
   std::string key_text(std::uint64_t key) const override {
     if (first_key_.back() == 0) return shards_[0]->key_text(key);  // one table of keys for all
     const auto behind = std::upper_bound(first_key_.begin(), first_key_.end(), key);
@@ -65,6 +65,19 @@ class Concatenated final : public Source {
       for (const SequenceInfo& sequence : table) keys = std::max(keys, sequence.key + 1);
     }
     return keys;
+  }
+
+  void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
+    rows_of(chunk)->sequences(at_[chunk].chunk, rows, out);
+    number(chunk, out);
+  }
+  void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
+    rows_of(chunk)->read(at_[chunk].chunk, rows, out);
+  }
+  const RowReader* rows_of(std::uint32_t chunk) const { return shard(chunk).row_reader(at_[chunk].chunk); }
+  void number(std::uint32_t chunk, std::vector<SequenceInfo>& table) const {
+    const std::uint64_t first = first_key_[at_[chunk].shard];
+    for (SequenceInfo& sequence : table) sequence.key += first;
   }
 
   struct At {

@@ -5,6 +5,7 @@
 #include <deque>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "base/hash.h"
 #include "join/secondary.h"
@@ -29,7 +30,7 @@ std::string count(std::uint64_t n) {
   return out;
 }
 
-class Joined final : public Source {
+class Joined final : public Source, private RowReader {
  public:
   Joined(std::vector<std::unique_ptr<Source>> sources, const Options& options)
       : sources_(std::move(sources)), options_(options) {
@@ -43,35 +44,19 @@ class Joined final : public Source {
 
   void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
     primary().sequences(primary_chunk_[chunk], out);
-    const std::uint64_t first = first_[chunk];
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      if (samples_[first + i] == 0) continue;
-      out[kept] = out[i];
-      out[kept++].samples = samples_[first + i];
-    }
-    out.resize(kept);
+    keep_joined(first_[chunk], out);
   }
 
   void read(std::uint32_t chunk, Chunk& out) const override {
     primary().read(primary_chunk_[chunk], out);
     std::vector<SequenceInfo> table;
     primary().sequences(primary_chunk_[chunk], table);
-    const std::size_t rows = out.columns.empty() ? 0 : out.columns[0].first_sample.size() - 1;
-    const std::size_t own = primary().streams().size();
-    out.columns.resize(streams_.size());
-    std::vector<std::uint32_t> lengths(rows, 0);
-    for (const SequenceInfo& s : table) lengths[s.row] = s.samples;
-    std::vector<Location> where(rows);
-    std::size_t column = own;
-    for (std::size_t k = 1; k < sources_.size(); ++k) {
-      std::fill(where.begin(), where.end(), Location{});
-      for (std::size_t i = 0; i < table.size(); ++i) {
-        if (samples_[first_[chunk] + i] != 0) where[table[i].row] = partners_[k - 1][first_[chunk] + i];
-      }
-      fetch(*sources_[k], caches_[k - 1], where, lengths, column, out);
-      column += sources_[k]->streams().size();
-    }
+    add_partners(chunk, 0, false, table, out);
+  }
+
+  // Where the others go on in step with the primary, each of their rows is read once.
+  const RowReader* row_reader(std::uint32_t chunk) const override {
+    return in_step_ && primary().row_reader(primary_chunk_[chunk]) != nullptr ? this : nullptr;
   }
 
   std::string key_text(std::uint64_t key) const override { return primary().key_text(key); }
@@ -80,12 +65,9 @@ class Joined final : public Source {
   }
   std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
     std::vector<Place> out = {place(chunk, row)};
-    std::vector<SequenceInfo> table;
-    primary().sequences(primary_chunk_[chunk], table);
-    const auto own = std::find_if(table.begin(), table.end(), [&](const SequenceInfo& s) { return s.row == row; });
-    if (own == table.end()) return out;
+    if (row >= rows_of(chunk)) return out;
     for (std::size_t k = 1; k < sources_.size(); ++k) {
-      const Location& at = partners_[k - 1][first_[chunk] + static_cast<std::size_t>(own - table.begin())];
+      const Location& at = partners_[k - 1][first_[chunk] + row];
       out.push_back(at.chunk == Location::kNone ? Place{} : sources_[k]->place(at.chunk, at.row));
     }
     return out;
@@ -101,6 +83,51 @@ class Joined final : public Source {
 
  private:
   const Source& primary() const { return *sources_[0]; }
+  // Rows of a joined chunk that sequences are in.
+  std::uint64_t rows_of(std::uint32_t chunk) const {
+    return (chunk + 1 < first_.size() ? first_[chunk + 1] : samples_.size()) - first_[chunk];
+  }
+
+  void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
+    const std::uint32_t own = primary_chunk_[chunk];
+    primary().row_reader(own)->sequences(own, rows, out);
+    keep_joined(first_[chunk] + rows.first, out);
+  }
+
+  void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
+    const std::uint32_t own = primary_chunk_[chunk];
+    primary().row_reader(own)->read(own, rows, out);
+    std::vector<SequenceInfo> table;
+    primary().row_reader(own)->sequences(own, rows, table);
+    add_partners(chunk, rows.first, true, table, out);
+  }
+
+  // `first`: where the rows of a table begin below.
+  void keep_joined(std::uint64_t first, std::vector<SequenceInfo>& table) const {
+    std::size_t kept = 0;
+    for (const SequenceInfo& own : table) {
+      if (samples_[first + own.row] == 0) continue;
+      table[kept] = own;
+      table[kept++].samples = samples_[first + own.row];
+    }
+    table.resize(kept);
+  }
+
+  // `table`: of the rows of `out`, which begin at row `first` of the chunk.
+  void add_partners(std::uint32_t chunk, std::uint32_t first, bool by_rows, const std::vector<SequenceInfo>& table,
+                    Chunk& out) const {
+    const std::size_t rows = out.columns.empty() ? 0 : out.columns[0].first_sample.size() - 1;
+    out.columns.resize(streams_.size());
+    std::vector<std::uint32_t> lengths(rows, 0);
+    std::vector<Location> where(rows);
+    for (const SequenceInfo& s : table) lengths[s.row] = s.samples;
+    std::size_t column = primary().streams().size();
+    for (std::size_t k = 1; k < sources_.size(); ++k) {
+      for (const SequenceInfo& s : table) where[s.row] = partners_[k - 1][first_[chunk] + first + s.row];
+      fetch(*sources_[k], caches_[k - 1], by_rows, where, lengths, column, out);
+      column += sources_[k]->streams().size();
+    }
+  }
 
   void collect_streams() {
     std::set<std::string> seen;
@@ -208,6 +235,10 @@ class Joined final : public Source {
     for (std::uint32_t c = 0; c < primary().chunks().size(); ++c) {
       primary().sequences(c, table);
       const std::uint64_t first = samples_.size();
+      std::uint64_t rows = 0;
+      for (const SequenceInfo& own : table) rows = std::max(rows, std::uint64_t{own.row} + 1);
+      samples_.resize(first + rows, 0);
+      for (auto& p : partners_) p.resize(first + rows);
       ChunkInfo info{.sequences = 0, .samples = 0, .bytes = primary().chunks()[c].bytes};
       for (const SequenceInfo& own : table) {
         ++total;
@@ -223,13 +254,11 @@ class Joined final : public Source {
           }
         }
         const std::uint32_t samples = found ? nominal(own, c, partners, lost, unequal) : 0;
-        samples_.push_back(samples);
-        for (std::size_t k = 0; k < indices.size(); ++k)
-          partners_[k].push_back(samples != 0 ? partners[k] : Location{});
-        if (samples != 0) {
-          ++info.sequences;
-          info.samples += samples;
-        }
+        if (samples == 0) continue;
+        samples_[first + own.row] = samples;
+        for (std::size_t k = 0; k < indices.size(); ++k) partners_[k][first + own.row] = partners[k];
+        ++info.sequences;
+        info.samples += samples;
       }
       if (info.sequences == 0) {
         samples_.resize(first);
@@ -240,6 +269,9 @@ class Joined final : public Source {
       primary_chunk_.push_back(c);
       first_.push_back(first);
     }
+    in_step_ = true;
+    for (std::size_t k = 0; k < indices.size(); ++k)
+      in_step_ = in_step_ && goes_in_step(*sources_[k + 1], partners_[k]);
     std::uint64_t gone = 0;
     for (std::size_t k = 0; k < indices.size(); ++k) {
       gone += lost[k].gone();
@@ -259,6 +291,20 @@ class Joined final : public Source {
                                    " has a partner in every other source (" + some_keys() + ")",
                                "check that the sources belong together and use the same kind of keys"));
     }
+  }
+
+  // Whether partners follow each other in their source too, which can be read by rows.
+  static bool goes_in_step(const Source& source, const std::vector<Location>& partners) {
+    for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
+      if (source.row_reader(c) == nullptr) return false;
+    }
+    const Location* last = nullptr;
+    for (const Location& at : partners) {
+      if (at.chunk == Location::kNone) continue;
+      if (last != nullptr && std::pair(at.chunk, at.row) <= std::pair(last->chunk, last->row)) return false;
+      last = &at;
+    }
+    return true;
   }
 
   void note(std::string id, std::string what, std::string hint) {
@@ -332,9 +378,10 @@ class Joined final : public Source {
   std::optional<std::size_t> sizing_;  // the source with definesMBSize
   std::vector<ChunkInfo> chunks_;
   std::vector<std::uint32_t> primary_chunk_;     // of a joined chunk
-  std::vector<std::uint64_t> first_;             // of a joined chunk: its first sequence below
-  std::vector<std::uint32_t> samples_;           // per primary sequence: nominal length, 0 = left out
-  std::vector<std::vector<Location>> partners_;  // per secondary, per primary sequence
+  std::vector<std::uint64_t> first_;             // of a joined chunk: its row 0 below
+  std::vector<std::uint32_t> samples_;           // per row of the primary: nominal length, 0 = left out
+  std::vector<std::vector<Location>> partners_;  // per secondary, per row of the primary
+  bool in_step_ = false;
   std::deque<ChunkCache> caches_;
   std::vector<Notice> notices_;
 };

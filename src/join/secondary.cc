@@ -2,6 +2,8 @@
 #include "join/secondary.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace batchfeed::join {
 
@@ -38,6 +40,24 @@ std::shared_ptr<const Chunk> ChunkCache::get(std::uint32_t chunk) const {
     }
   }
   return {slot, &slot->chunk};
+}
+
+Chunk ChunkCache::read(std::uint32_t chunk, RowRange rows) const {
+  Chunk out;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!spare_.empty()) {
+      out = std::move(spare_.back());
+      spare_.pop_back();
+    }
+  }
+  source_.row_reader(chunk)->read(chunk, rows, out);
+  return out;
+}
+
+void ChunkCache::give_back(Chunk used) const {
+  const std::lock_guard lock(mutex_);
+  spare_.push_back(std::move(used));
 }
 
 namespace {
@@ -86,27 +106,55 @@ void copy_row(const StreamInfo& info, const Column* from, std::uint32_t row, std
 
 }  // namespace
 
-void fetch(const Source& source, const ChunkCache& cache, std::span<const Location> where,
+namespace {
+
+// Rows [first, ...) of a chunk of the secondary source.
+struct Held {
+  std::shared_ptr<const Chunk> whole;
+  Chunk part;
+  std::uint32_t first = 0;
+  const Chunk& chunk() const noexcept { return whole ? *whole : part; }
+};
+
+}  // namespace
+
+void fetch(const Source& source, const ChunkCache& cache, bool by_rows, std::span<const Location> where,
            std::span<const std::uint32_t> lengths, std::size_t first, Chunk& out) {
-  std::unordered_map<std::uint32_t, std::shared_ptr<const Chunk>> held;
-  for (const Location& at : where) {
-    if (at.chunk != Location::kNone && !held.contains(at.chunk)) held.emplace(at.chunk, cache.get(at.chunk));
+  std::map<std::uint32_t, Held> held;
+  for (std::size_t r = 0; r < where.size(); ++r) {
+    const std::uint32_t chunk = where[r].chunk;
+    if (chunk == Location::kNone || held.contains(chunk)) continue;
+    if (!by_rows) {
+      held.emplace(chunk, Held{.whole = cache.get(chunk), .part = {}});
+      continue;
+    }
+    const auto last = std::find_if(where.rbegin(), where.rend(), [&](const Location& at) { return at.chunk == chunk; });
+    held.emplace(
+        chunk, Held{.whole = nullptr, .part = cache.read(chunk, {where[r].row, last->row + 1}), .first = where[r].row});
   }
   const std::vector<StreamInfo>& streams = source.streams();
   for (std::size_t s = 0; s < streams.size(); ++s) {
     Column& to = out.columns[first + s];
     to.reset(streams[s]);
     for (std::size_t r = 0; r < where.size(); ++r) {
-      const Column* from = where[r].chunk == Location::kNone ? nullptr : &held.at(where[r].chunk)->columns[s];
-      copy_row(streams[s], from, where[r].row, lengths[r], to);
+      if (where[r].chunk == Location::kNone) {
+        copy_row(streams[s], nullptr, 0, lengths[r], to);
+        continue;
+      }
+      const Held& from = held.at(where[r].chunk);
+      copy_row(streams[s], &from.chunk().columns[s], where[r].row - from.first, lengths[r], to);
     }
   }
   for (std::size_t r = 0; r < where.size(); ++r) {
     if (where[r].chunk == Location::kNone) continue;
-    const Chunk& from = *held.at(where[r].chunk);
-    if (!from.is_invalid(where[r].row)) continue;
+    const Held& from = held.at(where[r].chunk);
+    const std::uint32_t row = where[r].row - from.first;
+    if (!from.chunk().is_invalid(row)) continue;
     if (out.invalid.empty()) out.invalid.resize(where.size(), Chunk::kValid);
-    out.invalid[r] = std::max(out.invalid[r], from.invalid[where[r].row]);
+    out.invalid[r] = std::max(out.invalid[r], from.chunk().invalid[row]);
+  }
+  for (auto& [chunk, one] : held) {
+    if (!one.whole) cache.give_back(std::move(one.part));
   }
 }
 

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "join/key_index.h"
 
@@ -22,6 +23,11 @@ class ChunkCache {
  public:
   ChunkCache(const Source& source, std::uint64_t bytes) : source_(source), bytes_(bytes) {}
   std::shared_ptr<const Chunk> get(std::uint32_t chunk) const;
+
+  // A few rows of a chunk that has a row reader, for one use: nothing is kept but memory
+  // that is given back.
+  Chunk read(std::uint32_t chunk, RowRange rows) const;
+  void give_back(Chunk used) const;
 
  private:
   struct Slot {
@@ -35,12 +41,14 @@ class ChunkCache {
   mutable std::mutex mutex_;
   mutable std::list<std::pair<std::uint32_t, std::shared_ptr<Slot>>> recent_;  // the last used first
   mutable std::unordered_map<std::uint32_t, decltype(recent_)::iterator> slots_;
+  mutable std::vector<Chunk> spare_;
 };
 
 // Fills columns [first, first + streams) of `out` with the rows at `where` (one
-// per row of the primary chunk; kNone: none). `lengths` are the primary's
-// samples per row, for streams that repeat one sample. Damaged rows are marked.
-void fetch(const Source& source, const ChunkCache& cache, std::span<const Location> where,
+// per row of the primary chunk; kNone: none). `by_rows`: these rise, and of their chunks
+// no other rows are read. `lengths` are the primary's samples per row, for streams that
+// repeat one sample. Damaged rows are marked.
+void fetch(const Source& source, const ChunkCache& cache, bool by_rows, std::span<const Location> where,
            std::span<const std::uint32_t> lengths, std::size_t first, Chunk& out);
 
 }  // namespace batchfeed::join

@@ -21,6 +21,7 @@ class SharedSource : public Source {
   const std::vector<ChunkInfo>& chunks() const override { return source_->chunks(); }
   void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { source_->sequences(chunk, out); }
   void read(std::uint32_t chunk, Chunk& out) const override { source_->read(chunk, out); }
+  const RowReader* row_reader(std::uint32_t chunk) const override { return source_->row_reader(chunk); }
   std::string key_text(std::uint64_t key) const override { return source_->key_text(key); }
   Place place(std::uint32_t chunk, std::uint32_t row) const override { return source_->place(chunk, row); }
   std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {

@@ -12,15 +12,33 @@
 
 namespace batchfeed::reader {
 
-Corpora::Corpora(std::vector<std::shared_ptr<const Source>> parts, Packing packing)
-    : parts_(std::move(parts)),
-      source_(join::concatenate(parts_)),
-      whole_(*source_, packing == Packing::frames && source_->splits_frames()) {
-  std::uint32_t chunk = 0;
+namespace {
+// Of a file. What comes of it and its minibatches stay in the caches of two cores; shorter
+// ones would cost more in hand-overs than they gain.
+constexpr std::uint64_t kPiece = 2u << 20;
+
+using Sources = std::vector<std::shared_ptr<const Source>>;
+
+std::vector<std::shared_ptr<const Pieces>> cut(const Sources& parts) {
+  std::vector<std::shared_ptr<const Pieces>> out;
+  for (const auto& part : parts) out.push_back(std::make_shared<const Pieces>(part, kPiece));
+  return out;
+}
+}  // namespace
+
+Corpora::Corpora(Sources parts, Packing packing, bool in_pieces)
+    : source_(join::concatenate(parts)),
+      pieces_(in_pieces ? cut(parts) : std::vector<std::shared_ptr<const Pieces>>()),
+      parts_(in_pieces ? Sources(pieces_.begin(), pieces_.end()) : parts),
+      read_(in_pieces ? join::concatenate(parts_) : source_),
+      whole_(*read_, packing == Packing::frames && source_->splits_frames()) {
+  std::uint32_t chunk = 0, source_chunk = 0;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     part_corpora_.emplace_back(*parts_[i], whole_.split_frames());
     first_chunk_.push_back(chunk);
+    first_source_chunk_.push_back(source_chunk);
     chunk += part_corpora_.back().chunks();
+    source_chunk += static_cast<std::uint32_t>(parts[i]->chunks().size());
     if (part_corpora_.back().total_samples() != 0) continue;
     throw Error(Fault{.kind = FaultKind::format,
                       .id = "reader.no-samples",
@@ -33,6 +51,20 @@ Corpora::Corpora(std::vector<std::shared_ptr<const Source>> parts, Packing packi
 std::uint32_t Corpora::part_of(std::uint32_t chunk) const noexcept {
   const auto behind = std::upper_bound(first_chunk_.begin(), first_chunk_.end(), chunk);
   return static_cast<std::uint32_t>(behind - first_chunk_.begin()) - 1;
+}
+
+bool Corpora::in_pieces() const noexcept {
+  const std::vector<ChunkInfo>& chunks = read_->chunks();
+  return !pieces_.empty() &&
+         std::all_of(chunks.begin(), chunks.end(), [](const ChunkInfo& chunk) { return chunk.bytes <= 2 * kPiece; });
+}
+
+Pieces::Part Corpora::in_source(std::uint32_t chunk) const noexcept {
+  if (pieces_.empty()) return {.chunk = chunk};
+  const std::uint32_t part = part_of(chunk);
+  Pieces::Part found = pieces_[part]->part(chunk - first_chunk_[part]);
+  found.chunk += first_source_chunk_[part];
+  return found;
 }
 
 std::unique_ptr<order::Timeline> Corpora::mixture(const ReaderOptions& options) const {

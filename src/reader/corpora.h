@@ -11,21 +11,28 @@
 #include <memory>
 #include <vector>
 
+#include "model/pieces.h"
 #include "order/timeline.h"
 
 namespace batchfeed::reader {
 
 class Corpora {
  public:
+  // `in_pieces`: chunks that can be read in parts are, as the files' own order may.
   // Throws Error (config) if the streams of a mixture differ, (format) if there are no samples.
-  Corpora(std::vector<std::shared_ptr<const Source>> parts, Packing packing);
+  Corpora(std::vector<std::shared_ptr<const Source>> parts, Packing packing, bool in_pieces);
 
   const std::shared_ptr<const Source>& source() const noexcept { return source_; }  // all parts, one behind the other
+  // The same, as it is read: its chunks are those of the order.
+  const std::shared_ptr<const Source>& read() const noexcept { return read_; }
+  // Whether it was cut, and no large chunk is left.
+  bool in_pieces() const noexcept;
   const order::Corpus& whole() const noexcept { return whole_; }
   bool split_frames() const noexcept { return whole_.split_frames(); }
   std::size_t parts() const noexcept { return part_corpora_.size(); }
-  // Of which part a chunk is.
+  // Of which part a chunk of read() is, and which chunk of source() its rows are of.
   std::uint32_t part_of(std::uint32_t chunk) const noexcept;
+  Pieces::Part in_source(std::uint32_t chunk) const noexcept;
 
   // Answers of all workers for Shard::even, else of one.
   std::unique_ptr<order::Timeline> make_timeline(const ReaderOptions& options) const;
@@ -33,11 +40,14 @@ class Corpora {
  private:
   std::unique_ptr<order::Timeline> mixture(const ReaderOptions& options) const;
 
-  std::vector<std::shared_ptr<const Source>> parts_;
   std::shared_ptr<const Source> source_;
+  std::vector<std::shared_ptr<const Pieces>> pieces_;  // of each part, or none
+  std::vector<std::shared_ptr<const Source>> parts_;   // as they are read
+  std::shared_ptr<const Source> read_;
   order::Corpus whole_;
   std::vector<order::Corpus> part_corpora_;
-  std::vector<std::uint32_t> first_chunk_;  // of each part
+  std::vector<std::uint32_t> first_chunk_;         // of each part, in read_
+  std::vector<std::uint32_t> first_source_chunk_;  // the same, in source_
 };
 
 }  // namespace batchfeed::reader

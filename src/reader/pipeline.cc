@@ -201,6 +201,18 @@ void Pipeline::finish_all(std::unique_lock<std::mutex>& lock) {
   finishing_ = false;
 }
 
+// The chunks of what is not packed yet stay, and nobody waits; they go with the next ones.
+void Pipeline::note_looked_into() {
+  looked_into_.clear();
+  for (std::size_t i = 0; i < queue_.size(); ++i) {
+    const Ready& ready = *queue_[i];
+    if (ready.stage == Stage::done) continue;
+    for (const PlanItem& item : ready.plan->items) {
+      if (looked_into_.empty() || looked_into_.back() != item.chunk) looked_into_.push_back(item.chunk);
+    }
+  }
+}
+
 // What fails outside of an answer, for want of memory, ends the run behind the answers there are.
 void Pipeline::run() {
   try {
@@ -224,7 +236,7 @@ void Pipeline::produce_all() {
       tell_caller(lock);
       continue;
     }
-    if (window_moved_) finish_all(lock);
+    if (window_moved_) settings_.small_chunks ? note_looked_into() : finish_all(lock);
     if (stop_) return;
     const bool together = small_ && settings_.memory_limit == 0 && !planner_.draws_ahead() && all_done();
     while (!memory_.answers.empty() && fresh_.size() < kMostTogether) {

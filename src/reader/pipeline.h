@@ -34,7 +34,8 @@ class Pipeline {
     std::uint64_t max_invalid = 0;
     std::uint64_t memory_limit = 0;
     bool keep_in_memory = false;
-    bool frames = false;  // frame packing
+    bool frames = false;        // frame packing
+    bool small_chunks = false;  // may stay a little longer than needed, rather than be waited for
     bool prefetch = true;
     bool stop_at_epoch_end = true;  // plan no further until asked to
     unsigned threads = 1;
@@ -94,6 +95,7 @@ class Pipeline {
   void tell_caller(std::unique_lock<std::mutex>& lock);
   void finish_all(std::unique_lock<std::mutex>& lock);
   std::size_t count(Stage stage) const;
+  void note_looked_into();
   bool all_done() const;
   static bool is_small(const Ready& ready);
 
@@ -131,7 +133,8 @@ class Pipeline {
   std::uint64_t plan_number_ = 0;
   std::vector<std::uint32_t> window_;  // of the last minibatch resolved
   std::uint64_t window_generation_ = 0;
-  bool window_moved_ = false;  // with it; chunks may go when it is packed
+  bool window_moved_ = false;               // with it; chunks may go when it is packed
+  std::vector<std::uint32_t> looked_into_;  // chunks of answers that are being packed, or will be
   std::uint64_t invalid_ = 0, invalid_before_ = 0;
   bool first_plan_ = true;
   std::vector<std::unique_ptr<Ready>> fresh_, made_;  // to be filled; filled, on their way into the queue

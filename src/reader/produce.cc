@@ -239,11 +239,12 @@ void Pipeline::count_down(const Plan& plan) {
   window_moved_ = true;
 }
 
-// Drops the chunks that neither the window nor a plan wants. Nothing may look into them.
+// Drops the chunks that neither the window nor a plan wants, and that nothing looks into.
 void Pipeline::let_go() {
   window_moved_ = false;
   store_.drop_unless([&](std::uint32_t id) {
-    const bool keep = in_window_[id] != 0 || planned_uses_[id] != 0;
+    const bool keep = in_window_[id] != 0 || planned_uses_[id] != 0 ||
+                      std::find(looked_into_.begin(), looked_into_.end(), id) != looked_into_.end();
     if (!keep) held_[id] = nullptr;
     return keep;
   });

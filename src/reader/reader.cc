@@ -28,8 +28,10 @@ struct Reader::Impl {
       : options(given),
         limits(given_limits),
         report(std::move(given_report)),
-        corpora(checked(std::move(parts), options), options.pack.kind),
+        corpora(checked(std::move(parts), options), options.pack.kind,
+                options.order.kind == OrderKind::file && !options.keep_in_memory && !options.legacy_speech),
         source(corpora.source()),
+        read(corpora.read()),
         corpus(corpora.whole()),
         frames(corpora.split_frames()),
         threads(options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency())),
@@ -116,7 +118,7 @@ struct Reader::Impl {
 
   // Of chunks: those of the window, and those being read ahead.
   std::uint64_t memory_needed() const noexcept {
-    const std::vector<ChunkInfo>& chunks = source->chunks();
+    const std::vector<ChunkInfo>& chunks = read->chunks();
     std::uint64_t largest = 0, all = 0;
     for (const ChunkInfo& c : chunks) {
       largest = std::max(largest, c.bytes);
@@ -164,22 +166,24 @@ struct Reader::Impl {
   void start() {
     if (pipeline) return;
     if (!store) {
-      store = std::make_unique<ChunkStore>(*source, ChunkStore::Settings{.frames = frames,
-                                                                         .threads = options.prefetch ? threads : 0,
-                                                                         .memory_limit = options.memory_limit});
+      store = std::make_unique<ChunkStore>(*read, ChunkStore::Settings{.frames = frames,
+                                                                       .threads = options.prefetch ? threads : 0,
+                                                                       .memory_limit = options.memory_limit});
     }
     planner = make_planner(true);
     enter(*planner, mark);
-    pipeline = std::make_unique<Pipeline>(*source, *store, *planner, *memory,
-                                          Pipeline::Settings{.streams = streams,
-                                                             .max_invalid = options.max_invalid,
-                                                             .memory_limit = options.memory_limit,
-                                                             .keep_in_memory = options.keep_in_memory,
-                                                             .frames = options.pack.kind == Packing::frames,
-                                                             .prefetch = options.prefetch,
-                                                             .stop_at_epoch_end = true,
-                                                             .threads = threads,
-                                                             .depth = options.prefetch_depth});
+    pipeline =
+        std::make_unique<Pipeline>(*read, *store, *planner, *memory,
+                                   Pipeline::Settings{.streams = streams,
+                                                      .max_invalid = options.max_invalid,
+                                                      .memory_limit = options.memory_limit,
+                                                      .keep_in_memory = options.keep_in_memory,
+                                                      .frames = options.pack.kind == Packing::frames,
+                                                      .small_chunks = corpora.in_pieces() && options.memory_limit == 0,
+                                                      .prefetch = options.prefetch,
+                                                      .stop_at_epoch_end = true,
+                                                      .threads = threads,
+                                                      .depth = options.prefetch_depth});
   }
   // What is under way is given up; the next call goes on behind `mark`.
   void stop() {
@@ -197,6 +201,7 @@ struct Reader::Impl {
   Report report;
   Corpora corpora;
   std::shared_ptr<const Source> source;  // all of it
+  std::shared_ptr<const Source> read;    // the same, in the chunks that are read
   const order::Corpus& corpus;
   bool frames;                      // frames are drawn one by one
   std::vector<StreamInfo> streams;  // as delivered
@@ -339,15 +344,16 @@ std::vector<BatchPlan> Reader::plan(std::uint64_t minibatches) const {
       // A shuffled order jumps between chunks, so each table is looked at once only.
       const auto [found, fresh] = keys.try_emplace(item.chunk);
       if (fresh) {
-        impl_->source->sequences(item.chunk, table);
+        impl_->read->sequences(item.chunk, table);
         for (const SequenceInfo& sequence : table) {
           if (sequence.row >= found->second.size()) found->second.resize(sequence.row + 1);
           found->second[sequence.row] = sequence.key;
         }
       }
       BatchPlan::Item& to = batch.items.emplace_back();
-      to.chunk = item.chunk;
-      to.row = item.row;
+      const Pieces::Part part = impl_->corpora.in_source(item.chunk);
+      to.chunk = part.chunk;
+      to.row = part.rows.first + item.row;
       to.key = item.row < found->second.size() ? found->second[item.row] : 0;
       to.samples = item.samples;
       if (impl_->frames) to.frame = item.first;

@@ -19,13 +19,22 @@ TimedSource::TimedSource(std::shared_ptr<const Source> source, std::shared_ptr<R
     : SharedSource(std::move(source)), times_(std::move(times)), every_(1 + chunks().size() / kMostTimed) {}
 
 void TimedSource::read(std::uint32_t chunk, Chunk& out) const {
+  timed(chunk, [&] { SharedSource::read(chunk, out); });
+}
+
+void TimedSource::read(std::uint32_t chunk, RowRange rows, Chunk& out) const {
+  timed(chunk, [&] { SharedSource::row_reader(chunk)->read(chunk, rows, out); });
+}
+
+template <class Read>
+void TimedSource::timed(std::uint32_t chunk, const Read& read) const {
   if (chunk % every_ != 0) {
-    SharedSource::read(chunk, out);
+    read();
     return;
   }
   const std::uint64_t sleeps = clocks::thread_sleeps();
   const double queue = clocks::thread_core_wait(), cpu = clocks::thread_cpu(), wall = clocks::wall();
-  SharedSource::read(chunk, out);
+  read();
   const double took = clocks::wall() - wall, worked = clocks::thread_cpu() - cpu;
   times_->wall += every_ * nanoseconds(took);
   times_->cpu += every_ * nanoseconds(worked);

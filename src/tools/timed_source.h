@@ -23,13 +23,26 @@ struct ReadTimes {
 
 // Another source, whose read() is timed. Of many chunks only every so many'th is, and
 // counts for all of them: the clocks cost as much as a small chunk.
-class TimedSource final : public SharedSource {
+class TimedSource final : public SharedSource, private RowReader {
  public:
   TimedSource(std::shared_ptr<const Source> source, std::shared_ptr<ReadTimes> times);
 
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
+    SharedSource::sequences(chunk, out);
+  }
   void read(std::uint32_t chunk, Chunk& out) const override;
+  const RowReader* row_reader(std::uint32_t chunk) const override {
+    return SharedSource::row_reader(chunk) == nullptr ? nullptr : this;
+  }
 
  private:
+  void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
+    SharedSource::row_reader(chunk)->sequences(chunk, rows, out);
+  }
+  void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override;
+  template <class Read>
+  void timed(std::uint32_t chunk, const Read& read) const;
+
   std::shared_ptr<ReadTimes> times_;
   std::uint64_t every_;
 };

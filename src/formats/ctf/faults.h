@@ -42,7 +42,9 @@ class FaultLog {
     std::function<std::string(std::uint64_t key)> key_text;
     // The line the parser is in, where that is known for nothing; may be empty.
     std::function<std::uint64_t()> line_now = {};
-    bool quiet = false;  // the chunk was loaded before: nothing is counted or told again
+    // Whether a short sample of this stream is the first of its chunk, where several logs are of one; may be empty.
+    std::function<bool(std::size_t stream)> first_short = {};
+    bool quiet = false;  // these sequences were read before: nothing is counted or told again
     int trace_level = 1;
   };
   explicit FaultLog(Context context) : context_(std::move(context)), told_short_(context_.schema->size()) {}
@@ -57,6 +59,7 @@ class FaultLog {
     key_ = key;
     sequence_begin_ = begin;
   }
+  void be_quiet(bool quiet) noexcept { context_.quiet = quiet; }
   std::uint64_t offset_of(const char* at) const noexcept { return offset_ + static_cast<std::uint64_t>(at - block_); }
   bool curious() const noexcept { return context_.trace_level >= 2 && !context_.quiet; }
 

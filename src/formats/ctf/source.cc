@@ -85,7 +85,7 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
     info.bytes = (last - 1)->begin + (last - 1)->bytes - first->begin;
     for (auto e = first; e != last; ++e) info.samples += e->samples;
   }
-  counted_ = std::make_unique<std::atomic<bool>[]>(chunks_.size());
+  counted_.emplace(index_.entries.size());
 }
 
 void CtfSource::make_index() {
@@ -132,42 +132,44 @@ void CtfSource::store_index(const index_cache::Binding& binding, const std::vect
   cache_.path = index_cache::store(places, binding, payload);
 }
 
-void CtfSource::sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const {
-  const std::uint64_t first = index_.chunk_first[chunk];
-  out.resize(static_cast<std::size_t>(index_.chunk_first[chunk + 1] - first));
+void CtfSource::sequences(Run run, std::vector<SequenceInfo>& out) const {
+  out.resize(run.last - run.first);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const IndexEntry& e = index_.entries[static_cast<std::size_t>(first) + i];
+    const IndexEntry& e = index_.entries[run.first + i];
     out[i] = {.key = e.key, .row = static_cast<std::uint32_t>(i), .samples = e.samples};
   }
 }
 
-void CtfSource::read(std::uint32_t chunk, Chunk& out) const {
+void CtfSource::read(Run run, Chunk& out) const {
   out.reset(schema_.streams());
-  const bool quiet = counted_[chunk].exchange(true);
+  const Counted::Before counted = counted_->claim(run.first, run.last);
   try {
     if (options_.element == Element::f32) {
-      parse<float>(chunk, out, quiet);
+      parse<float>(run, out, counted);
     } else {
-      parse<double>(chunk, out, quiet);
+      parse<double>(run, out, counted);
     }
     file_.expect_unchanged();
   } catch (...) {
-    if (!quiet) counted_[chunk] = false;
+    counted_->give_back(run.first, run.last, counted);
     throw;
   }
 }
 
 template <class T>
-void CtfSource::parse(std::uint32_t chunk, Chunk& out, bool quiet) const {
-  const std::uint64_t first = index_.chunk_first[chunk];
-  const std::span entries(index_.entries.data() + first,
-                          static_cast<std::size_t>(index_.chunk_first[chunk + 1] - first));
+void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const {
+  const std::span entries(index_.entries.data() + run.first, run.last - run.first);
   FaultLog log({.schema = &schema_,
                 .sink = &sink_,
                 .file = file_.path(),
                 .line_of = [this](std::uint64_t byte, const char*) { return lines_.line_of(byte); },
                 .key_text = [this](std::uint64_t key) { return key_text(key); },
-                .quiet = quiet,
+                .first_short =
+                    [this, &run](std::size_t stream) {
+                      const std::lock_guard lock(short_mutex_);
+                      return told_short_.emplace(run.chunk, stream).second;
+                    },
+                .quiet = counted.all,
                 .trace_level = options_.trace_level});
   Parser<T> parser(schema_, !start_.line_mode && context_.keys->mode() != KeyMode::numeric, log, context_.limits,
                    out.columns);
@@ -192,6 +194,7 @@ void CtfSource::parse(std::uint32_t chunk, Chunk& out, bool quiet) const {
       const IndexEntry& e = entries[row];
       if (!open) {
         p = blocks.begin() + (e.begin - blocks.offset());
+        if (!counted.each.empty()) log.be_quiet(counted.each[row]);
         parser.begin(e.key, e.begin);
         open = true;
       }

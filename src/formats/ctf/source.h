@@ -6,13 +6,15 @@
 #include <batchfeed/buffer.h>
 #include <batchfeed/source.h>
 
-#include <atomic>
-#include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "formats/ctf/blocks.h"
+#include "formats/ctf/counted.h"
 #include "formats/ctf/index.h"
 #include "formats/ctf/line_map.h"
 #include "formats/ctf/schema.h"
@@ -23,7 +25,7 @@
 
 namespace batchfeed::ctf {
 
-class CtfSource final : public Source {
+class CtfSource final : public Source, private RowReader {
  public:
   struct Tuning {
     std::size_t block = LineBlocks::kBlock;  // size of the reads; tests make it tiny
@@ -36,8 +38,12 @@ class CtfSource final : public Source {
 
   const std::vector<StreamInfo>& streams() const override { return schema_.streams(); }
   const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
-  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override;
-  void read(std::uint32_t chunk, Chunk& out) const override;
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { sequences(run_of(chunk), out); }
+  void read(std::uint32_t chunk, Chunk& out) const override { read(run_of(chunk), out); }
+  // What has to be fetched or unpacked is better read in large parts.
+  const RowReader* row_reader(std::uint32_t /*chunk*/) const override {
+    return file_.is_remote() || file_.is_packed() ? nullptr : this;
+  }
   std::string key_text(std::uint64_t key) const override { return context_.keys->text(key); }
   Place place(std::uint32_t chunk, std::uint32_t row) const override;
   std::uint64_t fingerprint() const override;
@@ -59,8 +65,27 @@ class CtfSource final : public Source {
   bool load_index(const index_cache::Binding& binding, const std::vector<std::string>& places);
   void store_index(const index_cache::Binding& binding, const std::vector<std::string>& places);
   bool text_keys() const noexcept { return context_.keys->mode() != KeyMode::numeric; }
+  // Sequences of the index, all of one chunk.
+  struct Run {
+    std::uint32_t chunk;
+    std::size_t first, last;
+  };
+  Run run_of(std::uint32_t chunk) const {
+    return {chunk, static_cast<std::size_t>(index_.chunk_first[chunk]),
+            static_cast<std::size_t>(index_.chunk_first[chunk + 1])};
+  }
+  Run run_of(std::uint32_t chunk, RowRange rows) const {
+    const std::size_t first = run_of(chunk).first;
+    return {chunk, first + rows.first, first + rows.last};
+  }
+  void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
+    sequences(run_of(chunk, rows), out);
+  }
+  void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override { read(run_of(chunk, rows), out); }
+  void sequences(Run run, std::vector<SequenceInfo>& out) const;
+  void read(Run run, Chunk& out) const;
   template <class T>
-  void parse(std::uint32_t chunk, Chunk& out, bool quiet) const;
+  void parse(Run run, Chunk& out, const Counted::Before& counted) const;
   Buffer<char> borrow() const;
   void give_back(Buffer<char> buffer) const;
 
@@ -77,8 +102,9 @@ class CtfSource final : public Source {
 
   mutable FaultSink sink_;
   mutable LineMap lines_;
-  // Per chunk: its errors were counted, or are being counted.
-  mutable std::unique_ptr<std::atomic<bool>[]> counted_;
+  mutable std::optional<Counted> counted_;  // set at open
+  mutable std::mutex short_mutex_;
+  mutable std::set<std::pair<std::uint32_t, std::size_t>> told_short_;  // chunks and streams
   mutable std::mutex buffers_mutex_;
   mutable std::vector<Buffer<char>> buffers_;  // for reuse
 };

@@ -29,7 +29,7 @@ constexpr std::size_t kOpenFiles = 8;
                     .stream = options.name});
 }
 
-class HtkSource final : public Source {
+class HtkSource final : public Source, private RowReader {
  public:
   HtkSource(const HtkOptions& options, const OpenContext& context)
       : options_(options),
@@ -56,6 +56,7 @@ class HtkSource final : public Source {
                  .defines_mb_size = options_.defines_mb_size,
                  .broadcast = options_.expand_to_utterance}};
     if (options_.expand_to_utterance) expect_single_frames();
+    remote_ = std::any_of(index_.paths.begin(), index_.paths.end(), is_url);
     for (std::size_t c = 0; c + 1 < index_.chunk_first.size(); ++c) {
       ChunkInfo info{.sequences = index_.chunk_first[c + 1] - index_.chunk_first[c]};
       for (std::uint64_t u = index_.chunk_first[c]; u < index_.chunk_first[c + 1]; ++u)
@@ -72,22 +73,10 @@ class HtkSource final : public Source {
   bool splits_frames() const override { return true; }
   std::string key_text(std::uint64_t key) const override { return keys_->text(key); }
 
-  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
-    out.clear();
-    out.reserve(chunks_[chunk].sequences);
-    std::uint32_t row = 0;
-    for (std::uint64_t u = index_.chunk_first[chunk]; u < index_.chunk_first[chunk + 1]; ++u) {
-      out.push_back({.key = index_.utterances[u].key, .row = row++, .samples = index_.utterances[u].frames});
-    }
-  }
-
-  void read(std::uint32_t chunk, Chunk& out) const override {
-    out.reset(streams_);
-    if (options_.element == Element::f32) {
-      read_as<float>(chunk, out.columns[0]);
-    } else {
-      read_as<double>(chunk, out.columns[0]);
-    }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { sequences(run_of(chunk), out); }
+  void read(std::uint32_t chunk, Chunk& out) const override { read(run_of(chunk), out); }
+  const RowReader* row_reader(std::uint32_t /*chunk*/) const override {
+    return remote_ ? nullptr : this;  // what has to be fetched is better read in large parts
   }
 
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
@@ -104,6 +93,39 @@ class HtkSource final : public Source {
   }
 
  private:
+  // Utterances of the index: [from, to).
+  struct Run {
+    std::uint64_t from, to;
+  };
+  Run run_of(std::uint32_t chunk) const { return {index_.chunk_first[chunk], index_.chunk_first[chunk + 1]}; }
+  Run run_of(std::uint32_t chunk, RowRange rows) const {
+    return {index_.chunk_first[chunk] + rows.first, index_.chunk_first[chunk] + rows.last};
+  }
+
+  void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
+    sequences(run_of(chunk, rows), out);
+  }
+  void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override { read(run_of(chunk, rows), out); }
+
+  void sequences(Run run, std::vector<SequenceInfo>& out) const {
+    out.clear();
+    out.reserve(run.to - run.from);
+    for (std::uint64_t u = run.from; u < run.to; ++u) {
+      out.push_back({.key = index_.utterances[u].key,
+                     .row = static_cast<std::uint32_t>(u - run.from),
+                     .samples = index_.utterances[u].frames});
+    }
+  }
+
+  void read(Run run, Chunk& out) const {
+    out.reset(streams_);
+    if (options_.element == Element::f32) {
+      read_as<float>(run, out.columns[0]);
+    } else {
+      read_as<double>(run, out.columns[0]);
+    }
+  }
+
   // Files are closed and opened again; they must still be what they were.
   Archive reopen(std::uint32_t file) const {
     io::File again(index_.paths[file], file_system_);
@@ -133,13 +155,15 @@ class HtkSource final : public Source {
   }
 
   template <class T>
-  void read_as(std::uint32_t chunk, Column& column) const {
+  void read_as(Run run, Column& column) const {
     const std::size_t dim = index_.header.dim;
     const std::size_t left = static_cast<std::size_t>(window_.left) * dim,
                       right = static_cast<std::size_t>(window_.right) * dim;
-    const std::uint64_t from = index_.chunk_first[chunk], to = index_.chunk_first[chunk + 1];
+    const auto [from, to] = run;
+    std::uint64_t samples = 0;
+    for (std::uint64_t i = from; i < to; ++i) samples += index_.utterances[i].frames;
     const std::size_t values =
-        static_cast<std::size_t>(chunks_[chunk].samples) * dim + static_cast<std::size_t>(to - from) * (left + right);
+        static_cast<std::size_t>(samples) * dim + static_cast<std::size_t>(to - from) * (left + right);
     column.step = options_.expand_to_utterance ? 0 : dim;
     column.values.resize(values * sizeof(T));
     column.first_sample.reserve(static_cast<std::size_t>(to - from) + 1);
@@ -196,6 +220,7 @@ class HtkSource final : public Source {
   FileSystem file_system_;
   mutable FaultSink faults_;
   Index index_;
+  bool remote_ = false;
   ContextWindow window_;
   mutable io::FileCache<Archive> cache_;
   std::vector<StreamInfo> streams_;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kOpenFiles = 8;
 
-class KaldiSource final : public Source {
+class KaldiSource final : public Source, private RowReader {
  public:
   KaldiSource(const KaldiOptions& options, const OpenContext& context)
       : options_(options),
@@ -56,10 +56,15 @@ class KaldiSource final : public Source {
     }
     streams_ = {stream};
     if (options_.expand_to_utterance) expect_single_rows();
+    remote_ = std::any_of(index_.paths.begin(), index_.paths.end(), is_url);
     for (std::size_t c = 0; c + 1 < index_.chunk_first.size(); ++c) {
       ChunkInfo info{.sequences = index_.chunk_first[c + 1] - index_.chunk_first[c]};
-      for (std::uint64_t i = index_.chunk_first[c]; i < index_.chunk_first[c + 1]; ++i)
+      bool shares = false;
+      for (std::uint64_t i = index_.chunk_first[c]; i < index_.chunk_first[c + 1]; ++i) {
         info.samples += index_.entries[i].frames;
+        shares = shares || (i > index_.chunk_first[c] && same_object(index_.entries[i - 1], index_.entries[i]));
+      }
+      shares_objects_.push_back(shares);
       info.bytes = info.samples * index_.dim * 4;
       chunks_.push_back(info);
     }
@@ -70,22 +75,12 @@ class KaldiSource final : public Source {
   bool splits_frames() const override { return !options_.alignment; }
   std::string key_text(std::uint64_t key) const override { return keys_->text(key); }
 
-  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
-    out.clear();
-    std::uint32_t row = 0;
-    for (std::uint64_t i = index_.chunk_first[chunk]; i < index_.chunk_first[chunk + 1]; ++i) {
-      out.push_back({.key = index_.entries[i].key, .row = row++, .samples = index_.entries[i].frames});
-    }
-  }
-
-  void read(std::uint32_t chunk, Chunk& out) const override {
-    out.reset(streams_);
-    const bool f32 = options_.element == Element::f32;
-    if (options_.alignment) {
-      f32 ? read_labels<float>(chunk, out) : read_labels<double>(chunk, out);
-    } else {
-      f32 ? read_features<float>(chunk, out.columns[0]) : read_features<double>(chunk, out.columns[0]);
-    }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { sequences(run_of(chunk), out); }
+  void read(std::uint32_t chunk, Chunk& out) const override { read(run_of(chunk), out); }
+  // What has to be fetched is better read in large parts, and an object of which several entries
+  // are ranges is read once.
+  const RowReader* row_reader(std::uint32_t chunk) const override {
+    return remote_ || shares_objects_[chunk] ? nullptr : this;
   }
 
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
@@ -102,6 +97,37 @@ class KaldiSource final : public Source {
   }
 
  private:
+  // Entries of the index: [from, to).
+  struct Run {
+    std::uint64_t from, to;
+  };
+  Run run_of(std::uint32_t chunk) const { return {index_.chunk_first[chunk], index_.chunk_first[chunk + 1]}; }
+  Run run_of(std::uint32_t chunk, RowRange rows) const {
+    return {index_.chunk_first[chunk] + rows.first, index_.chunk_first[chunk] + rows.last};
+  }
+
+  void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
+    sequences(run_of(chunk, rows), out);
+  }
+  void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override { read(run_of(chunk, rows), out); }
+
+  void sequences(Run run, std::vector<SequenceInfo>& out) const {
+    out.clear();
+    std::uint32_t row = 0;
+    for (std::uint64_t i = run.from; i < run.to; ++i)
+      out.push_back({.key = index_.entries[i].key, .row = row++, .samples = index_.entries[i].frames});
+  }
+
+  void read(Run run, Chunk& out) const {
+    out.reset(streams_);
+    const bool f32 = options_.element == Element::f32;
+    if (options_.alignment) {
+      f32 ? read_labels<float>(run, out) : read_labels<double>(run, out);
+    } else {
+      f32 ? read_features<float>(run, out.columns[0]) : read_features<double>(run, out.columns[0]);
+    }
+  }
+
   // An object of which several entries in a row may want ranges. A text is read from its
   // beginning for each, so it is kept then.
   template <class Value>
@@ -174,10 +200,12 @@ class KaldiSource final : public Source {
   }
 
   template <class T>
-  void read_features(std::uint32_t chunk, Column& column) const {
+  void read_features(Run run, Column& column) const {
     const std::size_t dim = static_cast<std::size_t>(index_.dim);
-    const std::uint64_t from = index_.chunk_first[chunk], to = index_.chunk_first[chunk + 1];
-    const std::size_t frames = static_cast<std::size_t>(chunks_[chunk].samples + (to - from) * (window_.frames() - 1));
+    const auto [from, to] = run;
+    std::uint64_t samples = 0;
+    for (std::uint64_t i = from; i < to; ++i) samples += index_.entries[i].frames;
+    const std::size_t frames = static_cast<std::size_t>(samples + (to - from) * (window_.frames() - 1));
     column.step = options_.expand_to_utterance ? 0 : dim;
     column.values.resize(frames * dim * sizeof(T));
     Buffer<std::byte> scratch;
@@ -207,12 +235,12 @@ class KaldiSource final : public Source {
   }
 
   template <class T>
-  void read_labels(std::uint32_t chunk, Chunk& out) const {
+  void read_labels(Run run, Chunk& out) const {
     Column& column = out.columns[0];
     std::vector<std::int32_t> labels;
     Object<std::int32_t> object;
-    const std::uint64_t to = index_.chunk_first[chunk + 1];
-    for (std::uint64_t i = index_.chunk_first[chunk]; i < to; ++i) {
+    const std::uint64_t to = run.to;
+    for (std::uint64_t i = run.from; i < to; ++i) {
       const Entry& e = index_.entries[i];
       const auto file = cache_.open(e.file);
       go_to(*file, e, object);
@@ -239,8 +267,8 @@ class KaldiSource final : public Source {
                     .stream = options_.name};
         if (!check_) throw Error(std::move(fault));
         faults_.error(std::move(fault));
-        if (out.invalid.empty()) out.invalid.assign(static_cast<std::size_t>(chunks_[chunk].sequences), 0);
-        out.invalid[static_cast<std::size_t>(i - index_.chunk_first[chunk])] = Chunk::kUnpaid;
+        if (out.invalid.empty()) out.invalid.assign(static_cast<std::size_t>(to - run.from), 0);
+        out.invalid[static_cast<std::size_t>(i - run.from)] = Chunk::kUnpaid;
         labels.clear();
       }
       for (const std::int32_t label : labels) {
@@ -260,6 +288,8 @@ class KaldiSource final : public Source {
   mutable FaultSink faults_;
   bool check_;
   Index index_;
+  bool remote_ = false;
+  std::vector<bool> shares_objects_;  // of each chunk: neighbours are ranges of one object
   ContextWindow window_;
   mutable io::FileCache<io::File> cache_;
   std::vector<StreamInfo> streams_;

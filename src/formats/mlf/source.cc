@@ -39,7 +39,7 @@ void check_options(const MlfOptions& o) {
     bad_options(o, "mlf.targets", "labelToTargetMappingFile needs labelMappingFile and targetDim");
 }
 
-class MlfSource final : public Source {
+class MlfSource final : public Source, private RowReader {
  public:
   MlfSource(const MlfOptions& options, const OpenContext& context)
       : options_(options),
@@ -70,6 +70,7 @@ class MlfSource final : public Source {
       const io::File file(path, context.file_system, context.limits);
       file.warn_if_slow(context.report);
       identities_.push_back(file.identity());
+      in_place_.push_back(!file.is_remote() && !file.is_packed());
       const auto index = [&] { options_.binary ? index_binary(file, builder) : index_text(file, rules_, builder); };
       // A check looks at every line.
       options_.cache_index && !context.check ? index_cached(file, options_, index, faults_, builder) : index();
@@ -92,37 +93,11 @@ class MlfSource final : public Source {
   const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
   std::string key_text(std::uint64_t key) const override { return keys_->text(key); }
 
-  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
-    out.clear();
-    out.reserve(chunks_[chunk].sequences);
-    std::uint32_t row = 0;
-    for (std::uint64_t i = index_.chunk_first[chunk]; i < index_.chunk_first[chunk + 1]; ++i) {
-      out.push_back({.key = index_.entries[i].key, .row = row++, .samples = index_.entries[i].samples});
-    }
-  }
-
-  void read(std::uint32_t chunk, Chunk& out) const override {
-    out.reset(streams_);
-    Column& column = out.columns[0];
-    const std::shared_ptr<const io::File> file = cache_.open(index_.chunk_file[chunk]);
-    const std::uint64_t from = index_.chunk_first[chunk], to = index_.chunk_first[chunk + 1];
-    const std::uint64_t base = index_.entries[from].begin;
-    Buffer<std::byte> bytes;
-    bytes.resize(static_cast<std::size_t>(chunks_[chunk].bytes));
-    file->read(base, {bytes.data(), bytes.size()});
-    file->expect_unchanged();
-    Labels labels;
-    for (std::uint64_t i = from; i < to; ++i) {
-      const IndexEntry& e = index_.entries[i];
-      const bool sound = parse(
-          file->path(), e,
-          bytes.span().subspan(static_cast<std::size_t>(e.begin - base), static_cast<std::size_t>(e.bytes)), labels);
-      if (sound && options_.element == Element::f32) append<float>(labels, column);
-      if (sound && options_.element == Element::f64) append<double>(labels, column);
-      if (!sound && out.invalid.empty()) out.invalid.assign(static_cast<std::size_t>(to - from), 0);
-      if (!sound) out.invalid[static_cast<std::size_t>(i - from)] = Chunk::kUnpaid;
-      column.first_sample.push_back(static_cast<std::uint32_t>(column.first_value.size() - 1));
-    }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { sequences(run_of(chunk), out); }
+  void read(std::uint32_t chunk, Chunk& out) const override { read(run_of(chunk), out); }
+  const RowReader* row_reader(std::uint32_t chunk) const override {
+    // What has to be fetched or unpacked is better read in large parts.
+    return in_place_[index_.chunk_file[chunk]] ? this : nullptr;
   }
 
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
@@ -141,6 +116,53 @@ class MlfSource final : public Source {
   }
 
  private:
+  // Utterances of the index, all of one chunk: [from, to).
+  struct Run {
+    std::uint32_t chunk;
+    std::uint64_t from, to;
+  };
+  Run run_of(std::uint32_t chunk) const { return {chunk, index_.chunk_first[chunk], index_.chunk_first[chunk + 1]}; }
+  Run run_of(std::uint32_t chunk, RowRange rows) const {
+    return {chunk, index_.chunk_first[chunk] + rows.first, index_.chunk_first[chunk] + rows.last};
+  }
+
+  void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
+    sequences(run_of(chunk, rows), out);
+  }
+  void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override { read(run_of(chunk, rows), out); }
+
+  void sequences(Run run, std::vector<SequenceInfo>& out) const {
+    out.clear();
+    out.reserve(run.to - run.from);
+    std::uint32_t row = 0;
+    for (std::uint64_t i = run.from; i < run.to; ++i)
+      out.push_back({.key = index_.entries[i].key, .row = row++, .samples = index_.entries[i].samples});
+  }
+
+  void read(Run run, Chunk& out) const {
+    out.reset(streams_);
+    Column& column = out.columns[0];
+    const std::shared_ptr<const io::File> file = cache_.open(index_.chunk_file[run.chunk]);
+    const std::uint64_t from = run.from, to = run.to;
+    const std::uint64_t base = index_.entries[from].begin;
+    Buffer<std::byte> bytes;
+    bytes.resize(static_cast<std::size_t>(index_.entries[to - 1].begin + index_.entries[to - 1].bytes - base));
+    file->read(base, {bytes.data(), bytes.size()});
+    file->expect_unchanged();
+    Labels labels;
+    for (std::uint64_t i = from; i < to; ++i) {
+      const IndexEntry& e = index_.entries[i];
+      const bool sound = parse(
+          file->path(), e,
+          bytes.span().subspan(static_cast<std::size_t>(e.begin - base), static_cast<std::size_t>(e.bytes)), labels);
+      if (sound && options_.element == Element::f32) append<float>(labels, column);
+      if (sound && options_.element == Element::f64) append<double>(labels, column);
+      if (!sound && out.invalid.empty()) out.invalid.assign(static_cast<std::size_t>(to - from), 0);
+      if (!sound) out.invalid[static_cast<std::size_t>(i - from)] = Chunk::kUnpaid;
+      column.first_sample.push_back(static_cast<std::uint32_t>(column.first_value.size() - 1));
+    }
+  }
+
   // Files are closed and opened again; they must still be what was indexed.
   io::File reopen(std::uint32_t number) const {
     io::File file(options_.files[number], file_system_, limits_);
@@ -221,6 +243,7 @@ class MlfSource final : public Source {
   std::vector<std::vector<std::int32_t>> targets_;  // per class, if there is a target mapping
   LabelRules rules_;
   std::vector<io::Identity> identities_;
+  std::vector<bool> in_place_;  // as files: read where they lie
   mutable io::FileCache<io::File> cache_;
   MlfIndex index_;
   std::vector<StreamInfo> streams_;

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "model/pieces.h"
+
+#include <algorithm>
+
+#include "base/saturate.h"
+
+namespace batchfeed {
+
+Pieces::Pieces(std::shared_ptr<const Source> source, std::uint64_t bytes) : source_(std::move(source)) {
+  const std::vector<ChunkInfo>& chunks = source_->chunks();
+  std::uint64_t all = 0;
+  for (const ChunkInfo& chunk : chunks) all = add_sat(all, chunk.bytes);
+  bytes = std::max({bytes, all / kMost, std::uint64_t{1}});
+  for (std::uint32_t c = 0; c < chunks.size(); ++c) {
+    const std::uint64_t parts = std::min(chunks[c].bytes / bytes, chunks[c].sequences);
+    if (parts > 1 && source_->row_reader(c) != nullptr) {
+      cut(c, parts);
+    } else {
+      pieces_.push_back(chunks[c]);
+      parts_.push_back({.chunk = c, .rows = {}});
+    }
+  }
+}
+
+// Into parts of about as many samples, which mostly are as many bytes.
+void Pieces::cut(std::uint32_t chunk, std::uint64_t parts) {
+  const ChunkInfo& whole = source_->chunks()[chunk];
+  const std::uint64_t most = (whole.samples + parts - 1) / parts;
+  const double bytes_each = static_cast<double>(whole.bytes) / static_cast<double>(whole.samples);
+  std::vector<SequenceInfo> table;
+  source_->sequences(chunk, table);
+  for (std::size_t i = 0; i < table.size();) {
+    ChunkInfo piece;
+    const std::size_t first = i;
+    for (; i < table.size() && (i == first || piece.samples < most); ++i) {
+      ++piece.sequences;
+      piece.samples += table[i].samples;
+    }
+    piece.bytes = static_cast<std::uint64_t>(bytes_each * static_cast<double>(piece.samples));
+    pieces_.push_back(piece);
+    const std::uint32_t end = i < table.size() ? table[i].row : table.back().row + 1;
+    parts_.push_back({.chunk = chunk, .rows = {table[first].row, end}});
+  }
+}
+
+void Pieces::sequences(std::uint32_t piece, std::vector<SequenceInfo>& out) const {
+  const auto& [chunk, rows] = parts_[piece];
+  if (rows.last == 0) {
+    source_->sequences(chunk, out);
+  } else {
+    source_->row_reader(chunk)->sequences(chunk, rows, out);
+  }
+}
+
+void Pieces::read(std::uint32_t piece, Chunk& out) const {
+  const auto& [chunk, rows] = parts_[piece];
+  if (rows.last == 0) {
+    source_->read(chunk, out);
+  } else {
+    source_->row_reader(chunk)->read(chunk, rows, out);
+  }
+}
+
+Place Pieces::place(std::uint32_t piece, std::uint32_t row) const {
+  return source_->place(parts_[piece].chunk, parts_[piece].rows.first + row);
+}
+
+std::vector<Place> Pieces::places(std::uint32_t piece, std::uint32_t row) const {
+  return source_->places(parts_[piece].chunk, parts_[piece].rows.first + row);
+}
+
+}  // namespace batchfeed
