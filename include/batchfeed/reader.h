@@ -79,6 +79,8 @@ class Reader {
   // is true of those behind the first.
   bool at_hand() const noexcept;
 
+  // The next answer is the first of this epoch. Behind the end of the epoch before, the run
+  // goes on as with read(); any other epoch begins as in a reader of its own.
   void begin_epoch(std::uint64_t epoch);
 
   // From the next minibatch on.
