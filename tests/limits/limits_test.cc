@@ -25,7 +25,7 @@ void expect_limit(const char* field, Do&& action, const char* id = nullptr) {
   } catch (const Error& e) {
     EXPECT_EQ(e.fault().kind, FaultKind::limit) << e.what();
     EXPECT_THAT(e.fault().hint, HasSubstr(field)) << e.what();
-    if (id != nullptr) EXPECT_EQ(e.fault().id, id);
+    EXPECT_EQ(e.fault().id, id == nullptr ? e.fault().id : id);
   }
 }
 
