@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Do the documents tell the truth about the tree? Links lead somewhere, docs/index.md
 names every page, each page that code names is there, and each test that
-differences-from-cntk.md names.
+differences-from-cntk.md names. And the packages are of the version that CMakeLists.txt says.
 """
 import pathlib
 import re
@@ -26,8 +26,19 @@ def known_tests():
     return names
 
 
+def other_versions():
+    """Files whose version is not that of CMakeLists.txt."""
+    version = re.search(r"project\(batchfeed VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+    says = {"vcpkg.json": f'"version": "{version}"', "packaging/vcpkg/ports/batchfeed/vcpkg.json": f'"version": "{version}"',
+            "packaging/conda/meta.yaml": f'set version = "{version}"', "CHANGELOG.md": f"## {version}"}
+    return [path for path, words in says.items() if words not in (ROOT / path).read_text(encoding="utf-8")]
+
+
 def main():
     bad = links = 0
+    for path in other_versions():
+        print(f"{path}: another version than CMakeLists.txt says")
+        bad += 1
     for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md"), *ROOT.glob("python/**/*.md")]:
         text = re.sub(r"(?s)```.*?```", "", path.read_text(encoding="utf-8"))
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
