@@ -12,15 +12,14 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "formats/ctf/avx512_forms.h"
 #include "formats/ctf/avx512_tokens.h"
 
 namespace batchfeed::ctf {
 namespace avx512 {
 namespace {
 
-// Powers of ten by the number of digits behind the point; the last one stands for no point.
-alignas(64) constexpr std::array<float, 16> kTenF = {1e0F, 1e1F, 1e2F,  1e3F, 1e4F, 1e5F, 1e6F, 1e7F,
-                                                     1e8F, 1e9F, 1e10F, 1,    1,    1,    1,    1};
+// As kTenF.
 alignas(64) constexpr std::array<double, 16> kTenD = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                                       1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1};
 alignas(64) constexpr std::array<double, 16> kTenthD = {1e0,  1e-1, 1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,
@@ -32,6 +31,16 @@ BATCHFEED_AVX512_INLINE __m512i four_digits(__m512i spread) noexcept {
 }
 BATCHFEED_AVX512_INLINE __m512i eight_digits(__m512i a, __m512i b) noexcept {
   return _mm512_madd_epi16(_mm512_packus_epi32(four_digits(a), four_digits(b)), _mm512_set1_epi32(0x00012710));
+}
+// Of 8 numbers in one vector, to the lower half.
+BATCHFEED_AVX512_INLINE __m512i few_eight_digits(__m512i spread) noexcept {
+  return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 1, 4, 5, 8, 9, 12, 13, 0, 1, 4, 5, 8, 9, 12, 13),
+                                  eight_digits(spread, spread));
+}
+// The lower and the upper 8 digits of 8 numbers.
+BATCHFEED_AVX512_INLINE __m512i few_sixteen_digits(__m512i low, __m512i high) noexcept {
+  const __m512i eights = _mm512_shuffle_epi32(eight_digits(low, high), _MM_PERM_BDAC);
+  return _mm512_add_epi64(_mm512_mul_epu32(eights, _mm512_set1_epi64(100'000'000)), _mm512_srli_epi64(eights, 32));
 }
 BATCHFEED_AVX512_INLINE __m512i sixteen_digits(__m512i a, __m512i b) noexcept {
   const __m512i eights = eight_digits(a, b);
@@ -102,6 +111,24 @@ BATCHFEED_AVX512_INLINE bool store_eights(const Tokens& t, unsigned n, T* out) n
           (n > 8 ? store_scaled(high, fractions(rest, kFractions8), rest.negative, n - 8, out + 8) : 0)) == 0;
 }
 
+// n (1..8) numbers, likewise; whatever their length, for a branch on it could not be foreseen.
+template <class T>
+BATCHFEED_AVX512_INLINE bool store_few(const Tokens& t, unsigned n, T* out) noexcept {
+  if (above_fourteen(t.runs) && too_long(t)) [[unlikely]]
+    return false;
+  const __m512i which = load(kFewTokens8), next = _mm512_add_epi8(which, all(1));
+  const __m512i begin = _mm512_permutexvar_epi8(which, t.separators), end = _mm512_permutexvar_epi8(next, t.separators);
+  const __m512i fraction = _mm512_permutexvar_epi8(next, t.fractions);
+  const auto digits = [&](__m512i back) BATCHFEED_AVX512_LAMBDA {
+    const __m512i from = _mm512_sub_epi8(end, back);
+    const __m512i over = _mm512_mask_add_epi8(from, _mm512_cmpgt_epu8_mask(back, fraction), from, all(-1));
+    return _mm512_permutexvar_epi8(_mm512_max_epi8(over, begin), t.values);
+  };
+  const __m512i back = load(kFromEnd8);
+  const __m512i mantissa = few_sixteen_digits(digits(back), digits(_mm512_add_epi8(back, all(8))));
+  return store_scaled(_mm512_cvtepi64_pd(mantissa), fraction, t.negative, n, out) == 0;
+}
+
 // n (1..31) numbers to out[0..n). False where scan.h must decide about one of them.
 template <class T>
 BATCHFEED_AVX512_INLINE bool store(Tokens t, unsigned n, T* out) noexcept {
@@ -115,6 +142,7 @@ BATCHFEED_AVX512_INLINE bool store(Tokens t, unsigned n, T* out) noexcept {
       return true;
     }
   }
+  if (n <= 8) return store_few(t, n, out);
   if (!above_eight(t.runs)) {
     if (!store_eights(t, n, out)) return false;
     if (n <= 16) [[likely]]
@@ -134,11 +162,42 @@ BATCHFEED_AVX512_INLINE bool store(Tokens t, unsigned n, T* out) noexcept {
   }
 }
 
+// Blocks of the known form from p on.
+template <bool kEight>
+BATCHFEED_AVX512_INLINE const char* alike_from(const Form& known, const char* p, float*& at,
+                                               const float* const full) noexcept {
+  const Form form = known;
+  const auto taken = static_cast<__mmask16>(first(form.n));
+  for (__m512i values; full - at >= form.n && alike(form, p, values); p += form.width, at += form.n) {
+    const __m512i digits = _mm512_permutexvar_epi8(form.from, values);
+    const __m512i mantissa = kEight ? few_eight_digits(digits) : four_digits(digits);
+    _mm512_mask_storeu_ps(at, taken, values_of(form, mantissa));
+  }
+  return p;
+}
+// The form of the block at p, which is one of plain numbers. Apart from the loop, which has no registers to spare.
+BATCHFEED_AVX512 __attribute__((noinline, cold)) void learn_numbers(Form& form, const char* p) noexcept {
+  const __m512i x = _mm512_loadu_si512(p);
+  Block block = block_of<false>(x);
+  if (block.others != 0) cut(block, x, p);
+  const auto n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
+  const Tokens t = tokens_of<false>(block, block.blanks, 0);
+  if (n <= 16 && !above_four(t.runs))
+    know(form, x, block, block.blanks, t, n, false, moves(t, kTokens4, kFromEnd4), kFractions4);
+  else if (n <= 8 && !above_seven(t.runs))
+    know(form, x, block, block.blanks, t, n, true, moves(t, kFewTokens8, kFromEnd8), kFractions4);
+}
+
 template <class T>
 BATCHFEED_AVX512_INLINE const char* dense(const char* p, T* const out, DenseRoom& room) noexcept {
   if (!is_blank(*p)) return p;
   T* at = out + room.count;
+  Form* const form = form_in(room.memory);
   for (T* const full = out + room.dim;;) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (form != nullptr && form->n != 0)
+        p = form->eight ? alike_from<true>(*form, p, at, full) : alike_from<false>(*form, p, at, full);
+    }
     const __m512i x = _mm512_loadu_si512(p);
     Block block = block_of<false>(x);
     const char* const end = block.others == 0 ? nullptr : cut(block, x, p);
@@ -150,6 +209,10 @@ BATCHFEED_AVX512_INLINE const char* dense(const char* p, T* const out, DenseRoom
       if (!tokens.plain || full - at < n || !store(tokens, static_cast<unsigned>(n), at)) [[unlikely]]
         break;
       at += n;
+      if constexpr (std::is_same_v<T, float>) {
+        if (form != nullptr && end == nullptr && n <= 16 && comes_back(*form, block.blanks, block.dots)) [[unlikely]]
+          learn_numbers(*form, p);
+      }
     }
     if (end != nullptr || n == 0) [[unlikely]] {
       p = end == nullptr ? p : end;
@@ -211,23 +274,50 @@ BATCHFEED_AVX512_INLINE bool store_pairs(Tokens t, unsigned n, std::uint64_t dim
   }
 }
 
-// Loads here, not where the compiler finds it convenient: the next block waits for it.
-BATCHFEED_AVX512_INLINE __m512i load_now(const char* p) noexcept {
-  __m512i x = _mm512_loadu_si512(p);
-  asm volatile("" : "+v"(x));
-  return x;
+// Blocks of the known form, of up to 4 pairs, from p on.
+BATCHFEED_AVX512_INLINE const char* alike_from(const Form& known, const char* p, std::uint64_t& count,
+                                               const SparseRoom<float>& room) noexcept {
+  const Form form = known;
+  const auto taken = static_cast<__mmask8>(first(form.n));
+  const __m128i dim = _mm_set1_epi32(static_cast<int>(room.dim));
+  for (__m512i values; room.capacity - count >= form.n && alike(form, p, values); p += form.width, count += form.n) {
+    const __m512i numbers = few_eight_digits(_mm512_permutexvar_epi8(form.from, values));
+    const __m128i index = _mm512_castsi512_si128(numbers);
+    if (_mm_mask_cmpge_epu32_mask(taken, index, dim) != 0) [[unlikely]]
+      break;
+    const __m512i mantissa = _mm512_zextsi128_si512(_mm512_extracti32x4_epi32(numbers, 1));
+    _mm_mask_storeu_epi32(room.indices + count, taken, index);
+    _mm_mask_storeu_ps(room.values + count, taken, _mm512_castps512_ps128(values_of(form, mantissa)));
+  }
+  return p;
+}
+
+// As learn_numbers(), of pairs.
+BATCHFEED_AVX512 __attribute__((noinline, cold)) void learn_pairs(Form& form, const char* p) noexcept {
+  const __m512i x = _mm512_loadu_si512(p);
+  Block block = block_of<true>(x);
+  if (block.others != 0) cut(block, x, p);
+  const std::uint64_t colons = block.colons & first(width(block.blanks)), separators = block.blanks | colons;
+  const auto n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
+  const Tokens t = tokens_of<true>(block, separators, colons);
+  if (n <= 4 && !above_seven(t.runs))
+    know(form, x, block, separators, t, n, true, moves(t, kFewPairs8, kFromEnd8), kFractionsOfPairs4);
 }
 
 template <class T>
 BATCHFEED_AVX512_INLINE const char* sparse(const char* p, SparseRoom<T>& room) noexcept {
   if (!is_blank(*p)) return p;
   std::uint64_t count = room.count;
-  for (__m512i x = load_now(p);;) {
+  Form* const form = form_in(room.memory);
+  for (;;) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (form != nullptr && form->n != 0) p = alike_from(*form, p, count, room);
+    }
+    const __m512i x = _mm512_loadu_si512(p);
     Block block = block_of<true>(x);
     const char* const end = block.others == 0 ? nullptr : cut(block, x, p);
     const unsigned last = width(block.blanks) - 1;
     const char* const next = p + last;
-    x = load_now(next);
     const auto n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
     if (n != 0) [[likely]] {
       const std::uint64_t colons = block.colons & first(last), separators = block.blanks | colons;
@@ -238,6 +328,10 @@ BATCHFEED_AVX512_INLINE const char* sparse(const char* p, SparseRoom<T>& room) n
           !store_pairs(tokens, n, room.dim, room.values + count, room.indices + count)) [[unlikely]]
         break;
       count += n;
+      if constexpr (std::is_same_v<T, float>) {
+        if (form != nullptr && end == nullptr && n <= 4 && comes_back(*form, separators, block.dots)) [[unlikely]]
+          learn_pairs(*form, p);
+      }
     }
     if (end != nullptr || n == 0) [[unlikely]] {
       p = end == nullptr ? p : end;

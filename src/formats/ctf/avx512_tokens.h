@@ -15,6 +15,7 @@
 
 #define BATCHFEED_AVX512_TARGET "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,lzcnt,popcnt"
 #define BATCHFEED_AVX512 __attribute__((target(BATCHFEED_AVX512_TARGET)))
+#define BATCHFEED_AVX512_LAMBDA __attribute__((target(BATCHFEED_AVX512_TARGET), always_inline))
 #define BATCHFEED_AVX512_INLINE __attribute__((target(BATCHFEED_AVX512_TARGET), always_inline)) inline
 
 namespace batchfeed::ctf::avx512 {
@@ -50,6 +51,11 @@ alignas(64) inline constexpr auto kTokens8 = halves8([](unsigned n) { return n; 
 alignas(64) inline constexpr auto kTokens16 = halves16([](unsigned n) { return n; });
 // Of pairs first the indices, then the values.
 alignas(64) inline constexpr auto kPairs8 = halves8([](unsigned n) { return n < 8 ? 2 * n : 2 * (n - 8) + 1; });
+// One vector for all, of up to 8 numbers; their order once packed (see few_eight_digits()).
+alignas(64) inline constexpr Lanes kFewTokens8 = lanes([](unsigned i) { return i / 8; });
+alignas(64) inline constexpr Lanes kFewPairs8 = lanes([](unsigned i) {
+  return i < 32 ? i / 8 * 2 : (i - 32) / 8 * 2 + 1;
+});
 alignas(64) inline constexpr auto kPairs16 = halves16([](unsigned n) { return n < 4 ? 2 * n : 2 * (n - 4) + 1; });
 
 // Where Tokens::fractions has those of the tokens for lanes of 4 and 8 bytes; of every second token.
@@ -117,9 +123,10 @@ struct Tokens {
   __m512i separators;  // a byte for each: where it is; token i lies between i and i + 1
   __m512i fractions;   // byte i + 1: digits behind the point of token i, 255 if it has none
   std::uint64_t negative;
-  bool points;         // some have one
-  std::uint64_t runs;  // digits side by side, not counting points, signs and a 0 in front of a point
-  bool plain;          // nothing but numbers
+  bool points;          // some have one
+  std::uint64_t zeros;  // a 0 in front of a point, which counts for nothing
+  std::uint64_t runs;   // digits side by side, not counting points, signs and such zeros
+  bool plain;           // nothing but numbers
 };
 
 // The last separator is the last byte looked at. Of pairs those in front of values are colons.
@@ -144,18 +151,24 @@ BATCHFEED_AVX512_INLINE Tokens tokens_of(const Block& block, std::uint64_t separ
           .fractions = _mm512_add_epi8(_mm512_sub_epi8(ends, before), all(-1)),
           .negative = _pext_u64(minus >> 1, in_front),
           .points = dots != 0,
+          .zeros = zeros,
           .runs = _pext_u64(inside ^ separators, kept),
           .plain = bad == 0};
 }
 
-// The starts of runs of more than 4, 8 and 15.
+// The starts of runs of more than 4, 7, 8, 14 and 15.
 BATCHFEED_AVX512_INLINE std::uint64_t four(std::uint64_t runs) noexcept {
   const std::uint64_t two = runs & runs >> 1;
   return two & two >> 2;
 }
 BATCHFEED_AVX512_INLINE bool above_four(std::uint64_t runs) noexcept { return (four(runs) & runs >> 4) != 0; }
+BATCHFEED_AVX512_INLINE bool above_seven(std::uint64_t runs) noexcept { return (four(runs) & four(runs) >> 4) != 0; }
 BATCHFEED_AVX512_INLINE bool above_eight(std::uint64_t runs) noexcept {
   return (four(runs) & four(runs) >> 4 & runs >> 8) != 0;
+}
+BATCHFEED_AVX512_INLINE bool above_fourteen(std::uint64_t runs) noexcept {
+  const std::uint64_t eight = four(runs) & four(runs) >> 4;
+  return (eight & eight >> 7) != 0;
 }
 BATCHFEED_AVX512_INLINE bool above_fifteen(std::uint64_t runs) noexcept {
   const std::uint64_t eight = four(runs) & four(runs) >> 4;
@@ -170,8 +183,9 @@ BATCHFEED_AVX512_INLINE void pass(Tokens& t) noexcept {
   t.negative >>= (kPairs ? 4 : 8) * words;
 }
 
-// The digits of tokens, each at the right end of a lane; zeros in front.
-BATCHFEED_AVX512_INLINE __m512i spread(const Tokens& t, const Lanes& token, const Lanes& from_end) noexcept {
+// Where the digits of tokens stand, each token at the right end of a lane; for what is in front of them
+// where a separator stands.
+BATCHFEED_AVX512_INLINE __m512i moves(const Tokens& t, const Lanes& token, const Lanes& from_end) noexcept {
   const __m512i which = load(token), next = _mm512_add_epi8(which, all(1)), back = load(from_end);
   const __m512i begin = _mm512_permutexvar_epi8(which, t.separators);
   __m512i from = _mm512_sub_epi8(_mm512_permutexvar_epi8(next, t.separators), back);
@@ -180,7 +194,10 @@ BATCHFEED_AVX512_INLINE __m512i spread(const Tokens& t, const Lanes& token, cons
     from = _mm512_mask_add_epi8(from, _mm512_cmpgt_epu8_mask(back, fraction), from, all(-1));
   }
   // Signed: in front of the block is no digit either.
-  return _mm512_maskz_permutexvar_epi8(_mm512_cmpgt_epi8_mask(from, begin), from, t.values);
+  return _mm512_max_epi8(from, begin);
+}
+BATCHFEED_AVX512_INLINE __m512i spread(const Tokens& t, const Lanes& token, const Lanes& from_end) noexcept {
+  return _mm512_permutexvar_epi8(moves(t, token, from_end), t.values);
 }
 
 }  // namespace batchfeed::ctf::avx512

@@ -37,6 +37,9 @@ void expect_same(const std::string& what, ScanEnd got, const Room& fast, ScanEnd
   EXPECT_EQ(fast.overflow, slow.overflow) << what;
 }
 
+// What the kernels remember of the samples of all tests before.
+KernelMemory memory;
+
 // Reads a sample with a tier and with scan.h alone, compares every bit, and
 // returns how many values the kernel took before its first turn ended.
 template <class T>
@@ -45,7 +48,7 @@ std::uint64_t dense(const std::string& tier, const std::string& sample, std::uin
   const char* const p = text.data() + kPadding;
   const auto room_for = static_cast<std::size_t>(dim) + kBehind;
   std::vector<T> fast(room_for, T{-1}), slow(room_for, T{-1}), alone(room_for);
-  DenseRoom fast_room{.dim = dim}, slow_room{.dim = dim}, alone_room{.dim = dim};
+  DenseRoom fast_room{.dim = dim, .memory = &memory}, slow_room{.dim = dim}, alone_room{.dim = dim};
   const DenseKernel<T> kernel = kernels_for<T>(tier).dense;
   const ScanEnd end = scan_dense(p, slow.data(), slow_room);
   const ScanEnd got = read_dense(kernel, p, fast.data(), fast_room);
@@ -68,6 +71,7 @@ std::uint64_t sparse(const std::string& tier, const std::string& sample, std::ui
     return SparseRoom<T>{.values = values.data(), .indices = indices.data(), .capacity = capacity, .dim = dim};
   };
   SparseRoom<T> fast_room = room(fast, fast_at), slow_room = room(slow, slow_at);
+  fast_room.memory = &memory;
   const SparseKernel<T> kernel = kernels_for<T>(tier).sparse;
   const ScanEnd end = scan_sparse(p, slow_room);
   const ScanEnd got = read_sparse(kernel, p, fast_room);
@@ -304,6 +308,85 @@ TEST_F(Kernel, MidpointsRoundAsEverywhere) {
       dense<double>(tier, sample, 8);
       sparse<float>(tier, pairs, 8, 8);
       sparse<double>(tier, pairs, 8, 8);
+    }
+  }
+}
+
+// Text with a fixed number of digits, whose blocks look alike: every number of up to four digits, with a point
+// anywhere.
+TEST_F(Kernel, NumbersOfFixedWidthAreTheSameInEveryTier) {
+  for (const std::string& tier : vector_tiers()) {
+    for (unsigned width = 1; width <= 4; ++width) {
+      const auto all = static_cast<unsigned>(std::pow(10, width));
+      for (unsigned fraction = 0; fraction <= width + 1; ++fraction) {
+        std::string values, pairs;
+        for (unsigned i = 0; i < all; ++i) {
+          std::string digits = std::to_string(all + i).substr(1);
+          if (fraction != 0) digits.insert(width - fraction + 1, ".");
+          if (fraction == width + 1) digits = "-0." + digits.substr(1);
+          values += ' ' + digits;
+          pairs += ' ' + std::to_string(1000 + i % 9000) + ':' + digits;
+        }
+        EXPECT_EQ(dense<float>(tier, values + "\n", all), all) << tier << width << fraction;
+        dense<double>(tier, values + "\n", all);
+        EXPECT_EQ(sparse<float>(tier, pairs + "\n", 10'000, all), all) << tier << width << fraction;
+      }
+    }
+  }
+}
+
+#if defined(__x86_64__)
+// As avx512_forms.h divides.
+__attribute__((target("fma"))) std::uint64_t different_quotients(float ten, float tenth) {
+  std::uint64_t different = 0;
+  for (float whole = 0; whole < 1e7F; ++whole) {
+    const float quotient = whole * tenth;
+    const float rest = __builtin_fmaf(-quotient, ten, whole);
+    different += __builtin_fmaf(rest, tenth, quotient) != whole / ten ? 1 : 0;
+  }
+  return different;
+}
+TEST_F(Kernel, ReciprocalsGiveWhatDivisionGives) {
+  if (!__builtin_cpu_supports("fma")) GTEST_SKIP();
+  EXPECT_EQ(different_quotients(1e1F, 1e-1F), 0u);
+  EXPECT_EQ(different_quotients(1e2F, 1e-2F), 0u);
+  EXPECT_EQ(different_quotients(1e3F, 1e-3F), 0u);
+  EXPECT_EQ(different_quotients(1e4F, 1e-4F), 0u);
+  EXPECT_EQ(different_quotients(1e5F, 1e-5F), 0u);
+  EXPECT_EQ(different_quotients(1e6F, 1e-6F), 0u);
+  EXPECT_EQ(different_quotients(1e7F, 1e-7F), 0u);
+}
+#endif
+
+// The same with more digits, and with a byte somewhere that is something else.
+TEST_F(Kernel, OddBytesInTextOfFixedWidthAreTheSameInEveryTier) {
+  static const std::string kBytes = "0123456789 .-:|\n\t+e/x\x01\x80\xB0";
+  for (const std::string& tier : vector_tiers()) {
+    Draw draw(7);
+    for (int i = 0; i < 10'000; ++i) {
+      const std::uint64_t n = 20 + draw.below(60);
+      const std::uint64_t whole = draw.below(5), fraction = draw.below(whole == 0 ? 7 : 5) + (whole == 0 ? 1 : 0);
+      const std::string sign = draw.below(4) == 0 ? "-" : "";
+      const std::uint64_t width = 1 + draw.below(8);
+      std::string values, pairs;
+      for (std::uint64_t v = 0; v < n; ++v) {
+        const std::string number =
+            (whole == 0 ? "0" : draw.digits(whole)) + (fraction == 0 ? "" : ".") + draw.digits(fraction);
+        values += ' ' + sign + number;
+        pairs += ' ' + draw.digits(width) + ':' + sign + number;
+      }
+      for (std::string* const sample : {&values, &pairs}) {
+        if (draw.below(2) == 0)
+          (*sample)[static_cast<std::size_t>(draw.below(sample->size()))] =
+              kBytes[static_cast<std::size_t>(draw.below(kBytes.size()))];
+        draw.end(*sample);
+      }
+      dense<float>(tier, values, n + 1 - draw.below(3));
+      dense<double>(tier, values, n);
+      const std::uint64_t dim =
+          draw.below(4) == 0 ? 1 + static_cast<std::uint64_t>(std::pow(10, width) * 0.99) : 2'147'483'647;
+      sparse<float>(tier, pairs, dim, n + 1 - draw.below(3));
+      sparse<double>(tier, pairs, dim, n);
     }
   }
 }

@@ -70,6 +70,7 @@ class Parser {
     std::uint64_t most = 0;  // values that the column may have
     std::uint32_t* first_value = nullptr;
     std::uint64_t first_capacity = 0;
+    KernelMemory memory;
   };
 
   // What a line holds so far.

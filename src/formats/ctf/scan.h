@@ -6,6 +6,8 @@
 // token; faults.cc finds the words.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "formats/ctf/bytes.h"
@@ -31,10 +33,16 @@ struct ScanEnd {
   ScanCode code;
 };
 
+// What a kernel (kernels.h) remembers of the text of a stream from sample to sample. It changes nothing but time.
+struct alignas(64) KernelMemory {
+  std::array<std::byte, 512> bytes{};
+};
+
 struct DenseRoom {
   std::uint64_t dim;
-  std::uint64_t count = 0;  // values read; goes on from here
-  bool overflow = false;    // a value became infinite
+  std::uint64_t count = 0;         // values read; goes on from here
+  bool overflow = false;           // a value became infinite
+  KernelMemory* memory = nullptr;  // of this stream and one thread; nullptr for none
 };
 
 // Values into out[room.count..dim). Fewer than dim is no error; the caller fills up.
@@ -83,6 +91,7 @@ struct SparseRoom {
   std::uint64_t dim;        // at most 2^31 - 1
   std::uint64_t count = 0;  // pairs read; goes on from here
   bool overflow = false;
+  KernelMemory* memory = nullptr;
 };
 
 // Pairs index:value in the order of the file, until there are `until` or more in the room.
