@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // The plain loop over a corpus, for bench/python_loop.py to compare with:
-//   loop FILE MINIBATCH_SIZE EPOCHS            a corpus of one file
-//   loop CONFIG MINIBATCH_SIZE EPOCHS SECTION  what a section of a configuration names
-// In the file's order; for each epoch behind the first a line
+//   loop FORM FILE MINIBATCH_SIZE EPOCHS            a corpus of one file
+//   loop FORM CONFIG MINIBATCH_SIZE EPOCHS SECTION  what a section of a configuration names
+// FORM: own, a minibatch of its own each time, as in README.md; or again, the memory of one minibatch again and
+// again, the cheapest there is. In the file's order; for each epoch behind the first a line
 //   {"samples": N, "wall": S, "cpu": S}
 #include <batchfeed/batchfeed.h>
 
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <string_view>
 
 namespace {
 
@@ -31,20 +33,25 @@ batchfeed::Setup one_file(const char* path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4 && argc != 5) return 2;
+  if (argc != 5 && argc != 6) return 2;
+  const bool again = argv[1] == std::string_view("again");
   batchfeed::Setup setup =
-      argc == 4 ? one_file(argv[1]) : batchfeed::load_config({.files = {argv[1]}, .section = argv[4]}).setup;
+      argc == 5 ? one_file(argv[2]) : batchfeed::load_config({.files = {argv[2]}, .section = argv[5]}).setup;
   setup.reader.order.kind = batchfeed::OrderKind::file;
-  setup.reader.minibatch_size = {std::strtoull(argv[2], nullptr, 10)};
+  setup.reader.minibatch_size = {std::strtoull(argv[3], nullptr, 10)};
   batchfeed::Reader reader(std::move(setup));
-  batchfeed::Minibatch batch;
-  const std::uint64_t epochs = std::strtoull(argv[3], nullptr, 10);
+  batchfeed::Minibatch one;
+  const std::uint64_t epochs = std::strtoull(argv[4], nullptr, 10);
   for (std::uint64_t epoch = 0; epoch < epochs; ++epoch) {
     unsigned long long samples = 0;
     const auto begin = std::chrono::steady_clock::now();
     const std::clock_t cpu_begin = std::clock();
     reader.begin_epoch(epoch);
-    while (reader.next(batch)) samples += batch.num_samples;
+    if (again) {
+      while (reader.next(one)) samples += one.num_samples;
+    } else {
+      while (const auto batch = reader.next()) samples += batch->num_samples;
+    }
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const double cpu = static_cast<double>(std::clock() - cpu_begin) / CLOCKS_PER_SEC;
     if (epoch == 0) continue;  // it fills the file cache

@@ -71,9 +71,10 @@ class Reader {
   // begins by itself.
   bool read(Minibatch& out);
 
-  // Waits until next() has its answer ready, for at most this long; false if it has
-  // not. For callers who must look at signals meanwhile.
-  bool wait(std::chrono::milliseconds most);
+  // Waits until next(out) has its answer ready, for at most this long; false if it has
+  // not. For callers who must look at signals meanwhile. The memory of `out` is used
+  // as by next(out): its data are gone then.
+  bool wait(std::chrono::milliseconds most, Minibatch& out);
   // Whether next() and read() will give a minibatch with data, or the epoch's last answer,
   // at once: without work, waiting or a lock. Small ones come several at a time, and this
   // is true of those behind the first.

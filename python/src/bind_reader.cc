@@ -62,7 +62,7 @@ class ReaderCore {
       const std::lock_guard lock(mutex_);
       Reader& reader = open();
       batch = pool_.take();
-      while (!reader.wait(std::chrono::milliseconds(50))) check_signals();
+      while (!reader.wait(std::chrono::milliseconds(50), *batch)) check_signals();
       given = all ? reader.read(*batch) : reader.next(*batch);
     }
     if (!given) batch.reset();

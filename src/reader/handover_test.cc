@@ -57,7 +57,7 @@ std::vector<std::string> read(const Handover& h, bool prefetch, std::uint64_t se
     for (;;) {
       const std::uint64_t mood = seed == 0 ? 0 : draws() % 20;
       if (mood == 1) std::this_thread::sleep_for(std::chrono::microseconds(200));
-      while (mood == 2 && !reader.wait(std::chrono::milliseconds(draws() % 2))) {
+      while (mood == 2 && !reader.wait(std::chrono::milliseconds(draws() % 2), batch)) {
       }
       if (!reader.next(batch)) break;
       out.push_back(text(reader, batch));

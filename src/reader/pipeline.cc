@@ -88,7 +88,7 @@ void Pipeline::pop(Minibatch& out, Mark& mark) {
     std::swap(mark, ready.mark);
     return;
   }
-  if (taken_.empty()) take(out);
+  if (taken_.empty()) take(out, nullptr);
   std::unique_ptr<Ready> front = taken_.pop_front();
   std::swap(front->batch, out);
   std::swap(mark, front->mark);
@@ -96,14 +96,17 @@ void Pipeline::pop(Minibatch& out, Mark& mark) {
 }
 
 // Waits for the next answer, and takes it out of the queue with the small ones behind it. What `out` held is
-// used for others.
-void Pipeline::take(Minibatch& out) {
+// used for others. False if it did not come until then.
+bool Pipeline::take(Minibatch& out, const std::chrono::steady_clock::time_point* until) {
   std::unique_lock lock(mutex_);
   keep(out.streams);
   give_back();
   wake_producer();
-  await_front(lock, nullptr);
-  if (queue_.front()->error) std::rethrow_exception(queue_.front()->error);  // stays: every later call fails alike
+  if (!await_front(lock, until)) return false;
+  if (queue_.front()->error) {  // stays: every later call of pop() fails alike
+    if (until != nullptr) return true;
+    std::rethrow_exception(queue_.front()->error);
+  }
   std::uint64_t bytes = 0;
   do {
     bytes += queue_.front()->bytes;
@@ -116,15 +119,13 @@ void Pipeline::take(Minibatch& out) {
   const bool low = queue_.size() <= settings_.depth / 2 || settings_.memory_limit != 0;
   lock.unlock();
   if (low) room_.notify_one();
+  return true;
 }
 
-bool Pipeline::wait(std::chrono::milliseconds most) {
+bool Pipeline::wait(std::chrono::milliseconds most, Minibatch& out) {
   if (!settings_.prefetch || !taken_.empty()) return true;
   const auto until = std::chrono::steady_clock::now() + most;
-  std::unique_lock lock(mutex_);
-  give_back();
-  wake_producer();
-  return await_front(lock, &until);
+  return take(out, &until);
 }
 
 // With mutex_ held: the memory of what was handed out is that of what comes.

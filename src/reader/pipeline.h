@@ -77,8 +77,8 @@ class Pipeline {
   // each time after.
   void pop(Minibatch& out, Mark& mark);
   // Whether pop() has its answer ready, now or within this time. Always, where
-  // nothing is prefetched.
-  bool wait(std::chrono::milliseconds most);
+  // nothing is prefetched. The memory of `out` is used meanwhile, as by pop().
+  bool wait(std::chrono::milliseconds most, Minibatch& out);
   // Whether pop() has taken over its answer before, and it is no empty one on the way.
   bool at_hand() const noexcept {
     return !taken_.empty() && (!taken_.front()->batch.empty() || taken_.front()->batch.end_of_epoch);
@@ -99,7 +99,7 @@ class Pipeline {
   bool all_done() const;
   static bool is_small(const Ready& ready);
 
-  void take(Minibatch& out);
+  bool take(Minibatch& out, const std::chrono::steady_clock::time_point* until);
   void put_away(std::unique_ptr<Ready> ready);
   void keep(std::vector<StreamBatch>& streams);
   void lend_streams(Ready& job);

@@ -259,11 +259,11 @@ std::optional<Minibatch> Reader::next() {
   return batch;
 }
 
-bool Reader::wait(std::chrono::milliseconds most) {
+bool Reader::wait(std::chrono::milliseconds most, Minibatch& out) {
   impl_->expect_same_process();
   if (impl_->mark.ended) return true;
   impl_->start();
-  return impl_->pipeline->wait(most);
+  return impl_->pipeline->wait(most, out);
 }
 
 bool Reader::at_hand() const noexcept { return impl_->pipeline && impl_->pipeline->at_hand(); }

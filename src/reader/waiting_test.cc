@@ -18,10 +18,10 @@ TEST(ReaderWait, GivesUpAfterItsTimeAndTakesNothing) {
   auto source = std::make_shared<MemorySource>(kCorpus);
   source->delay_ms = 200;
   Reader reader(source, {.minibatch_size = {2}});
-  EXPECT_FALSE(reader.wait(std::chrono::milliseconds(0)));
-  while (!reader.wait(std::chrono::milliseconds(10))) {
-  }
   Minibatch batch;
+  EXPECT_FALSE(reader.wait(std::chrono::milliseconds(0), batch));
+  while (!reader.wait(std::chrono::milliseconds(10), batch)) {
+  }
   ASSERT_TRUE(reader.next(batch));
   EXPECT_EQ(batch.index, 0u);
 }
@@ -30,19 +30,22 @@ TEST(ReaderWait, IsOverAtTheEndAndWithoutPrefetch) {
   Reader reader(std::make_shared<MemorySource>(kCorpus), {.minibatch_size = {99}});
   Minibatch batch;
   ASSERT_TRUE(reader.next(batch));
-  EXPECT_TRUE(reader.wait(std::chrono::milliseconds(0))) << "there is nothing to wait for";
+  EXPECT_TRUE(reader.wait(std::chrono::milliseconds(0), batch)) << "there is nothing to wait for";
   EXPECT_FALSE(reader.next(batch));
   Reader plain(std::make_shared<MemorySource>(kCorpus), {.prefetch = false});
-  EXPECT_TRUE(plain.wait(std::chrono::milliseconds(0)));
+  EXPECT_TRUE(plain.wait(std::chrono::milliseconds(0), batch));
 }
 
 TEST(ReaderWait, AFaultIsAnAnswer) {
   auto source = std::make_shared<MemorySource>(kCorpus);
   source->bad_chunk = 0;
   Reader reader(source, {.order = {.kind = OrderKind::file}});
-  while (!reader.wait(std::chrono::milliseconds(10))) {
+  Minibatch batch;
+  while (!reader.wait(std::chrono::milliseconds(10), batch)) {
   }
-  EXPECT_THROW(reader.next(), Error);
+  EXPECT_THROW(reader.next(batch), Error);
+  EXPECT_TRUE(reader.wait(std::chrono::milliseconds(0), batch)) << "and stays one";
+  EXPECT_THROW(reader.next(batch), Error);
 }
 
 // Small minibatches come several at a time, so that most are at hand; what is, needs no thread.
