@@ -152,6 +152,15 @@ class Stream(_core.StreamData):
         """A row for each sequence, a list of samples: fixed_size_list, or of sparse ones lists of (index, value). No copy."""
         return _core.arrow_of_stream(self)
 
+    def _parts(self) -> tuple[Any, ...]:
+        """All of it, as _core.batch_of() takes it."""
+        sparse = (self.indices, self.indptr) if self.is_sparse else (None, None)
+        place = (self.rows, self.steps, self.entries)
+        return (self.name, self.storage, self.element, self.dim, *place, self.values.reshape(-1), self.offsets, *sparse)
+
+    def __reduce__(self) -> Any:
+        return _stream_of, (self._parts(),)
+
     def _only_dense(self) -> Array:
         if self.is_sparse:
             raise TypeError(f"stream {self.name!r} is sparse: csr(), or numpy() to make it dense")
@@ -174,7 +183,8 @@ class Batch(_Batch):
     """A minibatch: a mapping {name: Stream}, and what is known about all of it.
 
     It owns its memory: it and its arrays stay as they are when the reader goes on, is closed or dropped, and may be
-    used from any thread. Letting go of minibatches that are not needed lets their memory be used again.
+    used from any thread. Letting go of minibatches that are not needed lets their memory be used again. Pickled and
+    copied it is by value, all of its data, and so is a Stream.
     """
 
     __slots__ = ()
@@ -218,8 +228,15 @@ class Batch(_Batch):
 
     def torch(self, form: Union[str, Mapping[str, str]] = "packed") -> dict[str, torch.Tensor]:
         """{name: tensor}; one form for all streams (Stream.torch), or {name: form}."""
-        forms = {name: form for name in self} if isinstance(form, str) else form
+        forms = form if isinstance(form, Mapping) else {name: form for name in self}
+        for name in forms:
+            self[name]  # there is such a stream
         return {name: self[name].torch(forms.get(name, "packed")) for name in self}
+
+    def __reduce__(self) -> Any:
+        ends = (self.end_of_epoch, self.end_of_sweep)
+        about = (self.epoch, self.index, self.position, *ends, self.num_samples, self.num_sequences, self.invalid)
+        return _batch_of, (about, self.sequence_keys, [stream._parts() for stream in self.values()])
 
     def __arrow_c_schema__(self) -> object:
         return self.__arrow_c_array__()[0]
@@ -235,6 +252,15 @@ class Batch(_Batch):
             f"<Batch {self.index} of epoch {self.epoch}: {self.num_sequences} sequences, "
             f"{self.num_samples} samples{ends}; {streams or 'no data'}>"
         )
+
+
+def _batch_of(about: Any, keys: list[str], streams: list[tuple[Any, ...]]) -> Batch:
+    batch: Batch = _core.batch_of(Batch, Stream, about, keys, streams)
+    return batch
+
+
+def _stream_of(parts: tuple[Any, ...]) -> Stream:
+    return _batch_of((0, 0, 0, False, False, 0, 0, 0), [], [parts])[parts[0]]
 
 
 Mapping.register(Batch)

@@ -11,6 +11,7 @@
 
 #include "arrays.h"
 #include "bindings.h"
+#include "columns.h"
 #include "enums.h"
 
 namespace batchfeed::python {
@@ -128,6 +129,7 @@ nb::object streams(BatchData& self) {
 }
 
 nb::list key_texts(const BatchData& self) {
+  if (self.keys) return nb::list(self.keys);
   nb::list out;
   for (const std::uint64_t key : self.batch->keys) {
     std::string text;
@@ -138,6 +140,55 @@ nb::list key_texts(const BatchData& self) {
     out.append(to_str(text));
   }
   return out;
+}
+
+// What Stream._parts() in Python has made a tuple of.
+StreamBatch stream_of(const nb::tuple& parts) {
+  StreamBatch out;
+  out.name = to_string(parts[0]);
+  out.storage = nb::cast<Storage>(parts[1]);
+  out.element = nb::cast<Element>(parts[2]);
+  out.dim = nb::cast<std::uint64_t>(parts[3]);
+  out.layout.rows = nb::cast<std::uint32_t>(parts[4]);
+  out.layout.steps = nb::cast<std::uint32_t>(parts[5]);
+  for (const nb::handle entry : nb::cast<nb::list>(parts[6])) {
+    const bool gap = entry[0].is_none();
+    out.layout.entries.push_back({gap ? LayoutEntry::kGap : nb::cast<std::uint32_t>(entry[0]),
+                                  nb::cast<std::uint32_t>(entry[1]), nb::cast<std::int64_t>(entry[2]),
+                                  nb::cast<std::int64_t>(entry[3])});
+    out.layout.sequences += gap ? 0u : 1u;
+  }
+  fill(parts[7], parts[8], parts[9], parts[10], out);
+  const bool sparse = out.storage == Storage::sparse;
+  const std::uint64_t values = sparse ? out.indices.size() : out.samples() * out.dim;
+  if (out.offsets.size() != out.layout.sequences + 1 || out.values.size() != values * size_of(out.element) ||
+      (sparse &&
+       (out.sample_begin.size() != out.samples() + 1 || out.sample_begin.back() != static_cast<std::int64_t>(values))))
+    throw nb::value_error("these are not the parts of a stream");
+  return out;
+}
+
+// A minibatch that no reader made: one that was pickled.
+nb::object batch_of(nb::object batch_type, nb::object stream_type, const nb::tuple& about, nb::list keys,
+                    const nb::list& streams) {
+  const auto batch = std::make_shared<Minibatch>();
+  batch->epoch = nb::cast<std::uint64_t>(about[0]);
+  batch->index = nb::cast<std::uint64_t>(about[1]);
+  batch->position = nb::cast<std::uint64_t>(about[2]);
+  batch->end_of_epoch = nb::cast<bool>(about[3]);
+  batch->end_of_sweep = nb::cast<bool>(about[4]);
+  batch->num_samples = nb::cast<std::uint64_t>(about[5]);
+  batch->num_sequences = nb::cast<std::uint64_t>(about[6]);
+  batch->invalid = nb::cast<std::uint64_t>(about[7]);
+  nb::list names;
+  for (const nb::handle parts : streams) {
+    batch->streams.push_back(stream_of(nb::cast<nb::tuple>(parts)));
+    names.append(parts[0]);
+  }
+  const nb::object type = batch_type;
+  const auto origin =
+      std::make_shared<const Origin>(Origin{nullptr, std::move(batch_type), std::move(stream_type), nb::tuple(names)});
+  return make(type, BatchData{.batch = batch, .origin = origin, .keys = std::move(keys)});
 }
 
 #define BATCHFEED_ARRAY(name) "def " name "(self) -> numpy.typing.NDArray[typing.Any]"
@@ -216,6 +267,10 @@ void bind_batch(nb::module_& m) {
       .def_prop_ro("sequence_keys", &key_texts, nb::sig("def sequence_keys(self) -> list[str]"),
                    "The key of each sequence, as text.");
   bind_stream(m);
+  m.def("batch_of", &batch_of, "batch_type"_a, "stream_type"_a, "about"_a, "keys"_a, "streams"_a,
+        nb::sig(
+            "def batch_of(batch_type: type, stream_type: type, about: tuple[int, int, int, bool, bool, int, int, int], "
+            "keys: list[str], streams: list[tuple[typing.Any, ...]]) -> typing.Any"));
 }
 
 }  // namespace batchfeed::python

@@ -19,7 +19,7 @@ namespace nb = nanobind;
 
 // What all minibatches of a reader have in common.
 struct Origin {
-  std::shared_ptr<const Source> source;  // knows the keys
+  std::shared_ptr<const Source> source;  // knows the keys, where the minibatch does not
   nb::object batch_type, stream_type;    // Python's Batch and Stream, made of BatchData and StreamData
   nb::tuple names;                       // of the streams
 };
@@ -27,7 +27,8 @@ struct Origin {
 struct BatchData {
   std::shared_ptr<Minibatch> batch;
   std::shared_ptr<const Origin> origin;
-  nb::object streams;  // {name: Stream}, once it was asked for
+  nb::object streams = {};  // {name: Stream}, once it was asked for
+  nb::object keys = {};     // a list of texts, where there is no source to ask
 };
 
 // An instance of a type made in Python of one that is bound, not by way of its __init__.

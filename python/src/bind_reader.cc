@@ -101,7 +101,7 @@ class ReaderCore {
     if (!batch) return nb::none();
     epoch = batch->epoch;
     read = batch->index + 1;
-    return make(origin_->batch_type, BatchData{std::move(batch), origin_, {}});
+    return make(origin_->batch_type, BatchData{.batch = std::move(batch), .origin = origin_});
   }
 
   Reader& open() {

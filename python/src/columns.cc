@@ -17,9 +17,13 @@ void append(nb::handle from, Buffer<T>& to) {
 }
 
 template <class T>
-void append_values(nb::handle from, Buffer<std::byte>& to) {
+void append_bytes(nb::handle from, Buffer<std::byte>& to) {
   const auto array = nb::cast<Array<T>>(from);
   to.append(reinterpret_cast<const std::byte*>(array.data()), array.size() * sizeof(T));
+}
+
+void append_values(Element element, nb::handle from, Buffer<std::byte>& to) {
+  element == Element::f32 ? append_bytes<float>(from, to) : append_bytes<double>(from, to);
 }
 
 }  // namespace
@@ -34,16 +38,20 @@ void fill(const std::vector<StreamInfo>& streams, nb::handle columns, Chunk& out
       if (column.storage == Storage::dense) column.begin.push_back(column.first_sample.back() * column.dim);
       column.first_sample.push_back(column.first_sample.back() + lengths.data()[row]);
     }
-    if (column.element == Element::f32) {
-      append_values<float>(parts[0], column.values);
-    } else {
-      append_values<double>(parts[0], column.values);
-    }
+    append_values(column.element, parts[0], column.values);
     if (column.storage == Storage::dense) continue;
     append(parts[2], column.indices);
     column.first_value.clear();
     append(parts[3], column.first_value);
   }
+}
+
+void fill(nb::handle values, nb::handle offsets, nb::handle indices, nb::handle sample_begin, StreamBatch& out) {
+  append_values(out.element, values, out.values);
+  append(offsets, out.offsets);
+  if (out.storage == Storage::dense) return;
+  append(indices, out.indices);
+  append(sample_begin, out.sample_begin);
 }
 
 }  // namespace batchfeed::python

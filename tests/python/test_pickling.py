@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""Minibatches by value: pickled, copied, and sent between processes."""
+import copy
+import multiprocessing
+import pickle
+
+import numpy as np
+import pytest
+
+import batchfeed as bf
+from conftest import keys_of
+
+FIELDS = ("epoch", "index", "position", "end_of_epoch", "end_of_sweep", "num_samples", "num_sequences", "invalid", "sequence_keys")
+
+
+def same(one, other):
+    assert type(one) is type(other) is bf.Batch and list(one) == list(other)
+    for field in FIELDS:
+        assert getattr(one, field) == getattr(other, field), field
+    for name in one:
+        same_stream(one[name], other[name])
+
+
+def same_stream(one, other):
+    assert type(one) is type(other) is bf.Stream and repr(one) == repr(other)
+    assert one.layout == other.layout and one.dtype == other.dtype
+    for part in ("values", "offsets", *(("indices", "indptr") if one.is_sparse else ())):
+        np.testing.assert_array_equal(getattr(one, part), getattr(other, part), strict=True)
+
+
+OPTIONS = [{}, {"pack": "truncated", "truncation_length": 3}, {"dtype": "float64"}]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_a_batch_is_pickled_by_value(corpus, options, protocol):
+    options = dict(options)
+    source = corpus.source(dtype=options.pop("dtype", "float32"))
+    for batch in bf.Reader(source, minibatch_samples=12, **options):
+        again = pickle.loads(pickle.dumps(batch, protocol))
+        same(batch, again)
+        np.testing.assert_array_equal(batch["x"].padded().values, again["x"].padded().values)
+        same(again, pickle.loads(pickle.dumps(again)))
+
+
+def test_a_stream_alone(corpus):
+    batch = next(iter(corpus.reader()))
+    for name in batch:
+        same_stream(batch[name], pickle.loads(pickle.dumps(batch[name])))
+
+
+def test_a_copy_is_the_callers_own(corpus):
+    batch = next(iter(corpus.reader()))
+    for other in (copy.copy(batch), copy.deepcopy(batch)):
+        same(batch, other)
+        assert not np.shares_memory(batch["x"].values, other["x"].values)
+    before = batch["x"].numpy().copy()
+    stream = copy.deepcopy(batch["x"])
+    stream.numpy()[:] = 0
+    np.testing.assert_array_equal(batch["x"].numpy(), before)
+
+
+def test_large_data_go_out_of_band(corpus):
+    batch = next(iter(corpus.reader()))
+    buffers = []
+    text = pickle.dumps(batch, 5, buffer_callback=buffers.append)
+    assert any(np.shares_memory(np.frombuffer(part.raw(), np.uint8), batch["x"].values) for part in buffers)
+    same(batch, pickle.loads(text, buffers=buffers))
+
+
+def send(queue, reader):
+    for batch in reader:
+        queue.put(batch)
+    queue.put(None)
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_through_a_queue(corpus, expected, method):
+    context = multiprocessing.get_context(method)
+    queue = context.Queue()
+    process = context.Process(target=send, args=(queue, corpus.reader()))
+    process.start()
+    assert keys_of(iter(lambda: queue.get(timeout=60), None)) == expected[0]
+    process.join(60)
+    assert process.exitcode == 0
+
+
+def test_parts_that_do_not_fit_are_refused(corpus):
+    build, (about, keys, streams) = next(iter(corpus.reader())).__reduce__()
+    for at in (7, 8):  # values, offsets
+        damaged = list(streams[0])
+        damaged[at] = damaged[at][:-1]
+        with pytest.raises(ValueError, match="not the parts of a stream"):
+            build(about, keys, [tuple(damaged)])
