@@ -17,10 +17,11 @@ import numpy.typing as npt
 from . import _core
 from ._errors import usage
 from ._files import StorageOptions, file_system, names_in
+from ._given import Path, path, paths, whole
 from ._open import FromSources
 from ._reader import Reader, log
 from ._source import Writer
-from ._sources import CBF, CTF, Path, Stream, dense, paths, sparse
+from ._sources import CBF, CTF, Stream, dense, sparse
 from ._tools import CheckReport, Converted, IndexInfo, Info, StreamDescription, check, convert, index, info
 
 In = TypeVar("In")
@@ -47,7 +48,7 @@ class Cluster:
 
     def index(self, corpus: Corpus, *, cache_dir: Optional[Path] = None, rebuild: bool = False) -> list[IndexInfo]:
         """As bf.index(), of all shards. Without `cache_dir` each index lies beside its shard."""
-        folder = None if cache_dir is None else os.fspath(cache_dir)
+        folder = None if cache_dir is None else path("cache_dir", cache_dir)
         return [one for shard in self.map(_Index(folder, rebuild), self._shards(corpus)) for one in shard]
 
     def check(self, corpus: Corpus, *, max_faults: int = 100_000) -> CheckReport:
@@ -86,8 +87,7 @@ class Cluster:
         Each sequence goes to any of them with the same chance, and to any place in it. The result is a function
         of the corpus, `seed` and `shards` alone. All data are written once more on the way, below `folder`.
         """
-        if shards < 1:
-            raise usage("python.option", f"shards is {shards}, expected at least 1")
+        shards, seed = whole("shards", shards, 1), whole("seed", seed)
         target = _made(folder)
         parts = [os.path.join(target, f"part-{k:05d}.{to}") for k in range(shards)]
         _refuse(parts, force)
@@ -102,7 +102,7 @@ class Cluster:
 
     def _shards(self, corpus: Corpus) -> list[Shard]:
         source = corpus if isinstance(corpus, (CTF, CBF)) else None
-        files = _core.expand_files(paths(source.files if source else corpus), file_system(self._storage, names_in(corpus)))  # type: ignore[arg-type]
+        files = _core.expand_files(paths(source.files if source else corpus), file_system(self._storage, names_in(corpus)))
         if source is None:
             first = _core.detect_format(files[0], file_system(self._storage, files))
             if first not in ("ctf", "cbf"):
@@ -257,7 +257,7 @@ class _Gather:
 
 
 def _made(folder: Path) -> str:
-    target = os.path.abspath(os.fspath(folder))
+    target = os.path.abspath(path("folder", folder))
     os.makedirs(target, exist_ok=True)
     return target
 

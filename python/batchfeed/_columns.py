@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._errors import usage
+from ._given import wrong
 from ._sources import Stream
 
 Array = npt.NDArray[Any]
@@ -34,6 +35,29 @@ def infos(streams: Mapping[str, Stream], dtype: str) -> list[_core.StreamInfo]:
     return out
 
 
+def lengths_of(given: Any) -> npt.NDArray[np.uint32]:
+    """Samples of each sequence."""
+    try:
+        array = np.asarray(given if hasattr(given, "__len__") else list(given))
+    except (TypeError, ValueError):
+        array = np.zeros((), object)
+    if array.ndim != 1 or (array.size and (array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= 1 << 32)):
+        raise wrong("lengths", given, "a list of whole numbers, the samples of each sequence")
+    return array.astype(np.uint32)
+
+
+def _numbers(name: str, data: Any, dtype: Any) -> Array:
+    try:
+        return np.ascontiguousarray(data, dtype=dtype)
+    except (TypeError, ValueError):
+        raise _refuse(name, f"{_short(data)} is no array of {dtype}", "numbers, as many in each row") from None
+
+
+def _short(data: Any) -> str:
+    text = repr(data)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
 def _refuse(name: str, what: str, hint: Optional[str] = None) -> Exception:
     return usage("python.data", f"stream {name!r}: {what}", hint, stream=name)
 
@@ -50,13 +74,14 @@ def _dense(name: str, stream: Stream, data: Any, dtype: str) -> tuple[Array, int
     """All values in a row, and the number of samples."""
     if _is_scipy(data):
         data = data.toarray()
-    values = np.ascontiguousarray(data, dtype=dtype)
+    values = _numbers(name, data, dtype)
     if values.ndim == 1 and stream.dim == 1:
         values = values[:, None]
     elif values.ndim == 1:
         values = values[None, :]  # one sample
     if values.ndim != 2 or values.shape[1] != stream.dim:
-        raise _refuse(name, f"an array of shape {np.shape(data)}, expected [samples, {stream.dim}]")
+        what = f"an array of shape {np.shape(data)}" if np.shape(data) else _short(data)
+        raise _refuse(name, f"{what}, expected [samples, {stream.dim}]")
     return values.reshape(-1), len(values)
 
 
@@ -82,7 +107,7 @@ def _sparse(name: str, stream: Stream, data: Any, dtype: str) -> tuple[Array, Ar
     if indices.size and (indices.min() < 0 or indices.max() >= stream.dim):
         worst = indices.min() if indices.min() < 0 else indices.max()
         raise _refuse(name, f"index {worst} is not below dim {stream.dim}", "indices count from 0")
-    return np.ascontiguousarray(values, dtype=dtype), indices, indptr
+    return _numbers(name, values, dtype), indices, indptr
 
 
 def _joined(name: str, stream: Stream, parts: Sequence[Any], dtype: str) -> Column:
@@ -121,6 +146,8 @@ def _one(name: str, stream: Stream, data: Any, dtype: str, lengths: Optional[Arr
 
 def columns(streams: Mapping[str, Stream], data: Mapping[str, Any], dtype: str, lengths: Optional[Array] = None) -> list[Column]:
     """The streams of some sequences: of one if there are no `lengths` and no lists."""
+    if not isinstance(data, Mapping):
+        raise wrong("data", data, "a mapping {name of the stream: data}")
     unknown = [name for name in data if name not in streams]
     if unknown:
         raise _refuse(unknown[0], f"there is no such stream, only {', '.join(map(repr, streams))}")

@@ -57,12 +57,16 @@ def classes(stream: _core.StreamData) -> npt.NDArray[np.int32]:
     return stream.indices
 
 
+def need_form(form: Any) -> None:
+    if form not in ("packed", "padded", "nested", "coo"):
+        raise ValueError(f"form is {form!r}, expected 'packed', 'padded', 'nested' or 'coo'")
+
+
 def torch_tensor(stream: _core.StreamData, form: str) -> Any:
     torch = library("torch", "torch()")
+    need_form(form)
     if form == "padded":
         return torch.from_numpy(stream.make_padded()[0])
-    if form not in ("packed", "nested", "coo"):
-        raise ValueError(f"form is {form!r}, expected 'packed', 'padded', 'nested' or 'coo'")
     if stream.storage == "sparse" and form != "nested":
         size = (stream.num_samples, stream.dim)
         offsets = torch.from_numpy(_small(stream.indptr))

@@ -15,6 +15,7 @@ from typing import Any, Callable, Optional, TypeVar, Union
 from . import _core
 from ._convert import library
 from ._errors import Fault, exception, usage
+from ._given import mapping, whole, wrong
 
 T = TypeVar("T")
 
@@ -31,6 +32,12 @@ class Remote:
     part_bytes: int = 8 << 20  # of one request at most
     read_ahead: int = 32 << 20  # bytes that are asked for ahead of each place that is read
     retries: int = 5  # of a request that failed, at growing intervals
+
+    def __post_init__(self) -> None:
+        mapping("storage_options", self.storage_options, '{"anon": True}')
+        whole("part_bytes", self.part_bytes, 1)
+        whole("read_ahead", self.read_ahead)
+        whole("retries", self.retries)
 
 
 StorageOptions = Union[Mapping[str, Any], Remote, None]
@@ -49,6 +56,8 @@ TIMES = ("LastModified", "Last-Modified", "last_modified", "updated", "mtime", "
 
 def file_system(storage: StorageOptions, names: Iterable[Any], limits: Limits = {}) -> _core.FileSystem:
     """What opens URLs, if there are any among `names`, or if `storage` says that there will be."""
+    if storage is not None and not isinstance(storage, (Mapping, Remote)):
+        raise wrong("storage_options", storage, 'a mapping such as {"anon": True}, or a bf.Remote')
     if storage is None and not any(_core.is_url(os.fspath(name)) for name in names if isinstance(name, (str, os.PathLike))):
         files = _core.FileSystem()
     else:

@@ -2,19 +2,21 @@
 """Data in memory, and to and from the files of others."""
 from __future__ import annotations
 
-import os
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
 from ._batch import Batch
+from ._columns import lengths_of
 from ._convert import library
 from ._errors import usage
+from ._given import Path, path as as_path, whole, wrong
 from ._open import What, opening_of
 from ._reader import Reader, log
 from ._source import Source
-from ._sources import Path, Stream, dense, sparse
+from ._sources import Stream, declared, dense, sparse
 
 if TYPE_CHECKING:
     import datasets
@@ -52,23 +54,36 @@ class Arrays(Source):
         dtype: Any = "float32",
         chunk_samples: int = 65536,
     ) -> None:
+        if not isinstance(data, Mapping):
+            raise wrong("data", data, "a mapping {name of the stream: data of all samples}")
         if not data:
             raise usage("python.data", "a corpus needs a stream")
         self._data = {name: d.tocsr() if hasattr(d, "tocsr") else np.asarray(d) for name, d in data.items()}
+        for name, d in self._data.items():
+            if d.ndim == 0:
+                raise usage("python.data", f"stream {name!r}: {data[name]!r} is no array", "numbers, [samples, dim]")
         samples = {name: d.shape[0] for name, d in self._data.items()}
         if len(set(samples.values())) > 1:
             raise usage("python.data", "the streams differ in samples: " + ", ".join(f"{n} {k}" for n, k in samples.items()))
-        self._streams = {name: (streams or {}).get(name) or _stream(name, d) for name, d in self._data.items()}
+        said = declared(streams or {})
+        self._streams = {name: said.get(name) or _stream(name, d) for name, d in self._data.items()}
         total = next(iter(samples.values()))
-        self._lengths = np.ones(total, np.int64) if lengths is None else np.asarray(lengths, np.int64)
+        self._lengths = np.ones(total, np.int64) if lengths is None else lengths_of(lengths).astype(np.int64)
         if self._lengths.sum() != total:
             raise usage("python.data", f"{total} samples, but the lengths sum up to {self._lengths.sum()}")
         self._keys = None if keys is None else np.asarray(keys)
+        if self._keys is not None and (self._keys.shape != self._lengths.shape or self._keys.dtype.kind not in "iu"):
+            raise wrong("keys", keys, f"a whole number for each of {len(self._lengths)} sequences")
         self.dtype = dtype
+        chunk_samples = whole("chunk_samples", chunk_samples, 1)
         ends = np.cumsum(self._lengths)
         cuts = np.searchsorted(ends, np.arange(chunk_samples, total, chunk_samples), side="left") + 1
         self._cuts = np.unique(np.concatenate(([0], cuts[cuts < len(ends)], [len(ends)])))
         self._starts = np.concatenate(([0], ends))
+
+    def __repr__(self) -> str:
+        streams = ", ".join(f"{name!r}: {s.storage} {s.dim}" for name, s in self._streams.items())
+        return f"<Arrays: {len(self._lengths)} sequences, {self._starts[-1]} samples; {streams}>"
 
     def streams(self) -> Mapping[str, Stream]:
         return self._streams
@@ -99,8 +114,12 @@ def _batches(what: What, options: Mapping[str, Any]) -> Iterator[Batch]:
 def from_npz(path: Path) -> Arrays:
     """A corpus that to_npz() wrote, or arrays that numpy.savez() did."""
     parts: dict[str, Any] = {}
-    with np.load(os.fspath(path)) as file:
-        content = {name: file[name] for name in file.files}
+    name_of_file = as_path("path", path)
+    try:
+        with np.load(name_of_file) as file:
+            content = {name: file[name] for name in file.files}
+    except (ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise usage("python.npz", "is no .npz file of numbers", "to_npz() and numpy.savez() write them", path=name_of_file) from error
     lengths = content.pop("batchfeed.lengths", None)
     for name in list(content):
         if name.endswith(".indptr"):
@@ -115,7 +134,7 @@ def from_npz(path: Path) -> Arrays:
 
 def to_npz(what: What, path: Path, **options: Any) -> None:
     """All of a corpus in one .npz file; it is held in memory."""
-    stack = library("scipy.sparse", "to_npz()").vstack
+    target, stack = as_path("path", path), library("scipy.sparse", "to_npz()").vstack
     batches = list(_batches(what, options))
     content: dict[str, Any] = {"batchfeed.lengths": np.concatenate([next(iter(b.values())).lengths for b in batches])}
     for name, stream in batches[0].items():
@@ -124,7 +143,7 @@ def to_npz(what: What, path: Path, **options: Any) -> None:
             content.update({f"{name}.data": m.data, f"{name}.indices": m.indices, f"{name}.indptr": m.indptr, f"{name}.shape": m.shape})
         else:
             content[name] = np.concatenate([b[name].numpy() for b in batches])
-    np.savez(os.fspath(path), **content)
+    np.savez(target, **content)
 
 
 def from_pandas(frame: pandas.DataFrame, columns: Optional[Mapping[str, Any]] = None, **options: Any) -> Arrays:
@@ -133,6 +152,8 @@ def from_pandas(frame: pandas.DataFrame, columns: Optional[Mapping[str, Any]] = 
     `columns`: {stream: column or list of columns}; without it each column is a stream. A column of whole
     numbers or of categories is a class, a list of columns a dense sample. `options` are those of Arrays.
     """
+    if not hasattr(frame, "columns"):
+        raise wrong("frame", frame, "a pandas.DataFrame")
     data = {}
     for name, chosen in (columns or {str(c): c for c in frame.columns}).items():
         if isinstance(chosen, (list, tuple)):
@@ -163,6 +184,8 @@ def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **option
     `dims`: of sparse streams; without it one more than the largest index. `options` are those of Arrays.
     """
     pa = library("pyarrow", "from_arrow()")
+    if not hasattr(table, "column_names"):
+        raise wrong("table", table, "a pyarrow.Table")
     data: dict[str, Any] = {}
     lengths: Any = None
     for name in table.column_names:
@@ -186,6 +209,8 @@ def from_datasets(dataset: datasets.Dataset, *, dims: Optional[Mapping[str, int]
 
     Columns of other kinds are left out by dataset.select_columns([...]) before.
     """
+    if not hasattr(dataset, "with_format"):
+        raise wrong("dataset", dataset, "a datasets.Dataset")
     return from_arrow(dataset.with_format("arrow")[:], dims=dims, **options)
 
 
@@ -203,17 +228,17 @@ def _samples(pa: Any, column: Any, dim: Optional[int]) -> Any:
 
 def from_parquet(path: Path, **options: Any) -> Arrays:
     """from_arrow() of a Parquet file."""
-    return from_arrow(library("pyarrow.parquet", "from_parquet()").read_table(os.fspath(path)), **options)
+    return from_arrow(library("pyarrow.parquet", "from_parquet()").read_table(as_path("path", path)), **options)
 
 
 def to_parquet(what: What, path: Path, **options: Any) -> None:
     """A corpus as a Parquet file with a row for each sequence, batch by batch; see to_arrow()."""
     pa, parquet = library("pyarrow", "to_parquet()"), library("pyarrow.parquet", "to_parquet()")
-    writer = None
+    target, writer = as_path("path", path), None
     try:
         for batch in _batches(what, options):
             rows = _record_batch(pa, batch)
-            writer = writer or parquet.ParquetWriter(os.fspath(path), rows.schema)
+            writer = writer or parquet.ParquetWriter(target, rows.schema)
             writer.write_batch(rows)
     finally:
         if writer is not None:
@@ -223,7 +248,8 @@ def to_parquet(what: What, path: Path, **options: Any) -> None:
 def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = False, **options: Any) -> Arrays:
     """Labels and index:value pairs, a sample a line: streams "features" and "label"."""
     labels, indices, values, indptr = [], [], [], [0]
-    with open(os.fspath(path)) as file:
+    source = as_path("path", path)
+    with open(source) as file:
         for number, line in enumerate(file, start=1):
             words = line.partition("#")[0].split()
             if not words:
@@ -235,7 +261,7 @@ def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = F
                 values += [float(v) for _, _, v in pairs]
             except ValueError:
                 what = f"line {number}: expected 'label index:value ...'"
-                raise usage("python.svmlight", what, path=os.fspath(path), line=number) from None
+                raise usage("python.svmlight", what, path=source, line=number) from None
             indptr.append(len(indices))
     width = dim or max(indices, default=0) + 1
     features = library("scipy.sparse", "from_svmlight()").csr_array((values, indices, indptr), shape=(len(labels), width))
@@ -247,7 +273,7 @@ def to_svmlight(what: What, path: Path, *, features: str, label: str, zero_based
 
     Entries of one index are added up.
     """
-    with open(os.fspath(path), "w") as file:
+    with open(as_path("path", path), "w") as file:
         for batch in _batches(what, options):
             s = batch[label]
             labels = s.classes() if s.is_sparse else s.numpy()[:, 0]

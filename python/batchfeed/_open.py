@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 from . import _core
 from ._errors import Fault, usage
 from ._files import Limits, StorageOptions, file_system, names_in
+from ._given import expecting, like, mapping, paths, texts, weight, wrong
 from ._options import apply
-from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element, paths
+from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element
 
 if TYPE_CHECKING:
     from ._source import Source
@@ -28,8 +29,11 @@ class Mix:
     """
 
     def __init__(self, *parts: tuple[Joined, float]) -> None:
+        for part in parts:
+            if not isinstance(part, (list, tuple)) or len(part) != 2:
+                raise wrong("a part of a Mix", part, '(corpus, weight), such as ("a.ctf", 0.5)')
         self.corpora = [as_list(corpus) for corpus, _ in parts]
-        self.weights = [float(weight) for _, weight in parts]
+        self.weights = [weight("the weight of a corpus", share) for _, share in parts]
 
     def __repr__(self) -> str:
         return f"Mix({', '.join(f'({_names(c)}, {w:g})' for c, w in zip(self.corpora, self.weights))})"
@@ -77,12 +81,24 @@ def opening_of(
     """Files as open() takes them, or sources as Reader() does."""
     if isinstance(what, (FromSources, FromFile)):
         return what
+    bounds = given_limits(limits)
     if isinstance(what, Mix):
-        return FromSources(what, dict(limits or {}), dict(options), storage)
+        return FromSources(what, bounds, dict(options), storage)
     many = as_list(what)
-    if all(isinstance(one, (str, os.PathLike)) for one in many):
-        return FromFile(paths(many), section, list(set), dtype, dict(limits or {}), dict(options), storage=storage)
-    return FromSources(many, dict(limits or {}), dict(options), storage)
+    if all(isinstance(one, (str, bytes, os.PathLike)) for one in many):
+        return FromFile(paths(many), section, texts("set", set), dtype, bounds, dict(options), storage=storage)
+    for one in many:
+        _need_source(one)
+    return FromSources(many, bounds, dict(options), storage)
+
+
+def _need_source(one: Any) -> None:
+    if not isinstance(one, (str, bytes, os.PathLike)) and not hasattr(one, "_options"):
+        raise TypeError(f"a path or a source (bf.CTF ..., a bf.Source) is read, not {one!r}")
+
+
+def given_limits(limits: Optional[Limits]) -> dict[str, Any]:
+    return mapping("limits", limits or {}, '{"line_bytes": 1 << 20}')
 
 
 def _limits(setup: _core.Setup, limits: Limits) -> None:
@@ -91,7 +107,8 @@ def _limits(setup: _core.Setup, limits: Limits) -> None:
             continue
         if not hasattr(setup.limits, name):
             raise usage("python.limit", f"no limit {name!r}", "docs/reference/limits.md lists them")
-        setattr(setup.limits, name, value)
+        with expecting(f"limits[{name!r}]", value, like(getattr(setup.limits, name))):
+            setattr(setup.limits, name, value)
 
 
 def _corpus(path: str, files: _core.FileSystem) -> Union[CTF, CBF]:
@@ -157,10 +174,9 @@ class FromSources:
 
 def _build(source: Any, files: _core.FileSystem) -> tuple[Any, Optional[str]]:
     """The library's options for a source, and the key mode it needs."""
-    if isinstance(source, (str, os.PathLike)):
-        source = _corpus(os.fspath(source), files)
-    if not hasattr(source, "_options"):
-        raise TypeError(f"a path or a source (bf.CTF ..., a bf.Source) is read, not {source!r}")
+    _need_source(source)
+    if isinstance(source, (str, bytes, os.PathLike)):
+        source = _corpus(os.fsdecode(source), files)
     options: tuple[Any, Optional[str]] = source._options(files)
     return options
 
@@ -175,6 +191,10 @@ class FromFile:
     options: dict[str, Any] = field(default_factory=dict)
     state_list: Optional[str] = None
     storage: StorageOptions = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.section, str):
+            raise wrong("section", self.section, "the name of a section, such as 'Train.reader'")
 
     def is_config(self) -> bool:
         if not self.files:

@@ -7,11 +7,11 @@ import math
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Integral
-from operator import index
 from typing import Any, Callable, Literal, Optional, TypedDict, Union, get_args
 
 from . import _core
 from ._errors import usage
+from ._given import WHOLE, like, weight, whole, wrong
 
 OrderKind = Literal["uniform", "cntk", "file"]
 Packing = Literal["sequences", "frames", "truncated"]
@@ -92,6 +92,15 @@ _WORDS: dict[str, tuple[Any, ...]] = {
 }
 
 
+_EXPECTED = {
+    "cross_sweeps": "True, False or None",
+    "epoch_samples": f"{WHOLE}, or inf",
+    "window": f"{WHOLE}, or inf",
+    "mix_weights": "a list of numbers above 0",
+    "rows_per_epoch": "a list of whole numbers that are not negative",
+}
+
+
 def _get(options: Any, name: str) -> Any:
     if name in NESTED:
         inner, field = NESTED[name]
@@ -106,19 +115,12 @@ def _set(options: Any, name: str, value: Any) -> None:
     setattr(options, name, value)
 
 
-def _whole_numbers(values: Any) -> list[int]:
-    numbers = list(values)
-    if any(isinstance(number, (bool, str)) for number in numbers):
-        raise TypeError
-    return [index(number) for number in numbers]  # NumPy's too
-
-
 def _plain(name: str, value: Any, options: Any) -> Any:
     """A user's value as the library takes it."""
     if name in ("minibatch_size", "rows_per_epoch"):
-        return _whole_numbers([value] if name == "minibatch_size" and isinstance(value, Integral) else value)
+        return [whole(name, n) for n in ([value] if name == "minibatch_size" and isinstance(value, Integral) else value)]
     if name == "mix_weights":
-        return [float(v) for v in value]
+        return [weight(name, v) for v in value]
     if value == math.inf and name == "epoch_samples":
         return ENDLESS if options.driver == "timeline" else WHOLE_SET
     if value == math.inf and name == "window":
@@ -126,12 +128,18 @@ def _plain(name: str, value: Any, options: Any) -> Any:
     return value
 
 
+def _shuffled(yes: Any) -> str:
+    if yes not in (True, False):
+        raise wrong("shuffle", yes, "True or False", "order= takes the name of an order")
+    return "uniform" if yes else "file"
+
+
 def _translate(given: Mapping[str, Any]) -> dict[str, Any]:
     """The two conveniences as what they stand for."""
     out = dict(given)
     for short, full, value in (
         ("minibatch_samples", "minibatch_size", lambda n: n),
-        ("shuffle", "order", lambda yes: "uniform" if yes else "file"),
+        ("shuffle", "order", _shuffled),
     ):
         if short not in out:
             continue
@@ -154,20 +162,13 @@ def apply(options: Any, given: Mapping[str, Any]) -> None:
         value = settings[name]
         if name not in ReaderKeywords.__annotations__:
             raise unexpected(name)
+        words = _WORDS.get(name)
+        expected = f"one of {', '.join(map(repr, words))}" if words else _EXPECTED.get(name) or like(_get(options, name))
+        told = "minibatch_samples" if name == "minibatch_size" and "minibatch_samples" in given else name
         try:
             _set(options, name, _plain(name, value, options))
         except (TypeError, ValueError, RuntimeError):
-            words = _WORDS.get(name)
-            expected = f"expected one of {', '.join(map(repr, words))}" if words else _expected(_get(options, name))
-            raise usage("python.option", f"{name} is {value!r}, {expected}") from None
-
-
-def _expected(now: Any) -> str:
-    if isinstance(now, bool):
-        return "expected True or False"
-    if isinstance(now, list):
-        return "expected a whole number that is not negative, or a list of them"
-    return "expected a whole number that is not negative"
+            raise wrong(told, value, expected) from None
 
 
 NAMES = sorted(ReaderKeywords.__annotations__)

@@ -16,8 +16,8 @@ from ._batch import Batch, Stream
 from ._convert import library
 from ._errors import ConfigError, Fault, usage
 from ._files import Limits, StorageOptions
+from ._given import Path, function, path as as_path, paths, texts, whole
 from ._options import ENDLESS, ReaderKeywords, show_keywords
-from ._sources import Path, paths
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -39,6 +39,7 @@ def log(fault: Fault) -> None:
 def told(progress: Optional[Progress]) -> Optional[Callable[[int, int], None]]:
     """A function for True: it draws a tqdm bar."""
     if not isinstance(progress, bool):
+        function("progress", progress, "True, or a function of the bytes done and in all")
         return progress
     if not progress:
         return None
@@ -80,7 +81,7 @@ class Reader:
         **options: Unpack[ReaderKeywords],
     ) -> None:
         what = sources if isinstance(sources, _open.Mix) else _open.as_list(sources)
-        self._opening: _open.Opening = _open.FromSources(what, dict(limits or {}), dict(options), storage_options)
+        self._opening: _open.Opening = _open.FromSources(what, _open.given_limits(limits), dict(options), storage_options)
         self._start(report, progress)
 
     @classmethod
@@ -91,6 +92,7 @@ class Reader:
         return self
 
     def _start(self, report: Optional[Report], progress: Optional[Progress] = None) -> None:
+        function("report", report, "a function of a Fault, or None")
         self._report = report
         setup = self._opening.setup(report)
         setup.set_report(report)
@@ -218,6 +220,8 @@ class Reader:
         """
         if count is not None and until is not None:
             raise usage("python.option", "count and until are both given", "give one of them")
+        count = None if count is None else whole("count", count)
+        until = None if until is None else whole("until", until)
         while count is None or count > 0:
             if until is not None and (self._following() if self._core.over else self._core.epoch) >= until:
                 return
@@ -229,6 +233,7 @@ class Reader:
 
     def begin_epoch(self, epoch: int) -> None:
         """Goes to the beginning of an epoch."""
+        epoch = whole("epoch", epoch)
         self._here().begin_epoch(epoch)
         self._moved(epoch, 0, False)
 
@@ -239,12 +244,12 @@ class Reader:
 
     def set_workers(self, workers: int, rank: int) -> None:
         """From the next minibatch on."""
-        self._here().set_workers(workers, rank)
+        self._here().set_workers(whole("workers", workers), whole("rank", rank))
         self._length = None
 
     def set_minibatch_size(self, size: int) -> None:
         """From the next minibatch on."""
-        self._here().set_minibatch_size(size)
+        self._here().set_minibatch_size(whole("size", size))
         self._length = None
 
     def stats(self) -> Info:
@@ -257,7 +262,7 @@ class Reader:
         """What the next minibatches of the epoch will consist of, at most so many, without reading data."""
         return [
             _open.BatchPlan([_open.PlanItem(*item) for item in items], position, epoch_ends, sweep_ends)
-            for items, position, epoch_ends, sweep_ends in self._here().plan(minibatches)
+            for items, position, epoch_ends, sweep_ends in self._here().plan(whole("minibatches", minibatches))
         ]
 
     # State.
@@ -271,6 +276,8 @@ class Reader:
         """Goes on exactly there, also with another number of workers. Raises StateError for other data or options."""
         if not isinstance(state, Mapping):
             raise TypeError(f"a state is a mapping, as state_dict() gives it; got {type(state).__name__}")
+        if not state:
+            raise TypeError("a state is a mapping, as state_dict() gives it; got an empty one")
         core = self._here()
         # In the library's own order, whatever became of it on the way: a checksum is over the text.
         order = [*json.loads(core.state())]
@@ -278,7 +285,11 @@ class Reader:
         order[behind:behind] = ["padding", "queue"]
         rank = {name: i for i, name in enumerate(dict.fromkeys(order))}
         text = {name: state[name] for name in sorted(state, key=lambda n: rank.get(n, len(rank) - 2))}
-        core.restore(json.dumps(text, separators=(",", ":")))
+        try:
+            told = json.dumps(text, separators=(",", ":"))
+        except TypeError as error:
+            raise TypeError(f"a state is numbers and texts, as state_dict() gives it: {error}") from None
+        core.restore(told)
         self._moved(int(state["epoch"]), int(state["minibatch"]), bool(state["ended"]))
 
     def __reduce__(self) -> Any:
@@ -349,8 +360,9 @@ def open(
     they override what the configuration says. Paths may be URLs that fsspec reads (s3://, gs://, https:// ...);
     `storage_options` are fsspec's for them, or a bf.Remote.
     """
-    states = None if state_list is None else os.fspath(state_list)
-    opening = _open.FromFile(paths(path), section, list(set), dtype, dict(limits or {}), dict(options), states, storage_options)
+    states = None if state_list is None else as_path("state_list", state_list)
+    files, bounds = paths(path, "path"), _open.given_limits(limits)
+    opening = _open.FromFile(files, section, texts("set", set), dtype, bounds, dict(options), states, storage_options)
     return Reader._of(opening, report, progress)
 
 

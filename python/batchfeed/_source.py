@@ -10,10 +10,11 @@ import numpy as np
 
 from . import _core
 from ._batch import Batch
-from ._columns import columns, infos
+from ._columns import columns, infos, lengths_of
 from ._errors import usage
 from ._files import StorageOptions
-from ._sources import Path, Stream, _element
+from ._given import Path, expecting, path as as_path, whole, wrong
+from ._sources import Stream, _element, declared
 from ._tools import target_format
 from ._upload import named, upload_for
 
@@ -61,8 +62,8 @@ class Source:
         raise NotImplementedError(f"{type(self).__name__} does not read()")
 
     def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
-        streams, dtype = dict(self.streams()), _element(self.dtype)
-        lengths = [np.asarray(chunk, dtype=np.uint32) for chunk in self.chunks()]
+        streams, dtype = declared(self.streams()), _element(self.dtype)
+        lengths = [lengths_of(chunk) for chunk in self.chunks()]
         keys = self.keys()
         tables, first = [], 0
         for i, samples in enumerate(lengths):
@@ -107,19 +108,20 @@ class Writer:
         force: bool = False,
         storage_options: StorageOptions = None,
     ) -> None:
-        self._path = os.fspath(path)
-        self._streams, self._dtype = dict(streams), _element(dtype)
+        self._path = as_path("path", path)
+        self._streams, self._dtype = declared(streams), _element(dtype)
         form = to or target_format(self._path)
         if form not in ("ctf", "cbf"):
             raise usage("python.target", f"to is {to!r}, expected 'ctf' or 'cbf'")
-        written = form == "ctf" if keys is None else keys
+        written = form == "ctf" if keys is None else bool(keys)
+        bytes_of_chunk = whole("chunk_bytes", chunk_bytes)
         if not streams:
             raise usage("python.data", "a corpus needs a stream")
         self._upload = upload_for(self._path, storage_options, form, force)
         if self._upload is None and os.path.exists(self._path) and not force:
             raise usage("python.exists", "the file exists", "force=True replaces it", path=self._path)
         self._core: Optional[_core.WriterCore] = _core.WriterCore(
-            self._upload.local if self._upload else self._path, form, infos(self._streams, self._dtype), written, chunk_bytes, legacy
+            self._upload.local if self._upload else self._path, form, infos(self._streams, self._dtype), written, bytes_of_chunk, legacy
         )
 
     def _open(self) -> _core.WriterCore:
@@ -138,11 +140,15 @@ class Writer:
 
     def extend(self, data: Mapping[str, Any], lengths: Optional[Sequence[int]] = None, keys: Sequence[Any] = ()) -> None:
         """Many sequences: arrays of all their samples, and how many each has; without `lengths` one each."""
+        if not isinstance(data, Mapping) or not data:
+            raise wrong("data", data, "a mapping {name of the stream: data of all samples}")
         if lengths is None:
             first = next(iter(data.values()))
             own = np.ones(first.shape[0] if hasattr(first, "shape") else len(first), dtype=np.uint32)
         else:
-            own = np.asarray(lengths, dtype=np.uint32)
+            own = lengths_of(lengths)
+        with expecting("keys", keys, "a list with the key of each sequence"):
+            keys = list(keys)
         if len(keys) not in (0, own.size):
             raise usage("python.data", f"{len(keys)} keys for {own.size} sequences", "as many of both")
         with named(self._upload):
@@ -151,7 +157,12 @@ class Writer:
     def write(self, batches: Iterable[Batch]) -> None:
         """The sequences of minibatches, such as a reader gives, with their keys."""
         for batch in batches:
-            data = {name: stream.sequences() for name, stream in batch.items() if name in self._streams}
+            if not isinstance(batch, Batch):
+                raise wrong("a minibatch", batch, "a bf.Batch, such as a reader gives")
+            lacking = [name for name in self._streams if name not in batch]
+            if lacking:
+                raise usage("python.data", f"the minibatch has no stream {lacking[0]!r}, only {', '.join(map(repr, batch))}")
+            data = {name: batch[name].sequences() for name in self._streams}
             self.extend(data, next(iter(batch.values())).lengths.tolist(), batch.sequence_keys)
 
     @property

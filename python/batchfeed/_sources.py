@@ -2,16 +2,14 @@
 """What is read: corpora by format, and the streams in them."""
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import Any, Optional
 
 from . import _core
 from ._errors import FormatError, usage
+from ._given import Path, Paths, like, pairs, path, paths, texts, whole, wrong
 
-Path = Union[str, "os.PathLike[str]"]
-Paths = Union[Path, Sequence[Path]]
 Context = Optional[tuple[int, int]]
 
 
@@ -27,38 +25,50 @@ class Stream:
 
 def dense(dim: int, *, alias: Optional[str] = None, defines_mb_size: bool = False) -> Stream:
     """A stream of `dim` values a sample. `alias`: its name in the file, if that is another one."""
-    return Stream("dense", dim, alias, defines_mb_size)
+    return Stream("dense", whole("dim", dim, 1), alias, defines_mb_size)
 
 
 def sparse(dim: int, *, alias: Optional[str] = None, defines_mb_size: bool = False) -> Stream:
     """A stream of index:value pairs, indices below `dim`."""
-    return Stream("sparse", dim, alias, defines_mb_size)
+    return Stream("sparse", whole("dim", dim, 1), alias, defines_mb_size)
 
 
-def paths(given: Paths) -> list[str]:
-    """One path or several, as text."""
-    many = [given] if isinstance(given, (str, bytes, os.PathLike)) else list(given)
-    return [os.fsdecode(path) for path in many]
+def declared(streams: Any) -> dict[str, Stream]:
+    """What names streams and says how they are, as a dictionary."""
+    if not isinstance(streams, Mapping) or not all(isinstance(s, Stream) for s in streams.values()):
+        raise TypeError(f'streams are declared as {{"name": bf.dense(3), ...}}; got {streams!r}')
+    return dict(streams)
 
 
 def _element(dtype: Any) -> str:
     import numpy as np
 
-    name = str(np.dtype(dtype).name)
+    try:
+        name = str(np.dtype(dtype).name)
+    except TypeError:
+        name = repr(dtype)
     if name not in ("float32", "float64"):
         raise usage("python.dtype", f"dtype is {name}, expected float32 or float64")
     return name
 
 
-def _fill(options: Any, **fields: Any) -> Any:
+EXPECTED = {"context": "(frames to the left, frames to the right)", "skip_sequence_ids": "True, False or None"}
+
+
+def fill(options: Any, **fields: Any) -> Any:
+    """Sets those that are not None."""
     for name, value in fields.items():
         if value is None:
             continue
         try:
             setattr(options, name, value)
         except TypeError:
-            raise usage("python.option", f"{name} is {value!r}, which is no value for it") from None
+            raise wrong(name, value, EXPECTED.get(name) or like(getattr(options, name))) from None
     return options
+
+
+def _path(name: str, given: Optional[Path]) -> Optional[str]:
+    return None if given is None else path(name, given)
 
 
 @dataclass(frozen=True)
@@ -83,7 +93,7 @@ class CTF:
         """The library's options, and the key mode that the file asks for, if it was looked at."""
         files = _core.expand_files(paths(self.files), file_system)
         specs, skip, keys = self._specs(files, file_system)
-        return _fill(
+        return fill(
             _core.CtfOptions(),
             files=files,
             streams=specs,
@@ -93,15 +103,13 @@ class CTF:
             trace_level=self.trace_level,
             chunk_bytes=self.chunk_bytes,
             cache_index=self.cache_index,
-            cache_dir=None if self.cache_dir is None else os.fspath(self.cache_dir),
+            cache_dir=_path("cache_dir", self.cache_dir),
         ), keys
 
     def _specs(self, files: list[str], file_system: _core.FileSystem) -> tuple[list[Any], bool, Optional[str]]:
         if self.streams is not None:
-            if not isinstance(self.streams, Mapping) or not all(isinstance(s, Stream) for s in self.streams.values()):
-                raise TypeError('streams are declared as {"name": bf.dense(3), ...}; ' f"got {self.streams!r}")
             specs = [
-                _fill(
+                fill(
                     _core.StreamSpec(),
                     name=name,
                     alias=stream.alias,
@@ -109,7 +117,7 @@ class CTF:
                     dim=stream.dim,
                     defines_mb_size=stream.defines_mb_size,
                 )
-                for name, stream in self.streams.items()
+                for name, stream in declared(self.streams).items()
             ]
             return specs, bool(self.skip_sequence_ids), None
         if not files:
@@ -131,10 +139,10 @@ class CBF:
     trace_level: int = 1
 
     def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
-        options = _fill(
+        options = fill(
             _core.CbfOptions(),
             files=paths(self.files),
-            renames=[_core.Rename(name, alias) for name, alias in (self.streams or {}).items()],
+            renames=[_core.Rename(*names) for names in pairs("streams", self.streams, '{"name": "name in the file"}')],
             element="float32" if self.dtype is None else _element(self.dtype),
             convert_element=self.dtype is not None,
             trace_level=self.trace_level,
@@ -173,10 +181,10 @@ class HTKFeatures:
     path_map: Optional[Mapping[str, str]] = None
 
     def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
-        return _fill(
+        return fill(
             _core.HtkOptions(),
             name=self.name,
-            scp_files=paths(self.scp_files),
+            scp_files=paths(self.scp_files, "scp_files"),
             files=paths(self.files),
             dim=self.dim,
             context=self.context,
@@ -189,7 +197,7 @@ class HTKFeatures:
             trace_level=self.trace_level,
             legacy=self.legacy,
             max_utterance_frames=self.max_utterance_frames,
-            path_map=list((self.path_map or {}).items()),
+            path_map=pairs("path_map", self.path_map, '{"path in the list": "path here"}'),
         ), "text"
 
 
@@ -214,17 +222,14 @@ class MLF:
     target_dim: int = 0
 
     def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
-        def path(p: Optional[Path]) -> Optional[str]:
-            return None if p is None else os.fspath(p)
-
-        return _fill(
+        return fill(
             _core.MlfOptions(),
             name=self.name,
             files=paths(self.files),
             dim=self.dim,
-            mapping_file=path(self.mapping_file),
-            labels=list(self.labels),
-            cache_dir=path(self.cache_dir),
+            mapping_file=_path("mapping_file", self.mapping_file),
+            labels=texts("labels", self.labels),
+            cache_dir=_path("cache_dir", self.cache_dir),
             binary=self.binary,
             phone_boundaries=self.phone_boundaries,
             chunk_bytes=self.chunk_bytes,
@@ -232,7 +237,7 @@ class MLF:
             element=_element(self.dtype),
             trace_level=self.trace_level,
             legacy=self.legacy,
-            target_mapping_file=path(self.target_mapping_file),
+            target_mapping_file=_path("target_mapping_file", self.target_mapping_file),
             target_dim=self.target_dim,
         ), "text"
 
@@ -253,7 +258,7 @@ class Kaldi:
     trace_level: int = 1
 
     def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
-        return _fill(
+        return fill(
             _core.KaldiOptions(),
             expand_to_utterance=self.expand_to_utterance,
             defines_mb_size=self.defines_mb_size,

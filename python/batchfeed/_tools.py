@@ -11,8 +11,9 @@ from . import _core, _open
 from ._open import What, opening_of
 from ._errors import Fault, usage
 from ._files import Limits, StorageOptions
+from ._given import Path, function, pairs, path, paths, texts, whole, wrong
 from ._reader import Progress, Reader, log, told
-from ._sources import CTF, Path, paths
+from ._sources import CTF, fill
 from ._upload import named, upload_for
 
 class CheckReport(list[Fault]):
@@ -53,11 +54,12 @@ def check(
     Raises FileError (an OSError) if `what` cannot be opened, and ConfigError if a configuration cannot be read; a
     corpus that a configuration names and that is not there is a fault of the report. Other threads run meanwhile.
     """
+    most = whole("max_faults", max_faults)
     setup = opening_of(what, section, set, dtype, limits, storage_options).setup(None)
     bar = told(progress)
     setup.set_progress(bar)
     found: list[Fault] = []
-    result = _core.check(setup, max_faults, found.append, bar)
+    result = _core.check(setup, most, found.append, bar)
     return CheckReport([f for f in found if f.severity != "info"], result)
 
 
@@ -108,25 +110,26 @@ class Info:
     def _repr_html_(self) -> str:
         from html import escape
 
-        rows = self.table()
-        cells = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
-        body = "".join(f"<tr>{row}</tr>" for row in cells)
-        tail = escape(str(self).rsplit("\n", 2)[1])
+        cells = [["td" if i else "th", row] for i, row in enumerate(self.table())]
+        body = "".join("<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>" for tag, row in cells)
+        tail = "<br>".join(map(escape, str(self).rsplit("\n", 2)[1:]))
         return f"<table>{body}</table><p>{tail}</p>{self.plot()}"
 
     def plot(self) -> str:
-        """Sequences by length, as SVG."""
+        """Sequences by length, as SVG; its text has the colour of the page's."""
         highest = max((n for _, n in self.steps), default=1)
+        name = "sequences, by their number of samples"
         bars = []
         for i, (most, n) in enumerate(self.steps):
             height = round(80 * n / highest, 1)
             bars.append(
-                f'<rect x="{i * 48}" y="{95 - height}" width="40" height="{height}" fill="#4878a8"/>'
-                f'<text x="{i * 48 + 20}" y="{91 - height}" font-size="9" text-anchor="middle">{n}</text>'
-                f'<text x="{i * 48 + 20}" y="108" font-size="9" text-anchor="middle">to {most}</text>'
+                f'<rect x="{i * 56}" y="{99 - height}" width="48" height="{height}" fill="#4878a8"/>'
+                f'<text x="{i * 56 + 24}" y="{95 - height}" text-anchor="middle">{n}</text>'
+                f'<text x="{i * 56 + 24}" y="113" text-anchor="middle">to {most}</text>'
             )
-        size = f'width="{48 * len(self.steps)}" height="112"'
-        return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><title>sequences by length</title>{"".join(bars)}</svg>'
+        size = f'width="{max(56 * len(self.steps), 240)}" height="136" font-size="11" fill="currentColor"'
+        caption = f'<text x="0" y="132">{name}</text>'
+        return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><title>{name}</title>{"".join(bars)}{caption}</svg>'
 
 
 def _row(s: StreamDescription) -> tuple[str, ...]:
@@ -228,10 +231,10 @@ def index(
     setup = opening_of(what, section, set, dtype, limits, storage_options).setup(log)
     setup.set_report(log)
     setup.set_progress(told(progress))
-    setup.cache_index("" if cache_dir is None else os.fspath(cache_dir))
+    setup.cache_index("" if cache_dir is None else path("cache_dir", cache_dir))
     return [
         IndexInfo(b.file, b.cache or None, b.was_valid, b.why or None, b.sequences, b.samples, b.chunks, b.bytes)
-        for b in _core.build_indexes(setup, rebuild)
+        for b in _core.build_indexes(setup, bool(rebuild))
     ]
 
 
@@ -248,12 +251,15 @@ class Converted:
     verified: bool
 
 
-def target_format(path: str) -> str:
-    extension = os.path.splitext(path)[1]
+TARGETS = ("ctf", "cbf", "scp", "htk", "mlf")
+
+
+def target_format(target: str) -> str:
+    extension = os.path.splitext(target)[1]
     known = {".cbf": "cbf", ".bin": "cbf", ".ctf": "ctf", ".txt": "ctf", ".scp": "scp", ".mlf": "mlf"}
     known.update({".htk": "htk", ".mfc": "htk", ".fea": "htk"})
     if extension not in known:
-        raise usage("python.target", "its name does not say which format to write", "to='cbf', 'ctf', ...", path=path)
+        raise usage("python.target", "its name does not say which format to write", "to='cbf', 'ctf', ...", path=target)
     return known[extension]
 
 
@@ -300,39 +306,40 @@ def convert(
     are damaged beyond what their source allows, ConfigError where the target exists (unless `force`) or options do not
     fit, FileError where it cannot be written; then the target is what it was.
     """
-    path = os.fspath(target)
-    form = to or target_format(path)
-    options = _core.ConvertOptions()
+    file = path("target", target)
+    form = target_format(file) if to is None else to
+    for name, value, words in (("to", form, TARGETS), ("keys", keys, ("automatic", "keep", "number", "none"))):
+        if value not in words:
+            raise wrong(name, value, f"one of {', '.join(map(repr, words))}")
+    function("report", report, "a function of a Fault, or None")
     given: dict[str, Any] = {
         "to": form,
         "legacy": legacy,
         "chunk_bytes": chunk_bytes,
         "ctf2bin_chunks": ctf2bin_chunks,
-        "streams": list(streams),
-        "renames": list((renames or {}).items()),
+        "streams": texts("streams", streams),
+        "renames": pairs("renames", renames, '{"old": "new"}'),
         "keys": keys,
-        "shuffle": shuffle,
+        "shuffle": None if shuffle is None else whole("shuffle", shuffle),
         "shuffle_memory": shuffle_memory,
         "frame_period": frame_period,
         "parameter_kind": _core.htk_kind(parameter_kind) if isinstance(parameter_kind, str) else parameter_kind,
         "file_for_each_sequence": file_for_each_sequence,
         "binary_labels": binary_labels,
-        "labels": list(labels),
+        "labels": texts("labels", labels),
         "jobs": jobs,
         "force": force,
         "verify": verify,
     }
-    for name, value in given.items():
-        try:
-            setattr(options, name, value)
-        except TypeError:
-            raise usage("python.option", f"{name} is {value!r}, which is no value for it") from None
+    options = fill(_core.ConvertOptions(), **given)
+    if os.path.exists(file) and not force:
+        raise usage("python.exists", "the file exists", "force=True replaces it", path=file)
     setup = opening_of(what, section, set, dtype, limits, storage_options).setup(report)
     setup.set_report(report)
-    upload = upload_for(path, storage_options, form, force)
+    upload = upload_for(file, storage_options, form, force)
     try:
         with named(upload):
-            done = _core.convert(setup, upload.local if upload else path, options, report, told(progress))
+            done = _core.convert(setup, upload.local if upload else file, options, report, told(progress))
         if upload:
             upload.send()
     finally:

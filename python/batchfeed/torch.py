@@ -24,7 +24,9 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 from ._batch import Batch
 from ._errors import Fault
+from ._convert import need_form
 from ._files import Limits, StorageOptions
+from ._given import function, mapping, whole
 from ._open import What, opening_of
 from ._options import ReaderKeywords, unexpected
 from ._reader import Reader, log
@@ -62,6 +64,9 @@ class Dataset(IterableDataset[Any]):
         **options: Any,
     ) -> None:
         super().__init__()
+        for one in form.values() if isinstance(form, Mapping) else [form]:
+            need_form(one)
+        function("transform", transform, "a function of a bf.Batch, or None")
         for name in options:
             if name not in ReaderKeywords.__annotations__ or name in ("stride", "offset"):
                 raise unexpected(name)
@@ -116,6 +121,7 @@ class Dataset(IterableDataset[Any]):
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration reads the epoch of this number; worker processes that persist do not hear of it."""
+        epoch = whole("epoch", epoch)
         self._iterations.choose(epoch)
         self._state = None
         if self._reader is not None and os.getpid() == self._pid:
@@ -133,7 +139,7 @@ class Dataset(IterableDataset[Any]):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The next iteration goes on there."""
-        self._state = dict(state)
+        self._state = mapping("a state", state, "state_dict() gives")
         self._iterations.load(get_worker_info())
 
     def __getstate__(self) -> dict[str, Any]:

@@ -67,9 +67,14 @@ Defs = Union[Mapping[str, Record], Iterable[StreamConfiguration]]
 
 def _named(streams: Defs) -> dict[str, Record]:
     """By name, in the order of the names, as CNTK numbers them."""
-    if not isinstance(streams, Mapping):
-        streams = {stream["name"]: stream for stream in streams}
-    return {name: streams[name] for name in sorted(streams)}
+    try:
+        named = streams if isinstance(streams, Mapping) else {stream["name"]: stream for stream in streams}
+        wrong: list[Any] = [stream for stream in named.values() if not isinstance(stream, Record)]
+    except (TypeError, KeyError):
+        wrong = [streams]
+    if wrong:
+        raise TypeError(f"streams are StreamDefs(name=StreamDef(...)) or StreamConfigurations, not {wrong[0]!r}")
+    return {name: named[name] for name in sorted(named)}
 
 
 def _shape(name: str, given: Any) -> tuple[int, ...]:

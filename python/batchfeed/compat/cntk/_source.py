@@ -50,13 +50,18 @@ def _sequences(data: Any) -> list[Any]:
     if hasattr(data, "tocsr"):
         matrix = data.tocsr()
         return [matrix[i : i + 1] for i in range(matrix.shape[0])]
-    return [row[None] for row in np.asarray(data)]
+    rows = np.asarray(data)
+    if rows.ndim == 0:
+        raise TypeError(f"the data of a stream are an array, a matrix or a list of sequences, not {data!r}")
+    return [row[None] for row in rows]
 
 
 class _Adapted(Source):
     """A UserDeserializer as a source."""
 
     def __init__(self, user: UserDeserializer) -> None:
+        if not hasattr(user, "stream_infos"):
+            raise TypeError(f"a MinibatchSource reads deserializers, such as CTFDeserializer(...) makes, not {user!r}")
         self._user = user
         self._infos = {info.name: info for info in user.stream_infos()}
         self._lengths = [self._measure(user.get_chunk(i)) for i in range(user.num_chunks())]
@@ -222,6 +227,8 @@ class MinibatchSource:
         return {"minibatchSourcePosition": state["position"], "batchfeed": state}
 
     def restore_from_checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
+        if not isinstance(checkpoint, Mapping):
+            raise TypeError(f"a checkpoint is what get_checkpoint_state() gives, not {checkpoint!r}")
         if "batchfeed" not in checkpoint:
             what = "the checkpoint is not batchfeed's: it has no 'batchfeed' in it"
             hint = "a run begun with CNTK cannot be gone on with; begin a new one"

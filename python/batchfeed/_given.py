@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""What a caller gave, as the library takes it; or an error that says what it was, and what is expected."""
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from operator import index
+from typing import Any, Optional, Union
+
+from ._errors import ConfigError, usage
+
+Path = Union[str, "os.PathLike[str]"]
+Paths = Union[Path, Sequence[Path]]
+WHOLE = "a whole number that is not negative"
+
+
+def wrong(name: str, value: Any, expected: str, hint: Optional[str] = None) -> ConfigError:
+    return usage("python.option", f"{name} is {value!r}, expected {expected}", hint)
+
+
+@contextmanager
+def expecting(name: str, value: Any, expected: str) -> Iterator[None]:
+    """A value that cannot be taken is told in these words."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError, AttributeError) as error:
+        if isinstance(error, ConfigError):
+            raise
+        raise wrong(name, value, expected) from None
+
+
+def whole(name: str, value: Any, least: int = 0) -> int:
+    """NumPy's too, but neither 2.0 nor True."""
+    expected = WHOLE if least == 0 else f"a whole number, at least {least}"
+    with expecting(name, value, expected):
+        if isinstance(value, bool):
+            raise TypeError
+        number = index(value)
+    if not least <= number < 1 << 64:
+        raise wrong(name, value, expected)
+    return number
+
+
+def weight(name: str, value: Any) -> float:
+    with expecting(name, value, "a number above 0"):
+        number = float(value)
+    if not 0 < number < math.inf:
+        raise wrong(name, value, "a number above 0")
+    return number
+
+
+def path(name: str, value: Any) -> str:
+    try:
+        return os.fsdecode(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}, expected a path (str, bytes or os.PathLike)") from None
+
+
+def paths(value: Any, name: str = "files") -> list[str]:
+    """One path or several, as text."""
+    if isinstance(value, (str, bytes, os.PathLike)):
+        return [os.fsdecode(value)]
+    if not isinstance(value, (list, tuple)) and (isinstance(value, Mapping) or not hasattr(value, "__iter__")):
+        raise TypeError(f"{name} is {value!r}, expected a path (str, bytes or os.PathLike) or a list of them")
+    return [path(f"one of {name}", one) for one in value]
+
+
+def texts(name: str, value: Any) -> list[str]:
+    """A text alone is a list of one."""
+    many = [value] if isinstance(value, str) else value
+    with expecting(name, value, "a text or a list of texts"):
+        many = list(many)
+        if not all(isinstance(one, str) for one in many):
+            raise TypeError
+    return many
+
+
+def mapping(name: str, value: Any, like: str) -> dict[Any, Any]:
+    if not isinstance(value, Mapping):
+        raise wrong(name, value, f"a mapping such as {like}")
+    return dict(value)
+
+
+def pairs(name: str, value: Any, like: str) -> list[tuple[str, str]]:
+    """Of a mapping of texts to texts; None: none."""
+    given = mapping(name, {} if value is None else value, like)
+    if not all(isinstance(text, str) for pair in given.items() for text in pair):
+        raise wrong(name, value, f"a mapping of texts such as {like}")
+    return list(given.items())
+
+
+def function(name: str, value: Any, expected: str) -> None:
+    if value is not None and not callable(value):
+        raise wrong(name, value, expected)
+
+
+def like(now: Any) -> str:
+    """What is expected in place of a value that an option has."""
+    if isinstance(now, bool):
+        return "True or False"
+    if isinstance(now, int):
+        return WHOLE
+    if isinstance(now, str):
+        return "a text"
+    if isinstance(now, list):
+        return f"{WHOLE}, or a list of them"
+    return "a value of its kind, or None"

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""What a caller gives wrong is told with what it was and what is expected."""
+import gc
+import re
+
+import numpy as np
+import pytest
+
+import batchfeed as bf
+
+PATH = "expected a path (str, bytes or os.PathLike)"
+WHOLE = "expected a whole number that is not negative"
+STREAMS = 'streams are declared as {"name": bf.dense(3), ...}; got'
+WRONG = [
+    (lambda f: bf.open(None), f"path is None, {PATH} or a list of them"),
+    (lambda f: bf.open({"a": 1}), f"path is {{'a': 1}}, {PATH} or a list of them"),
+    (lambda f: bf.open([None]), f"one of path is None, {PATH}"),
+    (lambda f: bf.open([]), "no file given"),
+    (lambda f: bf.open(f, section=3), "section is 3, expected the name of a section"),
+    (lambda f: bf.open(f, set=[3]), "set is [3], expected a text or a list of texts"),
+    (lambda f: bf.open(f, set="x=3"), "the configuration has no reader section"),
+    (lambda f: bf.open(f, dtype="int8"), "dtype is int8, expected float32 or float64"),
+    (lambda f: bf.open(f, dtype="words"), "dtype is 'words', expected float32 or float64"),
+    (lambda f: bf.open(f, report=3), "report is 3, expected a function of a Fault"),
+    (lambda f: bf.open(f, progress=3), "progress is 3, expected True, or a function"),
+    (lambda f: bf.open(f, limits=3), "limits is 3, expected a mapping"),
+    (lambda f: bf.open(f, limits={"line_bytes": "x"}), f"limits['line_bytes'] is 'x', {WHOLE}"),
+    (lambda f: bf.open(f, storage_options=3), "storage_options is 3, expected a mapping"),
+    (lambda f: bf.open(f, state_list=3), f"state_list is 3, {PATH}"),
+    (lambda f: bf.open(f, shuffle="maybe"), "shuffle is 'maybe', expected True or False"),
+    (lambda f: bf.open(f, cross_sweeps="x"), "cross_sweeps is 'x', expected True, False or None"),
+    (lambda f: bf.open(f, rows_per_epoch=3), "rows_per_epoch is 3, expected a list of whole numbers"),
+    (lambda f: bf.open(f, mix_weights=["x"]), "mix_weights is ['x'], expected a list of numbers above 0"),
+    (lambda f: bf.open(f, epoch_samples=1.5), f"epoch_samples is 1.5, {WHOLE}, or inf"),
+    (lambda f: bf.Reader(bf.CTF(None)), f"files is None, {PATH} or a list of them"),
+    (lambda f: bf.Reader(bf.CTF(f, max_errors=-1)), f"max_errors is -1, {WHOLE}"),
+    (lambda f: bf.Reader(bf.CTF(f, cache_dir=3)), f"cache_dir is 3, {PATH}"),
+    (lambda f: bf.Reader(bf.CTF(f, skip_sequence_ids="x")), "skip_sequence_ids is 'x', expected True, False or None"),
+    (lambda f: bf.Reader(bf.CBF(f, streams=["a"])), "streams is ['a'], expected a mapping"),
+    (lambda f: bf.Reader(bf.HTKFeatures("x", "a.scp", context=3)), "context is 3, expected (frames to the left"),
+    (lambda f: bf.Reader(bf.HTKFeatures("x", "a.scp", path_map=3)), "path_map is 3, expected a mapping"),
+    (lambda f: bf.Reader(bf.MLF("x", "a.mlf", 3, labels=3)), "labels is 3, expected a text or a list of texts"),
+    (lambda f: bf.Mix(f, f), "expected (corpus, weight)"),
+    (lambda f: bf.Mix((f, -1)), "the weight of a corpus is -1, expected a number above 0"),
+    (lambda f: bf.Mix((f, "x")), "the weight of a corpus is 'x', expected a number above 0"),
+    (lambda f: bf.dense(2.0), "dim is 2.0, expected a whole number, at least 1"),
+    (lambda f: bf.sparse(0), "dim is 0, expected a whole number, at least 1"),
+    (lambda f: bf.open(f).begin_epoch(-1), f"epoch is -1, {WHOLE}"),
+    (lambda f: bf.open(f).set_workers("x", 0), f"workers is 'x', {WHOLE}"),
+    (lambda f: bf.open(f).set_minibatch_size(None), f"size is None, {WHOLE}"),
+    (lambda f: bf.open(f).plan("x"), f"minibatches is 'x', {WHOLE}"),
+    (lambda f: list(bf.open(f).epochs(1.5)), f"count is 1.5, {WHOLE}"),
+    (lambda f: list(bf.open(f).epochs(until="x")), f"until is 'x', {WHOLE}"),
+    (lambda f: bf.open(f).load_state_dict({}), "a state is a mapping, as state_dict() gives it; got an empty one"),
+    (lambda f: bf.open(f).load_state_dict({"a": object()}), "a state is numbers and texts, as state_dict() gives it"),
+    (lambda f: bf.check(f, max_faults=-1), f"max_faults is -1, {WHOLE}"),
+    (lambda f: bf.info(None), "a path or a source (bf.CTF ..., a bf.Source) is read, not None"),
+    (lambda f: bf.index(f, cache_dir=3), f"cache_dir is 3, {PATH}"),
+    (lambda f: bf.convert(f, None), f"target is None, {PATH}"),
+    (lambda f: bf.convert(f, f + ".cbf", to="xyz"), "to is 'xyz', expected one of 'ctf', 'cbf', 'scp', 'htk', 'mlf'"),
+    (lambda f: bf.convert(f, f + ".cbf", keys="all"), "keys is 'all', expected one of 'automatic', 'keep', 'number', 'none'"),
+    (lambda f: bf.convert(f, f + ".cbf", streams=3), "streams is 3, expected a text or a list of texts"),
+    (lambda f: bf.convert(f, f + ".cbf", renames={"x": 3}), "renames is {'x': 3}, expected a mapping of texts"),
+    (lambda f: bf.convert(f, f + ".cbf", shuffle=-1), f"shuffle is -1, {WHOLE}"),
+    (lambda f: bf.convert(f, f + ".cbf", jobs=-1), f"jobs is -1, {WHOLE}"),
+    (lambda f: bf.convert(f, f), "the file exists; hint: force=True replaces it"),
+    (lambda f: bf.Writer(None, {"x": bf.dense(2)}), f"path is None, {PATH}"),
+    (lambda f: bf.Writer("a.cbf", {"x": 3}), STREAMS),
+    (lambda f: bf.Writer("a.cbf", {"x": bf.dense(2)}, chunk_bytes=-1), f"chunk_bytes is -1, {WHOLE}"),
+    (lambda f: writer(f).append(None), "data is None, expected a mapping"),
+    (lambda f: writer(f).append({"x": None}), "stream 'x': None, expected [samples, 2]"),
+    (lambda f: writer(f).append({"x": "ab"}), "stream 'x': 'ab' is no array of float32"),
+    (lambda f: writer(f).append({"x": [[1, 2], [3]]}), "stream 'x': [[1, 2], [3]] is no array of float32"),
+    (lambda f: writer(f).extend({}), "data is {}, expected a mapping"),
+    (lambda f: writer(f).extend({"x": [[1, 2]]}, lengths=[-1]), "lengths is [-1], expected a list of whole numbers"),
+    (lambda f: writer(f).extend({"x": [[1, 2]]}, lengths="x"), "lengths is 'x', expected a list of whole numbers"),
+    (lambda f: writer(f).extend({"x": [[1, 2]]}, keys=3), "keys is 3, expected a list with the key of each sequence"),
+    (lambda f: writer(f).write([3]), "a minibatch is 3, expected a bf.Batch"),
+    (lambda f: writer(f, "z").write(bf.open(f)), "the minibatch has no stream 'z', only 'x', 'y'"),
+    (lambda f: bf.Arrays(3), "data is 3, expected a mapping"),
+    (lambda f: bf.Arrays({"x": "ab"}), "stream 'x': 'ab' is no array"),
+    (lambda f: bf.Arrays({"x": np.zeros((2, 2))}, keys=[1]), "keys is [1], expected a whole number for each of 2 sequences"),
+    (lambda f: bf.Arrays({"x": np.zeros((2, 2))}, streams={"x": 3}), STREAMS),
+    (lambda f: bf.Arrays({"x": np.zeros((2, 2))}, chunk_samples=0), "chunk_samples is 0, expected a whole number, at least 1"),
+    (lambda f: bf.from_npz(f), "is no .npz file of numbers"),
+    (lambda f: bf.from_pandas(3), "frame is 3, expected a pandas.DataFrame"),
+    (lambda f: bf.from_datasets(3), "dataset is 3, expected a datasets.Dataset"),
+    (lambda f: bf.Remote(3), "storage_options is 3, expected a mapping"),
+    (lambda f: bf.Remote(retries=-1), f"retries is -1, {WHOLE}"),
+    (lambda f: bf.Cluster().info(None), f"files is None, {PATH} or a list of them"),
+    (lambda f: bf.Cluster().shuffle(f, f + ".d", shards=0), "shards is 0, expected a whole number, at least 1"),
+]
+
+
+def writer(path, name="x"):
+    return bf.Writer(path + ".cbf", {name: bf.dense(2)})
+
+
+@pytest.mark.parametrize("call, message", WRONG, ids=[message[:40] for _, message in WRONG])
+def test_it_is_told_in_words(corpus, call, message):
+    with pytest.raises((bf.ConfigError, TypeError), match=re.escape(message)):
+        call(corpus.path)
+
+
+def test_nothing_is_left_of_what_was_refused(corpus, tmp_path):
+    for call, _ in WRONG:
+        with pytest.raises((bf.ConfigError, TypeError)):
+            call(corpus.path)
+    gc.collect()  # a writer that an exception still refers to
+    assert [path.name for path in tmp_path.iterdir()] == ["train.ctf"]
+
+
+def test_a_text_is_a_list_of_one(corpus, tmp_path):
+    assert list(bf.convert(corpus.path, tmp_path / "one.cbf", streams="x").streams) == ["x"]
+    config = tmp_path / "c.cntk"
+    config.write_text(f'size = 4\nreader = [ readerType = "CNTKTextFormatReader" ; file = "{corpus.path}" ; minibatchSize = 4 ;'
+                      ' input = [ x = [ dim = 3 ; format = "dense" ] ] ]\n')
+    assert bf.open(config, set="reader=[randomize=false]").options.order.kind == "file"
