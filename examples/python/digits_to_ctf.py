@@ -6,11 +6,11 @@
     digits_to_ctf.py many.ctf --copies 100      each picture 100 times, moved by up to one pixel
 
 A line is a picture:  |labels 3:1 |pixels 0 0 5 13 9 1 0 0 ...
+Needs scikit-learn.
 """
 import argparse
 
 import numpy
-from sklearn.datasets import load_digits
 
 
 def moved(picture, down, right):
@@ -27,6 +27,10 @@ def main():
     parser.add_argument("output")
     parser.add_argument("--copies", type=int, default=1, help="of each picture, moved; 1 = the pictures as they are")
     options = parser.parse_args()
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError:
+        parser.error("the pictures come with scikit-learn: pip install scikit-learn")
     digits = load_digits()
     pictures = digits.images.astype(int)
     random = numpy.random.default_rng(0)
