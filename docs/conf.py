@@ -7,7 +7,7 @@ import batchfeed
 project = "batchfeed"
 copyright = "the batchfeed authors"
 version = release = batchfeed.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["schemas"]
 html_theme = "furo"
@@ -29,5 +29,13 @@ def contents(app, name, source):
         source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```\n"
 
 
+def examples(app, what, name, thing, options, lines):
+    """What is indented in a docstring is Python."""
+    for i in range(len(lines) - 1, 0, -1):
+        if lines[i].startswith("    ") and not lines[i - 1].strip() and not lines[i - 2].startswith("    "):
+            lines[i:i] = [".. code-block:: python", ""]
+
+
 def setup(app):
     app.connect("source-read", contents)
+    app.connect("autodoc-process-docstring", examples)
