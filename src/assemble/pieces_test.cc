@@ -12,6 +12,7 @@
 #include <bit>
 #include <functional>
 #include <map>
+#include <numeric>
 
 #include "assemble/open.h"
 #include "support/faulty_sys.h"
@@ -100,6 +101,26 @@ class PiecesOf : public ::testing::Test {
     return o;
   }
 
+  CbfOptions binary(std::uint64_t chunk_bytes) {
+    const std::string path = folder_ / "x.cbf";
+    CbfWriter writer(path, {.streams = {{.name = "a", .dim = 20}, {.name = "b", .dim = 9, .storage = Storage::sparse}},
+                            .chunk_bytes = chunk_bytes});
+    const std::vector<std::uint32_t> ones(5, 1);
+    for (std::uint32_t i = 0; i < kSequences; ++i) {
+      std::vector<float> values(std::size_t{20} * length(i));
+      std::iota(values.begin(), values.end(), static_cast<float>(1000 * i));
+      const std::vector<std::int32_t> indices(5, static_cast<std::int32_t>(i % 9));
+      const SequenceData data[] = {
+          {.samples = length(i), .values = values.data()},
+          {.samples = length(i), .values = values.data(), .indices = indices.data(), .entries = ones.data()}};
+      writer.append(data);
+    }
+    writer.commit();
+    CbfOptions o;
+    o.files = {path};
+    return o;
+  }
+
   std::shared_ptr<const Source> source(std::vector<SourceOptions> sources, KeyMode keys = KeyMode::numeric) const {
     batchfeed::Setup setup;
     setup.sources = std::move(sources);
@@ -122,6 +143,7 @@ class PiecesOf : public ::testing::Test {
          [this] {
            return source({text("a", 900), text("b", 700)});
          }},
+        {"binary", [this] { return source({binary(4000)}); }},
         {"features", [=, this] { return source({features(40)}, text_keys); }},
         {"features and labels",
          [=, this] {

@@ -41,6 +41,16 @@ void FaultSink::notice(Severity severity, Fault fault) {
   if (wanted(severity, fault.id) && report_) report_({severity, std::move(fault)});
 }
 
+void HeldFaults::release() {
+  for (Notice& n : held_) to_.notice(n.severity, std::move(n.fault));
+  held_.clear();
+  const std::lock_guard lock(to_.mutex_);
+  for (const auto& [id, n] : sink_.seen_) {
+    if (n > FaultSink::kPerId) to_.seen_[id] += n - FaultSink::kPerId;
+  }
+  sink_.seen_.clear();
+}
+
 std::uint64_t FaultSink::errors() const {
   const std::lock_guard lock(mutex_);
   return errors_;

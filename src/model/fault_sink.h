@@ -44,6 +44,7 @@ class FaultSink {
   std::vector<Notice> finish() const;
 
  private:
+  friend class HeldFaults;
   bool wanted(Severity severity, const std::string& id);  // and counts it
   void notice(Severity severity, Fault fault);
 
@@ -56,6 +57,22 @@ class FaultSink {
   std::uint64_t errors_ = 0;
   std::vector<Fault> first_;                   // the first three errors
   std::map<std::string, std::uint64_t> seen_;  // by id
+};
+
+// For damage that may turn out not to be told: what comes into sink() waits for release().
+// Holds no more than what the other sink, which limits notices, could pass on.
+class HeldFaults {
+ public:
+  explicit HeldFaults(FaultSink& to)
+      : to_(to), sink_(to.file_, 0, to.trace_level_, [this](const Notice& n) { held_.push_back(n); }) {}
+
+  FaultSink& sink() noexcept { return sink_; }
+  void release();
+
+ private:
+  FaultSink& to_;
+  std::vector<Notice> held_;
+  FaultSink sink_;
 };
 
 }  // namespace batchfeed

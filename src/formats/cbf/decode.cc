@@ -36,7 +36,7 @@ void Decoder::damaged(Chunk& out, std::uint32_t row, Fault fault) const {
 
 std::string StreamJob::who(std::uint32_t sequence) const {
   return "chunk " + std::to_string(chunk) + ", stream '" + printable(stream.name) + "', sequence " +
-         std::to_string(sequence);
+         std::to_string(first + sequence);
 }
 
 std::uint64_t StreamJob::most_values() const noexcept {
@@ -72,7 +72,7 @@ void decode(const Decoder& decoder, std::size_t chunk, const Lengths& lengths, F
   feed.seek(row.begin + std::uint64_t{row.sequences} * 4);
   for (std::size_t i = 0; i < out.columns.size(); ++i) {
     const FileStream& stream = decoder.header.streams[i];
-    const StreamJob job{decoder, chunk, row, stream, lengths, feed, out, out.columns[i]};
+    const StreamJob job{decoder, chunk, row, stream, lengths, feed, out, out.columns[i], 0};
     stream.storage == Storage::dense ? decode_dense(job) : decode_sparse(job);
   }
   if (feed.left() > 0) {

@@ -30,6 +30,8 @@ struct Decoder {
   // Damage that does not hide what follows is given to the sink, the sequence
   // marked invalid; otherwise it is thrown.
   bool check = false;
+  // Warnings of what stands before this byte have been given (modern layout).
+  std::uint64_t told = 0;
 
   void damaged(Chunk& out, std::uint32_t row, Fault fault) const;
 };

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/cbf/both_ways.h"
 #include "formats/cbf/faults.h"
 #include "formats/cbf/golden.h"
 
@@ -272,6 +273,12 @@ void expect(const std::vector<Row>& rows) {
     }
     EXPECT_EQ(ids, row.ids) << row.name << '\n' << all;
     faults_of(row.bytes, true);  // a check sees it through as well
+    const TempFile file(row.bytes);
+    const testing::Given whole = testing::read_all(file.path(), {}, 0), parts = testing::read_all(file.path(), {}, 1);
+    EXPECT_EQ(parts.faults, whole.faults) << row.name;
+    if (row.ids.empty()) {
+      EXPECT_EQ(parts.chunks, whole.chunks) << row.name;
+    }
   }
 }
 

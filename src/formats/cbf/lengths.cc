@@ -2,6 +2,7 @@
 #include "formats/cbf/lengths.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "formats/cbf/legacy.h"
 
@@ -49,7 +50,27 @@ Lengths::Lengths(std::vector<std::uint32_t> each) : each_(std::move(each)) {
   all_ = each_.front();
   if (std::all_of(each_.begin(), each_.end(), [this](std::uint32_t length) { return length == all_; })) {
     each_ = {};
+    return;
   }
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < each_.size(); sum += each_[i++]) {
+    if (i % kStep == 0) before_.push_back(sum);
+  }
+}
+
+Lengths::Lengths(std::uint32_t length, std::uint32_t count)
+    : all_(length), sum_(std::uint64_t{length} * count), zeros_(length == 0 ? count : 0) {}
+
+std::uint64_t Lengths::before(std::uint32_t sequence) const noexcept {
+  if (uniform()) return std::uint64_t{all_} * sequence;
+  const std::size_t step = std::min<std::size_t>(sequence / kStep, before_.size() - 1);
+  const std::uint32_t* const each = each_.data();
+  return std::accumulate(each + step * kStep, each + sequence, before_[step]);
+}
+
+Lengths Lengths::part(RowRange sequences) const {
+  if (uniform()) return {all_, sequences.last - sequences.first};
+  return Lengths(std::vector<std::uint32_t>(each_.begin() + sequences.first, each_.begin() + sequences.last));
 }
 
 Lengths read_lengths(const Header& header, std::size_t chunk, Feed& feed, const Faults& faults) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <batchfeed/buffer.h>
+#include <batchfeed/source.h>
 
 #include <cstdint>
 #include <vector>
@@ -22,15 +23,24 @@ class Lengths {
  public:
   Lengths() = default;
   explicit Lengths(std::vector<std::uint32_t> each);
+  // `count` sequences of one length.
+  Lengths(std::uint32_t length, std::uint32_t count);
 
   std::uint32_t operator[](std::size_t i) const noexcept { return each_.empty() ? all_ : each_[i]; }
   bool uniform() const noexcept { return each_.empty(); }
   std::uint64_t sum() const noexcept { return sum_; }
   std::uint64_t zeros() const noexcept { return zeros_; }
+  // Samples of the sequences in front of one.
+  std::uint64_t before(std::uint32_t sequence) const noexcept;
+  // Those of a few sequences, as if there were no others.
+  Lengths part(RowRange sequences) const;
 
  private:
+  static constexpr std::uint32_t kStep = 4096;
+
   std::uint32_t all_ = 0;
   std::vector<std::uint32_t> each_;
+  std::vector<std::uint64_t> before_;  // every kStep sequences, unless all are equal
   std::uint64_t sum_ = 0;
   std::uint64_t zeros_ = 0;  // sequences without samples
 };

@@ -10,6 +10,7 @@
 #include "formats/cbf/keys.h"
 #include "formats/cbf/lengths.h"
 #include "formats/cbf/nearby.h"
+#include "formats/cbf/parts.h"
 #include "model/fault_sink.h"
 
 namespace batchfeed::cbf {
@@ -34,7 +35,7 @@ std::string delivered_name(const std::string& stream, const std::vector<CbfOptio
   return best == nullptr ? stream : best->name;
 }
 
-class CbfSource final : public Source {
+class CbfSource final : public Source, private RowReader {
  public:
   CbfSource(const CbfOptions& options, const std::string& file, const OpenContext& context)
       : file_(file, context.file_system, context.limits),
@@ -44,7 +45,9 @@ class CbfSource final : public Source {
         sink_(file, ~0ull, options.trace_level, context.report, context.check ? 0 : FaultSink::kPerId),
         check_(context.check),
         header_(read_header(file_, limits_, sink_)),
-        nearby_(file_) {
+        nearby_(file_),
+        parts_(decoder(), file_, nearby_,
+               [this](std::uint32_t chunk, std::uint64_t told, Chunk& out) { read(chunk, told, out); }) {
     if (context.keys && context.keys->mode() != KeyMode::numeric) {
       throw Error(Fault{.kind = FaultKind::config,
                         .id = "cbf.keys-not-numeric",
@@ -61,23 +64,14 @@ class CbfSource final : public Source {
   const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
 
   void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
-    out.clear();
-    const Table& table = tables_[chunk];
-    const std::uint32_t rows = header_.rows[table.row].sequences;
-    out.reserve(static_cast<std::size_t>(chunks_[chunk].sequences));
-    for (std::uint32_t s = 0; s < rows; ++s) {
-      if (table.lengths[s] != 0) out.push_back({table.first_key + s, s, table.lengths[s]});
-    }
+    sequences(chunk, {0, header_.rows[tables_[chunk].row].sequences}, out);
   }
 
-  void read(std::uint32_t chunk, Chunk& out) const override {
-    const Table& table = tables_[chunk];
-    const ChunkRow& row = header_.rows[table.row];
-    const Decoder decoder{header_, streams_, limits_, faults_, sink_, check_};
-    const Nearby::Lease lease = nearby_.chunk(row.begin, row.end);
-    Feed feed = lease.feed();
-    decode(decoder, table.row, table.lengths, feed, out);
-    file_.expect_unchanged();
+  void read(std::uint32_t chunk, Chunk& out) const override { read(chunk, 0, out); }
+
+  // What has to be fetched or unpacked is better read in large parts.
+  const RowReader* row_reader(std::uint32_t chunk) const override {
+    return check_ || file_.is_remote() || file_.is_packed() || !parts_.can(which(chunk)) ? nullptr : this;
   }
 
   std::string key_text(std::uint64_t key) const override {
@@ -102,6 +96,33 @@ class CbfSource final : public Source {
     std::uint64_t first_key = 0;
     Lengths lengths;
   };
+
+  Decoder decoder(std::uint64_t told = 0) const { return {header_, streams_, limits_, faults_, sink_, check_, told}; }
+  Parts::Which which(std::uint32_t chunk) const { return {chunk, tables_[chunk].row, tables_[chunk].lengths}; }
+
+  void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
+    out.clear();
+    const Table& table = tables_[chunk];
+    out.reserve(rows.last - rows.first);
+    for (std::uint32_t s = rows.first; s < rows.last; ++s) {
+      if (table.lengths[s] != 0) out.push_back({table.first_key + s, s - rows.first, table.lengths[s]});
+    }
+  }
+  void read(std::uint32_t chunk, std::uint64_t told, Chunk& out) const {
+    const Table& table = tables_[chunk];
+    const ChunkRow& row = header_.rows[table.row];
+    const Nearby::Lease lease = nearby_.chunk(row.begin, row.end);
+    Feed feed = lease.feed();
+    decode(decoder(told), table.row, table.lengths, feed, out);
+    file_.expect_unchanged();
+  }
+  void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
+    const Table& table = tables_[chunk];
+    // Those of length 0 at the end, which nobody asks for, belong to what is looked at.
+    if (table.lengths.before(rows.last) == table.lengths.sum()) rows.last = header_.rows[table.row].sequences;
+    parts_.read(which(chunk), rows, out);
+    file_.expect_unchanged();
+  }
 
   void name_streams(const CbfOptions& options) {
     for (const FileStream& stream : header_.streams) {
@@ -193,6 +214,7 @@ class CbfSource final : public Source {
   bool check_;
   Header header_;
   Nearby nearby_;
+  Parts parts_;
   std::vector<StreamInfo> streams_;
   std::vector<ChunkInfo> chunks_;
   std::vector<Table> tables_;  // as chunks_

@@ -20,6 +20,7 @@ struct StreamJob {
   Feed& feed;  // stands at the stream's first byte
   Chunk& out;
   Column& column;
+  std::uint32_t first = 0;  // number of the first sequence, for messages
 
   std::string who(std::uint32_t sequence) const;
   // Values, or samples, a chunk may have of one stream.

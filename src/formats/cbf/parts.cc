@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+#include "formats/cbf/parts.h"
+
+#include <algorithm>
+
+#include "formats/cbf/stream_job.h"
+
+namespace batchfeed::cbf {
+namespace {
+
+// Rows of a chunk, as if it had no others.
+void copy_rows(const Chunk& from, RowRange rows, const std::vector<StreamInfo>& streams, Chunk& out) {
+  out.reset(streams);
+  const std::uint32_t count = rows.last - rows.first;
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    const Column& whole = from.columns[i];
+    Column& part = out.columns[i];
+    const std::size_t width = size_of(whole.element);
+    const std::uint32_t first = whole.first_sample[rows.first], last = whole.first_sample[rows.last];
+    part.first_sample.resize(std::size_t{count} + 1);
+    for (std::uint32_t r = 0; r <= count; ++r) part.first_sample[r] = whole.first_sample[rows.first + r] - first;
+    if (whole.storage == Storage::dense) {
+      const std::uint64_t begin = whole.begin[rows.first];
+      const std::uint64_t end = whole.begin[rows.last - 1] + whole.samples(rows.last - 1) * whole.dim;
+      part.begin.resize(count);
+      for (std::uint32_t r = 0; r < count; ++r) part.begin[r] = whole.begin[rows.first + r] - begin;
+      part.values.append(whole.values.data() + begin * width, static_cast<std::size_t>(end - begin) * width);
+    } else {
+      const std::uint32_t begin = whole.first_value[first], end = whole.first_value[last];
+      part.first_value.resize(std::size_t{last - first} + 1);
+      for (std::uint32_t n = first; n <= last; ++n) part.first_value[n - first] = whole.first_value[n] - begin;
+      part.values.append(whole.values.data() + begin * width, (end - begin) * width);
+      part.indices.append(whole.indices.data() + begin, end - begin);
+    }
+  }
+}
+
+bool have_lengths(const Column& column, const Lengths& lengths) {
+  for (std::uint32_t r = 0; r + 1 < column.first_sample.size(); ++r) {
+    if (column.samples(r) != lengths[r]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// The one reader of a chunk at a time that may add to what is known of it: of those who wait
+// the one with the first rows, behind which the others go on.
+class Parts::Turn {
+ public:
+  Turn(State& state, std::uint32_t row) : state_(state) {
+    std::unique_lock lock(state_.mutex);
+    me_ = state_.waiting.insert(row);
+    state_.turn.wait(lock, [&] { return !state_.busy && state_.waiting.begin() == me_; });
+    state_.busy = true;
+  }
+  ~Turn() {
+    {
+      const std::lock_guard lock(state_.mutex);
+      state_.waiting.erase(me_);
+      state_.busy = false;
+    }
+    state_.turn.notify_all();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  State& state_;
+  std::multiset<std::uint32_t>::iterator me_;
+};
+
+bool Parts::can(const Which& which) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = can_.find(which.chunk); found != can_.end()) return found->second;
+  }
+  bool can = false;
+  try {
+    can = forecast(decoder_.header, which.row, which.lengths, decoder_.limits, file_).has_value();
+  } catch (const Error&) {  // reading the chunk will tell
+  }
+  const std::lock_guard lock(mutex_);
+  can_.emplace(which.chunk, can);
+  return can;
+}
+
+Parts::State& Parts::state_of(const Which& which) const {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<State>& state = states_[which.chunk];
+  if (!state) {
+    // None, or not what can() found: the file has changed, of which reading all of it tells.
+    std::optional<Forecast> told = forecast(decoder_.header, which.row, which.lengths, decoder_.limits, file_);
+    const bool odd = !told || !is_true(*told, decoder_.header, which.row, which.lengths, file_);
+    state = std::make_unique<State>(told ? *std::move(told) : Forecast{});
+    state->odd = odd;
+    state->known.emplace(0, 0);
+    for (std::size_t i = 0; i < state->forecast.streams.size(); ++i) {
+      if (decoder_.header.streams[i].storage == Storage::sparse) state->known[0] = state->forecast.streams[i].begin;
+    }
+  }
+  return *state;
+}
+
+void Parts::read(const Which& which, RowRange rows, Chunk& out) const {
+  State& state = state_of(which);
+  std::optional<std::uint64_t> at;  // if all of this is known
+  {
+    const std::lock_guard lock(state.mutex);
+    const auto found = state.known.find(rows.first);
+    if (!state.odd && found != state.known.end() && state.known.rbegin()->first >= rows.last) at = found->second;
+  }
+  if (at && decode(state.forecast, which, rows, *at, out)) return;
+  const Turn turn(state, rows.first);
+  std::uint64_t told = 0;
+  if (!state.odd) {
+    if (go_on(state, which, rows, out)) return;
+    const std::lock_guard lock(state.mutex);
+    state.odd = true;
+    told = state.known.rbegin()->second;
+  }
+  copy_rows(*whole(which, rows, told), rows, decoder_.streams, out);
+}
+
+// From the last place known in front of the rows. False: something differs.
+bool Parts::go_on(State& state, const Which& which, RowRange rows, Chunk& out) const {
+  const auto known = std::prev(state.known.upper_bound(rows.first));
+  std::uint32_t row = known->first;
+  std::uint64_t at = known->second;
+  Chunk passed;
+  const auto pass = [&](std::uint32_t last, Chunk& to) {
+    const auto end = decode(state.forecast, which, {row, last}, at, to);
+    if (!end) return false;
+    row = last;
+    at = *end;
+    const std::lock_guard lock(state.mutex);
+    state.known.emplace(row, at);
+    return true;
+  };
+  while (row < rows.first) {
+    if (!pass(row + std::min(rows.first - row, rows.last - rows.first), passed)) return false;
+  }
+  return pass(rows.last, out);
+}
+
+// `at`: where the rows begin in the sparse stream, if there is one. Returns where they end
+// there, or nothing, and tells nothing, if anything is not as the forecast says.
+std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which& which, RowRange rows,
+                                           std::uint64_t at, Chunk& out) const {
+  HeldFaults held(decoder_.sink);
+  const Header& header = decoder_.header;
+  const Decoder decoder{header, decoder_.streams, decoder_.limits, decoder_.faults, held.sink()};
+  ChunkRow part = header.rows[which.row];
+  const bool to_the_end = rows.last == part.sequences;
+  part.sequences = rows.last - rows.first;
+  out.reset(decoder_.streams);
+  try {
+    for (std::size_t i = 0; i < header.streams.size(); ++i) {
+      const bool sparse = header.streams[i].storage == Storage::sparse;
+      const Lengths lengths = sparse ? Lengths() : forecast.lengths(which.lengths, i, rows);
+      const std::uint64_t begin = sparse ? at : forecast.at(header, which.lengths, i, rows.first);
+      const std::uint64_t end = sparse ? forecast.streams[i].end : forecast.at(header, which.lengths, i, rows.last);
+      const Nearby::Lease lease = nearby_.chunk(begin, end);
+      Feed feed = lease.feed();
+      Column& column = out.columns[i];
+      const StreamJob job{decoder, which.row, part, header.streams[i], lengths, feed, out, column, rows.first};
+      sparse ? decode_sparse(job) : decode_dense(job);
+      if (sparse) at = feed.at();
+      const bool fits = sparse ? !to_the_end || at == end : feed.left() == 0 && have_lengths(column, lengths);
+      if (!fits) return {};
+    }
+  } catch (const Error&) {  // the whole chunk has the right words for it
+    return {};
+  }
+  held.release();
+  return at;
+}
+
+// The chunk in one, for who wants these rows of it. Two are kept until all their rows were asked for.
+std::shared_ptr<const Chunk> Parts::whole(const Which& which, RowRange rows, std::uint64_t told) const {
+  const auto asked = [&](Kept& kept) {
+    kept.left -= std::min<std::uint64_t>(kept.left, rows.last - rows.first);
+    std::shared_ptr<const Chunk> data = kept.data;
+    if (kept.left == 0) kept_.erase(kept_.begin() + (&kept - kept_.data()));
+    return data;
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    for (Kept& kept : kept_) {
+      if (kept.chunk == which.chunk) return asked(kept);
+    }
+  }
+  const auto fresh = std::make_shared<Chunk>();
+  whole_(which.chunk, told, *fresh);
+  const std::lock_guard lock(mutex_);
+  if (kept_.size() == kKept) kept_.erase(kept_.begin());
+  kept_.push_back({which.chunk, fresh, decoder_.header.rows[which.row].sequences});
+  return asked(kept_.back());
+}
+
+}  // namespace batchfeed::cbf

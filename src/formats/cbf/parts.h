@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+//
+// Reads rows of a chunk without the others, from where a forecast says that they stand.
+// What is read so has been compared with the forecast from the chunk's first row on; where
+// anything differs, or is odd in another way, the chunk is read whole once and its rows
+// are copied out of that. So rows, faults and notices are those of a whole chunk.
+#pragma once
+
+#include <batchfeed/source.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "formats/cbf/decode.h"
+#include "formats/cbf/forecast.h"
+#include "formats/cbf/nearby.h"
+
+namespace batchfeed::cbf {
+
+class Parts {
+ public:
+  // A chunk of the file that has sequences.
+  struct Which {
+    std::uint32_t chunk;  // as `whole` knows it
+    std::size_t row;      // of the header
+    const Lengths& lengths;
+  };
+  using Whole = std::function<void(std::uint32_t chunk, std::uint64_t told, Chunk& out)>;
+
+  // `whole` reads a chunk as if there were no parts, but does not warn again of what stands
+  // before the byte `told`.
+  Parts(const Decoder& decoder, const io::File& file, const Nearby& nearby, Whole whole)
+      : decoder_(decoder), file_(file), nearby_(nearby), whole_(std::move(whole)) {}
+
+  // Whether there is a forecast. Thread-safe, as read() is.
+  bool can(const Which& which) const;
+  void read(const Which& which, RowRange rows, Chunk& out) const;
+
+ private:
+  struct State {
+    explicit State(Forecast told) : forecast(std::move(told)) {}
+
+    const Forecast forecast;
+    std::mutex mutex;
+    std::condition_variable turn;
+    std::multiset<std::uint32_t> waiting;  // first rows
+    bool busy = false;
+    bool odd = false;  // not as the forecast says
+    // Rows up to which all is as it says, and the byte where the sparse stream goes on there.
+    std::map<std::uint32_t, std::uint64_t> known;
+  };
+  class Turn;
+  struct Kept {
+    std::uint32_t chunk;
+    std::shared_ptr<const Chunk> data;
+    std::uint64_t left;  // rows that nobody has asked for
+  };
+  static constexpr std::size_t kKept = 2;
+
+  State& state_of(const Which& which) const;
+  bool go_on(State& state, const Which& which, RowRange rows, Chunk& out) const;
+  std::optional<std::uint64_t> decode(const Forecast& forecast, const Which& which, RowRange rows, std::uint64_t at,
+                                      Chunk& out) const;
+  std::shared_ptr<const Chunk> whole(const Which& which, RowRange rows, std::uint64_t told) const;
+
+  const Decoder decoder_;
+  const io::File& file_;
+  const Nearby& nearby_;
+  const Whole whole_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::uint32_t, bool> can_;                       // answers given
+  mutable std::map<std::uint32_t, std::unique_ptr<State>> states_;  // of chunks that were read
+  mutable std::vector<Kept> kept_;                                  // the last one read whole is the last
+};
+
+}  // namespace batchfeed::cbf
