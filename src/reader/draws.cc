@@ -85,10 +85,9 @@ std::optional<Draws::Drawn> Draws::next(Mark& mark) {
 
 void Draws::add_window(std::vector<std::uint32_t>& out) const {
   if (window_) out.insert(out.end(), window_->begin(), window_->end());
-  std::vector<std::uint32_t> ahead;
-  for (const auto& use : uses_) ahead.push_back(use.first);
-  std::sort(ahead.begin(), ahead.end());
-  out.insert(out.end(), ahead.begin(), ahead.end());
+  const auto ahead = static_cast<std::ptrdiff_t>(out.size());
+  for (const auto& use : uses_) out.push_back(use.first);
+  std::sort(out.begin() + ahead, out.end());
 }
 
 std::vector<Draws::Drawn> Draws::restore(std::uint64_t position, const std::vector<std::uint64_t>& waiting) {

@@ -7,48 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
+#include "support/allocations.h"
 #include "support/faulty_sys.h"
 #include "support/scenarios.h"
-
-namespace {
-
-// Allocations left until one fails; negative: none fails.
-std::atomic<std::int64_t> left{-1};
-std::atomic<bool> failed{false};
-
-void* allocate(std::size_t size, std::size_t alignment) {
-  if (left.load(std::memory_order_relaxed) >= 0 && left.fetch_sub(1) == 0) {
-    failed = true;
-    throw std::bad_alloc();
-  }
-  void* memory = alignment == 0 ? std::malloc(size == 0 ? 1 : size)
-                                : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) { return allocate(size, 0); }
-void* operator new[](std::size_t size) { return allocate(size, 0); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return allocate(size, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return allocate(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace batchfeed::testing {
 namespace {
@@ -64,17 +25,17 @@ TEST_P(NthAllocation, FailsCleanly) {
   std::int64_t failures = 0;
   for (std::int64_t n = 0;; ++n) {
     ASSERT_LT(n, 100'000) << "no end in sight";
-    failed = false;
-    left = n;
+    allocation_failed = false;
+    allocations_left = n;
     try {
       const std::uint64_t result = scenario.run(folder);
-      left = -1;
+      allocations_left = -1;
       EXPECT_EQ(result, expected);
     } catch (const std::bad_alloc&) {
-      left = -1;
+      allocations_left = -1;
       ++failures;
     } catch (const Error& e) {
-      left = -1;
+      allocations_left = -1;
       ++failures;
       EXPECT_EQ(e.fault().kind, FaultKind::limit) << e.what();
     }
@@ -82,7 +43,7 @@ TEST_P(NthAllocation, FailsCleanly) {
     for (const std::string& name : folder.names()) {
       EXPECT_THAT(name, ::testing::Not(::testing::HasSubstr(".tmp."))) << "allocation " << n;
     }
-    if (!failed) break;
+    if (!allocation_failed) break;
   }
   EXPECT_GT(failures, 0);
   EXPECT_EQ(scenario.run(folder), expected);
