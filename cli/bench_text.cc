@@ -31,7 +31,7 @@ std::string parse_bound(const Measured& m) {
                                        m.limits.packed ? "unpacking and parsing"
                                        : m.text        ? "parsing"
                                                        : "decoding");
-  if (t.chunks < t.threads) {
+  if (t.parts() < t.threads) {
     return fmt::format("{}; {} cannot keep {} busy: a smaller chunkSizeInBytes helps", seen, plural(t.chunks, "chunk"),
                        plural(t.threads, "thread"));
   }
@@ -168,6 +168,7 @@ ordered_json bench_json(const Measured& m) {
           {"samples", t.samples},
           {"sequences", t.sequences},
           {"chunks", t.chunks},
+          {"parts", t.parts()},
           {"minibatches", t.minibatches},
           {"cores", t.cores},
           {"threads", t.threads},

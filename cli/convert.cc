@@ -16,6 +16,7 @@
 #include "command.h"
 #include "corpus.h"
 #include "format.h"
+#include "in_memory.h"
 #include "jsonl.h"
 
 namespace batchfeed::cli {
@@ -90,6 +91,7 @@ int run_convert(ConvertArguments a, Console& console) {
   Setup setup;
   const std::unique_ptr<Source> source = open_for_conversion(a.corpus, console, &setup);
   if (options.to == Format::mlf) options.labels = label_names(a.corpus.state_list, setup, a.streams);
+  keep_ids(options, setup);
   return run_conversion(*source, target, options, a.json, console);
 }
 
@@ -128,6 +130,25 @@ std::vector<std::string> label_names(const std::string& state_list, const Setup&
     return mlf->mapping_file.empty() ? mlf->labels : read_state_list(mlf->mapping_file);
   }
   return {};
+}
+
+bool has_ids(const Setup& setup) {
+  constexpr std::size_t kLook = 1u << 16;
+  const auto* ctf = setup.sources.size() == 1 ? std::get_if<CtfOptions>(&setup.sources.front()) : nullptr;
+  if (ctf == nullptr || ctf->skip_sequence_ids) return false;
+  try {
+    const std::string file = own_name(expand_files(ctf->files).front());
+    const auto head = std::make_shared<const std::string>(first_bytes(file, kLook, setup.limits).bytes);
+    return infer_ctf(memory_name(file), kLook, {}, setup.limits, memory_files(head)).has_ids;
+  } catch (const Error&) {  // no line of the beginning tells
+    return false;
+  }
+}
+
+void keep_ids(ConvertOptions& options, const Setup& setup) {
+  const bool wanted = options.to == Format::ctf || (options.to == Format::cbf && options.shuffle);
+  if (wanted && options.keys == ConvertOptions::Keys::automatic && has_ids(setup))
+    options.keys = ConvertOptions::Keys::keep;
 }
 
 void expect_absent(const std::string& target, bool force) {
@@ -269,7 +290,9 @@ Run add_convert(CLI::App& app, Console& console) {
       ->allow_extra_args(false)
       ->type_name("OLD=NEW")
       ->group(group);
-  command.add_option("--keys", a->keys, "keep, number, none; auto keeps them where they say more than the order")
+  command
+      .add_option("--keys", a->keys,
+                  "keep, number, none; auto keeps those of text in text, else where they say more than the order")
       ->check(CLI::IsMember({"auto", "keep", "number", "none"}))
       ->type_name("HOW")
       ->group(group);

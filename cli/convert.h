@@ -25,6 +25,12 @@ Format target_format(const std::string& to, const std::string& path);
 std::vector<std::string> label_names(const std::string& state_list, const Setup& setup,
                                      const std::vector<std::string>& streams);
 
+// Ids that only number the sequences of a text are kept in text, as who joins by words needs
+// them, and in a binary file of another order, where they say what it was.
+void keep_ids(ConvertOptions& options, const Setup& setup);
+// Whether a setup is one text corpus with ids.
+bool has_ids(const Setup& setup);
+
 // Throws UsageError if there is such a file already, unless it may be replaced.
 void expect_absent(const std::string& target, bool force);
 

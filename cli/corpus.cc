@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "format.h"
@@ -234,6 +235,15 @@ Limits CorpusArguments::limits() const {
 
 namespace {
 
+// A word on each line, as lists of states are.
+bool is_word_list(const std::string& path, const Limits& limits) {
+  const std::string head = first_bytes(path, 1u << 16, limits).bytes;
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+  const auto is_text = [](char c) { return static_cast<unsigned char>(c) >= ' ' || c == '\n' || c == '\r'; };
+  return std::count(head.begin(), head.end(), '\n') > 1 && std::none_of(head.begin(), head.end(), is_blank) &&
+         std::all_of(head.begin(), head.end(), is_text);
+}
+
 // One corpus: a configuration, or files that come without one.
 Corpus load_one(const CorpusArguments& arguments, Console& console, const Report& report) {
   Corpus corpus;
@@ -256,8 +266,10 @@ Corpus load_one(const CorpusArguments& arguments, Console& console, const Report
     case Format::kaldi: from_speech(arguments, corpus); break;
     case Format::unknown:
       throw Error(unusable(first, "neither a configuration nor a corpus in a known format",
-                           "name a .cntk configuration, a file in CNTK's text or binary format, HTK features (scp), "
-                           "MLF labels or Kaldi files"));
+                           is_word_list(first, arguments.limits())
+                               ? "a word a line: as --state-list it names the classes of MLF labels"
+                               : "name a .cntk configuration, a file in CNTK's text or binary format, HTK features "
+                                 "(scp), MLF labels or Kaldi files"));
   }
   if (corpus.format != Format::config) {
     corpus.setup.reader.order.kind = OrderKind::file;  // as it stands in the file, until asked otherwise

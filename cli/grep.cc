@@ -103,6 +103,7 @@ int run_grep(const GrepArguments& a, Console& console) {
   } else {
     Looked looked = look_at(a.corpus, console, true);
     source = std::move(looked.source);
+    setup = std::move(looked.corpus.setup);
     damage = std::move(looked.damage);
   }
   console.clear_progress();

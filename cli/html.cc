@@ -26,7 +26,7 @@ nav { display: flex; flex-wrap: wrap; gap: 0 1rem; } a { color: var(--bar); } a:
 .glance b { display: block; font-size: 1.3rem; overflow-wrap: anywhere; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1rem; margin: 0 0 1rem; }
 .two { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(18rem, 100%), 1fr)); gap: 1.2rem; }
-.two > * { min-width: 0; }
+.two > * { min-width: 0; } .two > :empty { display: none; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: 0; } dt { color: var(--dim); }
 dd { margin: 0; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }
@@ -34,11 +34,14 @@ caption { text-align: left; color: var(--dim); padding-bottom: .3rem; }
 th, td { padding: .25rem .7rem .25rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top;
   overflow-wrap: anywhere; }
 th.n, td.n { text-align: right; white-space: nowrap; }
-.wide td:first-child { white-space: nowrap; } .wide td:nth-child(2) { min-width: 9rem; }
+.found { list-style: none; padding: 0; } .found li { display: grid; grid-template-columns: 4.5rem minmax(8rem, 1fr) 3fr; gap: 0 .8rem;
+  margin: 0; padding: .35rem 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; } .found li > * { min-width: 0; }
+.found em { font-style: normal; } .found span span { display: block; }
+@media (max-width: 40rem) { .found li { grid-template-columns: 4.5rem 1fr; } .found li > span { grid-column: 1 / -1; } }
 figure { margin: 0; } figcaption { color: var(--dim); font-size: .9rem; } svg { width: 100%; height: auto; display: block; }
 svg rect { fill: var(--bar); } svg text { fill: var(--dim); font: 11px system-ui, sans-serif; } svg line { stroke: var(--line); }
-.rank th { font-weight: 400; overflow-wrap: break-word; max-width: 12rem; } .rank td, .rank th { border: 0; padding: .1rem .6rem .1rem 0;
-  vertical-align: middle; } .rank .bar { width: 70%; }
+.rank th { font-weight: 400; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; max-width: 11rem; } .rank td, .rank th { border: 0; padding: .1rem .6rem .1rem 0;
+  vertical-align: middle; } .rank .bar { width: 100%; }
 .rank i { display: block; height: .8rem; background: var(--bar); border-radius: 2px; min-width: 1px; }
 ul { padding-left: 1.2rem; } li { margin: .35rem 0; } footer { margin-top: 3rem; font-size: .9rem; }
 @media print { body { max-width: none; padding: 0; } .card, tr, li { break-inside: avoid; } h2, h3 { break-after: avoid; } nav { display: none; }

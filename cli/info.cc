@@ -114,7 +114,8 @@ std::string text(const Corpus& corpus, const InfoArguments& a, const Description
   }
   if (!speech.empty()) out += speech_text(speech, about);
   if (corpus.inferred) {
-    out += "\nA reader section for it:\n\n" + reader_section(a.corpus.files.front(), *corpus.inferred);
+    out += "\nA reader section for it, with the dims that its values need:\n\n" +
+           reader_section(a.corpus.files.front(), *corpus.inferred);
   }
   return out;
 }

@@ -77,6 +77,7 @@ int run_shuffle(const MergeArguments& a, Console& console) {
   const std::unique_ptr<Source> source = open_for_conversion(a.corpus, console, &setup);
   ConvertOptions options = a.target.options(a.target.output, a.corpus, setup);
   options.shuffle = a.seed;
+  keep_ids(options, setup);
   options.shuffle_memory = parse_bytes(a.memory, "--memory");
   return run_conversion(*source, a.target.output, options, a.target.json, console);
 }

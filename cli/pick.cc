@@ -117,7 +117,8 @@ int run_sample(const PickArguments& a, Console& console) {
     const auto most =
         a.fraction ? static_cast<std::uint64_t>(std::llround(*a.fraction * static_cast<double>(all))) : a.count;
     if (most > all && !console.quiet)
-      console.say(fmt::format("batchfeed: there are only {}; all of them are taken", plural(all, "sequence")));
+      console.say(
+          fmt::format("batchfeed: there {} only {}; all are taken", all == 1 ? "is" : "are", plural(all, "sequence")));
     return std::shared_ptr<const Source>(subset(source, sample_rows(*source, most, a.seed)));
   });
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "plan_measures.h"
 
+#include <batchfeed/layout.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -56,13 +58,18 @@ ShuffleQuality quality_of(const std::vector<BatchPlan>& plans) {
 
 Cells cells_of(const std::vector<BatchPlan>& plans) {
   Cells out;
+  std::vector<std::uint32_t> lengths;
   for (const BatchPlan& plan : plans) {
     std::uint64_t longest = 0;
+    lengths.clear();
     for (const BatchPlan::Item& item : plan.items) {
       longest = std::max(longest, item.samples);
       out.samples += item.samples;
+      lengths.push_back(static_cast<std::uint32_t>(item.samples));
     }
     out.cells += longest * plan.items.size();
+    const Layout layout = cntk_layout(lengths);
+    out.cntk += std::uint64_t{layout.rows} * layout.steps;
   }
   return out;
 }

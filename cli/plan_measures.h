@@ -22,9 +22,10 @@ struct ShuffleQuality {
   double displacement = 0, spread = 0;
 };
 
-// Cells of the rectangles sequences x longest, over minibatches of all workers.
+// Cells of the rectangles sequences x longest, over minibatches of all workers; and of
+// those of CNTK's layout, where short sequences stand behind one another.
 struct Cells {
-  std::uint64_t samples = 0, cells = 0;
+  std::uint64_t samples = 0, cells = 0, cntk = 0;
   std::optional<std::uint64_t> unbucketed;  // with bucketing: without it
 
   static double part(std::uint64_t samples, std::uint64_t cells) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "class_names.h"
 #include "format.h"
 #include "report_facts.h"
 
@@ -32,6 +33,23 @@ void faults(const Facts& f, std::vector<Advice>& out) {
   }
 }
 
+void uneven(const Facts& f, const StreamSurvey& s, std::vector<Advice>& out) {
+  const auto rarer = [&](std::uint64_t a, std::uint64_t b) { return s.by_index[a] < s.by_index[b]; };
+  std::vector<std::uint64_t> used;
+  for (std::uint64_t i = 0; i < s.by_index.size(); ++i) {
+    if (s.by_index[i] != 0) used.push_back(i);
+  }
+  const auto [least, most] = std::minmax_element(used.begin(), used.end(), rarer);
+  const std::uint64_t few = s.by_index[*least], many = s.by_index[*most];
+  if (many < 10 * few) return;
+  const auto names = f.class_names.find(s.stream.name);
+  const auto called = [&](std::uint64_t index) {
+    return class_text(index, names == f.class_names.end() ? std::vector<std::string>() : names->second);
+  };
+  out.push_back({false, fmt::format("Classes of '{}' are uneven: '{}' has {}, '{}' {}.", printable(s.stream.name),
+                                    called(*most), plural(many, "sample"), called(*least), count_text(few))});
+}
+
 void values(const Facts& f, std::vector<Advice>& out) {
   for (const StreamSurvey& s : f.survey.streams) {
     if (s.samples == 0) continue;
@@ -54,20 +72,7 @@ void values(const Facts& f, std::vector<Advice>& out) {
       out.push_back({false, fmt::format("'{}' uses {} of its {} indices; is its dim meant so?", name,
                                         count_text(s.used), count_text(s.stream.dim))});
     }
-    if (s.one_hot && s.used > 1 && s.used <= kMostClasses) {
-      std::uint64_t least = ~0ull, most = 0;
-      for (const std::uint64_t n : s.by_index) {
-        if (n == 0) continue;
-        least = std::min(least, n);
-        most = std::max(most, n);
-      }
-      if (most >= 10 * least) {
-        out.push_back(
-            {false, fmt::format("Classes of '{}' are uneven: the most frequent has {} times the samples of the "
-                                "rarest.",
-                                name, count_text(most / least))});
-      }
-    }
+    if (s.one_hot && s.used > 1 && s.used <= kMostClasses) uneven(f, s, out);
   }
 }
 
@@ -79,7 +84,8 @@ void sequences(const Facts& f, std::vector<Advice>& out) {
                      "training and the test set.",
                      plural(f.survey.duplicates, "sequence"), 100 * share(f.survey.duplicates, f.survey.sequences))});
   }
-  const double saved = Cells{f.cells.samples, f.bucketed.cells, f.cells.cells}.saved();
+  const double saved =
+      Padding{.samples = f.cells.samples, .cells = f.bucketed.cells, .unbucketed = f.cells.cells}.saved();
   if (f.cells.padding() > 0.15 && saved > 0.3) {
     out.push_back({false, fmt::format("{:.0f} % of padded minibatches would be padding. Bucketing by length "
                                       "(bucket_minibatches = 16) saves {:.0f} % of it; packed minibatches have none.",
@@ -106,7 +112,7 @@ void speed(const Facts& f, std::vector<Advice>& out) {
                    "As text it has to be parsed in every epoch. The binary format is read several times faster: "
                    "batchfeed convert."});
   }
-  if (f.about.chunks < 4 && f.survey.bytes > 50'000'000) {
+  if (f.about.chunks < 4 && !f.in_parts && f.survey.bytes > 50'000'000) {
     out.push_back({false, fmt::format("With {} few threads can share the work; a smaller chunkSizeInBytes helps.",
                                       plural(f.about.chunks, "chunk"))});
   }

@@ -3,14 +3,18 @@
 
 #include <batchfeed/reader.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <random>
+#include <thread>
 
-#include "convert.h"
+#include "class_names.h"
 
 namespace batchfeed::cli {
 
@@ -122,6 +126,52 @@ void judge_order(const Corpus& corpus, const std::shared_ptr<const Source>& sour
   }
 }
 
+// "HTK features, MLF labels"
+std::string kinds_of(const Setup& setup) {
+  struct Kind {
+    const char* operator()(const CtfOptions&) const { return "text (CTF)"; }
+    const char* operator()(const CbfOptions&) const { return "binary (CBF)"; }
+    const char* operator()(const HtkOptions&) const { return "HTK features"; }
+    const char* operator()(const MlfOptions&) const { return "MLF labels"; }
+    const char* operator()(const KaldiOptions&) const { return "Kaldi"; }
+    const char* operator()(const std::shared_ptr<const Source>&) const { return "a source of its own"; }
+  };
+  std::vector<std::string> kinds;
+  for (const SourceOptions& source : setup.sources) kinds.emplace_back(std::visit(Kind(), source));
+  for (const auto& corpus : setup.mix) {
+    for (const SourceOptions& source : corpus) kinds.emplace_back(std::visit(Kind(), source));
+  }
+  kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+  return fmt::format("{}", fmt::join(kinds, ", "));
+}
+
+// In file order, which needs no more memory than the pieces at hand.
+std::optional<Pace> pace_of(const std::shared_ptr<const Source>& source, ReaderOptions options, const Facts& facts) {
+  constexpr double kEnough = 1;  // seconds
+  options.order.kind = OrderKind::file;
+  options.bucket_minibatches = 0;
+  options.epoch_samples = 0;
+  options.max_invalid = std::numeric_limits<std::uint64_t>::max();
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  const auto began = now();
+  const auto seconds = [&] { return std::chrono::duration<double>(now() - began).count(); };
+  std::uint64_t samples = 0;
+  try {
+    Reader reader(source, options);
+    Minibatch batch;
+    while (seconds() < kEnough && reader.next(batch)) samples += batch.num_samples;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  if (samples == 0 || facts.about.samples == 0) return std::nullopt;
+  Pace out;
+  out.threads = options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+  out.samples_per_second = static_cast<double>(samples) / seconds();
+  out.sweep_seconds = static_cast<double>(facts.about.samples) / out.samples_per_second;
+  out.bytes_per_second = static_cast<double>(facts.about.bytes) / out.sweep_seconds;
+  return out;
+}
+
 }  // namespace
 
 Facts gather_facts(const CorpusArguments& arguments, const RunOptions& run, Console& console) {
@@ -140,6 +190,8 @@ Facts gather_facts(const CorpusArguments& arguments, const RunOptions& run, Cons
   };
   Corpus corpus = load_corpus(arguments, console, keep_and_count);
   facts.format = name(corpus.format);
+  facts.kinds = kinds_of(corpus.setup);
+  facts.joined = corpus.setup.sources.size() > 1;
   if (corpus.config) facts.section = corpus.config->section;
   const bool chosen = corpus.config || !arguments.order.empty();
   if (!chosen) corpus.setup.reader.order.kind = OrderKind::uniform;
@@ -158,8 +210,7 @@ Facts gather_facts(const CorpusArguments& arguments, const RunOptions& run, Cons
   facts.survey.check.warnings += at_loading.warnings;
   for (const auto& [id, count] : at_loading.by_id) facts.survey.check.by_id[id] += count;
   for (const StreamSurvey& stream : facts.survey.streams) {
-    if (!stream.one_hot || stream.stream.storage != Storage::sparse) continue;
-    std::vector<std::string> names = label_names({}, corpus.setup, {stream.stream.name});
+    std::vector<std::string> names = class_names(stream, corpus.setup);
     if (!names.empty()) facts.class_names[stream.stream.name] = std::move(names);
   }
 
@@ -175,6 +226,11 @@ Facts gather_facts(const CorpusArguments& arguments, const RunOptions& run, Cons
   ReaderOptions reader = corpus.setup.reader;
   run.apply(corpus, reader);
   judge_order(corpus, source, reader, facts);
+  facts.in_parts = reader.order.kind == OrderKind::file && source->row_reader(0) != nullptr;
+  facts.pace = pace_of(source, reader, facts);
+  for (const Notice& notice : facts.about.notices) {
+    if (notice.fault.id.starts_with("join.")) facts.left.push_back(notice.fault.what);
+  }
   console.clear_progress();
   facts.advice = advice_for(facts);
   return facts;

@@ -23,6 +23,12 @@ struct Mixing {
   double file = 0, configured = 0, full = 0;
 };
 
+// Reading in the order of the files, measured for a moment.
+struct Pace {
+  double samples_per_second = 0, bytes_per_second = 0, sweep_seconds = 0;
+  unsigned threads = 1;
+};
+
 struct Advice {
   bool serious = false;  // wrong results rather than lost time
   std::string text;
@@ -33,6 +39,8 @@ struct Facts {
   std::vector<std::string> files;  // as named
   std::string section;             // of a configuration
   std::string format;
+  std::string kinds;    // of the sources, in words
+  bool joined = false;  // of several sources
   Description about;
   Survey survey;
   ValueCounts lengths;
@@ -46,6 +54,9 @@ struct Facts {
   // Of label streams whose classes have names, in order.
   std::map<std::string, std::vector<std::string>> class_names;
   Cells cells, bucketed;
+  bool in_parts = false;          // large chunks are read in parts
+  std::optional<Pace> pace;       // none: damage stood in the way
+  std::vector<std::string> left;  // by the join, in words
 
   std::vector<Advice> advice;
 };

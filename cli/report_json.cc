@@ -22,19 +22,30 @@ std::string report_json(const Facts& f) {
   out["invalid"] = f.survey.invalid;
   out["lengths"] = lengths_json(f.about.lengths);
   out["streams"] = ordered_json::array();
-  for (const StreamSurvey& stream : f.survey.streams) out["streams"].push_back(survey_json(stream));
+  for (const StreamSurvey& stream : f.survey.streams) {
+    const auto names = f.class_names.find(stream.stream.name);
+    out["streams"].push_back(
+        survey_json(stream, names == f.class_names.end() ? std::vector<std::string>() : names->second));
+  }
   out["order"] = {{"kind", f.order},
                   {"memory_bytes", f.memory},
                   {"minibatches", f.minibatches},
                   {"displacement", f.shuffle ? ordered_json(f.shuffle->displacement) : ordered_json()},
                   {"spread", f.shuffle ? ordered_json(f.shuffle->spread) : ordered_json()},
                   {"padding", f.cells.padding()},
-                  {"padding_bucketed", f.bucketed.padding()}};
+                  {"padding_bucketed", f.bucketed.padding()},
+                  {"padding_cntk_layout", Cells::part(f.cells.samples, f.cells.cntk)}};
   out["mixing"] = f.mixing ? ordered_json{{"labels", f.survey.label_stream},
                                           {"file", f.mixing->file},
                                           {"configured", f.mixing->configured},
                                           {"full", f.mixing->full}}
                            : ordered_json();
+  out["pace"] = f.pace ? ordered_json{{"samples_per_second", f.pace->samples_per_second},
+                                      {"bytes_per_second", f.pace->bytes_per_second},
+                                      {"sweep_seconds", f.pace->sweep_seconds},
+                                      {"threads", f.pace->threads}}
+                       : ordered_json();
+  out["left_out_by_join"] = f.left;
   out["faults"] = f.survey.check.faults;
   out["warnings"] = f.survey.check.warnings;
   out["by_id"] = ordered_json::object();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "class_names.h"
 #include "format.h"
 #include "html.h"
 #include "report_facts.h"
@@ -61,7 +62,7 @@ std::string index_chart(const StreamSurvey& s, const std::vector<std::string>& n
   std::vector<Bar> bars;
   std::vector<std::string> figures;
   for (const auto& [index, count] : top) {
-    bars.push_back({index < names.size() ? text(names[index]) : std::to_string(index), static_cast<double>(count)});
+    bars.push_back({text(class_text(index, names)), static_cast<double>(count)});
     figures.push_back(
         fmt::format("{} ({})", count_text(count),
                     percent(static_cast<double>(count) / static_cast<double>(std::max<std::uint64_t>(1, s.samples)))));
@@ -116,8 +117,9 @@ std::string stream_card(const StreamSurvey& s, const std::vector<std::string>& n
 
 std::string lengths(const Facts& f) {
   const Description::Lengths& l = f.about.lengths;
-  std::string out = "<h2 id=\"sequences\">Sequences and chunks</h2>\n<section class=\"card\"><div class=\"two\"><div>";
-  out += facts_list({
+  std::string left;
+  for (const std::string& one : f.left) left += (left.empty() ? "" : "; ") + escape(printable(one, 300));
+  std::vector<std::pair<std::string, std::string>> facts = {
       {"samples in one", l.min == l.max
                              ? fmt::format("{} in every one", count_text(l.max))
                              : fmt::format("{} to {}, mean {:.1f}", count_text(l.min), count_text(l.max), l.mean)},
@@ -132,7 +134,9 @@ std::string lengths(const Facts& f) {
                      ? bytes_text(f.about.bytes)
                      : fmt::format("{} of {} to {}", count_text(f.about.chunks),
                                    bytes_text(f.about.smallest_chunk_bytes), bytes_text(f.about.largest_chunk_bytes))},
-  });
+  };
+  std::string out = "<h2 id=\"sequences\">Sequences and chunks</h2>\n<section class=\"card\"><div class=\"two\"><div>" +
+                    facts_list(facts);
   out += "</div><div>";
   if (l.min != l.max) {
     std::vector<Bar> bars;
@@ -146,7 +150,10 @@ std::string lengths(const Facts& f) {
     }
     out += histogram("Samples of a sequence", bars, count_text(l.min), count_text(l.max));
   }
-  return out + "</div></div></section>\n";
+  out += "</div></div>";
+  if (f.joined)
+    out += "<p><span class=\"dim\">left out by the join:</span> " + (left.empty() ? "nothing" : left) + "</p>\n";
+  return out + "</section>\n";
 }
 
 std::string shuffle(const Facts& f) {
@@ -157,6 +164,12 @@ std::string shuffle(const Facts& f) {
                                 f.minibatches == 0 ? "" : fmt::format("; {} in a sweep", count_text(f.minibatches)))},
       {"memory", fmt::format("{} for the chunks of the window", bytes_text(f.memory))},
   };
+  if (f.pace) {
+    facts.emplace_back("pace", fmt::format("{} samples/s ({}/s), a sweep in {}: measured in file order, on {}",
+                                           count_text(static_cast<std::uint64_t>(f.pace->samples_per_second)),
+                                           bytes_text(static_cast<std::uint64_t>(f.pace->bytes_per_second)),
+                                           seconds_text(f.pace->sweep_seconds), plural(f.pace->threads, "thread")));
+  }
   if (!f.shuffle) {
     facts.emplace_back("shuffle", "not judged: too many sequences; batchfeed plan judges one epoch");
     return out + facts_list(facts) + "</section>\n";
@@ -164,11 +177,16 @@ std::string shuffle(const Facts& f) {
   facts.emplace_back("moved",
                      fmt::format("{:.0f} % as far from its place as in a full shuffle", 100 * f.shuffle->displacement));
   facts.emplace_back("neighbours", fmt::format("{:.0f} % as far apart as in a full shuffle", 100 * f.shuffle->spread));
-  facts.emplace_back("padding",
-                     fmt::format("{} of the cells of padded minibatches{}", percent(f.cells.padding()),
-                                 f.bucketed.cells < f.cells.cells
-                                     ? fmt::format("; {} with bucketing by length", percent(f.bucketed.padding()))
-                                     : ""));
+  facts.emplace_back(
+      "padding",
+      f.cells.padding() == 0
+          ? "none"
+          : fmt::format("{} of the cells of padded minibatches{}; {} of CNTK's layout; packed ones have none",
+                        percent(f.cells.padding()),
+                        f.bucketed.cells < f.cells.cells
+                            ? fmt::format(", {} with bucketing by length", percent(f.bucketed.padding()))
+                            : "",
+                        percent(Cells::part(f.cells.samples, f.cells.cntk))));
   out += "<div class=\"two\"><div>" + facts_list(facts) + "</div><div>";
   if (f.mixing) {
     const auto figure = [](double n) { return fmt::format("{:.2f}", n); };
@@ -186,19 +204,24 @@ std::string faults(const Facts& f) {
   std::string out = "<h2 id=\"faults\">Faults and warnings</h2>\n";
   const CheckResult& check = f.survey.check;
   if (f.findings.empty()) return out + "<p>None found.</p>\n";
-  std::vector<Row> kinds, rows;
+  std::vector<Row> kinds;
   for (const auto& [id, count] : check.by_id) kinds.push_back({text(id), count_text(count)});
-  if (!kinds.empty()) out += table("How many of each kind", {"kind", "count"}, kinds) + "<p></p>\n";
+  if (!kinds.empty()) out += table("How many of each kind", {"kind", "count"}, kinds);
+  out += fmt::format("<p class=\"dim\">The first {}, each with its place and what to do</p>\n<ul class=\"found\">\n",
+                     count_text(f.findings.size()));
   for (const Notice& notice : f.findings) {
     const Position& at = notice.fault.at;
     std::string place = text(at.file);
     if (at.line != 0) place += fmt::format(":{}", at.line) + (at.column != 0 ? fmt::format(":{}", at.column) : "");
     if (at.has_byte && at.line == 0) place += fmt::format(" (byte {})", count_text(at.byte));
-    rows.push_back({notice.severity == Severity::error ? "<span class=\"bad\">fault</span>" : "warning", place,
-                    escape(printable(notice.fault.what, 400)), escape(printable(notice.fault.hint, 400))});
+    out += fmt::format("<li>{} <b>{}</b> <span>{}{}</span></li>\n",
+                       notice.severity == Severity::error ? "<em class=\"bad\">fault</em>" : "<em>warning</em>", place,
+                       escape(printable(notice.fault.what, 400)),
+                       notice.fault.hint.empty()
+                           ? ""
+                           : "<span class=\"dim\">" + escape(printable(notice.fault.hint, 400)) + "</span>");
   }
-  return out +
-         table(fmt::format("The first {}", count_text(rows.size())), {"", "where", "what", "what to do"}, rows, 99);
+  return out + "</ul>\n";
 }
 
 }  // namespace
@@ -207,10 +230,10 @@ std::string report_page(const Facts& f) {
   std::string named;
   for (const std::string& file : f.files) named += (named.empty() ? "" : ", ") + text(file);
   std::string body = fmt::format(
-      "<header><h1>{}</h1>\n<p class=\"dim\">{}{}; format {}</p></header>\n"
+      "<header><h1>{}</h1>\n<p class=\"dim\">{}{}; {}</p></header>\n"
       "<nav aria-label=\"Sections\"><a href=\"#advice\">Advice</a><a href=\"#streams\">Streams</a>"
       "<a href=\"#sequences\">Sequences</a><a href=\"#order\">Order</a><a href=\"#faults\">Faults</a></nav>\n<main>\n",
-      text(f.title), named, f.section.empty() ? "" : ", section " + text(f.section), text(f.format));
+      text(f.title), named, f.section.empty() ? "" : ", section " + text(f.section), text(f.kinds));
   body += glance(f) + advice(f) + "<h2 id=\"streams\">Streams</h2>\n";
   for (const StreamSurvey& stream : f.survey.streams) {
     const auto names = f.class_names.find(stream.stream.name);

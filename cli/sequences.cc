@@ -149,11 +149,11 @@ class Jsonl final : public SequenceText {
   Text text_;
 };
 
-// With ids, unless the text says the same without them.
+// With ids where the corpus has them, and where the text would not say the same without.
 class Ctf final : public SequenceText {
  public:
-  explicit Ctf(const Source& source)
-      : source_(source), text_({.streams = source.streams(), .ids = needs_ids(source)}, "-") {}
+  Ctf(const Source& source, bool ids)
+      : source_(source), text_({.streams = source.streams(), .ids = ids || needs_ids(source)}, "-") {}
 
   void append(const Chunk& chunk, std::uint32_t, const SequenceInfo& s, std::string& out) override {
     text_.append(chunk, s.row, source_.key_text(s.key), out);
@@ -194,10 +194,11 @@ void append_place(const Place& place, Text& out) {
   out.add(']');
 }
 
-std::unique_ptr<SequenceText> sequence_text(const std::string& format, const Source& source, const Console& console) {
+std::unique_ptr<SequenceText> sequence_text(const std::string& format, const Source& source, const Console& console,
+                                            bool ids) {
   if (format == "view") return std::make_unique<View>(source, console);
   if (format == "jsonl") return std::make_unique<Jsonl>(source);
-  return std::make_unique<Ctf>(source);
+  return std::make_unique<Ctf>(source, ids);
 }
 
 }  // namespace batchfeed::cli

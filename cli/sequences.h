@@ -31,6 +31,7 @@ class SequenceText {
 // view: place, key and the beginning of each stream, clipped to the terminal; jsonl:
 // one object a sequence (docs/reference/cli.md); ctf: text that reads back. The
 // source must outlive it.
-std::unique_ptr<SequenceText> sequence_text(const std::string& format, const Source& source, const Console& console);
+std::unique_ptr<SequenceText> sequence_text(const std::string& format, const Source& source, const Console& console,
+                                            bool ids);
 
 }  // namespace batchfeed::cli

@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "class_names.h"
 #include "command.h"
 #include "corpus.h"
 #include "format.h"
@@ -47,8 +48,8 @@ std::string table(const Survey& survey) {
   return table.text();
 }
 
-// "labels: 10 of 10 classes occur; most 7 (12.1 %), 3 (11 %) ..."
-std::string indices(const StreamSurvey& s) {
+// "labels: 10 of 10 classes occur; most 7 (12.1 %), 3 (11 %) ..."; with their `names`, where they have any.
+std::string indices(const StreamSurvey& s, const std::vector<std::string>& names) {
   if (s.by_index.empty() || s.stream.dim < 2) return {};
   std::string out;
   if (s.one_hot || s.stream.storage == Storage::sparse) {
@@ -56,7 +57,8 @@ std::string indices(const StreamSurvey& s) {
                       count_text(s.stream.dim), s.one_hot && s.stream.dim <= kMostClasses ? "classes" : "indices");
     const char* before = " ";
     for (const auto& [index, n] : s.top(kTop)) {
-      out += fmt::format("{}{} ({})", before, index, percent(static_cast<double>(n) / static_cast<double>(s.samples)));
+      out += fmt::format("{}{} ({})", before, class_text(index, names),
+                         percent(static_cast<double>(n) / static_cast<double>(s.samples)));
       before = ", ";
     }
     return out + "\n";
@@ -68,11 +70,11 @@ std::string indices(const StreamSurvey& s) {
   return out + (s.constants > kTop ? " ...\n" : "\n");
 }
 
-std::string text(const StatsArguments& a, const Survey& survey, const Description& about) {
+std::string text(const StatsArguments& a, const Setup& setup, const Survey& survey, const Description& about) {
   std::string out = fmt::format("{}: {}, {}, {}\n\n{}\n", printable(a.corpus.files.front(), 200),
                                 plural(survey.sequences, "sequence"), plural(survey.samples, "sample"),
                                 bytes_text(survey.bytes), table(survey));
-  for (const StreamSurvey& stream : survey.streams) out += indices(stream);
+  for (const StreamSurvey& stream : survey.streams) out += indices(stream, class_names(stream, setup));
   const Description::Lengths& l = about.lengths;
   out += l.min == l.max ? fmt::format("  every sequence has {}\n", plural(l.max, "sample"))
                         : fmt::format("  samples of a sequence: {} to {}, mean {:.1f}, half up to {}, 99 % up to {}\n",
@@ -88,13 +90,14 @@ std::string text(const StatsArguments& a, const Survey& survey, const Descriptio
   return out;
 }
 
-std::string json(const StatsArguments& a, const Survey& survey, const Description& about) {
+std::string json(const StatsArguments& a, const Setup& setup, const Survey& survey, const Description& about) {
   ordered_json out = {
       {"files", a.corpus.files},         {"sequences", survey.sequences},     {"samples", survey.samples},
       {"bytes", survey.bytes},           {"duplicates", survey.duplicates},   {"invalid", survey.invalid},
       {"faults", survey.check.faults},   {"complete", survey.check.complete}, {"lengths", lengths_json(about.lengths)},
       {"streams", ordered_json::array()}};
-  for (const StreamSurvey& stream : survey.streams) out["streams"].push_back(survey_json(stream));
+  for (const StreamSurvey& stream : survey.streams)
+    out["streams"].push_back(survey_json(stream, class_names(stream, setup)));
   return dump(out, 2) + "\n";
 }
 
@@ -108,7 +111,7 @@ int run_stats(const StatsArguments& a, Console& console) {
   const Survey found = survey(looked.corpus.setup, options);
   console.clear_progress();
   Output output;
-  output.append(a.json ? json(a, found, about) : text(a, found, about));
+  output.append(a.json ? json(a, looked.corpus.setup, found, about) : text(a, looked.corpus.setup, found, about));
   output.flush();
   return kDone;
 }
@@ -121,7 +124,7 @@ ordered_json lengths_json(const Description::Lengths& l) {
   return {{"min", l.min}, {"max", l.max}, {"mean", l.mean}, {"p50", l.p50}, {"p90", l.p90}, {"p99", l.p99}};
 }
 
-ordered_json survey_json(const StreamSurvey& s) {
+ordered_json survey_json(const StreamSurvey& s, const std::vector<std::string>& names) {
   ordered_json out;
   out["name"] = s.stream.name;
   out["storage"] = s.stream.storage == Storage::dense ? "dense" : "sparse";
@@ -145,6 +148,12 @@ ordered_json survey_json(const StreamSurvey& s) {
   out["constant_columns"] = s.constants;
   out["top_indices"] = ordered_json::array();
   for (const auto& [index, count] : s.top(20)) out["top_indices"].push_back({index, count});
+  out["top_names"] = ordered_json::array();
+  for (std::size_t i = 0; !names.empty() && i < out["top_indices"].size(); ++i) {
+    const auto index = out["top_indices"][i][0].get<std::uint64_t>();
+    const std::string name = index < names.size() ? names[static_cast<std::size_t>(index)] : "";
+    out["top_names"].push_back(name.empty() ? std::to_string(index) : name);
+  }
   return out;
 }
 

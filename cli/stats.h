@@ -7,10 +7,12 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 namespace batchfeed::cli {
 
-nlohmann::ordered_json survey_json(const StreamSurvey& stream);
+// `names` of its classes: class_names.h.
+nlohmann::ordered_json survey_json(const StreamSurvey& stream, const std::vector<std::string>& names);
 nlohmann::ordered_json lengths_json(const Description::Lengths& lengths);
 // "12.5": six digits at most.
 std::string figure(double value);

@@ -36,6 +36,7 @@ ConvertOptions TargetOptions::options(const std::string& target, const CorpusArg
   out.verify = verify;
   out.jobs = corpus.threads.value_or(0);
   if (out.to == Format::mlf) out.labels = label_names(corpus.state_list, setup, streams);
+  keep_ids(out, setup);
   return out;
 }
 
@@ -65,7 +66,7 @@ int put_sequences(const std::shared_ptr<const Source>& source, const SequenceOpt
                                                       : "ctf";
   console.clear_progress();
   Output output;
-  const std::unique_ptr<SequenceText> text = sequence_text(format, *shown, console);
+  const std::unique_ptr<SequenceText> text = sequence_text(format, *shown, console, has_ids(setup));
   std::string piece;
   Chunk chunk;
   std::vector<SequenceInfo> table;

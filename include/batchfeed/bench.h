@@ -38,6 +38,10 @@ struct EpochTimes {
   double window = 0;                // part of the corpus, 0 to 1, that the shuffle's window holds
   double fastest_read = 0;          // bytes a second that the files give at most; 0: not known
   std::uint64_t chunks = 0, bytes = 0, sequences = 0, samples = 0, minibatches = 0;
+  std::uint64_t reads = 0;  // of chunks, or in the files' own order of parts of large ones
+
+  // What threads can read side by side.
+  std::uint64_t parts() const noexcept { return reads > chunks ? reads : chunks; }
 };
 
 struct EpochHooks {

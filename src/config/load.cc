@@ -130,10 +130,13 @@ const Section& choose(Document& doc, const Section& root, const std::string& ask
 }
 
 Bind binder_of(Document& doc, Binder& binder, const Section& reader) {
-  if (const auto names = reader.find("readers")) {
+  // Each of the readers sees the list too, as it stands around it.
+  if (const auto names = reader.find("readers"); names && !(names->inherited && reader.has("readerType"))) {
+    std::string sections;
+    for (const Text& one : scan_array(doc, names->text))
+      sections += (sections.empty() ? "--section " : " or ") + reader.path_of(one.bytes());
     doc.fail(names->at(), "unsupported", names->path + ": several readers in one section are not supported",
-             "read them one by one: --section " +
-                 reader.path_of(names->text.bytes().substr(0, names->text.bytes().find(':'))));
+             sections.empty() ? "" : "read them one by one: " + sections);
   }
   const auto type = binder.value(reader, "readerType");
   if (!type) {

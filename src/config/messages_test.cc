@@ -126,6 +126,15 @@ TEST(ConfigMessages, NameTheSectionsThatExist) {
             "Train.reader, Test.reader");
 }
 
+TEST(ConfigMessages, SaysHowSeveralReadersInOneSectionAreRead) {
+  const std::string inner = "[readerType=CNTKBinaryReader;file=b]";
+  const std::string text = "r=[readers=( a : b );a=" + inner + ";b=" + inner + "]";
+  EXPECT_EQ(error_of(text, "r"),
+            "c.cntk:1:12: r.readers: several readers in one section are not supported; hint: read them one by one: "
+            "--section r.a or r.b");
+  EXPECT_EQ(error_of(text, "r.b"), "none");
+}
+
 // The first warning of an id, as text.
 std::string warning(std::string_view text, std::string_view id, const std::string& section = {}) {
   World world(text);

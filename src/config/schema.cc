@@ -21,7 +21,7 @@ constexpr ConfigKey kTable[] = {
   {"reader", "prefetch", "bool", "true", "reader.prefetch", "inherited"},
   {"reader", "nbruttsineachrecurrentiter", "array", "1", "reader.rows_per_epoch", "shapes minibatches of the speech readers only", true},
   {"reader", "verbosity", "int", "0", "", kNoMessages, true},
-  {"reader", "action", "string", "", "reader.order.kind", "usually of the command; `write` reads in file order"},
+  {"reader", "action", "string", "", "reader.order.kind", "usually of the command; `write` reads in file order, and so do `test` and `eval` where randomize is not given"},
   {"reader", "minibatchSize", "array", "256", "", "belongs to the SGD or command section", false},
   {"reader", "epochSize", "size", "0", "", "belongs to the SGD or command section", false},
 

@@ -135,6 +135,16 @@ TEST(PathPolicy, NamesFilesOnly) {
   EXPECT_EQ(directory_of("C:\\d\\x.scp"), "C:\\d");
 }
 
+TEST(PathPolicy, FindsTheFileOfAListBesideIt) {
+  const ::batchfeed::testing::ScratchFolder folder;
+  const std::string file = folder.write("a.chunk", "a"), to = file.substr(0, file.size() - 7);
+  EXPECT_EQ(map_beside("//host/feat/a.chunk", to + "x.scp"), "//host/feat/=" + to);
+  EXPECT_EQ(map_beside("a.chunk", to + "x.scp"), "a.chunk=" + file);
+  EXPECT_EQ(map_beside("feat/b.chunk", to + "x.scp"), "");
+  EXPECT_EQ(map_beside(file, to + "x.scp"), "");
+  EXPECT_EQ(map_beside("s3://host/a.chunk", to + "x.scp"), "");
+}
+
 TEST(PathPolicy, RootsHoldWhatLiesInThemAndWhatLinksLeadTo) {
   const ::batchfeed::testing::ScratchFolder folder;
   namespace fs = std::filesystem;

@@ -97,6 +97,17 @@ std::string_view directory_of(std::string_view path) noexcept {
   return slash == 0 ? path.substr(0, 1) : path.substr(0, slash);
 }
 
+std::string map_beside(std::string_view path, std::string_view list) {
+  if (is_url(path) || is_url(list)) return {};
+  const std::string_view name = path.substr(path.find_last_of("/\\") + 1),
+                         folder = path.substr(0, path.size() - name.size());
+  const std::string to = std::string(directory_of(list)) + '/';
+  std::error_code none;
+  if (folder == to || name.empty() || !std::filesystem::is_regular_file(to + std::string(name), none)) return {};
+  // Rules have something to begin with.
+  return folder.empty() ? std::string(name) + '=' + to + std::string(name) : std::string(folder) + '=' + to;
+}
+
 std::string path_in_list(std::string_view path, std::string_view directory_of_list) {
   if (!is_url(directory_of_list) || is_url(path) || path.starts_with('/')) return std::string(path);
   return std::string(directory_of_list) + '/' + std::string(path);

@@ -41,6 +41,10 @@ class FileNumbers {
 // there is none, "/" for a file in the root.
 std::string_view directory_of(std::string_view path) noexcept;
 
+// How a path in a list would have to be mapped (FROM=TO) to name the file of its name that
+// lies beside the list; empty if there is none, or the path names it already.
+std::string map_beside(std::string_view path, std::string_view list);
+
 // A path in a list as it is opened: relative to the list if that is a URL, else as
 // it stands there.
 std::string path_in_list(std::string_view path, std::string_view directory_of_list);

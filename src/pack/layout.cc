@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <batchfeed/layout.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -79,3 +81,14 @@ void layout_sequences(std::span<const std::uint32_t> lengths, std::vector<std::u
 void layout_frames(std::uint32_t sequences, Layout& out) { layout_rows(sequences, sequences == 0 ? 0 : 1, out); }
 
 }  // namespace batchfeed::pack
+
+namespace batchfeed {
+
+Layout cntk_layout(std::span<const std::uint32_t> lengths) {
+  Layout out;
+  std::vector<std::uint32_t> memory;
+  pack::layout_sequences(lengths, memory, out);
+  return out;
+}
+
+}  // namespace batchfeed

@@ -138,6 +138,7 @@ EpochTimes time_epoch(const Setup& setup, const EpochHooks& hooks) {
   out.seconds = clocks::wall() - begin;
   out.cpu = clocks::process_cpu() - cpu;
   out.core_wait = std::max(0.0, clocks::process_core_wait() - queued);
+  out.reads = outer->calls;
   out.reading = of(outer->wall);
   out.reading_cpu = of(outer->cpu);
   out.disk_wait = of((joined ? inner : outer)->disk_wait);

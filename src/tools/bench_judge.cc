@@ -37,8 +37,8 @@ Bound judge(const EpochTimes& t) noexcept {
   if (whole && t.first > kFilling * t.seconds && t.consuming > kFilling * t.seconds) return Bound::window;
   if (t.consuming > kMost * t.seconds) return Bound::consumer;
 
-  // What reading takes, shared by as many threads as have a chunk to read.
-  const auto readers = static_cast<double>(std::clamp<std::uint64_t>(t.chunks, 1, std::max(1u, t.threads)));
+  // What reading takes, shared by as many threads as have something to read.
+  const auto readers = static_cast<double>(std::clamp<std::uint64_t>(t.parts(), 1, std::max(1u, t.threads)));
   const bool always_reading = t.reading > kMost * readers * t.seconds;
   const bool idle = t.cpu + t.core_wait + t.consuming < kMost * t.seconds && t.disk_wait > kMost * t.seconds;
   if ((always_reading || idle) && t.disk_wait > kMost * t.reading) return Bound::disk;

@@ -47,6 +47,12 @@ TEST(BenchJudge, ParsingAndPackingGoByProcessorTime) {
   EXPECT_EQ(judged([](auto& t) { t.reading = t.reading_cpu = 9, t.cpu = 15; }), Bound::pack);
 }
 
+TEST(BenchJudge, ALargeChunkThatIsReadInPartsKeepsSeveralThreadsBusy) {
+  const auto one_chunk = [](auto& t) { t.chunks = 1, t.reading = t.reading_cpu = 9, t.cpu = 15; };
+  EXPECT_EQ(judged(one_chunk), Bound::parse);
+  EXPECT_EQ(judged([&](auto& t) { one_chunk(t), t.reads = 50; }), Bound::pack);
+}
+
 TEST(BenchJudge, AFileThatIsWaitedForIsTheDisk) {
   EXPECT_EQ(judged([](auto& t) { t.cpu = 4, t.reading_cpu = 3, t.disk_wait = 15; }), Bound::disk);
   // One thread at a time, of many.

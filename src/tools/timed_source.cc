@@ -28,6 +28,7 @@ void TimedSource::read(std::uint32_t chunk, RowRange rows, Chunk& out) const {
 
 template <class Read>
 void TimedSource::timed(std::uint32_t chunk, const Read& read) const {
+  ++times_->calls;
   if (chunk % every_ != 0) {
     read();
     return;

@@ -16,9 +16,9 @@
 
 namespace batchfeed {
 
-// What read() took, in nanoseconds, of all threads.
+// What read() took, in nanoseconds, of all threads, and how often it was called.
 struct ReadTimes {
-  std::atomic<std::uint64_t> wall = 0, cpu = 0, disk_wait = 0;
+  std::atomic<std::uint64_t> wall = 0, cpu = 0, disk_wait = 0, calls = 0;
 };
 
 // Another source, whose read() is timed. Of many chunks only every so many'th is, and

@@ -43,3 +43,20 @@ def test_what_cannot_be_asked_for_is_a_matter_of_usage(batchfeed, write, tmp_pat
         assert batchfeed("convert", source, "b.cbf", *arguments).code == 2
         assert not (tmp_path / "b.cbf").exists()
     assert batchfeed("convert", "missing.ctf", "b.cbf").code == 3
+
+
+def test_ids_of_text_are_kept_in_text_and_in_another_order(batchfeed, write):
+    """Ids 0, 1, 2 say no more than the order, until something joins by words or the order is another one."""
+    text = "".join(f"{i} |v {i}\n" for i in range(20))
+    write("a.ctf", text)
+    for command in (["head", "a.ctf", "-n", 20], ["cat", "a.ctf"], ["sample", "a.ctf", "-n", 20], ["grep", "--key", "*", "a.ctf", "--format", "ctf"]):
+        assert batchfeed(*command).out == text, command
+    batchfeed("convert", "a.ctf", "b.ctf")
+    assert (batchfeed.folder / "b.ctf").read_text() == text
+    batchfeed("convert", "a.ctf", "c.ctf", "--keys", "none")
+    assert (batchfeed.folder / "c.ctf").read_text() == "".join(f"|v {i}\n" for i in range(20))
+    for target in ("s.cbf", "s.ctf"):
+        assert batchfeed("shuffle", "a.ctf", "-o", target, "--seed", 3).code == 0
+        assert "the same but in another order" in batchfeed("diff", "a.ctf", target).out
+    # A text without ids gets none.
+    assert batchfeed("cat", "c.ctf").out == "".join(f"|v {i}\n" for i in range(20))

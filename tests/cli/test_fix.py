@@ -11,7 +11,7 @@ def test_a_text_is_mended_and_the_copy_checked(batchfeed, write):
     assert (done.code, done.err) == (0, "")
     assert (batchfeed.folder / "b.ctf").read_text() == MENDED
     for words in ("a.ctf mended, as b.ctf:", "1  line end CR LF made LF (line 1)", "1  last line ended (line 3)",
-                  "1  lines moved behind the first ones with the same id (line 3)", "sorted by index (line 1)",
+                  "1  run of lines moved behind the first with the same id (line 3)", "sorted by index (line 1)",
                   "checked 3 samples in 2 sequences"):
         assert words in done.out
     assert batchfeed("diff", "b.ctf", "b.ctf").code == 0
@@ -23,7 +23,7 @@ def test_what_cannot_be_mended_is_listed_with_its_place_in_the_copy(batchfeed, w
     assert done.code == 1 and "b.ctf:4:8" in done.out
     report = batchfeed("check", "a.ctf", "--fix", "c.ctf", "--json")
     assert report.code == 1 and report.json["faults"] == 1
-    assert report.json["fixes"] == [{"id": "fix.regrouped", "what": "lines moved behind the first ones with the same id", "count": 2,
+    assert report.json["fixes"] == [{"id": "fix.regrouped", "what": "run of lines moved behind the first with the same id", "count": 2,
                                      "places": [{"line": 3, "byte": 18}, {"line": 4, "byte": 27}]}]
 
 

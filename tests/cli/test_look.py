@@ -34,7 +34,7 @@ def test_head_shows_what_there_is(batchfeed, write):
     assert told[2:] == ["batchfeed: 3 sequences are damaged; hint: batchfeed check lists the faults",
                         "batchfeed: 1 more like it; hint: batchfeed check lists them all"]
     ctf = batchfeed("head", "a.ctf", "-n", 8)
-    assert ctf.code == 0 and ctf.out == "".join(line[2:] + "\n" for line in GOOD.splitlines()[:8] if line[0] not in "357")
+    assert ctf.code == 0 and ctf.out == "".join(line + "\n" for line in GOOD.splitlines()[:8] if line[0] not in "357")
     assert "3 sequences left out, damaged" in ctf.err
     quiet = batchfeed("head", "a.ctf", "-n", 8, "-q")
     assert (quiet.out, quiet.err) == (ctf.out, "")

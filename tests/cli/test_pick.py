@@ -89,7 +89,7 @@ def test_damaged_sequences_are_left_out_and_told(batchfeed, corpus, write):
     config = corpus(3, extra="maxErrors = 5")
     write("train.ctf", "0 |v 1 2 |t 3:1\n1 |v 1 x |t 3:1\n2 |v 1 2 |t 4:1\n")
     done = batchfeed("cat", config)
-    assert done.out == "|tags 3:1 |v 1 2\n|tags 4:1 |v 1 2\n"
+    assert done.out == "0 |tags 3:1 |v 1 2\n2 |tags 4:1 |v 1 2\n"  # with their ids: the places have moved
     assert "1 sequence left out" in done.err
 
 

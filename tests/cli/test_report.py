@@ -125,7 +125,7 @@ def test_classes_have_the_names_of_their_list(batchfeed, write):
     write("a.mlf", "#!MLF!#\n" + "".join(f'"u{i}.lab"\n0 100000 sil\n100000 {300000 + 100000 * i} aa<b\n.\n' for i in range(20)))
     assert batchfeed("report", "a.mlf", "-o", "report.html").code == 0
     page = (batchfeed.folder / "report.html").read_text()
-    assert '<th scope="row">aa&lt;b</th>' in page and '<th scope="row">sil</th>' in page
+    assert '<th scope="row">0 aa&lt;b</th>' in page and '<th scope="row">1 sil</th>' in page
     # All begin with silence: there is nothing to mix.
     assert "in a minibatch, on average" not in page and batchfeed("report", "a.mlf", "--json").json["mixing"] is None
 
@@ -141,3 +141,46 @@ def test_nothing_is_advised_of_a_stream_that_could_not_be_read(batchfeed, write)
     write("a.ctf", "".join(f"{i} |v x{' 1' * 120}\n" for i in range(9)))
     advice = batchfeed("report", "a.ctf", "--json").json["advice"]
     assert advice and all("sparse" not in one["text"] for one in advice)
+
+
+def test_comments_behind_one_hot_samples_name_their_classes(batchfeed, write):
+    rows = [f"{i} |w {i % 7}:1 |# w{i % 7}#|# |l {i % 2}:1 |# {'yes<' if i % 2 else 'no'}\n" for i in range(40)]
+    rows += ["40 |w 3:1 |# w3#|#\t|l 1:1\n"] * 30
+    write("a.ctf", "".join(rows))
+    w, l = batchfeed("report", "a.ctf", "--json").json["streams"]
+    assert w["top_names"] == [f"w{i}#|" for i, _ in w["top_indices"]] and l["top_names"] == ["yes<", "no"]
+    assert batchfeed("report", "a.ctf", "-o", "a.html").code == 0
+    assert '<th scope="row">1 yes&lt;</th>' in (batchfeed.folder / "a.html").read_text()
+    assert "most often 1 yes< (" in batchfeed("stats", "a.ctf").out
+    # Of a whole line, not of a class: nothing is named.
+    write("b.ctf", "".join(f"{i} |l {i % 2}:1 |# line {i}\n" for i in range(9)))
+    assert batchfeed("stats", "b.ctf", "--json").json["streams"][0]["top_names"] == []
+
+
+def test_uneven_classes_are_named(batchfeed, write):
+    write("a.ctf", "".join(f"{i} |l {int(i == 9)}:1 |# {'rare' if i == 9 else 'often'}\n" for i in range(40)))
+    advice = batchfeed("report", "a.ctf", "--json").json["advice"]
+    assert "Classes of 'l' are uneven: '0 often' has 39 samples, '1 rare' 1." in [a["text"] for a in advice]
+
+
+def test_what_the_packings_pad_is_said(batchfeed, write):
+    lengths = [8] + [2] * 4 + [8]
+    write("a.ctf", "".join(f"{i} |v 1\n" * n for i, n in enumerate(lengths)))
+    order = batchfeed("report", "a.ctf", "--json", "--order", "file", "--minibatch-size", 24).json["order"]
+    # Padded, six sequences are 8 long each; in CNTK's layout the four short ones share a row.
+    assert order["padding"] == 1 - 24 / 48 and order["padding_cntk_layout"] == 0
+
+
+def test_what_a_join_drops_and_how_fast_it_reads_is_said(batchfeed, write):
+    write("a.ctf", "".join(f"{i} |a 1\n" for i in range(30)))
+    write("b.ctf", "".join(f"{i} |b 1\n" for i in range(0, 30, 2)))
+    write("two.cntk", "reader = [ deserializers = (" + " : ".join(
+        f'[ type = "CNTKTextFormatDeserializer" ; module = "CNTKTextFormatReader" ; file = "{n}.ctf" ; input = [ {n} = [ dim = 1 ; format = "dense" ] ] ]'
+        for n in "ab") + ") ]")
+    report = batchfeed("report", "two.cntk", "--json").json
+    assert report["sequences"] == 15 and any("15 of 30 sequences of 'a' have no partner in 'b'" in t for t in report["left_out_by_join"])
+    assert report["pace"]["samples_per_second"] > 0 and report["pace"]["threads"] >= 1
+    batchfeed("report", "two.cntk", "-o", "two.html")
+    text = Page((batchfeed.folder / "two.html").read_text()).text
+    assert "left out by the join" in text and "15 of 30" in text and "text (CTF)" in text and "samples/s" in text
+    assert batchfeed("report", "a.ctf", "--json").json["left_out_by_join"] == []

@@ -19,10 +19,19 @@ addEventListener('load', () => {
   const behind = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor
     if (!/, 0\\)$|transparent/.test(c)) return c } return 'rgb(255, 255, 255)' }
   const seen = e => e.getClientRects().length > 0
-  const texts = [...document.body.querySelectorAll('h1,h2,h3,p,td,th,li,figcaption')].filter(e => seen(e) && e.innerText.trim())
-  const contrast = e => { const [a, b] = [lum(getComputedStyle(e).color), lum(behind(e))].sort((x, y) => y - x); return (a + 0.05) / (b + 0.05) }
+  const texts = [...document.body.querySelectorAll('h1,h2,h3,p,a,b,em,span,td,th,li,dt,dd,caption,figcaption')].filter(e => seen(e) && e.innerText.trim())
+  const between = (one, other) => { const [a, b] = [lum(one), lum(other)].sort((x, y) => y - x); return (a + 0.05) / (b + 0.05) }
+  const contrast = e => between(getComputedStyle(e).color, behind(e))
+  const drawn = [...document.querySelectorAll('svg rect')].map(e => between(getComputedStyle(e).fill, behind(e)))
+    .concat([...document.querySelectorAll('.rank i')].map(e => between(getComputedStyle(e).backgroundColor, behind(e.parentElement))))
+  const lettered = [...document.querySelectorAll('svg text')].map(e => between(getComputedStyle(e).fill, behind(e)))
+  const stops = [...document.querySelectorAll('a[href],button,input,select,summary,[tabindex]')]
   parent.postMessage({width: innerWidth, needs: document.documentElement.scrollWidth, text: document.body.innerText,
-    paper: behind(document.body), contrast: Math.min(...texts.map(contrast)),
+    paper: behind(document.body), contrast: Math.min(...texts.map(contrast), ...lettered), drawn: Math.min(...drawn),
+    stops: stops.map(e => [e.tabIndex, e.innerText]), moving: document.getAnimations().length,
+    headings: [...document.querySelectorAll('h1,h2,h3')].map(e => +e.tagName[1]),
+    nameless: [...document.querySelectorAll('table')].filter(t => !t.caption || !t.caption.innerText.trim()).length +
+      [...document.querySelectorAll('th')].filter(h => !h.scope || !h.innerText.trim()).length,
     bars: [...document.querySelectorAll('svg rect')].map(r => r.getBoundingClientRect()).map(b => [b.left, b.right, b.height])}, '*')
 })
 </script>"""
@@ -53,7 +62,10 @@ def test_it_is_laid_out_everywhere_and_its_figures_are_right(batchfeed, write):
 
     for view in (phone, desk, dark):
         assert view["needs"] <= view["width"]  # nothing sticks out
-        assert view["contrast"] >= 4.5  # as WCAG asks of text
+        assert view["contrast"] >= 4.5 and view["drawn"] >= 3  # as WCAG asks of text, and of what is drawn
+        assert view["stops"] == [[0, name] for name in ("Advice", "Streams", "Sequences", "Order", "Faults")]  # for the keyboard
+        assert view["moving"] == view["nameless"] == 0
+        assert view["headings"][0] == 1 and all(next - before <= 1 for before, next in zip(view["headings"], view["headings"][1:]))
         for number in (figures["sequences"], figures["samples"], figures["duplicates"]):
             assert f"{number:,}" in view["text"]
         assert all(stream["name"] in view["text"] for stream in figures["streams"])

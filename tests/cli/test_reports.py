@@ -156,6 +156,14 @@ def test_bench_measures_stages_and_limits(batchfeed, corpus):
     assert "whole epoch" in batchfeed("bench", "train.cntk").out
 
 
+def test_bench_wants_no_smaller_chunks_where_a_large_one_is_read_in_parts(batchfeed, write):
+    write("a.ctf", "".join(f"|v {n} 1.5 2.5 3.5 4.5 5.5 6.5 7.5\n" for n in range(250_000)))  # 9.6 MB
+    alike = ("bench", "a.ctf", "--threads", 4, "--json")
+    in_order, shuffled = batchfeed(*alike, "--order", "file").json, batchfeed(*alike, "--order", "uniform").json
+    assert (in_order["chunks"], shuffled["chunks"], shuffled["parts"]) == (1, 1, 1)
+    assert in_order["parts"] >= 4 and "chunkSizeInBytes" not in in_order["verdict"]
+
+
 def test_bench_knows_a_slow_consumer_and_compares_two(batchfeed, corpus):
     config = corpus(200)
     batchfeed("convert", config, "t.cbf")

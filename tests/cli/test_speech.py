@@ -139,3 +139,11 @@ def test_what_does_not_fit_together_is_counted_once_and_listed_by_check(batchfee
     assert by_id["join.no-partner"] == 2 and by_id["join.unequal-length"] == 1
     none = batchfeed("read", "one.htk", "short.mlf")
     assert none.code == 3 and "the first of 'features': 'one', of 'labels': 'd/u'" in none.err
+
+
+def test_a_list_of_states_is_known_for_what_it_is(batchfeed, write):
+    write("state.list", "sil\na_s2\na_s3\n")
+    done = batchfeed("info", "state.list")
+    assert done.code == 3 and "--state-list" in done.err
+    write("prose.txt", "three words here\nand more\n")
+    assert "--state-list" not in batchfeed("info", "prose.txt").err

@@ -191,7 +191,7 @@ class Mender {
   Fix mark_{.id = "fix.byte-order-mark", .what = "byte order mark removed"};
   Fix ends_{.id = "fix.line-end", .what = "line end CR LF made LF"};
   Fix last_{.id = "fix.last-line", .what = "last line ended"};
-  Fix moved_{.id = "fix.regrouped", .what = "lines moved behind the first ones with the same id"};
+  Fix moved_{.id = "fix.regrouped", .what = "run of lines moved behind the first with the same id"};
   Fix sorted_{.id = "fix.sorted", .what = "entries of a sparse sample sorted by index"};
 };
 

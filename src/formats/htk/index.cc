@@ -22,6 +22,16 @@ std::string plural(std::uint64_t n, const char* one, const char* many) {
   return std::to_string(n) + ' ' + (n == 1 ? one : many);
 }
 
+// The list's line helps more than the file's name alone.
+Fault listed(Fault fault, const Position& at, const std::string& key) {
+  if (at.line == 0) return fault;
+  fault.what += " (listed at " + at.file + ':' + std::to_string(at.line) + ", key '" + key + "')";
+  if (fault.id != "io.open") return fault;
+  if (const std::string rule = io::map_beside(fault.at.file, at.file); !rule.empty())
+    fault.hint = "a file of that name lies beside the list: --map-path '" + rule + '\'';
+  return fault;
+}
+
 class Builder {
  public:
   Builder(const HtkOptions& options, const OpenContext& context, FaultSink& faults)
@@ -59,6 +69,10 @@ class Builder {
                                                        .what = std::move(what),
                                                        .hint = std::move(hint),
                                                        .stream = options_.name}});
+  }
+  // Of what single() told one by one; check has listed each.
+  void sum(const char* id, std::uint64_t n, std::string what, std::string hint = {}) {
+    if (!context_.check) count(id, n, std::move(what), std::move(hint));
   }
   // One of those that are counted: listed by check, and for the curious.
   void single(Fault fault) {
@@ -176,11 +190,7 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
     try {
       frames = Archive(entry.path, true, context_.file_system).header().frames;
     } catch (const Error& e) {
-      // The list's line helps more than the file's name alone.
-      Fault fault = e.fault();
-      if (at.line != 0)
-        fault.what += " (listed at " + at.file + ':' + std::to_string(at.line) + ", key '" + entry.key + "')";
-      throw Error(std::move(fault));
+      throw Error(listed(e.fault(), at, entry.key));
     }
     if (frames > context_.limits.sequence_samples) {
       throw Error(Fault{.kind = FaultKind::limit,
@@ -223,23 +233,25 @@ void Builder::drop_duplicates() {
   }
   if (repeated.empty()) return;
   std::uint64_t dropped = 0;
-  std::string named;
   remove([&](std::size_t i, const Utterance& u) {
     if (!std::binary_search(repeated.begin(), repeated.end(), u.key)) return false;
     const std::string key = context_.keys->text(u.key);
-    if (dropped < 3) named += (named.empty() ? "" : ", ") + key;
     ++dropped;
     Position at = index_.place(i, options_);
     single({.kind = FaultKind::format,
             .id = "htk.duplicate-key",
             .at = std::move(at),
-            .what = "key '" + key + "' occurs more than once; left out"});
+            .what = "key '" + key + "' occurs more than once; left out, all occurrences",
+            .hint = "keys must be unique in the list"});
     return true;
   });
-  count("htk.duplicate-key", dropped,
-        plural(dropped, "entry", "entries") + " with a key that occurs more than once " +
-            (dropped == 1 ? "was" : "were") + " left out, all occurrences (" + named + (dropped > 3 ? ", ...)" : ")"),
-        "keys must be unique in the list");
+  std::string named;
+  for (std::size_t i = 0; i < repeated.size() && i < 3; ++i)
+    named += (i == 0 ? "" : ", ") + context_.keys->text(repeated[i]);
+  sum("htk.duplicate-key", dropped,
+      plural(dropped, "entry", "entries") + " with a key that occurs more than once were left out, all occurrences (" +
+          named + (repeated.size() > 3 ? ", ...)" : ")"),
+      "keys must be unique in the list");
 }
 
 void Builder::refuse_if_most_are_gone() {
@@ -305,13 +317,8 @@ void Builder::check_archives() {
                          .stream = options_.name});
       }
     } catch (const Error& e) {
-      // The list's line helps more than the file's name alone.
-      Fault fault = e.fault();
-      const Position place = index_.place(static_cast<std::uint64_t>(&u - index_.utterances.data()), options_);
-      if (place.line != 0) {
-        fault.what += " (listed at " + place.file + ':' + std::to_string(place.line) + ", key '" +
-                      context_.keys->text(u.key) + "')";
-      }
+      Fault fault = listed(e.fault(), index_.place(static_cast<std::uint64_t>(&u - index_.utterances.data()), options_),
+                           context_.keys->text(u.key));
       if (fault.kind == FaultKind::io && !context_.check) {
         missing.push_back(std::move(fault));
         continue;
@@ -350,9 +357,9 @@ void Builder::check_archives() {
   count("htk.blanks", blanks_,
         plural(blanks_, "entry has", "entries have") +
             " blanks around '=' or before '[', which are no part of key or path");
-  count("htk.empty-utterance", empty_, plural(empty_, "utterance", "utterances") + " without frames left out");
-  count("htk.too-long", too_long_, plural(too_long_, "utterance", "utterances") + " left out, longer than allowed",
-        options_.legacy ? "see maxUtteranceLength" : "see maxSequenceSize");
+  sum("htk.empty-utterance", empty_, plural(empty_, "utterance", "utterances") + " without frames left out");
+  sum("htk.too-long", too_long_, plural(too_long_, "utterance", "utterances") + " left out, longer than allowed",
+      options_.legacy ? "see maxUtteranceLength" : "see maxSequenceSize");
 }
 
 void Builder::cut() {
