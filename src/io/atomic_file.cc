@@ -28,6 +28,21 @@ void sync_directory(const std::string& path) {
   if (result != 0 && error != EINVAL && error != EROFS) fail("sync", directory, error);
 }
 
+// A rename would put a file in the place of a device or a pipe: of /dev/null, say, where root
+// writes. So it would of what stands in for one, such as /dev/stdout.
+void expect_replaceable(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  const fs::file_status status = fs::status(path, none);
+  const bool special = fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+  if (!special && !(path.starts_with("/dev/") && fs::is_symlink(fs::symlink_status(path, none)))) return;
+  throw Error(Fault{.kind = FaultKind::io,
+                    .id = "io.special-target",
+                    .at = {.file = path},
+                    .what = "is a device or a pipe, which a file would replace",
+                    .hint = "name a file; commands that write text write to standard output without one"});
+}
+
 void write_all(int fd, const std::string& path, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ::ssize_t n = sys().write(fd, bytes.data(), bytes.size());
@@ -41,6 +56,7 @@ void write_all(int fd, const std::string& path, std::span<const std::byte> bytes
 
 AtomicFile::AtomicFile(std::string path, bool durable, bool plain)
     : path_(std::move(path)), temp_(path_ + ".tmp.XXXXXX"), durable_(durable) {
+  expect_replaceable(path_);
   fd_ = sys().mkostemp(temp_.data(), O_CLOEXEC);
   if (fd_ < 0) fail("create", path_, errno);
   if (!plain && path_.ends_with(".zst")) {

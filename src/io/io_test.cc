@@ -204,6 +204,15 @@ TEST(AtomicFile, MakesItsCallsInTheOrderThatSurvives) {
   EXPECT_EQ(log[7].path, folder.path().string());
 }
 
+TEST(AtomicFile, DoesNotReplaceAPipeOrADevice) {  // io.special-target
+  const ScratchFolder folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, std::string("/dev/null"), std::string("/dev/stdout")})
+    EXPECT_EQ(fault_of([&] { const AtomicFile file(path); }).id, "io.special-target") << path;
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
 TEST(AtomicFile, WithoutCommitThereIsNothing) {
   const ScratchFolder folder;
   folder.write("out", "old");
