@@ -214,10 +214,10 @@ void FaultLog::too_short(std::size_t s, std::uint64_t values, const char* name) 
   if (context_.quiet || told_short_[s]) return;
   told_short_[s] = true;
   if (context_.first_short && !context_.first_short(s)) return;
-  context_.sink->warning(
-      fault("ctf.too-few-values", name,
-            plural(values, "value") + ", expected dim " + std::to_string(stream(s).dim) + "; the rest is 0",
-            "told once for each stream and chunk", static_cast<int>(s)));
+  context_.sink->warning(fault(
+      "ctf.too-few-values", name,
+      plural(values, "value") + ", expected dim " + std::to_string(stream(s).dim) + "; the rest is 0",
+      "told once for each stream and chunk; of a last line, see whether the file was cut off", static_cast<int>(s)));
 }
 
 void FaultLog::overflow(std::size_t s, const char* name) {
