@@ -15,6 +15,7 @@
 #include "formats/htk/index.h"
 #include "io/file_cache.h"
 #include "model/context_window.h"
+#include "model/row_source.h"
 
 namespace batchfeed::htk {
 namespace {
@@ -29,7 +30,7 @@ constexpr std::size_t kOpenFiles = 8;
                     .stream = options.name});
 }
 
-class HtkSource final : public Source, private RowReader {
+class HtkSource final : public RowSource {
  public:
   HtkSource(const HtkOptions& options, const OpenContext& context)
       : options_(options),
@@ -73,10 +74,8 @@ class HtkSource final : public Source, private RowReader {
   bool splits_frames() const override { return true; }
   std::string key_text(std::uint64_t key) const override { return keys_->text(key); }
 
-  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { sequences(run_of(chunk), out); }
-  void read(std::uint32_t chunk, Chunk& out) const override { read(run_of(chunk), out); }
   const RowReader* row_reader(std::uint32_t /*chunk*/) const override {
-    return remote_ ? nullptr : this;  // what has to be fetched is better read in large parts
+    return remote_ ? nullptr : by_rows();  // what has to be fetched is better read in large parts
   }
 
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
@@ -97,17 +96,12 @@ class HtkSource final : public Source, private RowReader {
   struct Run {
     std::uint64_t from, to;
   };
-  Run run_of(std::uint32_t chunk) const { return {index_.chunk_first[chunk], index_.chunk_first[chunk + 1]}; }
   Run run_of(std::uint32_t chunk, RowRange rows) const {
     return {index_.chunk_first[chunk] + rows.first, index_.chunk_first[chunk] + rows.last};
   }
 
-  void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
-    sequences(run_of(chunk, rows), out);
-  }
-  void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override { read(run_of(chunk, rows), out); }
-
-  void sequences(Run run, std::vector<SequenceInfo>& out) const {
+  void table(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
+    const Run run = run_of(chunk, rows);
     out.clear();
     out.reserve(run.to - run.from);
     for (std::uint64_t u = run.from; u < run.to; ++u) {
@@ -117,7 +111,8 @@ class HtkSource final : public Source, private RowReader {
     }
   }
 
-  void read(Run run, Chunk& out) const {
+  void fetch(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
+    const Run run = run_of(chunk, rows);
     out.reset(streams_);
     if (options_.element == Element::f32) {
       read_as<float>(run, out.columns[0]);

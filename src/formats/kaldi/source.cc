@@ -11,13 +11,14 @@
 #include "formats/kaldi/kaldi.h"
 #include "io/file_cache.h"
 #include "model/context_window.h"
+#include "model/row_source.h"
 
 namespace batchfeed::kaldi {
 namespace {
 
 constexpr std::size_t kOpenFiles = 8;
 
-class KaldiSource final : public Source, private RowReader {
+class KaldiSource final : public RowSource {
  public:
   KaldiSource(const KaldiOptions& options, const OpenContext& context)
       : options_(options),
@@ -75,12 +76,10 @@ class KaldiSource final : public Source, private RowReader {
   bool splits_frames() const override { return !options_.alignment; }
   std::string key_text(std::uint64_t key) const override { return keys_->text(key); }
 
-  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { sequences(run_of(chunk), out); }
-  void read(std::uint32_t chunk, Chunk& out) const override { read(run_of(chunk), out); }
   // What has to be fetched is better read in large parts, and an object of which several entries
   // are ranges is read once.
   const RowReader* row_reader(std::uint32_t chunk) const override {
-    return remote_ || shares_objects_[chunk] ? nullptr : this;
+    return remote_ || shares_objects_[chunk] ? nullptr : by_rows();
   }
 
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
@@ -101,24 +100,20 @@ class KaldiSource final : public Source, private RowReader {
   struct Run {
     std::uint64_t from, to;
   };
-  Run run_of(std::uint32_t chunk) const { return {index_.chunk_first[chunk], index_.chunk_first[chunk + 1]}; }
   Run run_of(std::uint32_t chunk, RowRange rows) const {
     return {index_.chunk_first[chunk] + rows.first, index_.chunk_first[chunk] + rows.last};
   }
 
-  void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
-    sequences(run_of(chunk, rows), out);
-  }
-  void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override { read(run_of(chunk, rows), out); }
-
-  void sequences(Run run, std::vector<SequenceInfo>& out) const {
+  void table(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
+    const Run run = run_of(chunk, rows);
     out.clear();
     std::uint32_t row = 0;
     for (std::uint64_t i = run.from; i < run.to; ++i)
       out.push_back({.key = index_.entries[i].key, .row = row++, .samples = index_.entries[i].frames});
   }
 
-  void read(Run run, Chunk& out) const {
+  void fetch(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
+    const Run run = run_of(chunk, rows);
     out.reset(streams_);
     const bool f32 = options_.element == Element::f32;
     if (options_.alignment) {

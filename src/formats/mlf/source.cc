@@ -11,6 +11,7 @@
 #include "formats/mlf/mlf.h"
 #include "formats/mlf/states.h"
 #include "io/file_cache.h"
+#include "model/row_source.h"
 
 namespace batchfeed::mlf {
 namespace {
@@ -39,7 +40,7 @@ void check_options(const MlfOptions& o) {
     bad_options(o, "mlf.targets", "labelToTargetMappingFile needs labelMappingFile and targetDim");
 }
 
-class MlfSource final : public Source, private RowReader {
+class MlfSource final : public RowSource {
  public:
   MlfSource(const MlfOptions& options, const OpenContext& context)
       : options_(options),
@@ -93,11 +94,9 @@ class MlfSource final : public Source, private RowReader {
   const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
   std::string key_text(std::uint64_t key) const override { return keys_->text(key); }
 
-  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { sequences(run_of(chunk), out); }
-  void read(std::uint32_t chunk, Chunk& out) const override { read(run_of(chunk), out); }
   const RowReader* row_reader(std::uint32_t chunk) const override {
     // What has to be fetched or unpacked is better read in large parts.
-    return in_place_[index_.chunk_file[chunk]] ? this : nullptr;
+    return in_place_[index_.chunk_file[chunk]] ? by_rows() : nullptr;
   }
 
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
@@ -121,17 +120,12 @@ class MlfSource final : public Source, private RowReader {
     std::uint32_t chunk;
     std::uint64_t from, to;
   };
-  Run run_of(std::uint32_t chunk) const { return {chunk, index_.chunk_first[chunk], index_.chunk_first[chunk + 1]}; }
   Run run_of(std::uint32_t chunk, RowRange rows) const {
     return {chunk, index_.chunk_first[chunk] + rows.first, index_.chunk_first[chunk] + rows.last};
   }
 
-  void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
-    sequences(run_of(chunk, rows), out);
-  }
-  void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override { read(run_of(chunk, rows), out); }
-
-  void sequences(Run run, std::vector<SequenceInfo>& out) const {
+  void table(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
+    const Run run = run_of(chunk, rows);
     out.clear();
     out.reserve(run.to - run.from);
     std::uint32_t row = 0;
@@ -139,7 +133,8 @@ class MlfSource final : public Source, private RowReader {
       out.push_back({.key = index_.entries[i].key, .row = row++, .samples = index_.entries[i].samples});
   }
 
-  void read(Run run, Chunk& out) const {
+  void fetch(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
+    const Run run = run_of(chunk, rows);
     out.reset(streams_);
     Column& column = out.columns[0];
     const std::shared_ptr<const io::File> file = cache_.open(index_.chunk_file[run.chunk]);
