@@ -127,6 +127,7 @@ class Pipeline {
   bool paused_ = false;                      // the last plan ended an epoch
   std::vector<std::uint32_t> planned_uses_;  // per chunk: plans in planned_ that need it
   std::vector<const LoadedChunk*> held_;     // per chunk: got from the store and not dropped since
+  std::size_t holds_ = 0;                    // of held_
   std::vector<std::uint8_t> in_window_;      // per chunk: in window_
   std::uint64_t ahead_ = 0;                  // chunks outside window_ that planned_ asked for
   std::vector<std::uint64_t> seen_;          // per chunk: number of the plan that saw it last

@@ -57,7 +57,8 @@ void Pipeline::resolve_next(Ready& out) {
 // Plans on until enough chunks are asked for ahead of the window to keep the loaders busy.
 void Pipeline::look_ahead() {
   const std::size_t busy = settings_.prefetch ? std::max(settings_.threads, 2u) : 0;
-  const std::size_t most = planner_.draws_ahead() ? 1 : kMostPlans;
+  // Where every chunk is there, nothing is gained but plans that have left the cache when they are used.
+  const std::size_t most = planner_.draws_ahead() ? 1 : holds_ == held_.size() ? 2 : kMostPlans;
   while (!planning_error_ && !paused_ && (planned_.empty() || (planned_.size() < most && ahead_ < busy))) {
     std::unique_ptr<Plan> plan;
     if (memory_.plans.empty()) {
@@ -157,7 +158,10 @@ void Pipeline::resolve(const Plan& plan, Ready& out) {
   std::uint64_t unpaid = 0;
   for (const PlanItem& item : plan.items) {
     const LoadedChunk*& chunk = held_[item.chunk];
-    if (chunk == nullptr) chunk = &store_.get(item.chunk);
+    if (chunk == nullptr) {
+      chunk = &store_.get(item.chunk);
+      ++holds_;
+    }
     if (chunk->chunk.is_invalid(item.row)) {
       ++batch.invalid;
       if (chunk->chunk.invalid[item.row] == Chunk::kUnpaid) ++unpaid;
@@ -245,7 +249,10 @@ void Pipeline::let_go() {
   store_.drop_unless([&](std::uint32_t id) {
     const bool keep = in_window_[id] != 0 || planned_uses_[id] != 0 ||
                       std::find(looked_into_.begin(), looked_into_.end(), id) != looked_into_.end();
-    if (!keep) held_[id] = nullptr;
+    if (!keep && held_[id] != nullptr) {
+      held_[id] = nullptr;
+      --holds_;
+    }
     return keep;
   });
 }
