@@ -2,7 +2,7 @@
 //
 // Whole epochs of a configured corpus through packed minibatches:
 //   epoch CONFIG SECTION MINIBATCH_SIZE [EPOCHS [SETTING...]]
-// One line of JSON an epoch: bytes of the corpus, seconds, processor seconds, page
+// One line of JSON an epoch: bytes of the corpus and of the minibatches, seconds, processor seconds, page
 // faults, resident bytes, most bytes of chunks so far. Opening (and the index) is a line of its own.
 #include <batchfeed/batchfeed.h>
 #include <sys/resource.h>
@@ -28,6 +28,13 @@ Usage now() {
   };
   return {std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(),
           seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_minflt};
+}
+
+std::uint64_t bytes_of(const batchfeed::Minibatch& batch) {
+  std::uint64_t bytes = 0;
+  for (const batchfeed::StreamBatch& s : batch.streams)
+    bytes += s.values.size() + s.indices.size() * sizeof s.indices[0];
+  return bytes;
 }
 
 long resident_bytes() {
@@ -58,15 +65,20 @@ int main(int argc, char** argv) {
     batchfeed::Minibatch batch;
     for (int epoch = 0; epoch < epochs; ++epoch) {
       const Usage before = now();
-      std::uint64_t samples = 0, minibatches = 0;
+      std::uint64_t samples = 0, minibatches = 0, delivered = 0;
       if (epoch > 0) reader.begin_epoch(static_cast<std::uint64_t>(epoch));
-      for (; reader.next(batch); ++minibatches) samples += batch.num_samples;
+      for (; reader.next(batch); ++minibatches) {
+        samples += batch.num_samples;
+        delivered += bytes_of(batch);
+      }
       const Usage after = now();
       std::printf(
-          "{\"epoch\": %d, \"bytes\": %llu, \"samples\": %llu, \"minibatches\": %llu, \"wall\": %.6f, "
+          "{\"epoch\": %d, \"bytes\": %llu, \"samples\": %llu, \"minibatches\": %llu, \"delivered\": %llu, \"wall\": "
+          "%.6f, "
           "\"cpu\": %.6f, \"MB/s\": %.0f, \"faults\": %ld, \"resident\": %ld, \"chunks\": %llu}\n",
           epoch, static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(samples),
-          static_cast<unsigned long long>(minibatches), after.wall - before.wall, after.cpu - before.cpu,
+          static_cast<unsigned long long>(minibatches), static_cast<unsigned long long>(delivered),
+          after.wall - before.wall, after.cpu - before.cpu,
           static_cast<double>(bytes) * 1e-6 / (after.wall - before.wall), after.faults - before.faults,
           resident_bytes(), static_cast<unsigned long long>(reader.memory_peak()));
     }
