@@ -3,8 +3,10 @@
 import gc
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import tarfile
 
 import pytest
 from conftest import ROOT
@@ -36,6 +38,24 @@ except ImportError as error:
 """
     out = subprocess.run([sys.executable, "-c", script, corpus.path], capture_output=True, text=True, timeout=60).stdout
     assert out == "csr() needs scipy: pip install scipy\n"
+
+
+def test_the_sdist_has_all_that_a_build_needs(tmp_path):
+    pytest.importorskip("scikit_build_core")
+    if shutil.which("cmake") is None:
+        pytest.skip("needs cmake")
+    made = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", made, str(tmp_path)], cwd=ROOT, check=True, capture_output=True, timeout=120)
+    [archive] = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as tar:
+        tar.extractall(tmp_path)
+    [folder] = (path for path in tmp_path.iterdir() if path.is_dir())
+    settings = {"BUILD_PYTHON": "ON", "BUILD_CLI": "OFF", "INSTALL": "OFF"}  # as in pyproject.toml
+    given = [*(f"-DBATCHFEED_{name}={value}" for name, value in settings.items()), f"-DPython_EXECUTABLE={sys.executable}"]
+    done = subprocess.run(["cmake", "-S", folder, "-B", tmp_path / "build", *given], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    here = {path.name for path in (ROOT / "python/batchfeed").iterdir() if path.suffix in (".py", ".pyi", ".typed")}
+    assert here == {path.name for path in (folder / "python/batchfeed").iterdir() if path.is_file()}
 
 
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="in 3.9 nanobind writes Optional[X] for X | None")
