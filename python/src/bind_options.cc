@@ -182,6 +182,7 @@ void bind_limits(nb::module_& m) {
       .def_rw("key_bytes", &Limits::key_bytes)
       .def_rw("sequence_samples", &Limits::sequence_samples)
       .def_rw("label_frames", &Limits::label_frames)
+      .def_rw("label_ratio", &Limits::label_ratio)
       .def_rw("chunk_values", &Limits::chunk_values)
       .def_rw("implied_samples", &Limits::implied_samples)
       .def_rw("scp_entries", &Limits::scp_entries)

@@ -213,8 +213,7 @@ Head read_head(const std::string& path, std::size_t most, const FileSystem& file
   const packed::Packing packing = packing_of(file);
   if (packing != packed::Packing::none) {
     const auto read = [&](std::uint64_t at, std::span<std::byte> out) { file.read(at, out); };
-    const auto bytes = packed::unpacked_head({path, file.size(), read}, packing, most, limits);
-    return {.bytes = {reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
+    return {.bytes = packed::unpacked_head({path, file.size(), read}, packing, most, limits)};
   }
   Head head{.bytes = std::string(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), most)), '\0'),
             .size = file.size()};

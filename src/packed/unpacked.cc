@@ -192,17 +192,34 @@ void Unpacked::read(const Stored& file, std::uint64_t offset, std::span<std::byt
   park(std::move(decoder));
 }
 
-std::vector<std::byte> unpacked_head(const Stored& file, Packing packing, std::size_t most, const Limits& limits) {
+namespace {
+
+// Grows with what there is: `most` may be far more.
+template <class Decoder>
+std::string first_bytes(const Stored& file, Decoder& decoder, std::size_t most) {
+  std::string out;
+  for (std::size_t have = 0; have < most;) {
+    out.resize(std::min(most, std::max<std::size_t>(2 * have, 64 << 10)));
+    const std::size_t n = decoder.decode(file, std::as_writable_bytes(std::span(out).subspan(have)));
+    have += n;
+    if (have == out.size()) continue;
+    out.resize(have);
+    break;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string unpacked_head(const Stored& file, Packing packing, std::size_t most, const Limits& limits) {
   if (!supported(packing)) fail_unsupported(file.path, packing);
-  std::vector<std::byte> out(most);
   if (packing == Packing::gzip) {
     Inflater inflater;
     inflater.start(file, {}, {});
-    out.resize(inflater.decode(file, out));
-  } else {
-    out.resize(Unzstd(limits.unpack_window_bytes).decode(file, out));
+    return first_bytes(file, inflater, most);
   }
-  return out;
+  Unzstd unzstd(limits.unpack_window_bytes);
+  return first_bytes(file, unzstd, most);
 }
 
 }  // namespace batchfeed::packed

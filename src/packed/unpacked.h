@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <mutex>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -65,6 +66,6 @@ class Unpacked {
 };
 
 // The first bytes of what a file unpacks to, at most `most`; the rest is not looked at.
-std::vector<std::byte> unpacked_head(const Stored& file, Packing packing, std::size_t most, const Limits& limits);
+std::string unpacked_head(const Stored& file, Packing packing, std::size_t most, const Limits& limits);
 
 }  // namespace batchfeed::packed

@@ -89,10 +89,10 @@ void Pipeline::pop(Minibatch& out, Mark& mark) {
     return;
   }
   if (taken_.empty()) take(out, nullptr);
-  std::unique_ptr<Ready> front = taken_.pop_front();
-  std::swap(front->batch, out);
-  std::swap(mark, front->mark);
-  used_.push_back(std::move(front));
+  used_.emplace_back();  // asks for memory while the answer is still in its place
+  used_.back() = taken_.pop_front();
+  std::swap(used_.back()->batch, out);
+  std::swap(mark, used_.back()->mark);
 }
 
 // Waits for the next answer, and takes it out of the queue with the small ones behind it. What `out` held is
@@ -109,12 +109,13 @@ bool Pipeline::take(Minibatch& out, const std::chrono::steady_clock::time_point*
   }
   std::uint64_t bytes = 0;
   do {
-    bytes += queue_.front()->bytes;
+    const std::uint64_t of_this = queue_.front()->bytes;
     taken_.push_back(std::move(queue_.front()));
     queue_.pop_front();
+    bytes += of_this;
+    queue_bytes_ -= of_this;
   } while (!queue_.empty() && queue_.front()->stage == Stage::done && !queue_.front()->error &&
            bytes + queue_.front()->bytes <= kTogether);
-  queue_bytes_ -= bytes;
   // Woken for several answers at a time.
   const bool low = queue_.size() <= settings_.depth / 2 || settings_.memory_limit != 0;
   lock.unlock();

@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+from conftest import BINARY
+
 zstd_program = pytest.mark.skipif(shutil.which("zstd") is None, reason="needs zstd")
 
 
@@ -207,3 +209,10 @@ def test_info_of_a_packed_file_is_that_of_the_plain_one(batchfeed, packed):
 
     for name in packed:
         assert about(name) == about("plain.ctf")
+
+
+def test_a_small_file_takes_little_memory(batchfeed, write, packed):
+    """`info` looks at up to 256 MiB of what a file unpacks to, but asks only for what there is."""
+    for name in packed:
+        done = subprocess.run(["sh", "-c", 'ulimit -v 250000; exec "$0" info "$1"', BINARY, name], cwd=batchfeed.folder, capture_output=True)
+        assert done.returncode == 0, done.stderr

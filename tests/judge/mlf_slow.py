@@ -8,6 +8,7 @@ import struct
 from htk_slow import Refusal, key_of
 
 LONGEST = 16_777_216  # frames of one utterance: limits.label_frames
+ANY, RATIO = 1 << 22, 256  # frames of a file, and those for a byte of it: limits.label_ratio
 
 
 def number(token):
@@ -82,12 +83,13 @@ def read_text(data, states, dim, boundaries, lengths):
             rows.append(re.split("[ \t]+", line.strip(" \t")))
     if rows is not None and rows and (whole or not lines[-1].strip(" \t")):
         utterances.append((key, rows))
-    out, seen = [], set()
+    out, seen, frames = [], set(), 0
     for key, rows in utterances:
         if key is None or not rows:
             continue
         length = times(rows[-1])[1]
-        if length > LONGEST:
+        frames += length
+        if length > LONGEST or frames > max(ANY, RATIO * len(data)):
             raise Refusal("limit")
         if length > 0 and key not in seen:
             seen.add(key)
@@ -114,7 +116,7 @@ def read_binary(data, dim, lengths):
     version = struct.unpack("<h", data[3:5])[0]
     if version not in (1, 2):
         raise Refusal("version")
-    at, found = 5, []
+    at, found, total = 5, [], 0
     while at < len(data):
         if version == 1:
             if len(data) - at < 4:
@@ -139,7 +141,8 @@ def read_binary(data, dim, lengths):
             raise Refusal("segments")
         found.append((key, frames, [struct.unpack("<HH", data[at + 4 * i : at + 4 * i + 4]) for i in range(segments)]))
         at += 4 * segments
-        if not 0 < frames <= LONGEST:
+        total += frames
+        if not 0 < frames <= LONGEST or total > max(ANY, RATIO * len(data)):
             raise Refusal("frames")
         lengths.append((key, frames))
     out, seen = [], set()

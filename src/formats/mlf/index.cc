@@ -5,13 +5,20 @@
 #include <cstring>
 #include <utility>
 
+#include "base/saturate.h"
+
 namespace batchfeed::mlf {
+
+namespace {
+constexpr std::uint64_t kAnyRatio = 1u << 22;  // so many frames a few bytes may stand for
+}
 
 void IndexBuilder::begin_file(const io::File& file) {
   file_first_.push_back(index_.entries.size());
   file_bytes_.push_back(file.size());
   paths_.push_back(file.path());
   open_end_ = false;
+  file_frames_ = 0;
 }
 
 void IndexBuilder::add(std::string_view key, const Position& at, std::uint64_t begin, std::uint64_t bytes,
@@ -55,6 +62,17 @@ void IndexBuilder::add(const IndexEntry& entry, const Position& at) {
   };
   if (entry.samples > limits.sequence_samples) beyond("limit.sequence", limits.sequence_samples, "sequence_samples");
   if (entry.samples > limits.label_frames) beyond("limit.label-frames", limits.label_frames, "label_frames");
+  file_frames_ += entry.samples;
+  if (file_frames_ > kAnyRatio && file_frames_ > mul_sat(file_bytes_.back(), limits.label_ratio)) {
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = "limit.label-ratio",
+                      .at = at,
+                      .what = "up to here the labels are of " + std::to_string(file_frames_) +
+                              " frames, the file has " + std::to_string(file_bytes_.back()) + " bytes; the limit is " +
+                              std::to_string(limits.label_ratio) + " frames a byte",
+                      .hint = "if the labels are meant so, raise limits.label_ratio",
+                      .stream = options_.name});
+  }
   index_.entries.push_back(entry);
 }
 

@@ -69,6 +69,7 @@ class IndexBuilder {
   FaultSink& faults_;
   MlfIndex index_;
   bool open_end_ = false;
+  std::uint64_t file_frames_ = 0;  // of the file that was begun last
   std::vector<std::uint64_t> file_first_;
   std::vector<std::uint64_t> file_bytes_;
   std::vector<std::string> paths_;

@@ -356,6 +356,33 @@ TEST_F(Mlf, ReadsTheBinaryForm) {
   EXPECT_THAT(told(*cut)["mlf.cut-short"], HasSubstr("1 utterance"));
 }
 
+// A few bytes may stand for 4 Mi frames; more take a byte for every label_ratio of them.
+TEST_F(Mlf, FramesBesideBytesAreBounded) {
+  options_.mapping_file.clear();
+  options_.dim = 3;
+  for (const bool text : {false, true}) {
+    options_.binary = !text;
+    const std::uint64_t any = std::uint64_t{1} << 22;
+    const auto file = [&](std::uint64_t frames) {
+      const std::string n = std::to_string(frames);
+      return text ? one("0 " + n + " x 0\n") : binary(le16(1) + "u" + runs(static_cast<std::uint32_t>(frames), {}));
+    };
+    limits_ = {};
+    if (text) limits_.sequence_samples = limits_.label_frames = ~0ull;
+    EXPECT_EQ(open({file(any), file(any)})->chunks().size(), 2u);  // each file for itself
+    const Fault f = fault(file(any + 1));
+    EXPECT_EQ(f.kind, FaultKind::limit);
+    EXPECT_EQ(f.id, "limit.label-ratio");
+    EXPECT_THAT(f.hint, HasSubstr("limits.label_ratio"));
+    EXPECT_EQ(f.at.byte, text ? 8u : 5u);
+    const std::uint64_t bytes = file(any + 1).size();
+    limits_.label_ratio = any / bytes + 1;
+    EXPECT_EQ(open({file(any + 1)})->chunks().size(), 1u);
+    EXPECT_EQ(open({file(bytes * limits_.label_ratio)})->chunks().size(), 1u);
+    EXPECT_EQ(fault(file(bytes * limits_.label_ratio + 1)).id, "limit.label-ratio");
+  }
+}
+
 TEST_F(Mlf, CheckReportsAllAndGoesOn) {
   check_ = true;
   const auto source =
