@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <set>
@@ -13,6 +14,7 @@
 #include "base/hash.h"
 #include "base/rng.h"
 #include "base/saturate.h"
+#include "base/seeded_hash.h"
 
 namespace batchfeed {
 namespace {
@@ -204,6 +206,21 @@ TEST(Fault, KindsHaveTheirNames) {
   };
   for (const auto& [kind, text] : names) EXPECT_EQ(name(kind), text);
   EXPECT_EQ(name(static_cast<FaultKind>(200)), "internal");
+}
+
+// One number more or less must not be one place further: that is what a hostile file would count on.
+TEST(SeededHash, SpreadsWhatLiesInARow) {
+  const SeededHash hash, again;
+  std::array<int, 64> places{};
+  for (std::uint64_t i = 0; i < 6400; ++i) {
+    ++places[hash(i * 64) % places.size()];
+    EXPECT_EQ(hash(i), again(i));
+    EXPECT_NE(hash(i), hash(i + 1));
+  }
+  EXPECT_LT(*std::max_element(places.begin(), places.end()), 200);
+  EXPECT_EQ(hash(std::string_view("ab")), again(std::string("ab")));
+  EXPECT_NE(hash(std::string_view("ab")), hash(std::string_view("ba")));
+  EXPECT_NE(SeededHash{1}(std::uint64_t{7}), SeededHash{2}(std::uint64_t{7}));
 }
 
 }  // namespace

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/seeded_hash.h"
+
 namespace batchfeed {
 
 // numeric: text is never registered. text: dense numbers in order of first
@@ -42,9 +44,9 @@ class KeyTable {
  private:
   KeyMode mode_;
   mutable std::mutex mutex_;
-  std::deque<std::string> texts_;                            // mode text: by number
-  std::unordered_map<std::string_view, std::uint64_t> ids_;  // views into texts_
-  std::unordered_map<std::uint64_t, std::string> hashed_;
+  std::deque<std::string> texts_;                                        // mode text: by number
+  std::unordered_map<std::string_view, std::uint64_t, SeededHash> ids_;  // views into texts_
+  std::unordered_map<std::uint64_t, std::string, SeededHash> hashed_;
   std::size_t collisions_ = 0;
 };
 

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "base/hash.h"
+#include "base/seeded_hash.h"
 #include "tools/compare_rows.h"
 #include "tools/in_order.h"
 #include "tools/row_hash.h"
@@ -101,7 +102,7 @@ std::vector<std::size_t> lacking(const Side& side, Range range, const std::vecto
                                  const std::vector<std::uint64_t>& other, bool keys) {
   std::vector<std::uint64_t> missing;
   std::set_difference(own.begin(), own.end(), other.begin(), other.end(), std::back_inserter(missing));
-  std::unordered_map<std::uint64_t, std::uint64_t> left;
+  std::unordered_map<std::uint64_t, std::uint64_t, SeededHash> left;
   for (const std::uint64_t id : missing) ++left[id];
   std::vector<std::size_t> out;
   for (std::size_t i = range.first; i < range.last && out.size() < missing.size(); ++i) {

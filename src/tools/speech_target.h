@@ -13,6 +13,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/seeded_hash.h"
+
 namespace batchfeed {
 
 class SpeechTarget {
@@ -41,7 +43,7 @@ class SpeechTarget {
   ConvertOptions options_;
   std::optional<HtkWriter> features_;
   std::optional<MlfWriter> labels_;
-  std::unordered_set<std::uint64_t> seen_;  // hashes of keys
+  std::unordered_set<std::uint64_t, SeededHash> seen_;  // hashes of keys
   std::vector<float> dense_;
   std::vector<MlfSegment> segments_;
   std::optional<bool> boundaries_;  // whether values of 2 mark where phones begin

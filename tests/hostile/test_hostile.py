@@ -84,3 +84,10 @@ def test_check(name, tmp_path):
         assert done.returncode == 0, errors + done.stdout.decode()
     elif outcome != "either":
         assert done.returncode in (1, 3), "was found good"
+
+
+def test_ids_that_would_meet_in_one_bucket():
+    """Multiples of a prime that a hash table of the standard library has as its size, from a pipe."""
+    text = "".join(f"{i * 351061} |a 1\n" for i in range(345_000))
+    done = subprocess.run([BINARY, "check", "-"], input=text.encode(), capture_output=True, timeout=SECONDS)
+    assert done.returncode == 0, done.stderr

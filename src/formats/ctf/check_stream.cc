@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/seeded_hash.h"
 #include "formats/ctf/blocks.h"
 #include "formats/ctf/ctf.h"
 #include "formats/ctf/faults.h"
@@ -81,7 +82,7 @@ class StreamCheck {
   std::vector<std::uint64_t> tokens_;
   std::uint64_t rows_ = 0, longest_ = 0;
   bool damaged_ = false;
-  std::unordered_set<std::uint64_t> ids_;
+  std::unordered_set<std::uint64_t, SeededHash> ids_;
   bool told_repeated_ = false;
 };
 

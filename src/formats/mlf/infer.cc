@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "base/seeded_hash.h"
 #include "formats/mlf/binary.h"
 #include "formats/mlf/index.h"
 #include "formats/mlf/states.h"
@@ -16,7 +17,7 @@ namespace batchfeed::mlf {
 namespace {
 
 struct Seen {
-  std::unordered_set<std::string> names;
+  std::unordered_set<std::string, SeededHash> names;
   std::uint64_t classes = 0;  // one more than the largest class
   bool numbered = true;       // all lines have four columns, the last a class
 };

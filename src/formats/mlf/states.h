@@ -13,6 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/seeded_hash.h"
+
 namespace batchfeed::mlf {
 
 // Class i is the i-th line that is not empty, compared byte by byte.
@@ -39,7 +41,7 @@ class StateList {
 
   std::string text_;
   std::vector<std::string_view> names_;  // views into text_
-  std::unordered_map<std::string_view, std::uint32_t> classes_;
+  std::unordered_map<std::string_view, std::uint32_t, SeededHash> classes_;
 };
 
 // For each class the ones of its target: lines `label bits`, in the order of the

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <system_error>
+#include <vector>
+
+namespace batchfeed {
+
+// Starts work(i) for i = 0 .. n-1, each in a thread of its own, and returns how many the system gave, if need be
+// none: what was not started is for the caller to do.
+template <class Thread, class Work>
+std::size_t start_threads(std::vector<Thread>& threads, std::size_t n, const Work& work) {
+  try {
+    threads.reserve(n);
+    while (threads.size() < n) threads.emplace_back(work, threads.size());
+  } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {
+  }
+  return threads.size();
+}
+
+}  // namespace batchfeed
