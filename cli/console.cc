@@ -155,6 +155,7 @@ void install() {
   action.sa_handler = on_interrupt;
   sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, nullptr);
+  ::signal(SIGXFSZ, SIG_IGN);  // at a limit of file size (ulimit -f) a write fails, as on a full disk
 }
 void deferred(bool on) { wait_for_step = on ? 1 : 0; }
 bool pending() noexcept { return interrupts != 0; }

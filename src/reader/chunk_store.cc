@@ -2,22 +2,15 @@
 #include "reader/chunk_store.h"
 
 #include <algorithm>
-#include <new>
-#include <system_error>
 
+#include "base/threads.h"
 #include "pack/pack.h"
 
 namespace batchfeed::reader {
 
 ChunkStore::ChunkStore(const Source& source, const Settings& settings) : source_(source), settings_(settings) {
-  threads_.reserve(settings.threads);
   free_.reserve(std::size_t{settings.threads} + 1);  // so that drop() cannot fail
-  // Fewer threads than asked for, or none: slower, not wrong.
-  try {
-    for (unsigned i = 0; i < settings.threads; ++i) threads_.emplace_back([this] { run(); });
-  } catch (const std::system_error&) {
-  } catch (const std::bad_alloc&) {
-  }
+  start_threads(threads_, settings.threads, [this](std::size_t) { run(); });
 }
 
 ChunkStore::~ChunkStore() {

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "assemble/open.h"
+#include "base/threads.h"
 #include "tools/tally.h"
 
 namespace batchfeed {
@@ -23,7 +24,7 @@ namespace {
 struct ChunkFindings {
   std::vector<Notice> notices;
   std::map<std::string, std::uint64_t> more_faults, more_warnings;
-  bool done = false, complete = true;
+  bool done = false, complete = true, no_memory = false;
 
   void add(const Notice& notice, std::uint64_t most) {
     if (notices.size() < most) {
@@ -44,7 +45,8 @@ class SourceCheck {
 
   void run(unsigned threads) {
     std::vector<std::jthread> pool;
-    for (unsigned i = 0; i < threads && i < slots_.size(); ++i) pool.emplace_back([this] { work(); });
+    if (start_threads(pool, std::min<std::size_t>(threads, slots_.size()), [this](std::size_t) { work(); }) == 0)
+      work();
     std::uint64_t done = 0;
     for (std::uint32_t c = 0; c < slots_.size(); ++c) {
       const ChunkInfo& chunk = source_.chunks()[c];
@@ -52,6 +54,13 @@ class SourceCheck {
       for (const Notice& notice : found.notices) tally_.add(notice);
       for (const auto& [id, n] : found.more_faults) tally_.count(id, Severity::error, n);
       for (const auto& [id, n] : found.more_warnings) tally_.count(id, Severity::warning, n);
+      if (found.no_memory) {
+        tally_.add({.severity = Severity::error,
+                    .fault = {.kind = FaultKind::limit,
+                              .id = "check.memory",
+                              .what = "no memory for chunk " + std::to_string(c),
+                              .hint = "a smaller chunkSizeInBytes needs less"}});
+      }
       result_.complete = result_.complete && found.complete;
       result_.sequences += chunk.sequences;
       result_.samples += chunk.samples;
@@ -75,17 +84,15 @@ class SourceCheck {
       ChunkFindings found;
       pending = &found;
       try {
-        source_.read(static_cast<std::uint32_t>(c), data);
-      } catch (const Error& error) {
-        found.notices.push_back({.severity = Severity::error, .fault = error.fault()});
-        found.complete = false;
+        try {
+          source_.read(static_cast<std::uint32_t>(c), data);
+        } catch (const Error& error) {
+          found.complete = false;
+          found.notices.push_back({.severity = Severity::error, .fault = error.fault()});
+        }
       } catch (const std::bad_alloc&) {
-        found.notices.push_back({.severity = Severity::error,
-                                 .fault = {.kind = FaultKind::limit,
-                                           .id = "check.memory",
-                                           .what = "no memory for chunk " + std::to_string(c),
-                                           .hint = "a smaller chunkSizeInBytes needs less"}});
         found.complete = false;
+        found.no_memory = true;  // nor, maybe, for a fault
       }
       pending = nullptr;
       found.done = true;

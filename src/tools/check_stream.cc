@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <optional>
+#include <exception>
 #include <span>
+#include <system_error>
 #include <thread>
 
 #include "formats/ctf/ctf.h"
@@ -20,7 +22,7 @@ namespace batchfeed {
 
 namespace {
 
-constexpr std::size_t kHead = 4u << 20;
+constexpr std::size_t kHead = 4u << 20, kMostHead = 64u << 20;
 constexpr std::size_t kPiece = 1u << 16;
 
 std::size_t read_some(int from, char* to, std::size_t bytes, const std::string& name) {
@@ -72,14 +74,19 @@ class Feed {
  public:
   Feed(std::string head, packed::Pipe& rest) : head_(std::move(head)), rest_(rest) {
     if (::pipe(ends_) != 0) io::fail("make a pipe for", "-", errno);
-    writer_ = std::jthread([this] {
-      try {
-        pass_on();
-      } catch (const Error& error) {
-        broken_ = error.fault();
-      }
-      ::close(ends_[1]);
-    });
+    try {
+      writer_ = std::jthread([this] {
+        try {
+          pass_on();
+        } catch (...) {
+          broken_ = std::current_exception();
+        }
+        ::close(ends_[1]);
+      });
+    } catch (const std::system_error& error) {
+      for (const int end : ends_) ::close(end);
+      io::fail("start a thread for", "-", error.code().value());
+    }
   }
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
@@ -89,10 +96,9 @@ class Feed {
   }
   int descriptor() const noexcept { return ends_[0]; }
 
-  // Reads on to the end, so that the writer never waits for room; why `rest` gave no more,
-  // if that was not its end.
-  const std::optional<Fault>& finish() {
-    std::string piece(kPiece, '\0');
+  // Reads on to the end, so that the writer never waits for room; what `rest` threw, if that was not its end.
+  std::exception_ptr finish() noexcept {
+    std::array<char, 4096> piece;
     while (::read(ends_[0], piece.data(), piece.size()) > 0) {
     }
     if (writer_.joinable()) writer_.join();
@@ -102,19 +108,27 @@ class Feed {
  private:
   void pass_on() {
     bool more = write_all(ends_[1], head_);
-    std::string piece(kPiece, '\0');
     while (more) {
-      const std::size_t n = rest_.read(std::as_writable_bytes(std::span(piece)));
-      more = n > 0 && write_all(ends_[1], std::string_view(piece).substr(0, n));
+      const std::size_t n = rest_.read(std::as_writable_bytes(std::span(piece_)));
+      more = n > 0 && write_all(ends_[1], std::string_view(piece_).substr(0, n));
     }
   }
 
-  std::string head_;
+  std::string head_, piece_ = std::string(kPiece, '\0');
   packed::Pipe& rest_;
   int ends_[2] = {-1, -1};
-  std::optional<Fault> broken_;
+  std::exception_ptr broken_;
   std::jthread writer_;
 };
+
+// Whether one of the lines names a stream. Lines may be long, and many empty ones or comments in front.
+bool has_row(std::string_view head) {
+  head = head.substr(0, head.rfind('\n') + 1);
+  for (std::size_t at = head.find('|'); at != head.npos; at = head.find('|', at + 1)) {
+    if (head[at + 1] != '#') return true;
+  }
+  return false;
+}
 
 // Indices may grow behind the beginning, so nothing is said against large ones.
 void declare(CtfOptions& options, KeyMode& keys, const Inferred& inferred) {
@@ -137,11 +151,15 @@ CheckResult check_stream(int descriptor, const std::string& name, const CtfOptio
         return read_some(descriptor, reinterpret_cast<char*>(out.data()), out.size(), name);
       },
       limits);
-  std::string head(kHead, '\0');
+  std::string head;
   std::size_t filled = 0;
-  for (std::size_t n = 1; filled < head.size() && n != 0; filled += n)
-    n = input.read(std::as_writable_bytes(std::span(head).subspan(filled)));
-  const bool whole = filled < head.size();
+  bool whole = false;
+  for (std::size_t most = kHead; !whole && most <= kMostHead && !has_row(head); most *= 2) {
+    head.resize(most);
+    for (std::size_t n = 1; filled < head.size() && n != 0; filled += n)
+      n = input.read(std::as_writable_bytes(std::span(head).subspan(filled)));
+    whole = filled < head.size();
+  }
   head.resize(filled);
   CtfOptions declared = options;
   KeyMode keys = KeyMode::numeric;
@@ -176,11 +194,13 @@ CheckResult check_stream(int descriptor, const std::string& name, const CtfOptio
     ++result.warnings;
     ++result.by_id[notice.fault.id];
   }
-  if (const std::optional<Fault>& broken = feed.finish()) {
+  try {
+    if (const std::exception_ptr broken = feed.finish()) std::rethrow_exception(broken);
+  } catch (const Error& error) {
     ++result.faults;
-    ++result.by_id[broken->id];
+    ++result.by_id[error.fault().id];
     result.complete = false;
-    if (report) report({.severity = Severity::error, .fault = *broken});
+    if (report) report({.severity = Severity::error, .fault = error.fault()});
   }
   return result;
 }

@@ -312,6 +312,25 @@ TEST(Convert, GivesUpWhenProgressThrows) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{"a.ctf"});
 }
 
+// As a defect of the writer would show: another file is there than the one that was meant.
+TEST(Convert, VerifyingNoticesWhatReadsOtherwise) {
+  const ScratchFolder folder;
+  const auto source = text_source(folder.write("a.ctf", kText));
+  for (const auto& [was, is] :
+       std::map<std::string, std::string>{{"2.5", "2.4"}, {"9 |F", "8 |F"}, {"12 |F", "9 |F"}}) {
+    std::string other = kText;
+    other.replace(other.find(was), was.size(), is);
+    bool renamed = false;
+    const FaultySys replaces([&](const ::batchfeed::testing::Call& call) {
+      if (renamed) folder.write("b.ctf", other);
+      renamed = call.name == "rename";
+      return 0;
+    });
+    EXPECT_EQ(fault_of(*source, folder / "b.ctf", {.force = true, .verify = true}),
+              is == "8 |F" ? "" : "convert.differs");
+  }
+}
+
 TEST(Convert, RemovesWhatAKilledRunLeftLongAgo) {
   const ScratchFolder folder;
   const auto source = text_source(folder.write("a.ctf", kText));

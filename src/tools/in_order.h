@@ -4,15 +4,18 @@
 // is made ahead of need, never more than a few at a time.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "base/threads.h"
 
 namespace batchfeed {
 
@@ -23,7 +26,10 @@ template <class Item, class Make, class Take>
 class InOrder {
  public:
   InOrder(std::uint64_t n, unsigned jobs, const Make& make, Take& take) : n_(n), make_(make), take_(take) {
-    if (jobs <= 1 || n <= 1) {
+    const std::uint64_t most = std::min<std::uint64_t>(jobs, n);
+    ahead_ = most + 1;
+    made_.resize(ahead_);
+    if (most <= 1 || start_threads(threads_, most, [this](std::size_t) { work(); }) == 0) {
       Item item;
       for (std::uint64_t i = 0; i < n; ++i) {
         make_(i, item);
@@ -31,8 +37,6 @@ class InOrder {
       }
       return;
     }
-    ahead_ = jobs + 1;
-    for (unsigned j = 0; j < jobs && j < n; ++j) threads_.emplace_back([this] { work(); });
     try {
       for (std::uint64_t i = 0; i < n; ++i) consume(i);
     } catch (...) {
@@ -44,6 +48,7 @@ class InOrder {
 
  private:
   struct Made {
+    bool there = false;
     std::unique_ptr<Item> item;
     std::exception_ptr error;
   };
@@ -66,8 +71,9 @@ class InOrder {
       } catch (...) {
         made.error = std::current_exception();
       }
+      made.there = true;
       lock.lock();
-      made_.emplace(i, std::move(made));
+      made_[i % ahead_] = std::move(made);
       ready_.notify_one();
     }
   }
@@ -76,8 +82,8 @@ class InOrder {
     Made made;
     {
       std::unique_lock lock(mutex_);
-      ready_.wait(lock, [&] { return made_.count(i) != 0; });
-      made = std::move(made_.extract(i).mapped());
+      ready_.wait(lock, [&] { return made_[i % ahead_].there; });
+      made = std::exchange(made_[i % ahead_], {});
     }
     if (made.error) std::rethrow_exception(made.error);
     take_(i, *made.item);
@@ -104,7 +110,7 @@ class InOrder {
   std::condition_variable room_, ready_;
   std::uint64_t next_ = 0, taken_ = 0;
   bool stopped_ = false;
-  std::map<std::uint64_t, Made> made_;
+  std::vector<Made> made_;  // item i at i % ahead_: a thread must not have to ask for memory here
   std::vector<std::unique_ptr<Item>> idle_;
   std::vector<std::thread> threads_;
 };

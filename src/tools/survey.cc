@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "assemble/open.h"
+#include "base/threads.h"
 #include "tools/row_hash.h"
 #include "tools/stream_tally.h"
 #include "tools/tally.h"
@@ -54,18 +55,19 @@ class Surveyor {
     std::vector<Part> parts(out_.threads);
     std::vector<std::exception_ptr> errors(out_.threads);
     {
+      const auto one = [&](std::size_t i) {
+        try {
+          work(parts[i]);
+        } catch (...) {
+          errors[i] = std::current_exception();
+          next_ = source_.chunks().size();
+        }
+      };
       std::vector<std::jthread> pool;
-      for (unsigned i = 0; i < out_.threads; ++i) {
-        pool.emplace_back([&, i] {
-          try {
-            work(parts[i]);
-          } catch (...) {
-            errors[i] = std::current_exception();
-            next_ = source_.chunks().size();
-          }
-        });
-      }
+      out_.threads = static_cast<unsigned>(start_threads(pool, out_.threads, one));
+      if (out_.threads == 0) one(out_.threads++);
     }
+    parts.resize(out_.threads);  // those of threads that were not to be had are empty
     for (const std::exception_ptr& error : errors) {
       if (error) std::rethrow_exception(error);
     }

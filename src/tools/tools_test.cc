@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include <batchfeed/config.h>
 #include <batchfeed/tools.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <new>
 
 namespace batchfeed {
 namespace {
@@ -68,6 +71,26 @@ TEST_F(Tools, DetectsByNameWhereBytesDoNotDecide) {
 TEST_F(Tools, RefusesToDetectWhatIsNoFile) {
   EXPECT_THROW(detect_format(folder_), Error);
   EXPECT_THROW(detect_format(folder_ + "/nowhere"), Error);
+}
+
+// A chunk that there is no memory for is a fault of its own; the others are checked.
+TEST_F(Tools, ChecksOnWhereMemoryRunsOut) {
+  const std::string text = "0 |v 1\n1 |v 2\n2 |v x\n";
+  batchfeed::Setup setup = text_setup("mem://a", 1, 7);
+  setup.file_system.open = [&](const std::string&) {
+    auto file = std::make_shared<RemoteFile>();
+    file->size = text.size();
+    file->read = [&](std::uint64_t offset, std::span<std::byte> out) {
+      if (offset == 7) throw std::bad_alloc();
+      std::memcpy(out.data(), text.data() + offset, out.size());
+    };
+    return file;
+  };
+  std::vector<std::string> ids;
+  const CheckResult result = check(setup, {}, [&](const Notice& n) { ids.push_back(n.fault.id); });
+  EXPECT_THAT(ids, ElementsAre("check.memory", "ctf.number"));
+  EXPECT_EQ(result.faults, 2u);
+  EXPECT_FALSE(result.complete);
 }
 
 TEST_F(Tools, DescribesLengthsExactly) {
@@ -187,6 +210,19 @@ TEST_F(Tools, CheckOfAPipeInfersItsStreams) {
   EXPECT_GE(result.faults, 1u);
   ASSERT_FALSE(found.empty());
   EXPECT_THAT(found[0], testing::StartsWith("-:2:"));
+}
+
+// A first line may be longer than what is looked at first, or come late.
+TEST_F(Tools, CheckOfAPipeLooksForTheFirstRow) {
+  const std::string much(5 << 20, ' ');
+  for (const std::string& text : {"0 |v 1 2" + much + "\n1 |v 3 4\n", "|# a " + much + "\n0 |v 1 2\n1 |v 3 4\n"}) {
+    const int file = ::open(put("a.ctf", text).c_str(), O_RDONLY);
+    ASSERT_GE(file, 0);
+    const CheckResult result = check_stream(file, "-", {}, {}, {});
+    ::close(file);
+    EXPECT_EQ(result.faults, 0u);
+    EXPECT_EQ(result.samples, 2u);
+  }
 }
 
 TEST_F(Tools, CheckOfAPipeWithoutStreamsSaysSo) {

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Every system call of the command fails in turn, in every way: it says so, or nobody
 notices; nothing is left behind, and on a sound system it works again."""
+import errno
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -89,3 +91,34 @@ def test_the_library_lets_calls_fail(tmp_path):
     fresh(tmp_path / "f")
     code, _, err = run(tmp_path / "f", ["read", "c.ctf"], ("pread", 1, 5))
     assert code == 3 and "c.ctf" in err and os.strerror(5) in err
+
+
+def test_a_limit_of_file_size_is_a_full_disk(tmp_path):
+    folder = tmp_path / "f"
+    for arguments in (SCENARIOS["convert"][0], SCENARIOS["state"][0], ["-q", "index", "c.ctf"], ["-q", "report", "c.ctf", "-o", "r.html"]):
+        fresh(folder)
+        before = contents(folder)
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        done = subprocess.run([BINARY, *arguments], cwd=folder, capture_output=True, timeout=60, preexec_fn=limit)
+        if "index" in arguments:  # an index that cannot be kept is none that cannot be made
+            assert done.returncode == 0 and b"could not be kept" in done.stdout, done
+        else:
+            assert done.returncode == 3 and os.strerror(errno.EFBIG).encode() in done.stderr, (arguments, done)
+        assert contents(folder) == before, arguments
+
+
+def test_threads_that_are_not_to_be_had(tmp_path):
+    """Where the system gives fewer threads than are wanted, or none, the same comes out."""
+    folder = tmp_path / "f"
+    fresh(folder)
+    (folder / "c.ctf").write_text("".join(f"{i} |a {i}.5 -1e{i % 5} |b {i % 7}:2\n" for i in range(800_000)))  # two ranges to index
+    (folder / "c.cntk").write_text('reader = [ readerType = CNTKTextFormatReader ; file = c.ctf ; chunkSizeInBytes = 3000000\n'
+                                   'input = [ a = [ dim = 2 ; format = dense ] ; b = [ dim = 7 ; format = sparse ] ] ]\n')
+    for arguments in (["read", "c.cntk", "--format", "none", "--limit", "300"], ["check", "c.cntk"], ["info", "c.ctf", "--json"], ["stats", "c.cntk"],
+                      ["convert", "c.cntk", "x.cbf", "--force", "-j", "3"], ["diff", "c.cntk", "c.cntk"]):
+        results = set()
+        for nth in (None, 1, 2, 3):
+            code, out, err = run(folder, ["-q", *arguments], nth and ("thread", nth, errno.EAGAIN))
+            assert code == 0, (arguments, nth, err)
+            results.add((b"" if "convert" in arguments else out, (folder / "x.cbf").read_bytes()))
+        assert len(results) == 1, arguments

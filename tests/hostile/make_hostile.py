@@ -374,7 +374,7 @@ add("mlf_binary_cut_in_counts", "format", "ends in its counts", alone("data.mlf"
 add("mlf_binary_segments_max", "format", "ends in its segments", alone("data.mlf", mlf_binary(mlf_utterance(b"u", [(0, 2)], count=65535))))
 add("mlf_binary_frames_max", "limit", "", alone("data.mlf", mlf_binary(mlf_utterance(b"u", [(0, 2)], frames=MAX32))))
 add("mlf_binary_frames_beyond_the_bytes", "limit", "label_ratio", alone("data.mlf", mlf_binary(mlf_utterance(b"u", [(0, 65535)]) * 100)))
-add("mlf_frames_beyond_the_bytes", "limit", "label_ratio", speech(mlf=b'#!MLF!#\n"u.lab"\n0 16777216 s0\n.\n'))
+add("mlf_frames_beyond_the_bytes", "limit", "label_ratio", speech(mlf=b'#!MLF!#\n"u.lab"\n0 500000000000 s0\n.\n'))
 add("mlf_binary_frames_differ", "format", "header says 3", alone("data.mlf", mlf_binary(mlf_utterance(b"u", [(0, 2)], frames=3))))
 add("mlf_binary_no_frames", "format", "no frames", alone("data.mlf", mlf_binary(mlf_utterance(b"u", []))))
 add("mlf_binary_class_65535", "either", "", alone("data.mlf", mlf_binary(mlf_utterance(b"u", [(65535, 2)]))))

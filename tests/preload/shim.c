@@ -5,7 +5,8 @@
  *
  *   FAIL_UNDER=FOLDER   files whose paths begin so, and all relative ones
  *   SLOW_PREAD_MS=MS    each pread of them sleeps first
- *   FAIL="CALL N HOW"   CALL: open fstat pread write fsync close rename unlink mkostemp ftruncate
+ *   FAIL="CALL N HOW"   CALL: open fstat pread write fsync close rename unlink mkostemp ftruncate, or
+ *                       thread, of which the Nth and all behind it fail
  *                       HOW: an errno, or "short": one byte is read or written
  *
  * A process can set the same with fail_call(); fail_count() tells how many calls of
@@ -15,6 +16,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -63,6 +65,13 @@ static int verdict(const char* call) {
   return how;
 }
 
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*work)(void*), void* of) {
+  if (strcmp(kind, "thread") == 0 && atomic_fetch_add(&calls, 1) + 1 >= nth) return how;
+  return REAL(pthread_create)(thread, attributes, work, of);
+}
+
 static int on(const char* call, int fd) { return fd >= 0 && fd < kMost && ours[fd] ? verdict(call) : 0; }
 
 static int opened(int fd) {
@@ -70,7 +79,6 @@ static int opened(int fd) {
   return fd;
 }
 
-#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 #define REFUSE(error)                \
   do {                               \
     const int refusal = (error);     \

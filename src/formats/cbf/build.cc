@@ -17,7 +17,6 @@ namespace {
 }
 
 constexpr std::uint64_t kMaxI32 = 0x7FFFFFFF;
-constexpr std::uint64_t kMaxU32 = 0xFFFFFFFF;
 
 template <class T>
 void put(Buffer<std::byte>& to, T value) {
@@ -83,7 +82,8 @@ void check_streams(const std::vector<StreamInfo>& streams, const std::string& pa
   }
 }
 
-ChunkBuilder::ChunkBuilder(const std::vector<StreamInfo>& streams, Layout layout) : layout_(layout) {
+ChunkBuilder::ChunkBuilder(const std::vector<StreamInfo>& streams, Layout layout, std::uint64_t most)
+    : layout_(layout), most_(most) {
   for (const StreamInfo& info : streams) streams_.emplace_back().info = info;
 }
 
@@ -136,7 +136,7 @@ void ChunkBuilder::check(const std::vector<Piece>& sequence, const WrittenSequen
   if (longest == 0)
     refuse("cbf.write-empty-sequence", who.text() + ": no stream has a sample",
            "leave it out; no reader could deliver it");
-  if (lengths_.size() >= kMaxI32 || samples_ + longest > kMaxU32)
+  if (lengths_.size() >= kMaxI32 || samples_ + longest > most_)
     refuse("cbf.write-chunk-full", who.text() + ": the chunk's counts exceed 32 bits", "choose smaller chunks");
 }
 

@@ -36,7 +36,8 @@ struct WrittenSequence {
 // One chunk in the making.
 class ChunkBuilder {
  public:
-  ChunkBuilder(const std::vector<StreamInfo>& streams, Layout layout);
+  // The file counts a chunk's samples in 32 bits; `most` may be less.
+  ChunkBuilder(const std::vector<StreamInfo>& streams, Layout layout, std::uint64_t most = 0xFFFFFFFF);
 
   // Throws Error (usage) and leaves the chunk as it was, or adds the sequence.
   void append(const std::vector<Piece>& sequence, const WrittenSequence& who);
@@ -79,6 +80,7 @@ class ChunkBuilder {
   void clear();
 
   Layout layout_;
+  std::uint64_t most_;  // samples
   std::vector<Stream> streams_;
   std::vector<std::uint32_t> lengths_;
   std::uint64_t samples_ = 0;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/cbf/build.h"
 #include "formats/cbf/golden.h"
 #include "formats/cbf/keys.h"
 #include "support/faulty_sys.h"
@@ -55,6 +56,31 @@ std::string refusal(const CbfWriterOptions& options, const std::vector<SequenceD
     return e.fault().id;
   }
   return "";
+}
+
+TEST(CbfWriter, AChunkThatIsFullStaysAsItIs) {
+  ChunkBuilder builder({kFeatLab[0]}, Layout::modern, 5);
+  const std::string path = "x.cbf";
+  const auto append = [&](std::uint32_t samples) {
+    const Piece piece{.samples = samples, .values = reinterpret_cast<const std::byte*>(kFirst.feat.data()), .step = 2};
+    builder.append({piece}, {.path = path, .number = builder.sequences()});
+  };
+  append(2);
+  append(1);
+  append(2);
+  const std::uint64_t size = builder.size();
+  try {
+    append(1);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault().id, "cbf.write-chunk-full");
+    EXPECT_NE(e.fault().what.find("sequence 3"), std::string::npos);
+  }
+  EXPECT_EQ(builder.sequences(), 3u);
+  EXPECT_EQ(builder.samples(), 5u);
+  EXPECT_EQ(builder.size(), size);
+  builder.flush([](std::span<const std::byte>) {});
+  append(2);
 }
 
 TEST(CbfWriter, WritesTheModernExampleByteForByte) {

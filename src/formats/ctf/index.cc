@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/threads.h"
 #include "formats/ctf/blocks.h"
 #include "formats/ctf/faults.h"
 #include "formats/ctf/range_index.h"
@@ -93,8 +94,9 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
     }
   };
   std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < count; ++i) threads.emplace_back(work, i);
+  std::size_t mine = 1 + start_threads(threads, count - 1, [&](std::size_t i) { work(i + 1); });
   work(0);
+  for (; mine < count; ++mine) work(mine);
   for (std::thread& t : threads) t.join();
   for (const std::exception_ptr& e : failed) {
     if (e) std::rethrow_exception(e);

@@ -11,9 +11,9 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <system_error>
 #include <thread>
 
+#include "base/threads.h"
 #include "formats/ctf/blocks.h"
 #include "formats/ctf/ctf.h"
 #include "formats/ctf/faults.h"
@@ -285,12 +285,7 @@ std::vector<Streams> read_ranges(const io::File& file, std::uint64_t begin, std:
     }
   };
   std::vector<std::thread> threads;
-  std::size_t mine = count;  // from here on in this thread
-  try {
-    for (mine = 1; mine < count; ++mine) threads.emplace_back(work, mine);
-  } catch (const std::system_error&) {
-    // Fewer threads than asked for.
-  }
+  std::size_t mine = 1 + start_threads(threads, count - 1, [&](std::size_t i) { work(i + 1); });
   work(0);
   for (; mine < count; ++mine) work(mine);
   for (std::thread& t : threads) t.join();
