@@ -88,7 +88,7 @@ TEST_F(Tools, ChecksOnWhereMemoryRunsOut) {
   };
   std::vector<std::string> ids;
   const CheckResult result = check(setup, {}, [&](const Notice& n) { ids.push_back(n.fault.id); });
-  EXPECT_THAT(ids, ElementsAre("check.memory", "ctf.number"));
+  EXPECT_THAT(ids, ElementsAre("check.memory", "ctf.bad-number"));
   EXPECT_EQ(result.faults, 2u);
   EXPECT_FALSE(result.complete);
 }
