@@ -71,9 +71,10 @@ class Parts::Turn {
 };
 
 bool Parts::can(const Which& which) const {
+  if (decoder_.header.rows[which.row].sequences == 1) return true;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = can_.find(which.chunk); found != can_.end()) return found->second;
+    if (can_[which.chunk] != Answer::unknown) return can_[which.chunk] == Answer::yes;
   }
   bool can = false;
   try {
@@ -81,7 +82,7 @@ bool Parts::can(const Which& which) const {
   } catch (const Error&) {  // reading the chunk will tell
   }
   const std::lock_guard lock(mutex_);
-  can_.emplace(which.chunk, can);
+  can_[which.chunk] = can ? Answer::yes : Answer::no;
   return can;
 }
 
@@ -103,6 +104,7 @@ Parts::State& Parts::state_of(const Which& which) const {
 }
 
 void Parts::read(const Which& which, RowRange rows, Chunk& out) const {
+  if (rows.first == 0 && rows.last == decoder_.header.rows[which.row].sequences) return whole_(which.chunk, 0, out);
   State& state = state_of(which);
   std::optional<std::uint64_t> at;  // if all of this is known
   {

@@ -38,7 +38,11 @@ class Parts {
   // `whole` reads a chunk as if there were no parts, but does not warn again of what stands
   // before the byte `told`.
   Parts(const Decoder& decoder, const io::File& file, const Nearby& nearby, Whole whole)
-      : decoder_(decoder), file_(file), nearby_(nearby), whole_(std::move(whole)) {}
+      : decoder_(decoder),
+        file_(file),
+        nearby_(nearby),
+        whole_(std::move(whole)),
+        can_(decoder.header.rows.size(), Answer::unknown) {}
 
   // Whether there is a forecast. Thread-safe, as read() is.
   bool can(const Which& which) const;
@@ -57,6 +61,7 @@ class Parts {
     // Rows up to which all is as it says, and the byte where the sparse stream goes on there.
     std::map<std::uint32_t, std::uint64_t> known;
   };
+  enum class Answer : std::uint8_t { unknown, yes, no };
   class Turn;
   struct Kept {
     std::uint32_t chunk;
@@ -76,7 +81,7 @@ class Parts {
   const Nearby& nearby_;
   const Whole whole_;
   mutable std::mutex mutex_;
-  mutable std::map<std::uint32_t, bool> can_;                       // answers given
+  mutable std::vector<Answer> can_;                                 // per chunk
   mutable std::map<std::uint32_t, std::unique_ptr<State>> states_;  // of chunks that were read
   mutable std::vector<Kept> kept_;                                  // the last one read whole is the last
 };
