@@ -26,26 +26,35 @@ inline constexpr double kTenth[23] = {1e0,   1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  
                                       1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22};
 inline constexpr std::uint64_t kPower[9] = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
 
+// Eight bytes of text as numbers, the first in the lowest byte: digits are below 10, all others are not.
+inline std::uint64_t eight_digits(const char* p) noexcept { return load<std::uint64_t>(p) ^ 0x3030303030303030u; }
+// The high bit of each byte that is no digit. A carry reaches only bytes behind the first one of 8A or more.
+inline std::uint64_t no_digits(std::uint64_t bytes) noexcept {
+  return ((bytes + 0x7676767676767676u) | bytes) & 0x8080808080808080u;
+}
+// The number that eight digits spell.
+inline std::uint64_t spell_eight(std::uint64_t v) noexcept {
+  v = v * 10 + (v >> 8);
+  return (((v & 0x000000FF000000FFu) * 0x000F424000000064u) +
+          (((v >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u)) >>
+         32;
+}
+
 // The digits at the front of eight bytes.
 struct Digits {
-  std::uint64_t value;  // each byte of the text xor '0'
+  std::uint64_t value;  // as eight_digits gives them
   unsigned count;       // 0..8
 };
 
 inline Digits leading_digits(const char* p) noexcept {
-  const std::uint64_t value = load<std::uint64_t>(p) ^ 0x3030303030303030u;
-  // The high bit of each byte that is above 9. A carry reaches only bytes behind the first such one.
-  const std::uint64_t other = ((value + 0x7676767676767676u) | value) & 0x8080808080808080u;
+  const std::uint64_t value = eight_digits(p);
+  const std::uint64_t other = no_digits(value);
   return {value, other == 0 ? 8u : static_cast<unsigned>(std::countr_zero(other)) / 8};
 }
 
 // The number that `count` (1..8) digits spell.
 inline std::uint64_t spell(Digits digits) noexcept {
-  std::uint64_t v = digits.value << (64 - 8 * digits.count);  // zeros in front
-  v = v * 10 + (v >> 8);
-  return (((v & 0x000000FF000000FFu) * 0x000F424000000064u) +
-          (((v >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u)) >>
-         32;
+  return spell_eight(digits.value << (64 - 8 * digits.count));  // zeros in front
 }
 
 // Appends the digits at p to `value` (which wraps beyond 19 digits) and moves p behind them.
@@ -100,7 +109,37 @@ inline bool quick(std::uint64_t mantissa, unsigned fraction, T& out) noexcept {
   }
   return true;
 }
+
+// What a short number is divided by; one digit behind the point comes third.
+template <class T>
+inline constexpr T kShortTen[8] = {1, 1, 10, 100, 1'000, 10'000, 100'000, 1'000'000};
 }  // namespace detail
+
+// A number of at most seven bytes, digits ['.' [digits]] or '.' digits, that a blank ends: one load shows it whole.
+// Gives the nearest T and the place of the blank, or nullptr for any other text.
+template <class T>
+inline const char* read_short(const char* p, T& out) noexcept {
+  const std::uint64_t word = eight_digits(p), others = no_digits(word);
+  if (others == 0) return nullptr;
+  const auto first = static_cast<unsigned>(std::countr_zero(others));  // eight times its place and 7
+  if (p[first / 8] == ' ') {
+    if (first == 7) return nullptr;
+    out = static_cast<T>(static_cast<std::int64_t>(spell_eight(word << ((7 - first) & 63))));
+    return p + first / 8;
+  }
+  const std::uint64_t rest = others & (others - 1);
+  // One branch for all that is no such number.
+  if (static_cast<int>(p[first / 8] != '.') | static_cast<int>(rest == 0)) return nullptr;
+  const auto end = static_cast<unsigned>(std::countr_zero(rest));
+  if (p[end / 8] != ' ' || end == 15) return nullptr;  // a point alone is none
+  // What is in front of the point moves over it.
+  const std::uint64_t up_to_point = others ^ (others - 1), front = word & up_to_point;
+  const std::uint64_t digits = (word ^ front) | ((front << 8) & up_to_point);
+  const auto mantissa = static_cast<T>(static_cast<std::int64_t>(spell_eight(digits << ((7 - end) & 63))));
+  // Both are exact, so the division rounds once.
+  out = mantissa / detail::kShortTen<T>[(end - first) / 8];
+  return p + end / 8;
+}
 
 // One value: [sign] digits ['.' [digits]] [exponent]. After a blank or a colon
 // (`fresh`) also without digits before the point, or with none between the point

@@ -66,6 +66,45 @@ TEST(Number, EndsAtTheFirstByteThatCannotContinueIt) {
   EXPECT_EQ(read<double>("123456789012,5").length, 12);
 }
 
+// What read_short takes it reads as read_number does, and it takes all that is short and plain.
+TEST(Number, ShortOnesAreThoseThatABlankEnds) {
+  const auto check = [](const std::string& text) {
+    const std::string padded = text + std::string(kOverread, 'x');
+    float f = 77, f_want = 77;
+    double d = 77, d_want = 77;
+    bool overflow = false;
+    const char* const end = read_short(padded.data(), f);
+    EXPECT_EQ(read_short(padded.data(), d), end) << text;
+    if (end == nullptr) return false;
+    EXPECT_EQ(*end, ' ') << text;
+    EXPECT_EQ(end, read_number(padded.data(), true, f_want, overflow)) << text;
+    EXPECT_EQ(end, read_number(padded.data(), true, d_want, overflow)) << text;
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(f), std::bit_cast<std::uint32_t>(f_want)) << text;
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(d), std::bit_cast<std::uint64_t>(d_want)) << text;
+    return true;
+  };
+  std::mt19937_64 draw(8);
+  for (int i = 0; i < 100'000; ++i) {
+    std::string digits;
+    for (std::uint64_t n = 1 + draw() % 7; n > 0; --n) digits += static_cast<char>('0' + draw() % 10);
+    EXPECT_TRUE(check(digits + ' ')) << digits;
+    if (digits.size() == 7) digits.pop_back();
+    digits.insert(draw() % (digits.size() + 1), ".");
+    EXPECT_TRUE(check(digits + ' ')) << digits;
+  }
+  for (const char* other :
+       {" ",         ". ",        "-1 ", "+1 ", "1\t",  "1\n",   "1|",     "1.5\n", "1.2.3 ", "1e2 ", "1- ",
+        "12345678 ", "1234.567 ", "x ",  "1x ", "1.x ", "\x80 ", "1\xAD ", ":1 ",   "1:1 ",   "/ ",   "1./ "}) {
+    EXPECT_FALSE(check(other)) << other;
+  }
+  const std::string bytes = "0123456789.. -:x\xC3\n";
+  for (int i = 0; i < 200'000; ++i) {
+    std::string text;
+    for (int n = 0; n < 9; ++n) text += bytes[draw() % bytes.size()];
+    check(text);
+  }
+}
+
 TEST(Number, BarePointsNeedAFreshStart) {
   EXPECT_EQ(read<double>(".5", false).length, -1);
   EXPECT_EQ(read<double>("-.5", false).length, -1);

@@ -48,6 +48,11 @@ inline const char* skip_blanks(const char* p) noexcept {
   return p;
 }
 
+// The high bit of the first byte that is 0; above it there may be others.
+inline std::uint64_t zero_bytes(std::uint64_t bytes) noexcept {
+  return (bytes - 0x0101010101010101u) & ~bytes & 0x8080808080808080u;
+}
+
 // All '|' and '\n' from `begin` on, one after the other, 64 bytes at a time.
 class Marks {
  public:
@@ -93,10 +98,9 @@ inline const char* find_pipe_or_newline(const char* p) noexcept {
     if (hits != 0) return p + std::countr_zero(static_cast<unsigned>(hits));
   }
 #else
-  const auto zero_byte = [](std::uint64_t v) { return (v - 0x0101010101010101u) & ~v & 0x8080808080808080u; };
   for (;; p += 8) {
     const std::uint64_t v = load<std::uint64_t>(p);
-    const std::uint64_t hits = zero_byte(v ^ 0x7C7C7C7C7C7C7C7Cu) | zero_byte(v ^ 0x0A0A0A0A0A0A0A0Au);
+    const std::uint64_t hits = zero_bytes(v ^ 0x7C7C7C7C7C7C7C7Cu) | zero_bytes(v ^ 0x0A0A0A0A0A0A0A0Au);
     if (hits != 0) return p + std::countr_zero(hits) / 8;
   }
 #endif
