@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Values of 64 bytes of text at a time: multiply-adds make numbers of four tokens
-// (avx2_tokens.h) at once. A block with anything else in it is left to scan.h.
+// Values of 64 bytes of text at a time (tokens.inc): multiply-adds make numbers of four
+// tokens at once, of eight where they are short. A block with anything else in it is left
+// to scan.h.
 #include "formats/ctf/avx2.h"
 
 #if defined(__x86_64__)
@@ -11,30 +12,72 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
-#include "formats/ctf/avx2_tokens.h"
+#include "formats/ctf/bytes.h"
+#include "formats/ctf/token_tables.h"
+
+// Every CPU with AVX2 and BMI has LZCNT.
+#define BATCHFEED_AVX2_TARGET "avx2,bmi,bmi2,lzcnt,popcnt"
+#define BATCHFEED_AVX2 __attribute__((target(BATCHFEED_AVX2_TARGET)))
+#define BATCHFEED_INLINE __attribute__((target(BATCHFEED_AVX2_TARGET), always_inline)) inline
 
 namespace batchfeed::ctf {
 namespace avx2 {
 namespace {
 
-// Numbers of 4 digits, as they lie in two tokens.
-BATCHFEED_AVX2_INLINE __m256i four_digits(__m128i low, __m128i high) noexcept {
+constexpr unsigned kBriefTurn = 8, kTurn = 4, kPairsTurn = 4;
+
+struct Bytes {
+  __m256i a, b;
+};
+BATCHFEED_INLINE Bytes load(const char* p) noexcept {
+  return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)),
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 32))};
+}
+BATCHFEED_INLINE std::uint64_t mask(__m256i a, __m256i b) noexcept {
+  return static_cast<std::uint32_t>(_mm256_movemask_epi8(a)) |
+         static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm256_movemask_epi8(b))) << 32;
+}
+BATCHFEED_INLINE std::uint64_t equal(const Bytes& x, char c) noexcept {
+  const __m256i wanted = _mm256_set1_epi8(c);
+  return mask(_mm256_cmpeq_epi8(x.a, wanted), _mm256_cmpeq_epi8(x.b, wanted));
+}
+BATCHFEED_INLINE std::uint64_t digits_of(const Bytes& x) noexcept {
+  // As signed numbers '0' to '9' become the least ten.
+  const __m256i shift = _mm256_set1_epi8(static_cast<char>(0x80 - '0')), ten = _mm256_set1_epi8(-128 + 10);
+  return mask(_mm256_cmpgt_epi8(ten, _mm256_add_epi8(x.a, shift)), _mm256_cmpgt_epi8(ten, _mm256_add_epi8(x.b, shift)));
+}
+BATCHFEED_INLINE std::uint64_t lowest(std::uint64_t bits) noexcept { return _tzcnt_u64(bits); }
+BATCHFEED_INLINE std::uint64_t width(std::uint64_t bits) noexcept { return 64 - _lzcnt_u64(bits); }
+BATCHFEED_INLINE std::uint64_t first(std::uint64_t n) noexcept {
+  return _bzhi_u64(~std::uint64_t{0}, static_cast<unsigned>(n));
+}
+
+#include "formats/ctf/tokens.inc"
+
+// The digits of a token, other bytes below '1'.
+BATCHFEED_INLINE __m128i digits(const Token& token) noexcept {
+  return _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(token.end - 16)),
+                          _mm_load_si128(reinterpret_cast<const __m128i*>(token.shuffle->data())));
+}
+
+// Numbers of 4 digits, as they lie in two tokens; of 8 from two vectors of such tokens.
+BATCHFEED_INLINE __m256i four_digits(__m128i low, __m128i high) noexcept {
   const __m256i digits = _mm256_subs_epu8(_mm256_set_m128i(high, low), _mm256_set1_epi8('0'));
   return _mm256_madd_epi16(_mm256_maddubs_epi16(digits, _mm256_set1_epi16(0x010A)), _mm256_set1_epi32(0x00010064));
 }
-// The first 8 of the 16 digits of the first token, the last 8, the first 8 of the second ...
-BATCHFEED_AVX2_INLINE __m256i eight_digits(__m128i a, __m128i b, __m128i c, __m128i d) noexcept {
-  return _mm256_madd_epi16(_mm256_packus_epi32(four_digits(a, c), four_digits(b, d)), _mm256_set1_epi32(0x00012710));
+BATCHFEED_INLINE __m256i eight_digits(__m256i a, __m256i b) noexcept {
+  return _mm256_madd_epi16(_mm256_packus_epi32(a, b), _mm256_set1_epi32(0x00012710));
 }
 // Numbers of 16 digits as doubles: exact up to 15 digits, else rounded once.
-BATCHFEED_AVX2_INLINE __m256d mantissas(__m128i high, __m128i low) noexcept {
+BATCHFEED_INLINE __m256d mantissas(__m128i high, __m128i low) noexcept {
   return _mm256_add_pd(_mm256_mul_pd(_mm256_cvtepi32_pd(high), _mm256_set1_pd(1e8)), _mm256_cvtepi32_pd(low));
 }
 // Four values, scaled. Notes in `doubt` where scan.h must decide.
-BATCHFEED_AVX2_INLINE __m128 scaled(__m128i high, __m128i low, __m256d scale, __m256i& doubt, float /*as*/) noexcept {
+BATCHFEED_INLINE __m128 scaled(__m128i high, __m128i low, __m256d scale, __m256i& doubt, float /*as*/) noexcept {
   const __m256d d = _mm256_mul_pd(mantissas(high, low), scale);
   // See text/number.h: in doubt only near the middle between two floats, where the low 29 bits less 2^28 - 4 are at
   // most 8. Here they are at the upper end of 64 bits, and the order is that of signed numbers.
@@ -43,135 +86,104 @@ BATCHFEED_AVX2_INLINE __m128 scaled(__m128i high, __m128i low, __m256d scale, __
   doubt = _mm256_or_si256(doubt, _mm256_cmpgt_epi64(_mm256_set1_epi64x((9LL << 35) ^ INT64_MIN), near));
   return _mm256_cvtpd_ps(d);
 }
-BATCHFEED_AVX2_INLINE __m256d scaled(__m128i high, __m128i low, __m256d scale, __m256i& doubt, double /*as*/) noexcept {
+BATCHFEED_INLINE __m256d scaled(__m128i high, __m128i low, __m256d scale, __m256i& doubt, double /*as*/) noexcept {
   const __m128i many = _mm_cmpgt_epi32(high, _mm_set1_epi32(9'999'999));
   doubt = _mm256_or_si256(doubt, _mm256_cvtepi32_epi64(many));
   return _mm256_div_pd(mantissas(high, low), scale);
 }
+template <class T>
+BATCHFEED_INLINE double scale_of(const Token& token) noexcept {
+  return (std::is_same_v<T, double> ? kTens : kTenths)[0].data()[token.scale];
+}
+BATCHFEED_INLINE __m128 brief_scales(const Token& a, const Token& b, const Token& c, const Token& d) noexcept {
+  const float* const scales = kShortTens[0].data();
+  return _mm_setr_ps(scales[a.scale], scales[b.scale], scales[c.scale], scales[d.scale]);
+}
 
-BATCHFEED_AVX2_INLINE void put_four(float* out, __m128 values) noexcept { _mm_storeu_ps(out, values); }
-BATCHFEED_AVX2_INLINE void put_four(double* out, __m256d values) noexcept { _mm256_storeu_pd(out, values); }
-BATCHFEED_AVX2_INLINE void put_two(float* out, __m128 values) noexcept {
+BATCHFEED_INLINE void put_four(float* out, __m128 values) noexcept { _mm_storeu_ps(out, values); }
+BATCHFEED_INLINE void put_four(double* out, __m256d values) noexcept { _mm256_storeu_pd(out, values); }
+BATCHFEED_INLINE void put_two(float* out, __m128 values) noexcept {
   _mm_storel_pi(reinterpret_cast<__m64*>(out), values);
 }
-BATCHFEED_AVX2_INLINE void put_two(double* out, __m256d values) noexcept {
+BATCHFEED_INLINE void put_two(double* out, __m256d values) noexcept {
   _mm_storeu_pd(out, _mm256_castpd256_pd128(values));
 }
 
-BATCHFEED_AVX2_INLINE bool any(__m256i doubt) noexcept { return _mm256_movemask_epi8(doubt) != 0; }
+BATCHFEED_INLINE bool any(__m256i doubt) noexcept { return _mm256_movemask_epi8(doubt) != 0; }
 
-template <class T>
-constexpr const Scales& scales_for() noexcept {
-  return std::is_same_v<T, double> ? kTens : kTenths;
+// Of at most 7 bytes: whole number and power of ten are exact as float, so the division rounds once.
+BATCHFEED_INLINE void store_brief(Tokens& tokens, unsigned n, float* out) noexcept {
+  for (unsigned i = 0; i < n; i += 8) {
+    const Token a = tokens.next(), b = tokens.next(), c = tokens.next(), d = tokens.next();
+    const __m128i ab = _mm_unpackhi_epi64(digits(a), digits(b)), cd = _mm_unpackhi_epi64(digits(c), digits(d));
+    const __m128 front = brief_scales(a, b, c, d);
+    const Token e = tokens.next(), f = tokens.next(), g = tokens.next(), h = tokens.next();
+    const __m128i ef = _mm_unpackhi_epi64(digits(e), digits(f)), gh = _mm_unpackhi_epi64(digits(g), digits(h));
+    const __m256i whole = eight_digits(four_digits(ab, ef), four_digits(cd, gh));
+    _mm256_storeu_ps(out + i,
+                     _mm256_div_ps(_mm256_cvtepi32_ps(whole), _mm256_set_m128(brief_scales(e, f, g, h), front)));
+  }
 }
-
-// n (1..31) numbers, rounded up to four, to out. False where scan.h must decide about one of them.
 template <class T>
-BATCHFEED_AVX2_INLINE bool store(Tokens tokens, unsigned n, T* out) noexcept {
-  const Scales& scales = scales_for<T>();
+BATCHFEED_INLINE bool store(Tokens& tokens, unsigned n, bool brief, T* out) noexcept {
+  if constexpr (std::is_same_v<T, float>) {
+    if (brief) {
+      store_brief(tokens, n, out);
+      return true;
+    }
+  }
   __m256i doubt = _mm256_setzero_si256();
   for (unsigned i = 0; i < n; i += 4) {
-    const double *s0, *s1, *s2, *s3;
-    const __m128i a = tokens.next(scales, s0), b = tokens.next(scales, s1);
-    const __m128i c = tokens.next(scales, s2), d = tokens.next(scales, s3);
-    const __m256i halves =
-        _mm256_permutevar8x32_epi32(eight_digits(a, b, c, d), _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
-    put_four(out + i, scaled(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1),
-                             _mm256_setr_pd(*s0, *s1, *s2, *s3), doubt, T()));
+    const Token a = tokens.next(), b = tokens.next(), c = tokens.next(), d = tokens.next();
+    // The first 8 of the 16 digits of the first token, the last 8, the first 8 of the second ...
+    const __m256i eights = eight_digits(four_digits(digits(a), digits(c)), four_digits(digits(b), digits(d)));
+    const __m256i halves = _mm256_permutevar8x32_epi32(eights, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
+    const __m256d scale = _mm256_setr_pd(scale_of<T>(a), scale_of<T>(b), scale_of<T>(c), scale_of<T>(d));
+    put_four(out + i, scaled(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1), scale, doubt, T()));
   }
   return !any(doubt);
 }
 
-template <class T>
-BATCHFEED_AVX2_INLINE const char* dense(const char* p, T* const out, DenseRoom& room) noexcept {
-  if (!is_blank(*p)) return p;
-  T* at = out + room.count;
-  for (T* const full = out + room.dim;;) {
-    Block block = block_at<false>(p);
-    const char* const end = block.others == 0 ? nullptr : cut(block, p);
-    const char* const next = p + width(block.blanks) - 1;
-    const auto n = std::popcount(block.blanks) - 1;
-    if (n != 0) {
-      const Tokens tokens = Tokens::of<false>(block, p, block.blanks, 0);
-      if (!tokens.plain() || full - at < n) break;
-      if (full - at >= n + 3) {
-        if (!store(tokens, static_cast<unsigned>(n), at)) break;
-      } else {
-        std::array<T, 36> some;  // NOLINT(cppcoreguidelines-pro-type-member-init): n of them are read
-        if (!store(tokens, static_cast<unsigned>(n), some.data())) break;
-        std::copy_n(some.data(), n, at);
-      }
-      at += n;
-    }
-    if (end != nullptr || n == 0) {
-      p = end == nullptr ? p : end;
-      break;
-    }
-    p = next;
+BATCHFEED_INLINE bool store_brief(Pairs& pairs, unsigned n, std::uint64_t dim, float* values,
+                                  std::int32_t* indices) noexcept {
+  const __m128i most = _mm_set1_epi32(static_cast<int>(dim - 1));
+  __m128i too_high = _mm_setzero_si128();
+  for (unsigned i = 0; i < n; i += 4) {
+    const Token a = pairs.next(), b = pairs.next(), c = pairs.next(), d = pairs.next();
+    // Index, value, index ...
+    const __m256i eights = eight_digits(four_digits(digits(a), digits(c)), four_digits(digits(b), digits(d)));
+    const __m256i halves = _mm256_permutevar8x32_epi32(eights, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
+    const __m128i index = _mm256_castsi256_si128(halves);
+    too_high = _mm_or_si128(too_high, _mm_cmpgt_epi32(index, most));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(indices + i), index);
+    _mm_storeu_ps(values + i,
+                  _mm_div_ps(_mm_cvtepi32_ps(_mm256_extracti128_si256(halves, 1)), brief_scales(a, b, c, d)));
   }
-  room.count = static_cast<std::uint64_t>(at - out);
-  return p;
+  return _mm_movemask_epi8(too_high) == 0;
 }
-
-// n (1..15) pairs, rounded up to two. False where scan.h must decide about one of them.
 template <class T>
-BATCHFEED_AVX2_INLINE bool store_pairs(Tokens tokens, unsigned n, std::uint64_t dim, T* values,
-                                       std::int32_t* indices) noexcept {
-  const Scales& scales = scales_for<T>();
+BATCHFEED_INLINE bool store(Pairs& pairs, unsigned n, bool brief, std::uint64_t dim, T* values,
+                            std::int32_t* indices) noexcept {
+  if constexpr (std::is_same_v<T, float>) {
+    if (brief) return store_brief(pairs, n, dim, values, indices);
+  }
   const auto highest = static_cast<int>(dim - 1);
   const __m128i most = _mm_setr_epi32(0, highest, 0, highest);  // of the first 8 digits and of the last
   __m128i too_high = _mm_setzero_si128();
   __m256i doubt = _mm256_setzero_si256();
   for (unsigned i = 0; i < n; i += 2) {
-    const double *none, *s0, *s1;
-    const __m128i a = tokens.next(scales, none), c = tokens.next(scales, s0);
-    const __m128i b = tokens.next(scales, none), d = tokens.next(scales, s1);
-    const __m256i eights = eight_digits(a, b, c, d);
+    Token a, c;
+    const Token b = pairs.next(a), d = pairs.next(c);
+    const __m256i eights = eight_digits(four_digits(digits(a), digits(b)), four_digits(digits(c), digits(d)));
     const __m128i index = _mm256_castsi256_si128(eights);
     too_high = _mm_or_si128(too_high, _mm_cmpgt_epi32(index, most));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(indices + i), _mm_shuffle_epi32(index, 0b00'00'11'01));
     const __m128i value = _mm256_extracti128_si256(eights, 1);
     const __m128i high = _mm_shuffle_epi32(value, 0b10'00'10'00), low = _mm_shuffle_epi32(value, 0b11'01'11'01);
-    put_two(values + i, scaled(high, low, _mm256_setr_pd(*s0, *s1, *s0, *s1), doubt, T()));
+    const __m256d scale = _mm256_setr_pd(scale_of<T>(b), scale_of<T>(d), scale_of<T>(b), scale_of<T>(d));
+    put_two(values + i, scaled(high, low, scale, doubt, T()));
   }
   return _mm_movemask_epi8(too_high) == 0 && !any(doubt);
-}
-
-template <class T>
-BATCHFEED_AVX2_INLINE const char* sparse(const char* p, SparseRoom<T>& room) noexcept {
-  if (!is_blank(*p)) return p;
-  for (;;) {
-    Block block = block_at<true>(p);
-    const char* const end = block.others == 0 ? nullptr : cut(block, p);
-    const unsigned last = width(block.blanks) - 1;
-    const char* const next = p + last;
-    const auto n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
-    if (n != 0) {
-      const std::uint64_t colons = block.colons & first(last);
-      // One colon between two blanks.
-      const std::uint64_t carried = colons - block.blanks - 1;
-      if (((carried & colons) | ((block.blanks & ~carried) ^ 1)) != 0) break;
-      const Tokens tokens = Tokens::of<true>(block, p, block.blanks | colons, colons);
-      const std::uint64_t left = room.capacity - room.count;
-      if (!tokens.plain() || left < n) break;
-      if (left > n) {
-        if (!store_pairs(tokens, n, room.dim, room.values + room.count, room.indices + room.count)) break;
-      } else {
-        std::array<T, 16> values;              // NOLINT(cppcoreguidelines-pro-type-member-init): n of
-        std::array<std::int32_t, 16> indices;  // NOLINT(cppcoreguidelines-pro-type-member-init): each are read
-        if (!store_pairs(tokens, n, room.dim, values.data(), indices.data())) break;
-        std::copy_n(values.data(), n, room.values + room.count);
-        std::copy_n(indices.data(), n, room.indices + room.count);
-      }
-      room.count += n;
-    }
-    if (end != nullptr || n == 0) {
-      p = end == nullptr ? p : end;
-      break;
-    }
-    p = next;
-  }
-  return p;
 }
 
 }  // namespace

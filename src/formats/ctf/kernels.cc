@@ -6,6 +6,8 @@
 #if defined(__x86_64__)
 #include "formats/ctf/avx2.h"
 #include "formats/ctf/avx512.h"
+#elif defined(__aarch64__)
+#include "formats/ctf/neon.h"
 #endif
 
 namespace batchfeed::ctf {
@@ -31,6 +33,8 @@ Kernels<T> kernels_for([[maybe_unused]] std::string_view wanted) noexcept {
   if (wanted != "scalar" && wanted != "avx2" && has_avx512())
     return {.tier = "avx512", .dense = dense_avx512, .sparse = sparse_avx512};
   if (wanted != "scalar" && has_avx2()) return {.tier = "avx2", .dense = dense_avx2, .sparse = sparse_avx2};
+#elif defined(__aarch64__)
+  if (wanted != "scalar") return {.tier = "neon", .dense = dense_neon, .sparse = sparse_neon};
 #endif
   return {.tier = "scalar"};
 }

@@ -23,13 +23,13 @@ using SparseKernel = const char* (*)(const char* p, SparseRoom<T>& room) noexcep
 
 template <class T>
 struct Kernels {
-  std::string_view tier;             // "scalar", "avx2", "avx512"
+  std::string_view tier;             // "scalar", "avx2", "avx512", "neon"
   DenseKernel<T> dense = nullptr;    // nullptr: none better than scan.h
   SparseKernel<T> sparse = nullptr;  // likewise
 };
 
-// The best tier that the CPU has and `wanted` allows (scalar, avx2, avx512; other
-// words and nothing mean the best there is).
+// The best tier that the CPU has and `wanted` allows (scalar, avx2, avx512, neon;
+// other words and nothing mean the best there is).
 template <class T>
 Kernels<T> kernels_for(std::string_view wanted) noexcept;
 // What the environment variable BATCHFEED_CPU wants; nothing if it is not set.

@@ -23,7 +23,7 @@ std::string padded(const std::string& sample) {
 
 std::vector<std::string> vector_tiers() {
   std::vector<std::string> out;
-  for (const char* tier : {"avx2", "avx512"}) {
+  for (const char* tier : {"avx2", "avx512", "neon"}) {
     if (kernels_for<float>(tier).tier == tier) out.emplace_back(tier);
   }
   return out;

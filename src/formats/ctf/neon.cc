@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+//
+// Values of 64 bytes of text at a time (tokens.inc): multiplications of narrow lanes and
+// sums of neighbours make numbers of four tokens at once. A block with anything else in
+// it is left to scan.h.
+#include "formats/ctf/neon.h"
+
+#if defined(__aarch64__)
+
+#include <arm_neon.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "formats/ctf/bytes.h"
+#include "formats/ctf/token_tables.h"
+
+#define BATCHFEED_INLINE __attribute__((always_inline)) inline
+
+namespace batchfeed::ctf {
+namespace neon {
+namespace {
+
+constexpr unsigned kBriefTurn = 4, kTurn = 4, kPairsTurn = 4;
+
+BATCHFEED_INLINE uint8x16_t bytes_at(const void* p) noexcept { return vld1q_u8(static_cast<const std::uint8_t*>(p)); }
+
+struct Bytes {
+  uint8x16_t a, b, c, d;
+};
+BATCHFEED_INLINE Bytes load(const char* p) noexcept {
+  return {bytes_at(p), bytes_at(p + 16), bytes_at(p + 32), bytes_at(p + 48)};
+}
+// A bit for each byte of comparisons.
+BATCHFEED_INLINE std::uint64_t mask(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d) noexcept {
+  const uint8x16_t bit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+  const uint8x16_t ab = vpaddq_u8(vandq_u8(a, bit), vandq_u8(b, bit));
+  const uint8x16_t cd = vpaddq_u8(vandq_u8(c, bit), vandq_u8(d, bit));
+  const uint8x16_t all = vpaddq_u8(ab, cd);
+  return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(all, all)), 0);
+}
+BATCHFEED_INLINE std::uint64_t equal(const Bytes& x, char c) noexcept {
+  const uint8x16_t wanted = vdupq_n_u8(static_cast<std::uint8_t>(c));
+  return mask(vceqq_u8(x.a, wanted), vceqq_u8(x.b, wanted), vceqq_u8(x.c, wanted), vceqq_u8(x.d, wanted));
+}
+BATCHFEED_INLINE std::uint64_t digits_of(const Bytes& x) noexcept {
+  const auto digit = [](uint8x16_t v) { return vcltq_u8(vsubq_u8(v, vdupq_n_u8('0')), vdupq_n_u8(10)); };
+  return mask(digit(x.a), digit(x.b), digit(x.c), digit(x.d));
+}
+BATCHFEED_INLINE std::uint64_t lowest(std::uint64_t bits) noexcept {
+  return static_cast<std::uint64_t>(std::countr_zero(bits));
+}
+BATCHFEED_INLINE std::uint64_t width(std::uint64_t bits) noexcept {
+  return static_cast<std::uint64_t>(std::bit_width(bits));
+}
+BATCHFEED_INLINE std::uint64_t first(std::uint64_t n) noexcept { return n == 0 ? 0 : ~std::uint64_t{0} >> (64 - n); }
+
+#include "formats/ctf/tokens.inc"
+
+// The digits of a token, other bytes 0.
+BATCHFEED_INLINE uint8x16_t digits(const Token& token) noexcept {
+  return vqsubq_u8(vqtbl1q_u8(bytes_at(token.end - 16), bytes_at(token.shuffle->data())), vdupq_n_u8('0'));
+}
+// Numbers of 8 digits: of the halves of a, of those of b.
+BATCHFEED_INLINE uint32x4_t eight_digits(uint8x16_t a, uint8x16_t b) noexcept {
+  const uint8x16_t ten = {10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1};
+  const uint8x16_t twos = vpaddq_u8(vmulq_u8(a, ten), vmulq_u8(b, ten));
+  const uint8x8_t hundred = {100, 1, 100, 1, 100, 1, 100, 1};
+  const uint16x8_t fours = vpaddq_u16(vmull_u8(vget_low_u8(twos), hundred), vmull_u8(vget_high_u8(twos), hundred));
+  const uint16x4_t myriad = {10'000, 1, 10'000, 1};
+  return vpaddq_u32(vmull_u16(vget_low_u16(fours), myriad), vmull_u16(vget_high_u16(fours), myriad));
+}
+// Two numbers of 16 digits as doubles: exact up to 15 digits, else rounded once.
+BATCHFEED_INLINE float64x2_t mantissas(uint32x2_t high, uint32x2_t low) noexcept {
+  return vaddq_f64(vmulq_f64(vcvtq_f64_u64(vmovl_u32(high)), vdupq_n_f64(1e8)), vcvtq_f64_u64(vmovl_u32(low)));
+}
+// Two values, scaled. Notes in `doubt` where scan.h must decide.
+BATCHFEED_INLINE float32x2_t scaled(uint32x2_t high, uint32x2_t low, float64x2_t scale, uint64x2_t& doubt,
+                                    float /*as*/) noexcept {
+  const float64x2_t d = vmulq_f64(mantissas(high, low), scale);
+  // See text/number.h: in doubt only near the middle between two floats.
+  const uint64x2_t rest = vandq_u64(vreinterpretq_u64_f64(d), vdupq_n_u64(0x1FFFFFFF));
+  doubt = vorrq_u64(doubt, vcleq_u64(vsubq_u64(rest, vdupq_n_u64(0x10000000 - 4)), vdupq_n_u64(8)));
+  return vcvt_f32_f64(d);
+}
+BATCHFEED_INLINE float64x2_t scaled(uint32x2_t high, uint32x2_t low, float64x2_t scale, uint64x2_t& doubt,
+                                    double /*as*/) noexcept {
+  doubt = vorrq_u64(doubt, vmovl_u32(vcgt_u32(high, vdup_n_u32(9'999'999))));
+  return vdivq_f64(mantissas(high, low), scale);
+}
+template <class T>
+BATCHFEED_INLINE float64x2_t scales_of(const Token& a, const Token& b) noexcept {
+  const double* const scales = (std::is_same_v<T, double> ? kTens : kTenths)[0].data();
+  return float64x2_t{scales[a.scale], scales[b.scale]};
+}
+BATCHFEED_INLINE float32x4_t brief_scales(const Token& a, const Token& b, const Token& c, const Token& d) noexcept {
+  const float* const scales = kShortTens[0].data();
+  return float32x4_t{scales[a.scale], scales[b.scale], scales[c.scale], scales[d.scale]};
+}
+
+BATCHFEED_INLINE void put_two(float* out, float32x2_t values) noexcept { vst1_f32(out, values); }
+BATCHFEED_INLINE void put_two(double* out, float64x2_t values) noexcept { vst1q_f64(out, values); }
+
+BATCHFEED_INLINE bool any(uint64x2_t doubt) noexcept {
+  return (vgetq_lane_u64(doubt, 0) | vgetq_lane_u64(doubt, 1)) != 0;
+}
+BATCHFEED_INLINE bool any(uint32x4_t doubt) noexcept { return vmaxvq_u32(doubt) != 0; }
+
+// The last eight bytes of both.
+BATCHFEED_INLINE uint8x16_t second_halves(uint8x16_t a, uint8x16_t b) noexcept {
+  return vreinterpretq_u8_u64(vzip2q_u64(vreinterpretq_u64_u8(a), vreinterpretq_u64_u8(b)));
+}
+
+template <class T>
+BATCHFEED_INLINE bool store(Tokens& tokens, unsigned n, bool brief, T* out) noexcept {
+  if constexpr (std::is_same_v<T, float>) {
+    if (brief) {
+      // Whole number and power of ten are exact as float, so the division rounds once.
+      for (unsigned i = 0; i < n; i += 4) {
+        const Token a = tokens.next(), b = tokens.next(), c = tokens.next(), d = tokens.next();
+        const uint32x4_t whole = eight_digits(second_halves(digits(a), digits(b)), second_halves(digits(c), digits(d)));
+        vst1q_f32(out + i, vdivq_f32(vcvtq_f32_u32(whole), brief_scales(a, b, c, d)));
+      }
+      return true;
+    }
+  }
+  uint64x2_t doubt = vdupq_n_u64(0);
+  for (unsigned i = 0; i < n; i += 2) {
+    const Token a = tokens.next(), b = tokens.next();
+    // The first 8 of the 16 digits of the first token, the last 8, the first 8 of the second ...
+    const uint32x4_t eights = eight_digits(digits(a), digits(b));
+    const uint32x2_t high = vget_low_u32(vuzp1q_u32(eights, eights)), low = vget_low_u32(vuzp2q_u32(eights, eights));
+    put_two(out + i, scaled(high, low, scales_of<T>(a, b), doubt, T()));
+  }
+  return !any(doubt);
+}
+
+template <class T>
+BATCHFEED_INLINE bool store(Pairs& pairs, unsigned n, bool brief, std::uint64_t dim, T* values,
+                            std::int32_t* indices) noexcept {
+  const auto highest = static_cast<std::uint32_t>(dim - 1);
+  uint32x4_t too_high = vdupq_n_u32(0);
+  if constexpr (std::is_same_v<T, float>) {
+    if (brief) {
+      for (unsigned i = 0; i < n; i += 4) {
+        const Token a = pairs.next(), b = pairs.next(), c = pairs.next(), d = pairs.next();
+        // Index, value, index ...
+        const uint32x4_t ab = eight_digits(digits(a), digits(b)), cd = eight_digits(digits(c), digits(d));
+        const uint32x4_t index = vuzp1q_u32(ab, cd), value = vuzp2q_u32(ab, cd);
+        too_high = vorrq_u32(too_high, vcgtq_u32(index, vdupq_n_u32(highest)));
+        vst1q_s32(indices + i, vreinterpretq_s32_u32(index));
+        vst1q_f32(values + i, vdivq_f32(vcvtq_f32_u32(value), brief_scales(a, b, c, d)));
+      }
+      return !any(too_high);
+    }
+  }
+  uint64x2_t doubt = vdupq_n_u64(0);
+  for (unsigned i = 0; i < n; i += 2) {
+    Token a, c;
+    const Token b = pairs.next(a), d = pairs.next(c);
+    const uint32x4_t index = eight_digits(digits(a), digits(c)), value = eight_digits(digits(b), digits(d));
+    // The first 8 digits of an index must be 0.
+    too_high = vorrq_u32(too_high, vcgtq_u32(index, uint32x4_t{0, highest, 0, highest}));
+    vst1_s32(indices + i, vreinterpret_s32_u32(vget_low_u32(vuzp2q_u32(index, index))));
+    const uint32x2_t high = vget_low_u32(vuzp1q_u32(value, value)), low = vget_low_u32(vuzp2q_u32(value, value));
+    put_two(values + i, scaled(high, low, scales_of<T>(b, d), doubt, T()));
+  }
+  return !any(too_high) && !any(doubt);
+}
+
+}  // namespace
+}  // namespace neon
+
+const char* dense_neon(const char* p, float* out, DenseRoom& room) noexcept { return neon::dense(p, out, room); }
+const char* dense_neon(const char* p, double* out, DenseRoom& room) noexcept { return neon::dense(p, out, room); }
+const char* sparse_neon(const char* p, SparseRoom<float>& room) noexcept { return neon::sparse(p, room); }
+const char* sparse_neon(const char* p, SparseRoom<double>& room) noexcept { return neon::sparse(p, room); }
+
+}  // namespace batchfeed::ctf
+
+#endif
