@@ -5,8 +5,8 @@
 // have that length, or all have one sample, as a label or a vector of a sequence does. What
 // one sparse stream takes is the rest. Whoever reads so compares it all with the data:
 // every stream but the largest before any row is believed, and that one row by row.
-// Only values that were made to look like lengths, at every sequence, would deceive it; it
-// then gives other values of the same chunk.
+// Values that were made to look like lengths, at every sequence, deceive it until the largest
+// stream differs: rows were then given that hold other values of the chunk, so it is refused.
 #pragma once
 
 #include <cstdint>

@@ -42,6 +42,14 @@ bool have_lengths(const Column& column, const Lengths& lengths) {
   return true;
 }
 
+// The bytes that a stream takes in the file.
+std::uint64_t bytes_of(const FileStream& stream, const Column& column) {
+  const std::uint64_t rows = column.first_sample.size() - 1, samples = column.first_sample.back();
+  const std::uint64_t width = size_of(stream.element);
+  if (stream.storage == Storage::dense) return rows * 4 + samples * stream.dim * width;
+  return rows * 8 + samples * 4 + column.first_value.back() * (width + 4);
+}
+
 }  // namespace
 
 // The one reader of a chunk at a time that may add to what is known of it: of those who wait
@@ -121,7 +129,27 @@ void Parts::read(const Which& which, RowRange rows, Chunk& out) const {
     state.odd = true;
     told = state.known.rbegin()->second;
   }
-  copy_rows(*whole(which, rows, told), rows, decoder_.streams, out);
+  const std::shared_ptr<const Chunk> chunk = whole(which, rows, told);
+  if (state.known.size() > 1) refuse_two_readings(state.forecast, which, *chunk);
+  copy_rows(*chunk, rows, decoder_.streams, out);
+}
+
+// Of a chunk of which rows were read by a forecast that then turned out to be wrong.
+void Parts::refuse_two_readings(const Forecast& told, const Which& which, const Chunk& chunk) const {
+  std::uint64_t begin =
+      decoder_.header.rows[which.row].begin + std::uint64_t{decoder_.header.rows[which.row].sequences} * 4;
+  for (std::size_t i = 0; i < told.streams.size(); ++i) {
+    const FileStream& stream = decoder_.header.streams[i];
+    if (begin != told.streams[i].begin) {
+      decoder_.faults.fail("cbf.two-readings", begin,
+                           "chunk " + std::to_string(which.row) + ": stream '" + printable(stream.name) +
+                               "' begins here; byte " + std::to_string(told.streams[i].begin) +
+                               ", where it would if sequences had the lengths announced, has data that look the same",
+                           "its first sequences were read from there; write the file anew with batchfeed convert",
+                           stream.name);
+    }
+    begin += bytes_of(stream, chunk.columns[i]);
+  }
 }
 
 // From the last place known in front of the rows. False: something differs.

@@ -74,6 +74,7 @@ class Parts {
   bool go_on(State& state, const Which& which, RowRange rows, Chunk& out) const;
   std::optional<std::uint64_t> decode(const Forecast& forecast, const Which& which, RowRange rows, std::uint64_t at,
                                       Chunk& out) const;
+  void refuse_two_readings(const Forecast& told, const Which& which, const Chunk& chunk) const;
   std::shared_ptr<const Chunk> whole(const Which& which, RowRange rows, std::uint64_t told) const;
 
   const Decoder decoder_;

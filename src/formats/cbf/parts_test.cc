@@ -199,6 +199,36 @@ TEST(CbfParts, ByManyAtOnce) {
   }
 }
 
+// Three sequences of length 2, made so that 'b' seems to begin 80 bytes later than it does: values
+// stand there that look like its lengths. Only the second length of 'a' tells, when a row was given
+// (cbf.two-readings).
+TEST(CbfParts, TwoReadingsOfAChunkAreAFault) {
+  const ScratchFolder folder;
+  fuzz::Table table;
+  table.streams = {{.name = "a", .storage = Storage::dense, .element = Element::f32, .dim = 20},
+                   {.name = "b", .storage = Storage::dense, .element = Element::f32, .dim = 1}};
+  std::string file = fuzz::prefix();
+  table.rows.push_back({.begin = file.size(), .sequences = 3, .samples = 6});
+  for (int i = 0; i < 3; ++i) fuzz::put(file, std::uint32_t{2});
+  const std::size_t begin = file.size();
+  for (const std::uint32_t samples : {2U, 1U, 2U}) {
+    fuzz::put(file, samples);
+    for (std::uint32_t v = 0; v < samples * 20; ++v) fuzz::put(file, 0.5F);
+  }
+  for (const std::uint32_t samples : {24U, 1U, 1U}) {
+    fuzz::put(file, samples);
+    for (std::uint32_t v = 0; v < samples; ++v) fuzz::put(file, 0.25F);
+  }
+  for (const std::size_t at : {328U, 492U, 504U, 516U}) file.replace(begin + at, 4, std::string("\2\0\0\0", 4));
+  fuzz::finish(file, table);
+  const std::string path = folder.write("x.cbf", file);
+  EXPECT_EQ(read_all(path, {}, 0).faults, "");
+  const Given parts = read_all(path, {}, 1);
+  EXPECT_TRUE(parts.cut);
+  EXPECT_NE(parts.faults.find("(byte 436): chunk 0: stream 'b' begins here; byte 516, "), std::string::npos)
+      << parts.faults;
+}
+
 // What the limits refuse of a whole chunk is refused.
 TEST(CbfParts, WithinTheLimits) {
   const ScratchFolder folder;
