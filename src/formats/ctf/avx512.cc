@@ -188,21 +188,34 @@ BATCHFEED_AVX512 __attribute__((noinline, cold)) void learn_numbers(Form& form, 
     know(form, x, block, block.blanks, t, n, true, moves(t, kFewTokens8, kFromEnd8), kFractions4);
 }
 
+// Loads here, not where the compiler finds it convenient.
+BATCHFEED_AVX512_INLINE __m512i load_now(const char* p) noexcept {
+  __m512i x = _mm512_loadu_si512(p);
+  asm volatile("" : "+v"(x));
+  return x;
+}
+
 template <class T>
 BATCHFEED_AVX512_INLINE const char* dense(const char* p, T* const out, DenseRoom& room) noexcept {
   if (!is_blank(*p)) return p;
   T* at = out + room.count;
   Form* const form = form_in(room.memory);
+  __m512i x = _mm512_loadu_si512(p);
+  Block block = block_of<false>(x);
   for (T* const full = out + room.dim;;) {
     if constexpr (std::is_same_v<T, float>) {
-      if (form != nullptr && form->n != 0)
+      if (form != nullptr && form->n != 0) {
         p = form->eight ? alike_from<true>(*form, p, at, full) : alike_from<false>(*form, p, at, full);
+        x = _mm512_loadu_si512(p);
+        block = block_of<false>(x);
+      }
     }
-    const __m512i x = _mm512_loadu_si512(p);
-    Block block = block_of<false>(x);
     const char* const end = block.others == 0 ? nullptr : cut(block, x, p);
-    // Before all else: the next block waits for it.
+    // Before all else what the next block waits for, so that there is work for two of them. If this one does not end
+    // the sample, there are 64 bytes to read behind the next one, too.
     const char* const next = p + width(block.blanks) - 1;
+    const __m512i next_x = load_now(next);
+    const Block next_block = block_of<false>(next_x);
     const auto n = std::popcount(block.blanks) - 1;
     if (n != 0) [[likely]] {
       const Tokens tokens = tokens_of<false>(block, block.blanks, 0);
@@ -219,6 +232,8 @@ BATCHFEED_AVX512_INLINE const char* dense(const char* p, T* const out, DenseRoom
       break;
     }
     p = next;
+    x = next_x;
+    block = next_block;
   }
   room.count = static_cast<std::uint64_t>(at - out);
   return p;

@@ -53,6 +53,13 @@ inline std::uint64_t zero_bytes(std::uint64_t bytes) noexcept {
   return (bytes - 0x0101010101010101u) & ~bytes & 0x8080808080808080u;
 }
 
+// std::popcount is a call where the CPU may have no instruction for it.
+inline unsigned ones(std::uint64_t v) noexcept {
+  v -= v >> 1 & 0x5555555555555555u;
+  v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
+  return static_cast<unsigned>(((v + (v >> 4)) & 0x0F0F0F0F0F0F0F0Fu) * 0x0101010101010101u >> 56);
+}
+
 // All '|' and '\n' from `begin` on, one after the other, 64 bytes at a time.
 class Marks {
  public:

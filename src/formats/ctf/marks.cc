@@ -41,13 +41,6 @@ inline std::uint64_t equal(const char* p, char c) noexcept {
   return bits;
 }
 
-// std::popcount is a call where the CPU may have no instruction for it.
-inline unsigned ones(std::uint64_t v) noexcept {
-  v -= v >> 1 & 0x5555555555555555u;
-  v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
-  return static_cast<unsigned>(((v + (v >> 4)) & 0x0F0F0F0F0F0F0F0Fu) * 0x0101010101010101u >> 56);
-}
-
 std::size_t list_plain(const char* p, std::size_t count, std::uint32_t* out) noexcept {
   const std::uint32_t* const first = out;
   for (std::uint32_t at = 0; at < count * 64; at += 64) {

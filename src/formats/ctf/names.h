@@ -18,11 +18,10 @@ struct Piece {
 
   const char* at;
   std::uint64_t newlines;
-  std::uint64_t named;                       // pipes in front of a name
-  std::array<std::uint64_t, kNames> names;   // of which one
-  std::array<std::uint32_t, kNames> counts;  // how many
-  std::uint32_t lines;                       // newlines
-  std::uint64_t rows;                        // newlines of lines with a name; the caller's to find
+  std::uint64_t rows;                        // newlines of lines with a name
+  std::array<std::uint64_t, kNames> names;   // pipes in front of each
+  std::uint32_t lines;                       // newlines,
+  std::array<std::uint32_t, kNames> counts;  // and names, of all pieces before this one
 };
 
 // The names that count for the index: of all streams, or of the main one alone.
@@ -44,9 +43,15 @@ class Names {
   std::array<std::string_view, Piece::kNames> texts_{};  // of the schema
 };
 
+struct Found {
+  std::size_t pieces;
+  bool rows;  // every newline in them is that of a line with a name
+};
+
 // Looks at the `count` pieces from p on; those with a newline or a name in them go to
-// `out`, in order. Returns how many. Names::kBytes + 1 bytes behind the last piece are read.
-using FindNames = std::size_t (*)(const char* p, std::size_t count, const Names& names, Piece* out) noexcept;
+// `out`, in order. `named`: whether the line that is open at p holds a name, and then the
+// last one. Names::kBytes + 1 bytes behind the last piece are read.
+using FindNames = Found (*)(const char* p, std::size_t count, const Names& names, bool& named, Piece* out) noexcept;
 
 // The one for this CPU, as `tier` allows (see kernels.h); nullptr where lines are as well read one by one.
 FindNames find_names(std::string_view tier) noexcept;

@@ -129,24 +129,19 @@ void RangeIndexer::lines(Part& part, const LineBlocks& blocks, const char* p, co
 
 // Adds what stands in these bytes of a piece to the running sequence.
 void RangeIndexer::add(const Piece& piece, std::uint64_t bytes) {
-  current_.rows += static_cast<unsigned>(std::popcount(piece.rows & bytes));
+  current_.rows += ones(piece.rows & bytes);
   if (current_.tokens.empty()) return;
-  for (std::size_t n = 0; n < names_.size(); ++n)
-    current_.tokens[names_.stream(n)] += static_cast<unsigned>(std::popcount(piece.names[n] & bytes));
+  for (std::size_t n = 0; n < names_.size(); ++n) current_.tokens[names_.stream(n)] += ones(piece.names[n] & bytes);
 }
 
 // Adds whole pieces, up to the one with the byte before `p`, which it gives.
-const Piece* RangeIndexer::add_up_to(const Piece* piece, const char* p) {
-  std::uint64_t rows = 0;
-  std::array<std::uint64_t, Piece::kNames> tokens{};
-  for (; p - piece->at > static_cast<std::ptrdiff_t>(Piece::kBytes); ++piece) {
-    rows += piece->lines;
-    for (std::size_t n = 0; n < names_.size(); ++n) tokens[n] += piece->counts[n];
-  }
-  current_.rows += rows;
-  if (current_.tokens.empty()) return piece;
-  for (std::size_t n = 0; n < names_.size(); ++n) current_.tokens[names_.stream(n)] += tokens[n];
-  return piece;
+const Piece* RangeIndexer::add_up_to(const Piece* piece, const Piece* last, const char* p) {
+  const Piece* to = std::min(piece + (p - 1 - piece->at) / static_cast<std::ptrdiff_t>(Piece::kBytes), last);
+  while (to->at >= p) --to;  // some may have been left out
+  current_.rows += to->lines - piece->lines;
+  if (current_.tokens.empty()) return to;
+  for (std::size_t n = 0; n < names_.size(); ++n) current_.tokens[names_.stream(n)] += to->counts[n] - piece->counts[n];
+  return to;
 }
 
 // A line of a corpus with ids begins at p, in a piece: what is before it belongs to the sequence that may end here.
@@ -191,20 +186,20 @@ void RangeIndexer::sequence_by_sequence(Part& part, const LineBlocks& blocks, st
   // Where lines begin; gathered first, as most of them only go on with the sequence.
   std::array<std::uint32_t, kAtOnce * Piece::kBytes + 4> begins;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const char* const base = pieces.front().at;
-  std::uint32_t* end = begins.data();
   for (const Piece& piece : pieces) {
+    std::uint32_t* const out = begins.data() + piece.lines;
     const auto at = static_cast<std::uint32_t>(piece.at - base) + 1;
     std::uint64_t ends = piece.newlines;
     // Four without a branch, which could not be foreseen; what is too many is overwritten.
     constexpr std::uint64_t kSome = std::uint64_t{1} << 63;
-    for (unsigned i = 0; i < 4; ++i, ends &= ends - 1)
-      end[i] = at + static_cast<unsigned>(std::countr_zero(ends | kSome));
-    if (piece.lines > 4) [[unlikely]] {
-      for (unsigned i = 4; ends != 0; ++i, ends &= ends - 1)
-        end[i] = at + static_cast<unsigned>(std::countr_zero(ends));
+    for (unsigned i = 0; i < 4; ++i, ends &= ends - 1) {
+      auto begin = at + static_cast<unsigned>(std::countr_zero(ends | kSome));
+      asm("" : "+r"(begin));  // one by one: four in a vector take longer to get there
+      out[i] = begin;
     }
-    end += piece.lines;
+    for (unsigned i = 4; ends != 0; ++i, ends &= ends - 1) out[i] = at + static_cast<unsigned>(std::countr_zero(ends));
   }
+  const std::uint32_t* end = begins.data() + pieces.back().lines + ones(pieces.back().newlines);
   if (end != begins.data() && base + end[-1] == stop) --end;
   const IdBytes* const id = &id_bytes_;
   const Piece* piece = pieces.data();
@@ -214,7 +209,7 @@ void RangeIndexer::sequence_by_sequence(Part& part, const LineBlocks& blocks, st
       add(*piece++, ~added);
       added = 0;
     }
-    if (added == 0) piece = add_up_to(piece, p);
+    if (added == 0) piece = add_up_to(piece, &pieces.back(), p);
   };
   for (const std::uint32_t* line = begins.data(); line != end; ++line) {
     const char* const p = base + *line;
@@ -231,36 +226,29 @@ void RangeIndexer::sequence_by_sequence(Part& part, const LineBlocks& blocks, st
 void RangeIndexer::pieces(Part& part, const LineBlocks& blocks, const char* p, const char* const stop) {
   std::array<Piece, kAtOnce> found;  // NOLINT(cppcoreguidelines-pro-type-member-init): find_ fills it
   std::array<char, Piece::kBytes + Names::kBytes + 1> tail{};
-  const char* line = p;     // the open one,
-  std::uint64_t named = 0;  // and whether it holds a name so far
+  const char* line = p;  // the open one,
+  bool named = false;    // and whether it holds a name so far
   if (!start_.line_mode) enter(part, p, blocks.offset_of(p));
   while (p != stop) {
     const auto left = static_cast<std::size_t>(stop - p);
     const std::size_t whole = std::min(left / Piece::kBytes, kAtOnce);
-    std::size_t n = 0;
+    Found names{};
     if (whole != 0) {
-      n = find_(p, whole, names_, found.data());
+      names = find_(p, whole, names_, named, found.data());
       p += whole * Piece::kBytes;
     } else {
       std::memcpy(tail.data(), p, left);
-      n = find_(tail.data(), 1, names_, found.data());
+      names = find_(tail.data(), 1, names_, named, found.data());
       found[0].at = p;
       p = stop;
     }
-    if (n == 0) continue;
-    const auto pieces = std::span(found).first(n);
-    bool each = !start_.line_mode;
+    if (names.pieces == 0) continue;
+    const auto pieces = std::span(found).first(names.pieces);
     const char* next = line;
-    for (Piece& piece : pieces) {
-      // Added to ones that stand for all but newlines, a name carries to the end of its line.
-      std::uint64_t sum = 0;
-      const bool over = __builtin_add_overflow(~piece.newlines, piece.named, &sum);
-      named = static_cast<std::uint64_t>(__builtin_add_overflow(sum, named, &sum) || over);
-      piece.rows = sum & piece.newlines;
-      each &= piece.rows == piece.newlines;
-      if (piece.newlines != 0) next = piece.at + std::bit_width(piece.newlines);
+    for (auto piece = pieces.rbegin(); piece != pieces.rend() && next == line; ++piece) {
+      if (piece->newlines != 0) next = piece->at + std::bit_width(piece->newlines);
     }
-    if (each) {
+    if (names.rows && !start_.line_mode) {
       sequence_by_sequence(part, blocks, pieces, stop);
     } else {
       line_by_line(part, blocks, pieces, line, stop);

@@ -81,7 +81,7 @@ class RangeIndexer {
                     const char* stop);
   void enter(Part& part, const LineBlocks& blocks, const Piece& piece, const char* p, std::uint64_t& added);
   void add(const Piece& piece, std::uint64_t bytes);
-  const Piece* add_up_to(const Piece* piece, const char* p);
+  const Piece* add_up_to(const Piece* piece, const Piece* last, const char* p);
 
   const io::File& file_;
   const Start& start_;

@@ -113,36 +113,55 @@ TEST(IndexByPieces, IsTheIndexByLines) {
 }
 
 TEST(IndexByPieces, NamesAreFoundWhereTheyStand) {
-  const Schema schema(options_for({"A:d1", "Ab:d1", "features:d2", "S0:s9"}), Limits());
-  const Names names(schema);
-  ASSERT_TRUE(names.usable());
+  static const std::vector<std::vector<std::string>> kStreams = {
+      {"A:d1", "Ab:d1", "features:d2", "S0:s9"}, {"Ab:d1", "S0:s9"}, {"A:d1"}};
   std::mt19937_64 draw(7);
   for (const char* tier : {"avx2", "avx512"}) {
     const FindNames find = find_names(tier);
     if (find == nullptr || kernels_for<float>(tier).tier != tier) continue;
-    for (int i = 0; i < 2'000; ++i) {
+    for (std::size_t i = 0; i < 2'000; ++i) {
+      const Schema schema(options_for(kStreams[i % kStreams.size()]), Limits());
+      const Names names(schema);
+      ASSERT_TRUE(names.usable());
       std::string text;
       while (text.size() < 256 + Names::kBytes + 1) {
         static const std::vector<std::string> kWords = {"|A", "|Ab", "|features", "|S0", "|", "\n",
                                                         " ",  "\t1", "|#",        "|S",  "x", "|featuresx"};
         text += kWords[draw() % kWords.size()];
       }
-      std::array<Piece, 4> found;
-      const std::size_t n = find(text.data(), 4, names, found.data());
+      std::array<Piece, 4> pieces;
+      bool open = draw() % 2 == 0, each = true;  // the line at hand holds a name; all that end here do
+      bool named = open;
+      const Found found = find(text.data(), 4, names, named, pieces.data());
       std::size_t marks = 0;
-      for (const Piece& piece : std::span(found).first(n)) {
+      std::uint32_t lines = 0;
+      std::array<std::uint32_t, Piece::kNames> counts{};
+      for (const Piece& piece : std::span(pieces).first(found.pieces)) {
         const auto at = static_cast<std::size_t>(piece.at - text.data());
         ASSERT_EQ(at % Piece::kBytes, 0u);
+        ASSERT_EQ(piece.lines, lines);
+        for (std::size_t s = 0; s < names.size(); ++s) ASSERT_EQ(piece.counts[s], counts[s]);
         for (std::size_t b = 0; b < Piece::kBytes; ++b) {
           const char c = text[at + b];
           ASSERT_EQ((piece.newlines >> b & 1) != 0, c == '\n');
           const int stream = c == '|' ? schema.match(text.data() + at + b + 1, 0) : Schema::kNone;
-          ASSERT_EQ((piece.named >> b & 1) != 0, stream != Schema::kNone) << text.substr(at + b, 12);
-          for (std::size_t s = 0; s < names.size(); ++s)
-            ASSERT_EQ((piece.names[s] >> b & 1) != 0, stream == static_cast<int>(names.stream(s)));
+          for (std::size_t s = 0; s < names.size(); ++s) {
+            const bool here = stream == static_cast<int>(names.stream(s));
+            ASSERT_EQ((piece.names[s] >> b & 1) != 0, here) << text.substr(at + b, 12);
+            counts[s] += here ? 1 : 0;
+          }
+          open |= stream != Schema::kNone;
+          ASSERT_EQ((piece.rows >> b & 1) != 0, c == '\n' && open);
+          if (c == '\n') {
+            each &= open;
+            open = false;
+            ++lines;
+          }
           marks += c == '\n' || stream != Schema::kNone ? 1U : 0U;
         }
       }
+      ASSERT_EQ(named, open);
+      ASSERT_EQ(found.rows, each);
       std::size_t expected = 0;
       for (std::size_t b = 0; b < 256; ++b)
         expected +=
