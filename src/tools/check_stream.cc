@@ -164,6 +164,14 @@ CheckResult check_stream(int descriptor, const std::string& name, const CtfOptio
   CtfOptions declared = options;
   KeyMode keys = KeyMode::numeric;
   std::vector<Notice> odd;
+  if (declared.streams.empty() && !whole && !has_row(head)) {
+    throw Error(Fault{.kind = FaultKind::format,
+                      .id = "check.no-row",
+                      .at = {.file = name},
+                      .what = "no line with a stream (|name ...) ends in its first " +
+                              std::to_string(head.size() >> 20) + " MiB, of which the streams are inferred",
+                      .hint = "check a file of it, or with a configuration"});
+  }
   if (declared.streams.empty()) {
     try {
       const Scratch scratch(whole ? head : head.substr(0, head.rfind('\n') + 1));

@@ -240,6 +240,22 @@ TEST_F(Tools, CheckOfAPipeWithoutStreamsSaysSo) {
   ::close(ends[0]);
 }
 
+// A hole in a file reads as zeros: 65 MiB in which no line ends.
+TEST_F(Tools, CheckOfAPipeWithoutAnEndOfLineSaysSo) {
+  const std::string path = put("a.ctf", "0 |v 1");
+  ASSERT_EQ(::truncate(path.c_str(), 65 << 20), 0);
+  const int from = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(from, 0);
+  try {
+    check_stream(from, "-", {}, {}, {});
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault().id, "check.no-row");
+    EXPECT_THAT(error.fault().what, HasSubstr("first 64 MiB"));
+  }
+  ::close(from);
+}
+
 TEST_F(Tools, IndexesAreKeptAndFoundAgain) {
   const batchfeed::Setup setup = text_setup(put("a.ctf", "0 |v 1\n1 |v 2\n"), 1);
   const std::vector<IndexBuild> first = build_indexes(setup);
