@@ -21,6 +21,7 @@ namespace {
 std::string hint_for(int error, const std::string& path) {
   switch (error) {
     case ENOENT:
+      if (path.empty()) return "the name is empty; is a variable of the shell not set?";
       return is_url(path) ? "URLs are read by the Python package, those in a local list with storage_options="
                           : "relative paths count from the working directory";
     case EMFILE:

@@ -88,6 +88,7 @@ TEST(File, IdsNameTheCall) {
 
 TEST(File, HintsSayWhatToDo) {
   EXPECT_THAT(fault_of([] { File("no/such/file"); }).hint, HasSubstr("working directory"));
+  EXPECT_THAT(fault_of([] { File(""); }).hint, HasSubstr("the name is empty"));
   const FaultySys sys(every("open", EMFILE));
   EXPECT_THAT(fault_of([] { File("any"); }).hint, HasSubstr("ulimit -n"));
 }
