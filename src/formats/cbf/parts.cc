@@ -52,30 +52,35 @@ std::uint64_t bytes_of(const FileStream& stream, const Column& column) {
 
 }  // namespace
 
-// The one reader of a chunk at a time that may add to what is known of it: of those who wait
-// the one with the first rows, behind which the others go on.
+// The one reader of a chunk at a time that may add to what is known of it: of those who have
+// come the one with the first rows, behind which the others go on.
 class Parts::Turn {
  public:
   Turn(State& state, std::uint32_t row) : state_(state) {
-    std::unique_lock lock(state_.mutex);
-    me_ = state_.waiting.insert(row);
-    state_.turn.wait(lock, [&] { return !state_.busy && state_.waiting.begin() == me_; });
-    state_.busy = true;
+    const std::lock_guard lock(state_.mutex);
+    me_ = state_.come.insert(row);
   }
   ~Turn() {
     {
       const std::lock_guard lock(state_.mutex);
-      state_.waiting.erase(me_);
-      state_.busy = false;
+      state_.come.erase(me_);
+      if (mine_) state_.busy = false;
     }
     state_.turn.notify_all();
   }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
+  void wait() {
+    std::unique_lock lock(state_.mutex);
+    state_.turn.wait(lock, [&] { return !state_.busy && state_.come.begin() == me_; });
+    state_.busy = mine_ = true;
+  }
+
  private:
   State& state_;
   std::multiset<std::uint32_t>::iterator me_;
+  bool mine_ = false;
 };
 
 bool Parts::can(const Which& which) const {
@@ -104,8 +109,11 @@ Parts::State& Parts::state_of(const Which& which) const {
     state = std::make_unique<State>(told ? *std::move(told) : Forecast{});
     state->odd = odd;
     state->known.emplace(0, 0);
+    state->dense = true;
     for (std::size_t i = 0; i < state->forecast.streams.size(); ++i) {
-      if (decoder_.header.streams[i].storage == Storage::sparse) state->known[0] = state->forecast.streams[i].begin;
+      if (decoder_.header.streams[i].storage == Storage::dense) continue;
+      state->known[0] = state->forecast.streams[i].begin;
+      state->dense = false;
     }
   }
   return *state;
@@ -115,16 +123,21 @@ void Parts::read(const Which& which, RowRange rows, Chunk& out) const {
   if (rows.first == 0 && rows.last == decoder_.header.rows[which.row].sequences) return whole_(which.chunk, 0, out);
   State& state = state_of(which);
   std::optional<std::uint64_t> at;  // if all of this is known
+  bool odd = false;
   {
     const std::lock_guard lock(state.mutex);
     const auto found = state.known.find(rows.first);
-    if (!state.odd && found != state.known.end() && state.known.rbegin()->first >= rows.last) at = found->second;
+    odd = state.odd;
+    if (!odd && found != state.known.end() && state.known.rbegin()->first >= rows.last) at = found->second;
   }
   if (at && decode(state.forecast, which, rows, *at, out)) return;
-  const Turn turn(state, rows.first);
+  Turn turn(state, rows.first);
+  // Rows of dense streams can be read before those in front of them are known to be as told.
+  const bool ahead = !odd && state.dense && decode(state.forecast, which, rows, 0, out);
+  turn.wait();
   std::uint64_t told = 0;
   if (!state.odd) {
-    if (go_on(state, which, rows, out)) return;
+    if (go_on(state, which, rows, ahead, out)) return;
     const std::lock_guard lock(state.mutex);
     state.odd = true;
     told = state.known.rbegin()->second;
@@ -152,8 +165,8 @@ void Parts::refuse_two_readings(const Forecast& told, const Which& which, const 
   }
 }
 
-// From the last place known in front of the rows. False: something differs.
-bool Parts::go_on(State& state, const Which& which, RowRange rows, Chunk& out) const {
+// From the last place known in front of the rows, which have been read if `ahead`. False: something differs.
+bool Parts::go_on(State& state, const Which& which, RowRange rows, bool ahead, Chunk& out) const {
   const auto known = std::prev(state.known.upper_bound(rows.first));
   std::uint32_t row = known->first;
   std::uint64_t at = known->second;
@@ -170,7 +183,10 @@ bool Parts::go_on(State& state, const Which& which, RowRange rows, Chunk& out) c
   while (row < rows.first) {
     if (!pass(row + std::min(rows.first - row, rows.last - rows.first), passed)) return false;
   }
-  return pass(rows.last, out);
+  if (!ahead) return pass(rows.last, out);
+  const std::lock_guard lock(state.mutex);
+  state.known.emplace(rows.last, at);
+  return true;
 }
 
 // `at`: where the rows begin in the sparse stream, if there is one. Returns where they end

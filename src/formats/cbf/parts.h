@@ -55,9 +55,10 @@ class Parts {
     const Forecast forecast;
     std::mutex mutex;
     std::condition_variable turn;
-    std::multiset<std::uint32_t> waiting;  // first rows
+    std::multiset<std::uint32_t> come;  // first rows of those who read
     bool busy = false;
-    bool odd = false;  // not as the forecast says
+    bool odd = false;    // not as the forecast says
+    bool dense = false;  // all streams are
     // Rows up to which all is as it says, and the byte where the sparse stream goes on there.
     std::map<std::uint32_t, std::uint64_t> known;
   };
@@ -71,7 +72,7 @@ class Parts {
   static constexpr std::size_t kKept = 2;
 
   State& state_of(const Which& which) const;
-  bool go_on(State& state, const Which& which, RowRange rows, Chunk& out) const;
+  bool go_on(State& state, const Which& which, RowRange rows, bool ahead, Chunk& out) const;
   std::optional<std::uint64_t> decode(const Forecast& forecast, const Which& which, RowRange rows, std::uint64_t at,
                                       Chunk& out) const;
   void refuse_two_readings(const Forecast& told, const Which& which, const Chunk& chunk) const;
