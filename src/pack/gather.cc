@@ -68,6 +68,30 @@ T* copy_values(const T* from, std::uint32_t count, T* to) noexcept {
   return to + count;
 }
 
+// Where each sample stands is found once, when it is asked for.
+template <bool far>
+bool copy_each(std::size_t s, std::span<const Slice> slices, std::size_t sample, std::byte* to) noexcept {
+  static_assert((kMostAhead & (kMostAhead - 1)) == 0);
+  const std::byte* places[kMostAhead] = {};
+  const std::size_t ahead = std::min(runs_ahead(sample, 1), slices.size());
+  for (std::size_t i = 0; i < slices.size() + ahead; ++i) {
+    const std::byte* const ready = places[(i - ahead) % kMostAhead];
+    if (i < slices.size()) {
+      const Slice& slice = slices[i];
+      if (!slice.is_sample_of(s)) return false;
+      const Column& column = slice.chunk->columns[s];
+      if (column.storage != Storage::dense) return false;
+      const std::byte* const place = column.values.data() + std::size_t{slice.row} * sample;
+      places[i % kMostAhead] = place;
+      ask_for<far>(place, sample);
+    }
+    if (i < ahead) continue;
+    std::memcpy(to, ready, sample);
+    to += sample;
+  }
+  return true;
+}
+
 template <class T>
 void copy_sparse(std::span<const Run> runs, std::size_t ahead, StreamBatch& out) noexcept {
   T* values = reinterpret_cast<T*>(out.values.data());
@@ -138,6 +162,13 @@ void gather_sparse(std::span<Run> runs, StreamBatch& out) {
   out.indices.resize(values);
   const std::size_t ahead = runs_ahead(values * (each + sizeof(std::int32_t)), runs.size());
   out.element == Element::f32 ? copy_sparse<float>(runs, ahead, out) : copy_sparse<double>(runs, ahead, out);
+}
+
+bool gather_samples(std::size_t s, std::span<const Slice> slices, bool far, StreamBatch& out) {
+  const std::size_t sample = static_cast<std::size_t>(out.dim) * size_of(out.element);
+  out.values.resize(slices.size() * sample);
+  return far ? copy_each<true>(s, slices, sample, out.values.data())
+             : copy_each<false>(s, slices, sample, out.values.data());
 }
 
 }  // namespace batchfeed::pack

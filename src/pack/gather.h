@@ -14,6 +14,22 @@
 
 namespace batchfeed::pack {
 
+// One sequence to deliver: a row of a chunk, or a part of it (a frame: count 1).
+struct Slice {
+  static constexpr std::uint32_t kAll = 0xFFFFFFFFu;
+
+  const Chunk* chunk = nullptr;
+  std::uint32_t row = 0;
+  std::uint32_t first = 0;              // sample
+  std::uint32_t count = kAll;           // samples; kAll: what the stream has from `first` on
+  const std::uint8_t* plain = nullptr;  // is_plain() of each column, if that is known
+
+  // Whether it is sample `row` of a stream, which nothing has to be looked up for.
+  bool is_sample_of(std::size_t stream) const noexcept {
+    return first == 0 && (count == kAll || count == 1) && plain != nullptr && plain[stream] != 0;
+  }
+};
+
 // Samples of one sequence in one column.
 struct Run {
   const Column* column = nullptr;
@@ -28,5 +44,8 @@ struct Run {
 // caches hold.
 void gather_dense(std::span<Run> runs, bool far, StreamBatch& out);
 void gather_sparse(std::span<Run> runs, StreamBatch& out);
+// The same for slices that are all samples of dense stream `s` (is_sample_of()). False: one is not, and the
+// values are anything.
+bool gather_samples(std::size_t s, std::span<const Slice> slices, bool far, StreamBatch& out);
 
 }  // namespace batchfeed::pack

@@ -2,6 +2,7 @@
 #include "pack/pack.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "pack/gather.h"
 
@@ -16,8 +17,7 @@ void measure(std::size_t s, std::span<const Slice> slices, Scratch& scratch) {
   std::uint32_t* length = scratch.lengths.data();
   for (const Slice& slice : slices) {
     const Column& column = slice.chunk->columns[s];
-    const bool whole = slice.first == 0 && (slice.count == Slice::kAll || slice.count == 1);
-    if (whole && slice.plain != nullptr && slice.plain[s] != 0) {
+    if (slice.is_sample_of(s)) {
       *run++ = {&column, column.storage == Storage::dense ? slice.row * column.dim : slice.row, 1, 0};
       *length++ = 1;
       continue;
@@ -31,8 +31,7 @@ void measure(std::size_t s, std::span<const Slice> slices, Scratch& scratch) {
   }
 }
 
-// Everything of a stream but its layout, from what was measured.
-void fill(const StreamInfo& info, Storage storage, Scratch& scratch, StreamBatch& out) {
+void begin(const StreamInfo& info, Storage storage, StreamBatch& out) {
   out.name = info.name;
   out.storage = storage;
   out.element = info.element;
@@ -40,6 +39,23 @@ void fill(const StreamInfo& info, Storage storage, Scratch& scratch, StreamBatch
   out.values.clear();
   out.indices.clear();
   out.sample_begin.clear();
+}
+
+// All of a dense stream whose sequences are one sample each, which need not be measured. False: they are not.
+bool fill_with_samples(const StreamInfo& info, std::size_t s, std::span<const Slice> slices, bool far,
+                       StreamBatch& out) {
+  if (info.storage != Storage::dense || !slices[0].is_sample_of(s)) return false;
+  begin(info, Storage::dense, out);
+  if (!gather_samples(s, slices, far, out)) return false;
+  out.offsets.resize(slices.size() + 1);
+  std::iota(out.offsets.begin(), out.offsets.end(), 0);
+  layout_frames(static_cast<std::uint32_t>(slices.size()), out.layout);
+  return true;
+}
+
+// Everything of a stream but its layout, from what was measured.
+void fill(const StreamInfo& info, Storage storage, Scratch& scratch, StreamBatch& out) {
+  begin(info, storage, out);
   out.offsets.resize(scratch.lengths.size() + 1);
   std::int64_t* offset = out.offsets.data();
   *offset = 0;
@@ -75,6 +91,7 @@ void sequences(const std::vector<StreamInfo>& streams, std::span<const Slice> sl
   }
   out.streams.resize(streams.size());
   for (std::size_t s = 0; s < streams.size(); ++s) {
+    if (fill_with_samples(streams[s], s, slices, scratch.far, out.streams[s])) continue;
     measure(s, slices, scratch);
     layout_sequences(scratch.lengths, scratch.steps, out.streams[s].layout);
     fill(streams[s], streams[s].storage, scratch, out.streams[s]);
@@ -88,6 +105,7 @@ void frames(const std::vector<StreamInfo>& streams, std::span<const Slice> slice
   }
   out.streams.resize(streams.size());
   for (std::size_t s = 0; s < streams.size(); ++s) {
+    if (fill_with_samples(streams[s], s, slices, scratch.far, out.streams[s])) continue;
     measure(s, slices, scratch);
     for (const std::uint32_t count : scratch.lengths) {
       if (count == 1) continue;

@@ -15,17 +15,6 @@
 
 namespace batchfeed::pack {
 
-// One sequence to deliver: a row of a chunk, or a part of it (a frame: count 1).
-struct Slice {
-  static constexpr std::uint32_t kAll = 0xFFFFFFFFu;
-
-  const Chunk* chunk = nullptr;
-  std::uint32_t row = 0;
-  std::uint32_t first = 0;              // sample
-  std::uint32_t count = kAll;           // samples; kAll: what the stream has from `first` on
-  const std::uint8_t* plain = nullptr;  // is_plain() of each column, if that is known
-};
-
 // Whether each sequence r is sample r and nothing else, in a dense column at r * dim:
 // then nothing has to be looked up to find it.
 bool is_plain(const Column& column) noexcept;
