@@ -66,7 +66,7 @@ TEST(ReaderAhead, ReadsTheNextChunkWhileOneIsBeingReadForEveryPacker) {
 
 // What a chunk takes in memory, found by holding exactly one.
 std::uint64_t memory_of_chunk(const std::shared_ptr<const Source>& source) {
-  ChunkStore store(*source, {.frames = false, .threads = 0, .memory_limit = 0});
+  ChunkStore store(*source, {.frames = false, .threads = 0, .spares = 1, .memory_limit = 0});
   static_cast<void>(store.get(0));
   return store.memory();
 }

@@ -9,7 +9,7 @@
 namespace batchfeed::reader {
 
 ChunkStore::ChunkStore(const Source& source, const Settings& settings) : source_(source), settings_(settings) {
-  free_.reserve(std::size_t{settings.threads} + 1);  // so that drop() cannot fail
+  free_.reserve(settings.spares);  // so that drop() cannot fail
   start_threads(threads_, settings.threads, [this](std::size_t) { run(); });
 }
 
@@ -118,8 +118,7 @@ ChunkStore::Slots::iterator ChunkStore::drop(Slots::iterator at) {
   }
   if (slot.got) got_ -= slot.data->memory;
   if (slot.data != nullptr) {
-    // As many spares as can be filled at once; the rest goes back to the system.
-    if (free_.size() <= threads_.size() && settings_.memory_limit == 0) {
+    if (free_.size() < settings_.spares && settings_.memory_limit == 0) {
       free_.push_back(std::move(slot.data));
     } else {
       add_memory(slot.data->memory, 0);

@@ -39,6 +39,7 @@ class ChunkStore {
     // do not are marked as damaged.
     bool frames = false;
     unsigned threads = 0;            // 0: all in the caller's thread
+    std::size_t spares = 1;          // chunks let go whose memory is kept for others; none with a limit
     std::uint64_t memory_limit = 0;  // bytes; 0: none
   };
   ChunkStore(const Source& source, const Settings& settings);

@@ -38,8 +38,8 @@ class Pipeline {
     bool small_chunks = false;  // may stay a little longer than needed, rather than be waited for
     bool prefetch = true;
     bool stop_at_epoch_end = true;  // plan no further until asked to
-    unsigned threads = 1;
-    std::size_t depth = 4;  // minibatches that wait
+    std::size_t chunks_ahead = 2;   // asked for in front of the window, to keep the loaders busy
+    std::size_t depth = 4;          // minibatches that wait
   };
 
   enum class Stage : std::uint8_t { resolved, packing, done };

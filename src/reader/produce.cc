@@ -54,12 +54,12 @@ void Pipeline::resolve_next(Ready& out) {
   }
 }
 
-// Plans on until enough chunks are asked for ahead of the window to keep the loaders busy.
+// Plans on until so many chunks are asked for ahead of the window.
 void Pipeline::look_ahead() {
-  const std::size_t busy = settings_.prefetch ? std::max(settings_.threads, 2u) : 0;
+  const std::size_t wanted = settings_.prefetch ? settings_.chunks_ahead : 0;
   // Where every chunk is there, nothing is gained but plans that have left the cache when they are used.
   const std::size_t most = planner_.draws_ahead() ? 1 : holds_ == held_.size() ? 2 : kMostPlans;
-  while (!planning_error_ && !paused_ && (planned_.empty() || (planned_.size() < most && ahead_ < busy))) {
+  while (!planning_error_ && !paused_ && (planned_.empty() || (planned_.size() < most && ahead_ < wanted))) {
     std::unique_ptr<Plan> plan;
     if (memory_.plans.empty()) {
       plan = std::make_unique<Plan>();

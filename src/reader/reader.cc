@@ -136,7 +136,15 @@ struct Reader::Impl {
           mul_sat(options.minibatch_size.front(), options.size_unit == SizeUnit::sequences ? sequence : 1);
       window = add_sat(window, mul_sat(minibatch, options.bucket_minibatches) / mean + 1);
     }
-    return std::min(all, mul_sat(std::min<std::uint64_t>(add_sat(window, threads + 1), chunks.size()), largest));
+    return std::min(all, mul_sat(std::min<std::uint64_t>(add_sat(window, chunks_ahead() + 1), chunks.size()), largest));
+  }
+
+  bool small_chunks() const noexcept { return corpora.in_pieces() && options.memory_limit == 0; }
+  // As many as are read at once. Small ones are read in less time than a thread may wait for its turn of a CPU, so as
+  // many again wait to be read, and one waits to be packed.
+  std::size_t chunks_ahead() const noexcept {
+    if (threads == 0 || !options.prefetch) return 0;
+    return small_chunks() ? 2 * std::max(threads, 2u) + 1 : std::max(threads, 2u);
   }
 
   // A planner that goes on behind `place`.
@@ -168,22 +176,22 @@ struct Reader::Impl {
     if (!store) {
       store = std::make_unique<ChunkStore>(*read, ChunkStore::Settings{.frames = frames,
                                                                        .threads = options.prefetch ? threads : 0,
+                                                                       .spares = chunks_ahead() + 1,
                                                                        .memory_limit = options.memory_limit});
     }
     planner = make_planner(true);
     enter(*planner, mark);
-    pipeline =
-        std::make_unique<Pipeline>(*read, *store, *planner, *memory,
-                                   Pipeline::Settings{.streams = streams,
-                                                      .max_invalid = options.max_invalid,
-                                                      .memory_limit = options.memory_limit,
-                                                      .keep_in_memory = options.keep_in_memory,
-                                                      .frames = options.pack.kind == Packing::frames,
-                                                      .small_chunks = corpora.in_pieces() && options.memory_limit == 0,
-                                                      .prefetch = options.prefetch,
-                                                      .stop_at_epoch_end = true,
-                                                      .threads = threads,
-                                                      .depth = options.prefetch_depth});
+    pipeline = std::make_unique<Pipeline>(*read, *store, *planner, *memory,
+                                          Pipeline::Settings{.streams = streams,
+                                                             .max_invalid = options.max_invalid,
+                                                             .memory_limit = options.memory_limit,
+                                                             .keep_in_memory = options.keep_in_memory,
+                                                             .frames = options.pack.kind == Packing::frames,
+                                                             .small_chunks = small_chunks(),
+                                                             .prefetch = options.prefetch,
+                                                             .stop_at_epoch_end = true,
+                                                             .chunks_ahead = chunks_ahead(),
+                                                             .depth = options.prefetch_depth});
   }
   // What is under way is given up; the next call goes on behind `mark`.
   void stop() {
