@@ -119,6 +119,7 @@ void MarkList::fill() noexcept {
     if (scanned_ >= end_) {
       from_ = end_ - 1;
       marks_[0] = 0;
+      one_hots_[0] = {};
       last_ = 1;
       return;
     }
@@ -130,6 +131,25 @@ void MarkList::fill() noexcept {
     // What lies behind the block is none of its marks.
     while (last_ != 0 && from_ + marks_[last_ - 1] >= end_) --last_;
   } while (last_ == 0);  // part of a long line
+  // Whole lines, if there are any; the rest comes with the next ones.
+  for (std::size_t n = last_; n > 0; --n) {
+    const char* const mark = from_ + marks_[n - 1];
+    if (*mark != '\n') continue;
+    last_ = n;
+    scanned_ = mark + 1;
+    break;
+  }
+  find_one_hots();
+}
+
+void MarkList::find_one_hots() noexcept {
+  if (find_ != nullptr && rest_ == 0) {
+    std::fill_n(marks_.begin() + static_cast<std::ptrdiff_t>(last_), 3, marks_[last_ - 1]);
+    if (find_(from_, marks_.data(), last_, names_, one_hots_.data()) * 4 < last_) rest_ = kRest;
+  } else {
+    std::fill_n(one_hots_.begin(), last_, OneHot{});
+    rest_ -= rest_ == 0 ? 0 : 1;
+  }
 }
 
 }  // namespace batchfeed::ctf

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // The pipes and newlines of a block of short lines, found ahead of reading them:
-// where the next value stands then does not wait for the one before it.
+// where the next value stands then does not wait for the one before it. Samples of one
+// pair are read ahead, too.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
+
+#include "formats/ctf/one_hots.h"
 
 namespace batchfeed::ctf {
 
@@ -19,7 +23,9 @@ ListMarks list_marks(std::string_view tier) noexcept;
 
 class MarkList {
  public:
-  explicit MarkList(ListMarks list) noexcept : list_(list) {}
+  // Without `find` there is nothing at any mark.
+  MarkList(ListMarks list, FindOneHots find, const OneHotNames& names) noexcept
+      : list_(list), find_(names.count == 0 ? nullptr : find), names_(names) {}
 
   // A new block of whole lines, at least one, that ends at `end`.
   void block(const char* end) noexcept {
@@ -43,18 +49,29 @@ class MarkList {
     return from_ + marks_[at_];
   }
   void next() noexcept { ++at_; }
+  // What has been found ahead, now() first, which was called before; and where the n-th of these marks is.
+  std::span<const OneHot> ahead() const noexcept { return {one_hots_.data() + at_, last_ - at_}; }
+  const char* ahead(std::size_t n) const noexcept { return from_ + marks_[at_ + n]; }
+  void skip(std::size_t n) noexcept { at_ += n; }
 
  private:
-  static constexpr std::size_t kPiece = 64, kPieces = 16;
+  static constexpr std::size_t kPiece = 64, kPieces = 32, kMost = kPieces * kPiece;
+  // Where next to nothing was found, so many pieces are not looked at.
+  static constexpr unsigned kRest = 16;
 
   void fill() noexcept;
+  void find_one_hots() noexcept;
 
   ListMarks list_;
+  FindOneHots find_;
+  OneHotNames names_;
+  unsigned rest_ = 0;
   const char* end_ = nullptr;
   const char* from_ = nullptr;     // marks count from here;
   const char* scanned_ = nullptr;  // looked at up to here
   std::size_t at_ = 0, last_ = 0;
-  std::array<std::uint32_t, kPieces * kPiece + 16> marks_;
+  std::array<std::uint32_t, kMost + 16> marks_;
+  std::array<OneHot, kMost + 3> one_hots_;  // as marks_
 };
 
 }  // namespace batchfeed::ctf

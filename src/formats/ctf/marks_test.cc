@@ -31,6 +31,8 @@ std::string block_of(std::mt19937& random, std::size_t lines) {
 
 TEST(Marks, AreThoseOfALoopAndEndWithTheLastNewline) {
   std::mt19937 random(7);
+  const Limits limits;
+  const OneHotNames names(Schema(options_for({"a:s8"}), limits));
   for (const char* tier : {"scalar", "avx2", "avx512"}) {
     for (int round = 0; round < 60; ++round) {
       const std::string text = block_of(random, 1 + random() % 60);
@@ -44,7 +46,7 @@ TEST(Marks, AreThoseOfALoopAndEndWithTheLastNewline) {
       for (const char* p = begin; p < end; ++p) {
         if (*p == '\n' || (*p == '|' && p[1] != '#')) wanted.push_back(p - begin);
       }
-      MarkList marks(list_marks(tier));
+      MarkList marks(list_marks(tier), find_one_hots(tier), names);
       marks.block(end);
       marks.go_to(begin);
       for (std::size_t i = 0; i < wanted.size(); ++i, marks.next()) got.push_back(marks.now() - begin);

@@ -25,7 +25,7 @@ Parser<T>::Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limi
       text_ids_(text_ids),
       log_(log),
       kernels_(kernels<T>()),
-      marks_(list_marks(forced_tier())),
+      marks_(list_marks(forced_tier()), find_one_hots(forced_tier()), OneHotNames(schema)),
       max_values_(std::min<std::uint64_t>(limits.chunk_values, 0xFFFFFFFFu)),
       max_implied_(limits.implied_samples) {
   for (std::size_t i = 0; i < schema.size(); ++i) {
@@ -86,7 +86,12 @@ void Parser<T>::short_lines(const char* p, const char* const end) {
   while (p < end) {
     Row row;
     const char* mark = marks_.now();
-    if (mark != p && (p + id_length_ != mark || (load<std::uint64_t>(p) & id_mask_) != id_)) {
+    if (begins_like_the_last(p, mark)) {
+      if (const char* const next = alike_lines(p, end); next != p) {
+        p = next;
+        continue;
+      }
+    } else {
       const LineFront front = text_ids_ ? text_front(p) : numeric_front(p);
       row.at_front = !front.has_id();
       const auto length = static_cast<std::size_t>(mark - p);

@@ -82,8 +82,13 @@ class Parser {
   };
 
   void short_lines(const char* p, const char* end);
+  // Whether a line whose first mark this is has the id of the last one, or none.
+  bool begins_like_the_last(const char* p, const char* mark) const noexcept {
+    return mark == p || (p + id_length_ == mark && (load<std::uint64_t>(p) & id_mask_) == id_);
+  }
   const char* rest(const char* p, Row& row);
   const char* named(const char* name, Row& row);
+  const char* alike_lines(const char* p, const char* end);
   void attach(StreamState& s) const;
   void set_sizes(StreamState& s) const;
   void make_room(StreamState& s, std::size_t stream, std::uint64_t values);

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+//
+// Four samples side by side, 16 bytes of each from its pipe on. What stands where in them is
+// found for all four at once, in masks of 64 bits with 16 for each.
+#include "formats/ctf/one_hots.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "formats/ctf/kernels.h"
+
+#if defined(__x86_64__)
+#include "formats/ctf/avx512_tokens.h"
+#endif
+
+namespace batchfeed::ctf {
+
+OneHotNames::OneHotNames(const Schema& schema) {
+  for (std::size_t i = 0; i < std::min<std::size_t>(schema.size(), 64) && count < kMost; ++i) {
+    const std::string& alias = schema.alias(i);
+    if (schema.streams()[i].storage != Storage::sparse || alias.size() > kLongest) continue;
+    Name& name = names[count++];
+    name.text[0] = '|';
+    std::copy(alias.begin(), alias.end(), name.text.begin() + 1);
+    name.text[alias.size() + 1] = ' ';
+    name.length = static_cast<unsigned>(alias.size() + 2);
+    name.stream = static_cast<std::int32_t>(i);
+  }
+}
+
+namespace {
+
+constexpr std::uint64_t kEach = 0x0001000100010001u;  // times a mask of 16 bits: that for each sample
+
+// The bit behind `bytes` of each sample, which are its first ones, if all of them are in `equal`.
+inline std::uint64_t behind_all(std::uint64_t equal, std::uint64_t bytes, std::uint64_t behind) noexcept {
+  return ((equal & bytes) + kEach) & behind;
+}
+
+// Bytes of the samples, a bit for each.
+struct Bytes {
+  std::uint64_t digits, colons, blanks, ends;
+};
+
+// Where the index ends, of those that begin at `begin`.
+inline std::uint64_t behind_index(const Bytes& is, std::uint64_t begin) noexcept {
+  const std::uint64_t digits = is.digits & kEach * 0x7FFF;  // no carry from one sample to the next
+  return (digits + begin) & ~digits;
+}
+
+// Of those places the ones where all is as it should be; each has room for three more bytes.
+inline std::uint64_t good(const Bytes& is, std::uint64_t begin, std::uint64_t end) noexcept {
+  const std::uint64_t up_to_seven = (begin << 8) - (begin << 1);
+  return end & up_to_seven & kEach * 0x1FFF & is.colons & is.digits >> 1 &
+         (is.ends >> 2 | (is.blanks >> 2 & is.ends >> 3));
+}
+
+// 1 for each sample where any bit but the highest is set.
+inline std::uint64_t any(std::uint64_t bits) noexcept { return (bits + kEach * 0x7FFF) >> 15 & kEach; }
+
+#if defined(__x86_64__)
+
+using avx512::Lanes;
+using avx512::lanes;
+
+// From where the index ends: its last eight digits, and the value.
+alignas(64) constexpr Lanes kFromColon = lanes([](unsigned i) {
+  return i % 16 < 8 ? i % 16 - 8 : i % 16 == 10 ? 1 : 128;
+});
+alignas(64) constexpr Lanes kSample = lanes([](unsigned i) { return i / 16 * 4; });
+alignas(64) constexpr Lanes kTens = lanes([](unsigned i) { return i % 2 == 0 && i % 16 < 8 ? 10 : 1; });
+
+BATCHFEED_AVX512 std::size_t find_avx512(const char* from, const std::uint32_t* marks, std::size_t count,
+                                         const OneHotNames& names, OneHot* out) noexcept {
+  const auto load = [](const char* p)
+                        BATCHFEED_AVX512_LAMBDA { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
+  const __m512i from_colon = _mm512_load_si512(kFromColon.data()), sample = _mm512_load_si512(kSample.data());
+  const __m512i tens = _mm512_load_si512(kTens.data());
+  // Words of a sample: four of two digits each, then the value; doublewords: two of four digits, then the value.
+  const __m512i hundreds = _mm512_set1_epi64(0x0001'0064'0001'0064);
+  const __m512i thousands = _mm512_set1_epi64(0x0000'0001'0001'2710);
+  const __m256i gather = _mm256_setr_epi32(0, 1, 4, 5, 8, 9, 12, 13);
+  struct Name {
+    __m512i text;
+    std::uint64_t bytes, behind, stream;
+  };
+  std::array<Name, OneHotNames::kMost> wanted;
+  for (std::size_t i = 0; i < names.count; ++i) {
+    const OneHotNames::Name& name = names.names[i];
+    const __m128i text = _mm_load_si128(reinterpret_cast<const __m128i*>(name.text.data()));
+    wanted[i] = {.text = _mm512_broadcast_i32x4(text),
+                 .bytes = kEach * ((std::uint64_t{1} << name.length) - 1),
+                 .behind = kEach << name.length,
+                 .stream = static_cast<std::uint64_t>(name.stream)};
+  }
+  std::size_t found = 0;
+  for (std::size_t k = 0; k < count; k += 4) {
+    __m512i v = _mm512_castsi128_si512(load(from + marks[k]));
+    v = _mm512_inserti32x4(v, load(from + marks[k + 1]), 1);
+    v = _mm512_inserti32x4(v, load(from + marks[k + 2]), 2);
+    v = _mm512_inserti32x4(v, load(from + marks[k + 3]), 3);
+    const auto equal = [v](char c) BATCHFEED_AVX512_LAMBDA {
+      return std::uint64_t{_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(c))};
+    };
+    const __m512i numbers = _mm512_sub_epi8(v, _mm512_set1_epi8('0'));
+    const std::uint64_t newlines = equal('\n');
+    const Bytes is{.digits = _mm512_cmplt_epu8_mask(numbers, _mm512_set1_epi8(10)),
+                   .colons = equal(':'),
+                   .blanks = equal(' ') | equal('\t'),
+                   .ends = equal('|') | newlines};
+    std::uint64_t begin = 0, kinds = 0;
+    for (std::size_t i = 0; i < names.count; ++i) {
+      const Name& name = wanted[i];
+      const std::uint64_t here = behind_all(_mm512_cmpeq_epi8_mask(v, name.text), name.bytes, name.behind);
+      begin |= here;
+      kinds += any(here) * name.stream;
+    }
+    const std::uint64_t end = behind_index(is, begin);
+    const std::uint64_t fine = any(good(is, begin, end));
+    // -1 where it is not, and -2 at newlines.
+    kinds = (kinds | ~((fine << 16) - fine)) - (newlines & kEach);
+    // The place of a bit is the exponent of its value.
+    const __m128i bits = _mm_cvtepu16_epi32(_mm_cvtsi64_si128(static_cast<long long>(end)));
+    const __m128i places =
+        _mm_sub_epi32(_mm_srli_epi32(_mm_castps_si128(_mm_cvtepi32_ps(bits)), 23), _mm_set1_epi32(127));
+    const __m512i place = _mm512_permutexvar_epi8(sample, _mm512_castsi128_si512(places));
+    // Digits go to the right end of eight bytes, with nothing in front of them.
+    const __m512i alone = _mm512_maskz_mov_epi8((end - begin) | (end << 1 & ~kEach), numbers);
+    const __m512i digits = _mm512_shuffle_epi8(alone, _mm512_add_epi8(place, from_colon));
+    const __m512i twos = _mm512_maddubs_epi16(digits, tens);
+    const __m512i fours = _mm512_madd_epi16(twos, hundreds);
+    const __m512i all = _mm512_madd_epi16(_mm512_packus_epi32(fours, fours), thousands);
+    // Index and value of each sample, side by side; in front of the value its kind.
+    const __m256i pairs = _mm512_castsi512_si256(_mm512_permutexvar_epi32(_mm512_castsi256_si512(gather), all));
+    const __m256i notes =
+        _mm256_slli_epi64(_mm256_cvtepi16_epi64(_mm_cvtsi64_si128(static_cast<long long>(kinds))), 40);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + k), _mm256_or_si256(pairs, notes));
+    found += static_cast<std::size_t>(std::popcount(fine));
+  }
+  return found;
+}
+
+#endif
+
+}  // namespace
+
+FindOneHots find_one_hots([[maybe_unused]] std::string_view tier) noexcept {
+#if defined(__x86_64__)
+  if (kernels_for<float>(tier).tier == "avx512") return find_avx512;
+#endif
+  return nullptr;
+}
+
+}  // namespace batchfeed::ctf

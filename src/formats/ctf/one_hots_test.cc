@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "formats/ctf/one_hots.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <random>
+#include <regex>
+
+#include "formats/ctf/source.h"
+#include "formats/ctf/testing.h"
+#include "support/faulty_sys.h"
+
+namespace batchfeed::ctf {
+namespace {
+
+using ::batchfeed::testing::ScratchFolder;
+
+const std::vector<std::string> kStreams = {"a:s100", "word:s9999999", "dense:d2", "b=label:s12", "far=longer:s5"};
+
+std::string sample(std::mt19937& random) {
+  const auto one_of = [&](const std::vector<std::string>& all) { return all[random() % all.size()]; };
+  const auto mostly = [&](const std::string& usual, const std::vector<std::string>& others) {
+    return random() % 8 != 0 ? usual : one_of(others);
+  };
+  const std::string name =
+      mostly(one_of({"a", "word", "label"}), {"b", "ab", "wor", "words", "longer", "dense", "#", ""});
+  const std::string digits = std::to_string(random() >> random() % 32);
+  const std::string index = mostly(digits, {"", "0", "000012", "9999999", "12345678", "-1", "1.5", "\xC3"});
+  const std::string value = mostly(std::to_string(random() % 10), {"", "10", "-1", "0.5", "1e3", "x", "1 2:1"});
+  return '|' + name + mostly(" ", {"", "  ", "\t"}) + index + mostly(":", {"", "::", " :"}) + value +
+         mostly(one_of({"", " ", "\t"}), {"  ", "\r", " \r", " |# 1:1 "});
+}
+
+// At a mark, by the letter of one_hots.h.
+std::string obvious(const char* mark) {
+  if (*mark == '\n') return "newline";
+  static const std::regex form("\\|(a|word|label) ([0-9]{1,7}):([0-9])[ \\t]?[|\\n]");
+  std::cmatch found;
+  const std::string bytes(mark, 16);
+  if (!std::regex_search(bytes.c_str(), found, form, std::regex_constants::match_continuous)) return "other";
+  if (found[1].length() + found[2].length() > 10) return "other";
+  return found[1].str() + ' ' + std::to_string(std::stoi(found[2])) + ' ' + found[3].str();
+}
+
+TEST(OneHots, AreFoundWhereTheFormIsThatOfTheHeader) {
+  CtfOptions options = options_for(kStreams);
+  const Limits limits;
+  const Schema schema(options, limits);
+  const OneHotNames names(schema);
+  ASSERT_EQ(names.count, 3u);  // no dense one, and none with a long name
+  int tiers = 0;
+  for (const char* tier : {"scalar", "avx2", "avx512", "neon"}) {
+    const FindOneHots find = find_one_hots(tier);
+    if (find == nullptr) continue;
+    ++tiers;
+    std::mt19937 random(5);
+    std::size_t samples = 0;
+    for (int round = 0; round < 1000; ++round) {
+      std::string text;
+      for (std::size_t n = 1 + random() % 9; n > 0; --n) text += random() % 4 == 0 ? "\n12 " : sample(random);
+      text += '\n';
+      // Exactly as much memory as may be looked at.
+      const auto memory = std::make_unique<char[]>(text.size() + 16);
+      std::memset(memory.get(), '1', text.size() + 16);
+      std::memcpy(memory.get(), text.data(), text.size());
+      std::vector<std::uint32_t> marks;
+      for (std::uint32_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '\n' || (text[i] == '|' && text[i + 1] != '#')) marks.push_back(i);
+      }
+      const std::size_t count = marks.size();
+      marks.resize(count + 3, marks.back());
+      std::vector<OneHot> got(count + 3);
+      std::size_t wanted = 0;
+      const std::size_t found = find(memory.get(), marks.data(), count, names, got.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::string due = obvious(memory.get() + marks[i]);
+        wanted += due != "other" && due != "newline" ? 1u : 0u;
+        const OneHot& hot = got[i];
+        const std::string is = hot.kind() == OneHot::kNewline ? "newline"
+                               : hot.kind() == OneHot::kOther
+                                   ? "other"
+                                   : schema.alias(static_cast<std::size_t>(hot.kind())) + ' ' +
+                                         std::to_string(hot.index) + ' ' + std::to_string(hot.value());
+        ASSERT_EQ(is, due) << tier << ", byte " << marks[i] << " of " << text;
+      }
+      // Those of the marks added are counted, too.
+      ASSERT_GE(found, wanted);
+      ASSERT_LE(found, wanted + 3);
+      samples += wanted;
+    }
+    EXPECT_GT(samples, 800u);  // that it is not all others
+  }
+  if (tiers == 0) GTEST_SKIP() << "this CPU reads them one by one";
+}
+
+// All that a source gives of a file, and tells of it.
+std::string all_of(const std::string& path, const CtfOptions& options, const char* tier) {
+  const Tier forced(tier);
+  Collector told;
+  std::string out;
+  try {
+    const CtfSource source(options, path, told.context(), {});
+    Chunk chunk;
+    for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
+      source.read(c, chunk);
+      const auto bytes = [&out](const auto& buffer) {
+        out.append(reinterpret_cast<const char*>(buffer.data()), buffer.size() * sizeof(*buffer.data()));
+        out += ';';
+      };
+      for (const Column& column : chunk.columns) {
+        bytes(column.first_sample);
+        bytes(column.begin);
+        bytes(column.first_value);
+        bytes(column.values);
+        bytes(column.indices);
+      }
+      out.append(chunk.invalid.begin(), chunk.invalid.end());
+    }
+  } catch (const Error& e) {
+    out += e.fault().text();
+  }
+  for (const Notice& n : told.notices) out += n.fault.text() + '\n';
+  return out;
+}
+
+// Lines alike, with others in between: of other ids, in another order, short of a stream, with one twice, too
+// long an index, or damage.
+TEST(OneHots, GiveWhatOtherTiersReadOneByOne) {
+  const ScratchFolder folder;
+  std::mt19937 random(23);
+  int sound = 0;
+  for (int round = 0; round < 100; ++round) {
+    const std::size_t odd = round % 3 == 0 ? 0 : 3 + random() % 60;
+    const auto now = [&] { return odd != 0 && random() % odd == 0; };
+    const bool comments = random() % 2 == 0;
+    std::string text;
+    for (unsigned id = 0; id < 60; ++id) {
+      for (std::size_t lines = 1 + random() % (random() % 5 == 0 ? 200 : 20); lines > 0; --lines) {
+        const std::string word =
+            "|word " + std::to_string(now() ? 99999999 : random() % 70000) + ":1 " + (comments ? "|# w\t" : "");
+        const std::string tag =
+            "|label " + std::to_string(random() % (now() ? 20 : 12)) + ":1 " + (comments ? "|# t" : "");
+        if (!now()) text += std::to_string(now() ? id + 1 : id) + '\t';
+        text += now()   ? tag + word
+                : now() ? word
+                : now() ? word + word + tag
+                : now() ? sample(random) + word + tag
+                        : word + tag;
+        text += now() ? "\n\n" : "\n";
+      }
+    }
+    const std::string path = folder.write("words.ctf", text);
+    CtfOptions options = options_for(now() ? std::vector<std::string>{"word:s70000", "label:s12!"}
+                                           : std::vector<std::string>{"label:s12", "word:s70000"},
+                                     random() % 2 == 0 ? ~0ull : 0);
+    options.element = round % 2 == 0 ? Element::f32 : Element::f64;
+    options.chunk_bytes = 1000 + random() % 20000;
+    options.trace_level = 2;
+    const std::string due = all_of(path, options, "scalar");
+    ASSERT_EQ(all_of(path, options, ""), due) << "round " << round;
+    sound += due.find("[ctf.") == std::string::npos ? 1 : 0;
+  }
+  EXPECT_GT(sound, 15);
+}
+
+}  // namespace
+}  // namespace batchfeed::ctf
