@@ -20,7 +20,7 @@ const char* Parser<T>::alike_lines(const char* p, const char* const end) {
     if ((seen & bit) != 0) return p;
     seen |= bit;
   }
-  if (width == 0 || width == hots.size() || hots[width].kind() != OneHot::kNewline || repeat_.seen) return p;
+  if (width == 0 || width == hots.size() || hots[width].kind() != OneHot::kNewline) return p;
   ++width;
   if (const int main = schema_.main(); main != Schema::kNone && (main >= 64 || (seen >> main & 1) == 0)) return p;
   std::size_t most = hots.size() / width;

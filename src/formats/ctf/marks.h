@@ -23,7 +23,6 @@ ListMarks list_marks(std::string_view tier) noexcept;
 
 class MarkList {
  public:
-  // Without `find` there is nothing at any mark.
   MarkList(ListMarks list, FindOneHots find, const OneHotNames& names) noexcept
       : list_(list), find_(names.count == 0 ? nullptr : find), names_(names) {}
 

@@ -8,6 +8,7 @@
 #include <bit>
 
 #include "formats/ctf/kernels.h"
+#include "text/number.h"
 
 #if defined(__x86_64__)
 #include "formats/ctf/avx512_tokens.h"
@@ -29,6 +30,46 @@ OneHotNames::OneHotNames(const Schema& schema) {
 }
 
 namespace {
+
+constexpr unsigned kLastColon = 12;  // in front of the three bytes more that are looked at
+
+// Behind the name of a sample that begins at `mark`: as it is read one by one.
+OneHot read_one(const char* mark, const OneHotNames::Name& name) noexcept {
+  const char* p = mark + name.length;
+  const text::Digits digits = text::leading_digits(p);
+  if (digits.count - 1 >= 7 || name.length + digits.count > kLastColon) return {};
+  p += digits.count;
+  const auto value = static_cast<unsigned>(p[1]) - '0';
+  if (*p != ':' || value > 9) return {};
+  p += 2;
+  p += is_blank(*p) ? 1 : 0;
+  if (*p != '|' && *p != '\n') return {};
+  return {static_cast<std::int32_t>(text::spell(digits)), name.stream * 256 + static_cast<std::int32_t>(value)};
+}
+
+std::size_t find_plain(const char* from, const std::uint32_t* marks, std::size_t count, const OneHotNames& names,
+                       OneHot* out) noexcept {
+  std::size_t found = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const char* const mark = from + marks[k];
+    out[k] = {};
+    if (*mark == '\n') {
+      out[k].note = OneHot::kNewline * 256;
+      continue;
+    }
+    const auto head = load<std::uint64_t>(mark);
+    for (std::size_t i = 0; i < names.count; ++i) {
+      const OneHotNames::Name& name = names.names[i];
+      if (((head ^ load<std::uint64_t>(name.text.data())) << (64 - 8 * name.length)) != 0) continue;
+      out[k] = read_one(mark, name);
+      found += out[k].note >= 0 ? 1 : 0;
+      break;
+    }
+  }
+  return found;
+}
+
+#if defined(__x86_64__)
 
 constexpr std::uint64_t kEach = 0x0001000100010001u;  // times a mask of 16 bits: that for each sample
 
@@ -57,8 +98,6 @@ inline std::uint64_t good(const Bytes& is, std::uint64_t begin, std::uint64_t en
 
 // 1 for each sample where any bit but the highest is set.
 inline std::uint64_t any(std::uint64_t bits) noexcept { return (bits + kEach * 0x7FFF) >> 15 & kEach; }
-
-#if defined(__x86_64__)
 
 using avx512::Lanes;
 using avx512::lanes;
@@ -148,7 +187,7 @@ FindOneHots find_one_hots([[maybe_unused]] std::string_view tier) noexcept {
 #if defined(__x86_64__)
   if (kernels_for<float>(tier).tier == "avx512") return find_avx512;
 #endif
-  return nullptr;
+  return find_plain;
 }
 
 }  // namespace batchfeed::ctf

@@ -47,7 +47,7 @@ static_assert(sizeof(OneHot) == 8);
 using FindOneHots = std::size_t (*)(const char* from, const std::uint32_t* marks, std::size_t count,
                                     const OneHotNames& names, OneHot* out) noexcept;
 
-// The one for this CPU, as `tier` allows (see kernels.h); nullptr: none that is faster than reading one by one.
+// The one for this CPU, as `tier` allows (see kernels.h).
 FindOneHots find_one_hots(std::string_view tier) noexcept;
 
 }  // namespace batchfeed::ctf
