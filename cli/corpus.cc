@@ -248,6 +248,9 @@ bool is_word_list(const std::string& path, const Limits& limits) {
 Corpus load_one(const CorpusArguments& arguments, Console& console, const Report& report) {
   Corpus corpus;
   corpus.setup.file_system.roots = arguments.roots;
+  // Of a compressed file that does not stay in memory three passes are left: where reading can begin and how much
+  // there is; which streams it has; and where its sequences stand, which depends on which streams count.
+  corpus.setup.file_system.unpacked = share_unpacked(arguments.unpacked_text);
   const std::string first =
       looks_like_config(arguments.files.front()) ? arguments.files.front() : expand_files(arguments.files).front();
   if (looks_like_config(first) || !arguments.section.empty() || !arguments.set.empty()) {

@@ -41,11 +41,14 @@ std::vector<SourceOptions> infer_speech(const std::vector<std::string>& files, c
       case Format::mlf: mlf.files.push_back(file); break;
       case Format::kaldi: (kaldi::holds_alignments(file, context) ? alignments : matrices).files.push_back(file); break;
       default:
-        throw Error(Fault{.kind = FaultKind::usage,
-                          .id = "infer.mixed",
-                          .at = {.file = file},
-                          .what = "a file of format " + std::string(name(format)) + " together with speech",
-                          .hint = "name a .cntk configuration for what belongs together"});
+        throw Error(
+            Fault{.kind = FaultKind::usage,
+                  .id = "infer.mixed",
+                  .at = {.file = file},
+                  .what = "a file of format " + std::string(name(format)) + " together with speech",
+                  .hint = "a .cntk configuration joins them by key, with a deserializer for each: deserializers = ( "
+                          "[ type = \"HTKFeatureDeserializer\" ... ] : [ type = \"CNTKTextFormatDeserializer\" ... "
+                          "] )"});
     }
   }
   std::vector<SourceOptions> out;
