@@ -69,7 +69,10 @@ double Measured::rate(double seconds) const { return seconds > 0 ? static_cast<d
 std::string verdict(const Measured& m) {
   const EpochTimes& t = m.times;
   switch (judge(t)) {
-    case Bound::unknown: return "too small a corpus to tell: an epoch is over before anything can be measured";
+    case Bound::unknown:
+      return fmt::format(
+          "too small a corpus to tell what bounds it: an epoch is read in {}, which hardly holds up training",
+          seconds_text(t.seconds));
     case Bound::consumer:
       return fmt::format(
           "consumer-bound: {} of the time the minibatches are in the consumer's hands; reading is fast "

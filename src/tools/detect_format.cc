@@ -170,7 +170,9 @@ Format detect_format(const std::string& path, const FileSystem& file_system, con
   if (is_kaldi(head)) return Format::kaldi;
   if (is_htk(head, size, true) || is_htk(head, size, false)) return Format::htk;
   const Format format = of_text(head);
-  return format == Format::unknown ? of_name(path) : format;
+  const Format named = of_name(path);
+  // A damaged entry of a list looks like an assignment; the name knows better.
+  return format == Format::unknown || (format == Format::config && named == Format::scp) ? named : format;
 }
 
 }  // namespace batchfeed

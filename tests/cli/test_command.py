@@ -34,6 +34,7 @@ def test_version(batchfeed):
 @pytest.mark.parametrize("arguments, word", [
     (("raed", "x.ctf"), "did you mean read"),
     (("read", "x.ctf", "--minibatchsize", "3"), "did you mean --minibatch-size"),
+    (("report", "x.ctf", "--force"), "hint: batchfeed report --help"),  # as far from --order as two words are
     (("read",), "batchfeed read --help"),
     ((), "batchfeed --help"),
     (("read", "x.ctf", "--format", "yaml"), "yaml"),

@@ -46,7 +46,7 @@ def test_files_need_no_configuration(batchfeed, corpus, files, command):
 
 def test_info_tells_hours_and_labels_and_states_never_seen(batchfeed, corpus):
     text = batchfeed("info", "in.scp", "in.mlf", "--state-list", "states").out
-    for words in ("6 frames of 10 ms (0.06 s), 2 utterances", "never seen: a", "2 of 3 occur", "66.67 %", "up to 0.05 s"):
+    for words in ("6 frames of 10 ms (0.06 s), 2 utterances", "never seen: a", "2 of 3 classes occur", "66.67 %", "up to 0.05 s"):
         assert words in text, words
     speech = batchfeed("info", "in.scp", "in.mlf", "--state-list", "states", "--json").json["speech"]
     assert [s["stream"] for s in speech] == ["features", "labels"]
