@@ -116,7 +116,10 @@ std::string bench_text(const Measured& m) {
                   plural(t.minibatches, "minibatch"), plural(t.cores, "core"), plural(t.threads, "thread"));
   Table stages({"stage", "time", "rate", "of pread", "cores busy"});
   const auto stage = [&](const char* what, double seconds, double cpu) {
-    stages.row({what, seconds_text(seconds), rate_text(m.rate(seconds)), percent_text(m.rate(seconds), m.limits.read),
+    // Faster than one thread per core could read it: it did not, as the headers say what there is.
+    const bool all_read = m.rate(seconds) <= m.limits.read * t.cores;
+    stages.row({what, seconds_text(seconds), all_read ? rate_text(m.rate(seconds)) : "-",
+                all_read ? percent_text(m.rate(seconds), m.limits.read) : "-",
                 fmt::format("{:.1f}", seconds > 0 ? cpu / seconds : 0)});
   };
   stage("index", t.index, t.index_cpu);

@@ -25,6 +25,14 @@ def test_help_lists_every_command(batchfeed):
     assert all(f"\n  {command} " in out for command in COMMANDS)
 
 
+def test_help_is_a_command_too(batchfeed):
+    assert batchfeed("help").out == batchfeed("--help").out
+    assert batchfeed("help", "read").out == batchfeed("read", "--help").out
+    assert batchfeed("help", "config", "check").out == batchfeed("config", "check", "--help").out
+    done = batchfeed("help", "raed")
+    assert done.code == 2 and "no command 'raed'" in done.err
+
+
 def test_version(batchfeed):
     assert batchfeed("version").out.startswith("batchfeed ")
     assert batchfeed("--version").out == batchfeed("version").out
