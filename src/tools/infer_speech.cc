@@ -41,14 +41,14 @@ std::vector<SourceOptions> infer_speech(const std::vector<std::string>& files, c
       case Format::mlf: mlf.files.push_back(file); break;
       case Format::kaldi: (kaldi::holds_alignments(file, context) ? alignments : matrices).files.push_back(file); break;
       default:
-        throw Error(
-            Fault{.kind = FaultKind::usage,
-                  .id = "infer.mixed",
-                  .at = {.file = file},
-                  .what = "a file of format " + std::string(name(format)) + " together with speech",
-                  .hint = "a .cntk configuration joins them by key, with a deserializer for each: deserializers = ( "
-                          "[ type = \"HTKFeatureDeserializer\" ... ] : [ type = \"CNTKTextFormatDeserializer\" ... "
-                          "] )"});
+        throw Error(Fault{.kind = FaultKind::usage,
+                          .id = "infer.mixed",
+                          .at = {.file = file},
+                          .what = "a file of format " + std::string(name(format)) + " together with speech",
+                          .hint = "a .cntk configuration joins them by key: deserializers = ( [ type = "
+                                  "\"HTKFeatureDeserializer\" ; module "
+                                  "= \"HTKDeserializers\" ... ] : [ type = \"CNTKTextFormatDeserializer\" ; module = "
+                                  "\"CNTKTextFormatReader\" ... ] )"});
     }
   }
   std::vector<SourceOptions> out;

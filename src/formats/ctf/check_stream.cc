@@ -138,8 +138,7 @@ void StreamCheck::begin(const LineFront& front, std::uint64_t key) {
                 .id = "ctf.repeated-id",
                 .at = {.file = name_, .byte = line_begin_, .line = line_, .column = 1, .has_byte = true},
                 .what = "sequence id " + (text_ ? key_text_ : std::to_string(key)) + " comes back",
-                .hint = "each run of lines with one id is a sequence of its own; batchfeed check --fix writes them "
-                        "together"}});
+                .hint = "each run of lines with one id is a sequence of its own"}});
   }
 }
 

@@ -299,8 +299,7 @@ std::vector<Notice> CtfSource::notices() const {
                                                     " comes back; it was used from line " +
                                                     std::to_string(lines_.line_of(notes_.repeated->first)) + " on" +
                                                     others_like_it(notes_.repeated->sequences - 1),
-                                            .hint = "each run of lines with one id is a sequence of its own; batchfeed "
-                                                    "check --fix writes them together"}});
+                                            .hint = "each run of lines with one id is a sequence of its own"}});
   }
   const std::vector<Notice> faults = sink_.finish();
   out.insert(out.end(), faults.begin(), faults.end());
