@@ -49,10 +49,9 @@ std::string parse_bound(const Measured& m) {
 std::string disk_bound(const Measured& m) {
   const EpochTimes& t = m.times;
   if (t.disk_wait > 0.5 * t.reading) {
-    return fmt::format(
-        "disk-bound: {} of the reading is waiting for files; a faster disk, fewer bytes (batchfeed convert{}) or more "
-        "--threads help",
-        percent_text(t.disk_wait, t.reading), m.limits.packed ? "" : " --zstd");
+    return fmt::format("disk-bound: {} of the reading is waiting for files; a faster disk, {}or more --threads help",
+                       percent_text(t.disk_wait, t.reading),
+                       m.limits.packed ? "" : "fewer bytes (batchfeed convert, to .zst) ");
   }
   return fmt::format("disk-bound: it is read at {} of what the files give when nothing else is done",
                      percent_text(m.rate(t.seconds), m.limits.read));
@@ -81,11 +80,12 @@ std::string verdict(const Measured& m) {
     case Bound::machine: {
       EpochTimes alone = t;
       alone.core_wait = 0;
+      const Bound bound = judge(alone);
       return fmt::format(
           "machine-bound: others have the cores, {:.1f} of {} were to be had where {:.1f} could have been used; "
-          "measure "
-          "again when the machine is idle (with the machine to itself: {}-bound, by the processor time)",
-          cores_busy(t), t.cores, std::min<double>(t.cores, (t.cpu + t.core_wait) / t.seconds), name(judge(alone)));
+          "measure again when the machine is idle (with the machine to itself: {}-bound, by the processor time{})",
+          cores_busy(t), t.cores, std::min<double>(t.cores, (t.cpu + t.core_wait) / t.seconds), name(bound),
+          bound == Bound::parse && m.text ? "; the binary format saves most of it: batchfeed convert" : "");
     }
     case Bound::disk: return disk_bound(m);
     case Bound::window:

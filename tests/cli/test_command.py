@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Exit codes, help, what goes to stdout and what to stderr."""
 import os
+import re
 import signal
 import subprocess
 import time
 
 import pytest
 
-from conftest import BINARY
+from conftest import BINARY, ROOT
+from test_schemas import commands
 
 COMMANDS = ["info", "head", "cat", "sample", "grep", "diff", "stats", "schema", "split", "merge", "shuffle", "check", "read", "plan", "index", "bench", "config", "resume", "version"]
 
@@ -23,6 +25,14 @@ def test_help_begins_with_examples_that_name_the_command(batchfeed, command):
 def test_help_lists_every_command(batchfeed):
     out = batchfeed("--help").out
     assert all(f"\n  {command} " in out for command in COMMANDS)
+
+
+def test_options_that_messages_and_the_reference_name_exist(batchfeed):
+    known = {option for command in [(), *commands(batchfeed)] for option in re.findall(r"--[a-z][a-z-]*", batchfeed(*command, "--help").out)}
+    for path in [*ROOT.glob("cli/*.cc"), *ROOT.glob("src/**/*.cc"), ROOT / "docs/reference/cli.md", *ROOT.glob("docs/how-to/find-*.md")]:
+        named = {option for line in path.read_text().splitlines() if path.suffix == ".md" or '"' in line
+                 for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", line)}
+        assert named <= known, (path, named - known)
 
 
 def test_help_is_a_command_too(batchfeed):
