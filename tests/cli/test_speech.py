@@ -147,3 +147,11 @@ def test_a_list_of_states_is_known_for_what_it_is(batchfeed, write):
     assert done.code == 3 and "--state-list" in done.err
     write("prose.txt", "three words here\nand more\n")
     assert "--state-list" not in batchfeed("info", "prose.txt").err
+
+
+def test_tables_of_others_are_told_by_their_looks(batchfeed, write):
+    for name, text, words in (("t.csv", "a,b\n1,2\n", "from_pandas()"), ("t.json", '{"a":[1,2]}\n', "name a .cntk"),
+                              ("t.svm", "1 qid:3 1:0.5 2:0.3\n0 qid:3 1:0.1 7:0.2\n", "from_svmlight()")):
+        write(name, text)
+        done = batchfeed("info", name)
+        assert done.code == 3 and done.err.startswith(f"{name}: neither a configuration nor a corpus") and words in done.err
