@@ -49,10 +49,9 @@ std::string parse_bound(const Measured& m) {
 std::string disk_bound(const Measured& m) {
   const EpochTimes& t = m.times;
   if (t.disk_wait > 0.5 * t.reading) {
-    return fmt::format(
-        "disk-bound: {} of the reading is waiting for files; a faster disk, fewer bytes (batchfeed convert{}) or more "
-        "--threads help",
-        percent_text(t.disk_wait, t.reading), m.limits.packed ? "" : " --zstd");
+    return fmt::format("disk-bound: {} of the reading is waiting for files; a faster disk, {}or more --threads help",
+                       percent_text(t.disk_wait, t.reading),
+                       m.limits.packed ? "" : "fewer bytes (batchfeed convert, to .zst) ");
   }
   return fmt::format("disk-bound: it is read at {} of what the files give when nothing else is done",
                      percent_text(m.rate(t.seconds), m.limits.read));
@@ -69,7 +68,10 @@ double Measured::rate(double seconds) const { return seconds > 0 ? static_cast<d
 std::string verdict(const Measured& m) {
   const EpochTimes& t = m.times;
   switch (judge(t)) {
-    case Bound::unknown: return "too small a corpus to tell: an epoch is over before anything can be measured";
+    case Bound::unknown:
+      return fmt::format(
+          "too small a corpus to tell what bounds it: an epoch is read in {}, which hardly holds up training",
+          seconds_text(t.seconds));
     case Bound::consumer:
       return fmt::format(
           "consumer-bound: {} of the time the minibatches are in the consumer's hands; reading is fast "
@@ -78,11 +80,12 @@ std::string verdict(const Measured& m) {
     case Bound::machine: {
       EpochTimes alone = t;
       alone.core_wait = 0;
+      const Bound bound = judge(alone);
       return fmt::format(
           "machine-bound: others have the cores, {:.1f} of {} were to be had where {:.1f} could have been used; "
-          "measure "
-          "again when the machine is idle (with the machine to itself: {}-bound, by the processor time)",
-          cores_busy(t), t.cores, std::min<double>(t.cores, (t.cpu + t.core_wait) / t.seconds), name(judge(alone)));
+          "measure again when the machine is idle (with the machine to itself: {}-bound, by the processor time{})",
+          cores_busy(t), t.cores, std::min<double>(t.cores, (t.cpu + t.core_wait) / t.seconds), name(bound),
+          bound == Bound::parse && m.text ? "; the binary format saves most of it: batchfeed convert" : "");
     }
     case Bound::disk: return disk_bound(m);
     case Bound::window:
@@ -113,7 +116,10 @@ std::string bench_text(const Measured& m) {
                   plural(t.minibatches, "minibatch"), plural(t.cores, "core"), plural(t.threads, "thread"));
   Table stages({"stage", "time", "rate", "of pread", "cores busy"});
   const auto stage = [&](const char* what, double seconds, double cpu) {
-    stages.row({what, seconds_text(seconds), rate_text(m.rate(seconds)), percent_text(m.rate(seconds), m.limits.read),
+    // Faster than one thread per core could read it: it did not, as the headers say what there is.
+    const bool all_read = m.rate(seconds) <= m.limits.read * t.cores;
+    stages.row({what, seconds_text(seconds), all_read ? rate_text(m.rate(seconds)) : "-",
+                all_read ? percent_text(m.rate(seconds), m.limits.read) : "-",
                 fmt::format("{:.1f}", seconds > 0 ? cpu / seconds : 0)});
   };
   stage("index", t.index, t.index_cpu);

@@ -72,15 +72,26 @@ class Findings {
   ordered_json all_;
 };
 
-std::string summary(const CheckResult& result, std::uint64_t max_faults) {
+// What --fix would do about it; it takes one file.
+std::string next_step(const CheckResult& result, const CheckArguments& a) {
+  if (!a.fix.empty() || a.corpus.files.size() != 1 || a.corpus.files.front() == "-") return "";
+  std::string kinds;
+  for (const char* id : {"cbf.unsorted-indices", "ctf.repeated-id"}) {
+    if (result.by_id.contains(id)) kinds += (kinds.empty() ? "" : ", ") + std::string(id);
+  }
+  return kinds.empty() ? "" : fmt::format("  --fix FILE writes a copy in which that is mended: {}\n", kinds);
+}
+
+std::string summary(const CheckResult& result, const CheckArguments& a) {
   std::string out;
   if (!result.by_id.empty()) {
     Table table({"count", "kind"});
     for (const auto& [id, count] : result.by_id) table.row({count_text(count), id});
     out += "\n" + table.text();
-    if (result.faults + result.warnings > max_faults) {
-      out += fmt::format("  only the first {} are listed; --max-faults N lists more\n", count_text(max_faults));
+    if (result.faults + result.warnings > a.max_faults) {
+      out += fmt::format("  only the first {} are listed; --max-faults N lists more\n", count_text(a.max_faults));
     }
+    out += next_step(result, a);
     out += "\n";
   }
   out += fmt::format("checked {} in {}", plural(result.samples, "sample"), plural(result.sequences, "sequence"));
@@ -162,7 +173,7 @@ int run_check(const CheckArguments& a, Console& console) {
   }
   console.clear_progress();
   output.append(a.json ? dump(summary_json(result, findings.take(), mended ? mended->json() : ordered_json()), 2) + "\n"
-                       : summary(result, a.max_faults));
+                       : summary(result, a));
   output.flush();
   return result.faults == 0 ? kDone : kFaults;
 }

@@ -67,6 +67,7 @@ Run add_bench(CLI::App& app, Console& console);
 Run add_config(CLI::App& app, Console& console);
 Run add_convert(CLI::App& app, Console& console);
 Run add_ctf2bin(CLI::App& app, Console& console);
+Run add_help(CLI::App& app, Console& console);
 Run add_manual(CLI::App& app, Console& console);
 Run add_completion(CLI::App& app, Console& console);
 Run add_version(CLI::App& app, Console& console);

@@ -21,6 +21,14 @@ std::vector<std::string> names_of(const std::vector<CommandRow>& commands) {
   return out;
 }
 
+// The words that come next, if they are known: commands below this one, or what its one argument may be.
+std::vector<std::string> words_of(const CommandRow& command, const CommandRow& root) {
+  if (!command.commands.empty()) return names_of(command.commands);
+  if (command.positionals.size() != 1) return {};
+  const OptionRow& argument = command.positionals.front();
+  return argument.type == "[COMMAND]" ? names_of(root.commands) : argument.choices;
+}
+
 // The options that hold everywhere, then the command's own.
 std::vector<const OptionRow*> options_of(const CommandRow& command, const CommandRow& root) {
   std::vector<const OptionRow*> out;
@@ -69,7 +77,7 @@ std::string bash(const CommandRow& root) {
       values += fmt::format("    {}) {} ;;\n", joined(at, " | "), reply);
     }
     words += fmt::format("    {}) options={} commands={} ;;\n", in_quotes(path), in_quotes(joined(all)),
-                         in_quotes(joined(names_of(command->commands))));
+                         in_quotes(joined(words_of(*command, root))));
   }
   return fmt::format(R"(# bash completion for batchfeed, written by `batchfeed completion bash`
 _batchfeed() {{
@@ -126,7 +134,10 @@ std::string zsh(const CommandRow& root) {
     out += command->commands.empty() ? "  _arguments -s \\\n" : "  _arguments -s -C \\\n";
     for (const OptionRow* option : options_of(*command, root)) out += "    " + zsh_option(*option) + " \\\n";
     if (command->commands.empty()) {
-      out += command->positionals.empty() ? "    && return\n" : "    '*:file:_files' && return\n";
+      const std::vector<std::string> words = words_of(*command, root);
+      out += command->positionals.empty() ? "    && return\n"
+             : words.empty()              ? "    '*:file:_files' && return\n"
+                                          : fmt::format("    '1:word:({})' && return\n", joined(words));
     } else {
       out +=
           "    '1: :->command' '*::argument:->rest' && return\n  case $state in\n  command)\n    local -a commands=(\n";
@@ -184,6 +195,8 @@ std::string fish(const CommandRow& root) {
                            in_fish_quotes(below.summary));
       }
     }
+    if (const auto words = words_of(*command, root); command->commands.empty() && !words.empty())
+      out += fmt::format("complete -c batchfeed -n {} -fa {}\n", in_fish_quotes(here), in_fish_quotes(joined(words)));
     for (const OptionRow* option : options_of(*command, root)) out += fish_option(here, *option);
   }
   return out;

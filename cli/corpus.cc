@@ -235,19 +235,33 @@ Limits CorpusArguments::limits() const {
 
 namespace {
 
-// A word on each line, as lists of states are.
-bool is_word_list(const std::string& path, const Limits& limits) {
+// What a file of no known format may be, and where to go with it.
+std::string way_out(const std::string& path, const Limits& limits) {
   const std::string head = first_bytes(path, 1u << 16, limits).bytes;
-  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
-  const auto is_text = [](char c) { return static_cast<unsigned char>(c) >= ' ' || c == '\n' || c == '\r'; };
-  return std::count(head.begin(), head.end(), '\n') > 1 && std::none_of(head.begin(), head.end(), is_blank) &&
-         std::all_of(head.begin(), head.end(), is_text);
+  const auto is_text = [](char c) {
+    return static_cast<unsigned char>(c) >= ' ' || c == '\n' || c == '\r' || c == '\t';
+  };
+  const std::string line = head.substr(0, head.find('\n'));
+  if (std::all_of(head.begin(), head.end(), is_text) && line.size() < head.size()) {
+    const bool is_markup = line.find_first_of("{[<|") != std::string::npos;
+    if (!is_markup && line.find_first_of(",;") != std::string::npos)
+      return "a table? from_pandas() of the Python package takes one; in a text corpus a row is |x 1 2 |y 3";
+    if (!is_markup && line.find(':') != std::string::npos && line.find_first_of("0123456789+-") == 0)
+      return "svmlight? from_svmlight() of the Python package takes it; in a text corpus a row is |x 3:0.5 |y 1";
+    if (head.find_first_of(" \t") == std::string::npos && std::count(head.begin(), head.end(), '\n') > 1)
+      return "a word a line: as --state-list it names the classes of MLF labels";
+  }
+  return "name a .cntk configuration, a file in CNTK's text or binary format, HTK features (scp), MLF labels or Kaldi "
+         "files";
 }
 
 // One corpus: a configuration, or files that come without one.
 Corpus load_one(const CorpusArguments& arguments, Console& console, const Report& report) {
   Corpus corpus;
   corpus.setup.file_system.roots = arguments.roots;
+  // Of a compressed file that does not stay in memory three passes are left: where reading can begin and how much
+  // there is; which streams it has; and where its sequences stand, which depends on which streams count.
+  corpus.setup.file_system.unpacked = share_unpacked(arguments.unpacked_text);
   const std::string first =
       looks_like_config(arguments.files.front()) ? arguments.files.front() : expand_files(arguments.files).front();
   if (looks_like_config(first) || !arguments.section.empty() || !arguments.set.empty()) {
@@ -266,10 +280,7 @@ Corpus load_one(const CorpusArguments& arguments, Console& console, const Report
     case Format::kaldi: from_speech(arguments, corpus); break;
     case Format::unknown:
       throw Error(unusable(first, "neither a configuration nor a corpus in a known format",
-                           is_word_list(first, arguments.limits())
-                               ? "a word a line: as --state-list it names the classes of MLF labels"
-                               : "name a .cntk configuration, a file in CNTK's text or binary format, HTK features "
-                                 "(scp), MLF labels or Kaldi files"));
+                           way_out(first, arguments.limits())));
   }
   if (corpus.format != Format::config) {
     corpus.setup.reader.order.kind = OrderKind::file;  // as it stands in the file, until asked otherwise

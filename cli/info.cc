@@ -10,7 +10,6 @@
 #include "command.h"
 #include "corpus.h"
 #include "format.h"
-#include "in_memory.h"
 #include "jsonl.h"
 #include "look.h"
 #include "speech.h"
@@ -173,27 +172,10 @@ ordered_json json(const Corpus& corpus, const InfoArguments& a, const Descriptio
   return out;
 }
 
-// What a compressed text unpacks to, if that is not much: it is looked at more than once.
-std::shared_ptr<const std::string> unpacked(const CorpusArguments& arguments) {
-  constexpr std::size_t kMost = 256u << 20;
-  const std::vector<std::string> files = expand_files(arguments.files);
-  if (files.size() != 1 || !arguments.section.empty() || !arguments.set.empty() || arguments.cache_index ||
-      !arguments.roots.empty() || !arguments.cache_dir.empty())
-    return nullptr;
-  const std::string& file = files.front();
-  if (detect_format(file, {}, arguments.limits()) != Format::ctf || !first_bytes(file, 1, arguments.limits()).packed)
-    return nullptr;
-  FirstBytes all = first_bytes(file, kMost, arguments.limits());
-  return all.whole ? std::make_shared<const std::string>(std::move(all.bytes)) : nullptr;
-}
-
 int run_info(const InfoArguments& a, Console& console) {
-  CorpusArguments arguments = a.corpus;
-  arguments.text = unpacked(a.corpus);
-  Looked looked = look_at(arguments, console);
+  Looked looked = look_at(a.corpus, console);
   Corpus& corpus = looked.corpus;
   const Description about = describe(*looked.source);
-  if (arguments.text != nullptr) std::get<CtfOptions>(corpus.setup.sources.front()).files = a.corpus.files;
   const std::vector<IndexBuild> indexes = find_indexes(corpus.setup);
   const std::vector<SpeechStream> speech = describe_speech(corpus.setup);
   console.clear_progress();

@@ -5,7 +5,6 @@
 
 #include "convert.h"
 #include "format.h"
-#include "in_memory.h"
 
 namespace batchfeed::cli {
 
@@ -40,14 +39,11 @@ void Damage::tell_rest() {
 Looked look_at(const CorpusArguments& arguments, Console& console, bool in_order) {
   Looked out;
   out.damage = std::make_shared<Damage>(console);
-  const Report report = under_own_name(out.damage->report());
-  out.corpus = load_corpus(arguments, console, report);
+  CorpusArguments looking = arguments;
+  looking.unpacked_text = kLookedAtText;
+  out.corpus = load_corpus(looking, console, out.damage->report());
   if (in_order) cut_small(out.corpus.setup);
-  try {
-    out.source = open_to_look(out.corpus.setup);
-  } catch (const Error& error) {
-    throw Error(under_own_name(error.fault()));
-  }
+  out.source = open_to_look(out.corpus.setup);
   out.damage->expect_allowed();
   return out;
 }

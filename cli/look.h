@@ -30,6 +30,9 @@ class Damage {
   std::optional<Fault> refused_;
 };
 
+// What compressed files unpack to stays in memory up to here, for it is looked at more than once.
+constexpr std::size_t kLookedAtText = std::size_t{256} << 20;
+
 // A corpus opened to be looked at. `damage` goes on hearing of it while it is read.
 struct Looked {
   Corpus corpus;

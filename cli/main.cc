@@ -126,6 +126,7 @@ int main_of(int argc, char** argv) {
   add("shuffle", add_shuffle);
   add("convert", add_convert);
   add("ctf2bin", add_ctf2bin);
+  add("help", add_help);
   add("manual", add_manual);
   add("completion", add_completion);
   add("version", add_version);

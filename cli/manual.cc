@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // `batchfeed manual` and `batchfeed completion`: what a package installs, from
-// the same table as --help.
+// the same table as --help; and `batchfeed help` itself.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,6 +13,7 @@
 
 #include "command.h"
 #include "command_table.h"
+#include "usage.h"
 
 namespace batchfeed::cli {
 
@@ -39,6 +40,10 @@ int print(const std::string& text) {
   return kDone;
 }
 
+[[noreturn]] void no_command(const std::vector<std::string>& words) {
+  throw UsageError(fmt::format("no command '{}'; hint: batchfeed --help", fmt::join(words, " ")));
+}
+
 int run_manual(const CLI::App& app, const std::vector<std::string>& words, const std::string& folder) {
   const CommandRow root = command_table(app);
   if (!folder.empty()) {
@@ -52,10 +57,30 @@ int run_manual(const CLI::App& app, const std::vector<std::string>& words, const
   for (const CommandRow* command : flat(root)) {
     if (command->path == words) return print(man_page(*command, root));
   }
-  throw UsageError(fmt::format("no command '{}'; hint: batchfeed --help", fmt::join(words, " ")));
+  no_command(words);
+}
+
+int run_help(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  for (const std::string& word : words) {
+    const auto found = command->get_subcommands([&](const CLI::App* below) { return below->get_name() == word; });
+    if (found.empty()) no_command(words);
+    command = found.front();
+  }
+  // Not help(), which is that of the command that was given: this one.
+  return print(command->get_formatter()->make_help(command, path_of(*command), CLI::AppFormatMode::Normal));
 }
 
 }  // namespace
+
+Run add_help(CLI::App& app, Console&) {
+  auto words = std::make_shared<std::vector<std::string>>();
+  CLI::App& command = add_command(app, "help", "What --help says, of a command",
+                                  "batchfeed help read              # as batchfeed read --help\n"
+                                  "batchfeed help config check");
+  command.add_option("command", *words, "The command; without one, batchfeed itself")->type_name("[COMMAND]");
+  return [words, &app] { return run_help(app, *words); };
+}
 
 Run add_manual(CLI::App& app, Console&) {
   auto words = std::make_shared<std::vector<std::string>>();

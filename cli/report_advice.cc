@@ -55,8 +55,10 @@ void values(const Facts& f, std::vector<Advice>& out) {
     if (s.samples == 0) continue;
     const std::string name = printable(s.stream.name);
     if (s.nans + s.infinities != 0) {
-      out.push_back({true, fmt::format("Stream '{}' has {} NaN and {} infinite values: one of them spoils a gradient.",
-                                       name, count_text(s.nans), count_text(s.infinities))});
+      std::string what = s.nans == 0 ? "" : count_text(s.nans) + " NaN";
+      if (s.infinities != 0) what += (what.empty() ? "" : " and ") + count_text(s.infinities) + " infinite";
+      out.push_back({true, fmt::format("Stream '{}' has {} {}: one of them spoils a gradient.", name, what,
+                                       s.nans + s.infinities == 1 ? "value" : "values")});
     }
     if (s.constants != 0 && !s.one_hot) {
       out.push_back({false, fmt::format("{} of {} columns of '{}' never change; a model learns nothing from them.",

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "class_names.h"
+#include "look.h"
 
 namespace batchfeed::cli {
 
@@ -188,7 +189,9 @@ Facts gather_facts(const CorpusArguments& arguments, const RunOptions& run, Cons
     ++(notice.severity == Severity::error ? at_loading.faults : at_loading.warnings);
     ++at_loading.by_id[notice.fault.id];
   };
-  Corpus corpus = load_corpus(arguments, console, keep_and_count);
+  CorpusArguments looking = arguments;
+  looking.unpacked_text = kLookedAtText;
+  Corpus corpus = load_corpus(looking, console, keep_and_count);
   facts.format = name(corpus.format);
   facts.kinds = kinds_of(corpus.setup);
   facts.joined = corpus.setup.sources.size() > 1;

@@ -43,6 +43,7 @@ std::string advice(const Facts& f) {
 }
 
 std::string values_chart(const StreamSurvey& s) {
+  if (s.min == s.max) return "";  // the range says it
   const std::vector<ValueCounts::Bar> bars = s.counts.bars(s.min, s.max, s.whole, 60);
   std::vector<Bar> out;
   for (const ValueCounts::Bar& bar : bars) {

@@ -4,6 +4,7 @@
 // the reader section that reads them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -53,6 +54,8 @@ std::string indented(const std::string& text) {
 
 // Names of classes that came with the labels go into a list beside the configuration.
 void keep_names(Setup& setup, const std::string& output, bool force) {
+  const auto has_labels = [](const SourceOptions& source) { return std::holds_alternative<MlfOptions>(source); };
+  if (std::all_of(setup.sources.begin(), setup.sources.end(), has_labels)) return;  // no section can be written
   for (SourceOptions& source : setup.sources) {
     auto* mlf = std::get_if<MlfOptions>(&source);
     if (mlf == nullptr || !mlf->mapping_file.empty() || mlf->labels.empty()) continue;
@@ -75,7 +78,9 @@ int run_schema(const SchemaArguments& a, Console& console) {
   const bool to_file = !a.output.empty() && a.output != "-";
   if (to_file) expect_absent(a.output, a.force);
   Damage damage(console);
-  Corpus corpus = load_corpus(a.corpus, console, damage.report());
+  CorpusArguments looking = a.corpus;
+  looking.unpacked_text = kLookedAtText;
+  Corpus corpus = load_corpus(looking, console, damage.report());
   if (corpus.config)
     throw UsageError(fmt::format("{} is a configuration; hint: batchfeed config show --resolved says what it means",
                                  a.corpus.files.front()));

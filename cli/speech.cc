@@ -55,7 +55,7 @@ std::string labels_text(const SpeechStream& s) {
     if (!all && i == kShown) table.row({fmt::format("... {} more", order.size() - 2 * kShown), "", "", "", ""});
     if (all || i < kShown || i >= order.size() - kShown) row(order[i]);
   }
-  out += fmt::format("\n  labels of {}: {} of {} occur\n\n{}", printable(s.stream), order.size(), s.labels.size(),
+  out += fmt::format("\n  {}: {} of {} classes occur\n\n{}", printable(s.stream), order.size(), s.labels.size(),
                      table.text());
   std::string never;
   std::uint64_t n = 0;

@@ -28,13 +28,18 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// The candidate nearest to `word`, if it is near.
+// The candidate nearest to `word`, if it is near; dashes in front are no likeness.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  const auto bare = [](std::string_view text) {
+    return text.substr(std::min(text.size(), text.find_first_not_of('-')));
+  };
+  word = bare(word);
   std::string best;
   std::size_t distance = 1 + word.size() / 3;
   for (const std::string& candidate : candidates) {
-    const std::size_t d = edit_distance(word, candidate);
-    if (d <= distance && d < std::max(word.size(), candidate.size())) {
+    const std::string_view name = bare(candidate);
+    const std::size_t d = edit_distance(word, name);
+    if (d <= distance && d < std::max(word.size(), name.size())) {
       if (d == distance && !best.empty()) continue;
       best = candidate;
       distance = d;

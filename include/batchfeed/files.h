@@ -30,6 +30,8 @@ struct RemoteFile {
   std::function<bool()> unchanged = {};
 };
 
+class UnpackedFiles;
+
 struct FileSystem {
   // Opens a name for which is_url() is true.
   std::function<std::shared_ptr<const RemoteFile>(const std::string& url)> open = {};
@@ -39,7 +41,14 @@ struct FileSystem {
   // links resolved: for configurations and lists that come from others. A configuration
   // that the caller names is read wherever it lies. Empty: anywhere.
   std::vector<std::string> roots = {};
+  // What opening a compressed file found out, for who opens it again; see share_unpacked().
+  std::shared_ptr<UnpackedFiles> unpacked = {};
 };
+
+// For one who opens compressed files several times, as looking at a corpus does: the pass over
+// all of a file that finds out where reading can begin is made once, and files that unpack to at
+// most `text_bytes`, of all of them together, are unpacked once and stay in memory.
+std::shared_ptr<UnpackedFiles> share_unpacked(std::size_t text_bytes = 0);
 
 // SCHEME://..., or as fsspec chains them, SCHEME::SCHEME://...
 bool is_url(std::string_view name) noexcept;

@@ -285,6 +285,10 @@ TEST(ConfigReaders, BindComposites) {
        "scpFile=s]]])]",
        "!config.missing-required, ~config.key-as-stream"},
       {"an unknown key", speech("colour=red"), "htk f, ~config.unknown-key"},
+      {"one stream only",
+       "reader=[deserializers=([type=HTKFeatureDeserializer;module=HTKDeserializers;input=["
+       "b=[dim=4;scpFile=s];a=[dim=4;scpFile=t]]])]",
+       "htk a scp=t, ~config.dead-key"},
       {"only booleans", composite("randomize=none"), "!config.bad-bool"},
       {"window by default", composite(""), "cntk window=128 chunks"},
       {"window by chunk size", composite("chunkSizeInBytes=1073741824"), "window=4 chunks, chunk=33554432"},

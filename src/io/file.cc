@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "io/path_policy.h"
 #include "io/sys.h"
+#include "io/unpacked_files.h"
 #include "packed/unpacked.h"
 
 namespace batchfeed::io {
@@ -107,8 +108,13 @@ File::File(std::string path, const FileSystem& file_system) {
 File::File(std::string path, const FileSystem& file_system, const Limits& limits) : File(std::move(path), file_system) {
   const packed::Packing packing = packing_of(*this);
   if (packing == packed::Packing::none) return;
-  will_read(0, size_);
-  unpacked_ = std::make_shared<const packed::Unpacked>(stored(), packing, limits);
+  const auto unpack = [&](std::size_t keep) {
+    will_read(0, size_);
+    return std::make_shared<const packed::Unpacked>(stored(), packing, limits, keep);
+  };
+  // Of a remote file whose version is not known nobody can say that it is the one of before.
+  const bool known = file_system.unpacked != nullptr && (!remote_ || !remote_->version.empty());
+  unpacked_ = known ? file_system.unpacked->open({path_, identity_, limits}, unpack) : unpack(0);
   size_ = unpacked_->size();
 }
 
@@ -197,9 +203,13 @@ void File::expect_unchanged() const {
   changed(path_, ": " + std::to_string(identity_.size) + " bytes when opened, " + std::to_string(now.size) + " now");
 }
 
-void File::warn_if_slow(const Report& report) const {
+bool File::is_slow_out_of_order() const noexcept {
   constexpr std::uint64_t kLongWay = 64u << 20;
-  if (!report || unpacked_ == nullptr || unpacked_->longest_way() <= kLongWay) return;
+  return unpacked_ != nullptr && unpacked_->longest_way() > kLongWay;
+}
+
+void File::warn_if_slow(const Report& report) const {
+  if (!report || !is_slow_out_of_order()) return;
   report({.severity = Severity::warning,
           .fault = {.kind = FaultKind::io,
                     .id = "packed.slow",

@@ -68,7 +68,9 @@ class File {
   // fetched ahead. Never needed, never throws.
   void will_read(std::uint64_t begin, std::uint64_t end) const noexcept;
 
-  // A warning if reading out of order may unpack much in vain.
+  // Reading out of order, or in several places at once, may unpack much in vain.
+  bool is_slow_out_of_order() const noexcept;
+  // A warning if so.
   void warn_if_slow(const Report& report) const;
 
   // Throws Error(stale) if size or time (or version) of the open file are no longer

@@ -72,7 +72,7 @@ struct Opened {
                  ASSERT_LE(offset + out.size(), bytes.size());
                  std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()) + offset, out.size(), out.data());
                }},
-        unpacked(stored, packing_of(std::as_bytes(std::span(bytes))), limits, spacing) {}
+        unpacked(stored, packing_of(std::as_bytes(std::span(bytes))), limits, 0, spacing) {}
 
   std::string read(std::uint64_t offset, std::size_t size) const {
     std::string out(size, '\0');

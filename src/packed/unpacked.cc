@@ -25,8 +25,8 @@ bool before(std::uint64_t offset, const Point& point) { return offset < point.un
 
 }  // namespace
 
-Unpacked::Unpacked(const Stored& file, Packing packing, const Limits& limits, Spacing spacing)
-    : packing_(packing), window_bytes_(limits.unpack_window_bytes), spacing_(spacing) {
+Unpacked::Unpacked(const Stored& file, Packing packing, const Limits& limits, std::size_t keep, Spacing spacing)
+    : packing_(packing), window_bytes_(limits.unpack_window_bytes), spacing_(spacing), room_(keep) {
   if (!supported(packing)) fail_unsupported(file.path, packing);
   points_.push_back({});
   windows_.resize(kWindow);  // number 0 stands for none
@@ -39,12 +39,57 @@ Unpacked::Unpacked(const Stored& file, Packing packing, const Limits& limits, Sp
     size_ = table->unpacked;
     table_ = true;
     if (!table->frames.empty()) points_ = std::move(table->frames);
+    keep_all(file);
     return;
   }
   scan_zstd(file, limits);
 }
 
+// Where a table says how much it is. What is damaged is for those who read it.
+void Unpacked::keep_all(const Stored& file) {
+  if (size_ > room_) return;
+  std::vector<std::byte> piece(kBlock);
+  try {
+    while (kept_ < size_) {
+      const auto next =
+          std::span(piece).first(static_cast<std::size_t>(std::min<std::uint64_t>(kBlock, size_ - kept_)));
+      read(file, kept_, next);
+      keep(next);
+    }
+  } catch (const Error&) {
+    keep_nothing();
+  }
+}
+
+void Unpacked::keep(std::span<const std::byte> more) {
+  if (more.size() > room_ - kept_) return keep_nothing();
+  while (!more.empty()) {
+    const std::size_t at = kept_ % kBlock;
+    if (at == 0) blocks_.emplace_back().resize(kBlock);
+    const std::size_t n = std::min(more.size(), kBlock - at);
+    std::memcpy(blocks_.back().data() + at, more.data(), n);
+    kept_ += n;
+    more = more.subspan(n);
+  }
+}
+
+void Unpacked::keep_nothing() noexcept {
+  room_ = kept_ = 0;
+  blocks_.clear();
+}
+
+void Unpacked::read_kept(std::uint64_t offset, std::span<std::byte> out) const noexcept {
+  while (!out.empty()) {
+    const auto at = static_cast<std::size_t>(offset % kBlock);
+    const std::size_t n = std::min(out.size(), kBlock - at);
+    std::memcpy(out.data(), blocks_[static_cast<std::size_t>(offset / kBlock)].data() + at, n);
+    offset += n;
+    out = out.subspan(n);
+  }
+}
+
 std::uint64_t Unpacked::longest_way() const noexcept {
+  if (is_kept()) return 0;
   std::uint64_t most = 0;
   for (std::size_t i = 0; i < points_.size(); ++i) {
     const std::uint64_t end = i + 1 < points_.size() ? points_[i + 1].unpacked : size_;
@@ -90,7 +135,9 @@ void Unpacked::scan_gzip(const Stored& file, const Limits& limits) {
       std::memmove(recent.data(), recent.data() + kWindow, kWindow);
       fill = kWindow;
     }
-    fill += inflater.decode_block(file, std::span(recent).subspan(fill));
+    const std::size_t n = inflater.decode_block(file, std::span(recent).subspan(fill));
+    keep(std::span(recent).subspan(fill, n));
+    fill += n;
     check_size(file, limits, inflater.at());
     if (inflater.at_point() && fill >= kWindow) {
       add(inflater.point(), std::span(recent).subspan(fill - kWindow, kWindow));
@@ -104,7 +151,7 @@ void Unpacked::scan_zstd(const Stored& file, const Limits& limits) {
   Unzstd unzstd(window_bytes_);
   unzstd.start(points_.front());
   while (!unzstd.at_end()) {
-    (void)unzstd.decode_frame(file, scratch);
+    keep(std::span(scratch).first(unzstd.decode_frame(file, scratch)));
     check_size(file, limits, unzstd.at());
     if (unzstd.at_point() && !unzstd.at_end()) add(unzstd.point(), {});
   }
@@ -172,6 +219,7 @@ std::size_t Unpacked::decode_frame(const Stored& file, Unzstd& unzstd, std::span
 
 void Unpacked::read(const Stored& file, std::uint64_t offset, std::span<std::byte> out) const {
   if (out.empty()) return;
+  if (is_kept()) return read_kept(offset, out);
   Decoder decoder = take(file, offset);
   const auto decode = [&](std::span<std::byte> to) {
     while (!to.empty()) {

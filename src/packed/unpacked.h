@@ -5,6 +5,7 @@
 // that who reads on does not unpack anything twice.
 #pragma once
 
+#include <batchfeed/buffer.h>
 #include <batchfeed/limits.h>
 
 #include <cstddef>
@@ -31,11 +32,13 @@ struct Spacing {
 class Unpacked {
  public:
   // Reads all of the file once, unless it has a seek table, and so finds what is
-  // wrong with it. Throws Error.
-  Unpacked(const Stored& file, Packing packing, const Limits& limits, Spacing spacing = {});
+  // wrong with it. If it unpacks to `keep` bytes at most, they stay in memory. Throws Error.
+  Unpacked(const Stored& file, Packing packing, const Limits& limits, std::size_t keep = 0, Spacing spacing = {});
 
   Packing packing() const noexcept { return packing_; }
   std::uint64_t size() const noexcept { return size_; }
+  std::size_t kept() const noexcept { return kept_; }  // bytes in memory: all or none
+  std::size_t point_bytes() const noexcept { return windows_.size() + points_.size() * sizeof(Point); }
   // The most bytes that are unpacked in vain before a wanted one is reached.
   std::uint64_t longest_way() const noexcept;
 
@@ -48,6 +51,13 @@ class Unpacked {
 
   void scan_gzip(const Stored& file, const Limits& limits);
   void scan_zstd(const Stored& file, const Limits& limits);
+  static constexpr std::size_t kBlock = std::size_t{1} << 20;
+
+  bool is_kept() const noexcept { return kept_ != 0 && kept_ == size_; }
+  void keep_all(const Stored& file);
+  void keep(std::span<const std::byte> more);
+  void keep_nothing() noexcept;
+  void read_kept(std::uint64_t offset, std::span<std::byte> out) const noexcept;
   void add(const Point& point, std::span<const std::byte> window);
   std::size_t decode_frame(const Stored& file, Unzstd& unzstd, std::span<std::byte> out) const;
   const Point& point_before(std::uint64_t offset) const noexcept;
@@ -61,6 +71,9 @@ class Unpacked {
   bool table_ = false;         // the points are those of a seek table
   std::vector<Point> points_;  // by offset; the first is the beginning
   std::vector<std::byte> windows_;
+  std::size_t room_ = 0;                   // for the text, while it is read for the first time
+  std::size_t kept_ = 0;                   // bytes of it
+  std::vector<Buffer<std::byte>> blocks_;  // of kBlock bytes: what grows in one piece is there twice while it grows
   mutable std::mutex mutex_;
   mutable std::vector<Decoder> parked_;  // least recently used first
 };

@@ -76,8 +76,17 @@ bool is_config_line(std::string_view line) {
   return value.empty() || value.back() != ']' || value.find('[') == 0 || line.find(" = ") != std::string_view::npos;
 }
 
+// "1 3:0.5 7:1", as svmlight has it: a path would not look so.
+bool has_pairs(std::string_view line) {
+  for (std::size_t at = line.find(':'); at != std::string_view::npos; at = line.find(':', at + 1)) {
+    const std::size_t before = line.substr(0, at).find_last_not_of("0123456789");
+    if (before != std::string_view::npos && before + 1 < at && line[before] == ' ') return true;
+  }
+  return false;
+}
+
 bool is_scp_line(std::string_view line) {
-  if (line.find('|') != std::string_view::npos || line[0] == '#') return false;
+  if (line.find('|') != std::string_view::npos || line[0] == '#' || has_pairs(line)) return false;
   const std::size_t equals = line.find('=');
   if (equals != std::string_view::npos && line.back() == ']') return true;
   return line.find_first_of("=[]{}\"") == std::string_view::npos && line.find_first_of("/.") != std::string_view::npos;
@@ -170,7 +179,9 @@ Format detect_format(const std::string& path, const FileSystem& file_system, con
   if (is_kaldi(head)) return Format::kaldi;
   if (is_htk(head, size, true) || is_htk(head, size, false)) return Format::htk;
   const Format format = of_text(head);
-  return format == Format::unknown ? of_name(path) : format;
+  const Format named = of_name(path);
+  // A damaged entry of a list looks like an assignment; the name knows better.
+  return format == Format::unknown || (format == Format::config && named == Format::scp) ? named : format;
 }
 
 }  // namespace batchfeed

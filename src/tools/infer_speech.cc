@@ -45,7 +45,10 @@ std::vector<SourceOptions> infer_speech(const std::vector<std::string>& files, c
                           .id = "infer.mixed",
                           .at = {.file = file},
                           .what = "a file of format " + std::string(name(format)) + " together with speech",
-                          .hint = "name a .cntk configuration for what belongs together"});
+                          .hint = "a .cntk configuration joins them by key: deserializers = ( [ type = "
+                                  "\"HTKFeatureDeserializer\" ; module "
+                                  "= \"HTKDeserializers\" ... ] : [ type = \"CNTKTextFormatDeserializer\" ; module = "
+                                  "\"CNTKTextFormatReader\" ... ] )"});
     }
   }
   std::vector<SourceOptions> out;

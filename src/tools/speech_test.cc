@@ -267,6 +267,8 @@ TEST(InferSpeech, FormatsAreKnownByTheirBytes) {
   EXPECT_EQ(is("f", "u=a.chunk[0,9]\nv=a.chunk[10,19]\n"), Format::scp);
   EXPECT_EQ(is("g", "dir/a.mfc\ndir/b.mfc\n"), Format::scp);
   EXPECT_EQ(is("h.mfc", "cut"), Format::htk);
+  EXPECT_EQ(is("i.scp", "u.mfc = a.chunk [0,9]\n\n# no comment\n"), Format::scp);
+  EXPECT_EQ(is("j.scp", "u=a.chunk[0,9\n"), Format::scp);
 }
 
 TEST(DescribeSpeech, TellsKindsTimesAndHowOftenEachClassOccurs) {

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Exit codes, help, what goes to stdout and what to stderr."""
 import os
+import re
 import signal
 import subprocess
 import time
 
 import pytest
 
-from conftest import BINARY
+from conftest import BINARY, ROOT
+from test_schemas import commands
 
 COMMANDS = ["info", "head", "cat", "sample", "grep", "diff", "stats", "schema", "split", "merge", "shuffle", "check", "read", "plan", "index", "bench", "config", "resume", "version"]
 
@@ -25,6 +27,22 @@ def test_help_lists_every_command(batchfeed):
     assert all(f"\n  {command} " in out for command in COMMANDS)
 
 
+def test_options_that_messages_and_the_reference_name_exist(batchfeed):
+    known = {option for command in [(), *commands(batchfeed)] for option in re.findall(r"--[a-z][a-z-]*", batchfeed(*command, "--help").out)}
+    for path in [*ROOT.glob("cli/*.cc"), *ROOT.glob("src/**/*.cc"), ROOT / "docs/reference/cli.md", *ROOT.glob("docs/how-to/find-*.md")]:
+        named = {option for line in path.read_text().splitlines() if path.suffix == ".md" or '"' in line
+                 for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", line)}
+        assert named <= known, (path, named - known)
+
+
+def test_help_is_a_command_too(batchfeed):
+    assert batchfeed("help").out == batchfeed("--help").out
+    assert batchfeed("help", "read").out == batchfeed("read", "--help").out
+    assert batchfeed("help", "config", "check").out == batchfeed("config", "check", "--help").out
+    done = batchfeed("help", "raed")
+    assert done.code == 2 and "no command 'raed'" in done.err
+
+
 def test_version(batchfeed):
     assert batchfeed("version").out.startswith("batchfeed ")
     assert batchfeed("--version").out == batchfeed("version").out
@@ -34,6 +52,7 @@ def test_version(batchfeed):
 @pytest.mark.parametrize("arguments, word", [
     (("raed", "x.ctf"), "did you mean read"),
     (("read", "x.ctf", "--minibatchsize", "3"), "did you mean --minibatch-size"),
+    (("report", "x.ctf", "--force"), "hint: batchfeed report --help"),  # as far from --order as two words are
     (("read",), "batchfeed read --help"),
     ((), "batchfeed --help"),
     (("read", "x.ctf", "--format", "yaml"), "yaml"),

@@ -81,3 +81,11 @@ def test_what_makes_no_sense_is_status_2(batchfeed, write):  # fix.same-file fix
     assert batchfeed("check", "a.ctf", "--fix", "a.ctf", "--force").code == 2
     assert (batchfeed.folder / "b.ctf").read_text() == "precious" and (batchfeed.folder / "a.ctf").read_text() == MENDED
     assert batchfeed("check", "a.ctf", "--fix", "b.ctf", "--force").code == 0
+
+
+def test_check_says_what_fix_would_do(batchfeed, write):
+    write("a.ctf", "0 |v 1 2\n1 |v 3 4\n0 |v 5 6\n")
+    words = "--fix FILE writes a copy in which that is mended: ctf.repeated-id"
+    assert words in batchfeed("check", "a.ctf").out
+    assert words not in batchfeed("check", "a.ctf", "--fix", "b.ctf").out
+    assert "--fix" not in batchfeed("check", "b.ctf").out

@@ -70,7 +70,7 @@ def test_labels_that_are_not_in_the_list(batchfeed, write):
     write("a.mlf", '#!MLF!#\n"u.lab"\n0 200000 x\n.\n"v.lab"\n0 200000 y\n.\n"w.lab"\n0 300000 x\n.\n')
     write("states", "x\nz\n")
     done = batchfeed("info", "a.mlf", "--state-list", "states")
-    assert done.code == 0 and "1 of 2 occur" in done.out and "5" in done.out
+    assert done.code == 0 and "1 of 2 classes occur" in done.out and "5" in done.out
     assert batchfeed("head", "a.mlf", "--state-list", "states", "--format", "view").out.count("damaged") == 1
 
 

@@ -77,6 +77,8 @@ def test_commands_options_choices_and_files_are_completed(batchfeed, write, comp
     assert set(complete(batchfeed, "batchfeed", "read", "--precision", "")) == {"float", "double"}
     assert complete(batchfeed, "batchfeed", "config", "show", "--sec") == ["--section"]
     assert complete(batchfeed, "batchfeed", "read", "--quie") == ["--quiet"]
+    assert set(complete(batchfeed, "batchfeed", "completion", "")) == {"bash", "fish", "zsh"}
+    assert set(complete(batchfeed, "batchfeed", "help", "re")) == {"read", "report", "resume"}
     write("corpus.ctf", "|v 1\n")
     assert complete(batchfeed, "batchfeed", "info", "corp") == ["corpus.ctf"]
     assert complete(batchfeed, "batchfeed", "read", "--cache-dir", "corp") == []

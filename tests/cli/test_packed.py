@@ -2,6 +2,8 @@
 """Compressed corpora: the same sequences in the same order as the plain file, and faults at their place."""
 import gzip
 import json
+import os
+import pathlib
 import shutil
 import struct
 import subprocess
@@ -209,6 +211,25 @@ def test_info_of_a_packed_file_is_that_of_the_plain_one(batchfeed, packed):
 
     for name in packed:
         assert about(name) == about("plain.ctf")
+
+
+def bytes_read(folder, *arguments):
+    """What the command asks the system for, which knows it until the process is reaped."""
+    with subprocess.Popen([BINARY, *arguments], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        os.waitid(os.P_PID, running.pid, os.WEXITED | os.WNOWAIT)
+        return int(pathlib.Path(f"/proc/{running.pid}/io").read_text().split()[1])
+
+
+@pytest.mark.parametrize("command", ["info", "stats", "schema", "report", "grep", "sample"])
+def test_who_looks_at_a_small_file_unpacks_it_once(batchfeed, write, command):
+    lines = "".join(f"{key} |v {key * 7919 % 10007} {key * 104729 % 1000003}\n" for key in range(150_000))
+    write("a.ctf.gz", gzip.compress(lines.encode(), 1))
+    more = {"grep": ("--value", "v > 0", "--count"), "sample": ("-n", "5")}.get(command, ())
+    size = (batchfeed.folder / "a.ctf.gz").stat().st_size
+    alone = bytes_read(batchfeed.folder, "version")
+    assert size > 1_000_000
+    # Once, and its beginning to see what it is.
+    assert size <= bytes_read(batchfeed.folder, command, "a.ctf.gz", *more) - alone < 1.4 * size
 
 
 def test_a_small_file_takes_little_memory(batchfeed, write, packed):

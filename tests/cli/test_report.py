@@ -184,3 +184,11 @@ def test_what_a_join_drops_and_how_fast_it_reads_is_said(batchfeed, write):
     text = Page((batchfeed.folder / "two.html").read_text()).text
     assert "left out by the join" in text and "15 of 30" in text and "text (CTF)" in text and "samples/s" in text
     assert batchfeed("report", "a.ctf", "--json").json["left_out_by_join"] == []
+
+
+def test_infinite_values_are_told_and_one_value_needs_no_chart(batchfeed, write):
+    write("x.ctf", "".join(f"{key} |v {'1e39' if key == 7 else 1} |t {key % 5}:1\n" for key in range(40)))
+    assert batchfeed("report", "x.ctf", "-o", "x.html").code == 0
+    page = (batchfeed.folder / "x.html").read_text()
+    assert "Stream 'v' has 1 infinite value: one of them spoils a gradient." in html.unescape(page)
+    assert "Values of v" not in page and "1 to 1, whole numbers" in page

@@ -175,6 +175,13 @@ def test_bench_knows_a_slow_consumer_and_compares_two(batchfeed, corpus):
     assert batchfeed("bench", config, "--consumer-ms", -1).code == 2
 
 
+def test_bench_gives_no_rate_of_what_is_not_read(batchfeed, write):
+    write("t.ctf", "".join(f"|v {n}" + " 0.5" * 59 + "\n" for n in range(60_000)))
+    assert batchfeed("convert", "t.ctf", "t.cbf").code == 0  # 15 MB, and a header that says what there is
+    rates = [line.split()[-3:] for line in batchfeed("bench", "t.cbf").out.splitlines() if line.startswith(("  index", "  whole"))]
+    assert rates[0][:2] == ["-", "-"] and rates[1][0] != "-" and rates[1][1] == "%"
+
+
 def test_bench_knows_a_slow_disk(batchfeed, corpus):
     config = corpus(2000, extra="chunkSizeInBytes = 1000")
     slow = {"LD_PRELOAD": shim.build(), "FAIL_UNDER": str(batchfeed.folder), "SLOW_PREAD_MS": "10"}

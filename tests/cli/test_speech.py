@@ -46,7 +46,7 @@ def test_files_need_no_configuration(batchfeed, corpus, files, command):
 
 def test_info_tells_hours_and_labels_and_states_never_seen(batchfeed, corpus):
     text = batchfeed("info", "in.scp", "in.mlf", "--state-list", "states").out
-    for words in ("6 frames of 10 ms (0.06 s), 2 utterances", "never seen: a", "2 of 3 occur", "66.67 %", "up to 0.05 s"):
+    for words in ("6 frames of 10 ms (0.06 s), 2 utterances", "never seen: a", "2 of 3 classes occur", "66.67 %", "up to 0.05 s"):
         assert words in text, words
     speech = batchfeed("info", "in.scp", "in.mlf", "--state-list", "states", "--json").json["speech"]
     assert [s["stream"] for s in speech] == ["features", "labels"]
@@ -147,3 +147,11 @@ def test_a_list_of_states_is_known_for_what_it_is(batchfeed, write):
     assert done.code == 3 and "--state-list" in done.err
     write("prose.txt", "three words here\nand more\n")
     assert "--state-list" not in batchfeed("info", "prose.txt").err
+
+
+def test_tables_of_others_are_told_by_their_looks(batchfeed, write):
+    for name, text, words in (("t.csv", "a,b\n1,2\n", "from_pandas()"), ("t.json", '{"a":[1,2]}\n', "name a .cntk"),
+                              ("t.svm", "1 qid:3 1:0.5 2:0.3\n0 qid:3 1:0.1 7:0.2\n", "from_svmlight()")):
+        write(name, text)
+        done = batchfeed("info", name)
+        assert done.code == 3 and done.err.startswith(f"{name}: neither a configuration nor a corpus") and words in done.err

@@ -73,6 +73,8 @@ def test_schema_of_speech_can_be_read(batchfeed, write):
     write("s.list", "sil\na\nb\n")
     batchfeed("convert", "x.ctf", "x.scp")
     assert batchfeed("convert", "y.ctf", "y.mlf", "--state-list", "s.list").code == 0
+    alone = batchfeed("schema", "y.mlf")  # a list of its classes would not help
+    assert alone.code == 2 and "name the list of features too" in alone.err
     needs = batchfeed("schema", "x.scp", "y.mlf")
     assert needs.code == 2 and "--state-list" in needs.err
     _, about = read_back(batchfeed, "x.scp", "y.mlf")

@@ -72,8 +72,9 @@ Start find_start(const io::File& file, bool skip_sequence_ids, KeyMode keys, con
 IndexResult index_file(const io::File& file, const Start& start, const Schema& schema, const OpenContext& context,
                        std::uint64_t range_bytes) {
   const std::uint64_t bytes = file.size() - start.line_begin;
-  const auto count = static_cast<std::size_t>(
-      std::clamp<std::uint64_t>(bytes / std::max<std::uint64_t>(range_bytes, 1), 1, std::max(context.threads, 1u)));
+  const std::uint64_t most = file.is_slow_out_of_order() ? 1 : std::max(context.threads, 1u);
+  const auto count =
+      static_cast<std::size_t>(std::clamp<std::uint64_t>(bytes / std::max<std::uint64_t>(range_bytes, 1), 1, most));
   std::vector<Part> parts(count);
   std::vector<std::exception_ptr> failed(count);
   std::atomic<std::uint64_t> done = 0;
@@ -180,11 +181,12 @@ std::optional<IndexNotes::Repeated> find_repeated(const std::vector<IndexEntry>&
   }
   if (rising) return std::nullopt;
   std::size_t second = n;
+  std::uint64_t sequences = 0;
   if ((most - least) / 64 < n) {  // dense keys: a bit for each
     std::vector<bool> seen(static_cast<std::size_t>(most - least) + 1);
-    for (std::size_t i = 0; i < n && second == n; ++i) {
+    for (std::size_t i = 0; i < n; ++i) {
       const auto k = static_cast<std::size_t>(entries[i].key - least);
-      if (seen[k]) second = i;
+      if (seen[k] && sequences++ == 0) second = i;
       seen[k] = true;
     }
   } else {
@@ -192,14 +194,15 @@ std::optional<IndexNotes::Repeated> find_repeated(const std::vector<IndexEntry>&
     for (std::size_t i = 0; i < n; ++i) order[i] = {entries[i].key, i};
     std::sort(order.begin(), order.end());
     for (std::size_t i = 1; i < n; ++i) {
-      if (order[i].first == order[i - 1].first && (i == 1 || order[i - 2].first != order[i].first))
-        second = std::min(second, order[i].second);
+      if (order[i].first != order[i - 1].first) continue;
+      ++sequences;
+      second = std::min(second, order[i].second);
     }
   }
   if (second == n) return std::nullopt;
   const std::uint64_t key = entries[second].key;
   const auto first = std::find_if(entries.begin(), entries.end(), [&](const IndexEntry& e) { return e.key == key; });
-  return IndexNotes::Repeated{key, first->begin, entries[second].begin};
+  return IndexNotes::Repeated{key, first->begin, entries[second].begin, sequences};
 }
 
 }  // namespace batchfeed::ctf

@@ -33,6 +33,7 @@ struct IndexNotes {
   std::uint64_t first_left_out = 0;  // byte
   struct Repeated {
     std::uint64_t key, first, second;  // bytes where the two begin
+    std::uint64_t sequences;           // that have the key of an earlier one, this and others
   };
   std::optional<Repeated> repeated;  // the first key that comes back; the caller's to find
 };

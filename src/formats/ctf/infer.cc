@@ -267,7 +267,9 @@ std::vector<Streams> read_ranges(const io::File& file, std::uint64_t begin, std:
                                  bool has_ids, const Limits& limits, const InferTuning& tuning) {
   const std::uint64_t bytes = end - begin;
   const unsigned most = tuning.threads != 0 ? tuning.threads : std::max(1u, std::thread::hardware_concurrency());
-  const auto count = static_cast<std::size_t>(std::clamp<std::uint64_t>(bytes / tuning.least_bytes, 1, most));
+  const auto count = file.is_slow_out_of_order()
+                         ? std::size_t{1}
+                         : static_cast<std::size_t>(std::clamp<std::uint64_t>(bytes / tuning.least_bytes, 1, most));
   std::vector<Streams> parts(count);
   std::vector<std::exception_ptr> failed(count);
   std::atomic<std::uint64_t> done = 0;

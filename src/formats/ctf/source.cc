@@ -49,6 +49,12 @@ bool unpack(const std::string& extra, Start& start, IndexNotes& notes) {
   return true;
 }
 
+std::string others_like_it(std::uint64_t more) {
+  if (more == 0) return "";
+  return "; " + std::to_string(more) + (more == 1 ? " more sequence has the id" : " more sequences have the ids") +
+         " of an earlier one";
+}
+
 }  // namespace
 
 CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const OpenContext& context,
@@ -291,7 +297,8 @@ std::vector<Notice> CtfSource::notices() const {
                                                    .has_byte = true},
                                             .what = "sequence id " + key_text(notes_.repeated->key) +
                                                     " comes back; it was used from line " +
-                                                    std::to_string(lines_.line_of(notes_.repeated->first)) + " on",
+                                                    std::to_string(lines_.line_of(notes_.repeated->first)) + " on" +
+                                                    others_like_it(notes_.repeated->sequences - 1),
                                             .hint = "each run of lines with one id is a sequence of its own"}});
   }
   const std::vector<Notice> faults = sink_.finish();

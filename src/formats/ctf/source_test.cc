@@ -235,7 +235,8 @@ TEST(Opening, RepeatedIdsAreTold) {
   ASSERT_EQ(notices.size(), 1u);
   EXPECT_EQ(notices[0].fault.id, "ctf.repeated-id");
   EXPECT_EQ(notices[0].fault.at.line, 4u);
-  EXPECT_THAT(notices[0].fault.what, HasSubstr("sequence id 1 comes back; it was used from line 1"));
+  EXPECT_THAT(notices[0].fault.what,
+              HasSubstr("sequence id 1 comes back; it was used from line 1 on; 1 more sequence has"));
 }
 
 TEST(Opening, WhatWasLeftOutIsTold) {
