@@ -85,7 +85,7 @@ Fault no_sequence(const std::string& file, const std::string& why) {
           .id = "ctf.no-sequence",
           .at = {.file = file},
           .what = "no sequence found: " + why,
-          .hint = "compare the names behind '|' with the declared inputs; batchfeed info FILE lists them"};
+          .hint = "compare the names behind '|' with the declared inputs; `info()` lists them"};
 }
 Fault no_id(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column, const char* at) {
   return at_line(file, "ctf.no-id", byte, line, column,
