@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 from . import _core
 from ._errors import Fault, usage
 from ._files import Limits, StorageOptions, file_system, names_in
-from ._given import expecting, like, mapping, paths, texts, weight, wrong
+from ._given import counts, expecting, like, mapping, paths, texts, weight, wrong
 from ._options import apply
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element
 
@@ -105,9 +105,12 @@ def _limits(setup: _core.Setup, limits: Limits) -> None:
     for name, value in limits.items():
         if name == "roots":  # of the file system
             continue
-        if not hasattr(setup.limits, name):
+        if not isinstance(name, str) or not hasattr(setup.limits, name):
             raise usage("python.limit", f"no limit {name!r}", "docs/reference/limits.md lists them")
-        with expecting(f"limits[{name!r}]", value, like(getattr(setup.limits, name))):
+        now = getattr(setup.limits, name)
+        with expecting(f"limits[{name!r}]", value, like(now)):
+            if counts(value, now):
+                raise TypeError
             setattr(setup.limits, name, value)
 
 

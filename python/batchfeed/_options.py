@@ -11,7 +11,7 @@ from typing import Any, Callable, Literal, Optional, TypedDict, Union, get_args
 
 from . import _core
 from ._errors import usage
-from ._given import WHOLE, like, weight, whole, wrong
+from ._given import WHOLE, counts, like, weight, whole, wrong
 
 OrderKind = Literal["uniform", "cntk", "file"]
 Packing = Literal["sequences", "frames", "truncated"]
@@ -120,6 +120,8 @@ def _plain(name: str, value: Any, options: Any) -> Any:
     if name in ("minibatch_size", "rows_per_epoch"):
         return [whole(name, n) for n in ([value] if name == "minibatch_size" and isinstance(value, Integral) else value)]
     if name == "mix_weights":
+        if isinstance(value, str):
+            raise TypeError
         return [weight(name, v) for v in value]
     if value == math.inf and name == "epoch_samples":
         return ENDLESS if options.driver == "timeline" else WHOLE_SET
@@ -166,6 +168,8 @@ def apply(options: Any, given: Mapping[str, Any]) -> None:
         expected = f"one of {', '.join(map(repr, words))}" if words else _EXPECTED.get(name) or like(_get(options, name))
         told = "minibatch_samples" if name == "minibatch_size" and "minibatch_samples" in given else name
         try:
+            if counts(value, _get(options, name)):
+                raise TypeError
             _set(options, name, _plain(name, value, options))
         except (TypeError, ValueError, RuntimeError):
             raise wrong(told, value, expected) from None

@@ -5,7 +5,6 @@
 // than letting go of the GIL would.
 #include <batchfeed/reader.h>
 #include <batchfeed/tools.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <pthread.h>
 
