@@ -98,15 +98,19 @@ class Arrays(Source):
         return f"<Arrays: {len(self._lengths)} sequences, {self._starts[-1]} samples; {streams}>"
 
     def streams(self) -> Mapping[str, Stream]:
+        """As declared, or as the data suggest."""
         return self._streams
 
     def chunks(self) -> list[Any]:
+        """chunk_samples of them each, or a little more."""
         return [self._lengths[a:b] for a, b in zip(self._cuts, self._cuts[1:])]
 
     def keys(self) -> Optional[list[Any]]:
+        """As given."""
         return None if self._keys is None else [self._keys[a:b] for a, b in zip(self._cuts, self._cuts[1:])]
 
     def read(self, chunk: int) -> dict[str, Any]:
+        """Views of the data."""
         a, b = self._starts[self._cuts[chunk]], self._starts[self._cuts[chunk + 1]]
         return {name: self._one(name, data[a:b]) for name, data in self._data.items()}
 

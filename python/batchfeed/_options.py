@@ -12,6 +12,7 @@ from typing import Any, Callable, Literal, Optional, TypedDict, Union, get_args
 from . import _core
 from ._errors import usage
 from ._given import WHOLE, counts, like, weight, whole, wrong
+from ._keywords import help_text
 
 OrderKind = Literal["uniform", "cntk", "file"]
 Packing = Literal["sequences", "frames", "truncated"]
@@ -27,7 +28,7 @@ ENDLESS = (1 << 64) - 1  # epoch_samples of a timeline without end
 
 
 class ReaderKeywords(TypedDict, total=False):
-    """What a reader may be told; docs/reference/python.md describes each."""
+    """What a reader may be told; _keywords.py says what each does."""
 
     minibatch_samples: int  # = minibatch_size in samples
     shuffle: bool  # True: order="uniform"; False: order="file"
@@ -70,6 +71,7 @@ class ReaderKeywords(TypedDict, total=False):
     rolling_window: bool
 
 
+SHORT = ("minibatch_samples", "shuffle")  # for others
 # Keywords that the structs within ReaderOptions hold.
 NESTED = {
     "order": ("order", "kind"),
@@ -178,8 +180,19 @@ def apply(options: Any, given: Mapping[str, Any]) -> None:
 NAMES = sorted(ReaderKeywords.__annotations__)
 
 
-def show_keywords(function: Callable[..., Any]) -> None:
-    """Lets help() and editors see the keywords and their defaults in place of **options."""
+def show(options: Any) -> str:
+    """A ReaderOptions by the keywords that are not as they are without being given."""
+    defaults = _core.ReaderOptions()
+    given = {name: _get(options, name) for name in ReaderKeywords.__annotations__ if name not in SHORT}
+    told = [f"{name}={value!r}" for name, value in given.items() if value != _get(defaults, name)]
+    return f"<ReaderOptions: {', '.join(told) or 'the defaults'}>"
+
+
+def show_keywords(function: Callable[..., Any], documented: Any = None) -> None:
+    """Lets help() and editors see the keywords, their defaults and what they do in place of **options."""
+    documented = documented or function
+    if documented.__doc__:  # not with -OO
+        documented.__doc__ = inspect.cleandoc(documented.__doc__) + help_text()
     defaults = _core.ReaderOptions()
     signature = inspect.signature(function)
     kept = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
@@ -187,6 +200,6 @@ def show_keywords(function: Callable[..., Any]) -> None:
     for name in ReaderKeywords.__annotations__:
         if name in there:
             continue
-        default = None if name in ("minibatch_samples", "shuffle") else _get(defaults, name)
+        default = None if name in SHORT else _get(defaults, name)
         kept.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default))
     function.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]

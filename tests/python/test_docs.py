@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT, Corpus
 
 import batchfeed as bf
-from batchfeed import _options
+from batchfeed import _keywords, _options
 
 TUTORIAL = ROOT / "docs/tutorial/minibatches-in-python.md"
 
@@ -74,6 +74,14 @@ def test_the_readme(tmp_path, monkeypatch):
 def test_the_reference_names_every_keyword():
     page = (ROOT / "docs/reference/python.md").read_text()
     assert [name for name in _options.NAMES if f"`{name}" not in page] == []
+
+
+def test_every_keyword_is_explained():
+    assert sorted(_keywords.ABOUT) == _options.NAMES
+    page = (ROOT / "docs/reference/python-keywords.md").read_text()
+    assert re.findall(r"^\| `(\w+)` \| (.*) \|$", page, re.M) == list(_keywords.ABOUT.items())
+    for thing in (bf.Reader, bf.open):
+        assert all(f"\n{name}\n    {about}\n" in thing.__doc__ for name, about in _keywords.ABOUT.items())
 
 
 def test_everything_public_has_a_docstring():

@@ -24,6 +24,7 @@ class StreamInformation:
 
     @property
     def is_sparse(self) -> bool:
+        """Whether samples are pairs of index and value."""
         return self.storage_format == "sparse"
 
     def _value(self) -> tuple[Any, ...]:
@@ -52,6 +53,7 @@ class MinibatchData:
 
     @property
     def is_sparse(self) -> bool:
+        """Whether samples are pairs of index and value."""
         return self._info.is_sparse
 
     @property
@@ -62,6 +64,7 @@ class MinibatchData:
 
     @property
     def data(self) -> MinibatchData:
+        """Itself: in CNTK a value was in it."""
         return self
 
     def as_sequences(self, variable: Any = None) -> list[Any]:

@@ -35,12 +35,15 @@ class UserDeserializer:
     """
 
     def stream_infos(self) -> list[StreamInformation]:
+        """Its streams."""
         raise NotImplementedError(f"{type(self).__name__} does not say its stream_infos()")
 
     def num_chunks(self) -> int:
+        """How many chunks there are."""
         raise NotImplementedError(f"{type(self).__name__} does not say num_chunks()")
 
     def get_chunk(self, chunk_id: int) -> Mapping[str, Any]:
+        """{name of the stream: data of all sequences} of a chunk; called from other threads."""
         raise NotImplementedError(f"{type(self).__name__} does not get_chunk()")
 
 
@@ -200,12 +203,15 @@ class MinibatchSource:
 
     @property
     def streams(self) -> Streams:
+        """Its streams, as attributes and by name: what `input_map` and minibatches go by."""
         return self._streams
 
     def stream_infos(self) -> list[StreamInformation]:
+        """Its streams."""
         return list(self._streams.values())
 
     def stream_info(self, name: str) -> StreamInformation:
+        """The stream of that name."""
         return self._streams[name]
 
     def __getitem__(self, name: str) -> StreamInformation:
@@ -252,10 +258,12 @@ class MinibatchSource:
         return int(self._reader.state_dict()["position"])
 
     def get_checkpoint_state(self) -> dict[str, Any]:
+        """The place behind the minibatch last handed out: numbers and texts, fit for JSON and pickle."""
         state = self._reader.state_dict()
         return {"minibatchSourcePosition": state["position"], "batchfeed": state}
 
     def restore_from_checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
+        """Goes on exactly there; raises StateError for other data, and for a checkpoint of CNTK's own."""
         if not isinstance(checkpoint, Mapping):
             raise TypeError(f"a checkpoint is what get_checkpoint_state() gives, not {checkpoint!r}")
         if "batchfeed" not in checkpoint:
@@ -279,22 +287,28 @@ class UserMinibatchSource:
     """
 
     def stream_infos(self) -> list[StreamInformation]:
+        """Its streams."""
         raise NotImplementedError(f"{type(self).__name__} does not say its stream_infos()")
 
     def next_minibatch(self, num_samples: int, number_of_workers: int = 1, worker_rank: int = 0, device: Any = None) -> Mapping[Any, Any]:
+        """{StreamInformation: anything}, empty when the run is over."""
         raise NotImplementedError(f"{type(self).__name__} has no next_minibatch()")
 
     def get_checkpoint_state(self) -> dict[str, Any]:
+        """What restore_from_checkpoint() needs."""
         return {}
 
     def restore_from_checkpoint(self, state: Mapping[str, Any]) -> None:
+        """Goes on where get_checkpoint_state() was asked."""
         raise NotImplementedError(f"{type(self).__name__} cannot restore_from_checkpoint()")
 
     @property
     def streams(self) -> Streams:
+        """Its streams, as attributes and by name."""
         return Streams(self.stream_infos())
 
     def stream_info(self, name: str) -> StreamInformation:
+        """The stream of that name."""
         return self.streams[name]
 
     def __getitem__(self, name: str) -> StreamInformation:
