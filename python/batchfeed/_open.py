@@ -82,9 +82,14 @@ def opening_of(
     if isinstance(what, (FromSources, FromFile)):
         return what
     bounds = given_limits(limits)
+    many = [] if isinstance(what, Mix) else as_list(what)
+    if isinstance(what, Mix) or not all(isinstance(one, (str, bytes, os.PathLike)) for one in many):
+        for name, value in (("section", section or None), ("set", set or None), ("dtype", dtype)):
+            if value is not None:
+                where = "say bf.CTF(file, dtype=...)" if name == "dtype" else "name the configuration instead"
+                raise usage("python.option", f"{name} is {value!r}, which is for files and not for sources", where)
     if isinstance(what, Mix):
         return FromSources(what, bounds, dict(options), storage)
-    many = as_list(what)
     if all(isinstance(one, (str, bytes, os.PathLike)) for one in many):
         return FromFile(paths(many), section, texts("set", set), dtype, bounds, dict(options), storage=storage)
     for one in many:

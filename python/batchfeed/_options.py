@@ -153,7 +153,10 @@ def _translate(given: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def unexpected(name: str) -> TypeError:
+def unexpected(name: str, *, but: Sequence[str] = ()) -> TypeError:
+    """`but`: keywords of a reader that cannot be given here."""
+    if name in but:
+        return TypeError(f"{name!r} cannot be given here: it is set for the processes of a DataLoader")
     meant = get_close_matches(name, NAMES, 1)
     hint = f"did you mean {meant[0]!r}?" if meant else f"the keywords of a reader are {', '.join(NAMES)}"
     return TypeError(f"unexpected keyword argument {name!r}; {hint}")
