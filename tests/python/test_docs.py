@@ -2,6 +2,8 @@
 """The snippets of the documents do what they say."""
 import doctest
 import re
+import subprocess
+import sys
 
 import pytest
 from conftest import ROOT, Corpus
@@ -89,3 +91,25 @@ def test_everything_public_has_a_docstring():
         thing = getattr(bf, name)
         if callable(thing):
             assert thing.__doc__, name
+
+
+def test_the_snippets_are_strictly_typed(tmp_path):
+    """As they stand on a page, one after the other; and the examples, of which only what they do with batchfeed counts."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    for number, page in enumerate(pages):
+        text = "\n".join(lines(block) for block in blocks(page))
+        if text:
+            (tmp_path / f"page{number}.py").write_text(f"# {page.name}\n{text}")
+    typed = [str(path) for path in tmp_path.glob("page*.py")]
+    examples = [str(path) for path in (ROOT / "examples/python").glob("*.py")]
+    assert len(typed) >= 6 and len(examples) >= 4
+    common = [sys.executable, "-m", "mypy", "--ignore-missing-imports", "--config-file=", "--cache-dir", str(tmp_path / "cache")]
+    for options, files in ((["--strict"], typed), (["--check-untyped-defs"], examples)):
+        done = subprocess.run([*common, *options, *files], capture_output=True, text=True, cwd=tmp_path, timeout=600)
+        assert done.returncode == 0, done.stdout
+
+
+def lines(block):
+    if not block.startswith(">>>"):
+        return block
+    return "".join(line[4:] + "\n" for line in block.splitlines() if line.startswith((">>> ", "... ")))
