@@ -44,6 +44,8 @@ WRONG = [
     (lambda f: bf.Mix(f, f), "expected (corpus, weight)"),
     (lambda f: bf.Mix((f, -1)), "the weight of a corpus is -1, expected a number above 0"),
     (lambda f: bf.Mix((f, "x")), "the weight of a corpus is 'x', expected a number above 0"),
+    (lambda f: bf.open(f, stride=0), "stride is 0, must be at least 1"),
+    (lambda f: bf.open(f, stride=2, offset=2), "offset is 2, must be below stride (2)"),
     (lambda f: bf.open(f, seed=True), f"seed is True, {WHOLE}"),
     (lambda f: bf.open(f, window=True), f"window is True, {WHOLE}, or inf"),
     (lambda f: bf.open(f, epoch_samples=True), f"epoch_samples is True, {WHOLE}, or inf"),
