@@ -2,31 +2,35 @@
 # SPDX-License-Identifier: MIT
 """What the loop in Python costs over the same loop in C++ (bench/loop.cc), side by side in one run.
 
-    python_loop.py --loop build/bench/bin/loop [--minibatch 256] [--rounds 5] [--epochs 6] FILE...
+    python_loop.py --loop build/bench/bin/loop [--minibatch 256] [--rounds 4] [--epochs 8] FILE...
 
 A FILE is a corpus, or a section of a configuration: c/bench.cntk:htk_frame (paths in it are taken from its folder).
-Each loop is a process of its own, and they take turns. Printed is the processor time of the loop of README.md in C++ for
-256 (--minibatch) samples, and the ratios to it of a C++ loop that uses the memory of one minibatch again and again,
-of the Python loop, and of one that makes an array of every stream: the medians of all epochs behind the first, and in
-brackets the lowest and highest of a round.
+Each loop is a process of its own, a new one for each round. They take turns epoch by epoch, in an order drawn anew each
+time, so that what else the machine does meets all of them; `taskset -c 1` before all of it keeps out which of a
+process's threads share a core with whom. Printed is the processor time of the loop of README.md in C++ for 256
+(--minibatch) samples; then for each other loop the median, and in brackets the quartiles, of its ratios to that one's
+epochs beside it: of a C++ loop that uses the memory of one minibatch again and again, of one that holds a minibatch
+while it asks for the next as `for` in Python does, of the Python loop, and of one that makes an array of every stream.
 """
 import argparse
 import json
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
 import time
 
-FORMS = {"C++": "own", "memory again": "again"}  # of bench/loop.cc
+FORMS = {"C++": "own", "memory again": "again", "holding one": "held"}  # of bench/loop.cc
+PYTHON = ("Python", "with arrays")
 
 
-def python_loop(path, section, size, epochs, arrays):
-    """Prints what bench/loop.cc does."""
+def python_loop(path, section, size, arrays):
+    """Does what bench/loop.cc does."""
     import batchfeed as bf
 
     reader = bf.open(path, section=section, shuffle=False, minibatch_samples=size, report=None)
-    for epoch in range(epochs):
+    for epoch, _ in enumerate(sys.stdin):
         samples, wall, cpu = 0, time.perf_counter(), time.process_time()
         reader.begin_epoch(epoch)
         if arrays:
@@ -38,50 +42,73 @@ def python_loop(path, section, size, epochs, arrays):
             for batch in reader:
                 samples += batch.num_samples
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        if epoch:
-            print(json.dumps({"samples": samples, "wall": wall, "cpu": cpu}))
+        print(json.dumps({"samples": samples, "wall": wall, "cpu": cpu}), flush=True)
+
+
+class Loop:
+    """A loop in a process, which does an epoch when it is told to."""
+
+    def __init__(self, command, folder):
+        self.process = subprocess.Popen(command, text=True, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def epoch(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def one_round(path, program, size, epochs, turns):
+    """{name: its epochs}, those of a turn at the same place."""
+    file, *section = path.split(":")
+    folder, file = pathlib.Path(file).parent, pathlib.Path(file).name
+    commands = {name: [program, form, file, str(size), *section] for name, form in FORMS.items()}
+    for name in PYTHON:
+        here = [sys.executable, pathlib.Path(__file__).resolve(), "--only", name, "--minibatch", str(size)]
+        commands[name] = [*here, ":".join([file, *section])]
+    loops = {name: Loop(command, folder) for name, command in commands.items()}
+    told = {name: [] for name in loops}
+    for _ in range(epochs + 1):
+        for name in turns.sample(list(loops), len(loops)):
+            told[name].append(loops[name].epoch())
+    for loop in loops.values():
+        loop.end()
+    assert len({epoch["samples"] for of_one in told.values() for epoch in of_one}) == 1
+    return {name: of_one[1:] for name, of_one in told.items()}  # the first fills the file cache
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--loop")
     parser.add_argument("--minibatch", type=int, default=256)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--epochs", type=int, default=6)
-    parser.add_argument("--only", choices=["Python", "with arrays"], help="that loop alone, in this process")
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--only", choices=PYTHON, help="that loop alone, in this process")
     parser.add_argument("files", nargs="+")
     options = parser.parse_args()
     if options.only:
         path, _, section = options.files[0].partition(":")
-        return python_loop(path, section, options.minibatch, options.epochs, options.only == "with arrays")
+        return python_loop(path, section, options.minibatch, options.only == "with arrays")
     if not options.loop:
         parser.error("--loop names the program made of bench/loop.cc")
-    options.loop, program = pathlib.Path(options.loop).resolve(), pathlib.Path(__file__).resolve()
-
-    def run(name, path):
-        numbers = ["--minibatch", str(options.minibatch), "--epochs", str(options.epochs)]
-        file, *section = path.split(":")
-        folder, file = pathlib.Path(file).parent, pathlib.Path(file).name
-        command = [sys.executable, program, "--only", name, *numbers, ":".join([file, *section])]
-        if name in FORMS:
-            command = [options.loop, FORMS[name], file, str(options.minibatch), str(options.epochs), *section]
-        return [json.loads(line) for line in subprocess.check_output(command, text=True, cwd=folder).splitlines()]
-
+    program, turns = pathlib.Path(options.loop).resolve(), random.Random(0)
     for path in options.files:
-        names = (*FORMS, "Python", "with arrays")
-        rounds = [{name: run(name, path) for name in names} for _ in range(options.rounds)]
-        assert len({epoch["samples"] for runs in rounds for epochs in runs.values() for epoch in epochs}) == 1
-
-        def middle(name, what, rounds=rounds):
-            return statistics.median(epoch[what] for runs in rounds for epoch in runs[name])
-
-        batches = -(-rounds[0]["C++"][0]["samples"] // options.minibatch)
-        told = [f"{path}: C++ {middle('C++', 'cpu') / batches * 1e6:.1f} us a minibatch"]
-        for name in names[1:]:
-            each = sorted(middle(name, "cpu", [runs]) / middle("C++", "cpu", [runs]) for runs in rounds)
-            ratio, wall = (middle(name, what) / middle("C++", what) for what in ("cpu", "wall"))
-            told.append(f"{name} {ratio:.3f} ({each[0]:.3f} to {each[-1]:.3f}; wall {wall:.2f})")
-        print("; ".join(told), flush=True)
+        told = {name: [] for name in (*FORMS, *PYTHON)}
+        for _ in range(options.rounds):
+            for name, epochs in one_round(path, program, options.minibatch, options.epochs, turns).items():
+                told[name] += epochs
+        base = told["C++"]
+        batches = -(-base[0]["samples"] // options.minibatch)
+        each = statistics.median(epoch["cpu"] for epoch in base) / batches
+        line = [f"{path}: C++ {each * 1e6:.1f} us a minibatch"]
+        for name in (name for name in told if name != "C++"):
+            ratios = {what: [mine[what] / its[what] for mine, its in zip(told[name], base)] for what in ("cpu", "wall")}
+            low, middle, high = statistics.quantiles(ratios["cpu"], n=4)
+            line.append(f"{name} {middle:.3f} ({low:.2f} to {high:.2f}; wall {statistics.median(ratios['wall']):.2f})")
+        print("; ".join(line), flush=True)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 #include "corpus.h"
 #include "fix.h"
 #include "format.h"
+#include "hints.h"
 #include "jsonl.h"
 
 namespace batchfeed::cli {
@@ -53,7 +54,7 @@ class Findings {
 
  private:
   std::string text(const Notice& notice) const {
-    const std::string line = printable(notice.fault.text(), std::string::npos);
+    const std::string line = printable(in_flags(notice.fault).text(), std::string::npos);
     if (!console_.colour_out()) return line + "\n";
     return fmt::format("\033[{}m{}\033[0m\n", notice.severity == Severity::error ? 31 : 33, line);
   }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "console.h"
+#include "hints.h"
 
 namespace batchfeed::cli {
 
@@ -35,7 +36,7 @@ auto as_asked(const Work& work) {
     return work();
   } catch (const Error& error) {
     if (error.fault().kind != FaultKind::usage) throw;
-    const std::string text = error.fault().text();
+    const std::string text = in_flags(error.fault()).text();
     throw UsageError(error.fault().at.file.empty() ? text.substr(text.find(' ') + 1) : text);
   }
 }

@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "format.h"
+#include "hints.h"
 #include "jsonl.h"
 
 namespace batchfeed::cli {
@@ -32,7 +33,7 @@ struct ConfigArguments {
   }
 };
 
-bool on_command_line(const ResolvedValue& value) { return value.at.file.starts_with("--set"); }
+bool on_command_line(const ResolvedValue& value) { return value.at.file.starts_with("set#"); }
 
 const char* origin(const ResolvedValue& value) {
   if (value.from == ResolvedValue::From::fallback) return "default";
@@ -121,7 +122,7 @@ int run_check(const ConfigArguments& a, Console& console) {
   } else {
     for (const Notice& notice : found) {
       if (notice.severity != Severity::info || console.verbose)
-        output.append(printable(notice.fault.text(), std::string::npos) + "\n");
+        output.append(printable(in_flags(notice.fault).text(), std::string::npos) + "\n");
     }
     output.append(fmt::format("checked {}: {}\n", plural(sections.size(), "reader section"),
                               faults == 0 ? "no fault" : plural(faults, "fault")));

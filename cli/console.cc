@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "format.h"
+#include "hints.h"
 
 namespace batchfeed::cli {
 
@@ -43,7 +44,7 @@ void write_all(int fd, std::string_view text) {
 }
 
 // A message holds names out of files: they may not steer the terminal, nor begin a line.
-std::string text_of(const Fault& fault) { return printable(fault.text(), std::string::npos); }
+std::string text_of(const Fault& fault) { return printable(in_flags(fault).text(), std::string::npos); }
 
 std::sig_atomic_t volatile interrupts = 0;
 std::sig_atomic_t volatile wait_for_step = 0;

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "hints.h"
+
 namespace batchfeed::cli {
 
 namespace {
@@ -135,7 +137,7 @@ ordered_json fault_json(const Fault& fault) {
   out["column"] = known(fault.at.column);
   out["byte"] = fault.at.has_byte ? ordered_json(fault.at.byte) : ordered_json();
   out["what"] = fault.what;
-  out["hint"] = text(fault.hint);
+  out["hint"] = text(in_flags(fault).hint);
   return out;
 }
 

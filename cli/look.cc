@@ -15,7 +15,7 @@ Report Damage::report() {
       const std::lock_guard lock(mutex_);
       if (told.fault.id == "io.outside-roots" && !refused_) refused_ = told.fault;
       if (refused_) return;
-      const bool is_sum = told.fault.hint.find("batchfeed check") != std::string::npos;
+      const bool is_sum = told.fault.hint.find("`check()`") != std::string::npos;
       if (!is_sum && seen_[told.fault.id]++ != 0) return;
       told.severity = Severity::warning;
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "command.h"
+#include "hints.h"
 #include "usage.h"
 
 namespace batchfeed::cli {
@@ -55,6 +56,7 @@ int fail_usage(Console& console, const std::string& what) {
 
 // The first fault in data ended the command: which one lists the others?
 Fault with_next_step(Fault fault, const std::string& name) {
+  fault = in_flags(std::move(fault));
   const bool in_data = fault.kind == FaultKind::format && fault.at.line != 0;
   if (in_data && name != "check" && fault.hint.find("batchfeed check") == std::string::npos)
     fault.hint += std::string(fault.hint.empty() ? "" : "; ") + "batchfeed check lists every fault";

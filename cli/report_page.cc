@@ -9,6 +9,7 @@
 
 #include "class_names.h"
 #include "format.h"
+#include "hints.h"
 #include "html.h"
 #include "report_facts.h"
 
@@ -220,7 +221,7 @@ std::string faults(const Facts& f) {
                        escape(printable(notice.fault.what, 400)),
                        notice.fault.hint.empty()
                            ? ""
-                           : "<span class=\"dim\">" + escape(printable(notice.fault.hint, 400)) + "</span>");
+                           : "<span class=\"dim\">" + escape(printable(in_flags(notice.fault).hint, 400)) + "</span>");
   }
   return out + "</ul>\n";
 }

@@ -10,6 +10,7 @@
 #include "command.h"
 #include "drive.h"
 #include "format.h"
+#include "hints.h"
 #include "jsonl.h"
 #include "sequences.h"
 
@@ -113,7 +114,7 @@ int run_verify(const ResumeArguments& a, Console& console) {
     reader.restore(state);
   } catch (const Error& error) {
     if (error.fault().kind != FaultKind::state) throw;
-    const Fault& fault = error.fault();
+    const Fault fault = in_flags(error.fault());
     output.append(a.json ? dump(refused(fault), 2) + "\n"
                          : fmt::format("{} does not fit {}: {}\n", a.corpus.files[0], a.corpus.files[1],
                                        fault.what + (fault.hint.empty() ? "" : "; hint: " + fault.hint)));

@@ -181,7 +181,9 @@ def page(found):
            "standard error reads", "",
            "    FILE[:LINE[:COLUMN]][ (byte N)]: WHAT[; hint: HINT]", "",
            "and `--json` gives the same as fields. `...` stands for what is filled in. Of a compressed file, line, column and byte are those of what it",
-           "unpacks to; faults of the packing itself (`packed.`) give the byte of the packed file, and say so.", ""]
+           "unpacks to; faults of the packing itself (`packed.`) give the byte of the packed file, and say so.", "",
+           "Options and tools stand in hints as `section = A.B`, `force` and `check()`. The command says `--section A.B`, `--force` and",
+           "`batchfeed check`, Python `section='A.B'`, `force=True` and `bf.check()`.", ""]
     for folder in sorted({entry[3] for entry in found.values()}):
         out += [f"## {folder}", "", "| id | kind | what | hint |", "|---|---|---|---|"]
         for name in sorted(found):

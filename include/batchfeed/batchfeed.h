@@ -12,6 +12,7 @@
 #include <batchfeed/files.h>
 #include <batchfeed/find.h>
 #include <batchfeed/fix.h>
+#include <batchfeed/hint.h>
 #include <batchfeed/layout.h>
 #include <batchfeed/limits.h>
 #include <batchfeed/minibatch.h>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
@@ -46,9 +47,24 @@ def lengths_of(given: Any) -> npt.NDArray[np.uint32]:
     return array.astype(np.uint32)
 
 
+def keys_of(given: Any) -> npt.NDArray[np.uint64]:
+    """Whole numbers, not negative."""
+    array = np.asarray(given if hasattr(given, "__len__") else list(given))
+    if array.size and (array.dtype.kind not in "iu" or array.min() < 0):
+        raise TypeError
+    return array.astype(np.uint64)
+
+
 def _numbers(name: str, data: Any, dtype: Any) -> Array:
+    """Texts, dates and None are no numbers, although NumPy would make some of them."""
     try:
-        return np.ascontiguousarray(data, dtype=dtype)
+        array = np.asarray(data)
+        if array.dtype.kind not in "biuf" and not (array.dtype == object and all(isinstance(v, Real) for v in array.flat)):
+            raise TypeError
+        with np.errstate(over="raise"):
+            return np.ascontiguousarray(array, dtype=dtype)
+    except FloatingPointError:
+        raise _refuse(name, f"{_short(data)} holds a number too large for {dtype}") from None
     except (TypeError, ValueError):
         raise _refuse(name, f"{_short(data)} is no array of {dtype}", "numbers, as many in each row") from None
 
@@ -100,10 +116,13 @@ def _sparse(name: str, stream: Stream, data: Any, dtype: str) -> tuple[Array, Ar
             raise _refuse(name, "expected scipy.sparse, (values, indices, indptr), or whole numbers: a class for each sample")
         values, indptr = np.ones(indices.size), np.arange(indices.size + 1)
     indptr = np.asarray(indptr)
-    if indptr.ndim != 1 or indptr.size == 0 or indptr[0] != 0 or indptr[-1] != indices.size or np.any(np.diff(indptr) < 0):
+    for what, array in (("indices", indices), ("indptr", indptr)):
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+            raise _refuse(name, f"{what} is {_short(array.tolist())}, expected a list of whole numbers")
+    if indptr.size == 0 or indptr[0] != 0 or indptr[-1] != indices.size or np.any(np.diff(indptr) < 0):
         raise _refuse(name, f"indptr does not fit {indices.size} indices", "it begins with 0, never falls, and ends with their number")
     if values.shape != indices.shape:
-        raise _refuse(name, f"{values.size} values for {indices.size} indices")
+        raise _refuse(name, f"values of shape {values.shape} for {indices.size} indices")
     if indices.size and (indices.min() < 0 or indices.max() >= stream.dim):
         worst = indices.min() if indices.min() < 0 else indices.max()
         raise _refuse(name, f"index {worst} is not below dim {stream.dim}", "indices count from 0")

@@ -63,8 +63,8 @@ def need_form(form: Any) -> None:
 
 
 def torch_tensor(stream: _core.StreamData, form: str) -> Any:
-    torch = library("torch", "torch()")
     need_form(form)
+    torch = library("torch", "torch()")
     if form == "padded":
         return torch.from_numpy(stream.make_padded()[0])
     if stream.storage == "sparse" and form != "nested":
@@ -83,11 +83,11 @@ def torch_tensor(stream: _core.StreamData, form: str) -> Any:
 
 
 def jax_array(stream: _core.StreamData, form: str) -> Any:
+    if form not in ("packed", "padded"):
+        raise ValueError(f"form is {form!r}, expected 'packed' or 'padded'")
     jax_numpy = library("jax.numpy", "jax()")
     if form == "padded":
         return jax_numpy.from_dlpack(stream.make_padded()[0])
-    if form != "packed":
-        raise ValueError(f"form is {form!r}, expected 'packed' or 'padded'")
     if stream.storage == "dense":
         return jax_numpy.from_dlpack(stream.values)
     shape = (stream.num_samples, stream.dim)

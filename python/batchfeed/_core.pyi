@@ -479,7 +479,13 @@ class PackOptions:
     def right_splice(self, arg: int, /) -> None: ...
 
 class ReaderOptions:
+    """
+    The options of a reader, under the names of its keywords; `order` and `pack` hold some.
+    """
+
     def __init__(self) -> None: ...
+
+    def __repr__(self) -> str: ...
 
     @property
     def order(self) -> OrderOptions: ...
@@ -797,6 +803,10 @@ class Limits:
     def unpack_window_bytes(self, arg: int, /) -> None: ...
 
 class StreamInfo:
+    """
+    A stream: its name, dim, storage (dense or sparse) and element (float32 or float64).
+    """
+
     def __init__(self) -> None: ...
 
     @property
@@ -1056,17 +1066,27 @@ class PythonSource(Source):
     def __init__(self, streams: Sequence[StreamInfo], tables: Sequence[Annotated[NDArray[numpy.uint64], dict(shape=(None, 2), order='C', device='cpu', writable=False)]], read: object) -> None: ...
 
 class Padding:
-    @property
-    def samples(self) -> int: ...
+    """
+    Cells of padded minibatches (sequences times longest): in use, as they come, and without bucketing.
+    """
 
     @property
-    def cells(self) -> int: ...
+    def samples(self) -> int:
+        """Cells in use."""
 
     @property
-    def unbucketed(self) -> int: ...
+    def cells(self) -> int:
+        """Cells of the minibatches as they come."""
 
     @property
-    def saved(self) -> float: ...
+    def unbucketed(self) -> int:
+        """Cells of minibatches in the order's own sequence."""
+
+    @property
+    def saved(self) -> float:
+        """The part of the padding that is gone, 0 to 1."""
+
+    def __repr__(self) -> str: ...
 
 class ReaderCore:
     def __init__(self, setup: Setup, batch_type: type, stream_type: type) -> None: ...

@@ -6,7 +6,7 @@ import copy
 import errno
 import os
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 
 @dataclass(frozen=True)
@@ -111,6 +111,25 @@ def exception(fault: Fault) -> Error:
     if fault.kind == "io" and _errno(fault) == errno.ENOENT:
         return MissingFileError(fault)
     return _CLASSES[fault.kind](fault)
+
+
+# What the library's hints name otherwise than Python does; the others are arguments and functions of the same name.
+_OTHERS: dict[str, Callable[[str], str]] = {
+    "force": lambda _: "force=True",
+    "path_map": lambda rule: f"path_map={{{rule.partition('=')[0]!r}: {rule.partition('=')[2]!r}}}",
+    "precision": lambda value: f"dtype={dict(float='float32', double='float64').get(value, value)!r}",
+    "reader_section()": lambda _: "bf.info(path).reader_section",
+    "roots": lambda _: "limits={'roots': [...]}",
+}
+
+
+def argument(name: str, value: str) -> str:
+    """An option or a tool of the library, as who writes Python gives it."""
+    if name in _OTHERS:
+        return _OTHERS[name](value)
+    if name.endswith("()"):
+        return f"bf.{name}"
+    return f"{name}={int(value) if value.isdigit() else value!r}" if value else f"{name}="
 
 
 def again(raised: BaseException) -> BaseException:

@@ -54,10 +54,14 @@ VERSIONS = ("ETag", "etag", "md5Hash", "Content-MD5", "Digest", "crc32c", "check
 TIMES = ("LastModified", "Last-Modified", "last_modified", "updated", "mtime", "modified", "created")
 
 
-def file_system(storage: StorageOptions, names: Iterable[Any], limits: Limits = {}) -> _core.FileSystem:
-    """What opens URLs, if there are any among `names`, or if `storage` says that there will be."""
+def need_storage(storage: StorageOptions) -> None:
     if storage is not None and not isinstance(storage, (Mapping, Remote)):
         raise wrong("storage_options", storage, 'a mapping such as {"anon": True}, or a bf.Remote')
+
+
+def file_system(storage: StorageOptions, names: Iterable[Any], limits: Limits = {}) -> _core.FileSystem:
+    """What opens URLs, if there are any among `names`, or if `storage` says that there will be."""
+    need_storage(storage)
     if storage is None and not any(_core.is_url(os.fspath(name)) for name in names if isinstance(name, (str, os.PathLike))):
         files = _core.FileSystem()
     else:

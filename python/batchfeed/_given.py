@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from operator import index
 from typing import Any, Optional, Union
 
+import numpy as np
+
 from ._errors import ConfigError, usage
 
 Path = Union[str, "os.PathLike[str]"]
@@ -43,8 +45,27 @@ def whole(name: str, value: Any, least: int = 0) -> int:
     return number
 
 
+def flag(name: str, value: Any) -> bool:
+    """NumPy's too, but not what merely counts as true, such as "no"."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise wrong(name, value, "True or False")
+    return bool(value)
+
+
+def key(name: str, value: Any) -> str:
+    """The key of a sequence: a text, or a whole number."""
+    if isinstance(value, str) and value:
+        return value
+    with expecting(name, value, "a text or a whole number"):
+        if isinstance(value, bool):
+            raise TypeError
+        return str(index(value))
+
+
 def weight(name: str, value: Any) -> float:
     with expecting(name, value, "a number above 0"):
+        if isinstance(value, (bool, str)):
+            raise TypeError
         number = float(value)
     if not 0 < number < math.inf:
         raise wrong(name, value, "a number above 0")
@@ -94,6 +115,11 @@ def pairs(name: str, value: Any, like: str) -> list[tuple[str, str]]:
 def function(name: str, value: Any, expected: str) -> None:
     if value is not None and not callable(value):
         raise wrong(name, value, expected)
+
+
+def counts(value: Any, now: Any) -> bool:
+    """Whether a value is True or False in place of the number `now`, which Python would take for 1 or 0."""
+    return isinstance(value, bool) and isinstance(now, int) and not isinstance(now, bool)
 
 
 def like(now: Any) -> str:

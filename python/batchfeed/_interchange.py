@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 
 from ._batch import Batch
-from ._columns import lengths_of
+from ._columns import keys_of, lengths_of
 from ._convert import library
 from ._errors import usage
-from ._given import Path, path as as_path, whole, wrong
+from ._given import Path, expecting, path as as_path, whole, wrong
 from ._open import What, opening_of
 from ._reader import Reader, log
 from ._source import Source
@@ -34,6 +34,17 @@ def _stream(name: str, data: Any) -> Stream:
     if array.dtype.kind not in "iufb" or array.ndim > 2:
         raise usage("python.data", f"stream {name!r}: an array of {array.dtype} with {array.ndim} axes", "numbers, [samples, dim]")
     return dense(1 if array.ndim == 1 else int(array.shape[1]))
+
+
+def _array(name: str, data: Any) -> Any:
+    if not isinstance(name, str):
+        raise wrong("the name of a stream", name, "a text")
+    if hasattr(data, "tocsr"):
+        return data.tocsr()
+    try:
+        return np.asarray(data)
+    except ValueError:
+        raise usage("python.data", f"stream {name!r}: rows of different lengths", "numbers, [samples, dim]") from None
 
 
 class Arrays(Source):
@@ -58,7 +69,7 @@ class Arrays(Source):
             raise wrong("data", data, "a mapping {name of the stream: data of all samples}")
         if not data:
             raise usage("python.data", "a corpus needs a stream")
-        self._data = {name: d.tocsr() if hasattr(d, "tocsr") else np.asarray(d) for name, d in data.items()}
+        self._data = {name: _array(name, d) for name, d in data.items()}
         for name, d in self._data.items():
             if d.ndim == 0:
                 raise usage("python.data", f"stream {name!r}: {data[name]!r} is no array", "numbers, [samples, dim]")
@@ -71,9 +82,10 @@ class Arrays(Source):
         self._lengths = np.ones(total, np.int64) if lengths is None else lengths_of(lengths).astype(np.int64)
         if self._lengths.sum() != total:
             raise usage("python.data", f"{total} samples, but the lengths sum up to {self._lengths.sum()}")
-        self._keys = None if keys is None else np.asarray(keys)
-        if self._keys is not None and (self._keys.shape != self._lengths.shape or self._keys.dtype.kind not in "iu"):
-            raise wrong("keys", keys, f"a whole number for each of {len(self._lengths)} sequences")
+        with expecting("keys", keys, f"a whole number for each of {len(self._lengths)} sequences"):
+            self._keys = None if keys is None else keys_of(keys)
+            if self._keys is not None and self._keys.shape != self._lengths.shape:
+                raise TypeError
         self.dtype = dtype
         chunk_samples = whole("chunk_samples", chunk_samples, 1)
         ends = np.cumsum(self._lengths)
@@ -86,15 +98,19 @@ class Arrays(Source):
         return f"<Arrays: {len(self._lengths)} sequences, {self._starts[-1]} samples; {streams}>"
 
     def streams(self) -> Mapping[str, Stream]:
+        """As declared, or as the data suggest."""
         return self._streams
 
     def chunks(self) -> list[Any]:
+        """chunk_samples of them each, or a little more."""
         return [self._lengths[a:b] for a, b in zip(self._cuts, self._cuts[1:])]
 
     def keys(self) -> Optional[list[Any]]:
+        """As given."""
         return None if self._keys is None else [self._keys[a:b] for a, b in zip(self._cuts, self._cuts[1:])]
 
     def read(self, chunk: int) -> dict[str, Any]:
+        """Views of the data."""
         a, b = self._starts[self._cuts[chunk]], self._starts[self._cuts[chunk + 1]]
         return {name: self._one(name, data[a:b]) for name, data in self._data.items()}
 
@@ -248,7 +264,7 @@ def to_parquet(what: What, path: Path, **options: Any) -> None:
 def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = False, **options: Any) -> Arrays:
     """Labels and index:value pairs, a sample a line: streams "features" and "label"."""
     labels, indices, values, indptr = [], [], [], [0]
-    source = as_path("path", path)
+    source, dims = as_path("path", path), None if dim is None else whole("dim", dim, 1)
     with open(source) as file:
         for number, line in enumerate(file, start=1):
             words = line.partition("#")[0].split()
@@ -257,13 +273,19 @@ def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = F
             try:
                 labels.append(float(words[0]))
                 pairs = [word.partition(":") for word in words[1:] if not word.startswith("qid:")]
-                indices += [int(i) - (not zero_based) for i, _, _ in pairs]
+                own = [int(i) - (not zero_based) for i, _, _ in pairs]
                 values += [float(v) for _, _, v in pairs]
             except ValueError:
                 what = f"line {number}: expected 'label index:value ...'"
                 raise usage("python.svmlight", what, path=source, line=number) from None
+            if own and min(own) < 0:
+                hint = None if zero_based else "zero_based=True, if indices count from 0"
+                raise usage("python.svmlight", f"line {number}: an index below {int(not zero_based)}", hint, path=source, line=number)
+            if dims is not None and own and max(own) >= dims:
+                raise usage("python.svmlight", f"line {number}: an index beyond dim {dims}", path=source, line=number)
+            indices += own
             indptr.append(len(indices))
-    width = dim or max(indices, default=0) + 1
+    width = dims or max(indices, default=0) + 1
     features = library("scipy.sparse", "from_svmlight()").csr_array((values, indices, indptr), shape=(len(labels), width))
     return Arrays({"features": features, "label": np.array(labels)}, **options)
 

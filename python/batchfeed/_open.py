@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 from . import _core
 from ._errors import Fault, usage
 from ._files import Limits, StorageOptions, file_system, names_in
-from ._given import expecting, like, mapping, paths, texts, weight, wrong
+from ._given import counts, expecting, like, mapping, paths, texts, weight, wrong
 from ._options import apply
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element
 
@@ -82,9 +82,14 @@ def opening_of(
     if isinstance(what, (FromSources, FromFile)):
         return what
     bounds = given_limits(limits)
+    many = [] if isinstance(what, Mix) else as_list(what)
+    if isinstance(what, Mix) or not all(isinstance(one, (str, bytes, os.PathLike)) for one in many):
+        for name, value in (("section", section or None), ("set", set or None), ("dtype", dtype)):
+            if value is not None:
+                where = "say bf.CTF(file, dtype=...)" if name == "dtype" else "name the configuration instead"
+                raise usage("python.option", f"{name} is {value!r}, which is for files and not for sources", where)
     if isinstance(what, Mix):
         return FromSources(what, bounds, dict(options), storage)
-    many = as_list(what)
     if all(isinstance(one, (str, bytes, os.PathLike)) for one in many):
         return FromFile(paths(many), section, texts("set", set), dtype, bounds, dict(options), storage=storage)
     for one in many:
@@ -105,9 +110,12 @@ def _limits(setup: _core.Setup, limits: Limits) -> None:
     for name, value in limits.items():
         if name == "roots":  # of the file system
             continue
-        if not hasattr(setup.limits, name):
+        if not isinstance(name, str) or not hasattr(setup.limits, name):
             raise usage("python.limit", f"no limit {name!r}", "docs/reference/limits.md lists them")
-        with expecting(f"limits[{name!r}]", value, like(getattr(setup.limits, name))):
+        now = getattr(setup.limits, name)
+        with expecting(f"limits[{name!r}]", value, like(now)):
+            if counts(value, now):
+                raise TypeError
             setattr(setup.limits, name, value)
 
 

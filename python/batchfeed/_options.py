@@ -11,7 +11,8 @@ from typing import Any, Callable, Literal, Optional, TypedDict, Union, get_args
 
 from . import _core
 from ._errors import usage
-from ._given import WHOLE, like, weight, whole, wrong
+from ._given import WHOLE, counts, like, weight, whole, wrong
+from ._keywords import help_text
 
 OrderKind = Literal["uniform", "cntk", "file"]
 Packing = Literal["sequences", "frames", "truncated"]
@@ -27,7 +28,7 @@ ENDLESS = (1 << 64) - 1  # epoch_samples of a timeline without end
 
 
 class ReaderKeywords(TypedDict, total=False):
-    """What a reader may be told; docs/reference/python.md describes each."""
+    """What a reader may be told; _keywords.py says what each does."""
 
     minibatch_samples: int  # = minibatch_size in samples
     shuffle: bool  # True: order="uniform"; False: order="file"
@@ -70,6 +71,7 @@ class ReaderKeywords(TypedDict, total=False):
     rolling_window: bool
 
 
+SHORT = ("minibatch_samples", "shuffle")  # for others
 # Keywords that the structs within ReaderOptions hold.
 NESTED = {
     "order": ("order", "kind"),
@@ -120,6 +122,8 @@ def _plain(name: str, value: Any, options: Any) -> Any:
     if name in ("minibatch_size", "rows_per_epoch"):
         return [whole(name, n) for n in ([value] if name == "minibatch_size" and isinstance(value, Integral) else value)]
     if name == "mix_weights":
+        if isinstance(value, str):
+            raise TypeError
         return [weight(name, v) for v in value]
     if value == math.inf and name == "epoch_samples":
         return ENDLESS if options.driver == "timeline" else WHOLE_SET
@@ -149,7 +153,10 @@ def _translate(given: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def unexpected(name: str) -> TypeError:
+def unexpected(name: str, *, but: Sequence[str] = ()) -> TypeError:
+    """`but`: keywords of a reader that cannot be given here."""
+    if name in but:
+        return TypeError(f"{name!r} cannot be given here: it is set for the processes of a DataLoader")
     meant = get_close_matches(name, NAMES, 1)
     hint = f"did you mean {meant[0]!r}?" if meant else f"the keywords of a reader are {', '.join(NAMES)}"
     return TypeError(f"unexpected keyword argument {name!r}; {hint}")
@@ -166,6 +173,8 @@ def apply(options: Any, given: Mapping[str, Any]) -> None:
         expected = f"one of {', '.join(map(repr, words))}" if words else _EXPECTED.get(name) or like(_get(options, name))
         told = "minibatch_samples" if name == "minibatch_size" and "minibatch_samples" in given else name
         try:
+            if counts(value, _get(options, name)):
+                raise TypeError
             _set(options, name, _plain(name, value, options))
         except (TypeError, ValueError, RuntimeError):
             raise wrong(told, value, expected) from None
@@ -174,8 +183,19 @@ def apply(options: Any, given: Mapping[str, Any]) -> None:
 NAMES = sorted(ReaderKeywords.__annotations__)
 
 
-def show_keywords(function: Callable[..., Any]) -> None:
-    """Lets help() and editors see the keywords and their defaults in place of **options."""
+def show(options: Any) -> str:
+    """A ReaderOptions by the keywords that are not as they are without being given."""
+    defaults = _core.ReaderOptions()
+    given = {name: _get(options, name) for name in ReaderKeywords.__annotations__ if name not in SHORT}
+    told = [f"{name}={value!r}" for name, value in given.items() if value != _get(defaults, name)]
+    return f"<ReaderOptions: {', '.join(told) or 'the defaults'}>"
+
+
+def show_keywords(function: Callable[..., Any], documented: Any = None) -> None:
+    """Lets help() and editors see the keywords, their defaults and what they do in place of **options."""
+    documented = documented or function
+    if documented.__doc__:  # not with -OO
+        documented.__doc__ = inspect.cleandoc(documented.__doc__) + help_text()
     defaults = _core.ReaderOptions()
     signature = inspect.signature(function)
     kept = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
@@ -183,6 +203,6 @@ def show_keywords(function: Callable[..., Any]) -> None:
     for name in ReaderKeywords.__annotations__:
         if name in there:
             continue
-        default = None if name in ("minibatch_samples", "shuffle") else _get(defaults, name)
+        default = None if name in SHORT else _get(defaults, name)
         kept.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default))
     function.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]

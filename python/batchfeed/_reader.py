@@ -67,7 +67,11 @@ class Reader:
 
     `report` is called with each notice (default: the logger "batchfeed"), `progress` with bytes done and
     in all while the sources are indexed (True: a tqdm bar). `limits` changes bounds on what files may ask for
-    (docs/reference/limits.md). Paths may be URLs; `storage_options` are fsspec's for them, or a bf.Remote. A forked or unpickled reader opens its files again and goes on.
+    (docs/reference/limits.md). Paths may be URLs; `storage_options` are fsspec's for them, or a bf.Remote.
+
+    Several threads may share it: each minibatch goes to one of them. A forked or unpickled reader opens its files again
+    and goes on. Raises ConfigError for options that cannot be used, FileError where a file cannot be read, and FormatError
+    for its content; what is found on the way is raised at its place in the loop, and again each time after.
     """
 
     def __init__(
@@ -378,5 +382,5 @@ def _close_all() -> None:
 
 _loops = itertools.count(1)
 atexit.register(_close_all)
-show_keywords(Reader.__init__)
+show_keywords(Reader.__init__, Reader)
 show_keywords(open)

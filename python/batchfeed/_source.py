@@ -10,10 +10,10 @@ import numpy as np
 
 from . import _core
 from ._batch import Batch
-from ._columns import columns, infos, lengths_of
+from ._columns import columns, infos, keys_of, lengths_of
 from ._errors import usage
-from ._files import StorageOptions
-from ._given import Path, expecting, path as as_path, whole, wrong
+from ._files import StorageOptions, need_storage
+from ._given import Path, expecting, flag, key as as_key, path as as_path, whole, wrong
 from ._sources import Stream, _element, declared
 from ._tools import target_format
 from ._upload import named, upload_for
@@ -63,15 +63,22 @@ class Source:
 
     def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
         streams, dtype = declared(self.streams()), _element(self.dtype)
-        lengths = [lengths_of(chunk) for chunk in self.chunks()]
-        keys = self.keys()
+        if not streams:
+            raise usage("python.data", "a corpus needs a stream")
+        chunks, given = self.chunks(), self.keys()
+        with expecting("chunks()", chunks, "for each chunk the samples of each of its sequences"):
+            lengths = [lengths_of(chunk) for chunk in chunks]
+        with expecting("keys()", given, "for each chunk the keys of its sequences, or None"):
+            keys = None if given is None else [keys_of(chunk) for chunk in given]
+        if keys is not None and len(keys) != len(lengths):
+            raise usage("python.data", f"there are {len(lengths)} chunks, and keys of {len(keys)}", "as many of both")
         tables, first = [], 0
         for i, samples in enumerate(lengths):
-            own = np.arange(first, first + samples.size) if keys is None else np.asarray(keys[i])
+            own = np.arange(first, first + samples.size, dtype=np.uint64) if keys is None else keys[i]
             if own.shape != samples.shape:
                 raise usage("python.data", f"chunk {i} has {samples.size} sequences and {own.size} keys", "as many of both")
             first += samples.size
-            tables.append(np.ascontiguousarray(np.stack([own, samples], axis=1), dtype=np.uint64))
+            tables.append(np.ascontiguousarray(np.stack([own, samples.astype(np.uint64)], axis=1)))
 
         def read(chunk: int) -> Any:
             return columns(streams, self.read(chunk), dtype, lengths[chunk])
@@ -110,10 +117,12 @@ class Writer:
     ) -> None:
         self._path = as_path("path", path)
         self._streams, self._dtype = declared(streams), _element(dtype)
-        form = to or target_format(self._path)
+        form = target_format(self._path) if to is None else to
         if form not in ("ctf", "cbf"):
             raise usage("python.target", f"to is {to!r}, expected 'ctf' or 'cbf'")
-        written = form == "ctf" if keys is None else bool(keys)
+        written = form == "ctf" if keys is None else flag("keys", keys)
+        legacy, force = flag("legacy", legacy), flag("force", force)
+        need_storage(storage_options)
         bytes_of_chunk = whole("chunk_bytes", chunk_bytes)
         if not streams:
             raise usage("python.data", "a corpus needs a stream")
@@ -136,7 +145,7 @@ class Writer:
         (values, indices, indptr), or whole numbers: the class of each one-hot sample.
         """
         with named(self._upload):
-            self._open().append(columns(self._streams, sequence, self._dtype), [] if key is None else [str(key)])
+            self._open().append(columns(self._streams, sequence, self._dtype), [] if key is None else [as_key("key", key)])
 
     def extend(self, data: Mapping[str, Any], lengths: Optional[Sequence[int]] = None, keys: Sequence[Any] = ()) -> None:
         """Many sequences: arrays of all their samples, and how many each has; without `lengths` one each."""
@@ -148,11 +157,13 @@ class Writer:
         else:
             own = lengths_of(lengths)
         with expecting("keys", keys, "a list with the key of each sequence"):
-            keys = list(keys)
+            if isinstance(keys, (str, bytes, Mapping)):
+                raise TypeError
+            keys = [as_key("one of keys", one) for one in keys]
         if len(keys) not in (0, own.size):
             raise usage("python.data", f"{len(keys)} keys for {own.size} sequences", "as many of both")
         with named(self._upload):
-            self._open().append(columns(self._streams, data, self._dtype, own), [str(key) for key in keys])
+            self._open().append(columns(self._streams, data, self._dtype, own), keys)
 
     def write(self, batches: Iterable[Batch]) -> None:
         """The sequences of minibatches, such as a reader gives, with their keys."""

@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 from . import _core
 from ._errors import FormatError, usage
-from ._given import Path, Paths, like, pairs, path, paths, texts, whole, wrong
+from ._given import Path, Paths, counts, flag, like, pairs, path, paths, texts, whole, wrong
 
 Context = Optional[tuple[int, int]]
 
@@ -25,17 +25,23 @@ class Stream:
 
 def dense(dim: int, *, alias: Optional[str] = None, defines_mb_size: bool = False) -> Stream:
     """A stream of `dim` values a sample. `alias`: its name in the file, if that is another one."""
-    return Stream("dense", whole("dim", dim, 1), alias, defines_mb_size)
+    return _stream("dense", dim, alias, defines_mb_size)
 
 
 def sparse(dim: int, *, alias: Optional[str] = None, defines_mb_size: bool = False) -> Stream:
     """A stream of index:value pairs, indices below `dim`."""
-    return Stream("sparse", whole("dim", dim, 1), alias, defines_mb_size)
+    return _stream("sparse", dim, alias, defines_mb_size)
+
+
+def _stream(storage: str, dim: int, alias: Optional[str], defines_mb_size: bool) -> Stream:
+    if alias is not None and not (isinstance(alias, str) and alias):
+        raise wrong("alias", alias, "the stream's name in the file")
+    return Stream(storage, whole("dim", dim, 1), alias, flag("defines_mb_size", defines_mb_size))
 
 
 def declared(streams: Any) -> dict[str, Stream]:
     """What names streams and says how they are, as a dictionary."""
-    if not isinstance(streams, Mapping) or not all(isinstance(s, Stream) for s in streams.values()):
+    if not isinstance(streams, Mapping) or not all(isinstance(n, str) and isinstance(s, Stream) for n, s in streams.items()):
         raise TypeError(f'streams are declared as {{"name": bf.dense(3), ...}}; got {streams!r}')
     return dict(streams)
 
@@ -61,6 +67,8 @@ def fill(options: Any, **fields: Any) -> Any:
         if value is None:
             continue
         try:
+            if counts(value, getattr(options, name)):
+                raise TypeError
             setattr(options, name, value)
         except TypeError:
             raise wrong(name, value, EXPECTED.get(name) or like(getattr(options, name))) from None

@@ -11,7 +11,7 @@ from . import _core, _open
 from ._open import What, opening_of
 from ._errors import Fault, usage
 from ._files import Limits, StorageOptions
-from ._given import Path, function, pairs, path, paths, texts, whole, wrong
+from ._given import Path, flag, function, pairs, path, paths, texts, whole, wrong
 from ._reader import Progress, Reader, log, told
 from ._sources import CTF, fill
 from ._upload import named, upload_for
@@ -234,7 +234,7 @@ def index(
     setup.cache_index("" if cache_dir is None else path("cache_dir", cache_dir))
     return [
         IndexInfo(b.file, b.cache or None, b.was_valid, b.why or None, b.sequences, b.samples, b.chunks, b.bytes)
-        for b in _core.build_indexes(setup, bool(rebuild))
+        for b in _core.build_indexes(setup, flag("rebuild", rebuild))
     ]
 
 

@@ -26,12 +26,13 @@ from ._batch import Batch
 from ._errors import Fault
 from ._convert import need_form
 from ._files import Limits, StorageOptions
-from ._given import function, mapping, whole
+from ._given import flag, function, mapping, whole
 from ._open import What, opening_of
 from ._options import ReaderKeywords, unexpected
 from ._reader import Reader, log
 from ._world import World, world
 
+OWN = ("stride", "offset")  # keywords of a reader that are this module's to give
 Form = Union[str, Mapping[str, str]]
 
 
@@ -68,10 +69,10 @@ class Dataset(IterableDataset[Any]):
             need_form(one)
         function("transform", transform, "a function of a bf.Batch, or None")
         for name in options:
-            if name not in ReaderKeywords.__annotations__ or name in ("stride", "offset"):
-                raise unexpected(name)
+            if name not in ReaderKeywords.__annotations__ or name in OWN:
+                raise unexpected(name, but=OWN)
         self._opening = opening_of(what, section, set, dtype, limits, storage_options, options)
-        self._form, self._transform, self._pin_memory = form, transform, pin_memory
+        self._form, self._transform, self._pin_memory = form, transform, flag("pin_memory", pin_memory)
         self._report = report
         self._world: Optional[World] = None  # as it was where this was pickled
         self._iterations = _Iterations()

@@ -6,7 +6,6 @@
 // Two trees of structs (types and buffers) that the taker releases; the buffers
 // live as long as their arrays do.
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>

@@ -4,7 +4,6 @@
 #include <batchfeed/config.h>
 #include <batchfeed/tools.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"

@@ -2,6 +2,7 @@
 //
 // Faults become exceptions (batchfeed._errors), notices become calls.
 #include <batchfeed/error.h>
+#include <batchfeed/hint.h>
 
 #include <functional>
 #include <new>
@@ -23,7 +24,11 @@ std::string to_string(nb::handle text) {
   return {bytes.c_str(), bytes.size()};
 }
 
-nb::object to_python(const Fault& fault, Severity severity) {
+nb::object to_python(const Fault& given, Severity severity) {
+  Fault fault = given;
+  fault.hint = with_names(fault.hint, [](std::string_view name, std::string_view value) {
+    return to_string(nb::module_::import_("batchfeed._errors").attr("argument")(to_str(name), to_str(value)));
+  });
   const auto number = [](std::uint64_t n) -> nb::object { return n == 0 ? nb::none() : nb::object(nb::int_(n)); };
   const auto text = [](std::string_view s) -> nb::object { return s.empty() ? nb::none() : nb::object(to_str(s)); };
   return nb::module_::import_("batchfeed._errors")

@@ -2,7 +2,6 @@
 //
 // Files that Python opens (batchfeed._files).
 #include <batchfeed/files.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"

@@ -7,7 +7,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -112,7 +111,11 @@ void bind_reader_options(nb::module_& m) {
       .def_rw("kind", &PackOptions::kind)
       .def_rw("truncation_length", &PackOptions::truncation_length)
       .def_rw("right_splice", &PackOptions::right_splice);
-  nb::class_<ReaderOptions>(m, "ReaderOptions")
+  nb::class_<ReaderOptions>(m, "ReaderOptions",
+                            "The options of a reader, under the names of its keywords; `order` and `pack` hold some.")
+      .def(
+          "__repr__", [](nb::handle self) { return nb::module_::import_("batchfeed._options").attr("show")(self); },
+          nb::sig("def __repr__(self) -> str"))
       .def(nb::init<>())
       .def_rw("order", &ReaderOptions::order)
       .def_rw("pack", &ReaderOptions::pack)
@@ -204,7 +207,8 @@ void bind_options(nb::module_& m) {
   bind_speech(m);
   bind_reader_options(m);
   bind_limits(m);
-  nb::class_<StreamInfo>(m, "StreamInfo")
+  nb::class_<StreamInfo>(m, "StreamInfo",
+                         "A stream: its name, dim, storage (dense or sparse) and element (float32 or float64).")
       .def(nb::init<>())
       .def_prop_rw(
           "name", [](const StreamInfo& s) { return to_str(s.name); },

@@ -5,7 +5,6 @@
 // than letting go of the GIL would.
 #include <batchfeed/reader.h>
 #include <batchfeed/tools.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <pthread.h>
 
@@ -15,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "bind_batch.h"
@@ -199,11 +199,18 @@ nb::list plan(ReaderCore& self, std::uint64_t minibatches) {
 
 void bind_reader(nb::module_& m) {
   static_cast<void>(pthread_atfork(nullptr, nullptr, [] { ++forks; }));
-  nb::class_<Padding>(m, "Padding")
-      .def_ro("samples", &Padding::samples)
-      .def_ro("cells", &Padding::cells)
-      .def_ro("unbucketed", &Padding::unbucketed)
-      .def_prop_ro("saved", &Padding::saved);
+  nb::class_<Padding>(
+      m, "Padding",
+      "Cells of padded minibatches (sequences times longest): in use, as they come, and without bucketing.")
+      .def_ro("samples", &Padding::samples, "Cells in use.")
+      .def_ro("cells", &Padding::cells, "Cells of the minibatches as they come.")
+      .def_ro("unbucketed", &Padding::unbucketed, "Cells of minibatches in the order's own sequence.")
+      .def_prop_ro("saved", &Padding::saved, "The part of the padding that is gone, 0 to 1.")
+      .def("__repr__", [](const Padding& p) {
+        return "Padding(samples=" + std::to_string(p.samples) + ", cells=" + std::to_string(p.cells) +
+               ", unbucketed=" + std::to_string(p.unbucketed) + ", saved=" + std::to_string(p.saved()).substr(0, 5) +
+               ")";
+      });
   nb::class_<ReaderCore>(m, "ReaderCore", nb::is_weak_referenceable())
       .def(nb::init<const Setup&, nb::object, nb::object>(), "setup"_a, "batch_type"_a, "stream_type"_a,
            nb::sig("def __init__(self, setup: Setup, batch_type: type, stream_type: type) -> None"))

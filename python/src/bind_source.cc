@@ -4,7 +4,6 @@
 // arrives at its place in the stream, as it was raised.
 #include <batchfeed/source.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"

@@ -2,7 +2,6 @@
 //
 // Writers of both formats behind one class.
 #include <batchfeed/writer.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>

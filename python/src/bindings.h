@@ -14,6 +14,8 @@
 #include <string_view>
 #include <utility>
 
+#include "text.h"
+
 namespace batchfeed::python {
 
 namespace nb = nanobind;

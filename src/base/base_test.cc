@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <batchfeed/error.h>
+#include <batchfeed/hint.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -221,6 +222,17 @@ TEST(SeededHash, SpreadsWhatLiesInARow) {
   EXPECT_EQ(hash(std::string_view("ab")), again(std::string("ab")));
   EXPECT_NE(hash(std::string_view("ab")), hash(std::string_view("ba")));
   EXPECT_NE(SeededHash{1}(std::uint64_t{7}), SeededHash{2}(std::uint64_t{7}));
+}
+
+TEST(Hint, NamesAreInTheWordsOfWhoAsks) {
+  const auto flag = [](std::string_view name, std::string_view value) {
+    return "<" + std::string(name) + '|' + std::string(value) + '>';
+  };
+  EXPECT_EQ(with_names("choose one: `section = Train.reader`", flag), "choose one: <section|Train.reader>");
+  EXPECT_EQ(with_names("`check()` lists them; or `force` it", flag), "<check()|> lists them; or <force|> it");
+  EXPECT_EQ(with_names("`set = x = 3` ", flag), "<set|x = 3> ");
+  EXPECT_EQ(with_names("a ` alone, `", flag), "a < alone, |>");
+  for (const char* const plain : {"", "no names", "one ` only"}) EXPECT_EQ(with_names(plain, flag), plain);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     config::Document doc(request.limits, [&](const Notice& notice) { check(notice.fault, text); });
     std::vector<config::Input> inputs{{.name = "c.cntk", .text = {}, .is_file = true}};
-    if (!set.empty()) inputs.push_back({.name = "--set#1", .text = set, .is_file = false});
+    if (!set.empty()) inputs.push_back({.name = "set#1", .text = set, .is_file = false});
     doc.load(inputs, open);
     for (const std::string& path : config::find_readers(doc)) {
       request.section = path;

@@ -79,7 +79,7 @@ class Expander {
   }
 
   [[noreturn]] void unknown(std::string_view name, Origin at) {
-    std::string hint = "define it at the top level of the file or with --set '" + std::string(name) + "=...'";
+    std::string hint = "define it at the top level of the file or with `set = " + std::string(name) + "=...`";
     // why: variables of the section that uses them look as if they should work.
     hint += "; a variable defined inside the section that is being read does not count";
     doc_.fail(at, "unknown-variable", "no variable '" + std::string(name) + "' is known here", std::move(hint));

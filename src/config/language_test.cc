@@ -144,7 +144,7 @@ TEST(ConfigLanguage, LetsTheCommandLineWin) {
 
 TEST(ConfigLanguage, TextBeforeAFileIsOverriddenByIt) {  // 38
   Document doc({}, {});
-  doc.load({{.name = "--set#1", .text = "n=9", .is_file = false}, {.name = "c.cntk", .text = {}, .is_file = true}},
+  doc.load({{.name = "set#1", .text = "n=9", .is_file = false}, {.name = "c.cntk", .text = {}, .is_file = true}},
            [](const std::string&) { return std::string("n=1"); });
   EXPECT_EQ(testing::dump(Section(doc)), "n='1'");
 }

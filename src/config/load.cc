@@ -111,7 +111,7 @@ const Section& choose(Document& doc, const Section& root, const std::string& ask
     const std::vector<std::string> readers = find_readers(doc);
     if (readers.size() > 1) {
       doc.fail(root.at(), "several-readers", "the configuration has several reader sections: " + list_of(readers),
-               "choose one: --section " + readers.front());
+               "choose one: `section = " + readers.front() + "`");
     }
     if (readers.empty()) {
       // The section of a reader may be the file itself.
@@ -134,7 +134,7 @@ Bind binder_of(Document& doc, Binder& binder, const Section& reader) {
   if (const auto names = reader.find("readers"); names && !(names->inherited && reader.has("readerType"))) {
     std::string sections;
     for (const Text& one : scan_array(doc, names->text))
-      sections += (sections.empty() ? "--section " : " or ") + reader.path_of(one.bytes());
+      sections += (sections.empty() ? "`section = " : " or `section = ") + reader.path_of(one.bytes()) + "`";
     doc.fail(names->at(), "unsupported", names->path + ": several readers in one section are not supported",
              sections.empty() ? "" : "read them one by one: " + sections);
   }
@@ -252,7 +252,7 @@ std::unique_ptr<Document> read(const ConfigRequest& request) {
   std::vector<Input> inputs;
   for (const std::string& file : request.files) inputs.push_back({.name = file, .text = {}, .is_file = true});
   for (std::size_t i = 0; i < request.set.size(); ++i) {
-    inputs.push_back({.name = "--set#" + std::to_string(i + 1), .text = request.set[i], .is_file = false});
+    inputs.push_back({.name = "set#" + std::to_string(i + 1), .text = request.set[i], .is_file = false});
   }
   try {
     doc->load(inputs, [&](const std::string& path) {

@@ -91,7 +91,7 @@ TEST(ConfigMessages, PointThroughCommentsAndJoins) {
 TEST(ConfigMessages, PointIntoTheCommandLine) {
   World world(reader(""));
   world.set = {"x=1", "reader=[input=[A=[dim=0]]]"};
-  EXPECT_EQ(error_of(world), "--set#2:1:23: reader.input.A.dim: expected at least 1, found 0");
+  EXPECT_EQ(error_of(world), "set#2:1:23: reader.input.A.dim: expected at least 1, found 0");
 }
 
 TEST(ConfigMessages, PointAtTheUseOfAVariable) {
@@ -118,8 +118,7 @@ TEST(ConfigMessages, NameTheSectionsThatExist) {
   const std::string text = "Train=[" + reader("") + "] | Test=[" + reader("") + "]";
   EXPECT_EQ(error_of(text),
             "c.cntk:1:1: the configuration has several reader sections: Train.reader, Test.reader; hint: choose one: "
-            "--section "
-            "Train.reader");
+            "`section = Train.reader`");
   EXPECT_EQ(error_of(text, "Tset.reader"),
             "c.cntk:1:1: no section 'Tset.reader': the configuration has no 'Tset'; hint: did you mean 'Test'? reader "
             "sections here: "
@@ -131,7 +130,7 @@ TEST(ConfigMessages, SaysHowSeveralReadersInOneSectionAreRead) {
   const std::string text = "r=[readers=( a : b );a=" + inner + ";b=" + inner + "]";
   EXPECT_EQ(error_of(text, "r"),
             "c.cntk:1:12: r.readers: several readers in one section are not supported; hint: read them one by one: "
-            "--section r.a or r.b");
+            "`section = r.a` or `section = r.b`");
   EXPECT_EQ(error_of(text, "r.b"), "none");
 }
 

@@ -26,7 +26,7 @@ Document& World::load() {
   doc->collect_faults(all_faults);
   std::vector<Input> inputs{{.name = "c.cntk", .text = {}, .is_file = true}};
   for (std::size_t i = 0; i < set.size(); ++i) {
-    inputs.push_back({.name = "--set#" + std::to_string(i + 1), .text = set[i], .is_file = false});
+    inputs.push_back({.name = "set#" + std::to_string(i + 1), .text = set[i], .is_file = false});
   }
   doc->load(inputs, [this](const std::string& path) {
     const auto file = files.find(path);

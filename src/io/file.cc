@@ -216,7 +216,7 @@ void File::warn_if_slow(const Report& report) const {
                     .at = {.file = path_},
                     .what = "reading it out of order is slow: up to " + std::to_string(unpacked_->longest_way()) +
                             " bytes are unpacked before the first that is wanted",
-                    .hint = "batchfeed convert writes it as .zst with a seek table"}});
+                    .hint = "`convert()` writes it as .zst with a seek table"}});
 }
 
 Head read_head(const std::string& path, std::size_t most, const FileSystem& file_system, const Limits& limits) {

@@ -78,7 +78,7 @@ std::string resolve_in_roots(const std::string& path, const std::vector<std::str
                     .at = at,
                     .what = "'" + path + "'" + (real.empty() || real == path ? "" : " is '" + real + "', and") +
                             " lies outside the folders that may be read",
-                    .hint = "allow its folder too (--root DIR; roots in the library), or do not name it"});
+                    .hint = "allow its folder too (`roots = DIR`), or do not name it"});
 }
 
 std::uint32_t FileNumbers::operator()(const std::string& path, const Position& at) {

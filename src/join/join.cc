@@ -344,7 +344,7 @@ class Joined final : public Source, private RowReader {
            std::move(hint));
     };
     const std::string names = names_of(other);
-    const char* const hint = "batchfeed check lists them";
+    const char* const hint = "`check()` lists them";
     tell(lost.missing, "have no partner in " + names + " and were left out", hint);
     tell(lost.other, "have another length in " + names + " and were left out", hint);
     tell(lost.shorter, "have fewer samples in " + names + " and were left out", hint);
@@ -362,7 +362,7 @@ class Joined final : public Source, private RowReader {
       note("no-partner",
            count(n) + " of " + count(index.sequences()) + " sequences of " + names_of(*sources_[k]) +
                " have no partner in " + names_of(primary()) + ", first: " + list(*sources_[k], odd.first),
-           "batchfeed check lists them");
+           "`check()` lists them");
     }
     if (index.repeated() != 0) {
       note("repeated-key",

@@ -67,7 +67,7 @@ std::vector<Notice> FaultSink::finish() const {
                          .id = id,
                          .at = {.file = file_},
                          .what = std::to_string(n - per_id_) + " further notices of '" + id + "' were not shown",
-                         .hint = "batchfeed check lists all of them"}});
+                         .hint = "`check()` lists all of them"}});
   }
   if (errors_ > 0) {
     out.push_back(
@@ -76,7 +76,7 @@ std::vector<Notice> FaultSink::finish() const {
                                   .at = {.file = file_},
                                   .what = std::to_string(errors_) +
                                           " damaged places were skipped (maxErrors = " + std::to_string(budget_) + ')',
-                                  .hint = "batchfeed check lists all of them"}});
+                                  .hint = "`check()` lists all of them"}});
   }
   return out;
 }

@@ -22,6 +22,7 @@ void check_workers(const ReaderOptions& o) {
 }
 
 void check_stride(const ReaderOptions& o) {
+  if (o.stride == 0) usage("offset", "stride is 0, must be at least 1", "");
   if (o.offset < o.stride) return;
   usage("offset", "offset is " + std::to_string(o.offset) + ", must be below stride (" + std::to_string(o.stride) + ')',
         "offsets count from 0");

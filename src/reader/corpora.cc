@@ -44,7 +44,7 @@ Corpora::Corpora(Sources parts, Packing packing, bool in_pieces)
                       .id = "reader.no-samples",
                       .what = parts_.size() == 1 ? std::string("the corpus has no samples")
                                                  : "corpus " + std::to_string(i + 1) + " of the mixture has no samples",
-                      .hint = "batchfeed check says what is wrong with it"});
+                      .hint = "`check()` says what is wrong with it"});
   }
 }
 

@@ -246,7 +246,7 @@ class Conversion {
                                   .at = {.file = path()},
                                   .what = "so large a corpus is shuffled " + std::to_string(needed) +
                                           " bytes at a time, not " + std::to_string(options_.shuffle_memory),
-                                  .hint = "give it that much with --shuffle-memory"}});
+                                  .hint = "give it that much: `shuffle_memory = " + std::to_string(needed) + "`"}});
   }
 
   void shuffled() {
@@ -322,7 +322,7 @@ ConvertResult convert(const Source& source, const std::string& target, const Con
                       .id = "convert.exists",
                       .at = {.file = path},
                       .what = "exists already",
-                      .hint = "choose another name, or --force"});
+                      .hint = "choose another name, or `force`"});
   }
   for (const std::string& path : {target, beside}) {
     if (!path.empty()) remove_leftovers(path);

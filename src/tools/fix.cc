@@ -15,10 +15,10 @@ std::vector<Fix> fix_file(const std::string& path, const std::string& target, co
   if (std::filesystem::equivalent(path, target, none))
     refuse("fix.same-file", target, "a file is not mended in place", "name a new file");
   if (!options.force && std::filesystem::exists(target, none))
-    refuse("convert.exists", target, "exists already", "choose another name, or --force");
+    refuse("convert.exists", target, "exists already", "choose another name, or `force`");
   const Format format = detect_format(path);
   if (format != Format::ctf && format != Format::cbf)
-    refuse("fix.format", path, "only text and binary corpora can be mended", "batchfeed check lists what is wrong");
+    refuse("fix.format", path, "only text and binary corpora can be mended", "`check()` lists what is wrong");
   const io::File file(path);
   std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), 4)), '\0');
   file.read(0, std::as_writable_bytes(std::span(head)));

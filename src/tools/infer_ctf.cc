@@ -62,7 +62,7 @@ std::vector<Notice> rare_streams(const Inferred& inferred, const Limits& limits,
                .at = {.file = stream.file, .byte = stream.first_byte, .line = line, .has_byte = true},
                .what = "stream '" + stream.spec.name + "' stands in " + std::to_string(stream.sequences) + " of " +
                        std::to_string(inferred.sequences) + " sequences only; taken for a slip and not read",
-               .hint = "mend the name, or declare the stream in a configuration (batchfeed schema writes one)",
+               .hint = "mend the name, or declare the stream in a configuration (`reader_section()` writes one)",
                .stream = stream.spec.name}});
   }
   return out;

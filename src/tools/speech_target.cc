@@ -17,7 +17,7 @@ SpeechTarget::SpeechTarget(const std::string& path, const std::vector<StreamInfo
     refuse("convert.one-stream", path,
            "a file of " + std::string(labels ? "labels" : "features") + " holds one stream, there are " +
                std::to_string(streams.size()) + ": " + names,
-           "name one with --streams");
+           streams.empty() ? "" : "name one: `streams = " + streams.front().name + "`");
   }
   stream_ = streams.front();
   if (labels) {
@@ -26,7 +26,7 @@ SpeechTarget::SpeechTarget(const std::string& path, const std::vector<StreamInfo
   }
   if (stream_.element != Element::f32) {
     refuse("convert.doubles", path, "stream '" + stream_.name + "' holds doubles, a parameter file floats",
-           "ask for --precision float", stream_.name);
+           "ask for `precision = float`", stream_.name);
   }
   features_.emplace(path, HtkWriterOptions{.dim = stream_.dim,
                                            .period = options.frame_period,
@@ -40,7 +40,7 @@ void SpeechTarget::write(const Chunk& chunk, std::uint32_t row, const std::strin
   const Column& column = chunk.columns.front();
   if (options_.to != Format::htk && !seen_.insert(hash_bytes(key.data(), key.size())).second) {
     refuse("convert.same-key", path_, "two sequences with the key '" + key + "', of which readers would leave one out",
-           "--keys number");
+           "`keys = number`");
   }
   if (features_) return write_features(column, row, key);
   column.element == Element::f32 ? write_labels<float>(column, row, key) : write_labels<double>(column, row, key);

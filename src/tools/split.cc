@@ -202,7 +202,7 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
   for (std::size_t t = 0; t < targets.size(); ++t) {
     std::error_code none;
     if (!options.force && std::filesystem::exists(targets[t], none))
-      refuse("convert.exists", targets[t], "exists already", "choose another name, or --force");
+      refuse("convert.exists", targets[t], "exists already", "choose another name, or `force`");
     ConvertOptions one = options;
     if (formats[t] != Format::unknown) one.to = formats[t];
     open.push_back(std::make_unique<Target>(targets[t], selected.streams(), one, true));

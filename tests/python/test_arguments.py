@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a caller gives wrong is told with what it was and what is expected."""
 import gc
+import os
 import re
 
 import numpy as np
@@ -43,6 +44,19 @@ WRONG = [
     (lambda f: bf.Mix(f, f), "expected (corpus, weight)"),
     (lambda f: bf.Mix((f, -1)), "the weight of a corpus is -1, expected a number above 0"),
     (lambda f: bf.Mix((f, "x")), "the weight of a corpus is 'x', expected a number above 0"),
+    (lambda f: bf.open(f, stride=0), "stride is 0, must be at least 1"),
+    (lambda f: bf.open(f, stride=2, offset=2), "offset is 2, must be below stride (2)"),
+    (lambda f: bf.open(f, seed=True), f"seed is True, {WHOLE}"),
+    (lambda f: bf.open(f, window=True), f"window is True, {WHOLE}, or inf"),
+    (lambda f: bf.open(f, epoch_samples=True), f"epoch_samples is True, {WHOLE}, or inf"),
+    (lambda f: bf.open(f, mix_weights="1"), "mix_weights is '1', expected a list of numbers above 0"),
+    (lambda f: bf.open(f, mix_weights=[True]), "mix_weights is [True], expected a list of numbers above 0"),
+    (lambda f: bf.open(f, limits={"line_bytes": True}), f"limits['line_bytes'] is True, {WHOLE}"),
+    (lambda f: bf.open(f, limits={3: 1}), "no limit 3; hint: docs/reference/limits.md lists them"),
+    (lambda f: bf.Reader(bf.CTF(f, chunk_bytes=True)), f"chunk_bytes is True, {WHOLE}"),
+    (lambda f: bf.dense(2, alias=3), "alias is 3, expected the stream's name in the file"),
+    (lambda f: bf.sparse(2, alias=""), "alias is '', expected the stream's name in the file"),
+    (lambda f: bf.dense(2, defines_mb_size="x"), "defines_mb_size is 'x', expected True or False"),
     (lambda f: bf.dense(2.0), "dim is 2.0, expected a whole number, at least 1"),
     (lambda f: bf.sparse(0), "dim is 0, expected a whole number, at least 1"),
     (lambda f: bf.open(f).begin_epoch(-1), f"epoch is -1, {WHOLE}"),
@@ -56,6 +70,12 @@ WRONG = [
     (lambda f: bf.check(f, max_faults=-1), f"max_faults is -1, {WHOLE}"),
     (lambda f: bf.info(None), "a path or a source (bf.CTF ..., a bf.Source) is read, not None"),
     (lambda f: bf.index(f, cache_dir=3), f"cache_dir is 3, {PATH}"),
+    (lambda f: bf.check(bf.CTF(f), dtype="float64"), "dtype is 'float64', which is for files and not for sources; hint: say bf.CTF("),
+    (lambda f: bf.info([bf.CTF(f)], section="Train"), "section is 'Train', which is for files and not for sources"),
+    (lambda f: bf.convert(bf.Mix((f, 1)), f + ".cbf", set="x=1"), "set is 'x=1', which is for files and not for sources"),
+    (lambda f: bf.index(f, rebuild="x"), "rebuild is 'x', expected True or False"),
+    (lambda f: bf.convert(f, f + ".cbf", force="no"), "force is 'no', expected True or False"),
+    (lambda f: bf.convert(f, f + ".cbf", jobs=True), f"jobs is True, {WHOLE}"),
     (lambda f: bf.convert(f, None), f"target is None, {PATH}"),
     (lambda f: bf.convert(f, f + ".cbf", to="xyz"), "to is 'xyz', expected one of 'ctf', 'cbf', 'scp', 'htk', 'mlf'"),
     (lambda f: bf.convert(f, f + ".cbf", keys="all"), "keys is 'all', expected one of 'automatic', 'keep', 'number', 'none'"),
@@ -67,14 +87,34 @@ WRONG = [
     (lambda f: bf.Writer(None, {"x": bf.dense(2)}), f"path is None, {PATH}"),
     (lambda f: bf.Writer("a.cbf", {"x": 3}), STREAMS),
     (lambda f: bf.Writer("a.cbf", {"x": bf.dense(2)}, chunk_bytes=-1), f"chunk_bytes is -1, {WHOLE}"),
+    (lambda f: bf.Writer("a.cbf", {3: bf.dense(2)}), STREAMS),
+    (lambda f: bf.Writer("a.cbf", {"x": bf.dense(2)}, to=""), "to is '', expected 'ctf' or 'cbf'"),
+    (lambda f: bf.Writer("a.cbf", {"x": bf.dense(2)}, keys="maybe"), "keys is 'maybe', expected True or False"),
+    (lambda f: bf.Writer("a.cbf", {"x": bf.dense(2)}, force="no"), "force is 'no', expected True or False"),
+    (lambda f: bf.Writer("a.cbf", {"x": bf.dense(2)}, legacy=1), "legacy is 1, expected True or False"),
+    (lambda f: bf.Writer("a.cbf", {"x": bf.dense(2)}, storage_options=3), "storage_options is 3, expected a mapping"),
+    (lambda f: writer(f).append({"x": [1, 2]}, key=1.5), "key is 1.5, expected a text or a whole number"),
+    (lambda f: writer(f).append({"x": [1, 2]}, key=True), "key is True, expected a text or a whole number"),
+    (lambda f: writer(f).append({"x": [1, 2]}, key=""), "key is '', expected a text or a whole number"),
+    (lambda f: writer(f).append({"x": [1, 2]}, key=b"a"), "key is b'a', expected a text or a whole number"),
+    (lambda f: writer(f).append({"x": ["1", "2"]}), "stream 'x': ['1', '2'] is no array of float32"),
+    (lambda f: writer(f).append({"x": [None, 2]}), "stream 'x': [None, 2] is no array of float32"),
+    (lambda f: writer(f).append({"x": np.array(["2020-01-01", "2020-01-02"], "M8[D]")}), "is no array of float32"),
+    (lambda f: writer(f).append({"x": [1e300, 2]}), "stream 'x': [1e+300, 2] holds a number too large for float32"),
+    (lambda f: sparse_writer(f).append({"x": ([1.0], [1.7], [0, 1])}), "stream 'x': indices is [1.7], expected a list of whole"),
+    (lambda f: sparse_writer(f).append({"x": ([1.0], [1], [0.0, 1.0])}), "stream 'x': indptr is [0.0, 1.0], expected a list of"),
+    (lambda f: sparse_writer(f).append({"x": ([1.0], [[1]], [0, 1])}), "stream 'x': indices is [[1]], expected a list of whole"),
+    (lambda f: sparse_writer(f).append({"x": ([1j], [1], [0, 1])}), "is no array of float32"),
     (lambda f: writer(f).append(None), "data is None, expected a mapping"),
-    (lambda f: writer(f).append({"x": None}), "stream 'x': None, expected [samples, 2]"),
+    (lambda f: writer(f).append({"x": None}), "stream 'x': None is no array of float32"),
     (lambda f: writer(f).append({"x": "ab"}), "stream 'x': 'ab' is no array of float32"),
     (lambda f: writer(f).append({"x": [[1, 2], [3]]}), "stream 'x': [[1, 2], [3]] is no array of float32"),
     (lambda f: writer(f).extend({}), "data is {}, expected a mapping"),
     (lambda f: writer(f).extend({"x": [[1, 2]]}, lengths=[-1]), "lengths is [-1], expected a list of whole numbers"),
     (lambda f: writer(f).extend({"x": [[1, 2]]}, lengths="x"), "lengths is 'x', expected a list of whole numbers"),
     (lambda f: writer(f).extend({"x": [[1, 2]]}, keys=3), "keys is 3, expected a list with the key of each sequence"),
+    (lambda f: writer(f).extend({"x": [[1, 2]]}, keys="a"), "keys is 'a', expected a list with the key of each sequence"),
+    (lambda f: writer(f).extend({"x": [[1, 2]]}, keys=[1.5]), "one of keys is 1.5, expected a text or a whole number"),
     (lambda f: writer(f).write([3]), "a minibatch is 3, expected a bf.Batch"),
     (lambda f: writer(f, "z").write(bf.open(f)), "the minibatch has no stream 'z', only 'x', 'y'"),
     (lambda f: bf.Arrays(3), "data is 3, expected a mapping"),
@@ -82,6 +122,19 @@ WRONG = [
     (lambda f: bf.Arrays({"x": np.zeros((2, 2))}, keys=[1]), "keys is [1], expected a whole number for each of 2 sequences"),
     (lambda f: bf.Arrays({"x": np.zeros((2, 2))}, streams={"x": 3}), STREAMS),
     (lambda f: bf.Arrays({"x": np.zeros((2, 2))}, chunk_samples=0), "chunk_samples is 0, expected a whole number, at least 1"),
+    (lambda f: bf.Arrays({"x": np.zeros((2, 2))}, keys=[-1, 2]), "keys is [-1, 2], expected a whole number for each of 2 sequences"),
+    (lambda f: bf.Arrays({"x": [[1, 2], [3]]}), "stream 'x': rows of different lengths"),
+    (lambda f: bf.Arrays({3: [[1, 2], [3]]}), "the name of a stream is 3, expected a text"),
+    (lambda f: bf.Reader(Own(streams={})), "a corpus needs a stream"),
+    (lambda f: bf.Reader(Own(streams={3: bf.dense(2)})), STREAMS),
+    (lambda f: bf.Reader(Own(chunks=3)), "chunks() is 3, expected for each chunk the samples of each of its sequences"),
+    (lambda f: bf.Reader(Own(keys=3)), "keys() is 3, expected for each chunk the keys of its sequences, or None"),
+    (lambda f: bf.Reader(Own(keys=[[1.5, 2], [3]])), "keys() is [[1.5, 2], [3]], expected for each chunk the keys"),
+    (lambda f: bf.Reader(Own(keys=[[-1, 2], [3]])), "keys() is [[-1, 2], [3]], expected for each chunk the keys"),
+    (lambda f: bf.Reader(Own(keys=[["a", "b"], ["c"]])), "keys() is [['a', 'b'], ['c']], expected for each chunk the keys"),
+    (lambda f: bf.Reader(Own(keys=[[1, 2]])), "there are 2 chunks, and keys of 1"),
+    (lambda f: bf.Reader(Own(keys=[[1], [2]])), "chunk 0 has 2 sequences and 1 keys"),
+    (lambda f: bf.from_svmlight(f, dim="x"), "dim is 'x', expected a whole number, at least 1"),
     (lambda f: bf.from_npz(f), "is no .npz file of numbers"),
     (lambda f: bf.from_pandas(3), "frame is 3, expected a pandas.DataFrame"),
     (lambda f: bf.from_datasets(3), "dataset is 3, expected a datasets.Dataset"),
@@ -94,6 +147,24 @@ WRONG = [
 
 def writer(path, name="x"):
     return bf.Writer(path + ".cbf", {name: bf.dense(2)})
+
+
+def sparse_writer(path):
+    return bf.Writer(path + ".cbf", {"x": bf.sparse(5)})
+
+
+class Own(bf.Source):
+    def __init__(self, streams=None, chunks=((1, 2), (1,)), keys=None):
+        self.given = {"x": bf.dense(2)} if streams is None else streams, chunks, keys
+
+    def streams(self):
+        return self.given[0]
+
+    def chunks(self):
+        return self.given[1]
+
+    def keys(self):
+        return self.given[2]
 
 
 @pytest.mark.parametrize("call, message", WRONG, ids=[message[:40] for _, message in WRONG])
@@ -116,3 +187,20 @@ def test_a_text_is_a_list_of_one(corpus, tmp_path):
     config.write_text(f'size = 4\nreader = [ readerType = "CNTKTextFormatReader" ; file = "{corpus.path}" ; minibatchSize = 4 ;'
                       ' input = [ x = [ dim = 3 ; format = "dense" ] ] ]\n')
     assert bf.open(config, set="reader=[randomize=false]").options.order.kind == "file"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names of files are bytes on POSIX")
+def test_names_of_files_and_keys_that_are_no_utf8(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with open(b"\xff.ctf", "wb") as file:
+        file.write(b"a\xfe |x 1 2\nb |x 3 4\n")
+    name = os.fsdecode(b"\xff.ctf")
+    assert bf.info(name).samples == 2
+    assert not bf.check(name)
+    with bf.Writer(b"\xfd.ctf", {"x": bf.dense(2)}) as writer:
+        writer.write(bf.open(b"\xff.ctf", order="file"))
+    with open(b"\xfd.ctf", "rb") as file:
+        assert file.read().split() == [b"a\xfe", b"|x", b"1", b"2", b"b", b"|x", b"3", b"4"]
+    with pytest.raises(FileNotFoundError) as raised:
+        bf.open(b"\xfc.ctf")
+    assert os.fsencode(raised.value.path) == b"\xfc.ctf"

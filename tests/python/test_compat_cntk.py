@@ -213,3 +213,50 @@ def test_sequences_as_text(tmp_path):
 def test_names_are_all_there():
     assert {"MinibatchData", "HTKFeatureDeserializer", "HTKMLFDeserializer", "HTKMLFBinaryDeserializer"} <= set(C.__all__)
     assert all(hasattr(C, name) for name in C.__all__)
+
+
+def test_the_name_of_old_is_a_module_too():
+    import batchfeed.compat.cntk.io
+    from batchfeed.compat.cntk.io import MinibatchSource as same
+
+    assert same is C.MinibatchSource is C.io.MinibatchSource
+    assert set(batchfeed.compat.cntk.io.__all__) <= set(dir(C))
+
+
+def test_streams_that_say_the_same_are_one_key():
+    class Mine(UserMinibatchSource):
+        def stream_infos(self):
+            return [StreamInformation("x", 0, "dense", np.float32, (2,))]
+
+        def next_minibatch(self, num_samples, number_of_workers=1, worker_rank=0, device=None):
+            return {self["x"]: np.ones((num_samples, 2))}
+
+    source = Mine()
+    assert source.next_minibatch(3)[source.streams.x].shape == (3, 2)
+    assert source["x"] != StreamInformation("x", 0, "dense", np.float32, (3,)) and source["x"] != "x"
+    assert StreamInformation("x", 0, "dense", np.float32, 2) == source["x"]
+
+
+WHOLE = "expected a whole number"
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda d: MinibatchSource(d, max_samples=0), f"max_samples is 0, {WHOLE}, at least 1"),
+        (lambda d: MinibatchSource(d, max_sweeps=1.5), f"max_sweeps is 1.5, {WHOLE}, at least 1"),
+        (lambda d: MinibatchSource(d, max_errors=-1), f"max_errors is -1, {WHOLE}"),
+        (lambda d: MinibatchSource(d, trace_level="x"), f"trace_level is 'x', {WHOLE}"),
+        (lambda d: MinibatchSource(d, randomize="no"), "randomize is 'no', expected True or False"),
+        (lambda d: MinibatchSource(d).next_minibatch(None), f"minibatch_size_in_samples is None, {WHOLE}, at least 1"),
+        (lambda d: MinibatchSource(d).next_minibatch(5, num_data_partitions=0), f"num_data_partitions is 0, {WHOLE}"),
+        (lambda d: MinibatchSource(d).next_minibatch(5, None, None, 2, 2), f"partition_index is 2, {WHOLE} below"),
+        (lambda d: MinibatchSource(d).next_minibatch(5, {"a": "features"}), "input_map is {'a': 'features'}, expected"),
+        (lambda d: CTFDeserializer(3, {}), "filename is 3, expected a path"),
+        (lambda d: C.HTKFeatureDeserializer(StreamDefs(a=StreamDef(shape=3, scp="a.scp", context=3))), "context of stream 'a' is 3"),
+    ],
+)
+def test_arguments_are_told_by_the_names_of_old(corpus, call, message):
+    with pytest.raises((bf.ConfigError, TypeError)) as raised:
+        call(deserializer(corpus))
+    assert message in str(raised.value)

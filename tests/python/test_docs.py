@@ -2,12 +2,14 @@
 """The snippets of the documents do what they say."""
 import doctest
 import re
+import subprocess
+import sys
 
 import pytest
 from conftest import ROOT, Corpus
 
 import batchfeed as bf
-from batchfeed import _options
+from batchfeed import _keywords, _options
 
 TUTORIAL = ROOT / "docs/tutorial/minibatches-in-python.md"
 
@@ -76,8 +78,38 @@ def test_the_reference_names_every_keyword():
     assert [name for name in _options.NAMES if f"`{name}" not in page] == []
 
 
+def test_every_keyword_is_explained():
+    assert sorted(_keywords.ABOUT) == _options.NAMES
+    page = (ROOT / "docs/reference/python-keywords.md").read_text()
+    assert re.findall(r"^\| `(\w+)` \| (.*) \|$", page, re.M) == list(_keywords.ABOUT.items())
+    for thing in (bf.Reader, bf.open):
+        assert all(f"\n{name}\n    {about}\n" in thing.__doc__ for name, about in _keywords.ABOUT.items())
+
+
 def test_everything_public_has_a_docstring():
     for name in bf.__all__:
         thing = getattr(bf, name)
         if callable(thing):
             assert thing.__doc__, name
+
+
+def test_the_snippets_are_strictly_typed(tmp_path):
+    """As they stand on a page, one after the other; and the examples, of which only what they do with batchfeed counts."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    for number, page in enumerate(pages):
+        text = "\n".join(lines(block) for block in blocks(page))
+        if text:
+            (tmp_path / f"page{number}.py").write_text(f"# {page.name}\n{text}")
+    typed = [str(path) for path in tmp_path.glob("page*.py")]
+    examples = [str(path) for path in (ROOT / "examples/python").glob("*.py")]
+    assert len(typed) >= 6 and len(examples) >= 4
+    common = [sys.executable, "-m", "mypy", "--ignore-missing-imports", "--config-file=", "--cache-dir", str(tmp_path / "cache")]
+    for options, files in ((["--strict"], typed), (["--check-untyped-defs"], examples)):
+        done = subprocess.run([*common, *options, *files], capture_output=True, text=True, cwd=tmp_path, timeout=600)
+        assert done.returncode == 0, done.stdout
+
+
+def lines(block):
+    if not block.startswith(">>>"):
+        return block
+    return "".join(line[4:] + "\n" for line in block.splitlines() if line.startswith((">>> ", "... ")))

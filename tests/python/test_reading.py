@@ -102,6 +102,13 @@ def test_every_field_of_a_source_can_be_given(struct, source, other):
     assert all(hasattr(getattr(_core, struct)(), name) for name in fields(struct))
 
 
+def test_options_and_padding_say_what_they_are(corpus):
+    assert repr(_core.ReaderOptions()) == "<ReaderOptions: the defaults>"
+    reader = corpus.reader(order="file", window=3, minibatch_samples=5)
+    assert repr(reader.options) == "<ReaderOptions: order='file', window=3, minibatch_size=[5], threads=2>"
+    assert repr(reader.padding) == "Padding(samples=0, cells=0, unbucketed=0, saved=0.000)"
+
+
 def test_every_field_of_the_options_is_a_keyword():
     nested = {pair for pair in _options.NESTED.values()}
     assert {("order", f) for f in fields("OrderOptions")} | {("pack", f) for f in fields("PackOptions")} == nested

@@ -95,3 +95,17 @@ def test_the_names_of_cntk(speech, frame_mode):
         classes += [int(c) for s in batch["labels"].as_sequences() for c in s.indices]
     expected = [([u, i], c) for u in range(3) for i, c in enumerate(speech.classes[f"utt{u}"])]
     assert sorted(zip(frames, classes)) == expected
+
+
+@pytest.mark.parametrize("options", [{}, {"frame_mode": True}, {"truncation_length": 2}])
+def test_a_context_by_the_names_of_cntk(speech, options):
+    """The shape that is declared is that of one frame."""
+    features = HTKFeatureDeserializer(StreamDefs(features=StreamDef(shape=2, context=(1, 1), scp=speech.scp)))
+    source = MinibatchSource(features, max_sweeps=1, **options)
+    assert source.streams.features.shape == (6,)
+    rows = []
+    while batch := source.next_minibatch(6):
+        data = batch["features"]
+        assert data.asarray().shape == data.shape and data.shape[2:] == (6,)
+        rows += np.concatenate(data.as_sequences()).tolist()
+    assert len(rows) == 13 and [1, 0, 1, 1, 1, 2] in rows

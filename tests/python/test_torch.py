@@ -153,8 +153,10 @@ def test_two_ranks_under_torchrun(corpus, tmp_path, workers):
 
 
 def test_what_is_not_a_keyword(corpus):
-    with pytest.raises(TypeError, match="'stride'"):
+    with pytest.raises(TypeError, match="'stride' cannot be given here"):
         dataset(corpus, stride=2)
+    with pytest.raises(bf.ConfigError, match="pin_memory is 'x', expected True or False"):
+        dataset(corpus, pin_memory="x")
 
 
 @pytest.fixture

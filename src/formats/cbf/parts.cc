@@ -158,7 +158,7 @@ void Parts::refuse_two_readings(const Forecast& told, const Which& which, const 
                            "chunk " + std::to_string(which.row) + ": stream '" + printable(stream.name) +
                                "' begins here; byte " + std::to_string(told.streams[i].begin) +
                                ", where it would if sequences had the lengths announced, has data that look the same",
-                           "its first sequences were read from there; write the file anew with batchfeed convert",
+                           "its first sequences were read from there; write the file anew with `convert()`",
                            stream.name);
     }
     begin += bytes_of(stream, chunk.columns[i]);

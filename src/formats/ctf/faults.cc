@@ -85,12 +85,12 @@ Fault no_sequence(const std::string& file, const std::string& why) {
           .id = "ctf.no-sequence",
           .at = {.file = file},
           .what = "no sequence found: " + why,
-          .hint = "compare the names behind '|' with the declared inputs; batchfeed info FILE lists them"};
+          .hint = "compare the names behind '|' with the declared inputs; `info()` lists them"};
 }
 Fault no_id(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column, const char* at) {
   return at_line(file, "ctf.no-id", byte, line, column,
                  "expected a sequence id (decimal digits) or '|', found " + quoted(at),
-                 class_of(*at) == Byte::printable ? "text ids need useNumericSequenceKeys = false" : "");
+                 class_of(*at) == Byte::printable ? "text ids need useNumericSequenceKeys = false (option keys = text)" : "");
 }
 Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column) {
   return at_line(file, "ctf.keys-need-ids", byte, line, column, "the lines carry no sequence ids, but keys are text",
@@ -99,7 +99,7 @@ Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t l
 Fault id_range(const std::string& file, std::string_view id, std::uint64_t line_begin, std::uint64_t line) {
   return at_line(file, "ctf.id-range", line_begin, line, 1,
                  "sequence id " + quoted(id) + " is above 18446744073709551615",
-                 "text ids need useNumericSequenceKeys = false");
+                 "text ids need useNumericSequenceKeys = false (option keys = text)");
 }
 Fault long_key(const std::string& file, std::uint64_t limit, std::uint64_t line_begin, std::uint64_t line) {
   Fault fault = at_line(file, "limit.key", line_begin, line, 1,

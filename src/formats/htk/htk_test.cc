@@ -219,7 +219,7 @@ TEST_F(Htk, ListsMissingFilesTogether) {
   EXPECT_THAT(f.what, HasSubstr("x.scp:2, key 'v')"));
   EXPECT_EQ(fault("u=/dev/null[0,1]\n").id, "io.not-a-file");
   const Fault moved = fault("u=old/a[0,1]\n");
-  EXPECT_THAT(moved.hint, HasSubstr("lies beside the list: --map-path 'old/="));
+  EXPECT_THAT(moved.hint, HasSubstr("lies beside the list: `path_map = old/="));
   EXPECT_THAT(moved.what, HasSubstr("x.scp:1, key 'u')"));
 }
 

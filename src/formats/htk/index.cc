@@ -28,7 +28,7 @@ Fault listed(Fault fault, const Position& at, const std::string& key) {
   fault.what += " (listed at " + at.file + ':' + std::to_string(at.line) + ", key '" + key + "')";
   if (fault.id != "io.open") return fault;
   if (const std::string rule = io::map_beside(fault.at.file, at.file); !rule.empty())
-    fault.hint = "a file of that name lies beside the list: --map-path '" + rule + '\'';
+    fault.hint = "a file of that name lies beside the list: `path_map = " + rule + "`";
   return fault;
 }
 

@@ -170,7 +170,7 @@ MlfIndex IndexBuilder::finish() {
                                   .id = c.id,
                                   .at = {.file = paths_.front()},
                                   .what = std::to_string(c.n) + ' ' + (c.n == 1 ? c.one : c.many) + " left out",
-                                  .hint = "batchfeed check lists them",
+                                  .hint = "`check()` lists them",
                                   .stream = options_.name}});
   }
   if (index_.entries.empty()) {

@@ -2,8 +2,8 @@
 """What next_minibatch() gives."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Optional
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Optional, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -12,19 +12,29 @@ from ..._batch import Stream
 
 
 class StreamInformation:
-    """A stream of a source; the key of its data in a minibatch."""
+    """A stream of a source; the key of its data in a minibatch. Two that say the same are one key."""
 
-    def __init__(self, name: str, stream_id: int, storage_format: str, dtype: Any, shape: tuple[int, ...], defines_mb_size: bool = False) -> None:
+    def __init__(self, name: str, stream_id: int, storage_format: str, dtype: Any, shape: Union[int, Sequence[int]], defines_mb_size: bool = False) -> None:
         self.name = self.m_name = name
         self.id = self.m_id = stream_id
         self.storage_format = storage_format  # "dense" or "sparse"
         self.dtype = np.dtype(dtype)
-        self.shape = shape
+        self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
         self.defines_mb_size = defines_mb_size
 
     @property
     def is_sparse(self) -> bool:
+        """Whether samples are pairs of index and value."""
         return self.storage_format == "sparse"
+
+    def _value(self) -> tuple[Any, ...]:
+        return (self.name, self.id, self.storage_format, self.dtype, self.shape, self.defines_mb_size)
+
+    def __eq__(self, other: object) -> bool:
+        return self._value() == other._value() if isinstance(other, StreamInformation) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.id))
 
     def __repr__(self) -> str:
         return f"StreamInformation({self.name!r}, {self.storage_format}, {self.shape})"
@@ -43,6 +53,7 @@ class MinibatchData:
 
     @property
     def is_sparse(self) -> bool:
+        """Whether samples are pairs of index and value."""
         return self._info.is_sparse
 
     @property
@@ -53,6 +64,7 @@ class MinibatchData:
 
     @property
     def data(self) -> MinibatchData:
+        """Itself: in CNTK a value was in it."""
         return self
 
     def as_sequences(self, variable: Any = None) -> list[Any]:

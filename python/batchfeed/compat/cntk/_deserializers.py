@@ -7,6 +7,8 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
+from ..._given import expecting, path, whole
+
 
 class Record(dict[str, Any]):
     """A dictionary whose values are attributes too."""
@@ -92,7 +94,7 @@ def _finish(keys: dict[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Dese
 
 def CTFDeserializer(filename: str, streams: Defs) -> Deserializer:
     """A text file."""
-    named = _named(streams)
+    filename, named = path("filename", filename), _named(streams)
     shapes = {name: _shape(name, s.shape) for name, s in named.items()}
     for name, s in named.items():
         if s.field is None:
@@ -112,7 +114,7 @@ def CTFDeserializer(filename: str, streams: Defs) -> Deserializer:
 
 def CBFDeserializer(filename: str, streams: Defs = {}) -> Deserializer:
     """A binary file; `streams` gives other names: {"name": StreamDef("name in the file")}."""
-    named = _named(streams)
+    filename, named = path("filename", filename), _named(streams)
     section = {name: {"alias": s.field or name} for name, s in named.items()}
     keys: dict[str, Any] = {"type": "CNTKBinaryFormatDeserializer", "module": "CNTKBinaryReader", "file": filename}
     if section:
@@ -127,8 +129,8 @@ def HTKFeatureDeserializer(streams: Defs) -> list[Deserializer]:
         if s.scp is None or s.shape is None:
             raise ValueError(f"stream {name!r}: features need scp and shape")
         section: dict[str, Any] = {"dim": int(np.prod(_shape(name, s.shape))), "scpFile": _file(name, s.scp)}
-        if s.context is not None and tuple(s.context) != (0, 0):
-            left, right = s.context
+        if s.context is not None and _context(name, s.context) != (0, 0):
+            left, right = _context(name, s.context)
             section["contextWindow"] = f"{left}:{right}"
         if s.broadcast:
             section["expandToUtterance"] = True
@@ -137,6 +139,13 @@ def HTKFeatureDeserializer(streams: Defs) -> list[Deserializer]:
             keys["definesMBSize"] = True
         out.append(_finish(keys, {name: _shape(name, s.shape)}))
     return out
+
+
+def _context(name: str, given: Any) -> tuple[int, int]:
+    expected = "(frames to the left, frames to the right)"
+    with expecting(f"context of stream {name!r}", given, expected):
+        left, right = given
+        return whole("frames", left), whole("frames", right)
 
 
 def _file(name: str, given: Union[str, Sequence[str]]) -> str:

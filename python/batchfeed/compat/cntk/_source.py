@@ -12,6 +12,7 @@ from ..._batch import Batch
 from ..._errors import Fault, StateError
 from ..._files import file_system
 from ..._open import FromSetup
+from ..._given import whole, wrong
 from ..._options import ENDLESS, apply
 from ..._reader import Reader, log
 from ..._source import Source
@@ -34,12 +35,15 @@ class UserDeserializer:
     """
 
     def stream_infos(self) -> list[StreamInformation]:
+        """Its streams."""
         raise NotImplementedError(f"{type(self).__name__} does not say its stream_infos()")
 
     def num_chunks(self) -> int:
+        """How many chunks there are."""
         raise NotImplementedError(f"{type(self).__name__} does not say num_chunks()")
 
     def get_chunk(self, chunk_id: int) -> Mapping[str, Any]:
+        """{name of the stream: data of all sequences} of a chunk; called from other threads."""
         raise NotImplementedError(f"{type(self).__name__} does not get_chunk()")
 
 
@@ -115,6 +119,17 @@ def _setup(deserializers: list[Any], options: Mapping[str, Any], trace_level: in
     return setup
 
 
+def _infos(input_map: Any) -> dict[Any, StreamInformation]:
+    if not isinstance(input_map, Mapping) or not all(isinstance(info, StreamInformation) for info in input_map.values()):
+        raise TypeError(f"input_map is {input_map!r}, expected {{variable: source.streams.features, ...}}")
+    return dict(input_map)
+
+
+def _shape(dim: int, declared: Optional[tuple[int, ...]]) -> tuple[int, ...]:
+    """As declared, but for features with a context window, which are declared by one frame of it."""
+    return declared if declared is not None and int(np.prod(declared)) == dim else (dim,)
+
+
 class MinibatchSource:
     """Minibatches of one deserializer or several, in CNTK's order: one long run over `max_samples` or `max_sweeps`."""
 
@@ -133,6 +148,20 @@ class MinibatchSource:
         randomize: bool = True,
         max_errors: int = 0,
     ) -> None:
+        for name, value, least in (
+            ("max_samples", max_samples, 1),
+            ("max_sweeps", max_sweeps, 1),
+            ("randomization_window_in_chunks", randomization_window_in_chunks, 0),
+            ("randomization_window_in_samples", randomization_window_in_samples, 0),
+            ("randomization_seed", randomization_seed, 0),
+            ("trace_level", trace_level, 0),
+            ("truncation_length", truncation_length, 0),
+            ("max_errors", max_errors, 0),
+        ):
+            whole(name, value, least)
+        for name, value in (("frame_mode", frame_mode), ("randomize", randomize)):
+            if value not in (True, False):
+                raise wrong(name, value, "True or False")
         if max_samples != INFINITELY_REPEAT and max_sweeps != INFINITELY_REPEAT:
             raise ValueError("max_samples and max_sweeps are both given; give one of them")
         if randomization_window_in_chunks and randomization_window_in_samples:
@@ -165,7 +194,7 @@ class MinibatchSource:
         self._reader = Reader._of(FromSetup(lambda: _setup(given, options, trace_level), "MinibatchSource"), log)
         self._streams = Streams(
             [
-                StreamInformation(s.name, i, s.storage, s.element, shapes.get(s.name, (s.dim,)), s.defines_mb_size)
+                StreamInformation(s.name, i, s.storage, s.element, _shape(s.dim, shapes.get(s.name)), s.defines_mb_size)
                 for i, s in enumerate(self._reader.streams.values())
             ]
         )
@@ -174,12 +203,15 @@ class MinibatchSource:
 
     @property
     def streams(self) -> Streams:
+        """Its streams, as attributes and by name: what `input_map` and minibatches go by."""
         return self._streams
 
     def stream_infos(self) -> list[StreamInformation]:
+        """Its streams."""
         return list(self._streams.values())
 
     def stream_info(self, name: str) -> StreamInformation:
+        """The stream of that name."""
         return self._streams[name]
 
     def __getitem__(self, name: str) -> StreamInformation:
@@ -197,19 +229,22 @@ class MinibatchSource:
 
         The size counts samples over all partitions.
         """
-        share = (1 if num_data_partitions is None else num_data_partitions, partition_index or 0)
+        size = whole("minibatch_size_in_samples", minibatch_size_in_samples, 1)
+        partitions = 1 if num_data_partitions is None else whole("num_data_partitions", num_data_partitions, 1)
+        share = (partitions, 0 if partition_index is None else whole("partition_index", partition_index))
+        if share[1] >= partitions:
+            raise wrong("partition_index", partition_index, f"a whole number below num_data_partitions ({partitions})")
+        wanted = {info: info for info in self._streams.values()} if input_map is None else _infos(input_map)
         if share != self._share:
             self._reader.set_workers(*share)
             self._share = share
-        if minibatch_size_in_samples != self._size:
-            self._reader.set_minibatch_size(minibatch_size_in_samples)
-            self._size = minibatch_size_in_samples
+        if size != self._size:
+            self._reader.set_minibatch_size(size)
+            self._size = size
         batch = self._reader.read()
         if batch is None or (batch.end_of_epoch and not batch):
             return Minibatch()
-        if input_map is None:
-            return Minibatch({info: self._data(batch, info) for info in self._streams.values()})
-        return Minibatch({key: self._data(batch, info) for key, info in input_map.items()})
+        return Minibatch({key: self._data(batch, info) for key, info in wanted.items()})
 
     def _data(self, batch: Batch, info: StreamInformation) -> MinibatchData:
         stream = batch.get(info.name)
@@ -223,10 +258,12 @@ class MinibatchSource:
         return int(self._reader.state_dict()["position"])
 
     def get_checkpoint_state(self) -> dict[str, Any]:
+        """The place behind the minibatch last handed out: numbers and texts, fit for JSON and pickle."""
         state = self._reader.state_dict()
         return {"minibatchSourcePosition": state["position"], "batchfeed": state}
 
     def restore_from_checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
+        """Goes on exactly there; raises StateError for other data, and for a checkpoint of CNTK's own."""
         if not isinstance(checkpoint, Mapping):
             raise TypeError(f"a checkpoint is what get_checkpoint_state() gives, not {checkpoint!r}")
         if "batchfeed" not in checkpoint:
@@ -250,22 +287,28 @@ class UserMinibatchSource:
     """
 
     def stream_infos(self) -> list[StreamInformation]:
+        """Its streams."""
         raise NotImplementedError(f"{type(self).__name__} does not say its stream_infos()")
 
     def next_minibatch(self, num_samples: int, number_of_workers: int = 1, worker_rank: int = 0, device: Any = None) -> Mapping[Any, Any]:
+        """{StreamInformation: anything}, empty when the run is over."""
         raise NotImplementedError(f"{type(self).__name__} has no next_minibatch()")
 
     def get_checkpoint_state(self) -> dict[str, Any]:
+        """What restore_from_checkpoint() needs."""
         return {}
 
     def restore_from_checkpoint(self, state: Mapping[str, Any]) -> None:
+        """Goes on where get_checkpoint_state() was asked."""
         raise NotImplementedError(f"{type(self).__name__} cannot restore_from_checkpoint()")
 
     @property
     def streams(self) -> Streams:
+        """Its streams, as attributes and by name."""
         return Streams(self.stream_infos())
 
     def stream_info(self, name: str) -> StreamInformation:
+        """The stream of that name."""
         return self.streams[name]
 
     def __getitem__(self, name: str) -> StreamInformation:

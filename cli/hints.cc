@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "hints.h"
+
+#include <batchfeed/hint.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace batchfeed::cli {
+
+namespace {
+
+// Names that are not the command's own.
+constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+    {"path_map", "map-path"}, {"reader_section()", "schema()"}, {"roots", "root"}};
+
+// For a shell, as long as nobody puts quotes into names.
+std::string quoted_for_shell(std::string_view value) {
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./,:=+@%";
+  const std::string text(value);
+  return value.find_first_not_of(kPlain) == value.npos ? text : '\'' + text + '\'';
+}
+
+std::string flag(std::string_view name, std::string_view value) {
+  for (const auto& [ours, commands] : kOthers) {
+    if (name == ours) name = commands;
+  }
+  if (name.ends_with("()")) return "batchfeed " + std::string(name.substr(0, name.size() - 2));
+  std::string out = "--" + std::string(name);
+  std::replace(out.begin(), out.end(), '_', '-');
+  return value.empty() ? out : out + ' ' + quoted_for_shell(value);
+}
+
+}  // namespace
+
+Fault in_flags(Fault fault) {
+  fault.hint = with_names(fault.hint, flag);
+  return fault;
+}
+
+}  // namespace batchfeed::cli

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+//
+// What the library tells to do, in the words of the command line.
+#pragma once
+
+#include <batchfeed/error.h>
+
+namespace batchfeed::cli {
+
+// The fault with `section = A.B` of its hint as --section A.B, and `check()` as batchfeed check.
+Fault in_flags(Fault fault);
+
+}  // namespace batchfeed::cli

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""What each keyword of a reader does: for help(), and for docs/reference/python-keywords.md, which a test compares."""
+from __future__ import annotations
+
+ABOUT = {
+    "minibatch_samples": "samples of a minibatch, over all workers: minibatch_size counted in samples",
+    "shuffle": "True: order='uniform'; False: order='file'",
+    "order": "'uniform': each order of the window alike, another one in every sweep; 'cntk': CNTK's own, bit by bit; 'file': as in the files",
+    "window": "among how many chunks (or samples) is shuffled; math.inf: all of them. Its chunks are held in memory",
+    "window_in_samples": "window counts samples, not chunks",
+    "seed": "another one is another order; the same one is the same order for any number of threads",
+    "pack": "'sequences': whole ones; 'frames': single frames of speech; 'truncated': pieces of truncation_length steps, row by row",
+    "truncation_length": "steps of a minibatch with pack='truncated'",
+    "right_splice": "with pack='truncated': samples of a piece that the next one gives again",
+    "shard": "'even': each minibatch is cut among the workers; 'chunk': each chunk is one worker's, as in CNTK",
+    "workers": "how many processes share the data; bf.world() knows",
+    "rank": "which of them this is, from 0",
+    "stride": "of this worker's minibatches only every so manieth: for processes that load for one worker",
+    "offset": "which of them, from 0, below stride",
+    "minibatch_size": "size of a minibatch, in size_unit, over all workers; a list: one for each epoch, the last one repeats",
+    "size_unit": "what sizes count: 'samples', 'sequences', or 'cells' of the padded rectangle (sequences times longest)",
+    "local_timeline": "with shard='chunk': sizes are shared among the workers; False: every worker counts all samples",
+    "epoch_samples": "samples of an epoch; 0: one sweep; math.inf: no end",
+    "epoch_sweeps": "sweeps of an epoch, instead of epoch_samples; 0: not used",
+    "start_epoch": "number of the first epoch",
+    "driver": "'epochs': each epoch begins anew; 'timeline': one run over all sweeps, bounded by epoch_samples or epoch_sweeps",
+    "cross_sweeps": "whether a minibatch may span two sweeps; None: with driver='timeline' only",
+    "long_sequence": "longer than a minibatch: 'alone' in one, 'skip', 'split' into several, or 'error'",
+    "last_minibatch": "samples at the end of a sweep that fill none: 'keep' a smaller one, 'drop' them, or 'cross' into the next sweep",
+    "bucket_minibatches": "of so many minibatches sequences of like length come together, which saves padding; 0: off, 16 saves most",
+    "mix_weights": "shares of the corpora of a mixture; bf.Mix sets it",
+    "max_invalid": "damaged sequences that are left out before it is an error, over the life of the reader",
+    "keep_in_memory": "chunks that were read stay in memory: later epochs read no file",
+    "prefetch": "a thread reads and packs ahead; False: all work is done in the caller's",
+    "prefetch_depth": "minibatches that wait, at most",
+    "threads": "threads that read and parse; 0: one for each core",
+    "memory_limit": "bytes for chunks and waiting minibatches; 0: what the window needs",
+    "check_data": "of joined sources: sequences that one of them lacks are left out",
+    "keys": "of sequences: 'numeric', 'text', or 'hashed' text, as CNTK joins sources",
+    "legacy_speech": "minibatches as CNTK's HTKMLFReader makes them",
+    "full_minibatches": "of that: minibatchMode = full",
+    "rows_per_epoch": "of that: parallel sequences for each epoch; a list",
+    "rolling_window": "of that: readMethod = rollingWindow",
+}
+
+
+def help_text() -> str:
+    """To follow a docstring."""
+    return "\n\nKeywords, all of them optional:\n\n" + "\n".join(f"{name}\n    {about}" for name, about in ABOUT.items()) + "\n"

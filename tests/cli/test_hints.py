@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""The library's hints name options and tools as the command does; tests/python/test_hints.py has the same for Python."""
+import re
+
+import pytest
+
+READER = '[ readerType = "CNTKTextFormatReader" ; file = "a.ctf" ; input = [ x = [ dim = 2 ; format = "dense" ] ] ]'
+CASES = {
+    "several readers": (["info", "two.cntk"], "choose one: --section A.reader"),
+    "a list of readers": (["info", "list.cntk"], "read them one by one: --section r.a or --section r.b"),
+    "no such variable": (["info", "variable.cntk"], "or with --set size=...; a variable"),
+    "a list of another machine": (["info", "moved.scp"], "lies beside the list: --map-path /old/=./"),
+    "one stream": (["convert", "a.ctf", "a.mlf"], "name one: --streams x"),
+    "there already": (["convert", "a.ctf", "a.cbf"], "choose another name, or --force"),
+    "damaged": (["read", "bad.cntk", "--format", "none"], "batchfeed check lists all of them"),
+    "no folder that may be read": (["info", "moved.scp", "--root", "elsewhere"], "allow its folder too (--root DIR)"),
+    "no sequence": (["read", "other.cntk", "--format", "none"], "batchfeed info lists them"),
+}
+
+
+@pytest.fixture
+def files(write):
+    write("a.ctf", "1 |x 1 2 |y 3\n2 |x 3 4 |y 4\n")
+    write("a.cbf", "x")
+    write("bad.cntk", f"reader = {READER.replace('a.ctf', 'bad.ctf').replace('input', 'maxErrors = 9 ; input')}\n")
+    write("bad.ctf", "1 |x 1 2\n2 |x oops 3\n3 |x 1 2\n")
+    write("two.cntk", f"A = [ reader = {READER} ]\nB = [ reader = {READER} ]\n")
+    write("list.cntk", f"r = [ readers = ( a : b ) ; a = {READER} ; b = {READER} ]\n")
+    write("variable.cntk", f"reader = {READER.replace('dim = 2', 'dim = $size$')}\n")
+    write("other.cntk", f"reader = {READER.replace('x = ', 'z = ')}\n")
+    write("moved.scp", "u=/old/u.htk[0,1]\n")
+    write("u.htk", "x")
+
+
+@pytest.mark.parametrize("call, hint", CASES.values(), ids=CASES)
+def test_it_names_flags(batchfeed, files, call, hint):
+    result = batchfeed(*call)
+    assert hint in result.err, result.err
+    assert "`" not in result.err
+    assert result.code in (0, 2, 3)
+
+
+def test_json_too(batchfeed, files):
+    told = batchfeed("check", "moved.scp", "--json").json
+    hints = [one["hint"] for one in told["findings"]]
+    assert any(re.search(r"--map-path /old/=\./$", hint or "") for hint in hints), hints
