@@ -28,9 +28,6 @@ class Tools : public testing::Test {
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }
-  Format detected(const std::string& text, const std::string& name = "file") const {
-    return detect_format(put(name, text));
-  }
 
   std::string folder_;
 };
@@ -43,32 +40,6 @@ Setup text_setup(const std::string& path, std::uint64_t dim, std::uint64_t chunk
   batchfeed::Setup setup;
   setup.sources.emplace_back(options);
   return setup;
-}
-
-TEST_F(Tools, DetectsFormatsByContent) {
-  EXPECT_EQ(detected("0 |a 1 2\n"), Format::ctf);
-  EXPECT_EQ(detected("|# a comment\n|a 1:2\n"), Format::ctf);
-  EXPECT_EQ(detected("\xEF\xBB\xBF|a 1\n"), Format::ctf);
-  EXPECT_EQ(detected("# words\nTrain = [\n  reader = [\n    file = \"x|y\"\n  ]\n]\n"), Format::config);
-  EXPECT_EQ(detected("#!MLF!#\n\"*/a.lab\"\n"), Format::mlf);
-  EXPECT_EQ(detected(std::string("MLF\1\0rest", 9)), Format::mlf);
-  EXPECT_EQ(detected("nib_ktnc\1"), Format::cbf);
-  EXPECT_EQ(detected(std::string("\1\0\0\0\0\0\0\0more", 12)), Format::cbf);
-  EXPECT_EQ(detected("a.mfc=store.chunk[0,99]\nb.mfc=store.chunk[100,149]\n"), Format::scp);
-  EXPECT_EQ(detected("data/a.mfc\ndata/b.mfc\n"), Format::scp);
-  EXPECT_EQ(detected(std::string("utt1 \0BFM \4", 11)), Format::kaldi);
-  EXPECT_EQ(detected(std::string("\0\0\0\2\0\0\0\0\0\4\0\11ABCDEFGH", 20)), Format::htk);
-}
-
-TEST_F(Tools, DetectsByNameWhereBytesDoNotDecide) {
-  EXPECT_EQ(detected("", "x.ctf"), Format::ctf);
-  EXPECT_EQ(detected("", "x"), Format::unknown);
-  EXPECT_EQ(detected("\xff\xd8\xff\xe0 picture", "x.jpg"), Format::unknown);
-}
-
-TEST_F(Tools, RefusesToDetectWhatIsNoFile) {
-  EXPECT_THROW(detect_format(folder_), Error);
-  EXPECT_THROW(detect_format(folder_ + "/nowhere"), Error);
 }
 
 // A chunk that there is no memory for is a fault of its own; the others are checked.
