@@ -23,7 +23,7 @@ TESTING_SCRIPTS = ("coverage", "fuzz", "fuzz_night", "golden_matrix", "instructi
 
 
 def is_test(path):
-    return path.parts[0] == "tests" or path.stem.endswith(("_test", "_fuzz")) or path.stem.startswith("test_") or (
+    return path.parts[0] == "tests" or path.stem.endswith(("_test", "_fuzz")) or path.stem.startswith("test_") or path.stem == "testing" or (
         path.parts[0] == "scripts" and path.name in TESTING_SCRIPTS) or path.name == "catalogue.txt"
 
 
@@ -36,18 +36,12 @@ def lines_of(names):
         if program and (ROOT / path).is_file():
             texts[path] = (ROOT / path).read_text(encoding="utf-8")
     tests = {path for path in texts if is_test(path)}
-    users = {}  # of a header, by the name it is included as; of X.cc, as of X.h
+    users = {}  # of a header, by the name it is included as
     for path, text in texts.items():
         for included in re.findall(r'#include "([^"]+)"', text):
             users.setdefault(included, set()).add(path)
     for _ in range(3):  # helpers of tests have helpers
-        for path in texts:
-            if path.parts[0] != "src" or path in tests:
-                continue
-            header = path.relative_to("src").with_suffix(".h")
-            others = users.get(str(header if path.suffix == ".cc" else path.relative_to("src")), set()) - {path, "src" / header.with_suffix(".cc")}
-            if others and others <= tests:
-                tests.add(path)
+        tests |= {path for path in texts if path.parts[0] == "src" and (by := users.get(str(path.relative_to("src")))) and by <= tests}
     count = lambda paths: sum(texts[p].count("\n") for p in paths)
     return count(tests), count(p for p in texts if p not in tests and p.parts[0] in CODE and not p.stem.endswith("_bench"))
 
