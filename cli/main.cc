@@ -6,8 +6,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <iterator>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -86,9 +90,33 @@ int run(Console& console, const std::string& name, const Run& command) {
   }
 }
 
-int main_of(int argc, char** argv) {
-  Console console;
-  interrupt::install();
+struct Command {
+  const char* name;
+  Run (*declare)(CLI::App&, Console&);
+};
+constexpr Command kCommands[] = {
+    {"info", add_info},       {"head", add_head},   {"cat", add_cat},         {"sample", add_sample},
+    {"grep", add_grep},       {"diff", add_diff},   {"stats", add_stats},     {"schema", add_schema},
+    {"check", add_check},     {"read", add_read},   {"resume", add_resume},   {"plan", add_plan},
+    {"report", add_report},   {"index", add_index}, {"bench", add_bench},     {"config", add_config},
+    {"split", add_split},     {"merge", add_merge}, {"shuffle", add_shuffle}, {"convert", add_convert},
+    {"ctf2bin", add_ctf2bin}, {"help", add_help},   {"manual", add_manual},   {"completion", add_completion},
+    {"version", add_version}};
+
+// These look at the others.
+constexpr const char* kOfAll[] = {"help", "manual", "completion"};
+
+// One that needs no other: declaring all of them takes longer than a small run of one.
+const Command* alone(const char* word) {
+  const auto named = [&](const Command& c) { return std::strcmp(c.name, word) == 0; };
+  const auto* const found = std::find_if(std::begin(kCommands), std::end(kCommands), named);
+  const bool of_all =
+      std::any_of(std::begin(kOfAll), std::end(kOfAll), [&](const char* name) { return std::strcmp(name, word) == 0; });
+  return found == std::end(kCommands) || of_all ? nullptr : found;
+}
+
+// `only`: no other command is declared, and arguments that do not fit are left to who declares all: nothing.
+std::optional<int> run_command(int argc, char** argv, Console& console, const Command* only) {
   CLI::App app("Reads, checks and converts training corpora in CNTK's formats, and feeds minibatches.", "batchfeed");
   app.footer(
       "  batchfeed info train.ctf              # what is in it\n"
@@ -104,34 +132,9 @@ int main_of(int argc, char** argv) {
   app.add_flag("--no-progress", console.no_progress, "No progress bar, also on a terminal");
 
   std::vector<std::pair<std::string, Run>> commands;
-  const auto add = [&](const char* name, Run (*declare)(CLI::App&, Console&)) {
-    commands.emplace_back(name, declare(app, console));
-  };
-  add("info", add_info);
-  add("head", add_head);
-  add("cat", add_cat);
-  add("sample", add_sample);
-  add("grep", add_grep);
-  add("diff", add_diff);
-  add("stats", add_stats);
-  add("schema", add_schema);
-  add("check", add_check);
-  add("read", add_read);
-  add("resume", add_resume);
-  add("plan", add_plan);
-  add("report", add_report);
-  add("index", add_index);
-  add("bench", add_bench);
-  add("config", add_config);
-  add("split", add_split);
-  add("merge", add_merge);
-  add("shuffle", add_shuffle);
-  add("convert", add_convert);
-  add("ctf2bin", add_ctf2bin);
-  add("help", add_help);
-  add("manual", add_manual);
-  add("completion", add_completion);
-  add("version", add_version);
+  for (const Command& c : kCommands) {
+    if (only == nullptr || only == &c) commands.emplace_back(c.name, c.declare(app, console));
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -141,12 +144,22 @@ int main_of(int argc, char** argv) {
     std::puts(version.what());
     return kDone;
   } catch (const CLI::ParseError& error) {
+    if (only != nullptr) return std::nullopt;
     return fail_usage(console, usage_text(app, error));
   }
   for (const auto& [name, command] : commands) {
     if (app.got_subcommand(name)) return run(console, name, command);
   }
   return fail_usage(console, "no command given; hint: batchfeed --help");
+}
+
+int main_of(int argc, char** argv) {
+  Console console;
+  interrupt::install();
+  if (const Command* const only = argc > 1 ? alone(argv[1]) : nullptr) {
+    if (const std::optional<int> done = run_command(argc, argv, console, only)) return *done;
+  }
+  return *run_command(argc, argv, console, nullptr);
 }
 
 }  // namespace

@@ -89,6 +89,94 @@ TEST_F(Opening, ShardsByPatternAreOneCorpusInOrderOfTheirNames) {
   EXPECT_EQ(std::vector<float>(values, values + 4), (std::vector<float>{1, 2, 3, 4}));
 }
 
+// The pattern of a URL goes to those who read URLs.
+TEST_F(Opening, PatternsOfURLsAndPatternsThatFitNothing) {
+  const std::string text = "|A 1\n";
+  batchfeed::Setup setup;
+  setup.file_system.open = [&](const std::string& url) {
+    EXPECT_EQ(url, "mem://b.ctf");
+    auto file = std::make_shared<RemoteFile>();
+    file->size = text.size();
+    file->read = [&](std::uint64_t offset, std::span<std::byte> out) {
+      std::copy_n(reinterpret_cast<const std::byte*>(text.data()) + offset, out.size(), out.data());
+    };
+    return file;
+  };
+  std::vector<std::string> asked, named = {"mem://b.ctf"};
+  setup.file_system.glob = [&](const std::string& pattern) {
+    asked.push_back(pattern);
+    return named;
+  };
+  setup.sources = {corpus({"mem://*.ctf", write("a.ctf", text)})};
+  EXPECT_EQ(open_sources(setup)->chunks().size(), 2u);
+  EXPECT_EQ(asked, (std::vector<std::string>{"mem://*.ctf"}));
+  // What fits nothing is a name, so that opening it says what is missing.
+  named = {};
+  EXPECT_EQ(expand({"mem://*.ctf", (folder_ / "no*.ctf").string()}, setup.file_system),
+            (std::vector<std::string>{"mem://*.ctf", (folder_ / "no*.ctf").string()}));
+  EXPECT_EQ(expand({(folder_ / "a*.ctf").string()}, setup.file_system),
+            (std::vector<std::string>{(folder_ / "a.ctf").string()}));
+  EXPECT_EQ(asked.size(), 2u) << "files of this machine are not asked of it";
+}
+
+TEST_F(Opening, AConfigurationIsOpenedAndCallersChange) {
+  write("a.ctf", "0 |A 1\n1 |A 2\n2 |A 3\n3 |A 4\n4 |A 5\n5 |A 6\n");
+  const std::string config = write(
+      "c.cntk",
+      "Train = [\n SGD = [ minibatchSize = 3 ]\n reader = [\n  readerType = \"CNTKTextFormatReader\" ; file = \"" +
+          (folder_ / "a.ctf").string() +
+          "\" ; randomize = false ; odd = 1\n  input = [ A = [ dim = 1 ; format = \"dense\" ] ] ] ]\n"
+          "Test = [ reader = [\n  readerType = \"CNTKTextFormatReader\" ; file = \"nowhere\" ; randomize = false\n"
+          "  input = [ A = [ dim = 1 ; format = \"dense\" ] ] ] ]\n");
+  std::vector<std::string> told;
+  OpenOptions options{.section = "Train.reader", .report = [&](const Notice& n) { told.push_back(n.fault.id); }};
+  const auto sizes = [&](const OpenOptions& o) {
+    Reader reader = open(config, o);
+    std::vector<std::uint64_t> out;
+    while (auto batch = reader.next()) out.push_back(batch->num_samples);
+    return out;
+  };
+  EXPECT_EQ(sizes(options), (std::vector<std::uint64_t>{3, 3})) << "as the section around it says";
+  EXPECT_EQ(std::count(told.begin(), told.end(), "config.unknown-key"), 1);
+  options.minibatch_samples = 4;
+  options.threads = 2;
+  EXPECT_EQ(sizes(options), (std::vector<std::uint64_t>{4, 2}));
+  options.workers = 2;
+  options.rank = 1;
+  EXPECT_EQ(sizes(options), (std::vector<std::uint64_t>{2, 1}));
+  options.precision = Element::f64;
+  EXPECT_EQ((*open(config, options).next())["A"].element, Element::f64);
+  options.set = {"Train=[reader=[file=\"elsewhere\"]]"};
+  EXPECT_THROW(open(config, options), Error);
+  EXPECT_THROW(open(config, {}), Error) << "of two sections one has to be named";
+}
+
+TEST_F(Opening, AJoinThatIsLookedAtTellsEachSequenceItLeavesOut) {
+  batchfeed::Setup setup;
+  setup.sources = {corpus({write("features.ctf", "1 |A 1\n2 |A 2\n17 |A 3\n18 |A 3\n")}, "A"),
+                   corpus({write("labels.ctf", "2 |B 20\n1 |B 10\n")}, "B")};
+  std::vector<std::string> told;
+  setup.report = [&](const Notice& notice) { told.push_back(notice.fault.what); };
+  EXPECT_EQ(open_to_look(setup)->streams().size(), 2u);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].substr(0, 6), "2 of 4") << told[0];
+  OpenContext context = context_of(setup);
+  context.check = true;
+  told.clear();
+  EXPECT_EQ(open_all(setup, context)->streams().size(), 2u);
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_NE(told[0].find("17"), std::string::npos) << told[0];
+  EXPECT_NE(told[1].find("18"), std::string::npos) << told[1];
+  // Who wants to see every read is put around each source, before they are joined.
+  unsigned around = 0;
+  context.around = [&](std::unique_ptr<Source> source) {
+    ++around;
+    return source;
+  };
+  EXPECT_EQ(open_all(setup, context)->streams().size(), 2u);
+  EXPECT_EQ(around, 2u);
+}
+
 TEST_F(Opening, AJoinSaysByKeyWhatItLeavesOut) {
   batchfeed::Setup setup;
   setup.sources = {corpus({write("features.ctf", "1 |A 1\n2 |A 2\n17 |A 3\n")}, "A"),

@@ -292,7 +292,16 @@ TEST(ConfigLanguage, ConvertsValues) {
   EXPECT_EQ(as_double("1#INF"), "inf");  // 74
   EXPECT_EQ(as_double("-1#inf"), "inf");
   EXPECT_EQ(as_double("1.5x"), "!config.bad-double");
-  EXPECT_EQ(as_double("--1"), "!config.bad-double");
+  for (const char* bad : {"--1", "+-1", "", "+", " ", "0z", "0x", "1e999999"})
+    EXPECT_EQ(as_double(bad), "!config.bad-double") << bad;
+  EXPECT_EQ(as_double(" \t-1.5"), "-1.500000");
+  EXPECT_EQ(as_double("+2"), "2.000000");
+  EXPECT_EQ(as_double("1#inx"), "!config.bad-double");
+  EXPECT_EQ(as_int("\t 7"), "7");
+  EXPECT_EQ(as_u32("4294967295"), "4294967295");
+  EXPECT_EQ(as_u32("4294967296"), "!config.int-range");
+  EXPECT_EQ(as_u32("-0"), "0");
+  EXPECT_EQ(as_size("-0"), "0");
 }
 
 }  // namespace

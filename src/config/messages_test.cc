@@ -80,6 +80,16 @@ TEST(ConfigMessages, AVariableThatIsUnknownIsOneFault) {
   EXPECT_EQ(all_faults_of(reader("maxErrors = $nope$", "dim=$none$;format=dens")), "3:13 4:15 4:29");
 }
 
+// Whatever bytes stand there: a message has no end of line and no control characters, and an end.
+TEST(ConfigMessages, QuoteWhatIsNoText) {
+  EXPECT_NE(error_of(reader(std::string("randomize = \"a\x01\x7f\xc3\xa4\""))).find("'a\\x01\\x7f\xc3\xa4'"),
+            std::string::npos)
+      << error_of(reader(std::string("randomize = \"a\x01\x7f\xc3\xa4\"")));
+  const std::string far = error_of(reader("randomize = " + std::string(5000, 'y')));
+  EXPECT_NE(far.find("y...'"), std::string::npos);
+  EXPECT_LT(far.size(), 600u);
+}
+
 TEST(ConfigMessages, PointThroughCommentsAndJoins) {
   World world("# one |    x=1   # two | include=d.cntk | reader=[maxErrors=bad]");
   world.files["d.cntk"] = testing::lines("# three | reader=[file=t;input=[A=[dim=0;format=dense]]]");
@@ -232,6 +242,10 @@ TEST(ConfigLimits, BoundHostileText) {
   std::string chain = "v0=1";
   for (int i = 1; i < 1000; ++i) chain += " | v" + std::to_string(i) + "=$v" + std::to_string(i - 1) + '$';
   EXPECT_NE(error_of(chain + " | reader=[file=$v999$;input=[]]").find("config_depth"), std::string::npos);
+
+  World swelling("a=" + std::string(60, 'x') + " | b=$a$$a$$a$ | reader=[file=$b$;input=[]]");
+  swelling.limits.config_bytes = 150;
+  EXPECT_NE(error_of(swelling).find("config_bytes"), std::string::npos);
 
   World big("a=1");
   big.limits.config_bytes = 100;

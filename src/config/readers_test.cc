@@ -104,7 +104,13 @@ TEST(ConfigReaders, BindTextReaders) {
       {"82d", "reader=[file=t;input=5]", "!config.missing-required"},
       {"83a", text_reader("", "A=[dim=1]"), "!config.missing-required"},
       {"83b", text_reader("dim=1", "A=[format=dense]"), "!config.missing-required"},
+      {"83c", text_reader("", "A=[dim=\"\";format=dense]"), "!config.missing-required"},
+      {"83d", text_reader("", "A=[dim=1;format=\"\"]"), "!config.missing-required"},
+      {"83e", text_reader("", "A=[alias=x]"), "!config.missing-required"},
       {"84a", text_reader("", "A=[dim=1;format=Dense]"), "A:1d"},
+      {"a name beyond the limit", text_reader("", "A=[dim=1;format=dense;alias=" + std::string(1025, 'x') + "]"),
+       "!config.limit"},
+      {"a key beyond the limit", text_reader("", std::string(1025, 'x') + "=[dim=1;format=dense]"), "!config.limit"},
       {"84b", text_reader("", "A=[dim=1;format=csr]"), "!config.bad-format"},
       {"85a", text_reader("", "A=[dim=2147483647;format=sparse]"), "A:2147483647s"},
       {"85b", text_reader("", "A=[dim=2147483648;format=sparse]"), "!config.bad-dim"},
@@ -188,6 +194,27 @@ TEST(ConfigReaders, BindOldSpeechReaders) {
        "file=a file=b file=c"},
       {"102e", "reader=[readerType=HTKDeserializers;f=[dim=40;scpFile=f];l=[labelDim=2;mlfFileList=list]]", "!io.open"},
       {"too many classes", speech("", "", "labelDim=65536"), "!config.bad-dim"},
+      {"a dimension that says nothing", speech("", "dim=\"\""), "!config.missing-required"},
+      {"a default dimension", speech("", "dim=default"), "!config.missing-required"},
+      {"a default number of classes", speech("", "", "labelDim=default"), "!config.missing-required"},
+      {"a dimension below zero", speech("", "dim=-4"), "!config.bad-dim"},
+      {"a dimension beyond the limit", speech("", "dim=2147483648"), "!config.limit"},
+      {"a label file without a name", speech("", "", "mlfFile=\"\""), "!config.missing-required"},
+      {"a list without a name",
+       "reader=[readerType=HTKDeserializers;f=[dim=40;scpFile=f];l=[labelDim=2;mlfFileList=\"\"]]",
+       "!config.missing-required"},
+      {"neither file nor list",
+       "reader=[readerType=HTKDeserializers;f=[dim=40;scpFile=f];l=[labelDim=2;phoneFile=x;mlfFile=default]]",
+       "!config.missing-required"},
+      {"a window below zero", speech("randomize=-5"), "!config.bad-int"},
+      {"sections in braces",
+       "reader=[readerType=HTKDeserializers;f={dim=40;scpFile=f.scp};l={labelDim=9;mlfFile=l.mlf}]", "htk f, mlf l"},
+      {"numeric keys", speech("useNumericSequenceKeys=true"), "numeric"},
+      {"said twice", speech("frameMode=true;truncated=true"), "!config.conflict"},
+      {"boundaries of frames are left out", speech("frameMode=true", "", "phoneBoundaries=true"), "mlf l"},
+      {"boundaries", speech("frameMode=false", "", "phoneBoundaries=true"), "boundaries"},
+      {"writing without an order", speech("action=write;readMethod=none"), "in order"},
+      {"writing in an order", speech("action=write;readMethod=blockRandomize"), "!config.conflict"},
       {"103a", speech("", "", "labelType=Category"), "dim=9"},
       {"103b", speech("", "", "labelType=regression"), "!config.bad-value"},
       {"103c", legacy("", "", "type=real"), "!config.bad-value"},
@@ -203,6 +230,23 @@ TEST(ConfigReaders, BindOldSpeechReaders) {
       {"legacy: no rows", legacy("frameMode=false;nbruttsineachrecurrentiter=0"), "!config.bad-value"},
       {"legacy: rolling window", legacy("readMethod=RollingWindow;randomize=none"), "in order, rolling"},
       {"legacy: full", legacy("miniBatchMode=full"), "full"},
+      {"legacy: another method", legacy("readMethod=shuffle"), "!config.bad-value"},
+      {"legacy: block randomization of nothing", legacy("randomize=none"), "!config.conflict"},
+      {"legacy: targets", legacy("", "", "labelToTargetMappingFile=m;targetDim=7"), "mlf l"},
+      {"legacy: a context and an expanded stream",
+       "reader=[readerType=HTKMLFReader;f=[dim=4;scpFile=f];g=[dim=4;scpFile=g;expandToUtterance=true;contextWindow=1:"
+       "1]]",
+       "!config.conflict"},
+      {"legacy: an expanded stream with no context to speak of",
+       "reader=[readerType=HTKMLFReader;f=[dim=4;scpFile=f];g=[dim=4;scpFile=g;expandToUtterance=true;contextWindow=0:"
+       "0]]",
+       "htk g"},
+      {"legacy: an expanded stream",
+       "reader=[readerType=HTKMLFReader;f=[dim=4;scpFile=f];g=[dim=4;scpFile=g;expandToUtterance=true]]", "expand"},
+      {"legacy: writing reads features only", "t=[action=write;" + legacy("readMethod=rollingWindow") + "]",
+       "!config.conflict"},
+      {"legacy: writing", "t=[action=write;reader=[readerType=HTKMLFReader;f=[dim=4;scpFile=f];g=[dim=4;scpFile=g]]]",
+       "in order"},
       {"legacy: one stream", "reader=[readerType=HTKMLFReader;f=[dim=40;scpFile=f]]", "!config.no-features"},
       {"legacy: legacyMode", legacy("legacyMode=true"), "!config.unsupported"},
       {"legacy: targets need a dimension", legacy("", "", "labelToTargetMappingFile=m"), "!config.missing-required"},
@@ -210,6 +254,9 @@ TEST(ConfigReaders, BindOldSpeechReaders) {
   };
   for (const Case& c : kCases) run(c);
 
+  World empty("reader=[readerType=HTKDeserializers;f=[dim=40;scpFile=f];l=[labelDim=2;mlfFileList=list]]");
+  empty.files["list"] = "\r\n  \n";
+  check({"102: a list of nothing", "", "!config.bad-value"}, empty, "");
   World list("reader=[readerType=HTKDeserializers;f=[dim=40;scpFile=f];l=[labelDim=2;mlfFileList=list]]");
   list.files["list"] = "a.mlf\r\nb.mlf\n";
   check({"102: a list", "", "file=a.mlf file=b.mlf"}, list, "");
@@ -315,6 +362,36 @@ TEST(ConfigReaders, BindComposites) {
       {"labels first",
        "reader=[deserializers=([type=HTKMLFDeserializer;module=HTKDeserializers;input=[l=[dim=3;mlfFile=m]]])]",
        "!config.conflict"},
+      {"no input", "reader=[deserializers=([type=HTKFeatureDeserializer;module=HTKDeserializers])]",
+       "!config.missing-required"},
+      {"no stream", "reader=[deserializers=([type=HTKFeatureDeserializer;module=HTKDeserializers;input=[]])]",
+       "!config.empty-input"},
+      {"two streams in one",
+       "reader=[deserializers=([type=HTKFeatureDeserializer;module=HTKDeserializers;input=[a=[dim=1;scpFile=s];b=[dim="
+       "1;scpFile=s]]])]",
+       "htk a, ~config.dead-key"},
+      {"a stream in braces",
+       "reader=[deserializers=([type=HTKFeatureDeserializer;module=HTKDeserializers;input=[a={dim=1;scpFile=s}]])]",
+       "htk a"},
+      {"traces of a deserializer", speech("traceLevel=2", "traceLevel=0"), "trace=0 whole, trace=2 whole"},
+      {"caches of a stream", speech("", "", "", "", "cacheIndex=true"), "cache"},
+      {"binary labels",
+       "reader=[deserializers=([type=HTKFeatureDeserializer;module=HTKDeserializers;input=[f=[dim=4;scpFile=s]]]:"
+       "[type=HTKMLFBinaryDeserializer;module=HTKDeserializers;traceLevel=0;input=[l=[dim=3;mlfFile=m;labelMappingFile="
+       "x]]])]",
+       "mlf l file=m f32 dim=3 binary trace=0"},
+      {"boundaries of binary labels",
+       "reader=[deserializers=([type=HTKFeatureDeserializer;module=HTKDeserializers;input=[f=[dim=4;scpFile=s]]]:"
+       "[type=HTKMLFBinaryDeserializer;module=HTKDeserializers;input=[l=[dim=3;mlfFile=m;phoneBoundaries=true]]])]",
+       "!config.conflict"},
+      {"a slip of the pen", "reader=[deserializers=([type=CNTKTextFormatDeserialiser;module=CNTKTextFormatReader])]",
+       "!config.unknown-type"},
+      {"lattices", "reader=[deserializers=([type=LatticeDeserializer;module=HTKDeserializers])]",
+       "!config.unsupported"},
+      {"images in base64", "reader=[deserializers=([type=Base64ImageDeserializer;module=ImageReader])]",
+       "!config.unsupported"},
+      {"chunks too large for a window", composite("chunkSizeInBytes=5000000000"), "window=0 chunks, ~config.no-window"},
+      {"deserializers by default", "reader=[deserializers=default]", "!config.missing-required"},
       {"images", "reader=[deserializers=([type=ImageDeserializer;module=ImageReader])]", "!config.unsupported"},
       {"another module", "reader=[deserializers=([type=CNTKTextFormatDeserializer;module=ImageReader])]",
        "!config.unknown-module"},
@@ -336,6 +413,14 @@ TEST(ConfigReaders, FindTheSection) {
   run({"not there", two, "!config.no-section"}, "Tran.reader");
   run({"no section", "x=1", "!config.no-reader"});
   run({"a plain value", "x=1", "!config.no-section"}, "x");
+  run({"a value where a reader was expected", "a=[reader=5] | " + text_reader(""), "A:1d"});
+  run({"sizes that are none", "t=[ | action=train | SGD=[minibatchSize=0] | " + text_reader("") + " | ]",
+       "A:1d, ~config.bad-value"});
+  run({"sizes by default",
+       "t=[ | action=train | SGD=[minibatchSize=default;epochSize=default] | " + text_reader("") + " | ]", "A:1d"});
+  run({"an epoch that says nothing", "t=[ | action=train | SGD=[epochSize=\"\"] | " + text_reader("") + " | ]",
+       "A:1d"});
+  run({"training that is a word", "t=[ | action=train | SGD=5 | " + text_reader("") + " | ]", "A:1d"});
   run({"another type", "reader=[readerType=ImageReader]", "!config.unknown-reader"});
   run({"the type has a case", "reader=[readerType=cntktextformatreader;file=t]", "!config.unknown-reader"});
   run({"the section is the file", "readerType=CNTKTextFormatReader;file=t;input=[A=[dim=1;format=dense]]", "A:1d"});

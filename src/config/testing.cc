@@ -114,6 +114,7 @@ std::string describe(const HtkOptions& o) {
   if (o.max_sequence_frames != ~0ull) out += " max=" + number(o.max_sequence_frames);
   if (o.max_utterance_frames != ~0ull) out += " max-utterance=" + number(o.max_utterance_frames);
   if (o.defines_mb_size) out += " !";
+  if (o.trace_level != 1) out += " trace=" + std::to_string(o.trace_level);
   if (o.legacy) out += " legacy";
   return out + (o.frame_mode ? " frames" : " whole");
 }
@@ -125,6 +126,8 @@ std::string describe(const MlfOptions& o) {
   if (!o.mapping_file.empty()) out += " map=" + o.mapping_file;
   if (o.binary) out += " binary";
   if (o.phone_boundaries) out += " boundaries";
+  if (o.cache_index) out += " cache";
+  if (o.trace_level != 1) out += " trace=" + std::to_string(o.trace_level);
   if (o.legacy) out += " legacy";
   return out + (o.frame_mode ? " frames" : " whole");
 }

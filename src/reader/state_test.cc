@@ -207,6 +207,66 @@ TEST(ReaderState, PaddingThatCannotBeIsRefused) {
   }
 }
 
+// A state that somebody wrote: the checksum fits, and what it says cannot be.
+TEST(ReaderState, WhatCannotBeIsRefusedWithTheReason) {
+  ReaderOptions o = reference(OrderKind::cntk, 4);
+  o.epoch_samples = 5;
+  Reader reader = open(kV, o);
+  Minibatch batch;
+  ASSERT_TRUE(reader.read(batch));
+  const std::string state = reader.state();
+  const auto refusal = [&](const std::string& text) -> std::string {
+    try {
+      open(kV, o).restore(text);
+    } catch (const Error& error) {
+      return error.fault().id + ": " + error.fault().what;
+    }
+    return "accepted";
+  };
+  const auto with = [&](const std::string& more) { return forged(state, state.rfind(",\"check\""), 0, more); };
+  EXPECT_EQ(refusal(with("")), "accepted");
+  EXPECT_EQ(refusal(with("") + "\n \n"), "accepted") << "as editors leave it";
+  EXPECT_EQ(refusal(with("") + "\n x"), "state.damaged: the saved state is damaged: text behind the object");
+  EXPECT_EQ(refusal(with(",\"follows\":0")), "accepted");
+  for (const char* follows : {",\"follows\":1", ",\"follows\":1,\"begun\":0,\"epoch\":0",
+                              ",\"follows\":1,\"begun\":0,\"ended\":1,\"epoch\":3"})
+    EXPECT_NE(refusal(with(follows)).find("an epoch that follows one has begun"), std::string::npos) << follows;
+  for (const char* past : {"", "1", "2,0", "0,1,2"})
+    EXPECT_NE(refusal(with(",\"past\":[" + std::string(past) + "]")).find("past is two numbers"), std::string::npos)
+        << past;
+  EXPECT_EQ(refusal(with(",\"past\":[0,0]")), "accepted");
+  // A field that is missing is named.
+  for (const char* field : {"position", "minibatch", "data"}) {
+    const std::size_t at = state.find("\"" + std::string(field) + "\":");
+    ASSERT_NE(at, std::string::npos) << field;
+    EXPECT_NE(refusal(forged(state, at + 1, 1, "X")).find("no field '" + std::string(field) + "'"), std::string::npos)
+        << field;
+  }
+  const std::size_t seed = state.find("\"seed\":");
+  ASSERT_NE(seed, std::string::npos);
+  EXPECT_NE(refusal(forged(state, seed + 1, 1, "S")).find("seed = (not set)"), std::string::npos);
+}
+
+TEST(ReaderState, OptionsOfTheLegacyReaderAreToldApart) {
+  ReaderOptions o = reference(OrderKind::cntk, 6);
+  o.legacy_speech = true;
+  o.rows_per_epoch = {2, 3};
+  const std::string state = open(kV, o).state();
+  for (const auto& change : std::vector<void (*)(ReaderOptions&)>{[](ReaderOptions& r) { r.full_minibatches = true; },
+                                                                  [](ReaderOptions& r) {
+                                                                    r.rows_per_epoch = {2, 4};
+                                                                  }}) {
+    ReaderOptions other = o;
+    change(other);
+    try {
+      open(kV, other).restore(state);
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault().id, "state.other-options") << error.what();
+    }
+  }
+}
+
 TEST(ReaderState, ForgedNumbersAreRefusedOrHarmless) {
   std::vector<ReaderOptions> kinds = every_kind();
   ReaderOptions legacy = reference(OrderKind::cntk, 6);

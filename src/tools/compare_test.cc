@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <batchfeed/compare.h>
 #include <batchfeed/convert.h>
-#include <batchfeed/find.h>
 #include <batchfeed/subset.h>
 #include <gtest/gtest.h>
-
-#include <limits>
 
 #include "support/faulty_sys.h"
 
@@ -15,12 +12,14 @@ namespace {
 using testing::ScratchFolder;
 
 std::shared_ptr<const Source> text(const ScratchFolder& folder, const std::string& name, const std::string& content,
-                                   std::uint64_t chunk_bytes = 64, Element element = Element::f32) {
+                                   std::uint64_t chunk_bytes = 64, Element element = Element::f32,
+                                   std::uint64_t max_errors = 0) {
   CtfOptions options;
   options.files = {folder.write(name, content)};
   options.streams = {{.name = "v", .dim = 2}, {.name = "t", .storage = Storage::sparse, .dim = 10}};
   options.chunk_bytes = chunk_bytes;
   options.element = element;
+  options.max_errors = max_errors;
   return open_source(options);
 }
 
@@ -146,6 +145,92 @@ TEST(Compare, StreamsThatDifferAreNamedAndTheOthersCompared) {
   EXPECT_FALSE(none.equal());
 }
 
+TEST(Compare, AStreamOfAnotherKindOrSizeIsNamedWithBoth) {
+  const ScratchFolder folder;
+  const auto of = [&](const std::string& name, const std::string& content, std::vector<StreamSpec> streams) {
+    CtfOptions options;
+    options.files = {folder.write(name, content)};
+    options.streams = std::move(streams);
+    return std::shared_ptr<const Source>(open_source(options));
+  };
+  const auto a =
+      of("a", "0 |x 1 |d 1 2 |s 0:1\n",
+         {{.name = "x", .dim = 1}, {.name = "d", .dim = 2}, {.name = "s", .storage = Storage::sparse, .dim = 3}});
+  const auto b = of("b", "0 |x 0:1 |d 1 2 3 |s 0:1\n",
+                    {{.name = "x", .storage = Storage::sparse, .dim = 1},
+                     {.name = "d", .dim = 3},
+                     {.name = "s", .storage = Storage::sparse, .dim = 4}});
+  const Comparison found = compare(a, b);
+  EXPECT_EQ(found.streams, (std::vector<std::string>{"stream 'x' is dense and sparse", "stream 'd' has dim 2 and 3",
+                                                     "stream 's' has dim 3 and 4"}));
+  EXPECT_EQ(found.same, 1u) << "sparse entries can be compared all the same";
+  EXPECT_EQ(compare(b, a).streams[0], "stream 'x' is sparse and dense");
+  // Where a dim was inferred from the data, it says nothing.
+  EXPECT_EQ(compare(a, b, {.sparse_dims = false}).streams.size(), 2u);
+}
+
+// Numbers that a corpus gave its sequences itself are no keys, unless the other has the same.
+TEST(Compare, KeysThatNobodyChoseCountIfTheyAreTheSameOnes) {
+  const ScratchFolder folder;
+  const auto a = text(folder, "a", corpus(12, -1, -1, 0)), chosen = text(folder, "c", corpus(12, -1, -1, 7));
+  convert(*a, folder / "b.cbf", {.keys = ConvertOptions::Keys::none});
+  CbfOptions options;
+  options.files = {folder / "b.cbf"};
+  const std::shared_ptr<const Source> numbered = open_source(options);
+  EXPECT_TRUE(compare(a, numbered).keys);
+  EXPECT_FALSE(compare(chosen, numbered).keys);
+  EXPECT_EQ(compare(chosen, numbered).same, 12u);
+  EXPECT_FALSE(compare(text(folder, "d", corpus(5)), numbered).keys) << "not as many";
+  EXPECT_EQ(compare(text(folder, "d", corpus(5)), numbered).only_b, 7u);
+}
+
+TEST(Compare, DamagedSequencesCountAsMissing) {
+  const ScratchFolder folder;
+  const Comparison found = compare(text(folder, "a", "0 |v 1 2 |t 1:1\n1 |v 3 4 |t 1:1\n"),
+                                   text(folder, "b", "0 |v 1 2 |t 1:1\n1 |v 3 x |t 1:1\n", 64, Element::f32, 1));
+  EXPECT_EQ(found.same, 1u);
+  EXPECT_EQ(found.only_a, 1u);
+  EXPECT_EQ(found.sequences_b, 1u);
+}
+
+TEST(Compare, ManyDifferencesAreOnlyCounted) {
+  const ScratchFolder folder;
+  std::string a, b;
+  for (int k = 0; k < 30; ++k) {
+    a += std::to_string(k) + " |v 1 1 |t 1:1\n";
+    b += std::to_string(k) + " |v 1 " + (k % 2 == 0 ? "2" : "1.001") + " |t 1:1\n";
+  }
+  std::uint64_t told = 0, of = 0;
+  const auto progress = [&](std::uint64_t done, std::uint64_t all) {
+    EXPECT_GE(done, told);
+    told = done;
+    of = all;
+  };
+  const Comparison exact =
+      compare(text(folder, "a", a), text(folder, "b", b), {.most = 2, .jobs = 2, .progress = progress});
+  EXPECT_EQ(exact.changed, 30u);
+  EXPECT_EQ(exact.differences.size(), 2u);
+  EXPECT_EQ(told, of);
+  EXPECT_EQ(of, a.size() + b.size());
+  // What is near enough is found by looking at all of them, listed or not.
+  const Comparison near = compare(text(folder, "a", a), text(folder, "b", b), {.tolerance = 0.01, .most = 2});
+  EXPECT_EQ(near.changed, 15u);
+  EXPECT_EQ(near.same, 15u);
+  EXPECT_EQ(near.differences.size(), 2u);
+}
+
+TEST(Compare, WhatIsMissingAndWhatIsMovedAreToldApart) {
+  const ScratchFolder folder;
+  const auto a = text(folder, "a", "1 |v 1 1 |t 1:1\n2 |v 2 1 |t 1:1\n3 |v 3 1 |t 1:1\n4 |v 4 1 |t 1:1\n");
+  const auto b = text(folder, "b", "4 |v 4 1 |t 1:1\n3 |v 3 1 |t 1:1\n1 |v 1 1 |t 1:1\n");
+  const Comparison found = compare(a, b);
+  EXPECT_EQ(found.only_a, 1u);
+  EXPECT_EQ(found.differences.at(0).a->key, "2");
+  EXPECT_FALSE(found.same_order);
+  EXPECT_EQ(found.order->a->key, "1");
+  EXPECT_EQ(found.order->b->key, "4");
+}
+
 TEST(Compare, DifferencesAreCountedBeyondThoseThatAreListed) {
   const ScratchFolder folder;
   const Comparison found =
@@ -153,54 +238,6 @@ TEST(Compare, DifferencesAreCountedBeyondThoseThatAreListed) {
   EXPECT_EQ(found.only_a, 30u);
   EXPECT_EQ(found.only_b, 30u);
   EXPECT_EQ(found.differences.size(), 3u);
-}
-
-std::vector<std::uint64_t> keys_found(const Source& source, const FindOptions& options) {
-  std::vector<std::uint64_t> out;
-  find(source, options, [&](const Hit& hit) { out.push_back(hit.sequence.key); });
-  return out;
-}
-
-TEST(Find, ByKeyByValueAndByLength) {
-  const ScratchFolder folder;
-  const auto source = text(folder, "a", corpus(40, -1, -1, 0));
-  using Keys = std::vector<std::uint64_t>;
-  EXPECT_EQ(keys_found(*source, {.keys = {"1?"}}), (Keys{10, 11, 12, 13, 14, 15, 16, 17, 18, 19}));
-  EXPECT_EQ(keys_found(*source, {.keys = {"7", "31"}}), (Keys{7, 31}));
-  EXPECT_EQ(keys_found(*source, {.values = {parse_value_test("v[0] >= 38")}}), (Keys{38, 39}));
-  EXPECT_EQ(keys_found(*source, {.values = {parse_value_test("v = 39")}}), (Keys{39}));
-  EXPECT_EQ(keys_found(*source, {.values = {parse_value_test("t[7]==4")}}), (Keys{3}));
-  EXPECT_EQ(keys_found(*source, {.keys = {"?"}, .values = {parse_value_test("length > 2")}}), (Keys{2, 5, 8}));
-  EXPECT_EQ(keys_found(*source, {.values = {parse_value_test("v[0] < 3")}, .invert = true}).size(), 37u);
-  EXPECT_EQ(keys_found(*source, {.values = {parse_value_test("t[5] != 0")}}), Keys{}) << "what is not there is 0";
-  EXPECT_EQ(keys_found(*source, {.values = {parse_value_test("t[5] = 0")}}).size(), 40u);
-}
-
-TEST(Find, AHitNamesTheLineAndTheValue) {
-  const ScratchFolder folder;
-  std::vector<Hit> hits;
-  find(*text(folder, "a", corpus(40)), {.values = {parse_value_test(" v[1] > 1 ")}, .jobs = 3},
-       [&](const Hit& hit) { hits.push_back(hit); });
-  ASSERT_EQ(hits.size(), 13u);
-  EXPECT_EQ(hits[0].line, 6u);
-  EXPECT_EQ(hits[0].sample, 2u);
-  EXPECT_EQ(hits[0].index, 1u);
-  EXPECT_EQ(hits[0].value, 2);
-  EXPECT_EQ(hits[0].values, 1u);
-  EXPECT_EQ(line_of_sample({.file = "x", .first_line = 7, .last_line = 9}, 2, 0), 0u);
-}
-
-TEST(Find, TestsThatMakeNoSenseAreRefused) {
-  for (const char* bad : {"", "v", "v[", "> 3", "v > x", "v ! 3", "v[x] > 1", "v = ", "[1] = 2"})
-    EXPECT_THROW((void)parse_value_test(bad), Error) << bad;  // find.test
-  const ValueTest nan = parse_value_test("v[3]!=nan");
-  EXPECT_EQ(nan.op, ValueTest::Op::unequal);
-  EXPECT_EQ(nan.index, 3u);
-  EXPECT_EQ(parse_value_test("a <= -inf").value, -std::numeric_limits<double>::infinity());
-  const ScratchFolder folder;
-  const auto source = text(folder, "a", corpus(3));
-  EXPECT_THROW(keys_found(*source, {.values = {parse_value_test("w = 1")}}), Error);
-  EXPECT_THROW(keys_found(*source, {.values = {parse_value_test("v[2] = 1")}}), Error);
 }
 
 }  // namespace

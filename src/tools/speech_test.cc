@@ -254,23 +254,6 @@ TEST(InferSpeech, TellsAlignmentsFromMatricesAndBinaryLabelsFromText) {
   }
 }
 
-TEST(InferSpeech, FormatsAreKnownByTheirBytes) {
-  const ScratchFolder folder;
-  const auto is = [&](const std::string& name, const std::string& bytes) {
-    return detect_format(folder.write(name, bytes));
-  };
-  EXPECT_EQ(is("a", htk_file(ramp(4), {.big_endian = false})), Format::htk);
-  EXPECT_EQ(is("b", htk_file(ramp(4))), Format::htk);
-  EXPECT_EQ(is("c", "u1 /data/a.ark:12\nu2 /data/a.ark:99[0:3]\n"), Format::kaldi);
-  EXPECT_EQ(is("d", "u1  [\n  1 2\n  3 4 ]\n"), Format::kaldi);
-  EXPECT_EQ(is("e", "utt1 0 0 1 2\nutt2 3\n"), Format::kaldi);
-  EXPECT_EQ(is("f", "u=a.chunk[0,9]\nv=a.chunk[10,19]\n"), Format::scp);
-  EXPECT_EQ(is("g", "dir/a.mfc\ndir/b.mfc\n"), Format::scp);
-  EXPECT_EQ(is("h.mfc", "cut"), Format::htk);
-  EXPECT_EQ(is("i.scp", "u.mfc = a.chunk [0,9]\n\n# no comment\n"), Format::scp);
-  EXPECT_EQ(is("j.scp", "u=a.chunk[0,9\n"), Format::scp);
-}
-
 TEST(DescribeSpeech, TellsKindsTimesAndHowOftenEachClassOccurs) {
   const Corpus c;
   batchfeed::Setup setup;
@@ -289,6 +272,44 @@ TEST(DescribeSpeech, TellsKindsTimesAndHowOftenEachClassOccurs) {
   EXPECT_EQ(all[1].labels[1].frames, 2u);
   EXPECT_EQ(all[1].labels[1].segments, 2u);
   EXPECT_EQ(all[1].labels[2].frames, 4u);
+}
+
+TEST(DescribeSpeech, BinaryLabelsGivenNamesAlignmentsAndOtherSources) {
+  const Corpus c;
+  convert(*inferred({c.mlf}, c.states), c.folder / "b.mlf", {.to = Format::mlf, .binary_labels = true});
+  MlfOptions binary{
+      .name = "l", .files = {c.folder / "b.mlf"}, .binary = true, .labels = {"a", "b", "sil", "more"}, .dim = 3};
+  KaldiOptions alignment;
+  alignment.name = "k";
+  alignment.files = {c.folder.write("ali.txt", "u 0 0 1\nv 1\n")};
+  alignment.alignment = true;
+  alignment.dim = 2;
+  KaldiOptions features;
+  features.name = "f";
+  features.files = {c.folder.write("f.txt", "u  [\n  1 2\n  3 4 ]\n")};
+  HtkOptions timeless;
+  timeless.name = "h";
+  timeless.files = {c.folder.write("t.htk", htk_file(ramp(4), {.dim = 2, .period = 0}))};
+  timeless.dim = 2;
+  batchfeed::Setup setup;
+  setup.reader.keys = KeyMode::text;
+  setup.sources = {binary, alignment, features, timeless};
+  CtfOptions text;
+  text.files = {c.folder.write("a.ctf", "u |x 1\n")};
+  text.streams = {{.name = "x", .dim = 1}};
+  setup.sources.emplace_back(text);
+  const std::vector<SpeechStream> all = describe_speech(setup);
+  ASSERT_EQ(all.size(), 4u) << "text is no speech";
+  EXPECT_EQ(all[0].kind, "binary MLF");
+  ASSERT_EQ(all[0].labels.size(), 3u);
+  EXPECT_EQ(all[0].labels[2].name, "sil");
+  EXPECT_EQ(all[1].kind, "Kaldi");
+  EXPECT_TRUE(all[1].has_labels);
+  EXPECT_EQ(all[1].labels.at(1).frames, 2u);
+  EXPECT_EQ(all[1].labels.at(1).segments, 2u);
+  EXPECT_FALSE(all[2].has_labels);
+  EXPECT_EQ(all[2].frames, 2u);
+  EXPECT_DOUBLE_EQ(all[3].frame_seconds, 0.01) << "where the file does not say, ten milliseconds";
 }
 
 TEST(DescribeSpeech, CountsUtterancesByLength) {

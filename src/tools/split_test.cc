@@ -78,6 +78,70 @@ TEST(Split, StratifiedIsExactInEveryClass) {
   }
 }
 
+// Of dense samples the class is the largest value's place; what is damaged, or lacks a stream, is a class of its own.
+TEST(Split, ClassesOfDenseStreamsAndOfWhatIsDamaged) {
+  const ScratchFolder folder;
+  std::string text;
+  for (int k = 0; k < 40; ++k) {
+    text += std::to_string(k) + " |v 1";
+    if (k % 4 == 1) text += " |p 1 5 2";
+    if (k % 4 == 2) text += " |p 7 5 2";
+    if (k % 4 == 3) text += " |p 1 x 2";
+    text += "\n";
+  }
+  for (const Element element : {Element::f32, Element::f64}) {
+    CtfOptions options;
+    options.files = {folder.write("a.ctf", text)};
+    options.streams = {{.name = "v", .dim = 1, .defines_mb_size = true}, {.name = "p", .dim = 3}};
+    options.chunk_bytes = 100;
+    options.element = element;
+    options.max_errors = 100;
+    const auto source = open_source(options);
+    std::uint64_t told = 0;
+    const Parts parts = split_parts(
+        *source,
+        {.fractions = {0.5, 0.5}, .stratify = "p", .jobs = 2, .progress = [&](std::uint64_t done, std::uint64_t all) {
+           EXPECT_LE(done, all);
+           told = done;
+         }});
+    EXPECT_EQ(told, text.size());
+    std::vector<std::vector<int>> of_class(4, std::vector<int>(2));
+    std::size_t k = 0;
+    for (const auto& chunk : parts) {
+      for (const std::uint8_t part : chunk) ++of_class[k++ % 4][part];
+    }
+    EXPECT_EQ(of_class[1], (std::vector<int>{5, 5}));
+    EXPECT_EQ(of_class[2], (std::vector<int>{5, 5}));
+    EXPECT_EQ(of_class[0][0] + of_class[3][0], 10);
+
+    // Damaged sequences go into no target, and are counted together.
+    const auto results = split(*source, parts, {folder / "x.ctf", folder / "y.ctf"}, {Format::unknown, Format::unknown},
+                               {.to = Format::ctf, .streams = {"v"}, .force = true});
+    EXPECT_EQ(results[0].sequences, 10u);
+    EXPECT_EQ(results[1].sequences, 10u);
+    EXPECT_EQ(results[0].left_out, 20u);
+  }
+}
+
+TEST(Split, AnExistingTargetIsKeptUnlessForced) {
+  const ScratchFolder folder;
+  const auto source = corpus(folder, 20);
+  const Parts parts = split_parts(*source, {.fractions = {0.5, 0.5}, .exact = true});
+  const std::vector<std::string> targets = {folder / "x.ctf", folder.write("y.ctf", "mine")};
+  const auto write = [&](const ConvertOptions& how) {
+    return split(*source, parts, targets, {Format::ctf, Format::ctf}, how);
+  };
+  try {
+    write({});
+    ADD_FAILURE() << "replaced";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault().id, "convert.exists");
+    EXPECT_EQ(error.fault().at.file, targets[1]);
+  }
+  EXPECT_EQ(testing::content_of(targets[1]), "mine");
+  EXPECT_EQ(write({.force = true})[1].sequences, 10u);
+}
+
 TEST(Split, GroupsStayTogether) {
   const ScratchFolder folder;
   const Parts parts = split_parts(*corpus(folder, 1000), {.fractions = {0.5, 0.5}, .group = "/"});
@@ -97,6 +161,8 @@ TEST(Split, WhatMakesNoSenseIsRefused) {
                                                                {.fractions = {0.5, 0.6}},
                                                                {.fractions = {1.5, -0.5}},
                                                                {.fractions = {0.5, 0.5}, .stratify = "nothing"},
+                                                               {.fractions = std::vector<double>(256, 1.0 / 256)},
+                                                               {.fractions = {0.5, 0.5}, .stratify = "l", .group = "/"},
                                                                {.fractions = {0.5, 0.5}, .exact = true, .group = "/"}})
     EXPECT_THROW((void)split_parts(*source, options), Error);  // split.fractions, split.no-classes, split.group
 }

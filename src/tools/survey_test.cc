@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -92,6 +93,48 @@ TEST(Survey, TellsFaultsAndLeavesDamagedSequencesOut) {
   EXPECT_EQ(s.streams[0].max, 3);
   EXPECT_EQ(std::count(ids.begin(), ids.end(), "ctf.bad-number"), 1);
   EXPECT_EQ(std::count(ids.begin(), ids.end(), "ctf.index-range"), 1);
+}
+
+TEST(Survey, GoesOnBehindAChunkThatCannotBeRead) {
+  const std::string text = "0 |f 1 2 3 |t 1:1\n1 |f 4 5 6 |t 1:1\n2 |f 7 8 9 |t 2:1\n";
+  batchfeed::Setup setup = setup_of("mem://a", kStreams, 2, text.find("1 |f"));
+  std::string damaged;
+  setup.file_system.open = [&](const std::string&) {
+    auto file = std::make_shared<RemoteFile>();
+    file->size = text.size();
+    file->read = [&](std::uint64_t offset, std::span<std::byte> out) {
+      if (offset == text.find("1 |f") && out.size() <= text.find("1 |f"))
+        throw Error(Fault{.kind = FaultKind::io, .id = "test.gone", .what = damaged = "gone"});
+      std::memcpy(out.data(), text.data() + offset, out.size());
+    };
+    return file;
+  };
+  std::vector<std::string> ids;
+  std::uint64_t last = 0;
+  const Survey s = survey(setup, {.progress = [&](std::uint64_t done, std::uint64_t) { last = std::max(last, done); }},
+                          [&](const Notice& notice) { ids.push_back(notice.fault.id); });
+  EXPECT_EQ(ids, (std::vector<std::string>{"test.gone"}));
+  EXPECT_FALSE(s.check.complete);
+  EXPECT_EQ(s.streams[0].samples, 2u);
+  EXPECT_EQ(s.streams[0].max, 9);
+  EXPECT_GT(last, 0u);
+}
+
+// Of several streams of labels the one with the fewest classes shows best how a minibatch is mixed.
+TEST(Survey, TheStreamOfLabelsIsTheOneWithTheFewestClasses) {
+  const TempFolder folder;
+  std::string text;
+  for (int i = 0; i < 12; ++i)
+    text += "|one 0:1 |many " + std::to_string(i % 6) + ":1 |few " + std::to_string(i % 2) + ":1 |also " +
+            std::to_string(i % 2) + ":1\n";
+  const auto sparse = [](const char* name) { return StreamSpec{.name = name, .storage = Storage::sparse, .dim = 10}; };
+  const Survey s =
+      survey(setup_of(folder.write("a.ctf", text), {sparse("one"), sparse("many"), sparse("few"), sparse("also")}));
+  EXPECT_EQ(s.label_stream, "few");
+  ASSERT_EQ(s.labels.size(), 1u);
+  EXPECT_EQ(s.labels[0][3], 1u);
+  EXPECT_EQ(s.streams[1].top(2), (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, 2}, {1, 2}}))
+      << "by index where counts are equal";
 }
 
 TEST(Survey, IsTheSameForAnyNumberOfThreads) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <batchfeed/config.h>
 #include <batchfeed/tools.h>
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -30,9 +28,6 @@ class Tools : public testing::Test {
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }
-  Format detected(const std::string& text, const std::string& name = "file") const {
-    return detect_format(put(name, text));
-  }
 
   std::string folder_;
 };
@@ -45,32 +40,6 @@ Setup text_setup(const std::string& path, std::uint64_t dim, std::uint64_t chunk
   batchfeed::Setup setup;
   setup.sources.emplace_back(options);
   return setup;
-}
-
-TEST_F(Tools, DetectsFormatsByContent) {
-  EXPECT_EQ(detected("0 |a 1 2\n"), Format::ctf);
-  EXPECT_EQ(detected("|# a comment\n|a 1:2\n"), Format::ctf);
-  EXPECT_EQ(detected("\xEF\xBB\xBF|a 1\n"), Format::ctf);
-  EXPECT_EQ(detected("# words\nTrain = [\n  reader = [\n    file = \"x|y\"\n  ]\n]\n"), Format::config);
-  EXPECT_EQ(detected("#!MLF!#\n\"*/a.lab\"\n"), Format::mlf);
-  EXPECT_EQ(detected(std::string("MLF\1\0rest", 9)), Format::mlf);
-  EXPECT_EQ(detected("nib_ktnc\1"), Format::cbf);
-  EXPECT_EQ(detected(std::string("\1\0\0\0\0\0\0\0more", 12)), Format::cbf);
-  EXPECT_EQ(detected("a.mfc=store.chunk[0,99]\nb.mfc=store.chunk[100,149]\n"), Format::scp);
-  EXPECT_EQ(detected("data/a.mfc\ndata/b.mfc\n"), Format::scp);
-  EXPECT_EQ(detected(std::string("utt1 \0BFM \4", 11)), Format::kaldi);
-  EXPECT_EQ(detected(std::string("\0\0\0\2\0\0\0\0\0\4\0\11ABCDEFGH", 20)), Format::htk);
-}
-
-TEST_F(Tools, DetectsByNameWhereBytesDoNotDecide) {
-  EXPECT_EQ(detected("", "x.ctf"), Format::ctf);
-  EXPECT_EQ(detected("", "x"), Format::unknown);
-  EXPECT_EQ(detected("\xff\xd8\xff\xe0 picture", "x.jpg"), Format::unknown);
-}
-
-TEST_F(Tools, RefusesToDetectWhatIsNoFile) {
-  EXPECT_THROW(detect_format(folder_), Error);
-  EXPECT_THROW(detect_format(folder_ + "/nowhere"), Error);
 }
 
 // A chunk that there is no memory for is a fault of its own; the others are checked.
@@ -109,19 +78,6 @@ TEST_F(Tools, DescribesLengthsExactly) {
   EXPECT_EQ(about.lengths.p99, 99u);
   EXPECT_EQ(about.lengths.max, 100u);
   EXPECT_DOUBLE_EQ(about.lengths.mean, 50.5);
-}
-
-TEST_F(Tools, TheReaderSectionOfAnInferenceLoads) {
-  const std::string path = put("a.ctf", "|a-b 1 2 |2c 5:1\n|a-b 3 4 |2c 9:1\n");
-  const Inferred inferred = infer_ctf(path);
-  EXPECT_FALSE(inferred.has_ids);
-  const std::string config = put("a.cntk", "Train = [\n" + reader_section(path, inferred) + "]\n");
-  const LoadedConfig loaded = load_config({.files = {config}});
-  const auto& options = std::get<CtfOptions>(loaded.setup.sources.at(0));
-  ASSERT_EQ(options.streams.size(), 2u);
-  std::vector<std::uint64_t> dims = {options.streams[0].dim, options.streams[1].dim};
-  EXPECT_THAT(dims, testing::UnorderedElementsAre(2u, 10u));
-  EXPECT_TRUE(options.skip_sequence_ids);
 }
 
 TEST_F(Tools, InfersTheWidthThatNearlyAllSamplesKeepTo) {
@@ -195,76 +151,6 @@ TEST_F(Tools, CheckGoesOnBehindASourceThatCannotBeOpened) {
       check(setup, {}, [&](const Notice& n) { files.push_back(std::filesystem::path(n.fault.at.file).filename()); });
   EXPECT_FALSE(result.complete);
   EXPECT_THAT(files, testing::IsSupersetOf({"a.ctf", "b.ctf"}));
-}
-
-TEST_F(Tools, CheckOfAPipeInfersItsStreams) {
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
-  const std::string text = "0 |v 1 2\n1 |v 1 x\n2 |v 3 4\n";
-  ASSERT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
-  ::close(ends[1]);
-  std::vector<std::string> found;
-  const CheckResult result =
-      check_stream(ends[0], "-", {}, {}, [&](const Notice& n) { found.push_back(n.fault.text()); });
-  ::close(ends[0]);
-  EXPECT_GE(result.faults, 1u);
-  ASSERT_FALSE(found.empty());
-  EXPECT_THAT(found[0], testing::StartsWith("-:2:"));
-}
-
-// A first line may be longer than what is looked at first, or come late.
-TEST_F(Tools, CheckOfAPipeLooksForTheFirstRow) {
-  const std::string much(5 << 20, ' ');
-  for (const std::string& text : {"0 |v 1 2" + much + "\n1 |v 3 4\n", "|# a " + much + "\n0 |v 1 2\n1 |v 3 4\n"}) {
-    const int file = ::open(put("a.ctf", text).c_str(), O_RDONLY);
-    ASSERT_GE(file, 0);
-    const CheckResult result = check_stream(file, "-", {}, {}, {});
-    ::close(file);
-    EXPECT_EQ(result.faults, 0u);
-    EXPECT_EQ(result.samples, 2u);
-  }
-}
-
-TEST_F(Tools, CheckOfAPipeWithoutStreamsSaysSo) {
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
-  ASSERT_EQ(::write(ends[1], "hello\nworld\n", 12), 12);
-  ::close(ends[1]);
-  try {
-    check_stream(ends[0], "-", {}, {}, {});
-    ADD_FAILURE() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault().id, "check.no-stream");
-    EXPECT_EQ(error.fault().at.file, "-");
-  }
-  ::close(ends[0]);
-}
-
-// A hole in a file reads as zeros: 65 MiB in which no line ends.
-TEST_F(Tools, CheckOfAPipeWithoutAnEndOfLineSaysSo) {
-  const std::string path = put("a.ctf", "0 |v 1");
-  ASSERT_EQ(::truncate(path.c_str(), 65 << 20), 0);
-  const int from = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  ASSERT_GE(from, 0);
-  try {
-    check_stream(from, "-", {}, {}, {});
-    ADD_FAILURE() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault().id, "check.no-row");
-    EXPECT_THAT(error.fault().what, HasSubstr("first 64 MiB"));
-  }
-  ::close(from);
-}
-
-TEST_F(Tools, IndexesAreKeptAndFoundAgain) {
-  const batchfeed::Setup setup = text_setup(put("a.ctf", "0 |v 1\n1 |v 2\n"), 1);
-  const std::vector<IndexBuild> first = build_indexes(setup);
-  ASSERT_EQ(first.size(), 1u);
-  EXPECT_FALSE(first[0].was_valid);
-  EXPECT_TRUE(std::filesystem::exists(first[0].cache));
-  EXPECT_EQ(first[0].sequences, 2u);
-  EXPECT_TRUE(build_indexes(setup)[0].was_valid);
-  EXPECT_FALSE(build_indexes(setup, true)[0].was_valid);
 }
 
 TEST_F(Tools, StatesAreSavedWholeAndBounded) {

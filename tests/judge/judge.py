@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs the command on generated files and compares with what the slow readers say.
 
-    python3 tests/judge/judge.py --cases 1000000 --seed 1     # a long night
+    python3 tests/judge/judge.py --cases 1000000 --record     # a long night, other files than in those on record
 """
 import argparse
 import concurrent.futures
@@ -11,9 +11,9 @@ import os
 import pathlib
 import re
 import struct
-import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import cbf_slow  # noqa: E402
@@ -22,8 +22,19 @@ import ctf_slow  # noqa: E402
 import htk_slow  # noqa: E402
 import mlf_slow  # noqa: E402
 import speech_random  # noqa: E402
+from starter import Starter  # noqa: E402
 
 BINARY = os.environ.get("BATCHFEED", str(pathlib.Path(__file__).parents[2] / "build/release/bin/batchfeed"))
+
+
+STARTED = []  # by this process
+
+
+def command():
+    """The command that reads c.cntk of a folder."""
+    if not STARTED or STARTED[0].owner != os.getpid():
+        STARTED[:] = [Starter([BINARY, "read", "c.cntk", "--minibatch-size", "1000000", "--format", "jsonl"])]
+    return STARTED[0]
 
 
 def file_list(count):
@@ -75,13 +86,13 @@ def run(folder, text):
 def run_counting(folder, text):
     """As run(), and the damaged places that were skipped in each of the files."""
     pathlib.Path(folder, "c.cntk").write_text(text, "utf-8")
-    done = subprocess.run([BINARY, "read", "c.cntk", "--minibatch-size", "1000000", "--format", "jsonl"], cwd=folder, capture_output=True, timeout=60)
-    said = done.stderr.decode("utf-8", "replace")
+    status, out, said = command().run(folder)
+    said = said.decode("utf-8", "replace")
     skipped = {name: int(count) for name, count in re.findall(r"^(data[0-9]+): ([0-9]+) damaged place", said, re.MULTILINE)}
-    if done.returncode not in (0, 3):
-        return f"exit status {done.returncode}: {said}", skipped
-    lines = [json.loads(line, parse_int=lambda text: -0.0 if text == "-0" else int(text)) for line in done.stdout.splitlines()]
-    return lines[-1]["error"]["what"] if done.returncode == 3 else delivered(lines), skipped
+    if status not in (0, 3):
+        return f"exit status {status}: {said}", skipped
+    lines = [json.loads(line, parse_int=lambda text: -0.0 if text == "-0" else int(text)) for line in out.splitlines()]
+    return lines[-1]["error"]["what"] if status == 3 else delivered(lines), skipped
 
 
 def refused(got):
@@ -285,28 +296,49 @@ def compare(name, cases, seed=0, jobs=None):
         yield from (what for what in pool.map(JUDGES[name], range(seed, seed + runs), chunksize=4) if what is not None)
 
 
+class Record:
+    """Sums of all runs that were recorded, and the seed behind the last of them, by format."""
+
+    PATH = pathlib.Path(__file__).parents[1] / "results/judge.json"
+
+    def __init__(self):
+        self.formats = json.loads(self.PATH.read_text()) if self.PATH.exists() else {}
+
+    def next_seed(self, name):
+        return self.formats.get(name, {}).get("next_seed", 0)
+
+    def add(self, name, cases, seed, found):
+        of = self.formats.setdefault(name, {"files": 0, "differences": 0})
+        of |= {"date": str(datetime.date.today()), "next_seed": seed + -(-cases // FILES_EACH[name]), "files": of["files"] + cases, "differences": of["differences"] + found}
+        self.PATH.write_text(json.dumps(self.formats, indent=1) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("formats", nargs="*", default=list(JUDGES), metavar="FORMAT", help="of " + ", ".join(JUDGES))
     parser.add_argument("--cases", type=int, default=1000, help="files of each format")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=1e9, help="of each format; then the files compared so far count")
+    parser.add_argument("--seed", type=int, default=None, help="default: 0, or with --record the next one")
     parser.add_argument("--jobs", type=int, default=None)
     parser.add_argument("--most", type=int, default=10, help="differences to print")
-    parser.add_argument("--record", action="store_true", help="in tests/results/judge.json, for scripts/reliability")
+    parser.add_argument("--record", action="store_true", help="add to tests/results/judge.json, for scripts/reliability")
     a = parser.parse_args()
-    wrong, results = 0, pathlib.Path(__file__).parents[1] / "results/judge.json"
+    wrong, record = 0, Record()
     for name in a.formats:
-        found = 0
-        for what in compare(name, a.cases, a.seed, a.jobs):
-            found += 1
-            if found <= a.most:
-                print(what, flush=True)
-        print(f"{name}: {a.cases} files, {found} differences", flush=True)
+        seed = a.seed if a.seed is not None else record.next_seed(name) if a.record else 0
+        found, done, begin = 0, 0, time.monotonic()
+        while done < a.cases and (time.monotonic() - begin) / 60 < a.minutes:
+            some, before = min(a.cases - done, 20000), found
+            for what in compare(name, some, seed, a.jobs):
+                found += 1
+                if found <= a.most:
+                    print(what, flush=True)
+            done += some
+            if a.record:
+                record.add(name, some, seed, found - before)
+            seed += -(-some // FILES_EACH[name])
+        print(f"{name}: {done} files, {found} differences", flush=True)
         wrong += found
-        if a.record:
-            record = json.loads(results.read_text()) if results.exists() else {}
-            record[name] = {"date": str(datetime.date.today()), "seed": a.seed, "files": a.cases, "differences": found}
-            results.write_text(json.dumps(record, indent=1) + "\n")
     sys.exit(wrong != 0)
 
 

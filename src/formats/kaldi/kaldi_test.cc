@@ -219,6 +219,52 @@ TEST_F(Kaldi, LocatesDamage) {
   EXPECT_THROW(kaldi::open({}, {}), Error);  // kaldi.no-file
 }
 
+TEST_F(Kaldi, BoundsWhatAFileMaySay) {
+  limits_.key_bytes = 4;
+  EXPECT_EQ(fault("a.ark", "abcde " + matrix(1, 1, {1})), "kaldi.key");
+  const std::string one = folder_.write("b.ark", "u " + matrix(1, 1, {1})), ark = folder_ / "a.ark";
+  EXPECT_EQ(fault("b.scp", "abcde " + one + ":2\n"), "limit.key");
+  EXPECT_EQ(read("b.scp", "abcd " + one + ":2\n").size(), 1u);
+  limits_.sequence_samples = 3;
+  EXPECT_EQ(fault("a.ark", "u " + matrix(4, 1, {1, 2, 3, 4})), "kaldi.size");
+  EXPECT_EQ(read("a.ark", "u " + matrix(3, 1, {1, 2, 3})).at("u").size(), 3u);
+  EXPECT_EQ(fault("c.scp", "u " + ark + ":2[0:3]\n"), "limit.sequence");
+  EXPECT_EQ(read("c.scp", "u " + ark + ":2[0:2]\n").at("u").size(), 3u);
+  limits_.dim = 2;
+  EXPECT_EQ(fault("a.ark", "u " + matrix(1, 3, {1, 2, 3})), "kaldi.size");
+}
+
+TEST_F(Kaldi, RefusesListsThatSaySomethingElse) {
+  const std::string ark = folder_.write("a.ark", "u " + matrix(2, 1, {1, 2}));
+  for (const char* line :
+       {"u", "u a.ark:2[0:]", "u a.ark:2[1:0]", "u a.ark:2[x:1]", "u a.ark:2[0]", "u a.ark:2]", "u a.ark:2[:1]"})
+    EXPECT_EQ(fault("l.scp", std::string(line) + "\n"), "kaldi.scp") << line;
+  EXPECT_EQ(fault("l.scp", "u " + ark + ":2[0:2]\n"), "kaldi.range");
+  EXPECT_EQ(fault("l.scp", "u a.ark:x\n"), "io.open") << "then it is part of the name";
+  EXPECT_EQ(read("l.scp", " u\t" + ark + ":2 \r\n").size(), 1u);
+  EXPECT_TRUE(is_list("a.scp"));
+  EXPECT_TRUE(is_list("a.scp.gz"));
+  EXPECT_TRUE(is_list("a.scp.zst"));
+  EXPECT_FALSE(is_list("scp.ark"));
+}
+
+TEST_F(Kaldi, ReadsTextAsOtherEditorsLeaveIt) {
+  const std::map<std::string, Rows> two = {{"u", {{1, 2}, {3, 4}}}, {"v", {{5, 6}}}};
+  EXPECT_EQ(read("a.ark", "u  [\n  1 2\n  3 4 ]\nv [ 5 6 ]\n"), two);
+  EXPECT_EQ(read("a.ark", "u  [\r\n\t1\t2\r\n  3 4 ]\r\nv [ 5 6 ]\r\n"), two);
+  EXPECT_EQ(read("a.ark", "u  [\n  1 2\n  3 4 ]\n\nv [ 5 6 ]"), two);
+  EXPECT_EQ(fault("a.ark", "u [ " + std::string(65, '1') + " ]\n"), "kaldi.text");
+  EXPECT_EQ(fault("a.ark", "u [ 1 2x ]\n"), "kaldi.text");
+  EXPECT_EQ(fault("a.ark", "u [ 1 2\n 3 4 5 ]\n"), "kaldi.text");
+  EXPECT_EQ(fault("a.ark", std::string("u \0x", 4)), "kaldi.object");
+  EXPECT_EQ(fault("a.ark", "u " + kBinary + "FM " + "\5" + le32(1) + size(1)), "kaldi.short");
+  EXPECT_EQ(fault("a.ark", "u " + kBinary + "FM " + size(1) + size(0xFFFFFFFF)), "kaldi.size");
+  options_.alignment = true;
+  options_.dim = 9;
+  EXPECT_EQ(read("a.ark", "u 1\t2 8\r\nv 0"), (std::map<std::string, Rows>{{"u", {{1}, {2}, {8}}}, {"v", {{0}}}}));
+  EXPECT_EQ(fault("a.ark", "u 1 2x\n"), "kaldi.text");
+}
+
 TEST_F(Kaldi, NoticesFilesWithAnotherContentOfTheSameShape) {
   const auto source = open("a.ark", "u " + matrix(1, 1, {1}) + "v " + matrix(1, 1, {2}));
   EXPECT_EQ(read(*source).size(), 2u);

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include <batchfeed/tools.h>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/fault_of.h"
+#include "support/faulty_sys.h"
+
+namespace batchfeed {
+namespace {
+
+using ::batchfeed::testing::content_of;
+using ::batchfeed::testing::fault_of;
+using ::batchfeed::testing::ScratchFolder;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+class CheckStream : public ::testing::Test {
+ protected:
+  // As if piped in; a file is read the same way.
+  CheckResult check(const std::string& bytes, const CtfOptions& options = {}, const CheckOptions& how = {}) {
+    const int from = ::open(folder_.write("in", bytes).c_str(), O_RDONLY | O_CLOEXEC);
+    const struct Close {
+      int fd;
+      ~Close() { ::close(fd); }
+    } close{from};
+    told_.clear();
+    return check_stream(from, "-", options, how, [&](const Notice& n) { told_.push_back(n.fault.text()); });
+  }
+  // Text as `convert` packs it; nothing where this build cannot.
+  std::string packed(const std::string& text) const {
+    try {
+      save_file(folder_ / "packed.zst", text);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault().id, "packed.unsupported");
+      return {};
+    }
+    return content_of(folder_ / "packed.zst");
+  }
+
+  ScratchFolder folder_;
+  std::vector<std::string> told_;
+};
+
+TEST_F(CheckStream, InfersStreamsAndSaysTheLine) {
+  const CheckResult result = check("0 |v 1 2\n1 |v 1 x\n2 |v 3 4\n");
+  EXPECT_EQ(result.faults, 1u);
+  EXPECT_THAT(result.by_id, ElementsAre(Pair("ctf.bad-number", 1u)));
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_THAT(told_[0], ::testing::StartsWith("-:2:"));
+}
+
+// A first line may be longer than what is looked at first, or come late.
+TEST_F(CheckStream, LooksForTheFirstRow) {
+  const std::string much(5 << 20, ' ');
+  for (const std::string& text : {"0 |v 1 2" + much + "\n1 |v 3 4\n", "|# a " + much + "\n0 |v 1 2\n1 |v 3 4\n"}) {
+    const CheckResult result = check(text);
+    EXPECT_EQ(result.faults, 0u);
+    EXPECT_EQ(result.samples, 2u);
+  }
+}
+
+TEST_F(CheckStream, WithoutStreamsItSaysSo) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"hello\nworld\n", "check.no-stream"}, {"", "ctf.empty"}, {"|# a comment\n", "ctf.no-sequence"}};
+  for (const auto& [text, id] : cases) {
+    const Fault fault = fault_of([&, bytes = text] { check(bytes); });
+    EXPECT_EQ(fault.id, id);
+    EXPECT_EQ(fault.at.file, "-") << "not where the beginning was looked at";
+  }
+}
+
+// A hole in a file reads as zeros: 65 MiB in which no line ends.
+TEST_F(CheckStream, WithoutAnEndOfLineItSaysSo) {
+  const std::string path = folder_.write("hole", "0 |v 1");
+  ASSERT_EQ(::truncate(path.c_str(), 65 << 20), 0);
+  const int from = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(from, 0);
+  const Fault fault = fault_of([&] { check_stream(from, "-", {}, {}, {}); });
+  EXPECT_EQ(fault.id, "check.no-row");
+  EXPECT_THAT(fault.what, HasSubstr("first 64 MiB"));
+  ::close(from);
+}
+
+TEST_F(CheckStream, DeclaredStreamsAreTakenAtTheirWord) {
+  CtfOptions options;
+  options.streams = {{.name = "v", .dim = 2}};
+  EXPECT_EQ(check("0 |v 1 2\n1 |v 3 4\n", options).faults, 0u);
+  const CheckResult result = check("0 |v 1 2\n1 |v 3\n", options);
+  EXPECT_THAT(result.by_id, ElementsAre(Pair("ctf.too-few-values", 1u)));
+}
+
+// Where only the beginning is known, larger indices may follow; in all of a text they were seen.
+TEST_F(CheckStream, IndicesMayGrowBehindTheBeginning) {
+  std::string text;
+  while (text.size() < 4u << 20) text += "|s 1:1 2:1 3:1 4:1 5:1 6:1 7:1 8:1 9:1 10:1 11:1 12:1 13:1 14:1 15:1 16:1\n";
+  EXPECT_EQ(check(text + "|s 900000:1\n").faults, 0u);
+  EXPECT_THAT(check(text + "|s 2147483647:1\n").by_id, ElementsAre(Pair("ctf.index-range", 1u)));
+}
+
+TEST_F(CheckStream, IdsThatAreWordsAreKeptAsWords) {
+  const CheckResult result = check("utt-a |v 1\nutt-b |v 2\nutt-a |v 3\n");
+  EXPECT_EQ(result.faults, 0u) << (told_.empty() ? "" : told_[0]);
+  EXPECT_EQ(result.samples, 3u);
+}
+
+TEST_F(CheckStream, AStreamThatHardlyOccursIsAWarningOfThePipe) {
+  std::string text;
+  for (int i = 0; i < 30; ++i) text += std::to_string(i) + " |v 1\n";
+  const CheckResult result = check(text + "30 |w 2\n");
+  EXPECT_EQ(result.by_id.count("infer.rare-stream"), 1u) << ::testing::PrintToString(result.by_id);
+  EXPECT_GE(result.warnings, 1u);
+  EXPECT_THAT(told_, ::testing::Contains(AllOf(HasSubstr("-:31 "), HasSubstr("'w'"))));
+}
+
+TEST_F(CheckStream, WhatComesPackedIsUnpackedOnTheWay) {
+  // Longer than the beginning that is held, and than what a pipe between two threads holds.
+  std::string text;
+  while (text.size() < 9u << 20) text += "|v " + std::to_string(text.size()) + " 2\n";
+  const std::string bytes = packed(text);
+  if (bytes.empty()) GTEST_SKIP() << "built without zstd";
+  EXPECT_EQ(check(bytes).faults, 0u);
+  const std::uint64_t samples = check(text).samples;
+  EXPECT_EQ(check(bytes).samples, samples);
+
+  // Cut in what follows the beginning: what came before it is checked, and the cut is a fault beside the others.
+  const CheckResult cut = check(bytes.substr(0, bytes.size() * 3 / 4));
+  EXPECT_FALSE(cut.complete);
+  EXPECT_EQ(cut.by_id.count("packed.truncated"), 1u) << ::testing::PrintToString(cut.by_id);
+  EXPECT_GT(cut.samples, samples / 3);
+  EXPECT_LT(cut.samples, samples);
+  EXPECT_THAT(told_, ::testing::Contains(HasSubstr("-")));
+  // Cut in the beginning: nothing can be inferred of it.
+  EXPECT_EQ(fault_of([&] { check(bytes.substr(0, bytes.size() / 20)); }).id, "packed.truncated");
+}
+
+TEST_F(CheckStream, WhatCannotBeReadIsAFaultOfInput) {
+  const Fault closed = fault_of([] { check_stream(-1, "-", {}, {}, {}); });
+  EXPECT_EQ(closed.kind, FaultKind::io);
+  EXPECT_EQ(closed.at.file, "-");
+  const int folder = ::open(folder_.path().c_str(), O_RDONLY | O_CLOEXEC);
+  const Fault directory = fault_of([&] { check_stream(folder, "-", {}, {}, {}); });
+  ::close(folder);
+  EXPECT_EQ(directory.kind, FaultKind::io);
+  EXPECT_THAT(directory.what, HasSubstr("read"));
+}
+
+// The beginning is looked at in a file of its own, which wants a place; it is gone afterwards.
+TEST_F(CheckStream, NeedsAPlaceForTheBeginning) {
+  const char* was = std::getenv("TMPDIR");
+  const std::optional<std::string> before = was == nullptr ? std::nullopt : std::optional<std::string>(was);
+  const std::string place = folder_ / "tmp";
+  ::setenv("TMPDIR", place.c_str(), 1);
+  const Fault fault = fault_of([&] { check("0 |v 1\n"); });
+  std::filesystem::create_directory(place);
+  const std::uint64_t samples = check("0 |v 1\n").samples;
+  ::setenv("TMPDIR", "", 1);  // as if it were not set
+  const std::uint64_t again = check("0 |v 1\n").samples;
+  before ? ::setenv("TMPDIR", before->c_str(), 1) : ::unsetenv("TMPDIR");
+  EXPECT_EQ(fault.kind, FaultKind::io);
+  EXPECT_EQ(fault.at.file, "-");
+  EXPECT_THAT(fault.what, HasSubstr("create"));
+  EXPECT_EQ(samples, 1u);
+  EXPECT_EQ(again, 1u);
+  EXPECT_TRUE(std::filesystem::is_empty(place));
+}
+
+}  // namespace
+}  // namespace batchfeed
