@@ -103,7 +103,9 @@ class Info:
         widths = [max(map(len, column)) for column in zip(*rows)]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows]
         length = self.lengths
-        lines.append(f"{self.sequences} sequences, {self.samples} samples in {self.chunks} chunks")
+        counts = [(self.sequences, "sequence"), (self.samples, "sample"), (self.chunks, "chunk")]
+        sequences, samples, chunks = (f"{n} {word}" if n == 1 else f"{n} {word}s" for n, word in counts)
+        lines.append(f"{sequences}, {samples} in {chunks}")
         lines.append(f"samples of a sequence: {length['min']:g} to {length['max']:g}, mean {length['mean']:.1f}")
         return "\n".join(lines)
 

@@ -163,6 +163,31 @@ std::string piped(const std::string& packed, std::size_t most, const Limits& lim
   return out;
 }
 
+TEST(Packed, WhatIsKeptReadsAsInThePlainFileAndWhatIsTooLongIsNot) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(c.name);
+    const Opened file(c.bytes);
+    const Packing packing = packing_of(std::as_bytes(std::span(c.bytes)));
+    const Unpacked kept(file.stored, packing, {}, text().size());
+    EXPECT_EQ(kept.kept(), text().size());
+    EXPECT_EQ(kept.longest_way(), 0u);
+    std::string out(3'000'000, '\0');
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{1'048'575}, text().size() - out.size()}) {
+      kept.read(file.stored, offset, std::as_writable_bytes(std::span(out)));
+      EXPECT_TRUE(out == text().substr(offset, out.size())) << offset;
+    }
+    EXPECT_EQ(Unpacked(file.stored, packing, {}, text().size() - 1).kept(), 0u);
+  }
+}
+
+TEST(Packed, AFrameSaysWhatItUnpacksTo) {
+  const auto told = [](const std::string& packed) {
+    return told_frame_size(std::as_bytes(std::span(packed)).first(std::min<std::size_t>(18, packed.size())));
+  };
+  EXPECT_EQ(told(zstd(text())), text().size());
+  EXPECT_EQ(told("no frame at all is here"), 0u);
+}
+
 TEST(Packed, ThePipeGivesThePlainText) {
   for (const Case& c : cases()) {
     for (const std::size_t most : {std::size_t{777}, std::size_t{4} << 20})

@@ -23,11 +23,26 @@ std::uint64_t at(const std::variant<Inflater, Unzstd>& decoder) {
 
 bool before(std::uint64_t offset, const Point& point) { return offset < point.unpacked; }
 
+// What the file says that it unpacks to, for what to expect only: of several members or
+// frames it is the last or the first; 0 if it does not say.
+std::uint64_t told_size(const Stored& file, Packing packing) {
+  std::array<std::byte, 18> bytes{};
+  if (file.size < bytes.size()) return 0;
+  const bool is_gzip = packing == Packing::gzip;  // it says so, modulo 2^32, in its last four bytes
+  const auto part = std::span(bytes).first(is_gzip ? 4 : bytes.size());
+  file.read(is_gzip ? file.size - part.size() : 0, part);
+  if (!is_gzip) return told_frame_size(part);
+  std::uint64_t size = 0;
+  for (std::size_t i = 4; i-- > 0;) size = size << 8 | std::to_integer<std::uint64_t>(bytes[i]);
+  return size;
+}
+
 }  // namespace
 
 Unpacked::Unpacked(const Stored& file, Packing packing, const Limits& limits, std::size_t keep, Spacing spacing)
     : packing_(packing), window_bytes_(limits.unpack_window_bytes), spacing_(spacing), room_(keep) {
   if (!supported(packing)) fail_unsupported(file.path, packing);
+  if (keep != 0 && told_size(file, packing) > keep) room_ = 0;
   points_.push_back({});
   windows_.resize(kWindow);  // number 0 stands for none
   if (packing == Packing::gzip) {
