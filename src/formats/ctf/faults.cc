@@ -88,9 +88,9 @@ Fault no_sequence(const std::string& file, const std::string& why) {
           .hint = "compare the names behind '|' with the declared inputs; `info()` lists them"};
 }
 Fault no_id(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column, const char* at) {
-  return at_line(file, "ctf.no-id", byte, line, column,
-                 "expected a sequence id (decimal digits) or '|', found " + quoted(at),
-                 class_of(*at) == Byte::printable ? "text ids need useNumericSequenceKeys = false (option keys = text)" : "");
+  return at_line(
+      file, "ctf.no-id", byte, line, column, "expected a sequence id (decimal digits) or '|', found " + quoted(at),
+      class_of(*at) == Byte::printable ? "text ids need useNumericSequenceKeys = false (option keys = text)" : "");
 }
 Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column) {
   return at_line(file, "ctf.keys-need-ids", byte, line, column, "the lines carry no sequence ids, but keys are text",
