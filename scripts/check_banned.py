@@ -24,6 +24,7 @@ RULES = [
     (r"\bsignal\s*\(\s*SIG|\bsigaction\s*\(", LIBRARY, "the library handles no signals"),
     (r"[^:.\w]mmap\s*\(|::mmap\s*\(", ALL, "see docs/explanation/why-not-mmap.md"),
     (r"\bsetlocale\s*\(|std::locale\b", LIBRARY, "process-wide state"),
+    (r'"[^"]*(--[a-z]|\bbatchfeed (check|convert|info|index|read|schema|stats)\b)', LIBRARY, "a front door's words; `option = value` and `check()` are put into them, see batchfeed/hint.h"),
     (r"\b(TODO|FIXME|XXX)\b", ALL, "finish it or leave it out"),
     (r"reinterpret_cast<[^>]*>\s*\([^)]*mmap", LIBRARY, "see docs/explanation/why-not-mmap.md"),
 ]

@@ -46,7 +46,7 @@ struct Fault {
   std::string id = {};  // stable name of the rule, "ctf.index-range"; listed in docs/reference/errors.md
   Position at = {};
   std::string what = {};    // "stream 'features': index 784 is not below dim 784"
-  std::string hint = {};    // "indices count from 0; or set dim = 785"
+  std::string hint = {};    // "indices count from 0; or set dim = 785"; see hint.h
   std::string stream = {};  // the stream concerned, where there is one
 
   // The one place that knows the message grammar:

@@ -117,6 +117,11 @@ def function(name: str, value: Any, expected: str) -> None:
         raise wrong(name, value, expected)
 
 
+def plain(value: Any) -> Any:
+    """NumPy's True and False, as comparisons give them, are Python's."""
+    return bool(value) if isinstance(value, np.bool_) else value
+
+
 def counts(value: Any, now: Any) -> bool:
     """Whether a value is True or False in place of the number `now`, which Python would take for 1 or 0."""
     return isinstance(value, bool) and isinstance(now, int) and not isinstance(now, bool)

@@ -11,7 +11,7 @@ from typing import Any, Callable, Literal, Optional, TypedDict, Union, get_args
 
 from . import _core
 from ._errors import usage
-from ._given import WHOLE, counts, like, weight, whole, wrong
+from ._given import WHOLE, counts, like, plain, weight, whole, wrong
 from ._keywords import help_text
 
 OrderKind = Literal["uniform", "cntk", "file"]
@@ -166,7 +166,7 @@ def apply(options: Any, given: Mapping[str, Any]) -> None:
     """Sets the fields of a `_core.ReaderOptions`."""
     settings = _translate(given)
     for name in sorted(settings, key=lambda n: n != "driver"):  # others depend on it
-        value = settings[name]
+        value = plain(settings[name])
         if name not in ReaderKeywords.__annotations__:
             raise unexpected(name)
         words = _WORDS.get(name)

@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 from . import _core
 from ._errors import FormatError, usage
-from ._given import Path, Paths, counts, flag, like, pairs, path, paths, texts, whole, wrong
+from ._given import Path, Paths, counts, flag, like, pairs, path, paths, plain, texts, whole, wrong
 
 Context = Optional[tuple[int, int]]
 
@@ -63,7 +63,8 @@ EXPECTED = {"context": "(frames to the left, frames to the right)", "skip_sequen
 
 def fill(options: Any, **fields: Any) -> Any:
     """Sets those that are not None."""
-    for name, value in fields.items():
+    for name, given in fields.items():
+        value = plain(given)
         if value is None:
             continue
         try:

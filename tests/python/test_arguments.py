@@ -46,6 +46,7 @@ WRONG = [
     (lambda f: bf.Mix((f, "x")), "the weight of a corpus is 'x', expected a number above 0"),
     (lambda f: bf.open(f, stride=0), "stride is 0, must be at least 1"),
     (lambda f: bf.open(f, stride=2, offset=2), "offset is 2, must be below stride (2)"),
+    (lambda f: bf.open(f, seed=np.True_), f"seed is True, {WHOLE}"),
     (lambda f: bf.open(f, seed=True), f"seed is True, {WHOLE}"),
     (lambda f: bf.open(f, window=True), f"window is True, {WHOLE}, or inf"),
     (lambda f: bf.open(f, epoch_samples=True), f"epoch_samples is True, {WHOLE}, or inf"),
@@ -204,3 +205,10 @@ def test_names_of_files_and_keys_that_are_no_utf8(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError) as raised:
         bf.open(b"\xfc.ctf")
     assert os.fsencode(raised.value.path) == b"\xfc.ctf"
+
+
+def test_numbers_and_truths_of_numpy_are_taken(corpus, tmp_path):
+    options = bf.open(corpus.path, prefetch=np.False_, threads=np.int64(2), seed=np.uint8(3), shuffle=np.True_).options
+    assert (options.prefetch, options.threads, options.order.seed, options.order.kind) == (False, 2, 3, "uniform")
+    for _ in range(2):
+        bf.convert(corpus.path, tmp_path / "a.cbf", force=np.True_, jobs=np.int32(1))
