@@ -802,6 +802,12 @@ class Limits:
     @unpack_window_bytes.setter
     def unpack_window_bytes(self, arg: int, /) -> None: ...
 
+    @property
+    def packed_ratio(self) -> int: ...
+
+    @packed_ratio.setter
+    def packed_ratio(self, arg: int, /) -> None: ...
+
 class StreamInfo:
     """
     A stream: its name, dim, storage (dense or sparse) and element (float32 or float64).

@@ -15,6 +15,7 @@ import sys
 
 from corpus import (CTF, MLF, SCP, STATES, cbf, cbf_config, cbf_stream, ctf_config, dense_sequence, htk, kaldi_integers, kaldi_matrix,
                     mlf_binary, mlf_utterance, sparse_sequence, speech_config)
+import packed_cases
 
 CASES = {}
 MAX32, MAX64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
@@ -414,6 +415,9 @@ add("kaldi_scp_missing_file", "io", "", kaldi_scp(b"u nothing.ark:0\n"))
 add("htk_is_a_fifo", "io", "", fifo)
 add("htk_is_a_loop_of_links", "io", "", symlink_loop)
 add("scp_line_of_a_gibibyte", "limit", "", line_of_a_gibibyte)
+
+# --- packed files ---
+packed_cases.enter(add, ctf, binary)
 
 
 def main():

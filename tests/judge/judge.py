@@ -159,6 +159,11 @@ def without_parts(parts, wrong):
     return parts
 
 
+def only_once(first):
+    """Of a disagreement that does not come again: a process that was killed, say."""
+    return f"not again; at first {first}"
+
+
 def ctf_shrunk(folder, files, streams, skip_ids):
     """The fewest and smallest files of the corpus that they still differ on."""
     differ = lambda files: ctf_disagreement(folder, files, streams, skip_ids)
@@ -171,10 +176,11 @@ def ctf_shrunk(folder, files, streams, skip_ids):
 def judge_ctf(seed):
     files, streams, skip_ids = ctf_random.corpus(seed)
     with tempfile.TemporaryDirectory(prefix="batchfeed-judge-") as folder:
-        if ctf_disagreement(folder, files, streams, skip_ids) is None:
+        first = ctf_disagreement(folder, files, streams, skip_ids)
+        if first is None:
             return None
         small = ctf_shrunk(folder, files, streams, skip_ids)
-        return f"seed {seed}: {small!r}\n{ctf_config(streams, skip_ids, 0, len(small))}{ctf_disagreement(folder, small, streams, skip_ids)}\n"
+        return f"seed {seed}: {small!r}\n{ctf_config(streams, skip_ids, 0, len(small))}{ctf_disagreement(folder, small, streams, skip_ids) or only_once(first)}\n"
 
 
 def cbf_disagreement(folder, files, precision):
@@ -199,10 +205,11 @@ def cbf_disagreement(folder, files, precision):
 def judge_cbf(seed):
     files, precision = cbf_slow.corpus(seed)
     with tempfile.TemporaryDirectory(prefix="batchfeed-judge-") as folder:
-        if cbf_disagreement(folder, files, precision) is None:
+        first = cbf_disagreement(folder, files, precision)
+        if first is None:
             return None
         small = without_parts(files, lambda files: cbf_disagreement(folder, files, precision))
-        return f"seed {seed}: {[data.hex()[:400] for data, _ in small]}\n{cbf_disagreement(folder, small, precision)}\n"
+        return f"seed {seed}: {[data.hex()[:400] for data, _ in small]}\n{cbf_disagreement(folder, small, precision) or only_once(first)}\n"
 
 
 def deserializer(kind, name, stream):
@@ -240,10 +247,11 @@ def speech_shrunk(folder, files, config, slow):
 
 def judge_speech(seed, files, config, slow):
     with tempfile.TemporaryDirectory(prefix="batchfeed-judge-") as folder:
-        if speech_disagreement(folder, files, config, slow) is None:
+        first = speech_disagreement(folder, files, config, slow)
+        if first is None:
             return None
         small = speech_shrunk(folder, files, config, slow)
-        return f"seed {seed}: {small}\n{config}{speech_disagreement(folder, small, config, slow)}\n"
+        return f"seed {seed}: {small}\n{config}{speech_disagreement(folder, small, config, slow) or only_once(first)}\n"
 
 
 def judge_htk(seed):

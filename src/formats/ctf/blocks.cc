@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "base/saturate.h"
+
 namespace batchfeed::ctf {
 
 Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end) {
@@ -41,12 +43,30 @@ Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end) {
   };
 }
 
-LineBlocks::LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file,
-                       std::uint64_t line_bytes, std::size_t block)
+namespace {
+
+constexpr std::uint64_t kAnyPacked = 64u << 20;  // however small the file
+
+Room room(const io::File& file, const Limits& limits, Room plain) {
+  if (!file.is_packed()) return plain;
+  const std::uint64_t bytes = std::max(kAnyPacked, mul_sat(file.identity().size, limits.packed_ratio));
+  return bytes < plain.bytes ? Room{bytes, "packed_ratio"} : plain;
+}
+
+}  // namespace
+
+Room room_for_line(const io::File& file, const Limits& limits) {
+  return room(file, limits, {limits.line_bytes, "line_bytes"});
+}
+
+Room room_for_index(const io::File& file, const Limits& limits) { return room(file, limits, {~0ull, ""}); }
+
+LineBlocks::LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file, Room line,
+                       std::size_t block)
     : fill_(std::move(fill)),
       buffer_(buffer),
       file_(file),
-      line_bytes_(line_bytes),
+      line_(line),
       block_(std::max<std::size_t>(block, 1)),
       offset_(offset) {}
 
@@ -74,12 +94,12 @@ bool LineBlocks::next() {
       return true;
     }
     searched = filled_;
-    if (filled_ - kFront > line_bytes_) {
+    if (filled_ - kFront > line_.bytes) {
       throw Error(Fault{.kind = FaultKind::limit,
                         .id = "limit.line",
                         .at = {.file = file_, .byte = offset_, .has_byte = true},
-                        .what = "a line of more than " + std::to_string(line_bytes_) + " bytes starts here",
-                        .hint = "raise limits.line_bytes, or check that this is a text corpus"});
+                        .what = "a line of more than " + std::to_string(line_.bytes) + " bytes starts here",
+                        .hint = std::string("raise limits.") + line_.limit + ", or check that this is a text corpus"});
     }
   }
   if (filled_ == kFront) return false;

@@ -197,7 +197,7 @@ CheckResult StreamCheck::run(int descriptor) {
     }
   };
   Buffer<char> buffer;
-  LineBlocks blocks(fill, 0, buffer, name_, limits_.line_bytes);
+  LineBlocks blocks(fill, 0, buffer, name_, {limits_.line_bytes, "line_bytes"});
   try {
     bool first = true;
     while (blocks.next()) {

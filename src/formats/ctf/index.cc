@@ -28,7 +28,8 @@ Start find_start(const io::File& file, bool skip_sequence_ids, KeyMode keys, con
 
   Start start{.begin = begin};
   Buffer<char> buffer;
-  LineBlocks blocks(fill_from(file, begin, file.size()), begin, buffer, file.path(), limits.line_bytes, 64 << 10);
+  LineBlocks blocks(fill_from(file, begin, file.size()), begin, buffer, file.path(), room_for_line(file, limits),
+                    64 << 10);
   bool leading_white = true;  // only white space so far
   bool comments = false;
   while (blocks.next()) {
@@ -107,7 +108,7 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
   IndexResult result;
   std::vector<IndexEntry>& entries = result.index.entries;
   const bool text = context.keys->mode() != KeyMode::numeric;
-  const RangeIndexer judge(file, start, schema, context);
+  RangeIndexer judge(file, start, schema, context);
   std::optional<Open> running;
   std::uint64_t lines = start.lines;
   const auto close = [&](const Open& open, std::uint64_t end) {
@@ -146,6 +147,9 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
     part = Part();
   }
   if (running) close(*running, file.size());
+  // Each range has kept to it by itself.
+  if (entries.size() > room_for_index(file, context.limits).bytes / sizeof(IndexEntry))
+    throw Error(large_index(file.path(), entries.back().begin, file.identity().size, context.limits.packed_ratio));
   if (entries.empty()) {
     throw Error(no_sequence(file.path(), schema.main() == Schema::kNone
                                              ? "no line holds one of the declared inputs"

@@ -31,12 +31,13 @@ RangeIndexer::RangeIndexer(const io::File& file, const Start& start, const Schem
       context_(context),
       text_(context.keys->mode() != KeyMode::numeric && !start.line_mode),
       names_(schema),
-      find_(names_.usable() ? find_names(forced_tier()) : nullptr) {
+      find_(names_.usable() ? find_names(forced_tier()) : nullptr),
+      room_(room_for_index(file, context.limits).bytes) {
   if (schema.main() == Schema::kNone) current_.tokens.assign(schema.size(), 0);
 }
 
 bool RangeIndexer::close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes,
-                         std::vector<IndexEntry>& out) const {
+                         std::vector<IndexEntry>& out) {
   const bool kept = open.rows > 0 || (open.damaged && schema_.main() == Schema::kNone);
   if (!kept) {
     if (notes.left_out++ == 0) notes.first_left_out = open.begin;
@@ -53,6 +54,10 @@ bool RangeIndexer::close(const Open& open, std::uint64_t end, std::uint64_t key,
                               std::to_string(context_.limits.sequence_samples),
                       .hint = "raise limits.sequence_samples, or check the sequence ids"});
   }
+  const std::uint64_t bytes = sizeof(IndexEntry) + open.text.size();
+  if (bytes > room_)
+    throw Error(large_index(file_.path(), open.begin, file_.identity().size, context_.limits.packed_ratio));
+  room_ -= bytes;
   out.push_back(
       {.key = key, .begin = open.begin, .bytes = end - open.begin, .samples = static_cast<std::uint32_t>(length)});
   return true;
@@ -265,8 +270,8 @@ Part RangeIndexer::run(std::uint64_t begin, std::uint64_t end, const std::functi
   const bool inside = begin > start_.line_begin;
   const std::uint64_t from = inside ? begin - 1 : begin;
   file_.will_read(from, end);
-  LineBlocks blocks(fill_from(file_, from, file_.size()), from, buffer, file_.path(), context_.limits.line_bytes,
-                    256 << 10);
+  LineBlocks blocks(fill_from(file_, from, file_.size()), from, buffer, file_.path(),
+                    room_for_line(file_, context_.limits), 256 << 10);
   bool skip = inside;
   while (blocks.next()) {
     const auto behind_newline = [&](const char* p) {
@@ -288,7 +293,8 @@ Part RangeIndexer::run(std::uint64_t begin, std::uint64_t end, const std::functi
     // As many as the first block holds in each to come: not to touch more memory than the index takes.
     if (blocks.offset() == from && !last) {
       const double parts = static_cast<double>(end - from) / static_cast<double>(blocks.offset_of(stop) - from);
-      part.middle.reserve(static_cast<std::size_t>(static_cast<double>(part.middle.size() + 2) * parts * 1.05));
+      const double entries = static_cast<double>(part.middle.size() + 2) * parts * 1.05;
+      part.middle.reserve(static_cast<std::size_t>(std::min(entries, static_cast<double>(room_ / sizeof(IndexEntry)))));
     }
     passed(blocks.offset_of(stop));
     if (last) break;

@@ -53,8 +53,7 @@ class RangeIndexer {
   Part run(std::uint64_t begin, std::uint64_t end, const std::function<void(std::uint64_t)>& passed);
 
   // Enters a sequence that ends before `end`, if there is anything in it.
-  bool close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes,
-             std::vector<IndexEntry>& out) const;
+  bool close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes, std::vector<IndexEntry>& out);
   void merge(Open& into, const Open& from) const;
 
  private:
@@ -93,6 +92,7 @@ class RangeIndexer {
   Open current_;
   IdBytes id_bytes_;
   int likely_ = 0;
+  std::uint64_t room_;  // that entries of the index may still take
 };
 
 }  // namespace batchfeed::ctf

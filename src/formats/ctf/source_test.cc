@@ -6,10 +6,12 @@
 
 #include <chrono>
 #include <filesystem>
+#include <span>
 #include <thread>
 
 #include "formats/ctf/ctf.h"
 #include "formats/ctf/testing.h"
+#include "io/atomic_file.h"
 #include "support/faulty_sys.h"
 
 namespace batchfeed::ctf {
@@ -274,6 +276,47 @@ TEST(Opening, LongLinesAreBounded) {
   } catch (const Error& e) {
     EXPECT_EQ(e.fault().id, "limit.line");
   }
+}
+
+// A packed file may hold a thousand times its size: of one line, or of many sequences. Up to 64 MiB of
+// either pass; beyond it is bounded by what the file takes.
+TEST(Opening, WhatAPackedTextMayTakeIsBoundedByItsSize) {
+  const ScratchFolder folder;
+  const std::string path = folder / "t.ctf.zst";
+  const auto open = [&](const std::string& text, std::uint64_t times_the_size, unsigned threads = 1) -> std::string {
+    {
+      io::AtomicFile file(path);
+      file.append(std::as_bytes(std::span(text)));
+      file.commit();
+    }
+    OpenContext context = quiet_context();
+    context.threads = threads;
+    context.limits.packed_ratio = times_the_size;
+    context.limits.unpack_ratio = 1 << 20;
+    CtfOptions options = options_for({"A:d1"});
+    options.skip_sequence_ids = true;
+    try {
+      return std::to_string(CtfSource(options, path, context).index().entries.size());
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault().kind, FaultKind::limit);
+      if (error.fault().id != "packed.unsupported") {
+        EXPECT_THAT(error.fault().hint, HasSubstr("limits.packed_ratio"));
+      }
+      return error.fault().id;
+    }
+  };
+  const std::string long_line = "|A 1" + std::string(129u << 20, ' ') + "\n|A 2\n";
+  if (open(long_line, 1) == "packed.unsupported") GTEST_SKIP() << "built without zstd";
+  EXPECT_EQ(open(long_line, 1), "limit.line");
+  EXPECT_EQ(open(long_line, 1 << 20), "2");
+  EXPECT_EQ(open("|A 1" + std::string(60u << 20, ' ') + "\n", 1), "1");
+
+  constexpr std::size_t kPass = (64u << 20) / sizeof(IndexEntry);
+  std::string lines;
+  for (std::size_t i = 0; i <= kPass; ++i) lines += "|A 1\n";
+  EXPECT_EQ(open(lines, 1), "limit.packed-index");
+  EXPECT_EQ(open(lines, 1, 3), "limit.packed-index");
+  EXPECT_EQ(open(lines, 1 << 20), std::to_string(kPass + 1));
 }
 
 TEST(Reading, TextKeysMayBeUtf8AndLong) {
