@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+//
+// What a reader will give, without reading: plans, and how many minibatches there are.
+#include <map>
+
+#include "reader/impl.h"
+
+namespace batchfeed {
+
+using namespace reader;
+
+std::vector<BatchPlan> Reader::plan(std::uint64_t minibatches) const {
+  const std::unique_ptr<Planner> planner = impl_->make_planner(false);
+  Impl::enter(*planner, impl_->mark);
+  std::vector<BatchPlan> out;
+  Plan plan;
+  std::vector<SequenceInfo> table;
+  std::map<std::uint32_t, std::vector<std::uint64_t>> keys;  // of each chunk, by row
+  while (out.size() < minibatches) {
+    planner->next(plan);
+    BatchPlan& batch = out.emplace_back();
+    batch.position = plan.after.position;
+    batch.end_of_epoch = plan.end_of_epoch;
+    batch.end_of_sweep = plan.end_of_sweep;
+    for (const PlanItem& item : plan.items) {
+      // A shuffled order jumps between chunks, so each table is looked at once only.
+      const auto [found, fresh] = keys.try_emplace(item.chunk);
+      if (fresh) {
+        impl_->read->sequences(item.chunk, table);
+        for (const SequenceInfo& sequence : table) {
+          if (sequence.row >= found->second.size()) found->second.resize(sequence.row + 1);
+          found->second[sequence.row] = sequence.key;
+        }
+      }
+      BatchPlan::Item& to = batch.items.emplace_back();
+      const Pieces::Part part = impl_->corpora.in_source(item.chunk);
+      to.chunk = part.chunk;
+      to.row = part.rows.first + item.row;
+      to.key = item.row < found->second.size() ? found->second[item.row] : 0;
+      to.samples = item.samples;
+      if (impl_->frames) to.frame = item.first;
+      to.corpus = impl_->corpora.part_of(item.chunk);
+    }
+    if (plan.end_of_epoch) break;
+  }
+  return out;
+}
+
+namespace {
+
+std::uint64_t count_to_end(Planner& planner, bool with_empty) {
+  std::uint64_t n = 0;
+  Plan plan;
+  do {
+    planner.next(plan);
+    if (with_empty || !plan.items.empty()) ++n;
+  } while (!plan.end_of_epoch);
+  return n;
+}
+
+}  // namespace
+
+std::uint64_t Reader::num_minibatches(std::uint64_t epoch) const {
+  const ReaderOptions& o = impl_->options;
+  if (o.driver == ReaderOptions::Driver::timeline && o.epoch_samples == ~0ull) {
+    throw Error(Fault{.kind = FaultKind::usage,
+                      .id = "reader.endless",
+                      .what = "a run without end has no number of minibatches",
+                      .hint = "give epoch_samples or epoch_sweeps"});
+  }
+  const std::unique_ptr<Planner> planner = impl_->make_planner(false);
+  if (impl_->mark.follows && impl_->mark.epoch == epoch) {
+    Impl::enter(*planner, impl_->mark);
+  } else {
+    planner->begin_epoch(epoch);
+  }
+  return count_to_end(*planner, true);
+}
+
+std::uint64_t Reader::remaining() const {
+  if (impl_->mark.ended) return 0;
+  if (impl_->options.driver == ReaderOptions::Driver::timeline && impl_->options.epoch_samples == ~0ull) return ~0ull;
+  const std::unique_ptr<Planner> planner = impl_->make_planner(false);
+  Impl::enter(*planner, impl_->mark);
+  return count_to_end(*planner, false);
+}
+
+}  // namespace batchfeed

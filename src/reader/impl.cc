@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#include "reader/impl.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "base/saturate.h"
+#include "reader/check_options.h"
+#include "reader/dealt_planner.h"
+#include "reader/legacy_speech.h"
+#include "reader/sequence_planner.h"
+#include "reader/state.h"
+#include "reader/truncated_planner.h"
+
+namespace batchfeed {
+
+using namespace reader;
+
+namespace {
+
+std::vector<std::shared_ptr<const Source>> checked(std::vector<std::shared_ptr<const Source>> parts,
+                                                   const ReaderOptions& options) {
+  check_options(options, parts.size());
+  return parts;
+}
+
+}  // namespace
+
+Reader::Impl::Impl(std::vector<std::shared_ptr<const Source>> parts, const ReaderOptions& given,
+                   const Limits& given_limits, Report given_report)
+    : options(given),
+      limits(given_limits),
+      report(std::move(given_report)),
+      corpora(checked(std::move(parts), options), options.pack.kind,
+              options.order.kind == OrderKind::file && !options.keep_in_memory && !options.legacy_speech),
+      source(corpora.source()),
+      read(corpora.read()),
+      corpus(corpora.whole()),
+      frames(corpora.split_frames()),
+      threads(options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency())),
+      pid(::getpid()) {
+  streams = source->streams();
+  if (options.legacy_speech) {
+    options = legacy_options(options, corpus.total_samples());
+    for (StreamInfo& s : streams) s.storage = Storage::dense;
+  }
+  mark.epoch = options.driver == ReaderOptions::Driver::timeline ? 0 : options.start_epoch;
+  tell();
+}
+
+void Reader::Impl::tell() const {
+  if (!report) return;
+  if (const auto notice = warn_of_starving(options, corpus.total_sequences(), corpus.total_samples())) report(*notice);
+  const std::uint64_t needed = memory_needed();
+  if (needed == 0) return;  // chunks do not say how large they are
+  report({.severity = Severity::info,
+          .fault = {.kind = FaultKind::usage,
+                    .id = "reader.memory",
+                    .what = "the window needs up to " + std::to_string(needed) + " bytes of chunks" +
+                            (options.memory_limit == 0
+                                 ? std::string()
+                                 : ", memory_limit is " + std::to_string(options.memory_limit) + " bytes"),
+                    .hint = ""}});
+}
+
+void Reader::Impl::tell_of_reordering() {
+  if (!mark.past.reordered || told_of_reordering) return;
+  told_of_reordering = true;
+  if (!report) return;
+  report({.severity = Severity::warning,
+          .fault = {
+              .kind = FaultKind::usage,
+              .id = "reader.reordered",
+              .what = "epoch " + std::to_string(mark.epoch) +
+                      " begins before the end of the last sequence of the one before; as in the reference, the "
+                      "rest of the sweep comes in another order, so sequences come twice and others do not",
+              .hint = "order = uniform, randomizationSeed = 0, a larger window or epochs of whole sweeps lose none"}});
+}
+
+Reader::Impl::~Impl() {
+  if (pid == ::getpid()) return;
+  // In a forked child the threads do not exist: nothing to wait for.
+  static_cast<void>(pipeline.release());
+  static_cast<void>(memory.release());
+  static_cast<void>(store.release());
+}
+
+std::unique_ptr<Planner> Reader::Impl::make_planner(bool with_data) {
+  std::unique_ptr<Planner> all = make_whole_planner(with_data);
+  if (options.stride == 1) return all;
+  return std::make_unique<DealtPlanner>(std::move(all), options.stride, options.offset);
+}
+
+std::unique_ptr<Planner> Reader::Impl::make_whole_planner(bool with_data) {
+  auto timeline = corpora.make_timeline(options);
+  const bool rows = options.legacy_speech && options.pack.kind != Packing::frames;
+  if (options.pack.kind != Packing::truncated && !rows)
+    return std::make_unique<SequencePlanner>(std::move(timeline), corpus.total_samples(), options);
+  Draws::Data hooks;
+  if (with_data) {
+    hooks.inspect = [this](const order::Item& item, Mark& place) -> std::optional<std::uint32_t> {
+      const Chunk& chunk = store->get(item.chunk).chunk;
+      if (chunk.is_invalid(item.row)) {
+        if (chunk.invalid[item.row] == Chunk::kUnpaid) ++place.invalid;
+        return std::nullopt;
+      }
+      return chunk.columns[0].samples(item.row);
+    };
+    hooks.want = [this](std::uint32_t chunk) { store->want(chunk); };
+    hooks.chunks_ahead = options.prefetch ? threads + 1 : 0;
+  }
+  Draws draws(std::move(timeline), std::move(hooks));
+  if (rows) return std::make_unique<LegacyPlanner>(std::move(draws), corpus.total_samples(), options);
+  return std::make_unique<TruncatedPlanner>(std::move(draws), corpus.total_samples(), options);
+}
+
+std::uint64_t Reader::Impl::memory_needed() const noexcept {
+  const std::vector<ChunkInfo>& chunks = read->chunks();
+  std::uint64_t largest = 0, all = 0;
+  for (const ChunkInfo& c : chunks) {
+    largest = std::max(largest, c.bytes);
+    all += c.bytes;
+  }
+  if (options.keep_in_memory) return all;
+  const OrderOptions& order = options.order;
+  const std::uint64_t mean = std::max<std::uint64_t>(1, corpus.total_samples() / chunks.size());  // of a chunk
+  std::uint64_t window = 1;
+  if (order.kind != OrderKind::file) window = order.window_in_samples ? order.window / mean + 2 : order.window;
+  window = mul_sat(std::min<std::uint64_t>(window, chunks.size()), corpora.parts());
+  if (options.bucket_minibatches != 0) {
+    const std::uint64_t sequence = std::max<std::uint64_t>(1, corpus.total_samples() / corpus.total_sequences());
+    const std::uint64_t minibatch =
+        mul_sat(options.minibatch_size.front(), options.size_unit == SizeUnit::sequences ? sequence : 1);
+    window = add_sat(window, mul_sat(minibatch, options.bucket_minibatches) / mean + 1);
+  }
+  return std::min(all, mul_sat(std::min<std::uint64_t>(add_sat(window, chunks_ahead() + 1), chunks.size()), largest));
+}
+
+std::size_t Reader::Impl::chunks_ahead() const noexcept {
+  if (threads == 0 || !options.prefetch) return 0;
+  return small_chunks() ? 2 * std::max(threads, 2u) + 1 : std::max(threads, 2u);
+}
+
+void Reader::Impl::enter(Planner& planner, const Mark& place) {
+  if (place.begun) {
+    planner.restore(place);  // behind an epoch's end the next answer begins the next one
+  } else if (place.follows) {
+    Mark end = place;
+    --end.epoch;
+    end.begun = end.ended = true;
+    end.follows = false;
+    planner.restore(end);
+  } else {
+    planner.count_on(place);
+    planner.begin_epoch(place.epoch);
+  }
+}
+
+void Reader::Impl::expect_same_process() const {
+  if (pid == ::getpid()) return;
+  throw Error(Fault{.kind = FaultKind::usage,
+                    .id = "reader.forked",
+                    .what = "the reader was opened in another process",
+                    .hint = "open it in this one, and restore(state) to go on"});
+}
+
+void Reader::Impl::start() {
+  if (pipeline) return;
+  if (!store) {
+    store = std::make_unique<ChunkStore>(*read, ChunkStore::Settings{.frames = frames,
+                                                                     .threads = options.prefetch ? threads : 0,
+                                                                     .spares = chunks_ahead() + 1,
+                                                                     .memory_limit = options.memory_limit});
+  }
+  planner = make_planner(true);
+  enter(*planner, mark);
+  pipeline = std::make_unique<Pipeline>(*read, *store, *planner, *memory,
+                                        Pipeline::Settings{.streams = streams,
+                                                           .max_invalid = options.max_invalid,
+                                                           .memory_limit = options.memory_limit,
+                                                           .keep_in_memory = options.keep_in_memory,
+                                                           .frames = options.pack.kind == Packing::frames,
+                                                           .small_chunks = small_chunks(),
+                                                           .prefetch = options.prefetch,
+                                                           .stop_at_epoch_end = true,
+                                                           .chunks_ahead = chunks_ahead(),
+                                                           .depth = options.prefetch_depth});
+}
+
+void Reader::Impl::stop() {
+  pipeline.reset();
+  planner.reset();
+}
+
+std::uint64_t Reader::Impl::fingerprint() const {
+  if (!data) data = source->fingerprint();
+  return *data;
+}
+
+}  // namespace batchfeed

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//
+// What a Reader is made of: what was given, the place behind the last minibatch, and, while it runs, the
+// stages from chunks to minibatches.
+#pragma once
+
+#include <batchfeed/reader.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reader/chunk_store.h"
+#include "reader/corpora.h"
+#include "reader/pipeline.h"
+
+namespace batchfeed {
+
+struct Reader::Impl {
+  Impl(std::vector<std::shared_ptr<const Source>> parts, const ReaderOptions& given, const Limits& given_limits,
+       Report given_report);
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  // `with_data`: truncated packing may look into chunks; otherwise it supposes that none is damaged.
+  std::unique_ptr<reader::Planner> make_planner(bool with_data);
+  // A planner that goes on behind `place`.
+  static void enter(reader::Planner& planner, const reader::Mark& place);
+
+  void start();
+  // What is under way is given up; the next call goes on behind `mark`.
+  void stop();
+  void expect_same_process() const;
+  // Once a reader, when the first minibatch of such an epoch is handed out.
+  void tell_of_reordering();
+
+  // Bytes of chunks: those of the window, and those being read ahead.
+  std::uint64_t memory_needed() const noexcept;
+  bool small_chunks() const noexcept { return corpora.in_pieces() && options.memory_limit == 0; }
+  // As many as are read at once. Small ones are read in less time than a thread may wait for its turn of a CPU, so as
+  // many again wait to be read, and one waits to be packed.
+  std::size_t chunks_ahead() const noexcept;
+  std::uint64_t fingerprint() const;
+
+  ReaderOptions options;
+  Limits limits;
+  Report report;
+  reader::Corpora corpora;
+  std::shared_ptr<const Source> source;  // all of it
+  std::shared_ptr<const Source> read;    // the same, in the chunks that are read
+  const order::Corpus& corpus;
+  bool frames;                      // frames are drawn one by one
+  std::vector<StreamInfo> streams;  // as delivered
+  unsigned threads;
+  pid_t pid;
+  reader::Mark mark;  // behind the minibatch last handed out
+  bool told_of_reordering = false;
+  mutable std::optional<std::uint64_t> data;
+  std::unique_ptr<reader::ChunkStore> store;
+  std::unique_ptr<reader::Planner> planner;
+  std::unique_ptr<reader::Pipeline::Memory> memory = std::make_unique<reader::Pipeline::Memory>();
+  std::unique_ptr<reader::Pipeline> pipeline;
+
+ private:
+  void tell() const;
+  std::unique_ptr<reader::Planner> make_whole_planner(bool with_data);
+};
+
+}  // namespace batchfeed
