@@ -336,7 +336,7 @@ def main():
         seed = a.seed if a.seed is not None else record.next_seed(name) if a.record else 0
         found, done, begin = 0, 0, time.monotonic()
         while done < a.cases and (time.monotonic() - begin) / 60 < a.minutes:
-            some, before = min(a.cases - done, 20000), found
+            some, before = min(a.cases - done, 5000), found
             for what in compare(name, some, seed, a.jobs):
                 found += 1
                 if found <= a.most:
