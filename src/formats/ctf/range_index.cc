@@ -294,7 +294,8 @@ Part RangeIndexer::run(std::uint64_t begin, std::uint64_t end, const std::functi
     if (blocks.offset() == from && !last) {
       const double parts = static_cast<double>(end - from) / static_cast<double>(blocks.offset_of(stop) - from);
       const double entries = static_cast<double>(part.middle.size() + 2) * parts * 1.05;
-      part.middle.reserve(static_cast<std::size_t>(std::min(entries, static_cast<double>(room_ / sizeof(IndexEntry)))));
+      const std::size_t most = room_ / sizeof(IndexEntry);
+      part.middle.reserve(static_cast<std::size_t>(std::min(entries, static_cast<double>(most))));
     }
     passed(blocks.offset_of(stop));
     if (last) break;
