@@ -2,6 +2,8 @@
 """Data in memory, and to and from the files of others."""
 from __future__ import annotations
 
+import contextlib
+import os
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional
@@ -45,6 +47,22 @@ def _array(name: str, data: Any) -> Any:
         return np.asarray(data)
     except ValueError:
         raise usage("python.data", f"stream {name!r}: rows of different lengths", "numbers, [samples, dim]") from None
+
+
+@contextlib.contextmanager
+def _replacing(target: str) -> Iterator[str]:
+    """The name of a file that takes the place of `target` once it is whole, and is gone if it never is."""
+    if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe stays what it is
+        yield target
+        return
+    part = f"{target}.{os.getpid()}.part"
+    try:
+        yield part
+        os.replace(part, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(part)
+        raise
 
 
 class Arrays(Source):
@@ -149,7 +167,7 @@ def from_npz(path: Path) -> Arrays:
 
 
 def to_npz(what: What, path: Path, **options: Any) -> None:
-    """All of a corpus in one .npz file; it is held in memory."""
+    """All of a corpus in one .npz file; it is held in memory. The file is there once it is whole."""
     target, stack = as_path("path", path), library("scipy.sparse", "to_npz()").vstack
     batches = list(_batches(what, options))
     content: dict[str, Any] = {"batchfeed.lengths": np.concatenate([next(iter(b.values())).lengths for b in batches])}
@@ -159,7 +177,8 @@ def to_npz(what: What, path: Path, **options: Any) -> None:
             content.update({f"{name}.data": m.data, f"{name}.indices": m.indices, f"{name}.indptr": m.indptr, f"{name}.shape": m.shape})
         else:
             content[name] = np.concatenate([b[name].numpy() for b in batches])
-    np.savez(target, **content)
+    with _replacing(target if target.endswith(".npz") else target + ".npz") as part, open(part, "wb") as file:
+        np.savez(file, **content)
 
 
 def from_pandas(frame: pandas.DataFrame, columns: Optional[Mapping[str, Any]] = None, **options: Any) -> Arrays:
@@ -248,17 +267,21 @@ def from_parquet(path: Path, **options: Any) -> Arrays:
 
 
 def to_parquet(what: What, path: Path, **options: Any) -> None:
-    """A corpus as a Parquet file with a row for each sequence, batch by batch; see to_arrow()."""
+    """A corpus as a Parquet file with a row for each sequence, batch by batch; see to_arrow().
+
+    The file is there once it is whole.
+    """
     pa, parquet = library("pyarrow", "to_parquet()"), library("pyarrow.parquet", "to_parquet()")
-    target, writer = as_path("path", path), None
-    try:
-        for batch in _batches(what, options):
-            rows = _record_batch(pa, batch)
-            writer = writer or parquet.ParquetWriter(target, rows.schema)
-            writer.write_batch(rows)
-    finally:
-        if writer is not None:
-            writer.close()
+    writer = None
+    with _replacing(as_path("path", path)) as part:
+        try:
+            for batch in _batches(what, options):
+                rows = _record_batch(pa, batch)
+                writer = writer or parquet.ParquetWriter(part, rows.schema)
+                writer.write_batch(rows)
+        finally:
+            if writer is not None:
+                writer.close()
 
 
 def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = False, **options: Any) -> Arrays:
@@ -293,9 +316,9 @@ def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = F
 def to_svmlight(what: What, path: Path, *, features: str, label: str, zero_based: bool = False, **options: Any) -> None:
     """A sample a line: the value (or the class) of the stream `label`, and the entries of `features`.
 
-    Entries of one index are added up.
+    Entries of one index are added up. The file is there once it is whole.
     """
-    with open(as_path("path", path), "w") as file:
+    with _replacing(as_path("path", path)) as part, open(part, "w") as file:
         for batch in _batches(what, options):
             s = batch[label]
             labels = s.classes() if s.is_sparse else s.numpy()[:, 0]

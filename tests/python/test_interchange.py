@@ -66,3 +66,23 @@ def test_svmlight_there_and_back(corpus, tmp_path):
     with pytest.raises(bf.ConfigError, match="line 2: expected") as caught:
         bf.from_svmlight(tmp_path / "c.svm")
     assert caught.value.line == 2
+
+
+@pytest.mark.parametrize("write", ["to_npz", "to_svmlight", "to_parquet"])
+def test_a_file_is_there_once_it_is_whole(tmp_path, write):
+    if write == "to_parquet":
+        pytest.importorskip("pyarrow")
+    options = {"features": "x", "label": "y"} if write == "to_svmlight" else {}
+    (tmp_path / "good.ctf").write_text("|x 1:1 |y 2\n" * 3)
+    (tmp_path / "bad.ctf").write_text("|x 1:1 |y 2\n" * 2 + "|x one |y 2\n")
+    streams = {"x": bf.sparse(3), "y": bf.dense(1)}
+    target = tmp_path / "target.npz"
+    for there in (False, True):
+        with pytest.raises(bf.FormatError):
+            getattr(bf, write)(bf.CTF(tmp_path / "bad.ctf", streams), target, minibatch_size=1, **options)
+        assert target.exists() == there
+        getattr(bf, write)(bf.CTF(tmp_path / "good.ctf", streams), target, minibatch_size=1, **options)
+        assert target.stat().st_size > 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.ctf", "good.ctf", "target.npz"]
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        getattr(bf, write)(bf.CTF(tmp_path / "good.ctf", streams), tmp_path / "nowhere" / "t.npz", **options)
