@@ -2,6 +2,7 @@
 """The Python package as it is installed; scripts/python_env installs it."""
 import importlib.util
 import pathlib
+import signal
 
 import numpy as np
 import pytest
@@ -54,3 +55,10 @@ def expected(corpus):
 
 def keys_of(batches):
     return [batch.sequence_keys for batch in batches]
+
+
+@pytest.fixture
+def interruptible():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -38,7 +38,7 @@ class Mine(bf.Source):
 
 
 @pytest.fixture
-def ways(tmp_path, monkeypatch):
+def ways(tmp_path, monkeypatch, interruptible):
     """{name: what opens a reader and ends it}"""
     monkeypatch.chdir(tmp_path)
     corpus, speech = Corpus("a.ctf", [1 + k % 3 for k in range(30)]), Speech(tmp_path, [[("sil", 2), ("aa", 3)], [("bb", 4)]])

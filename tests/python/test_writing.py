@@ -224,13 +224,6 @@ def test_a_source_without_its_functions_says_which():
         bf.Reader(Nothing())
 
 
-@pytest.fixture
-def interruptible():
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def test_ctrl_c_ends_the_wait_for_a_slow_source(interruptible):
     asked, go_on = threading.Event(), threading.Event()
     source = Squares([[1]] * 4)
