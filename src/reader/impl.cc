@@ -110,7 +110,7 @@ std::unique_ptr<Planner> Reader::Impl::make_whole_planner(bool with_data) {
       return chunk.columns[0].samples(item.row);
     };
     hooks.want = [this](std::uint32_t chunk) { store->want(chunk); };
-    hooks.chunks_ahead = options.prefetch ? threads + 1 : 0;
+    hooks.chunks_ahead = options.prefetch ? chunks_ahead() + 1 : 0;
   }
   Draws draws(std::move(timeline), std::move(hooks));
   if (rows) return std::make_unique<LegacyPlanner>(std::move(draws), corpus.total_samples(), options);
