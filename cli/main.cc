@@ -93,26 +93,24 @@ int run(Console& console, const std::string& name, const Run& command) {
 struct Command {
   const char* name;
   Run (*declare)(CLI::App&, Console&);
+  bool of_all = false;  // looks at the others
 };
 constexpr Command kCommands[] = {
-    {"info", add_info},       {"head", add_head},   {"cat", add_cat},         {"sample", add_sample},
-    {"grep", add_grep},       {"diff", add_diff},   {"stats", add_stats},     {"schema", add_schema},
-    {"check", add_check},     {"read", add_read},   {"resume", add_resume},   {"plan", add_plan},
-    {"report", add_report},   {"index", add_index}, {"bench", add_bench},     {"config", add_config},
-    {"split", add_split},     {"merge", add_merge}, {"shuffle", add_shuffle}, {"convert", add_convert},
-    {"ctf2bin", add_ctf2bin}, {"help", add_help},   {"manual", add_manual},   {"completion", add_completion},
+    {"info", add_info},       {"head", add_head},           {"cat", add_cat},
+    {"sample", add_sample},   {"grep", add_grep},           {"diff", add_diff},
+    {"stats", add_stats},     {"schema", add_schema},       {"check", add_check},
+    {"read", add_read},       {"resume", add_resume},       {"plan", add_plan},
+    {"report", add_report},   {"index", add_index},         {"bench", add_bench},
+    {"config", add_config},   {"split", add_split},         {"merge", add_merge},
+    {"shuffle", add_shuffle}, {"convert", add_convert},     {"ctf2bin", add_ctf2bin},
+    {"help", add_help, true}, {"manual", add_manual, true}, {"completion", add_completion, true},
     {"version", add_version}};
-
-// These look at the others.
-constexpr const char* kOfAll[] = {"help", "manual", "completion"};
 
 // One that needs no other: declaring all of them takes longer than a small run of one.
 const Command* alone(const char* word) {
-  const auto named = [&](const Command& c) { return std::strcmp(c.name, word) == 0; };
-  const auto* const found = std::find_if(std::begin(kCommands), std::end(kCommands), named);
-  const bool of_all =
-      std::any_of(std::begin(kOfAll), std::end(kOfAll), [&](const char* name) { return std::strcmp(name, word) == 0; });
-  return found == std::end(kCommands) || of_all ? nullptr : found;
+  const auto* const found = std::find_if(std::begin(kCommands), std::end(kCommands),
+                                         [&](const Command& c) { return std::strcmp(c.name, word) == 0; });
+  return found == std::end(kCommands) || found->of_all ? nullptr : found;
 }
 
 // `only`: no other command is declared, and arguments that do not fit are left to who declares all: nothing.

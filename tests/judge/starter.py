@@ -3,18 +3,12 @@
 import os
 import pathlib
 import subprocess
-import tempfile
+import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "preload"))
+import preloaded  # noqa: E402
 
-def library():
-    """The path of starter.c as a library; made once for these sources."""
-    source = pathlib.Path(__file__).with_name("starter.c")
-    built = pathlib.Path(tempfile.gettempdir(), f"batchfeed-starter-{os.getuid()}-{source.stat().st_mtime_ns}.so")
-    if not built.exists():
-        fresh = f"{built}.{os.getpid()}"
-        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o", fresh, str(source), "-ldl"], check=True)
-        os.rename(fresh, built)
-    return str(built)
+SOURCE = pathlib.Path(__file__).with_name("starter.c")
 
 
 class Starter:
@@ -22,7 +16,7 @@ class Starter:
 
     def __init__(self, command):
         self.owner = os.getpid()
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | {"LD_PRELOAD": library()})
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | {"LD_PRELOAD": preloaded.build(SOURCE)})
 
     def run(self, folder):
         """(status as of subprocess, what it printed, what it printed as errors)"""

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Builds the library that lets system calls fail, and names the faults that are tried."""
 import errno
-import os
 import pathlib
-import subprocess
-import tempfile
+
+import preloaded
 
 SHORT = -1
 # Those that nobody must notice, and those that must be told or make no difference.
@@ -23,11 +22,5 @@ FAULTS = {
 
 
 def build():
-    """The library's path; made once for these sources."""
-    source = pathlib.Path(__file__).with_name("shim.c")
-    library = pathlib.Path(tempfile.gettempdir(), f"batchfeed-shim-{os.getuid()}-{source.stat().st_mtime_ns}.so")
-    if not library.exists():
-        fresh = f"{library}.{os.getpid()}"
-        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o", fresh, str(source), "-ldl"], check=True)
-        os.rename(fresh, library)
-    return str(library)
+    """The library's path."""
+    return preloaded.build(pathlib.Path(__file__).with_name("shim.c"))
