@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the inputs of the scripts here, the same bytes everywhere. Needs NumPy, 1.8 GB and some minutes.
+"""Writes the inputs of the scripts here, the same bytes everywhere. Needs NumPy, 2.1 GB and some minutes.
 
-    python3 bench/make_inputs.py FOLDER [dense mnist digits sparse seq htk cbf]
+    python3 bench/make_inputs.py FOLDER [dense mnist digits repr exponents sparse seq htk cbf]
 
 dense.ctf   249 MB, 45,000 samples: 784 decimals 0.dddd and 10 of 0 and 1
 mnist.ctf   204 MB, 110,000 samples: 784 integers 0 to 255, 80 % zeros, and the same labels
 digits.ctf  260 MB, 240,000 samples: 100 normal variates of 6 to 9 digits, and one of 0 and 1
+repr.ctf    129 MB, 65,000 samples: 100 normal variates as Python prints them, of 14 to 18 digits, and one of 0 and 1
+exponents.ctf  145 MB, 100,000 samples: the same written as %.7e
 sparse.ctf  232 MB, 330,000 samples: 50 pairs index:0.dddd below 1,000,000, and one dense value
 seq.ctf     189 MB, 130,000 sequences of 10 to 50 rows: ids, two one-hot streams, comments
 htk/        256 MB, 1.6 million frames of 40 values in one archive; list, labels, 200 states
@@ -24,6 +26,8 @@ STREAMS = {
     "dense": 'features = [ dim = 784 ; format = "dense" ] ; labels = [ dim = 10 ; format = "dense" ]',
     "mnist": 'features = [ dim = 784 ; format = "dense" ] ; labels = [ dim = 10 ; format = "dense" ]',
     "digits": 'features = [ dim = 100 ; format = "dense" ] ; labels = [ dim = 1 ; format = "dense" ]',
+    "repr": 'features = [ dim = 100 ; format = "dense" ] ; labels = [ dim = 1 ; format = "dense" ]',
+    "exponents": 'features = [ dim = 100 ; format = "dense" ] ; labels = [ dim = 1 ; format = "dense" ]',
     "sparse": 'x = [ dim = 1000000 ; format = "sparse" ] ; y = [ dim = 1 ; format = "dense" ]',
     "seq": 'words = [ alias = "S0" ; dim = 69290 ; format = "sparse" ] ; tags = [ alias = "S1" ; dim = 44 ; format = "sparse" ]',
 }
@@ -82,6 +86,22 @@ def digits(folder):
             for i, values in enumerate(x.tolist()):
                 form = " ".join(f"%.{p}g" for p in np.roll(places[:100], i).tolist())
                 out.write(f"|labels {y[i]} |features " + form % tuple(values) + "\n")
+
+
+def written(path, samples, seed, form):
+    draws = np.random.RandomState(seed)
+    with open(path, "w") as out:
+        for _ in range(samples // 1000):
+            x, y = draws.standard_normal((1000, 100)), draws.randint(0, 2, 1000)
+            out.writelines(f"|labels {y[i]} |features " + " ".join(map(form, values)) + "\n" for i, values in enumerate(x.tolist()))
+
+
+def numbers_as_printed(folder):
+    written(folder / "repr.ctf", 65000, 17, repr)
+
+
+def exponents(folder):
+    written(folder / "exponents.ctf", 100000, 18, "{:.7e}".format)
 
 
 def sparse(folder):
@@ -183,7 +203,7 @@ def cbf(folder):
 
 
 def main():
-    makers = {"dense": dense, "mnist": mnist, "digits": digits, "sparse": sparse, "seq": seq, "htk": htk, "cbf": cbf}
+    makers = {"dense": dense, "mnist": mnist, "digits": digits, "repr": numbers_as_printed, "exponents": exponents, "sparse": sparse, "seq": seq, "htk": htk, "cbf": cbf}
     if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     folder = pathlib.Path(sys.argv[1])

@@ -18,6 +18,8 @@ TEXT = {
     "reading dense text": ("read/dense", "floor/dense", {"scalar": 1.3, "avx2": 2.1, "avx512": 5}),
     "reading small integers": ("read/mnist", "floor/mnist", {"scalar": 1.3, "avx2": 2.1, "avx512": 5}),
     "reading 6 to 9 digits": ("read/digits", "floor/digits", {"scalar": 1.2, "avx2": 3.2, "avx512": 4.8}),
+    "reading numbers as Python prints them": ("read/repr", "floor/repr", {"scalar": 1.2, "avx2": 1.2, "avx512": 1.2}),
+    "reading numbers with exponents": ("read/exponents", "floor/exponents", {"scalar": 1.2, "avx2": 1.2, "avx512": 1.2}),
     "reading sparse text": ("read/sparse", "floor/sparse", {"scalar": 1.2, "avx2": 1.4, "avx512": 2.8}),
     "reading short lines": ("read/seq", "floor/seq", {"scalar": 1.2, "avx2": 1.3, "avx512": 1.3}),
     "index of long lines": ("index/dense", "lines/dense", {"scalar": 0.8, "avx2": 0.9, "avx512": 0.9}),
@@ -40,7 +42,7 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--record", action="store_true", help="in bench/history")
     a = parser.parse_args()
-    folder = machine.corpus(a.folder, ["dense.ctf", "digits.ctf", "dense.cbf", "sparse.cbf"])
+    folder = machine.corpus(a.folder, ["dense.ctf", "digits.ctf", "repr.ctf", "exponents.ctf", "dense.cbf", "sparse.cbf"])
     print(f"kernels: {machine.tier()}, load {os.getloadavg()[0]:.1f}\n")
     print("| stage | ms | limit | ms | ratio | goal |")
     print("|---|---|---|---|---|---|")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Numbers out of text: the decimal grammar of the text corpora, read eight
-// digits at a time and rounded correctly. Short numbers take one multiplication
-// or division whose rounding is provable; all others go to fast_float.
+// digits at a time and rounded correctly (scale.h). Numbers of more than 19 digits
+// and those near the ends of their type go to fast_float.
 //
 // Contract of every function here: at least kOverread readable bytes follow the
 // position given, and a byte that is no part of a number ends the text.
@@ -14,16 +14,12 @@
 #include <type_traits>
 
 #include "base/cursor.h"
+#include "text/scale.h"
 
 namespace batchfeed::text {
 
 inline constexpr std::size_t kOverread = 16;
 
-inline constexpr double kTen[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-inline constexpr double kTenth[23] = {1e0,   1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,
-                                      1e-8,  1e-9,  1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15,
-                                      1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22};
 inline constexpr std::uint64_t kPower[9] = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
 
 // Eight bytes of text as numbers, the first in the lowest byte: digits are below 10, all others are not.
@@ -90,25 +86,15 @@ inline UnsignedEnd read_unsigned(const char* p, std::uint64_t& value) noexcept {
 }
 
 namespace detail {
+// Without a branch, as signs are as good as random.
+template <class T>
+inline T with_sign(T value, bool negative) noexcept {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  return std::bit_cast<T>(std::bit_cast<Bits>(value) | static_cast<Bits>(negative) << (sizeof(T) * 8 - 1));
+}
+
 // The nearest double of a well-formed number [p, end), which may be infinite or zero.
 double exact(const char* p, const char* end) noexcept;
-
-// The mantissa and scale of a short number into T, or false where rounding is in doubt.
-template <class T>
-inline bool quick(std::uint64_t mantissa, unsigned fraction, T& out) noexcept {
-  if constexpr (std::is_same_v<T, double>) {
-    // Both operands are exact, so the division rounds once.
-    if (mantissa > (1ull << 53)) return false;
-    out = static_cast<double>(mantissa) / kTen[fraction];
-  } else {
-    // Off by less than 4 units of the double's last place; only near the middle between two floats can that matter.
-    const double d = static_cast<double>(mantissa) * kTenth[fraction];
-    const std::uint64_t low = std::bit_cast<std::uint64_t>(d) & 0x1FFFFFFFu;
-    if (low - (0x10000000u - 4) <= 8) return false;
-    out = static_cast<float>(d);
-  }
-  return true;
-}
 
 // What a short number is divided by; one digit behind the point comes third.
 template <class T>
@@ -152,7 +138,6 @@ inline const char* read_number(const char* p, bool fresh, T& out, bool& overflow
     out = static_cast<T>(digit);
     return p + 1;
   }
-  const char* const begin = p;
   const bool negative = *p == '-';
   p += static_cast<int>(negative) | static_cast<int>(*p == '+');
   std::uint64_t mantissa = 0;
@@ -174,23 +159,31 @@ inline const char* read_number(const char* p, bool fresh, T& out, bool& overflow
   } else if (whole_digits == 0) {
     return nullptr;
   }
-  const bool exponent = (*p | 0x20) == 'e';
-  if (exponent) {
+  const bool few = whole_digits + fraction_digits <= 19;
+  T value;
+  if ((*p | 0x20) != 'e') {
+    if (few && scaled_down(mantissa, static_cast<unsigned>(fraction_digits), value)) {
+      out = detail::with_sign(value, negative);
+      return p;
+    }
+  } else {
     if (bare_point && !fresh) return nullptr;
     ++p;
-    p += static_cast<int>(*p == '-') | static_cast<int>(*p == '+');
+    const bool below = *p == '-';
+    p += static_cast<int>(below) | static_cast<int>(*p == '+');
     if (static_cast<unsigned char>(*p - '0') >= 10) return nullptr;
-    while (static_cast<unsigned char>(*p - '0') < 10) ++p;
-  } else if (whole_digits + fraction_digits <= 18) {
-    T value;
-    if (detail::quick(mantissa, static_cast<unsigned>(fraction_digits), value)) {
-      out = negative ? -value : value;
+    int exponent = 0;
+    for (; static_cast<unsigned char>(*p - '0') < 10; ++p) {
+      if (exponent < 10'000) exponent = exponent * 10 + (*p - '0');
+    }
+    if (few && scaled(mantissa, (below ? -exponent : exponent) - static_cast<int>(fraction_digits), value)) {
+      out = detail::with_sign(value, negative);
       return p;
     }
   }
-  const T value = static_cast<T>(detail::exact(whole, p));
+  value = static_cast<T>(detail::exact(whole, p));
   if (value > static_cast<T>(1e30) && value - value != 0) overflow = true;  // infinity
-  out = *begin == '-' ? -value : value;
+  out = detail::with_sign(value, negative);
   return p;
 }
 

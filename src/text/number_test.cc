@@ -154,13 +154,54 @@ TEST(Number, RandomNumbersAreTheNearest) {
     std::string text;
     const std::uint64_t shape = draw();
     if ((shape & 3) == 0) text += (shape & 4) != 0 ? '-' : '+';
-    for (std::uint64_t n = 1 + (shape >> 8) % 12; n > 0; --n) text += static_cast<char>('0' + draw() % 10);
+    const std::uint64_t longest = (shape & 256) != 0 ? 12 : 28;
+    for (std::uint64_t n = 1 + (shape >> 9) % longest; n > 0; --n) text += static_cast<char>('0' + draw() % 10);
     if ((shape & 24) != 0) {
       text += '.';
-      for (std::uint64_t n = (shape >> 16) % 12; n > 0; --n) text += static_cast<char>('0' + draw() % 10);
+      for (std::uint64_t n = (shape >> 16) % longest; n > 0; --n) text += static_cast<char>('0' + draw() % 10);
     }
-    if ((shape & 224) == 0) text += 'e' + std::to_string(static_cast<int>((shape >> 24) % 90) - 45);
+    if ((shape & 96) == 0) text += 'e' + std::to_string(static_cast<int>((shape >> 24) % 140) - 70);
     expect_exact(text);
+  }
+}
+
+// Up to 19 digits at every power of ten, as programs write floating-point numbers.
+TEST(Number, EveryPowerOfTen) {
+  std::mt19937_64 draw(3);
+  char text[64];
+  for (int power = -340; power <= 320; ++power) {
+    for (int i = 0; i < 100; ++i) {
+      const double mantissa = 1 + static_cast<double>(draw() >> 11) * 0x1p-53 * 9;
+      std::snprintf(text, sizeof text, "%.*fe%d", static_cast<int>(draw() % 19), mantissa, power);
+      const double want = nearest(text);
+      const auto d = read<double>(text);
+      const auto f = read<float>(text);
+      ASSERT_EQ(std::bit_cast<std::uint64_t>(d.value), std::bit_cast<std::uint64_t>(want)) << text;
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(f.value), std::bit_cast<std::uint32_t>(static_cast<float>(want))) << text;
+      ASSERT_EQ(d.overflow, std::isinf(want)) << text;
+      ASSERT_EQ(f.overflow, std::isinf(static_cast<float>(want))) << text;
+    }
+  }
+}
+
+// Decimals of 17 to 19 digits next to the middle between two doubles, and whole numbers that are one.
+TEST(Number, MiddlesBetweenDoubles) {
+  std::mt19937_64 draw(4);
+  for (int i = 0; i < 100'000; ++i) {
+    const auto a = std::bit_cast<double>((1023ull - 80 + draw() % 140) << 52 | draw() >> 12);
+    const long double middle =
+        (static_cast<long double>(a) + static_cast<long double>(std::nextafter(a, HUGE_VAL))) / 2;
+    char text[64];
+    for (const int digits : {17, 18, 19}) {
+      std::snprintf(text, sizeof text, "%.*Lg", digits, middle);
+      expect_exact(text);
+    }
+    const std::uint64_t bits = 54 + draw() % 10;
+    const std::uint64_t whole = 1ull << (bits - 1) | draw() >> (65 - bits);
+    const std::uint64_t half = 1ull << (bits - 54);
+    expect_exact(std::to_string((whole & ~(2 * half - 1)) + half));
+    expect_exact(std::to_string((whole & ~(2 * half - 1)) + half + draw() % 3 - 1) + "." +
+                 (draw() % 2 == 0 ? "0" : ""));
   }
 }
 

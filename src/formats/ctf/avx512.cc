@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Values of 64 bytes of text at a time: tokens become lanes of digits (avx512_tokens.h),
-// multiply-adds make a number of every lane at once. A block with anything else in it
-// is left to scan.h.
+// multiply-adds make a number of every lane at once (avx512_digits.h). A block with
+// anything else in it is left to scan.h.
 #include "formats/ctf/avx512.h"
 
 #if defined(__x86_64__)
@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "formats/ctf/avx512_digits.h"
 #include "formats/ctf/avx512_forms.h"
+#include "formats/ctf/avx512_long.h"
 #include "formats/ctf/avx512_tokens.h"
 
 namespace batchfeed::ctf {
@@ -24,28 +26,6 @@ alignas(64) constexpr std::array<double, 16> kTenD = {1e0, 1e1, 1e2,  1e3,  1e4,
                                                       1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1};
 alignas(64) constexpr std::array<double, 16> kTenthD = {1e0,  1e-1, 1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,
                                                         1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1};
-
-// Numbers of 4 digits in lanes of 32 bits, of 8 from both vectors, of 16 in lanes of 64 from both.
-BATCHFEED_AVX512_INLINE __m512i four_digits(__m512i spread) noexcept {
-  return _mm512_madd_epi16(_mm512_maddubs_epi16(spread, _mm512_set1_epi16(0x010A)), _mm512_set1_epi32(0x00010064));
-}
-BATCHFEED_AVX512_INLINE __m512i eight_digits(__m512i a, __m512i b) noexcept {
-  return _mm512_madd_epi16(_mm512_packus_epi32(four_digits(a), four_digits(b)), _mm512_set1_epi32(0x00012710));
-}
-// Of 8 numbers in one vector, to the lower half.
-BATCHFEED_AVX512_INLINE __m512i few_eight_digits(__m512i spread) noexcept {
-  return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 1, 4, 5, 8, 9, 12, 13, 0, 1, 4, 5, 8, 9, 12, 13),
-                                  eight_digits(spread, spread));
-}
-// The lower and the upper 8 digits of 8 numbers.
-BATCHFEED_AVX512_INLINE __m512i few_sixteen_digits(__m512i low, __m512i high) noexcept {
-  const __m512i eights = _mm512_shuffle_epi32(eight_digits(low, high), _MM_PERM_BDAC);
-  return _mm512_add_epi64(_mm512_mul_epu32(eights, _mm512_set1_epi64(100'000'000)), _mm512_srli_epi64(eights, 32));
-}
-BATCHFEED_AVX512_INLINE __m512i sixteen_digits(__m512i a, __m512i b) noexcept {
-  const __m512i eights = eight_digits(a, b);
-  return _mm512_add_epi64(_mm512_mul_epu32(eights, _mm512_set1_epi64(100'000'000)), _mm512_srli_epi64(eights, 32));
-}
 
 // n (1..16) numbers below 2^24: both operands are exact, the division rounds once.
 BATCHFEED_AVX512_INLINE void store_small(__m512i mantissa, const Tokens& t, const Lanes& fractions, unsigned n,
@@ -64,16 +44,7 @@ BATCHFEED_AVX512_INLINE __mmask8 store_scaled(__m512d mantissa, __m512i fraction
                                               float* out) noexcept {
   const __m512d tenth =
       _mm512_permutex2var_pd(_mm512_load_pd(kTenthD.data()), fraction, _mm512_load_pd(kTenthD.data() + 8));
-  // See text/number.h: in doubt only near the middle between two floats.
-  const __m512d d = _mm512_mul_pd(mantissa, tenth);
-  const __m512i low = _mm512_and_si512(_mm512_castpd_si512(d), _mm512_set1_epi64(0x1FFFFFFF));
-  const auto taken = static_cast<__mmask8>(first(n));
-  const __mmask8 doubt = _mm512_mask_cmple_epu64_mask(taken, _mm512_sub_epi64(low, _mm512_set1_epi64(0x10000000 - 4)),
-                                                      _mm512_set1_epi64(8));
-  __m256 value = _mm512_cvtpd_ps(d);
-  value = _mm256_mask_xor_ps(value, static_cast<__mmask8>(negative), value, _mm256_set1_ps(-0.0F));
-  _mm256_mask_storeu_ps(out, taken, value);
-  return doubt;
+  return store_rounded(_mm512_mul_pd(mantissa, tenth), negative, n, out);
 }
 BATCHFEED_AVX512_INLINE __mmask8 store_scaled(__m512d mantissa, __m512i fraction, std::uint64_t negative, unsigned n,
                                               double* out) noexcept {
@@ -83,14 +54,6 @@ BATCHFEED_AVX512_INLINE __mmask8 store_scaled(__m512d mantissa, __m512i fraction
   value = _mm512_mask_xor_pd(value, static_cast<__mmask8>(negative), value, _mm512_set1_pd(-0.0));
   _mm512_mask_storeu_pd(out, static_cast<__mmask8>(first(n)), value);
   return 0;
-}
-
-BATCHFEED_AVX512_INLINE __m512i fractions(const Tokens& t, const Lanes& which) noexcept {
-  return _mm512_permutexvar_epi8(load(which), t.fractions);
-}
-// More than 15 digits, or so many behind a point.
-BATCHFEED_AVX512_INLINE bool too_long(const Tokens& t) noexcept {
-  return above_fifteen(t.runs) || _mm512_cmpeq_epi8_mask(t.fractions, all(15)) != 0;
 }
 
 // n (1..16) numbers of at most 8 digits. False where scan.h must decide about one of them.
@@ -114,8 +77,6 @@ BATCHFEED_AVX512_INLINE bool store_eights(const Tokens& t, unsigned n, T* out) n
 // n (1..8) numbers, likewise; whatever their length, for a branch on it could not be foreseen.
 template <class T>
 BATCHFEED_AVX512_INLINE bool store_few(const Tokens& t, unsigned n, T* out) noexcept {
-  if (above_fourteen(t.runs) && too_long(t)) [[unlikely]]
-    return false;
   const __m512i which = load(kFewTokens8), next = _mm512_add_epi8(which, all(1));
   const __m512i begin = _mm512_permutexvar_epi8(which, t.separators), end = _mm512_permutexvar_epi8(next, t.separators);
   const __m512i fraction = _mm512_permutexvar_epi8(next, t.fractions);
@@ -142,7 +103,10 @@ BATCHFEED_AVX512_INLINE bool store(Tokens t, unsigned n, T* out) noexcept {
       return true;
     }
   }
-  if (n <= 8) return store_few(t, n, out);
+  if (n <= 8) {
+    if (above_fourteen(t.runs) && too_long(t)) return store_long(t, n, out);
+    return store_few(t, n, out);
+  }
   if (!above_eight(t.runs)) {
     if (!store_eights(t, n, out)) return false;
     if (n <= 16) [[likely]]
@@ -150,7 +114,7 @@ BATCHFEED_AVX512_INLINE bool store(Tokens t, unsigned n, T* out) noexcept {
     pass<2>(t);
     return store_eights(t, n - 16, out + 16);
   }
-  if (too_long(t)) return false;
+  if (too_long(t)) return store_long(t, n, out);
   for (;;) {
     const __m512i mantissa = sixteen_digits(spread(t, kTokens16[0], kFromEnd16), spread(t, kTokens16[1], kFromEnd16));
     if (store_scaled(_mm512_cvtepi64_pd(mantissa), fractions(t, kFractions8), t.negative, n, out) != 0) return false;
@@ -181,7 +145,7 @@ BATCHFEED_AVX512 __attribute__((noinline, cold)) void learn_numbers(Form& form, 
   Block block = block_of<false>(x);
   if (block.others != 0) cut(block, x, p);
   const auto n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
-  const Tokens t = tokens_of<false>(block, block.blanks, 0);
+  const Tokens t = tokens_of(block, block.blanks, block.blanks, 0);
   if (n <= 16 && !above_four(t.runs))
     know(form, x, block, block.blanks, t, n, false, moves(t, kTokens4, kFromEnd4), kFractions4);
   else if (n <= 8 && !above_seven(t.runs))
@@ -218,7 +182,7 @@ BATCHFEED_AVX512_INLINE const char* dense(const char* p, T* const out, DenseRoom
     const Block next_block = block_of<false>(next_x);
     const auto n = std::popcount(block.blanks) - 1;
     if (n != 0) [[likely]] {
-      const Tokens tokens = tokens_of<false>(block, block.blanks, 0);
+      const Tokens tokens = tokens_of(block, block.blanks, block.blanks, 0);
       if (!tokens.plain || full - at < n || !store(tokens, static_cast<unsigned>(n), at)) [[unlikely]]
         break;
       at += n;
@@ -278,7 +242,7 @@ BATCHFEED_AVX512_INLINE bool store_pairs(Tokens t, unsigned n, std::uint64_t dim
     pass<2, true>(t);
     return store_pairs8(t, n - 8, dim, values + 8, indices + 8);
   }
-  if (too_long(t)) return false;
+  if (too_long(t)) return store_long_pairs(t, n, dim, values, indices);
   for (;;) {
     if (!store_pairs16(t, std::min(n, 4u), dim, values, indices)) return false;
     if (n <= 4) return true;
@@ -314,7 +278,7 @@ BATCHFEED_AVX512 __attribute__((noinline, cold)) void learn_pairs(Form& form, co
   if (block.others != 0) cut(block, x, p);
   const std::uint64_t colons = block.colons & first(width(block.blanks)), separators = block.blanks | colons;
   const auto n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
-  const Tokens t = tokens_of<true>(block, separators, colons);
+  const Tokens t = tokens_of(block, separators, colons, colons);
   if (n <= 4 && !above_seven(t.runs))
     know(form, x, block, separators, t, n, true, moves(t, kFewPairs8, kFromEnd8), kFractionsOfPairs4);
 }
@@ -336,7 +300,7 @@ BATCHFEED_AVX512_INLINE const char* sparse(const char* p, SparseRoom<T>& room) n
     const auto n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
     if (n != 0) [[likely]] {
       const std::uint64_t colons = block.colons & first(last), separators = block.blanks | colons;
-      const Tokens tokens = tokens_of<true>(block, separators, colons);
+      const Tokens tokens = tokens_of(block, separators, colons, colons);
       // Index and value take turns.
       const bool pairs = _pext_u64(colons, separators) == (0xAAAAAAAAAAAAAAAAu & first(2 * n));
       if (!tokens.plain || !pairs || count + n > room.capacity ||
@@ -362,7 +326,7 @@ BATCHFEED_AVX512_INLINE const char* sparse(const char* p, SparseRoom<T>& room) n
 }  // namespace avx512
 
 BATCHFEED_AVX512 const char* dense_avx512(const char* p, float* out, DenseRoom& room) noexcept {
-  return avx512::dense(p, out, room);
+  return avx512::with_exponents(avx512::dense(p, out, room), out, room);
 }
 BATCHFEED_AVX512 const char* dense_avx512(const char* p, double* out, DenseRoom& room) noexcept {
   return avx512::dense(p, out, room);

@@ -32,6 +32,9 @@ alignas(64) inline constexpr Lanes kIota = lanes([](unsigned i) { return i; });
 // How far a byte is from the end of its lane.
 alignas(64) inline constexpr Lanes kFromEnd4 = lanes([](unsigned i) { return 4 - i % 4; });
 alignas(64) inline constexpr Lanes kFromEnd8 = lanes([](unsigned i) { return 8 - i % 8; });
+// Of the eight bytes in front of those, and of the eight in front of these.
+alignas(64) inline constexpr std::array<Lanes, 2> kFromEnd8Behind = {lanes([](unsigned i) { return 16 - i % 8; }),
+                                                                     lanes([](unsigned i) { return 24 - i % 8; })};
 alignas(64) inline constexpr Lanes kFromEnd16 = lanes([](unsigned i) { return 16 - i % 16; });
 
 // The token of each byte. Lanes of 8 and 16 bytes come from two vectors, of which packing puts the lanes of each
@@ -58,11 +61,13 @@ alignas(64) inline constexpr Lanes kFewPairs8 = lanes([](unsigned i) {
 });
 alignas(64) inline constexpr auto kPairs16 = halves16([](unsigned n) { return n < 4 ? 2 * n : 2 * (n - 4) + 1; });
 
-// Where Tokens::fractions has those of the tokens for lanes of 4 and 8 bytes; of every second token.
+// Where Tokens::fractions has those of the tokens for lanes of 4 and 8 bytes.
 alignas(64) inline constexpr Lanes kFractions4 = lanes([](unsigned i) { return i / 4 + 1; });
 alignas(64) inline constexpr Lanes kFractions8 = lanes([](unsigned i) { return i / 8 + 1; });
+// Of every other token: of values, or of numbers in front of exponents.
 alignas(64) inline constexpr Lanes kFractionsOfPairs4 = lanes([](unsigned i) { return i / 4 * 2 + 2; });
 alignas(64) inline constexpr Lanes kFractionsOfPairs8 = lanes([](unsigned i) { return i / 8 * 2 + 2; });
+alignas(64) inline constexpr Lanes kFractionsInFront8 = lanes([](unsigned i) { return i / 8 * 2 + 1; });
 
 BATCHFEED_AVX512_INLINE __m512i all(char c) noexcept { return _mm512_set1_epi8(c); }
 BATCHFEED_AVX512_INLINE __m512i load(const Lanes& lanes) noexcept { return _mm512_load_si512(lanes.data()); }
@@ -129,10 +134,10 @@ struct Tokens {
   bool plain;           // nothing but numbers
 };
 
-// The last separator is the last byte looked at. Of pairs those in front of values are colons.
-template <bool kPairs>
-BATCHFEED_AVX512_INLINE Tokens tokens_of(const Block& block, std::uint64_t separators, std::uint64_t colons) noexcept {
-  const std::uint64_t in_front = kPairs ? colons : separators;
+// The last separator is the last byte looked at. `in_front`: those behind which a number may have a minus; `whole`:
+// those that end numbers without a point.
+BATCHFEED_AVX512_INLINE Tokens tokens_of(const Block& block, std::uint64_t separators, std::uint64_t in_front,
+                                         std::uint64_t whole) noexcept {
   const std::uint64_t inside = first(width(separators));
   const std::uint64_t dots = block.dots & inside, minus = block.minus & inside;
   const std::uint64_t zeros = block.zeros & (in_front | minus) << 1 & dots >> 1 & ~(separators >> 2);
@@ -142,7 +147,7 @@ BATCHFEED_AVX512_INLINE Tokens tokens_of(const Block& block, std::uint64_t separ
   const std::uint64_t carried = dots - separators - 1;
   const std::uint64_t pointed = carried & separators;
   const std::uint64_t bad =
-      (minus & ~(in_front << 1)) | (kept_separators & kept_separators << 1) | (carried & dots) | (pointed & colons);
+      (minus & ~(in_front << 1)) | (kept_separators & kept_separators << 1) | (carried & dots) | (pointed & whole);
   const __m512i iota = load(kIota);
   const __m512i ends = _mm512_maskz_compress_epi8(separators, iota);
   const __m512i before = _mm512_maskz_compress_epi8(dots | (separators & ~pointed), iota);
@@ -156,7 +161,7 @@ BATCHFEED_AVX512_INLINE Tokens tokens_of(const Block& block, std::uint64_t separ
           .plain = bad == 0};
 }
 
-// The starts of runs of more than 4, 7, 8, 14 and 15.
+// The starts of runs of more than 4, 7, 8, 14, 15 and 19.
 BATCHFEED_AVX512_INLINE std::uint64_t four(std::uint64_t runs) noexcept {
   const std::uint64_t two = runs & runs >> 1;
   return two & two >> 2;
@@ -173,6 +178,10 @@ BATCHFEED_AVX512_INLINE bool above_fourteen(std::uint64_t runs) noexcept {
 BATCHFEED_AVX512_INLINE bool above_fifteen(std::uint64_t runs) noexcept {
   const std::uint64_t eight = four(runs) & four(runs) >> 4;
   return (eight & eight >> 8) != 0;
+}
+BATCHFEED_AVX512_INLINE bool above_nineteen(std::uint64_t runs) noexcept {
+  const std::uint64_t eight = four(runs) & four(runs) >> 4;
+  return (eight & eight >> 8 & four(runs) >> 16) != 0;
 }
 
 // Goes on with the token that is 8 * words tokens away.

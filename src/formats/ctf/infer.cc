@@ -111,6 +111,7 @@ class SampleReader {
 
  private:
   static constexpr std::size_t kRoom = 1024;
+  static constexpr std::size_t kSome = 16;
   static constexpr std::uint64_t kMostIndex = 0x7FFFFFFF;
 
   // With the kernels, where there are any. False at the sample's end.
@@ -142,7 +143,7 @@ class SampleReader {
   // A few values one by one. False at the sample's end and where there is no value.
   bool take_some(Seen& seen, const char*& p, std::uint64_t& n) {
     bool overflow = false;
-    for (std::uint64_t turn = 0; turn < kTurn; ++turn, ++n) {
+    for (std::uint64_t turn = 0; turn < kSome; ++turn, ++n) {
       p = skip_blanks(p);
       if (ends_sample(*p)) return false;
       std::uint64_t index = 0;

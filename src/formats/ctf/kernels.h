@@ -43,17 +43,18 @@ extern template Kernels<double> kernels_for(std::string_view) noexcept;
 extern template Kernels<float> kernels() noexcept;
 extern template Kernels<double> kernels() noexcept;
 
-// After a value that is nothing for a kernel scan.h reads this many.
-inline constexpr std::uint64_t kTurn = 16;
+// After a value that is nothing for a kernel scan.h reads so many, and more where the kernel took none.
+inline std::uint64_t turn_after(std::uint64_t taken) noexcept { return taken == 0 ? 128 : 16; }
 
 // One sample as scan_dense and scan_sparse read it, in turns with a kernel where there is one.
 template <class T>
 inline ScanEnd read_dense(DenseKernel<T> kernel, const char* p, T* out, DenseRoom& room) noexcept {
   if (kernel == nullptr) return scan_dense(p, out, room);
   for (;;) {
+    const std::uint64_t before = room.count;
     p = kernel(p, out, room);
     if (ends_sample(*p)) return {p, ScanCode::ok};
-    const ScanEnd end = scan_dense(p, out, room, room.count + kTurn);
+    const ScanEnd end = scan_dense(p, out, room, room.count + turn_after(room.count - before));
     if (end.code != ScanCode::pause) return end;
     p = end.at;
   }
@@ -62,9 +63,10 @@ template <class T>
 inline ScanEnd read_sparse(SparseKernel<T> kernel, const char* p, SparseRoom<T>& room) noexcept {
   if (kernel == nullptr) return scan_sparse(p, room);
   for (;;) {
+    const std::uint64_t before = room.count;
     p = kernel(p, room);
     if (ends_sample(*p)) return {p, ScanCode::ok};
-    const ScanEnd end = scan_sparse(p, room, room.count + kTurn);
+    const ScanEnd end = scan_sparse(p, room, room.count + turn_after(room.count - before));
     if (end.code != ScanCode::pause) return end;
     p = end.at;
   }

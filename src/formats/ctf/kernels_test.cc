@@ -199,6 +199,16 @@ class Draw {
     }
     return out;
   }
+  // As programs write floating-point numbers: up to 21 digits, with or without an exponent.
+  std::string long_number(bool exponent) {
+    std::string out = below(2) == 0 ? "-" : "";
+    out += digits(below(60) == 0 ? 1 + below(20) : 1) + '.';
+    out += digits(below(60) == 0 ? below(21) : exponent ? 7 + below(12) : 14 + below(5));
+    if (!exponent) return out;
+    static const std::vector<std::string> kMarks = {"e-", "e+", "e", "E-", "E+", "e0"};
+    return out += kMarks[static_cast<std::size_t>(below(kMarks.size()))] +
+                  digits(below(16) == 0 ? 1 + below(22) : 1 + below(2));
+  }
   void odd(std::string& sample, std::uint64_t rarity) {
     if (below(rarity) != 0) return;
     static const std::vector<std::string> kOdd = {"x", "-", " ", ".", ":", "e", "\t", "e-05", "+", "1e39"};
@@ -257,6 +267,39 @@ TEST_F(Kernel, RandomPairsAreTheSameInEveryTier) {
   }
 }
 
+TEST_F(Kernel, LongNumbersAreTheSameInEveryTier) {
+  for (const std::string& tier : vector_tiers()) {
+    Draw draw(8);
+    std::uint64_t taken = 0, all = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      const std::uint64_t n = 1 + draw.below(30), kind = draw.below(3);
+      std::string values, pairs;
+      for (std::uint64_t v = 0; v < n; ++v) {
+        const std::string number = kind == 2 && draw.below(4) == 0 ? draw.number(4) : draw.long_number(kind == 1);
+        values += ' ' + number;
+        pairs += ' ' + draw.digits(1 + draw.below(9)) + ':' + number;
+        draw.odd(values, 1000);
+        draw.odd(pairs, 1000);
+      }
+      draw.end(values);
+      draw.end(pairs);
+      const std::uint64_t some = dense<float>(tier, values, n + 1 - draw.below(3));
+      if (kind == 0) {
+        taken += some;
+        all += n;
+      }
+      dense<double>(tier, values, n);
+      sparse<float>(tier, pairs, draw.below(8) == 0 ? 1000 : 2'147'483'647, n + 1 - draw.below(3));
+      sparse<double>(tier, pairs, 2'147'483'647, n);
+    }
+    if (tier == "avx512") {
+      EXPECT_GT(taken * 10, all * 7);
+    }
+    EXPECT_LE(dense<float>(tier, " 1.5e1 1.5e300 2e1\n", 3), 1u);
+    EXPECT_EQ(dense<float>(tier, " 1.25e-2 -3E+4 0e9 7.e0\n", 4), tier == "avx512" ? 4u : 0u);
+  }
+}
+
 // Whatever byte comes wherever it likes: in front of, across and behind the ends of blocks of 64 bytes.
 TEST_F(Kernel, OddBytesAtEveryOffsetAreTheSameInEveryTier) {
   static const std::vector<std::string> kOdd = {"",      " ",  "  ",   "\t", ".",    "-",    "--1", "+2",
@@ -265,11 +308,11 @@ TEST_F(Kernel, OddBytesAtEveryOffsetAreTheSameInEveryTier) {
                                                 ".5 -.5"};
   for (const std::string& tier : vector_tiers()) {
     Draw draw(6);
-    for (const std::uint64_t shape : {0u, 1u, 2u, 3u, 4u}) {
+    for (const std::uint64_t shape : {0u, 1u, 2u, 3u, 4u, 5u, 6u}) {
+      const auto number = [&] { return shape < 5 ? draw.number(shape) : draw.long_number(shape == 6); };
       std::string values, pairs;
-      while (values.size() < 150) values += ' ' + draw.number(shape);
-      while (pairs.size() < 150)
-        pairs += ' ' + draw.digits(1 + draw.below(shape == 4 ? 9 : 6)) + ':' + draw.number(shape);
+      while (values.size() < 150) values += ' ' + number();
+      while (pairs.size() < 150) pairs += ' ' + draw.digits(1 + draw.below(shape == 4 ? 9 : 6)) + ':' + number();
       for (std::size_t at = 0; at <= 150; ++at) {
         for (const std::string& odd : kOdd) {
           std::string sample = values;

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+//
+// What programs write of floating-point numbers as they are: up to 19 digits, and
+// exponents. A block of 64 bytes has two to four of them. The functions are apart from
+// the loops for short numbers, which have no registers to spare, and static, so that
+// the compiler knows which ones they leave alone.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include "formats/ctf/avx512_digits.h"
+#include "formats/ctf/scan.h"
+#include "text/scale.h"
+
+namespace batchfeed::ctf::avx512 {
+
+// 8 numbers of at most 19 digits, those that `which` names.
+BATCHFEED_AVX512_INLINE __m512i long_numbers(const Tokens& t, const Lanes& which) noexcept {
+  const __m512i low = few_sixteen_digits(spread(t, which, kFromEnd8), spread(t, which, kFromEnd8Behind[0]));
+  const __m512i high = few_eight_digits(spread(t, which, kFromEnd8Behind[1]));
+  return _mm512_add_epi64(low, _mm512_mullo_epi64(_mm512_cvtepu32_epi64(_mm512_castsi512_si256(high)),
+                                                  _mm512_set1_epi64(10'000'000'000'000'000)));
+}
+// Where text::kPowersOfTen has their scales, or would have them. `fraction`: in each byte of a lane the number of
+// digits behind the point, or 255 for none.
+BATCHFEED_AVX512_INLINE __m512i scale_places(__m512i fraction, __m512i exponent) noexcept {
+  const __m512i known = _mm512_maskz_mov_epi8(_mm512_cmpneq_epi8_mask(fraction, all(-1)), fraction);
+  return _mm512_sub_epi64(_mm512_add_epi64(exponent, _mm512_set1_epi64(-text::kLeastPower)),
+                          _mm512_srli_epi64(known, 56));
+}
+// As text/scale.h makes them, those that the table has. (Without optimisation the gather is a macro of the compiler's,
+// with conversions of its own.)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+BATCHFEED_AVX512_INLINE __m512d scaled(__m512i numbers, __m512i places, __mmask8 known) noexcept {
+  const __m512d scales =
+      _mm512_mask_i64gather_pd(_mm512_setzero_pd(), known, places, text::kPowersOfTen.data(), sizeof(double));
+  return _mm512_mul_pd(_mm512_cvtepu64_pd(numbers), scales);
+}
+#pragma GCC diagnostic pop
+BATCHFEED_AVX512_INLINE __m512d scaled_by_fractions(__m512i numbers, __m512i fraction, __mmask8 taken) noexcept {
+  return scaled(numbers, scale_places(fraction, _mm512_setzero_si512()), taken);
+}
+
+// n (1..31) numbers, some of more than 15 digits. False where scan.h must decide about one of them.
+BATCHFEED_AVX512 __attribute__((noinline)) static bool store_long(Tokens t, unsigned n, float* out) noexcept {
+  if (above_nineteen(t.runs)) return false;
+  for (;;) {
+    const auto taken = static_cast<__mmask8>(first(n));
+    const __m512d d = scaled_by_fractions(long_numbers(t, kFewTokens8), fractions(t, kFractions8), taken);
+    if (store_rounded(d, t.negative, n, out) != 0) return false;
+    if (n <= 8) return true;
+    pass<1>(t);
+    n -= 8;
+    out += 8;
+  }
+}
+static inline bool store_long(const Tokens& /*t*/, unsigned /*n*/, const double* /*out*/) noexcept { return false; }
+
+// n (1..15) pairs, likewise.
+BATCHFEED_AVX512 __attribute__((noinline)) static bool store_long_pairs(Tokens t, unsigned n, std::uint64_t dim,
+                                                                        float* values, std::int32_t* indices) noexcept {
+  if (above_nineteen(t.runs)) return false;
+  for (;;) {
+    const unsigned some = std::min(n, 4u);
+    const auto taken = static_cast<__mmask8>(first(some));
+    const __m512i numbers = long_numbers(t, kFewPairs8);
+    if (_mm512_mask_cmpge_epu64_mask(taken, numbers, _mm512_set1_epi64(static_cast<long long>(dim))) != 0) return false;
+    _mm512_mask_cvtepi64_storeu_epi32(indices, taken, numbers);
+    const __m512i mantissas = _mm512_castsi256_si512(_mm512_extracti64x4_epi64(numbers, 1));
+    const __m512d d = scaled_by_fractions(mantissas, fractions(t, kFractionsOfPairs8), taken);
+    if (store_rounded(d, t.negative, some, values) != 0) return false;
+    if (n <= 4) return true;
+    pass<1, true>(t);
+    n -= 4;
+    values += 4;
+    indices += 4;
+  }
+}
+static inline bool store_long_pairs(const Tokens& /*t*/, unsigned /*n*/, std::uint64_t /*dim*/,
+                                    const double* /*values*/, const std::int32_t* /*indices*/) noexcept {
+  return false;
+}
+
+// A block of numbers that all have an exponent, which are tokens of their own.
+struct Scientific {
+  Tokens t;             // `negative` is of the numbers
+  std::uint64_t below;  // exponents that have a minus
+  unsigned n;           // numbers
+  const char* next;
+  bool ends;  // the sample
+};
+BATCHFEED_AVX512_INLINE bool scientific(const char* p, Scientific& found) noexcept {
+  const __m512i x = _mm512_loadu_si512(p);
+  Block block = block_of<false>(x);
+  std::uint64_t marks = _mm512_cmpeq_epi8_mask(_mm512_or_si512(x, all(0x20)), all('e'));
+  std::uint64_t plus = _mm512_cmpeq_epi8_mask(x, all('+'));
+  found.ends = false;
+  if (const std::uint64_t others = block.others & ~(marks | plus); others != 0) {
+    const auto stop = static_cast<unsigned>(std::countr_zero(others));
+    block.blanks &= first(stop);
+    if (ends_sample(p[stop]) && (block.blanks >> (stop - 1) & 1) == 0) {
+      block.blanks |= std::uint64_t{1} << stop;
+      found.ends = true;
+    }
+  }
+  const std::uint64_t inside = first(width(block.blanks));
+  marks &= inside;
+  plus &= inside;
+  const std::uint64_t minus = block.minus & inside, separators = block.blanks | marks;
+  found.n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
+  found.next = p + width(block.blanks) - 1;
+  // Number and exponent take turns, and only exponents have a plus.
+  if (found.n == 0 || _pext_u64(marks, separators) != (0xAAAAAAAAAAAAAAAAu & first(2 * found.n)) ||
+      (plus & ~(marks << 1)) != 0)
+    return false;
+  block.minus |= plus;
+  found.t = tokens_of(block, separators, separators, block.blanks);
+  found.t.negative = _pext_u64(minus >> 1, block.blanks);
+  found.below = _pext_u64(minus >> 1, marks);
+  return found.t.plain && !above_nineteen(found.t.runs);
+}
+
+// False where scan.h must decide about one of them.
+BATCHFEED_AVX512_INLINE bool store(Scientific& found, float* out) noexcept {
+  Tokens& t = found.t;
+  for (unsigned n = found.n;; n -= 4, out += 4, found.below >>= 4) {
+    const unsigned some = std::min(n, 4u);
+    const auto taken = static_cast<__mmask8>(first(some));
+    const __m512i numbers = long_numbers(t, kFewPairs8);
+    const __m512i exponent = _mm512_castsi256_si512(_mm512_extracti64x4_epi64(numbers, 1));
+    const __m512i power =
+        _mm512_mask_sub_epi64(exponent, static_cast<__mmask8>(found.below), _mm512_setzero_si512(), exponent);
+    const __m512i places = scale_places(fractions(t, kFractionsInFront8), power);
+    // An exponent of 19 digits could come round to the inside of the table.
+    const __mmask8 known =
+        _mm512_mask_cmplt_epu64_mask(_mm512_mask_cmplt_epu64_mask(taken, exponent, _mm512_set1_epi64(1000)), places,
+                                     _mm512_set1_epi64(static_cast<long long>(text::kPowersOfTen.size())));
+    const __m512d d = scaled(numbers, places, known);
+    // Beyond the normal floats, unless it is 0.
+    using Float = std::numeric_limits<float>;
+    const __mmask8 odd = _mm512_mask_test_epi64_mask(
+        static_cast<__mmask8>(~_mm512_cmp_pd_mask(d, _mm512_set1_pd(static_cast<double>(Float::min())), _CMP_GE_OQ) |
+                              ~_mm512_cmp_pd_mask(d, _mm512_set1_pd(static_cast<double>(Float::max())), _CMP_LE_OQ)),
+        numbers, numbers);
+    if (known != taken || (odd & taken) != 0 || store_rounded(d, t.negative, some, out) != 0) return false;
+    if (n <= 4) return true;
+    pass<1, true>(t);
+  }
+}
+
+// As dense() reads blocks of numbers without.
+BATCHFEED_AVX512 __attribute__((noinline)) static const char* with_exponents(const char* p, float* out,
+                                                                             DenseRoom& room) noexcept {
+  Scientific found;
+  while (is_blank(*p) && scientific(p, found) && found.n <= room.dim - room.count && store(found, out + room.count)) {
+    room.count += found.n;
+    p = found.next;
+    if (found.ends) break;
+  }
+  return p;
+}
+
+}  // namespace batchfeed::ctf::avx512
