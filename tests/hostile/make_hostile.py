@@ -417,7 +417,7 @@ add("htk_is_a_loop_of_links", "io", "", symlink_loop)
 add("scp_line_of_a_gibibyte", "limit", "", line_of_a_gibibyte)
 
 # --- packed files ---
-packed_cases.enter(add, ctf, binary)
+packed_cases.enter(add, ctf, binary, speech, kaldi_scp)
 
 
 def main():
