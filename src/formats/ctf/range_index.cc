@@ -54,7 +54,8 @@ bool RangeIndexer::close(const Open& open, std::uint64_t end, std::uint64_t key,
                               std::to_string(context_.limits.sequence_samples),
                       .hint = "raise limits.sequence_samples, or check the sequence ids"});
   }
-  const std::uint64_t bytes = sizeof(IndexEntry) + open.text.size();
+  // Twice, as what holds them grows.
+  const std::uint64_t bytes = 2 * sizeof(IndexEntry) + (text_ ? 2 * (io::IndexRoom::kKey + open.text.size()) : 0);
   if (bytes > room_)
     throw Error(io::large_index(file_, {.file = file_.path(), .byte = open.begin, .has_byte = true}, context_.limits));
   room_ -= bytes;

@@ -147,8 +147,14 @@ class Builder {
     io::IndexRoom room(file, context_.limits);
     std::uint64_t entries = 0;
     while (lines.next()) {
-      if (lines.text().find_first_not_of(" \t") == std::string_view::npos) continue;
-      const Position at{.file = list, .byte = lines.begin(), .line = lines.number(), .column = 1, .has_byte = true};
+      std::string_view text = lines.text();
+      Position at{.file = list, .byte = lines.begin(), .line = lines.number(), .column = 1, .has_byte = true};
+      if (lines.number() == 1 && text.starts_with("\xEF\xBB\xBF")) {
+        text.remove_prefix(3);
+        at.byte += 3;
+        at.column += 3;
+      }
+      if (text.find_first_not_of(" \t") == std::string_view::npos) continue;
       if (++entries > context_.limits.scp_entries) {
         throw Error(Fault{.kind = FaultKind::limit,
                           .id = "limit.scp-entries",
@@ -159,7 +165,7 @@ class Builder {
       const std::size_t files = index_.paths.size();
       std::uint64_t bytes = 2 * sizeof(Entry) + io::IndexRoom::kKey;
       tolerant([&] {
-        const ScpLine entry = parse_scp_line(lines.text(), at, context_.limits);
+        const ScpLine entry = parse_scp_line(text, at, context_.limits);
         bytes += entry.key.size();
         const std::uint32_t number = file_number(entry.path, at);
         if (!last_ || last_->file != number || last_->offset != entry.offset) {
