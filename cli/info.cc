@@ -176,6 +176,7 @@ int run_info(const InfoArguments& a, Console& console) {
   Looked looked = look_at(a.corpus, console);
   Corpus& corpus = looked.corpus;
   const Description about = describe(*looked.source);
+  looked.source.reset();  // its index: those looked at below have one of their own
   const std::vector<IndexBuild> indexes = find_indexes(corpus.setup);
   const std::vector<SpeechStream> speech = describe_speech(corpus.setup);
   console.clear_progress();

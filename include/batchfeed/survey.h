@@ -7,6 +7,7 @@
 #include <batchfeed/source.h>
 #include <batchfeed/tools.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -15,11 +16,12 @@
 namespace batchfeed {
 
 // Counts values by the upper 16 bits of their float form: a bin is 1/128 of its
-// value wide, and whole numbers up to 256 have bins of their own. 512 KiB.
+// value wide, and whole numbers up to 256 have bins of their own.
+// 8 KiB, and 128 bytes for 16 bins that lie together, once one of them is not empty.
 class ValueCounts {
  public:
-  void add(float value) noexcept;
-  void add(const ValueCounts& other) noexcept;
+  void add(float value);
+  void add(const ValueCounts& other);
 
   // Of finite values, to within 1 %; 0 if there are none. 0 <= q <= 1.
   double quantile(double q) const;
@@ -33,7 +35,15 @@ class ValueCounts {
   std::vector<Bar> bars(double min, double max, bool whole, std::size_t most) const;
 
  private:
-  std::vector<std::uint64_t> bins_ = std::vector<std::uint64_t>(1u << 16);
+  static constexpr std::size_t kTogether = 16, kBins = 1u << 16;
+
+  std::uint64_t& bin(std::size_t i);
+  std::uint64_t count(std::size_t i) const noexcept;
+  template <class Visit>
+  void for_each(const Visit& visit) const;
+
+  std::array<std::uint16_t, kBins / kTogether> where_{};  // 0: those are empty; else 1 + their place in counts_, by 16
+  std::vector<std::uint64_t> counts_;
 };
 
 struct StreamSurvey {
@@ -45,8 +55,8 @@ struct StreamSurvey {
   bool whole = true;                                  // whole numbers only
   ValueCounts counts;
 
-  // Per index of a sample (a column, a feature), where `dim` is at most kMostIndices;
-  // else empty. `by_index` counts values that are not 0.
+  // Per index of a sample (a column, a feature), where its dimensions and those of the streams
+  // before it that have theirs are at most kMostIndices together; else empty. `by_index` counts values that are not 0.
   static constexpr std::uint64_t kMostIndices = 1u << 22;
   std::vector<std::uint64_t> by_index;
   std::uint64_t used = 0;               // indices with a value that is not 0

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "base/rng.h"
 #include "base/saturate.h"
 #include "base/seeded_hash.h"
+#include "base/text_table.h"
 
 namespace batchfeed {
 namespace {
@@ -210,6 +212,37 @@ TEST(Fault, KindsHaveTheirNames) {
 }
 
 // One number more or less must not be one place further: that is what a hostile file would count on.
+RC_GTEST_PROP(TextTable, NumbersTextsAsTheyAppear, (const std::vector<std::string>& texts)) {
+  TextTable table;
+  std::vector<std::string> fresh;
+  for (const std::string& text : texts) {
+    const auto known = std::find(fresh.begin(), fresh.end(), text);
+    const auto number = static_cast<std::uint64_t>(known - fresh.begin());
+    RC_ASSERT(table.find(text) == (known == fresh.end() ? std::nullopt : std::optional(number)));
+    if (known == fresh.end()) fresh.push_back(text);
+    RC_ASSERT(table.number(text) == number);
+  }
+  RC_ASSERT(table.size() == fresh.size());
+  for (std::size_t i = 0; i < fresh.size(); ++i) RC_ASSERT(table[i] == fresh[i]);
+}
+
+TEST(TextTable, KeepsTextsOfAnyLengthWhereTheyAre) {
+  TextTable table;
+  std::vector<std::string> texts;
+  for (const std::size_t size : {0u, 1u, 126u, 127u, 128u, 129u, 1023u, 1024u, 4093u, 4096u, 16383u, 16384u, 3000000u})
+    texts.emplace_back(size, static_cast<char>('a' + texts.size()));
+  for (int i = 0; i < 20'000; ++i) texts.push_back("utterance " + std::to_string(i * 7919));
+  std::vector<std::string_view> kept;
+  for (const std::string& text : texts) kept.push_back(table[table.number(text)]);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    ASSERT_EQ(kept[i], texts[i]);
+    ASSERT_EQ(table[i].data(), kept[i].data());
+    ASSERT_EQ(table.number(texts[i]), i);
+  }
+  EXPECT_EQ(table.find("utterance"), std::nullopt);
+  EXPECT_EQ(table.size(), texts.size());
+}
+
 TEST(SeededHash, SpreadsWhatLiesInARow) {
   const SeededHash hash, again;
   std::array<int, 64> places{};

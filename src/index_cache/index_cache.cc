@@ -114,6 +114,7 @@ std::optional<Payload> load_one(const io::File& file, const Binding& binding, st
       !take(h.text_bytes, 1) || left != 0) {
     return why = "it is torn", std::nullopt;
   }
+  if (h.texts > h.entries) return why = "it is damaged", std::nullopt;  // each is the key of one at least
   std::uint64_t at = kHeader;
   Hasher hasher;
   hasher.add(std::span(raw).first(kChecksumAt));

@@ -107,6 +107,11 @@ TEST(IndexCache, EntriesOutsideTheDataAreRefused) {
     store(at, kBinding, {.entries = entries, .texts = {}, .extra = {}});
     EXPECT_FALSE(load(at, kBinding).payload);
   }
+  // Keys of no sequence, of 4 bytes each, would take eight times as many.
+  Payload keys = payload();
+  keys.texts = {"abc", "x", ""};
+  store(at, kBinding, keys);
+  EXPECT_EQ(load(at, kBinding).why, "it is damaged");
 }
 
 TEST(IndexCache, SymbolicLinksAreNotFollowed) {

@@ -66,7 +66,7 @@ std::string resolved(const std::string& path) {
 
 std::string resolve_in_roots(const std::string& path, const std::vector<std::string>& roots, const Position& at) {
   const bool url = is_url(path);
-  const std::string real = url ? path : resolved(path);
+  std::string real = url ? path : resolved(path);
   const bool inside =
       !real.empty() && !(url && climbs(real)) && std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
         const std::string folder = is_url(root) ? root : resolved(root);
@@ -82,13 +82,10 @@ std::string resolve_in_roots(const std::string& path, const std::vector<std::str
 }
 
 std::uint32_t FileNumbers::operator()(const std::string& path, const Position& at) {
-  const auto found = numbers_.find(path);
-  if (found != numbers_.end()) return found->second;
+  if (const auto found = names_.find(path)) return static_cast<std::uint32_t>(*found);
   if (!roots_.empty()) resolve_in_roots(path, roots_, at);
-  const auto number = static_cast<std::uint32_t>(paths_.size());
-  numbers_.emplace(path, number);
   paths_.push_back(path);
-  return number;
+  return static_cast<std::uint32_t>(names_.number(path));
 }
 
 std::string_view directory_of(std::string_view path) noexcept {

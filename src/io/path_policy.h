@@ -10,8 +10,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
+
+#include "base/text_table.h"
 
 namespace batchfeed::io {
 
@@ -34,7 +35,7 @@ class FileNumbers {
  private:
   std::vector<std::string>& paths_;
   const std::vector<std::string>& roots_;
-  std::unordered_map<std::string, std::uint32_t> numbers_;
+  TextTable names_;
 };
 
 // The directory part of a path: up to its last `/` or `\`, without it; "." if

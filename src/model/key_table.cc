@@ -16,10 +16,7 @@ std::uint64_t KeyTable::id(std::string_view text) {
     if (!fresh && at->second != text) ++collisions_;
     return hash;
   }
-  if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
-  const std::uint64_t number = texts_.size();
-  ids_.emplace(texts_.emplace_back(text), number);
-  return number;
+  return texts_.number(text);
 }
 
 std::optional<std::uint64_t> KeyTable::key(std::string_view name) {
@@ -33,7 +30,7 @@ std::optional<std::uint64_t> KeyTable::key(std::string_view name) {
 
 std::string KeyTable::text(std::uint64_t key) const {
   const std::lock_guard lock(mutex_);
-  if (mode_ == KeyMode::text && key < texts_.size()) return texts_[key];
+  if (mode_ == KeyMode::text && key < texts_.size()) return std::string(texts_[key]);
   if (mode_ == KeyMode::hashed) {
     if (const auto found = hashed_.find(key); found != hashed_.end()) return found->second;
   }

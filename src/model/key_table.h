@@ -7,7 +7,6 @@
 #include <batchfeed/options.h>
 
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include <unordered_map>
 
 #include "base/seeded_hash.h"
+#include "base/text_table.h"
 
 namespace batchfeed {
 
@@ -44,8 +44,7 @@ class KeyTable {
  private:
   KeyMode mode_;
   mutable std::mutex mutex_;
-  std::deque<std::string> texts_;                                        // mode text: by number
-  std::unordered_map<std::string_view, std::uint64_t, SeededHash> ids_;  // views into texts_
+  TextTable texts_;  // mode text: by number
   std::unordered_map<std::uint64_t, std::string, SeededHash> hashed_;
   std::size_t collisions_ = 0;
 };

@@ -79,6 +79,9 @@ Pipe::Pipe(std::string name, Read read, const Limits& limits)
     : state_(std::make_unique<State>(std::move(name), std::move(read), limits)) {}
 Pipe::~Pipe() = default;
 
+bool Pipe::is_packed() const noexcept { return state_->packing != Packing::none; }
+std::uint64_t Pipe::taken() const noexcept { return state_->stored.size; }
+
 std::size_t Pipe::read(std::span<std::byte> out) {
   State& s = *state_;
   if (s.packing == Packing::none) {

@@ -28,6 +28,9 @@ class Pipe {
   // comes is damaged, ends in the middle or exceeds the limits.
   std::size_t read(std::span<std::byte> out);
 
+  bool is_packed() const noexcept;
+  std::uint64_t taken() const noexcept;  // bytes that came so far
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -13,8 +13,10 @@
 #include <system_error>
 #include <thread>
 
+#include "base/saturate.h"
 #include "formats/ctf/ctf.h"
 #include "io/file.h"
+#include "io/room.h"
 #include "packed/pipe.h"
 #include "tools/tally.h"
 
@@ -72,7 +74,8 @@ class Scratch {
 // The reading end of a pipe that gives `head`, then what `rest` gives.
 class Feed {
  public:
-  Feed(std::string head, packed::Pipe& rest) : head_(std::move(head)), rest_(rest) {
+  Feed(const std::string& name, std::string head, packed::Pipe& rest, const Limits& limits)
+      : name_(name), limits_(limits), head_(std::move(head)), rest_(rest) {
     if (::pipe(ends_) != 0) io::fail("make a pipe for", "-", errno);
     try {
       writer_ = std::jthread([this] {
@@ -107,13 +110,33 @@ class Feed {
 
  private:
   void pass_on() {
+    if (rest_.is_packed()) expect_lines(head_);
     bool more = write_all(ends_[1], head_);
     while (more) {
       const std::size_t n = rest_.read(std::as_writable_bytes(std::span(piece_)));
-      more = n > 0 && write_all(ends_[1], std::string_view(piece_).substr(0, n));
+      const std::string_view text = std::string_view(piece_).substr(0, n);
+      if (rest_.is_packed()) expect_lines(text);
+      more = n > 0 && write_all(ends_[1], text);
     }
   }
 
+  // Whoever reads the pipe holds a line, which may be a thousand times what came.
+  void expect_lines(std::string_view text) {
+    const std::size_t end = text.rfind('\n');
+    line_ = end == text.npos ? line_ + text.size() : text.size() - end - 1;
+    at_ += text.size();
+    const std::uint64_t room = std::max(io::kAnyPacked, mul_sat(rest_.taken(), limits_.packed_ratio));
+    if (line_ <= room) return;
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = "limit.line",
+                      .at = {.file = name_, .byte = at_ - line_, .has_byte = true},
+                      .what = "a line of more than " + std::to_string(room) + " bytes starts here",
+                      .hint = "if you trust it, unpack it first"});
+  }
+
+  std::uint64_t line_ = 0, at_ = 0;  // bytes of the line that has not ended, and of all
+  const std::string& name_;
+  const Limits& limits_;
   std::string head_, piece_ = std::string(kPiece, '\0');
   packed::Pipe& rest_;
   int ends_[2] = {-1, -1};
@@ -196,7 +219,7 @@ CheckResult check_stream(int descriptor, const std::string& name, const CtfOptio
     notice.fault.at.file = name;
     if (report) report(notice);
   }
-  Feed feed(std::move(head), input);
+  Feed feed(name, std::move(head), input, limits);
   CheckResult result = ctf::check_stream(feed.descriptor(), name, declared, limits, check, report, keys);
   for (const Notice& notice : odd) {
     ++result.warnings;

@@ -16,12 +16,14 @@ namespace batchfeed {
 
 class StreamTally {
  public:
-  explicit StreamTally(const StreamInfo& stream) {
+  // `indices`: what may still be counted one by one; the stream takes its own of them, if they suffice.
+  StreamTally(const StreamInfo& stream, std::uint64_t& indices) {
     out_.stream = stream;
     out_.min = std::numeric_limits<double>::infinity();
     out_.max = -out_.min;
     out_.one_hot = true;
-    if (stream.dim > StreamSurvey::kMostIndices) return;
+    if (stream.dim > indices) return;
+    indices -= stream.dim;
     out_.by_index.resize(static_cast<std::size_t>(stream.dim));
     if (stream.storage == Storage::dense) {
       first_.resize(static_cast<std::size_t>(stream.dim));

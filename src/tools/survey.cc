@@ -78,7 +78,8 @@ class Surveyor {
 
  private:
   void work(Part& part) {
-    for (const StreamInfo& stream : source_.streams()) part.streams.emplace_back(stream);
+    std::uint64_t indices = StreamSurvey::kMostIndices;
+    for (const StreamInfo& stream : source_.streams()) part.streams.emplace_back(stream, indices);
     Chunk chunk;
     RowHash hash;
     for (;;) {

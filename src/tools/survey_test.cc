@@ -137,6 +137,22 @@ TEST(Survey, TheStreamOfLabelsIsTheOneWithTheFewestClasses) {
       << "by index where counts are equal";
 }
 
+// A line may name a thousand streams and the largest index of each.
+TEST(Survey, CountsIndicesOfTheFirstStreamsThatFit) {
+  const TempFolder folder;
+  const auto sparse = [](const char* name, std::uint64_t dim) {
+    return StreamSpec{.name = name, .storage = Storage::sparse, .dim = dim};
+  };
+  constexpr std::uint64_t kMost = StreamSurvey::kMostIndices;
+  const Survey s = survey(setup_of(folder.write("a.ctf", "0 |a 1:1 |b 2:1 |c 3:1 |d 4:1\n"),
+                                   {sparse("a", kMost - 10), sparse("b", 11), sparse("c", 10), sparse("d", 5)}));
+  EXPECT_EQ(s.streams[0].by_index.size(), kMost - 10);
+  EXPECT_TRUE(s.streams[1].by_index.empty());
+  EXPECT_EQ(s.streams[2].by_index.size(), 10u);
+  EXPECT_TRUE(s.streams[3].by_index.empty());
+  EXPECT_EQ(s.streams[3].values, 1u);
+}
+
 TEST(Survey, IsTheSameForAnyNumberOfThreads) {
   const TempFolder folder;
   std::string text;

@@ -15,33 +15,49 @@ constexpr std::uint32_t kSign = 0x8000, kInfinity = 0x7F80;
 
 float value_of(std::uint32_t bin) { return std::bit_cast<float>(bin << 16); }
 
+}  // namespace
+
+std::uint64_t& ValueCounts::bin(std::size_t i) {
+  std::uint16_t& where = where_[i / kTogether];
+  if (where == 0) [[unlikely]] {
+    counts_.resize(counts_.size() + kTogether);
+    where = static_cast<std::uint16_t>(counts_.size() / kTogether);
+  }
+  return counts_[(where - 1u) * kTogether + i % kTogether];
+}
+
+std::uint64_t ValueCounts::count(std::size_t i) const noexcept {
+  const std::uint16_t where = where_[i / kTogether];
+  return where == 0 ? 0 : counts_[(where - 1u) * kTogether + i % kTogether];
+}
+
 // visit(lowest, highest value, count) for every bin of finite values that is not
 // empty, in increasing order of values.
 template <class Visit>
-void for_each(const std::vector<std::uint64_t>& bins, const Visit& visit) {
+void ValueCounts::for_each(const Visit& visit) const {
   for (std::uint32_t i = kInfinity; i-- > 0;) {
-    if (bins[kSign | i] != 0) visit(value_of(kSign | (i + 1)), value_of(kSign | i), bins[kSign | i]);
+    if (const std::uint64_t n = count(kSign | i); n != 0) visit(value_of(kSign | (i + 1)), value_of(kSign | i), n);
   }
   for (std::uint32_t i = 0; i < kInfinity; ++i) {
-    if (bins[i] != 0) visit(value_of(i), value_of(i + 1), bins[i]);
+    if (const std::uint64_t n = count(i); n != 0) visit(value_of(i), value_of(i + 1), n);
   }
 }
 
-}  // namespace
+void ValueCounts::add(float value) { ++bin(std::bit_cast<std::uint32_t>(value) >> 16); }
 
-void ValueCounts::add(float value) noexcept { ++bins_[std::bit_cast<std::uint32_t>(value) >> 16]; }
-
-void ValueCounts::add(const ValueCounts& other) noexcept {
-  for (std::size_t i = 0; i < bins_.size(); ++i) bins_[i] += other.bins_[i];
+void ValueCounts::add(const ValueCounts& other) {
+  for (std::size_t i = 0; i < kBins; ++i) {
+    if (const std::uint64_t n = other.count(i); n != 0) bin(i) += n;
+  }
 }
 
 double ValueCounts::quantile(double q) const {
   std::uint64_t total = 0;
-  for_each(bins_, [&](double, double, std::uint64_t count) { total += count; });
+  for_each([&](double, double, std::uint64_t count) { total += count; });
   const auto rank = static_cast<std::uint64_t>(std::ceil(q * static_cast<double>(total)));
   std::uint64_t seen = 0;
   double out = 0;
-  for_each(bins_, [&](double low, double high, std::uint64_t count) {
+  for_each([&](double low, double high, std::uint64_t count) {
     // The end nearer to zero is the one that whole numbers stand at.
     if (seen < std::max<std::uint64_t>(rank, 1)) out = low < 0 ? high : low;
     seen += count;
@@ -59,7 +75,7 @@ std::vector<ValueCounts::Bar> ValueCounts::bars(double min, double max, bool who
     out[i].low = min + width * static_cast<double>(i);
     out[i].high = by_number ? out[i].low : i + 1 == n ? max : out[i].low + width;
   }
-  for_each(bins_, [&](double low, double high, std::uint64_t count) {
+  for_each([&](double low, double high, std::uint64_t count) {
     if (by_number) low = high = low < 0 ? high : low;
     low = std::clamp(low, min, max);
     high = std::clamp(high, min, max);

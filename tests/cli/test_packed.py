@@ -195,6 +195,14 @@ def test_damage_in_a_packed_pipe_has_its_place(batchfeed):
     assert done.code == 3 and "zstd" in done.err
 
 
+def test_a_packed_pipe_may_not_hold_one_line_without_end(batchfeed):
+    bomb = gzip.compress(b"0 |a 1\n1 |a " + b"1 " * (40 << 20))
+    done = batchfeed("check", "-", "--json", stdin=bomb)
+    assert done.code == 1 and not done.json["complete"]
+    fault = next(n for n in done.json["findings"] if n["id"] == "limit.line")
+    assert fault["byte"] == 7 and "unpack it first" in fault["hint"]
+
+
 def test_limits_of_packed_files_can_be_set(batchfeed, write):
     write("a.ctf.gz", gzip.compress(text().encode()))
     for command in ("info", "head", "check", "stats", "read"):

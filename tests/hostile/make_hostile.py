@@ -116,6 +116,8 @@ add("ctf_damage_in_every_line", "either", "", ctf(b"0 |a x |b 0:1\n" * 100_000, 
 add("ctf_dim_that_cannot_be_held", "either", "", ctf(CTF, streams='a = [ dim = 2147483647 ; format = "dense" ]'))
 add("ctf_dim_wraps_with_the_element", "either", "", ctf(CTF, streams='a = [ dim = 4611686018427387905 ; format = "dense" ]'))
 add("ctf_rows_too_short_by_far", "limit", "implied_samples", ctf(b"".join(b"%d |a 1\n" % i for i in range(20_000)), streams='a = [ dim = 100000 ; format = "dense" ]'))
+add("ctf_a_thousand_streams_of_a_million", "ok", "",
+    ctf(b"0 " + b" ".join(b"|s%d 999999:1" % i for i in range(1000)) + b"\n", streams=" ; ".join(f's{i} = [ dim = 1000000 ; format = "sparse" ]' for i in range(1000))))
 add("ctf_a_thousand_streams_of_which_one_is_there", "limit", "implied_samples",
     ctf(b"".join(b"%d |s0 1\n" % i for i in range(100_000)), deserializer="maxErrors = 1000000 ;", streams=" ; ".join(f's{i} = [ dim = 1 ; format = "dense" ]' for i in range(1000))))
 
@@ -417,7 +419,7 @@ add("htk_is_a_loop_of_links", "io", "", symlink_loop)
 add("scp_line_of_a_gibibyte", "limit", "", line_of_a_gibibyte)
 
 # --- packed files ---
-packed_cases.enter(add, ctf, binary)
+packed_cases.enter(add, ctf, binary, speech, kaldi_scp)
 
 
 def main():

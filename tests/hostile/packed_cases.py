@@ -15,7 +15,7 @@ def of_long_ids(folder):
     (folder / "config.cntk").write_text(ctf_config(extra="useNumericSequenceKeys = false ;"))
 
 
-def enter(add, ctf, binary):
+def enter(add, ctf, binary, speech, kaldi_scp):
     add("valid_gz", "ok", "", ctf(gz(CTF)))
     add("valid_gz_of_two_members", "ok", "", ctf(gz(LONG[:3000]) + gz(LONG[3000:])))
     add("valid_zst", "ok", "", ctf(zst(CTF)))
@@ -40,6 +40,11 @@ def enter(add, ctf, binary):
     add("gz_of_gz", "format", "", ctf(gz(gz(LONG))))
     add("gz_of_zeros", "limit", "packed_ratio", ctf(gz_of_zeros(256)))
     add("gz_of_a_hundred_mebibyte_of_short_lines", "limit", "packed_ratio", ctf(gz(b"|a 1\n" * (20 << 20))))
+    add("gz_of_an_scp_of_alike_lines", "limit", "packed_ratio", speech(scp=gz(b"u.feat=u.htk[0,0]\n" * (3 << 20))))
+    add("gz_of_an_scp_of_files_that_are_not_there", "either", "", speech(scp=gz(b"".join(b"%d=%d[0,0]\n" % (i, i) for i in range(300_000)))))
+    add("gz_of_a_kaldi_scp_of_alike_lines", "limit", "packed_ratio", kaldi_scp(gz(b"u u.bin\n" * (3 << 20))))
+    add("gz_of_an_mlf_of_alike_utterances", "limit", "packed_ratio", speech(mlf=gz(b"#!MLF!#\n" + b'"u"\n0 100000 s0\n.\n' * (2 << 20))))
+    add("gz_of_an_mlf_of_many_utterances", "either", "", speech(mlf=gz(b"#!MLF!#\n" + b"".join(b'"%d"\n0 100000 s0\n.\n' % i for i in range(1_000_000)))))
     add("gz_of_ids_that_are_long", "either", "", of_long_ids)
     add("gz_block_of_a_kind_that_means_nothing", "format", "", ctf(b"\x1f\x8b\x08" + b"\0" * 7 + b"\x07" * 100))
     add("cbf_gz_cut", "format", "", binary(gz(cbf() * 10)[:-20]))

@@ -86,6 +86,15 @@ def test_check(name, tmp_path):
         assert done.returncode in (1, 3), "was found good"
 
 
+@pytest.mark.parametrize("name", [name for name in CASES if name != "ctf_is_a_sparse_giant"])  # whose memory is that of a line
+@pytest.mark.parametrize("command", ["info", "stats"])
+def test_look(command, name, tmp_path):
+    CASES[name][0](tmp_path)
+    done = run(tmp_path, command, target(tmp_path))
+    expect_clean(done)
+    assert b"out of memory" not in done.stderr
+
+
 def test_ids_that_would_meet_in_one_bucket():
     """Multiples of a prime that a hash table of the standard library has as its size, from a pipe."""
     text = "".join(f"{i * 351061} |a 1\n" for i in range(345_000))

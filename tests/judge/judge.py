@@ -22,18 +22,27 @@ import ctf_slow  # noqa: E402
 import htk_slow  # noqa: E402
 import mlf_slow  # noqa: E402
 import speech_random  # noqa: E402
-from starter import Starter  # noqa: E402
+from starter import Starter, settled_copy  # noqa: E402
 
 BINARY = os.environ.get("BATCHFEED", str(pathlib.Path(__file__).parents[2] / "build/release/bin/batchfeed"))
 
 
 STARTED = []  # by this process
+COPIED = []  # the command as it was when the first comparison began, and the folder it is in
+
+
+def program():
+    """Processes that begin later run the same command, though it be built anew meanwhile."""
+    if not COPIED:
+        folder = tempfile.TemporaryDirectory(prefix="batchfeed-judged-")
+        COPIED[:] = [settled_copy(BINARY, folder.name), folder]
+    return COPIED[0]
 
 
 def command():
     """The command that reads c.cntk of a folder."""
     if not STARTED or STARTED[0].owner != os.getpid():
-        STARTED[:] = [Starter([BINARY, "read", "c.cntk", "--minibatch-size", "1000000", "--format", "jsonl"])]
+        STARTED[:] = [Starter([program(), "read", "c.cntk", "--minibatch-size", "1000000", "--format", "jsonl"])]
     return STARTED[0]
 
 
@@ -299,6 +308,7 @@ FILES_EACH = {"ctf": ctf_random.FILES, "cbf": cbf_slow.FILES, "htk": speech_rand
 
 def compare(name, cases, seed=0, jobs=None):
     """Yields a text for each case of format `name` on which they differ."""
+    program()  # before there are processes, for all of them
     with concurrent.futures.ProcessPoolExecutor(jobs or os.cpu_count()) as pool:
         runs = -(-cases // FILES_EACH[name])
         yield from (what for what in pool.map(JUDGES[name], range(seed, seed + runs), chunksize=4) if what is not None)

@@ -13,10 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { kSeconds = 60 };
+// A run that is stopped for a while, as all else may be that can wait, is no run that hangs.
+enum { kSecondsOfProcessor = 60, kSeconds = 1800 };
 typedef int Main(int, char**, char**);
 static Main* program;
 
@@ -40,6 +42,8 @@ static int serve(int argc, char** argv, char** environment) {
       become("/dev/null", 0, O_RDONLY);
       become(".out", 1, O_WRONLY | O_CREAT | O_TRUNC);
       become(".err", 2, O_WRONLY | O_CREAT | O_TRUNC);
+      const struct rlimit limit = {kSecondsOfProcessor, kSecondsOfProcessor};
+      setrlimit(RLIMIT_CPU, &limit);
       alarm(kSeconds);
       exit(program(argc, argv, environment));
     }

@@ -1,14 +1,39 @@
 # SPDX-License-Identifier: MIT
 """A command that is loaded once and run many times, each time as a process of its own."""
+import errno
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "preload"))
 import preloaded  # noqa: E402
 
 SOURCE = pathlib.Path(__file__).with_name("starter.c")
+
+
+def settled_copy(program, folder):
+    """A copy of a program that may be linked anew at any time: of all of one, not of two halves."""
+    copy = pathlib.Path(folder, pathlib.Path(program).name)
+    for _ in range(600):
+        try:
+            before = os.stat(program)
+            # The system runs no program that somebody writes.
+            subprocess.run([program, "--version"], check=True, stdout=subprocess.DEVNULL)
+            shutil.copy2(program, copy)
+            subprocess.run([program, "--version"], check=True, stdout=subprocess.DEVNULL)
+            after = os.stat(program)
+            if (before.st_ino, before.st_size, before.st_mtime_ns) == (after.st_ino, after.st_size, after.st_mtime_ns):
+                return str(copy)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            if error.errno != errno.ETXTBSY:
+                raise
+        time.sleep(0.5)
+    raise RuntimeError(f"{program} does not come to rest")
 
 
 class Starter:

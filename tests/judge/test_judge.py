@@ -4,12 +4,17 @@ import ast
 import os
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import judge  # noqa: E402
+import starter  # noqa: E402
 
 CASES = int(os.environ.get("BATCHFEED_JUDGE_CASES", "1000"))
 
@@ -52,3 +57,23 @@ def test_a_judge_of_speech_that_is_wrong_is_found_out(monkeypatch, name, part):
     monkeypatch.setattr(judge, "speech_shrunk", lambda folder, files, config, slow: files)
     monkeypatch.setattr(judge.htk_slow if name == "htk" else judge.mlf_slow, part, wrong)
     assert any(judge.JUDGES[name](seed) for seed in range(40))
+
+
+def test_a_command_that_is_being_written_is_waited_for(tmp_path):
+    program = tmp_path / "program"
+    shutil.copy2("/bin/true", program)
+    half = program.read_bytes()
+    with open(program, "r+b") as writer:
+        writer.truncate(len(half) // 2)
+
+        def finish():
+            time.sleep(1)
+            writer.write(half)
+            writer.close()
+
+        thread = threading.Thread(target=finish)
+        thread.start()
+        (tmp_path / "copies").mkdir()
+        copy = starter.settled_copy(str(program), tmp_path / "copies")
+        thread.join()
+    assert pathlib.Path(copy).read_bytes() == half and subprocess.run([copy], check=False).returncode == 0

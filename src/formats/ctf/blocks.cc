@@ -7,8 +7,6 @@
 #include <span>
 #include <utility>
 
-#include "base/saturate.h"
-
 namespace batchfeed::ctf {
 
 Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end) {
@@ -43,25 +41,7 @@ Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end) {
   };
 }
 
-namespace {
-
-constexpr std::uint64_t kAnyPacked = 64u << 20;  // however small the file
-
-Room room(const io::File& file, const Limits& limits, Room plain) {
-  if (!file.is_packed()) return plain;
-  const std::uint64_t bytes = std::max(kAnyPacked, mul_sat(file.identity().size, limits.packed_ratio));
-  return bytes < plain.bytes ? Room{bytes, "packed_ratio"} : plain;
-}
-
-}  // namespace
-
-Room room_for_line(const io::File& file, const Limits& limits) {
-  return room(file, limits, {limits.line_bytes, "line_bytes"});
-}
-
-Room room_for_index(const io::File& file, const Limits& limits) { return room(file, limits, {~0ull, ""}); }
-
-LineBlocks::LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file, Room line,
+LineBlocks::LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file, io::Room line,
                        std::size_t block)
     : fill_(std::move(fill)),
       buffer_(buffer),

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "io/file.h"
+#include "io/room.h"
 
 namespace batchfeed::ctf {
 
@@ -23,15 +24,6 @@ using Fill = std::function<std::size_t(char* to, std::size_t size)>;
 // on a fresh handle; the file must still be the same.
 Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end);
 
-// How many bytes of a text may be held at once, and the limit that says so. A packed file holds
-// a thousand times its size, of one long line or of many short ones: it is bounded by what it takes packed.
-struct Room {
-  std::uint64_t bytes = 0;
-  const char* limit = "";
-};
-Room room_for_line(const io::File& file, const Limits& limits);
-Room room_for_index(const io::File& file, const Limits& limits);
-
 class LineBlocks {
  public:
   static constexpr std::size_t kBlock = 512 << 10;
@@ -40,7 +32,7 @@ class LineBlocks {
 
   // `offset`: of the first byte that `fill` gives, where a line starts. `buffer`
   // is the caller's, to be used again; one at a time. Error(limit) for a line longer than `line`.
-  LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file, Room line,
+  LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file, io::Room line,
              std::size_t block = kBlock);
 
   // The next block of at least one line, or false. A last line without a newline is given one.
@@ -56,7 +48,7 @@ class LineBlocks {
   Fill fill_;
   Buffer<char>& buffer_;
   std::string file_;
-  Room line_;
+  io::Room line_;
   std::size_t block_;
   std::size_t begin_ = kFront, end_ = kFront;  // the block
   std::size_t filled_ = kFront;                // bytes in the buffer: the block and the start of the next line

@@ -101,14 +101,6 @@ Fault id_range(const std::string& file, std::string_view id, std::uint64_t line_
                  "sequence id " + quoted(id) + " is above 18446744073709551615",
                  "text ids need useNumericSequenceKeys = false (option keys = text)");
 }
-Fault large_index(const std::string& file, std::uint64_t line_begin, std::uint64_t packed, std::uint64_t ratio) {
-  return {.kind = FaultKind::limit,
-          .id = "limit.packed-index",
-          .at = {.file = file, .byte = line_begin, .has_byte = true},
-          .what = "up to here there are so many sequences that an index of them takes more than " +
-                  std::to_string(ratio) + " times the " + std::to_string(packed) + " bytes of the packed file",
-          .hint = "if you trust it, raise limits.packed_ratio, or unpack it first"};
-}
 Fault long_key(const std::string& file, std::uint64_t limit, std::uint64_t line_begin, std::uint64_t line) {
   Fault fault = at_line(file, "limit.key", line_begin, line, 1,
                         "a sequence id of more than " + std::to_string(limit) + " bytes", "raise limits.key_bytes");

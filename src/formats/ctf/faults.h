@@ -25,7 +25,6 @@ Fault no_id(const std::string& file, std::uint64_t byte, std::uint64_t line, std
 Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column);
 Fault id_range(const std::string& file, std::string_view id, std::uint64_t line_begin, std::uint64_t line);
 Fault long_key(const std::string& file, std::uint64_t limit, std::uint64_t line_begin, std::uint64_t line);
-Fault large_index(const std::string& file, std::uint64_t line_begin, std::uint64_t packed, std::uint64_t ratio);
 
 // Evidence for a message: the text at p up to a blank, pipe or line end, at most
 // 80 bytes, in single quotes, unprintable bytes escaped.

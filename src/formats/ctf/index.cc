@@ -28,7 +28,7 @@ Start find_start(const io::File& file, bool skip_sequence_ids, KeyMode keys, con
 
   Start start{.begin = begin};
   Buffer<char> buffer;
-  LineBlocks blocks(fill_from(file, begin, file.size()), begin, buffer, file.path(), room_for_line(file, limits),
+  LineBlocks blocks(fill_from(file, begin, file.size()), begin, buffer, file.path(), io::room_for_line(file, limits),
                     64 << 10);
   bool leading_white = true;  // only white space so far
   bool comments = false;
@@ -148,8 +148,9 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
   }
   if (running) close(*running, file.size());
   // Each range has kept to it by itself.
-  if (entries.size() > room_for_index(file, context.limits).bytes / sizeof(IndexEntry))
-    throw Error(large_index(file.path(), entries.back().begin, file.identity().size, context.limits.packed_ratio));
+  if (entries.size() > io::room_for_index(file, context.limits).bytes / (2 * sizeof(IndexEntry)))
+    throw Error(
+        io::large_index(file, {.file = file.path(), .byte = entries.back().begin, .has_byte = true}, context.limits));
   if (entries.empty()) {
     throw Error(no_sequence(file.path(), schema.main() == Schema::kNone
                                              ? "no line holds one of the declared inputs"

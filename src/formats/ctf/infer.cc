@@ -235,7 +235,7 @@ Streams read_range(const Range& range, const std::function<void(std::uint64_t)>&
   const std::uint64_t from = inside ? range.begin - 1 : range.begin;
   range.file.will_read(from, range.end);
   LineBlocks blocks(fill_from(range.file, from, range.stop), from, buffer, range.file.path(),
-                    room_for_line(range.file, range.limits));
+                    io::room_for_line(range.file, range.limits));
   bool skip = inside;
   while (blocks.next()) {
     // Where only a part is read, its last line may be cut.

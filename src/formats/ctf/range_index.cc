@@ -32,7 +32,7 @@ RangeIndexer::RangeIndexer(const io::File& file, const Start& start, const Schem
       text_(context.keys->mode() != KeyMode::numeric && !start.line_mode),
       names_(schema),
       find_(names_.usable() ? find_names(forced_tier()) : nullptr),
-      room_(room_for_index(file, context.limits).bytes) {
+      room_(io::room_for_index(file, context.limits).bytes) {
   if (schema.main() == Schema::kNone) current_.tokens.assign(schema.size(), 0);
 }
 
@@ -54,9 +54,10 @@ bool RangeIndexer::close(const Open& open, std::uint64_t end, std::uint64_t key,
                               std::to_string(context_.limits.sequence_samples),
                       .hint = "raise limits.sequence_samples, or check the sequence ids"});
   }
-  const std::uint64_t bytes = sizeof(IndexEntry) + open.text.size();
+  // Twice, as what holds them grows.
+  const std::uint64_t bytes = 2 * sizeof(IndexEntry) + (text_ ? 2 * (io::IndexRoom::kKey + open.text.size()) : 0);
   if (bytes > room_)
-    throw Error(large_index(file_.path(), open.begin, file_.identity().size, context_.limits.packed_ratio));
+    throw Error(io::large_index(file_, {.file = file_.path(), .byte = open.begin, .has_byte = true}, context_.limits));
   room_ -= bytes;
   out.push_back(
       {.key = key, .begin = open.begin, .bytes = end - open.begin, .samples = static_cast<std::uint32_t>(length)});
@@ -271,7 +272,7 @@ Part RangeIndexer::run(std::uint64_t begin, std::uint64_t end, const std::functi
   const std::uint64_t from = inside ? begin - 1 : begin;
   file_.will_read(from, end);
   LineBlocks blocks(fill_from(file_, from, file_.size()), from, buffer, file_.path(),
-                    room_for_line(file_, context_.limits), 256 << 10);
+                    io::room_for_line(file_, context_.limits), 256 << 10);
   bool skip = inside;
   while (blocks.next()) {
     const auto behind_newline = [&](const char* p) {

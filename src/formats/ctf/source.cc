@@ -185,8 +185,8 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const
   const std::uint64_t begin = entries.front().begin, end = entries.back().begin + entries.back().bytes;
   parser.text(end - begin);
   file_.will_read(begin, end);
-  LineBlocks blocks(fill_from(file_, begin, end), begin, buffer, file_.path(), room_for_line(file_, context_.limits),
-                    tuning_.block);
+  LineBlocks blocks(fill_from(file_, begin, end), begin, buffer, file_.path(),
+                    io::room_for_line(file_, context_.limits), tuning_.block);
   std::size_t row = 0;
   bool open = false;
   bool measured = false;  // how much a block holds

@@ -311,7 +311,7 @@ TEST(Opening, WhatAPackedTextMayTakeIsBoundedByItsSize) {
   EXPECT_EQ(open(long_line, 1 << 20), "2");
   EXPECT_EQ(open("|A 1" + std::string(60u << 20, ' ') + "\n", 1), "1");
 
-  constexpr std::size_t kPass = (64u << 20) / sizeof(IndexEntry);
+  constexpr std::size_t kPass = (64u << 20) / (2 * sizeof(IndexEntry));
   std::string lines;
   for (std::size_t i = 0; i <= kPass; ++i) lines += "|A 1\n";
   EXPECT_EQ(open(lines, 1), "limit.packed-index");

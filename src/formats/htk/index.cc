@@ -10,12 +10,14 @@
 #include "formats/htk/scp.h"
 #include "io/lines.h"
 #include "io/path_policy.h"
+#include "io/room.h"
 
 namespace batchfeed::htk {
 namespace {
 
 constexpr unsigned kChecksum = 010000, kChecksumBytes = 2;  // _K
 constexpr std::uint32_t kNoFile = 0xFFFFFFFFu;
+constexpr std::uint64_t kNamed = 4;  // of files that are not there
 constexpr std::uint64_t kLegacyMaxFrames = 65535, kLegacyChunkUtterances = 65535;
 
 std::string plural(std::uint64_t n, const char* one, const char* many) {
@@ -136,6 +138,7 @@ void Builder::read_list(const std::string& list) {
                  .path_map = options_.path_map,
                  .limits = context_.limits};
   io::LineReader lines(file, io::LineEnd::any, context_.limits.list_line_bytes, "list_line_bytes");
+  io::IndexRoom room(file, context_.limits);
   while (lines.next()) {
     std::string_view text = lines.text();
     Position at{.file = list, .byte = lines.begin(), .line = lines.number(), .column = 1, .has_byte = true};
@@ -155,7 +158,15 @@ void Builder::read_list(const std::string& list) {
                         .what = "more than " + std::to_string(context_.limits.scp_entries) + " entries",
                         .hint = "raise limits.scp_entries"});
     }
-    tolerant([&] { add(parse_scp_line(text, rules, at), at); });
+    const std::size_t files = index_.paths.size();
+    std::uint64_t bytes = 2 * sizeof(Utterance) + io::IndexRoom::kKey;
+    tolerant([&] {
+      const ScpEntry entry = parse_scp_line(text, rules, at);
+      bytes += entry.key.size();
+      add(entry, at);
+    });
+    if (index_.paths.size() > files) bytes += io::IndexRoom::kPath + 2 * index_.paths.back().size();
+    room.take(bytes, at);
   }
   if (context_.progress) context_.progress(file.size(), file.size());
 }
@@ -223,6 +234,9 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
 }
 
 void Builder::drop_duplicates() {
+  const auto no_later = [](const Utterance& a, const Utterance& b) { return a.key >= b.key; };
+  const auto& all = index_.utterances;
+  if (std::adjacent_find(all.begin(), all.end(), no_later) == all.end()) return;
   std::vector<std::uint64_t> keys;
   keys.reserve(index_.utterances.size());
   for (const Utterance& u : index_.utterances) keys.push_back(u.key);
@@ -276,7 +290,8 @@ void Builder::check_archives() {
   std::uint32_t first = kNoFile;
   std::vector<std::uint64_t> held(index_.paths.size());
   index_.identities.resize(index_.paths.size());
-  std::vector<Fault> missing;
+  std::vector<Fault> missing;  // the first few
+  std::uint64_t gone = 0;
   bool any_bad = false;
   const auto damage = [&](std::uint32_t file, Fault fault) {
     fault.stream = options_.name;
@@ -320,7 +335,7 @@ void Builder::check_archives() {
       Fault fault = listed(e.fault(), index_.place(static_cast<std::uint64_t>(&u - index_.utterances.data()), options_),
                            context_.keys->text(u.key));
       if (fault.kind == FaultKind::io && !context_.check) {
-        missing.push_back(std::move(fault));
+        if (++gone <= kNamed) missing.push_back(std::move(fault));
         continue;
       }
       damage(u.file, std::move(fault));
@@ -329,11 +344,10 @@ void Builder::check_archives() {
   if (!missing.empty()) {
     Fault fault = missing.front();
     fault.stream = options_.name;
-    if (missing.size() > 1) {
-      fault.what += "; so it is with " + std::to_string(missing.size() - 1) + " more of the " +
+    if (gone > 1) {
+      fault.what += "; so it is with " + std::to_string(gone - 1) + " more of the " +
                     std::to_string(index_.paths.size()) + " files listed";
-      for (std::size_t i = 1; i < missing.size() && i < 4; ++i)
-        fault.what += (i == 1 ? ": " : ", ") + missing[i].at.file;
+      for (std::size_t i = 1; i < missing.size(); ++i) fault.what += (i == 1 ? ": " : ", ") + missing[i].at.file;
     }
     throw Error(std::move(fault));
   }

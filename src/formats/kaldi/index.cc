@@ -9,6 +9,7 @@
 #include "io/file_cache.h"
 #include "io/lines.h"
 #include "io/path_policy.h"
+#include "io/room.h"
 
 namespace batchfeed::kaldi {
 namespace {
@@ -143,10 +144,17 @@ class Builder {
   void read_scp(const std::string& list) {
     const io::File file(list, context_.file_system, context_.limits);
     io::LineReader lines(file, io::LineEnd::any, context_.limits.list_line_bytes, "list_line_bytes");
+    io::IndexRoom room(file, context_.limits);
     std::uint64_t entries = 0;
     while (lines.next()) {
-      if (lines.text().find_first_not_of(" \t") == std::string_view::npos) continue;
-      const Position at{.file = list, .byte = lines.begin(), .line = lines.number(), .column = 1, .has_byte = true};
+      std::string_view text = lines.text();
+      Position at{.file = list, .byte = lines.begin(), .line = lines.number(), .column = 1, .has_byte = true};
+      if (lines.number() == 1 && text.starts_with("\xEF\xBB\xBF")) {
+        text.remove_prefix(3);
+        at.byte += 3;
+        at.column += 3;
+      }
+      if (text.find_first_not_of(" \t") == std::string_view::npos) continue;
       if (++entries > context_.limits.scp_entries) {
         throw Error(Fault{.kind = FaultKind::limit,
                           .id = "limit.scp-entries",
@@ -154,8 +162,11 @@ class Builder {
                           .what = "more than " + std::to_string(context_.limits.scp_entries) + " entries",
                           .hint = "raise limits.scp_entries"});
       }
+      const std::size_t files = index_.paths.size();
+      std::uint64_t bytes = 2 * sizeof(Entry) + io::IndexRoom::kKey;
       tolerant([&] {
-        const ScpLine entry = parse_scp_line(lines.text(), at, context_.limits);
+        const ScpLine entry = parse_scp_line(text, at, context_.limits);
+        bytes += entry.key.size();
         const std::uint32_t number = file_number(entry.path, at);
         if (!last_ || last_->file != number || last_->offset != entry.offset) {
           last_.reset();
@@ -164,6 +175,8 @@ class Builder {
         }
         add(entry.key, at, number, entry.offset, last_->item, &entry);
       });
+      if (index_.paths.size() > files) bytes += io::IndexRoom::kPath + 2 * index_.paths.back().size();
+      room.take(bytes, at);
     }
   }
 
@@ -223,6 +236,8 @@ class Builder {
   // Of a repeated key the first counts.
   void drop_duplicates() {
     auto& all = index_.entries;
+    const auto no_later = [](const Entry& a, const Entry& b) { return a.key >= b.key; };
+    if (std::adjacent_find(all.begin(), all.end(), no_later) == all.end()) return;
     std::vector<std::uint64_t> order(all.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::sort(order.begin(), order.end(),

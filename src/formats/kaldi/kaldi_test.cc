@@ -132,6 +132,11 @@ TEST_F(Kaldi, ReadsListsWithOffsetsAndRanges) {
   const std::string v = ark + ":" + std::to_string(2 + 15 + 8 + 2);
   EXPECT_EQ(read("x.scp", "v " + v + "\nu " + ark + ":2\r\n\nw " + v + "[1:2]\n"),
             (std::map<std::string, Rows>{{"u", {{1}, {2}}}, {"v", {{3}, {4}, {5}}}, {"w", {{4}, {5}}}}));
+  EXPECT_EQ(read("x.scp",
+                 "\xEF\xBB\xBF"
+                 "u " +
+                     ark + ":2\n"),
+            (std::map<std::string, Rows>{{"u", {{1}, {2}}}}));
   EXPECT_EQ(fault("x.scp", "u\n"), "kaldi.scp");
   EXPECT_EQ(fault("x.scp", "u " + v + "[2:1]\n"), "kaldi.scp");
   EXPECT_EQ(fault("x.scp", "u " + v + "[0:1,0:1]\n"), "kaldi.scp");

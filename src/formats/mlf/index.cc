@@ -17,6 +17,7 @@ void IndexBuilder::begin_file(const io::File& file) {
   file_first_.push_back(index_.entries.size());
   file_bytes_.push_back(file.size());
   paths_.push_back(file.path());
+  room_.emplace(file, context_.limits);
   open_end_ = false;
   file_frames_ = 0;
 }
@@ -41,6 +42,7 @@ void IndexBuilder::add(std::string_view key, const Position& at, std::uint64_t b
                       .hint = "set useNumericSequenceKeys = false",
                       .stream = options_.name});
   }
+  room_->take(2 * sizeof(IndexEntry) + io::IndexRoom::kKey + key.size(), at);
   add({.key = *number,
        .begin = begin,
        .bytes = bytes,
@@ -106,6 +108,8 @@ void IndexBuilder::skip(Fault fault) {
 
 void IndexBuilder::drop_duplicates() {
   auto& entries = index_.entries;
+  const auto no_later = [](const IndexEntry& a, const IndexEntry& b) { return a.key >= b.key; };
+  if (std::adjacent_find(entries.begin(), entries.end(), no_later) == entries.end()) return;
   std::vector<std::uint64_t> order(entries.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) {

@@ -6,12 +6,14 @@
 #include <batchfeed/options.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "formats/mlf/labels.h"
 #include "io/file.h"
+#include "io/room.h"
 #include "model/fault_sink.h"
 #include "model/index.h"
 #include "model/open_context.h"
@@ -32,6 +34,7 @@ class IndexBuilder {
   IndexBuilder(const MlfOptions& options, const OpenContext& context, FaultSink& faults)
       : options_(options), context_(context), faults_(faults) {}
 
+  // The file must stay open until the next one begins, or the last utterance was added.
   void begin_file(const io::File& file);
   // `at` is the place of the key, for messages.
   void add(std::string_view key, const Position& at, std::uint64_t begin, std::uint64_t bytes, std::uint64_t samples);
@@ -69,7 +72,8 @@ class IndexBuilder {
   FaultSink& faults_;
   MlfIndex index_;
   bool open_end_ = false;
-  std::uint64_t file_frames_ = 0;  // of the file that was begun last
+  std::optional<io::IndexRoom> room_;  // of the file that was begun last, which is open
+  std::uint64_t file_frames_ = 0;      // of the file that was begun last
   std::vector<std::uint64_t> file_first_;
   std::vector<std::uint64_t> file_bytes_;
   std::vector<std::string> paths_;

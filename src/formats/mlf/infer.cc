@@ -5,9 +5,8 @@
 #include <array>
 #include <charconv>
 #include <string_view>
-#include <unordered_set>
 
-#include "base/seeded_hash.h"
+#include "base/text_table.h"
 #include "formats/mlf/binary.h"
 #include "formats/mlf/index.h"
 #include "formats/mlf/states.h"
@@ -17,7 +16,8 @@ namespace batchfeed::mlf {
 namespace {
 
 struct Seen {
-  std::unordered_set<std::string, SeededHash> names;
+  TextTable names;
+  std::uint64_t counted = 0;  // of the names
   std::uint64_t classes = 0;  // one more than the largest class
   bool numbered = true;       // all lines have four columns, the last a class
 };
@@ -29,7 +29,11 @@ bool is_binary(const io::File& file) {
   return std::string_view(magic.data(), magic.size()) == "MLF";
 }
 
-void look_at_line(std::string_view line, Seen& seen) {
+// A name of the list that is inferred: of the options, and of the list made of them.
+constexpr std::uint64_t kName = 160;
+
+void look_at_line(const io::LineReader& lines, const std::string& file, io::IndexRoom& room, Seen& seen) {
+  const std::string_view line = lines.text();
   std::array<std::string_view, 5> columns;
   std::size_t n = 0;
   for (std::size_t from = 0; n < columns.size();) {
@@ -39,7 +43,11 @@ void look_at_line(std::string_view line, Seen& seen) {
     columns[n++] = line.substr(from, end - from);
     from = end;
   }
-  if (n >= 3 && !seen.names.contains(std::string(columns[2]))) seen.names.emplace(columns[2]);
+  if (n >= 3 && seen.names.number(columns[2]) + 1 == seen.names.size() && seen.names.size() > seen.counted) {
+    seen.counted = seen.names.size();
+    room.take(kName + 3 * columns[2].size(),
+              {.file = file, .byte = lines.begin(), .line = lines.number(), .column = 1, .has_byte = true});
+  }
   std::uint16_t number = 0;
   const char* const end = columns[3].data() + columns[3].size();
   if (n == 4 && std::from_chars(columns[3].data(), end, number).ptr == end) {
@@ -51,6 +59,7 @@ void look_at_line(std::string_view line, Seen& seen) {
 
 void look_at_text(const io::File& file, const OpenContext& context, Seen& seen) {
   io::LineReader lines(file, io::LineEnd::lf, context.limits.list_line_bytes, "list_line_bytes");
+  io::IndexRoom room(file, context.limits);
   bool inside = false;
   while (lines.next()) {
     const std::string_view line = lines.text();
@@ -58,7 +67,7 @@ void look_at_text(const io::File& file, const OpenContext& context, Seen& seen) 
     if (is_end_line(line)) {
       inside = false;
     } else if (inside) {
-      look_at_line(line, seen);
+      look_at_line(lines, file.path(), room, seen);
     } else {
       inside = line.find("#!MLF!#") == line.npos;
     }
@@ -107,7 +116,7 @@ void infer(MlfOptions& options, const OpenContext& context) {
     binary ? look_at_binary(options, file, context, seen) : look_at_text(file, context, seen);
   }
   if (!options.binary && options.labels.empty() && options.mapping_file.empty() && !seen.numbered) {
-    options.labels.assign(seen.names.begin(), seen.names.end());
+    for (std::uint64_t i = 0; i < seen.names.size(); ++i) options.labels.emplace_back(seen.names[i]);
     std::sort(options.labels.begin(), options.labels.end());
   }
   options.dim = std::max<std::uint64_t>(seen.classes, 1);

@@ -253,6 +253,10 @@ TEST_F(Mlf, ReadsStateLists) {
   EXPECT_EQ(read(one("0 1 a\n1 2 b\n2 3 c\n"))["u"], (Classes{0, 1, 2}));
   folder_.write("states", "a\n\nb\r\nc");
   EXPECT_EQ(read(one("0 1 a\n1 2 b\n2 3 c\n"))["u"], (Classes{0, 1, 2}));
+  folder_.write("states",
+                "\xEF\xBB\xBF"
+                "a\nb\nc\n");
+  EXPECT_EQ(read(one("0 1 a\n1 2 b\n2 3 c\n"))["u"], (Classes{0, 1, 2}));
   folder_.write("states", "a\nb\na\n");
   const Fault twice = fault(one("0 1 a\n"));
   EXPECT_EQ(twice.id, "mlf.repeated-state");

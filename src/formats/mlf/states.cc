@@ -11,11 +11,11 @@
 namespace batchfeed::mlf {
 namespace {
 
-// Calls line(text, number, byte) for each line that is not empty.
+// Calls line(text, number, byte) for each line that is not empty. A mark of UTF-8 in front is no part of the first.
 template <class Each>
 void each_line(std::string_view text, Each line) {
   std::uint64_t number = 1;
-  for (std::size_t at = 0; at < text.size();) {
+  for (std::size_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; at < text.size();) {
     const std::size_t end = std::min(text.find_first_of("\r\n", at), text.size());
     if (end > at) line(text.substr(at, end - at), number, at);
     const bool crlf = text.substr(end).starts_with("\r\n");

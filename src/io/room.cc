@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#include "io/room.h"
+
+#include <algorithm>
+
+#include "base/saturate.h"
+
+namespace batchfeed::io {
+namespace {
+
+Room room(const File& file, const Limits& limits, Room plain) {
+  if (!file.is_packed()) return plain;
+  const std::uint64_t bytes = std::max(kAnyPacked, mul_sat(file.identity().size, limits.packed_ratio));
+  return bytes < plain.bytes ? Room{bytes, "packed_ratio"} : plain;
+}
+
+}  // namespace
+
+Room room_for_line(const File& file, const Limits& limits) {
+  return room(file, limits, {limits.line_bytes, "line_bytes"});
+}
+
+Room room_for_index(const File& file, const Limits& limits) { return room(file, limits, {~0ull, ""}); }
+
+Fault large_index(const File& file, const Position& at, const Limits& limits) {
+  return {.kind = FaultKind::limit,
+          .id = "limit.packed-index",
+          .at = at,
+          .what = "up to here there are so many sequences that an index of them takes more than " +
+                  std::to_string(limits.packed_ratio) + " times the " + std::to_string(file.identity().size) +
+                  " bytes of the packed file",
+          .hint = "if you trust it, raise limits.packed_ratio, or unpack it first"};
+}
+
+}  // namespace batchfeed::io
