@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/saturate.h"
 #include "join/secondary.h"
 
 namespace batchfeed::join {
@@ -124,7 +125,7 @@ class Joined final : public Source, private RowReader {
     std::size_t column = primary().streams().size();
     for (std::size_t k = 1; k < sources_.size(); ++k) {
       for (const SequenceInfo& s : table) where[s.row] = partners_[k - 1][first_[chunk] + first + s.row];
-      fetch(*sources_[k], caches_[k - 1], by_rows, where, lengths, column, out);
+      fetch(*sources_[k], caches_[k - 1], by_rows || large_in_step_[k - 1], where, lengths, column, out);
       column += sources_[k]->streams().size();
     }
   }
@@ -272,6 +273,7 @@ class Joined final : public Source, private RowReader {
     in_step_ = true;
     for (std::size_t k = 0; k < indices.size(); ++k)
       in_step_ = in_step_ && goes_in_step(*sources_[k + 1], partners_[k]);
+    for (std::size_t k = 0; k < indices.size(); ++k) large_in_step_.push_back(in_step_ && is_large(*sources_[k + 1]));
     std::uint64_t gone = 0;
     for (std::size_t k = 0; k < indices.size(); ++k) {
       gone += lost[k].gone();
@@ -305,6 +307,13 @@ class Joined final : public Source, private RowReader {
       last = &at;
     }
     return true;
+  }
+
+  // A small one had better stay decoded.
+  static bool is_large(const Source& source) {
+    std::uint64_t bytes = 0;
+    for (const ChunkInfo& chunk : source.chunks()) bytes = add_sat(bytes, chunk.bytes);
+    return bytes > (4 << 20);
   }
 
   void note(std::string id, std::string what, std::string hint) {
@@ -382,6 +391,7 @@ class Joined final : public Source, private RowReader {
   std::vector<std::uint32_t> samples_;           // per row of the primary: nominal length, 0 = left out
   std::vector<std::vector<Location>> partners_;  // per secondary, per row of the primary
   bool in_step_ = false;
+  std::vector<bool> large_in_step_;  // secondaries of which each row is used once, and nothing kept
   std::deque<ChunkCache> caches_;
   std::vector<Notice> notices_;
 };

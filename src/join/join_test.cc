@@ -23,7 +23,7 @@ struct Entry {
 using Chunks = std::vector<std::vector<Entry>>;
 
 // A corpus with one dense stream: sample i of key k is 100 k + i.
-class Corpus final : public Source {
+class Corpus final : public Source, private RowReader {
  public:
   Corpus(std::string name, Chunks chunks, StreamInfo stream = {}) : data_(std::move(chunks)) {
     stream.name = std::move(name);
@@ -42,9 +42,28 @@ class Corpus final : public Source {
     for (const Entry& e : data_[chunk]) out.push_back({e.key, static_cast<std::uint32_t>(out.size()), e.samples});
   }
   void read(std::uint32_t chunk, Chunk& out) const override {
+    ++whole;
+    read(chunk, {0, static_cast<std::uint32_t>(data_[chunk].size())}, out);
+  }
+  const RowReader* row_reader(std::uint32_t /*chunk*/) const override { return by_rows ? this : nullptr; }
+  void take(std::uint64_t bytes) { chunks_[0].bytes = bytes; }
+  bool splits_frames() const override { return frames; }
+
+  bool frames = false;
+  bool by_rows = false;
+  mutable int whole = 0;  // chunks read whole
+
+ private:
+  void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
+    out.clear();
+    for (std::uint32_t r = rows.first; r < rows.last; ++r)
+      out.push_back({data_[chunk][r].key, r - rows.first, data_[chunk][r].samples});
+  }
+  void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
     out.reset(streams_);
     Column& c = out.columns[0];
-    for (const Entry& e : data_[chunk]) {
+    for (std::uint32_t r = rows.first; r < rows.last; ++r) {
+      const Entry& e = data_[chunk][r];
       c.begin.push_back(c.values.size() / sizeof(float));
       c.first_sample.push_back(c.first_sample.back() + e.samples);
       for (std::uint32_t i = 0; i < e.samples; ++i) {
@@ -53,10 +72,7 @@ class Corpus final : public Source {
       }
     }
   }
-  bool splits_frames() const override { return frames; }
-  bool frames = false;
 
- private:
   Chunks data_;
   std::vector<StreamInfo> streams_;
   std::vector<ChunkInfo> chunks_;
@@ -210,6 +226,25 @@ TEST(Join, ASmallCacheOfPartnersGivesTheSameData) {
   EXPECT_EQ(all_of(*large), all_of(*small));
   EXPECT_EQ(all_of(*large).size(), 16u);
   EXPECT_EQ(large->fingerprint(), small->fingerprint());
+}
+
+// Decoded partners are kept if they may be asked for again, or are few.
+TEST(Join, OfALargePartnerInStepNothingIsKept) {
+  const Chunks first = {{{1, 1}, {2, 1}}, {{3, 2}}, {{4, 1}}};
+  for (const bool large : {false, true}) {
+    for (const bool in_step : {false, true}) {
+      const Chunks second =
+          in_step ? Chunks{{{1, 1}, {2, 1}, {3, 2}}, {{4, 1}}} : Chunks{{{3, 2}, {1, 1}, {2, 1}}, {{4, 1}}};
+      auto other = corpus("y", second);
+      other->by_rows = true;
+      other->take(large ? 5 << 20 : 100);
+      const Corpus& partner = *other;
+      const auto joined = join(pair_of(corpus("x", first), std::move(other)), {});
+      EXPECT_THAT(all_of(*joined),
+                  ElementsAre("1(1): 100 | 100", "2(1): 200 | 200", "3(2): 300 301 | 300 301", "4(1): 400 | 400"));
+      EXPECT_EQ(partner.whole, large && in_step ? 0 : 2);
+    }
+  }
 }
 
 TEST(Concatenate, ShardsFollowEachOther) {

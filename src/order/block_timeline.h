@@ -93,6 +93,15 @@ class BlockTimeline final : public Timeline {
   }
 
   std::uint64_t position() const override { return position_; }
+  std::vector<std::uint32_t> first_chunks(std::size_t most) const override {
+    std::vector<std::uint32_t> chunks;
+    if (position_ >= end_) return chunks;
+    const auto [lo, hi] = sweep_.interval();
+    for (std::uint32_t c = lo; c < hi && chunks.size() < most; ++c) {
+      if (own(c)) chunks.push_back(sweep_.chunk_at(c));
+    }
+    return chunks;
+  }
   std::unique_ptr<Timeline> clone() const override { return std::make_unique<BlockTimeline>(*this); }
 
   const Sweep& cursor() const noexcept { return sweep_; }

@@ -105,6 +105,9 @@ class Timeline {
   // Limits in samples, over all workers and for this one; both > 0.
   virtual void next(std::uint64_t global_limit, std::uint64_t local_limit, Batch& out) = 0;
   virtual std::uint64_t position() const = 0;
+  // Some chunks, `most` or fewer, that will be needed first, if this is known before next() draws
+  // from them.
+  virtual std::vector<std::uint32_t> first_chunks(std::size_t /*most*/) const { return {}; }
   // What bucketing by length saves, over the pools entered so far; null without it.
   virtual const Padding* padding() const { return nullptr; }
   // A copy that runs on alone, for looking ahead. Tables are shared.

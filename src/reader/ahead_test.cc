@@ -64,6 +64,56 @@ TEST(ReaderAhead, ReadsTheNextChunkWhileOneIsBeingReadForEveryPacker) {
   }
 }
 
+// Tells the table of its last chunk only when reading one has begun: while an order is drawn, for which
+// the tables of all chunks are needed, nothing but reading ahead of it does that.
+class Coy final : public Source {
+ public:
+  explicit Coy(std::size_t chunks) : inner_(std::vector<std::vector<std::uint32_t>>(chunks, {3, 4, 5, 4})) {}
+
+  const std::vector<StreamInfo>& streams() const override { return inner_.streams(); }
+  const std::vector<ChunkInfo>& chunks() const override { return inner_.chunks(); }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
+    std::unique_lock lock(mutex_);
+    const bool last = chunk + 1 == inner_.chunks().size();
+    if (last && !changed_.wait_for(lock, std::chrono::seconds(10), [&] { return begun_; })) ++alone;
+    inner_.sequences(chunk, out);
+  }
+  void read(std::uint32_t chunk, Chunk& out) const override {
+    {
+      const std::lock_guard lock(mutex_);
+      begun_ = true;
+    }
+    changed_.notify_all();
+    inner_.read(chunk, out);
+  }
+
+  mutable int alone = 0;
+
+ private:
+  MemorySource inner_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  mutable bool begun_ = false;
+};
+
+TEST(ReaderAhead, ReadsTheFirstChunksWhileTheOrderIsDrawn) {
+  for (const OrderKind kind : {OrderKind::cntk, OrderKind::uniform}) {
+    const auto source = std::make_shared<Coy>(6);
+    ReaderOptions options = reference(kind, 8);
+    options.order.window = 6;
+    options.threads = 2;
+    Reader reader(source, options);
+    Minibatch batch;
+    std::uint64_t samples = 0;
+    do {
+      ASSERT_TRUE(reader.read(batch));
+      samples += batch.num_samples;
+    } while (!batch.end_of_epoch);
+    EXPECT_EQ(samples, 6u * 16u);
+    EXPECT_EQ(source->alone, 0) << "the order was drawn before anything was read";
+  }
+}
+
 // What a chunk takes in memory, found by holding exactly one.
 std::uint64_t memory_of_chunk(const std::shared_ptr<const Source>& source) {
   ChunkStore store(*source, {.frames = false, .threads = 0, .spares = 1, .memory_limit = 0});

@@ -76,6 +76,8 @@ class Planner {
   // empty for ever (Driver::timeline).
   virtual void next(Plan& out) = 0;
 
+  // Some chunks, `most` or fewer, that will be needed first, if this is known before next().
+  virtual std::vector<std::uint32_t> first_chunks(std::size_t /*most*/) const { return {}; }
   // Whether it asks for chunks ahead by itself, because it looks into them.
   virtual bool draws_ahead() const { return false; }
 

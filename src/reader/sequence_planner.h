@@ -45,6 +45,7 @@ class SequencePlanner final : public Planner {
 
   void begin_epoch(std::uint64_t epoch) override;
   void restore(const Mark& mark) override;
+  std::vector<std::uint32_t> first_chunks(std::size_t most) const override { return timeline_->first_chunks(most); }
   void next(Plan& out) override;
 
  private:

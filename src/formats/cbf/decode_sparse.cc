@@ -42,7 +42,7 @@ class SparseStream {
     const std::span<const std::byte> bytes = feed_.ready();
     const std::byte* p = bytes.data();
     const std::byte* const end = p + bytes.size();
-    make_room(s, bytes.size());
+    make_room(s, bytes);
     const std::uint64_t longest = job_.decoder.limits.sequence_samples;
     std::size_t entries = column_.indices.size();
     for (; s < job_.row.sequences && end - p >= 8; ++s) {
@@ -70,19 +70,35 @@ class SparseStream {
     return s;
   }
 
-  // So that nothing grows inside the loop. How much all sequences will need is
-  // guessed from those read so far.
-  void make_room(std::uint32_t s, std::size_t bytes) {
+  // So that nothing grows inside the loop. How much all sequences will need is guessed
+  // from those at hand, and a little more, as growing would copy all.
+  void make_room(std::uint32_t s, std::span<const std::byte> bytes) {
     const std::size_t had = column_.indices.size();
-    const std::size_t more = bytes / (width_ + 4);
-    std::size_t wanted = had + more;
-    if (wanted > column_.indices.capacity() && s > 0) {
-      const std::uint64_t guess = std::uint64_t{had} * job_.row.sequences / s + had / s + 64;
-      wanted = std::max<std::size_t>(wanted, std::min<std::uint64_t>(guess, had + feed_.left() / (width_ + 4)));
+    const std::size_t at_hand = bytes.size() / (width_ + 4);
+    std::size_t wanted = had + at_hand;
+    if (wanted > column_.indices.capacity()) {
+      const std::uint64_t guess = had + entries_to_come(bytes, job_.row.sequences - s);
+      const std::uint64_t most = had + feed_.left() / (width_ + 4);
+      wanted = std::max<std::size_t>(wanted, std::min(guess + guess / 32 + at_hand, most));
     }
     column_.values.reserve(wanted * width_);
     column_.indices.reserve(wanted);
-    column_.first_value.reserve(column_.first_value.size() + bytes / 4);
+    column_.first_value.reserve(column_.first_value.size() + bytes.size() / 4);
+  }
+
+  // Of so many sequences, if all are like those that lie whole in the bytes.
+  std::uint64_t entries_to_come(std::span<const std::byte> bytes, std::uint64_t sequences) const {
+    const std::byte* p = bytes.data();
+    const std::byte* const end = p + bytes.size();
+    std::uint64_t seen = 0, entries = 0;
+    for (; seen < sequences && end - p >= 8; ++seen) {
+      const std::uint64_t count = load<std::uint32_t>(p + 4);
+      const std::uint64_t size = count * (width_ + 4) + std::uint64_t{load<std::uint32_t>(p)} * 4;
+      if (size > static_cast<std::size_t>(end - p) - 8) break;
+      entries += count;
+      p += 8 + size;
+    }
+    return seen == 0 ? 0 : entries * sequences / seen;
   }
 
   // The entries of each sample; false, and nothing is added, if they do not add

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -116,6 +117,29 @@ TEST_F(SparseChunk, ComesOutAsItWentIn) {
       }
     }
   }
+}
+
+// Memory that grows as a chunk is read is copied, and half as much again as is needed.
+TEST(CbfDecode, ReservesWhatSequencesAlikeNeed) {
+  const ScratchFolder folder;
+  const std::string path = folder / "alike.cbf";
+  constexpr std::uint32_t kEntries = 50, kSequences = 6000;
+  std::vector<float> values(kEntries, 0.5f);
+  std::vector<std::int32_t> indices(kEntries);
+  for (std::uint32_t i = 0; i < kEntries; ++i) indices[i] = static_cast<std::int32_t>(i * 20);
+  CbfWriter writer(path, {.streams = {{.name = "s", .dim = kDim, .storage = Storage::sparse}}});
+  for (std::uint32_t s = 0; s < kSequences; ++s) {
+    const SequenceData data[] = {
+        {.samples = 1, .values = values.data(), .indices = indices.data(), .entries = &kEntries}};
+    writer.append(data);
+  }
+  writer.commit();
+  ASSERT_GT(std::filesystem::file_size(path), 4 * Feed::kPiece);
+  const Opened opened(path);
+  Chunk chunk;
+  opened.source->read(0, chunk);
+  EXPECT_EQ(chunk.columns[0].indices.size(), kSequences * kEntries);
+  EXPECT_LT(chunk.columns[0].indices.capacity(), kSequences * kEntries * 5 / 4);
 }
 
 TEST_F(SparseChunk, DamageAnywhereIsToldWithItsByte) {

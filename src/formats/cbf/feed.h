@@ -49,6 +49,17 @@ class Feed {
     return load<T>(next(sizeof(T)));
   }
 
+  // The next n bytes, n <= left(), into memory at once, to seek in. Bytes that were there go.
+  void fetch(std::uint64_t n) {
+    if (file_ == nullptr) return;
+    next_ = at();
+    scratch_->reserve(static_cast<std::size_t>(n));
+    file_->read(next_, {scratch_->data(), static_cast<std::size_t>(n)});
+    next_ += n;
+    at_ = begin_ = scratch_->data();
+    stop_ = at_ + n;
+  }
+
   // What is in memory already; skip() passes over n of it.
   std::span<const std::byte> ready() const noexcept { return {at_, buffered()}; }
   void skip(std::size_t n) noexcept { at_ += n; }

@@ -52,35 +52,12 @@ std::uint64_t bytes_of(const FileStream& stream, const Column& column) {
 
 }  // namespace
 
-// The one reader of a chunk at a time that may add to what is known of it: of those who have
-// come the one with the first rows, behind which the others go on.
-class Parts::Turn {
- public:
-  Turn(State& state, std::uint32_t row) : state_(state) {
-    const std::lock_guard lock(state_.mutex);
-    me_ = state_.come.insert(row);
-  }
-  ~Turn() {
-    {
-      const std::lock_guard lock(state_.mutex);
-      state_.come.erase(me_);
-      if (mine_) state_.busy = false;
-    }
-    state_.turn.notify_all();
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+struct Parts::Ahead {
+  explicit Ahead(FaultSink& sink) : held(sink) {}
 
-  void wait() {
-    std::unique_lock lock(state_.mutex);
-    state_.turn.wait(lock, [&] { return !state_.busy && state_.come.begin() == me_; });
-    state_.busy = mine_ = true;
-  }
-
- private:
-  State& state_;
-  std::multiset<std::uint32_t>::iterator me_;
-  bool mine_ = false;
+  HeldFaults held;
+  std::uint64_t begin = 0;           // in the sparse stream, if there is one
+  std::optional<std::uint64_t> end;  // none: they have to be read again
 };
 
 bool Parts::can(const Which& which) const {
@@ -109,11 +86,11 @@ Parts::State& Parts::state_of(const Which& which) const {
     state = std::make_unique<State>(told ? *std::move(told) : Forecast{});
     state->odd = odd;
     state->known.emplace(0, 0);
-    state->dense = true;
     for (std::size_t i = 0; i < state->forecast.streams.size(); ++i) {
-      if (decoder_.header.streams[i].storage == Storage::dense) continue;
+      const FileStream& stream = decoder_.header.streams[i];
+      if (stream.storage == Storage::dense) continue;
       state->known[0] = state->forecast.streams[i].begin;
-      state->dense = false;
+      state->walk.emplace(stream, state->forecast.streams[i], decoder_.header.rows[which.row].sequences);
     }
   }
   return *state;
@@ -131,9 +108,9 @@ void Parts::read(const Which& which, RowRange rows, Chunk& out) const {
     if (!odd && found != state.known.end() && state.known.rbegin()->first >= rows.last) at = found->second;
   }
   if (at && decode(state.forecast, which, rows, *at, out)) return;
-  Turn turn(state, rows.first);
-  // Rows of dense streams can be read before those in front of them are known to be as told.
-  const bool ahead = !odd && state.dense && decode(state.forecast, which, rows, 0, out);
+  Turns::Turn turn(state.turns, rows.first);
+  Ahead ahead(decoder_.sink);
+  if (!odd) read_ahead(state, which, rows, ahead, out);
   turn.wait();
   std::uint64_t told = 0;
   if (!state.odd) {
@@ -165,35 +142,71 @@ void Parts::refuse_two_readings(const Forecast& told, const Which& which, const 
   }
 }
 
-// From the last place known in front of the rows, which have been read if `ahead`. False: something differs.
-bool Parts::go_on(State& state, const Which& which, RowRange rows, bool ahead, Chunk& out) const {
+void Parts::read_ahead(State& state, const Which& which, RowRange rows, Ahead& ahead, Chunk& out) const {
+  const Forecast& told = state.forecast;
+  if (!state.walk) {
+    ahead.end = decode(told, which, rows, nullptr, ahead.held, out);
+    return;
+  }
+  const Forecast::Stream& sparse = told.streams[sparse_stream()];
+  const Nearby::Lease lease = nearby_.chunk(sparse.begin, sparse.end);
+  Feed feed = lease.feed();
+  try {
+    if (!state.walk->find(rows, feed)) return;
+  } catch (const Error&) {
+    return;
+  }
+  ahead.begin = feed.at();
+  ahead.end = decode(told, which, rows, &feed, ahead.held, out);
+}
+
+// From the last place known in front of the rows. False: something differs.
+bool Parts::go_on(State& state, const Which& which, RowRange rows, Ahead& ahead, Chunk& out) const {
   const auto known = std::prev(state.known.upper_bound(rows.first));
   std::uint32_t row = known->first;
   std::uint64_t at = known->second;
   Chunk passed;
-  const auto pass = [&](std::uint32_t last, Chunk& to) {
-    const auto end = decode(state.forecast, which, {row, last}, at, to);
-    if (!end) return false;
+  const auto learn = [&](std::uint32_t last, std::uint64_t end) {
     row = last;
-    at = *end;
+    at = end;
+    if (state.walk) state.walk->learn(row, at);
     const std::lock_guard lock(state.mutex);
     state.known.emplace(row, at);
-    return true;
+  };
+  const auto pass = [&](std::uint32_t last, Chunk& to) {
+    const auto end = decode(state.forecast, which, {row, last}, at, to);
+    if (end) learn(last, *end);
+    return end.has_value();
   };
   while (row < rows.first) {
     if (!pass(row + std::min(rows.first - row, rows.last - rows.first), passed)) return false;
   }
-  if (!ahead) return pass(rows.last, out);
-  const std::lock_guard lock(state.mutex);
-  state.known.emplace(rows.last, at);
+  if (!ahead.end || ahead.begin != at) return pass(rows.last, out);
+  ahead.held.release();
+  learn(rows.last, *ahead.end);
   return true;
 }
 
-// `at`: where the rows begin in the sparse stream, if there is one. Returns where they end
-// there, or nothing, and tells nothing, if anything is not as the forecast says.
+// `at`: where the rows begin in the sparse stream, if there is one.
 std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which& which, RowRange rows,
                                            std::uint64_t at, Chunk& out) const {
   HeldFaults held(decoder_.sink);
+  std::optional<std::uint64_t> end;
+  if (const std::size_t sparse = sparse_stream(); sparse < forecast.streams.size()) {
+    const Nearby::Lease lease = nearby_.chunk(at, forecast.streams[sparse].end);
+    Feed feed = lease.feed();
+    end = decode(forecast, which, rows, &feed, held, out);
+  } else {
+    end = decode(forecast, which, rows, nullptr, held, out);
+  }
+  if (end) held.release();
+  return end;
+}
+
+// `sparse` stands at the rows, if there is such a stream. Returns where it stands behind them, or 0;
+// or nothing if anything is not as the forecast says.
+std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which& which, RowRange rows, Feed* sparse,
+                                           HeldFaults& held, Chunk& out) const {
   const Header& header = decoder_.header;
   const Decoder decoder{header, decoder_.streams, decoder_.limits, decoder_.faults, held.sink()};
   ChunkRow part = header.rows[which.row];
@@ -202,24 +215,31 @@ std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which
   out.reset(decoder_.streams);
   try {
     for (std::size_t i = 0; i < header.streams.size(); ++i) {
-      const bool sparse = header.streams[i].storage == Storage::sparse;
-      const Lengths lengths = sparse ? Lengths() : forecast.lengths(which.lengths, i, rows);
-      const std::uint64_t begin = sparse ? at : forecast.at(header, which.lengths, i, rows.first);
-      const std::uint64_t end = sparse ? forecast.streams[i].end : forecast.at(header, which.lengths, i, rows.last);
-      const Nearby::Lease lease = nearby_.chunk(begin, end);
-      Feed feed = lease.feed();
+      const FileStream& stream = header.streams[i];
       Column& column = out.columns[i];
-      const StreamJob job{decoder, which.row, part, header.streams[i], lengths, feed, out, column, rows.first};
-      sparse ? decode_sparse(job) : decode_dense(job);
-      if (sparse) at = feed.at();
-      const bool fits = sparse ? !to_the_end || at == end : feed.left() == 0 && have_lengths(column, lengths);
-      if (!fits) return {};
+      if (stream.storage == Storage::sparse) {
+        decode_sparse({decoder, which.row, part, stream, Lengths(), *sparse, out, column, rows.first});
+        if (to_the_end && sparse->left() != 0) return {};
+        continue;
+      }
+      const Lengths lengths = forecast.lengths(which.lengths, i, rows);
+      const Nearby::Lease lease = nearby_.chunk(forecast.at(header, which.lengths, i, rows.first),
+                                                forecast.at(header, which.lengths, i, rows.last));
+      Feed feed = lease.feed();
+      decode_dense({decoder, which.row, part, stream, lengths, feed, out, column, rows.first});
+      if (feed.left() != 0 || !have_lengths(column, lengths)) return {};
     }
   } catch (const Error&) {  // the whole chunk has the right words for it
     return {};
   }
-  held.release();
-  return at;
+  return sparse != nullptr ? sparse->at() : 0;
+}
+
+std::size_t Parts::sparse_stream() const {
+  const auto& streams = decoder_.header.streams;
+  return static_cast<std::size_t>(
+      std::find_if(streams.begin(), streams.end(), [](const FileStream& s) { return s.storage == Storage::sparse; }) -
+      streams.begin());
 }
 
 // The chunk in one, for who wants these rows of it. Two are kept until all their rows were asked for.

@@ -8,20 +8,20 @@
 
 #include <batchfeed/source.h>
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "formats/cbf/decode.h"
 #include "formats/cbf/forecast.h"
 #include "formats/cbf/nearby.h"
+#include "formats/cbf/turns.h"
+#include "formats/cbf/walk.h"
 
 namespace batchfeed::cbf {
 
@@ -53,17 +53,16 @@ class Parts {
     explicit State(Forecast told) : forecast(std::move(told)) {}
 
     const Forecast forecast;
+    Turns turns;               // to add to what is known
+    std::optional<Walk> walk;  // of the sparse stream, if there is one
     std::mutex mutex;
-    std::condition_variable turn;
-    std::multiset<std::uint32_t> come;  // first rows of those who read
-    bool busy = false;
-    bool odd = false;    // not as the forecast says
-    bool dense = false;  // all streams are
+    bool odd = false;  // not as the forecast says
     // Rows up to which all is as it says, and the byte where the sparse stream goes on there.
     std::map<std::uint32_t, std::uint64_t> known;
   };
   enum class Answer : std::uint8_t { unknown, yes, no };
-  class Turn;
+  // Rows read before those in front of them are known to be as told, and what is to be told of them.
+  struct Ahead;
   struct Kept {
     std::uint32_t chunk;
     std::shared_ptr<const Chunk> data;
@@ -72,9 +71,13 @@ class Parts {
   static constexpr std::size_t kKept = 2;
 
   State& state_of(const Which& which) const;
-  bool go_on(State& state, const Which& which, RowRange rows, bool ahead, Chunk& out) const;
+  void read_ahead(State& state, const Which& which, RowRange rows, Ahead& ahead, Chunk& out) const;
+  bool go_on(State& state, const Which& which, RowRange rows, Ahead& ahead, Chunk& out) const;
   std::optional<std::uint64_t> decode(const Forecast& forecast, const Which& which, RowRange rows, std::uint64_t at,
                                       Chunk& out) const;
+  std::optional<std::uint64_t> decode(const Forecast& forecast, const Which& which, RowRange rows, Feed* sparse,
+                                      HeldFaults& held, Chunk& out) const;
+  std::size_t sparse_stream() const;  // the number of streams, if there is none
   void refuse_two_readings(const Forecast& told, const Which& which, const Chunk& chunk) const;
   std::shared_ptr<const Chunk> whole(const Which& which, RowRange rows, std::uint64_t told) const;
 

@@ -144,7 +144,7 @@ class MlfSource final : public RowSource {
     bytes.resize(static_cast<std::size_t>(index_.entries[to - 1].begin + index_.entries[to - 1].bytes - base));
     file->read(base, {bytes.data(), bytes.size()});
     file->expect_unchanged();
-    Labels labels;
+    thread_local Labels labels;  // for its memory
     for (std::uint64_t i = from; i < to; ++i) {
       const IndexEntry& e = index_.entries[i];
       const bool sound = parse(
