@@ -9,6 +9,7 @@
 #include <batchfeed/schema.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -79,7 +80,25 @@ struct StreamBatch {
   CntkSparseView cntk_sparse() const;  // sparse streams
 };
 
+namespace detail {
+class MinibatchPool;
+}
+
+// Its memory goes back to the reader that gave it, from whatever thread, and is used
+// again; what a reader has no use for, or comes after its end, goes to the system.
 struct Minibatch {
+  Minibatch() = default;
+  Minibatch(Minibatch&& other) noexcept { swap(other); }
+  Minibatch& operator=(Minibatch&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  Minibatch(const Minibatch&) = delete;
+  Minibatch& operator=(const Minibatch&) = delete;
+  ~Minibatch() {
+    if (pool_) give_back();
+  }
+
   std::vector<StreamBatch> streams;  // empty if there is no data for this worker
   std::vector<std::uint64_t> keys;   // one per sequence (per frame in frame mode)
   std::uint64_t epoch = 0;
@@ -94,6 +113,13 @@ struct Minibatch {
   bool empty() const noexcept { return streams.empty(); }
   const StreamBatch* find(std::string_view name) const noexcept;
   const StreamBatch& operator[](std::string_view name) const;  // throws Error if there is none
+  void swap(Minibatch& other) noexcept;
+
+ private:
+  friend class detail::MinibatchPool;
+  void give_back() noexcept;
+
+  std::shared_ptr<detail::MinibatchPool> pool_;
 };
 
 // Cells of the padded rectangles (sequences x longest of a minibatch) of the pools

@@ -78,9 +78,9 @@ class StreamDescription:
     one_hot: Optional[bool] = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Info:
-    """A corpus at a glance."""
+    """A corpus at a glance: a table where it is shown."""
 
     streams: list[StreamDescription]
     sequences: int
@@ -88,8 +88,8 @@ class Info:
     chunks: int
     bytes: int
     lengths: dict[str, float]  # of the sequences: min, max, mean, p50, p90, p99
-    steps: list[tuple[int, int]] = field(default_factory=list, repr=False)  # (up to so many samples, sequences)
-    reader_section: Optional[str] = field(default=None, repr=False)  # to paste; of an inferred corpus
+    steps: list[tuple[int, int]] = field(default_factory=list)  # (up to so many samples, sequences)
+    reader_section: Optional[str] = None  # to paste; of an inferred corpus
 
     def table(self) -> list[tuple[str, ...]]:
         """Rows of text, a head first; columns of which nothing is known are left out."""
@@ -108,6 +108,8 @@ class Info:
         lines.append(f"{sequences}, {samples} in {chunks}")
         lines.append(f"samples of a sequence: {length['min']:g} to {length['max']:g}, mean {length['mean']:.1f}")
         return "\n".join(lines)
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -7,9 +7,6 @@
 #include <batchfeed/source.h>
 #include <nanobind/nanobind.h>
 
-#include <array>
-#include <atomic>
-#include <cstddef>
 #include <memory>
 #include <utility>
 
@@ -39,24 +36,5 @@ nb::object make(nb::handle type, T value) {
   nb::inst_mark_ready(out);
   return out;
 }
-
-// Minibatches that no array refers to any more, for their memory. One at a time may take.
-class Pool {
- public:
-  std::shared_ptr<Minibatch> take() {
-    for (const std::shared_ptr<Minibatch>& batch : batches_) {
-      if (batch.use_count() != 1) continue;
-      std::atomic_thread_fence(std::memory_order_acquire);  // behind what its last user did
-      return batch;
-    }
-    oldest_ = (oldest_ + 1) % batches_.size();
-    return batches_[oldest_] = std::make_shared<Minibatch>();
-  }
-
- private:
-  // A loop holds one while it asks for the next, and sometimes an array of the one before.
-  std::array<std::shared_ptr<Minibatch>, 3> batches_;
-  std::size_t oldest_ = 0;
-};
 
 }  // namespace batchfeed::python

@@ -50,18 +50,17 @@ class ReaderCore {
     std::unique_lock lock(mutex_, std::defer_lock);
     if (!forked()) lock.lock();  // in a child who held it may not exist
     reader_.reset();
-    pool_ = {};
   }
 
   // The next minibatch, or None; `all`: also the answers without data.
   nb::object next(bool all) {
-    std::shared_ptr<Minibatch> batch;
+    if (failed) std::rethrow_exception(std::exchange(failed, nullptr));
+    auto batch = std::make_shared<Minibatch>();
     bool given = false;
     {
       const nb::gil_scoped_release unlocked;
       const std::lock_guard lock(mutex_);
       Reader& reader = open();
-      batch = pool_.take();
       while (!reader.wait(std::chrono::milliseconds(50), *batch)) check_signals();
       given = all ? reader.read(*batch) : reader.next(*batch);
     }
@@ -73,7 +72,7 @@ class ReaderCore {
   nb::object next_at_hand() {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock || !reader_ || !reader_->at_hand()) return {};
-    std::shared_ptr<Minibatch> batch = pool_.take();
+    auto batch = std::make_shared<Minibatch>();
     if (!reader_->next(*batch)) batch.reset();
     return hand_out(std::move(batch), false);
   }
@@ -82,9 +81,10 @@ class ReaderCore {
 
   // Where it is, for its loops and its length.
   std::uint64_t epoch = 0;
-  std::uint64_t read = 0;  // minibatches of this epoch
-  bool over = false;       // the epoch is
-  std::uint64_t loop = 0;  // the number of the loop that is under way; 0: none
+  std::uint64_t read = 0;     // minibatches of this epoch
+  bool over = false;          // the epoch is
+  std::uint64_t loop = 0;     // the number of the loop that is under way; 0: none
+  std::exception_ptr failed;  // what next() is to throw
 
   template <class Work>
   auto with(const Work& work) {
@@ -116,7 +116,6 @@ class ReaderCore {
   std::mutex mutex_;
   std::optional<Reader> reader_;
   std::shared_ptr<const Origin> origin_;
-  Pool pool_;
 };
 
 // A loop over an epoch. Reader._step knows what to do where it is not simply under way.
@@ -133,7 +132,16 @@ nb::object give(nb::handle self) {
   ReaderCore& core = *nb::inst_ptr<ReaderCore>(loop.core);
   if (core.loop != loop.number || core.forked()) return loop.reader.attr("_step")(self);
   nb::object batch = core.next_at_hand();
-  if (!batch) batch = loop.core.attr("next")(false);
+  if (!batch) {
+    try {
+      batch = core.next(false);
+    } catch (const nb::python_error&) {
+      throw;
+    } catch (...) {  // by way of Python, which knows what exception that is
+      core.failed = std::current_exception();
+      batch = loop.core.attr("next")(false);
+    }
+  }
   if (batch.is_none()) core.loop = 0;
   return batch;
 }

@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 #include <cstddef>
 #include <new>
 #include <system_error>
 #include <vector>
 
 namespace batchfeed {
+
+// The number of the CPU that this thread runs on; below 0 where the system does not say.
+inline int current_cpu() noexcept {
+#if defined(__linux__)
+  return ::sched_getcpu();
+#else
+  return -1;
+#endif
+}
 
 // Starts work(i) for i = 0 .. n-1, each in a thread of its own, and returns how many the system gave, if need be
 // none: what was not started is for the caller to do.

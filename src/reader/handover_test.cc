@@ -5,6 +5,10 @@
 #include <batchfeed/reader.h>
 #include <gtest/gtest.h>
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 #include <chrono>
 #include <random>
 #include <string>
@@ -94,6 +98,22 @@ TEST(ReaderHandover, GivesTheSameStreamWithThreadsAndWithout) {
     }
   }
 }
+
+#if defined(__linux__)
+// Where the thread makes way for the caller.
+TEST(ReaderHandover, GivesTheSameStreamOnOneCpu) {
+  cpu_set_t before, one;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  for (const Handover& h : all()) {
+    EXPECT_EQ(read(h, true, 1), read(h, false, 0))
+        << h.window << ", minibatches of " << h.minibatch << " x " << h.samples << ", depth " << h.depth;
+  }
+  ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
+}
+#endif
 
 TEST(ReaderHandover, AFaultComesAfterAllThatIsBeforeIt) {
   for (const Handover& h : all()) {

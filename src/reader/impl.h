@@ -62,7 +62,7 @@ struct Reader::Impl {
   mutable std::optional<std::uint64_t> data;
   std::unique_ptr<reader::ChunkStore> store;
   std::unique_ptr<reader::Planner> planner;
-  std::unique_ptr<reader::Pipeline::Memory> memory = std::make_unique<reader::Pipeline::Memory>();
+  std::unique_ptr<reader::Pipeline::Memory> memory;
   std::unique_ptr<reader::Pipeline> pipeline;
 
  private:

@@ -5,6 +5,8 @@
 #include <new>
 #include <system_error>
 
+#include "base/threads.h"
+
 namespace batchfeed::reader {
 
 namespace {
@@ -55,43 +57,32 @@ Pipeline::~Pipeline() {
 // An answer that nobody waits for any more.
 void Pipeline::put_away(std::unique_ptr<Ready> ready) {
   if (!ready) return;
-  keep(ready->batch.streams);
+  memory_.pool->keep(ready->batch.streams);
   if (ready->plan) memory_.plans.push_back(std::move(ready->plan));
   ready->error = nullptr;
   memory_.answers.push_back(std::move(ready));
 }
 
-// The memory of a minibatch that is done with.
-void Pipeline::keep(std::vector<StreamBatch>& streams) {
-  if (streams.empty()) return;
-  memory_.streams.push_back(std::move(streams));
-  streams.clear();
-}
-
-void Pipeline::lend_streams(Ready& job) {
-  if (!job.batch.streams.empty() || memory_.streams.empty()) return;
-  job.batch.streams = std::move(memory_.streams.back());
-  memory_.streams.pop_back();
-}
-
 void Pipeline::pop(Minibatch& out, Mark& mark) {
   if (!settings_.prefetch) {
     Ready& ready = alone_;
-    std::swap(ready.batch, out);
-    keep(ready.batch.streams);
+    ready.batch.swap(out);
+    memory_.pool->keep(ready.batch.streams);
     produce(ready);
     if (ready.error) {
       planning_error_ = ready.error;
       std::rethrow_exception(ready.error);
     }
-    std::swap(ready.batch, out);
+    ready.batch.swap(out);
+    detail::MinibatchPool::own(memory_.pool, out);
     std::swap(mark, ready.mark);
     return;
   }
   if (taken_.empty()) take(out, nullptr);
   used_.emplace_back();  // asks for memory while the answer is still in its place
   used_.back() = taken_.pop_front();
-  std::swap(used_.back()->batch, out);
+  used_.back()->batch.swap(out);
+  detail::MinibatchPool::own(memory_.pool, out);
   std::swap(mark, used_.back()->mark);
 }
 
@@ -99,7 +90,8 @@ void Pipeline::pop(Minibatch& out, Mark& mark) {
 // used for others. False if it did not come until then.
 bool Pipeline::take(Minibatch& out, const std::chrono::steady_clock::time_point* until) {
   std::unique_lock lock(mutex_);
-  keep(out.streams);
+  caller_cpu_ = current_cpu();
+  memory_.pool->keep(out.streams);
   give_back();
   wake_producer();
   if (!await_front(lock, until)) return false;
@@ -132,7 +124,7 @@ bool Pipeline::wait(std::chrono::milliseconds most, Minibatch& out) {
 // With mutex_ held: the memory of what was handed out is that of what comes.
 void Pipeline::give_back() {
   while (!used_.empty()) {
-    keep(used_.back()->batch.streams);
+    memory_.pool->keep(used_.back()->batch.streams);
     memory_.answers.push_back(std::move(used_.back()));
     used_.pop_back();
   }
@@ -171,7 +163,7 @@ Pipeline::Ready* Pipeline::unpacked() const {
 
 void Pipeline::pack_unlocked(Ready& job, std::unique_lock<std::mutex>& lock) {
   job.stage = Stage::packing;
-  if (!job.slices.empty()) lend_streams(job);
+  if (!job.slices.empty()) memory_.pool->lend(job.batch.streams);
   lock.unlock();
   pack(job);
   lock.lock();
@@ -185,6 +177,20 @@ void Pipeline::tell_caller(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   ready_.notify_one();
   lock.lock();
+}
+
+// With mutex_ held.
+bool Pipeline::shares_cpu() const { return caller_cpu_ >= 0 && caller_cpu_ == current_cpu(); }
+
+// Where both have one CPU nothing is gained by packing ahead while the caller has something to do: he packs in memory
+// that is still in the cache, and nobody is switched. Once for each answer; false if there is nobody to make way for.
+bool Pipeline::give_way(std::unique_lock<std::mutex>& lock) {
+  gave_way_ = !gave_way_ && shares_cpu();
+  if (!gave_way_) return false;
+  lock.unlock();
+  std::this_thread::yield();
+  lock.lock();
+  return true;
 }
 
 // Until nothing looks into chunks any more.
@@ -236,6 +242,7 @@ void Pipeline::produce_all() {
     if (stop_) return;
     // One is left for the caller to pack while this thread packs the other.
     if (count(Stage::resolved) > 1 || !may_resolve()) {
+      if (give_way(lock)) continue;
       pack_unlocked(*unpacked(), lock);
       tell_caller(lock);
       continue;
@@ -247,9 +254,14 @@ void Pipeline::produce_all() {
       fresh_.push_back(std::move(memory_.answers.back()));
       memory_.answers.pop_back();
     }
-    for (auto at = fresh_.rbegin(); together && at != fresh_.rend(); ++at) lend_streams(**at);
+    for (auto at = fresh_.rbegin(); together && at != fresh_.rend(); ++at) memory_.pool->lend((*at)->batch.streams);
+    std::size_t most = 1;
+    if (together)
+      most = kMostTogether;
+    else if (shares_cpu() && settings_.memory_limit == 0)
+      most = settings_.depth - std::min(queue_.size(), settings_.depth - 1);
     lock.unlock();
-    make_answers(together);
+    make_answers(together, most);
     lock.lock();
     const Ready& last = *made_.back();
     waiting_at_end_ = settings_.stop_at_epoch_end && last.end_of_epoch;
@@ -264,8 +276,8 @@ void Pipeline::produce_all() {
   }
 }
 
-// One answer resolved; or several, packed too, as long as they are small and nothing has to be waited for.
-void Pipeline::make_answers(bool together) {
+// One answer resolved, or several as long as nothing has to be waited for; packed too if they are small.
+void Pipeline::make_answers(bool together, std::size_t most) {
   std::uint64_t bytes = 0;
   for (;;) {
     std::unique_ptr<Ready> next;
@@ -284,7 +296,8 @@ void Pipeline::make_answers(bool together) {
       bytes += next->bytes;
     }
     made_.push_back(std::move(next));
-    if (!together || ends || made_.size() == kMostTogether || bytes >= kTogether || !next_is_loaded()) return;
+    if (ends || made_.size() >= most || bytes >= kTogether || !next_is_loaded()) return;
+    if (window_moved_ && !together) return;  // those made now look into chunks
   }
 }
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/ring.h"
+#include "pack/minibatch_pool.h"
 #include "pack/pack.h"
 #include "reader/chunk_store.h"
 #include "reader/plan.h"
@@ -58,10 +59,14 @@ class Pipeline {
   };
   // What a run leaves to the next, so that it need not ask the system for it again.
   struct Memory {
+    explicit Memory(std::size_t minibatches) : pool(std::make_shared<detail::MinibatchPool>(minibatches)) {}
+    ~Memory() { pool->close(); }
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+
     std::vector<std::unique_ptr<Ready>> answers;
     std::vector<std::unique_ptr<Plan>> plans;
-    // Of minibatches that were handed back. Who packs takes the last, which is most likely in a cache.
-    std::vector<std::vector<StreamBatch>> streams;
+    std::shared_ptr<detail::MinibatchPool> pool;
   };
 
   // The store is shared with the planner (truncated packing looks into chunks)
@@ -93,6 +98,8 @@ class Pipeline {
   Ready* unpacked() const;
   void pack_unlocked(Ready& job, std::unique_lock<std::mutex>& lock);
   void tell_caller(std::unique_lock<std::mutex>& lock);
+  bool shares_cpu() const;
+  bool give_way(std::unique_lock<std::mutex>& lock);
   void finish_all(std::unique_lock<std::mutex>& lock);
   std::size_t count(Stage stage) const;
   void note_looked_into();
@@ -101,9 +108,7 @@ class Pipeline {
 
   bool take(Minibatch& out, const std::chrono::steady_clock::time_point* until);
   void put_away(std::unique_ptr<Ready> ready);
-  void keep(std::vector<StreamBatch>& streams);
-  void lend_streams(Ready& job);
-  void make_answers(bool together);
+  void make_answers(bool together, std::size_t most);
   bool next_is_loaded() const;
   void produce(Ready& out);
   void resolve_next(Ready& out);
@@ -118,7 +123,7 @@ class Pipeline {
 
   ChunkStore& store_;
   Planner& planner_;
-  Memory& memory_;  // answers and streams: shared; plans: the producing side's
+  Memory& memory_;  // answers: shared; plans: the producing side's
   Settings settings_;
 
   // Owned by the producing side.
@@ -140,6 +145,8 @@ class Pipeline {
   bool first_plan_ = true;
   std::vector<std::unique_ptr<Ready>> fresh_, made_;  // to be filled; filled, on their way into the queue
 
+  bool gave_way_ = false;
+
   // Owned by the caller's side.
   Ready alone_;                               // where nothing is prefetched
   Ring<std::unique_ptr<Ready>> taken_;        // out of the queue, not handed out yet
@@ -153,6 +160,7 @@ class Pipeline {
   bool small_ = false;  // the last one packed was
   bool stop_ = false;
   bool waiting_at_end_ = false;
+  int caller_cpu_ = -1;
   bool finishing_ = false;     // finish_all() waits for the caller
   std::exception_ptr broken_;  // ended thread_, behind what is in the queue
   std::thread thread_;

@@ -29,7 +29,7 @@ void Pipeline::produce(Ready& out) {
   if (window_moved_) let_go();
   resolve_next(out);
   if (out.error) return;
-  if (!out.slices.empty()) lend_streams(out);
+  if (!out.slices.empty()) memory_.pool->lend(out.batch.streams);
   pack(out);
 }
 
@@ -146,6 +146,7 @@ void Pipeline::resolve(const Plan& plan, Ready& out) {
   slices.clear();
   out.pieces.clear();
   Minibatch& batch = out.batch;
+  memory_.pool->lend(batch.keys);
   batch.keys.clear();
   batch.epoch = plan.epoch;
   batch.index = plan.index;
