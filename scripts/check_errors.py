@@ -151,8 +151,9 @@ def collect():
                 continue
             kind, what, hint = details(code, match.start())
             before = code[:opening(code, match.start()) - 1]
-            name = re.search(r"(\w+)$", before)
-            add(literal, kind or kinds.get((folder, name.group(1) if name else ""), ""), what, hint, folder)
+            name = re.search(r"(io::)?(\w+)$", before)
+            home = "src/io" if name and name.group(1) else folder
+            add(literal, kind or kinds.get((home, name.group(2) if name else ""), ""), what, hint, folder)
         known = {name: entry for name, entry in helpers.get(folder, {}).items()}
         patterns = [(re.compile(r"\b" + name + r"\("), entry) for name, entry in known.items()]
         if folder != "src/io":

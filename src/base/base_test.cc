@@ -211,7 +211,6 @@ TEST(Fault, KindsHaveTheirNames) {
   EXPECT_EQ(name(static_cast<FaultKind>(200)), "internal");
 }
 
-// One number more or less must not be one place further: that is what a hostile file would count on.
 RC_GTEST_PROP(TextTable, NumbersTextsAsTheyAppear, (const std::vector<std::string>& texts)) {
   TextTable table;
   std::vector<std::string> fresh;
@@ -243,6 +242,7 @@ TEST(TextTable, KeepsTextsOfAnyLengthWhereTheyAre) {
   EXPECT_EQ(table.size(), texts.size());
 }
 
+// One number more or less must not be one place further: that is what a hostile file would count on.
 TEST(SeededHash, SpreadsWhatLiesInARow) {
   const SeededHash hash, again;
   std::array<int, 64> places{};

@@ -232,6 +232,14 @@ Head read_head(const std::string& path, std::size_t most, const FileSystem& file
   return head;
 }
 
+void fail_at(const File& file, std::uint64_t byte, const char* id, std::string what, std::string hint) {
+  throw Error(Fault{.kind = FaultKind::format,
+                    .id = id,
+                    .at = {.file = file.path(), .byte = byte, .has_byte = true},
+                    .what = std::move(what),
+                    .hint = std::move(hint)});
+}
+
 std::string read_whole(const std::string& path, std::uint64_t limit, const char* limit_name,
                        const FileSystem& file_system) {
   const File file(path, file_system);

@@ -89,6 +89,10 @@ class File {
   std::shared_ptr<const packed::Unpacked> unpacked_;  // of a compressed file
 };
 
+// A fault of kind format at a byte of a file.
+[[noreturn]] void fail_at(const File& file, std::uint64_t byte, const char* id, std::string what,
+                          std::string hint = {});
+
 // Whole content, for small files (configurations, lists, caches).
 // Error(limit) above `limit` bytes.
 std::string read_whole(const std::string& path, std::uint64_t limit, const char* limit_name,

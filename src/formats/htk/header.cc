@@ -12,15 +12,6 @@ namespace {
 constexpr std::uint16_t kCompressed = 02000, kVq = 040000, kAnonymous = 12;
 constexpr std::size_t kHeaderBytes = 12, kGuidBytes = 16;
 
-[[noreturn]] void bad(const io::File& file, std::uint64_t byte, const char* id, std::string what,
-                      std::string hint = {}) {
-  throw Error(Fault{.kind = FaultKind::format,
-                    .id = id,
-                    .at = {.file = file.path(), .byte = byte, .has_byte = true},
-                    .what = std::move(what),
-                    .hint = std::move(hint)});
-}
-
 struct Fields {
   std::int32_t samples = 0;
   std::uint32_t period = 0;
@@ -49,14 +40,16 @@ bool is_big_endian(const std::byte* p, std::uint64_t file_size) {
 Header idx_header(const io::File& file) {
   std::array<std::byte, 16> raw;
   if (file.size() < raw.size())
-    bad(file, file.size(), "htk.idx",
-        "an IDX file has a header of 16 bytes, this one has " + std::to_string(file.size()));
+    io::fail_at(file, file.size(), "htk.idx",
+                "an IDX file has a header of 16 bytes, this one has " + std::to_string(file.size()));
   file.read(0, raw);
   const auto field = [&](std::size_t i) { return load<std::uint32_t, std::endian::big>(raw.data() + 4 * i); };
   if (field(0) != 2051)
-    bad(file, 0, "htk.idx", "the magic number of an IDX file of images is 2051, found " + std::to_string(field(0)));
+    io::fail_at(file, 0, "htk.idx",
+                "the magic number of an IDX file of images is 2051, found " + std::to_string(field(0)));
   const std::uint64_t dim = std::uint64_t{field(2)} * field(3);
-  if (dim == 0 || dim > 65535) bad(file, 8, "htk.idx", "images have 1 to 65535 pixels, found " + std::to_string(dim));
+  if (dim == 0 || dim > 65535)
+    io::fail_at(file, 8, "htk.idx", "images have 1 to 65535 pixels, found " + std::to_string(dim));
   Header h;
   h.frames = field(1);
   h.data = raw.size();
@@ -92,8 +85,8 @@ Header read_header(const io::File& file, bool idx) {
   if (idx && file.path().ends_with("-ubyte")) return idx_header(file);
   std::array<std::byte, kHeaderBytes + kGuidBytes> raw;
   if (file.size() < kHeaderBytes) {
-    bad(file, file.size(), "htk.header",
-        "not an HTK parameter file: it has " + std::to_string(file.size()) + " bytes, its header alone has 12");
+    io::fail_at(file, file.size(), "htk.header",
+                "not an HTK parameter file: it has " + std::to_string(file.size()) + " bytes, its header alone has 12");
   }
   file.read(0, std::span(raw).first(kHeaderBytes));
   Header h;
@@ -105,20 +98,20 @@ Header read_header(const io::File& file, bool idx) {
   h.kind = kind_text(f.kind);
   const std::string code = std::to_string(f.kind);
   if (h.kind.empty()) {
-    bad(file, 10, "htk.kind",
-        "kind " + code + " has base kind " + std::to_string(f.kind & 077) +
-            ", expected MFCC (6), FBANK (7), USER (9) or PLP (11)",
-        "is this an HTK parameter file of features?");
+    io::fail_at(file, 10, "htk.kind",
+                "kind " + code + " has base kind " + std::to_string(f.kind & 077) +
+                    ", expected MFCC (6), FBANK (7), USER (9) or PLP (11)",
+                "is this an HTK parameter file of features?");
   }
   if (f.kind & kVq)
-    bad(file, 10, "htk.kind",
-        "kind " + code + " (" + h.kind + ") is vector quantised (_V), which holds no feature values");
+    io::fail_at(file, 10, "htk.kind",
+                "kind " + code + " (" + h.kind + ") is vector quantised (_V), which holds no feature values");
   h.data = kHeaderBytes;
   const unsigned width = (f.kind & kCompressed) ? 2 : 4;
   if (f.size == 0 || f.size % width != 0) {
-    bad(file, 8, "htk.frame-size",
-        "a frame has " + std::to_string(f.size) + " bytes, expected a multiple of " + std::to_string(width) +
-            " above 0");
+    io::fail_at(file, 8, "htk.frame-size",
+                "a frame has " + std::to_string(f.size) + " bytes, expected a multiple of " + std::to_string(width) +
+                    " above 0");
   }
   h.dim = f.size / width;
   std::int64_t frames = f.samples;
@@ -128,7 +121,7 @@ Header read_header(const io::File& file, bool idx) {
     frames -= 4;
     h.data += std::uint64_t{8} * h.dim;
   } else if (f.kind == kAnonymous) {
-    if (file.size() < raw.size()) bad(file, file.size(), "htk.header", "the file ends in its GUID");
+    if (file.size() < raw.size()) io::fail_at(file, file.size(), "htk.header", "the file ends in its GUID");
     file.read(kHeaderBytes, std::span(raw).subspan(kHeaderBytes));
     h.kind += ";guid=";
     for (std::size_t i = kHeaderBytes; i < raw.size(); ++i) {
@@ -139,13 +132,13 @@ Header read_header(const io::File& file, bool idx) {
     h.data += kGuidBytes;
   }
   if (frames < 0) {
-    bad(file, 0, "htk.frames",
-        "the header counts " + std::to_string(f.samples) + " frames" +
-            (h.encoding == Encoding::compressed ? ", compressed files have at least 4" : ""));
+    io::fail_at(file, 0, "htk.frames",
+                "the header counts " + std::to_string(f.samples) + " frames" +
+                    (h.encoding == Encoding::compressed ? ", compressed files have at least 4" : ""));
   }
   if (file.size() < h.data)
-    bad(file, file.size(), "htk.header",
-        "the file ends in its scales, which take " + std::to_string(h.data) + " bytes with the header");
+    io::fail_at(file, file.size(), "htk.header",
+                "the file ends in its scales, which take " + std::to_string(h.data) + " bytes with the header");
   h.frames = static_cast<std::uint64_t>(frames);
   h.held = (file.size() - h.data) / h.frame_bytes;
   return h;

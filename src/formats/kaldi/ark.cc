@@ -15,15 +15,6 @@
 namespace batchfeed::kaldi {
 namespace {
 
-[[noreturn]] void bad(const io::File& file, std::uint64_t byte, const char* id, std::string what,
-                      std::string hint = {}) {
-  throw Error(Fault{.kind = FaultKind::format,
-                    .id = id,
-                    .at = {.file = file.path(), .byte = byte, .has_byte = true},
-                    .what = std::move(what),
-                    .hint = std::move(hint)});
-}
-
 bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // Reads a text object token by token, in bounded memory.
@@ -52,7 +43,7 @@ class Tokens {
     for (char c = peek(); is_blank(c); skip(), c = peek()) line_end = line_end || c == '\n';
     size_ = 0;
     for (char c = peek(); c != '\0' && !is_blank(c); skip(), c = peek()) {
-      if (size_ == kLongest) bad(file_, at(), "kaldi.text", "a word of more than 64 bytes, expected a number");
+      if (size_ == kLongest) io::fail_at(file_, at(), "kaldi.text", "a word of more than 64 bytes, expected a number");
       word_[size_++] = c;
     }
     return {word_.data(), size_};
@@ -72,7 +63,7 @@ T number(const io::File& file, std::uint64_t at, std::string_view word) {
   T value{};
   const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (code != std::errc() || end != word.data() + word.size())
-    bad(file, at, "kaldi.text", "'" + std::string(word) + "' is not a number");
+    io::fail_at(file, at, "kaldi.text", "'" + std::string(word) + "' is not a number");
   return value;
 }
 
@@ -82,15 +73,15 @@ Item text_matrix(const io::File& file, std::uint64_t offset, Value value) {
   Tokens in(file, offset);
   bool line_end = false;
   if (in.token(line_end) != "[")
-    bad(file, offset, "kaldi.object", "expected \\0B or '[', where an object begins",
-        "is this an archive of matrices?");
+    io::fail_at(file, offset, "kaldi.object", "expected \\0B or '[', where an object begins",
+                "is this an archive of matrices?");
   Item item{.kind = Kind::text_matrix, .data = offset};
   std::uint64_t in_row = 0;
   const auto end_row = [&] {
     if (in_row == 0) return;
     if (item.rows != 0 && in_row != item.cols)
-      bad(file, in.at(), "kaldi.text",
-          "a row of " + std::to_string(in_row) + " values, the first has " + std::to_string(item.cols));
+      io::fail_at(file, in.at(), "kaldi.text",
+                  "a row of " + std::to_string(in_row) + " values, the first has " + std::to_string(item.cols));
     item.cols = in_row;
     ++item.rows;
     in_row = 0;
@@ -98,7 +89,7 @@ Item text_matrix(const io::File& file, std::uint64_t offset, Value value) {
   for (;;) {
     const std::string_view word = in.token(line_end);
     if (line_end) end_row();
-    if (word.empty()) bad(file, in.at(), "kaldi.short", "the file ends in a matrix of text, which ends in ']'");
+    if (word.empty()) io::fail_at(file, in.at(), "kaldi.short", "the file ends in a matrix of text, which ends in ']'");
     if (word == "]") break;
     value(item.rows, in_row++, number<double>(file, in.at() - word.size(), word));
   }
@@ -148,7 +139,7 @@ std::uint64_t bytes_of(const Item& item) {
 
 Item read_item(const io::File& file, std::uint64_t offset, bool integers, const Limits& limits) {
   if (offset >= file.size())
-    bad(file, offset, "kaldi.short", "the file ends before the object at byte " + std::to_string(offset));
+    io::fail_at(file, offset, "kaldi.short", "the file ends before the object at byte " + std::to_string(offset));
   std::array<std::byte, 32> raw;
   const std::size_t have = static_cast<std::size_t>(std::min<std::uint64_t>(raw.size(), file.size() - offset));
   file.read(offset, std::span(raw).first(have));
@@ -157,17 +148,18 @@ Item read_item(const io::File& file, std::uint64_t offset, bool integers, const 
     const auto ignore = [](auto&&...) {};
     Item item = integers ? text_integers(file, offset, ignore) : text_matrix(file, offset, ignore);
     if (item.rows > limits.sequence_samples || item.cols > limits.dim)
-      bad(file, offset, "kaldi.size",
+      io::fail_at(
+          file, offset, "kaldi.size",
           std::to_string(item.rows) + " rows of " + std::to_string(item.cols) + " values, more than the limits allow");
     return item;
   }
-  if (raw[1] != std::byte{'B'}) bad(file, offset, "kaldi.object", "\\0 without B where an object begins");
+  if (raw[1] != std::byte{'B'}) io::fail_at(file, offset, "kaldi.object", "\\0 without B where an object begins");
   (void)in.take(2, 1);
   Item item;
   const auto sizes = [&](std::optional<std::int32_t> rows, std::optional<std::int32_t> cols) {
-    if (!rows || !cols) bad(file, offset + in.at(), "kaldi.short", "no size of 4 bytes where one is due");
+    if (!rows || !cols) io::fail_at(file, offset + in.at(), "kaldi.short", "no size of 4 bytes where one is due");
     if (*rows < 0 || *cols < 0)
-      bad(file, offset + in.at(), "kaldi.size", "a size of " + std::to_string(std::min(*rows, *cols)));
+      io::fail_at(file, offset + in.at(), "kaldi.size", "a size of " + std::to_string(std::min(*rows, *cols)));
     item.rows = static_cast<std::uint64_t>(*rows);
     item.cols = static_cast<std::uint64_t>(*cols);
   };
@@ -196,22 +188,23 @@ Item read_item(const io::File& file, std::uint64_t offset, bool integers, const 
       item.least = *least;
       item.range = *range;
     } else {
-      bad(file, offset + 2, "kaldi.object", "an object of a kind that is no matrix",
-          "known are FM, DM, FV, DV, CM, CM2 and CM3; set alignment for integers");
+      io::fail_at(file, offset + 2, "kaldi.object", "an object of a kind that is no matrix",
+                  "known are FM, DM, FV, DV, CM, CM2 and CM3; set alignment for integers");
     }
   }
   item.data = offset + in.at();
   if (item.rows > 0 && item.cols == 0)
-    bad(file, offset, "kaldi.size", std::to_string(item.rows) + " rows of no values");
+    io::fail_at(file, offset, "kaldi.size", std::to_string(item.rows) + " rows of no values");
   if (item.rows > limits.sequence_samples || item.cols > limits.dim)
-    bad(file, offset, "kaldi.size",
+    io::fail_at(
+        file, offset, "kaldi.size",
         std::to_string(item.rows) + " rows of " + std::to_string(item.cols) + " values, more than the limits allow");
   const std::uint64_t bytes = bytes_of(item);
   if (bytes > file.size() - item.data) {
-    bad(file, item.data, "kaldi.short",
-        std::to_string(item.rows) + " rows of " + std::to_string(item.cols) + " values take " + std::to_string(bytes) +
-            " bytes, the file ends after " + std::to_string(file.size() - item.data),
-        "was the file cut off?");
+    io::fail_at(file, item.data, "kaldi.short",
+                std::to_string(item.rows) + " rows of " + std::to_string(item.cols) + " values take " +
+                    std::to_string(bytes) + " bytes, the file ends after " + std::to_string(file.size() - item.data),
+                "was the file cut off?");
   }
   item.end = item.data + bytes;
   return item;
@@ -254,7 +247,7 @@ void read_rows(const io::File& file, const Item& item, std::uint64_t first, std:
     text_matrix(file, item.data, [&](std::uint64_t row, std::uint64_t column, double value) {
       if (row < first || row - first >= count) return;
       if (column >= item.cols)
-        bad(file, item.data, "kaldi.text", "a row of more than " + std::to_string(item.cols) + " values");
+        io::fail_at(file, item.data, "kaldi.text", "a row of more than " + std::to_string(item.cols) + " values");
       out[(row - first) * item.cols + column] = static_cast<T>(value);
     });
     return;
@@ -314,8 +307,8 @@ void read_integers(const io::File& file, const Item& item, std::uint64_t first, 
   file.read(at, raw);
   for (std::size_t i = 0; i < raw.size(); i += 5) {
     if (raw[i] != std::byte{4})
-      bad(file, at + i, "kaldi.integer",
-          "an integer of " + std::to_string(std::to_integer<int>(raw[i])) + " bytes, expected 4");
+      io::fail_at(file, at + i, "kaldi.integer",
+                  "an integer of " + std::to_string(std::to_integer<int>(raw[i])) + " bytes, expected 4");
     out.push_back(load<std::int32_t>(raw.data() + i + 1));
   }
 }

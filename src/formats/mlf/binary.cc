@@ -42,29 +42,21 @@ class Stream {
   std::vector<std::byte> block_;
 };
 
-[[noreturn]] void fail(const io::File& file, std::uint64_t byte, const char* id, std::string what,
-                       std::string hint = {}) {
-  throw Error(Fault{.kind = FaultKind::format,
-                    .id = id,
-                    .at = {.file = file.path(), .byte = byte, .has_byte = true},
-                    .what = std::move(what),
-                    .hint = std::move(hint)});
-}
-
 }  // namespace
 
 void index_binary(const io::File& file, IndexBuilder& builder) {
   builder.begin_file(file);
   Stream in(file);
   if (in.left() < 5)
-    fail(file, file.size(), "mlf.binary-header",
-         "not a binary MLF: it has " + std::to_string(file.size()) + " bytes, its header alone has 5");
+    io::fail_at(file, file.size(), "mlf.binary-header",
+                "not a binary MLF: it has " + std::to_string(file.size()) + " bytes, its header alone has 5");
   const std::byte* magic = in.take(3);
   if (std::string_view(reinterpret_cast<const char*>(magic), 3) != "MLF")
-    fail(file, 0, "mlf.binary-header", "a binary MLF begins with 'MLF'", "a text MLF is read by HTKMLFDeserializer");
+    io::fail_at(file, 0, "mlf.binary-header", "a binary MLF begins with 'MLF'",
+                "a text MLF is read by HTKMLFDeserializer");
   const int version = in.field<std::int16_t>();
   if (version != 1 && version != 2)
-    fail(file, 3, "mlf.binary-version", "version " + std::to_string(version) + ", known are 1 and 2");
+    io::fail_at(file, 3, "mlf.binary-version", "version " + std::to_string(version) + ", known are 1 and 2");
   std::string key;
   while (in.left() > 0) {
     const std::uint64_t start = in.at();
@@ -84,14 +76,14 @@ void index_binary(const io::File& file, IndexBuilder& builder) {
       if (in.left() < 2) return ends_in_key();
       const std::size_t n = in.field<std::uint16_t>();
       if (n > kMaxKey)
-        fail(file, start, "mlf.binary-key", "a key of " + std::to_string(n) + " bytes, expected at most 256",
-             "the file is damaged here or before");
+        io::fail_at(file, start, "mlf.binary-key", "a key of " + std::to_string(n) + " bytes, expected at most 256",
+                    "the file is damaged here or before");
       if (in.left() < n) return ends_in_key();
       key.assign(reinterpret_cast<const char*>(in.take(n)), n);
     }
     const auto short_of = [&](const char* part) {
-      fail(file, in.at(), "mlf.binary-short", "utterance '" + key + "': the file ends in its " + part,
-           "was the file cut off?");
+      io::fail_at(file, in.at(), "mlf.binary-short", "utterance '" + key + "': the file ends in its " + part,
+                  "was the file cut off?");
     };
     if (in.left() < 6) short_of("counts");
     const std::uint32_t frames = in.field<std::uint32_t>();
@@ -99,7 +91,7 @@ void index_binary(const io::File& file, IndexBuilder& builder) {
     const std::uint64_t bytes = std::uint64_t{in.field<std::uint16_t>()} * kSegmentBytes;
     if (in.left() < bytes) short_of("segments");
     in.skip(bytes);
-    if (frames == 0) fail(file, begin - 4, "mlf.binary-frames", "utterance '" + key + "' has no frames");
+    if (frames == 0) io::fail_at(file, begin - 4, "mlf.binary-frames", "utterance '" + key + "' has no frames");
     builder.add(key, at, begin, bytes + 2, frames);
     if (builder.context().progress && (start ^ in.at()) >> 24 != 0) builder.context().progress(in.at(), file.size());
   }
