@@ -2,6 +2,7 @@
 #include <batchfeed/buffer.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace batchfeed::detail {
@@ -14,8 +15,11 @@ void* allocate(std::size_t bytes) noexcept {
   const std::size_t rounded = (bytes + unit - 1) / unit * unit;
   void* const memory = std::aligned_alloc(unit, rounded);
 #if defined(MADV_HUGEPAGE)
-  // Advice: where it is not taken, all is as without it. Not for the end, of which little may be used.
-  if (memory != nullptr && unit == kHugePage) ::madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+  // Advice: where it is not taken, all is as without it. Not for the last page, unless more than half of it
+  // will be used when a sixteenth was asked for in advance.
+  const std::size_t used = bytes - bytes / 17;
+  const std::size_t pages = std::min((used + kHugePage / 2) / kHugePage, bytes / kHugePage);
+  if (memory != nullptr && unit == kHugePage) ::madvise(memory, pages * kHugePage, MADV_HUGEPAGE);
 #endif
   return memory;
 }

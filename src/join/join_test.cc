@@ -228,6 +228,17 @@ TEST(Join, ASmallCacheOfPartnersGivesTheSameData) {
   EXPECT_EQ(large->fingerprint(), small->fingerprint());
 }
 
+TEST(Join, ColumnsOfPartnersDoNotGrowRowByRow) {
+  std::vector<Entry> rows;
+  for (std::uint64_t key = 0; key < 1000; ++key) rows.push_back({key, 3});
+  const auto joined = join(pair_of(corpus("x", {rows}), corpus("y", {rows})), {});
+  Chunk chunk;
+  joined->read(0, chunk);
+  const Buffer<std::byte>& values = chunk.columns[1].values;
+  EXPECT_EQ(values.size(), 3000 * sizeof(float));
+  EXPECT_LE(values.capacity(), values.size() * 9 / 8);
+}
+
 // Decoded partners are kept if they may be asked for again, or are few.
 TEST(Join, OfALargePartnerInStepNothingIsKept) {
   const Chunks first = {{{1, 1}, {2, 1}}, {{3, 2}}, {{4, 1}}};

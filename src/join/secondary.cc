@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "base/saturate.h"
+
 namespace batchfeed::join {
 
 std::shared_ptr<const Chunk> ChunkCache::get(std::uint32_t chunk) const {
@@ -85,6 +87,20 @@ void copy_sparse(const Column& from, std::uint32_t row, std::uint32_t times, Col
   }
 }
 
+// For so many rows, if they take as much as those of `from` in the mean, so that nothing grows row by row.
+void make_room(const Column& from, std::size_t rows, Column& to) {
+  const std::size_t all = std::max<std::size_t>(from.first_sample.size(), 2) - 1;
+  const auto share = [&](std::size_t n) { return static_cast<std::size_t>(mul_sat(n, rows) / all); };
+  to.first_sample.reserve(rows + 1);
+  to.values.reserve(share(from.values.size()));
+  if (from.storage == Storage::dense) {
+    to.begin.reserve(rows);
+  } else {
+    to.first_value.reserve(share(from.first_value.size()) + 1);
+    to.indices.reserve(share(from.indices.size()));
+  }
+}
+
 // Appends row `where` of `from` (or nothing) to `to`.
 void copy_row(const StreamInfo& info, const Column* from, std::uint32_t row, std::uint32_t length, Column& to) {
   if (from == nullptr) {
@@ -136,6 +152,7 @@ void fetch(const Source& source, const ChunkCache& cache, bool by_rows, std::spa
   for (std::size_t s = 0; s < streams.size(); ++s) {
     Column& to = out.columns[first + s];
     to.reset(streams[s]);
+    if (!held.empty()) make_room(held.begin()->second.chunk().columns[s], where.size(), to);
     for (std::size_t r = 0; r < where.size(); ++r) {
       if (where[r].chunk == Location::kNone) {
         copy_row(streams[s], nullptr, 0, lengths[r], to);

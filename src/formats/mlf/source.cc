@@ -144,6 +144,10 @@ class MlfSource final : public RowSource {
     bytes.resize(static_cast<std::size_t>(index_.entries[to - 1].begin + index_.entries[to - 1].bytes - base));
     file->read(base, {bytes.data(), bytes.size()});
     file->expect_unchanged();
+    std::size_t frames = 0;
+    for (std::uint64_t i = from; i < to; ++i) frames += index_.entries[i].samples;
+    column.first_value.reserve(frames + 1);
+    column.indices.reserve(frames);
     thread_local Labels labels;  // for its memory
     for (std::uint64_t i = from; i < to; ++i) {
       const IndexEntry& e = index_.entries[i];
