@@ -181,7 +181,7 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
                       .id = "htk.numeric-key",
                       .at = at,
                       .what = "key '" + entry.key + "' does not begin with a number",
-                      .hint = "set useNumericSequenceKeys = false",
+                      .hint = "set `useNumericSequenceKeys = false`",
                       .stream = options_.name});
   }
   const std::uint32_t file = file_number_(entry.path, at);
@@ -261,7 +261,7 @@ void Builder::refuse_if_most_are_gone() {
                     .at = {.file = options_.first_file()},
                     .what = std::to_string(too_long_) + " of " + plural(entries_, "utterance", "utterances") +
                             " are too long and would be left out",
-                    .hint = "raise maxUtteranceLength",
+                    .hint = options_.legacy ? "raise `maxUtteranceLength`" : "raise `maxSequenceSize`",
                     .stream = options_.name});
 }
 
@@ -359,7 +359,7 @@ void Builder::check_archives() {
             " blanks around '=' or before '[', which are no part of key or path");
   sum("htk.empty-utterance", empty_, plural(empty_, "utterance", "utterances") + " without frames left out");
   sum("htk.too-long", too_long_, plural(too_long_, "utterance", "utterances") + " left out, longer than allowed",
-      options_.legacy ? "see maxUtteranceLength" : "see maxSequenceSize");
+      options_.legacy ? "see `maxUtteranceLength`" : "see `maxSequenceSize`");
 }
 
 void Builder::cut() {
