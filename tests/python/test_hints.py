@@ -28,6 +28,10 @@ CASES = {
     ),
     "too little memory": (lambda: bf.open("a.ctf", memory_limit=1).next(), "lower the window, window= (in a configuration randomizationWindow)"),
     "labels without dim": (lambda: bf.Reader(bf.MLF("y", "labels.mlf", dim=0)), "set dim="),
+    "only long utterances": (
+        lambda: bf.Reader(bf.HTKFeatures("x", "here.scp", dim=1, max_sequence_frames=1)),
+        "raise max_sequence_frames= (in a configuration maxSequenceSize)",
+    ),
     "no sequence": (lambda: bf.open("other.cntk").next(), "bf.info() lists them"),
 }
 
@@ -47,6 +51,7 @@ def files(tmp_path, monkeypatch):
         "long.ctf": "1 |x 1 2\n1 |x 3 4\n",
         "pairs.ctf": "1 |x 1:2\n",
         "labels.mlf": '#!MLF!#\n"*/u.lab"\n0 100000 s\n.\n',
+        "here.scp": "u=u.htk[0,1]\n",
         "moved.scp": "u=/old/u.htk[0,1]\n",
         "u.htk": "x",
     }.items():

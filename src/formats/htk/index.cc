@@ -54,6 +54,7 @@ class Builder {
                         .id = "htk.no-utterances",
                         .at = {.file = options_.first_file()},
                         .what = "no utterance is left of " + plural(entries_, "entry", "entries") + why,
+                        .hint = too_long_ == 0 ? "" : raise_length(),
                         .stream = options_.name});
     }
     cut();
@@ -103,6 +104,9 @@ class Builder {
   std::uint64_t whole_frames(std::uint32_t file);
   void drop_duplicates();
   void refuse_if_most_are_gone();
+  const char* raise_length() const {
+    return options_.legacy ? "raise `maxUtteranceLength`" : "raise `maxSequenceSize`";
+  }
   void check_archives();
   void cut();
   // Leaves out utterances for which gone(number, utterance) says so.
@@ -261,7 +265,7 @@ void Builder::refuse_if_most_are_gone() {
                     .at = {.file = options_.first_file()},
                     .what = std::to_string(too_long_) + " of " + plural(entries_, "utterance", "utterances") +
                             " are too long and would be left out",
-                    .hint = options_.legacy ? "raise `maxUtteranceLength`" : "raise `maxSequenceSize`",
+                    .hint = raise_length(),
                     .stream = options_.name});
 }
 
