@@ -4,6 +4,7 @@
 #include <batchfeed/hint.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,14 @@ namespace {
 constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
     {"path_map", "map-path"}, {"reader_section()", "schema()"}, {"roots", "root"}};
 
+// Keys of a configuration stand as it has them; these without a capital.
+constexpr std::string_view kKeys[] = {"truncated", "format", "nbruttsineachrecurrentiter"};
+
+bool is_key(std::string_view name) {
+  return std::any_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'Z'; }) ||
+         std::find(std::begin(kKeys), std::end(kKeys), name) != std::end(kKeys);
+}
+
 // For a shell, as long as nobody puts quotes into names.
 std::string quoted_for_shell(std::string_view value) {
   constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./,:=+@%";
@@ -24,6 +33,7 @@ std::string quoted_for_shell(std::string_view value) {
 }
 
 std::string flag(std::string_view name, std::string_view value) {
+  if (is_key(name)) return std::string(name) + (value.empty() ? "" : " = ") + std::string(value);
   for (const auto& [ours, commands] : kOthers) {
     if (name == ours) name = commands;
   }

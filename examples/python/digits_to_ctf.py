@@ -11,9 +11,10 @@ Needs scikit-learn.
 import argparse
 
 import numpy
+import numpy.typing as npt
 
 
-def moved(picture, down, right):
+def moved(picture: npt.NDArray[numpy.int64], down: int, right: int) -> npt.NDArray[numpy.int64]:
     """The 8 x 8 picture moved; what comes in at the edge is empty."""
     out = numpy.zeros_like(picture)
     rows, columns = slice(max(down, 0), 8 + min(down, 0)), slice(max(right, 0), 8 + min(right, 0))
@@ -22,7 +23,7 @@ def moved(picture, down, right):
     return out
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("output")
     parser.add_argument("--copies", type=int, default=1, help="of each picture, moved; 1 = the pictures as they are")

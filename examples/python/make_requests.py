@@ -35,9 +35,10 @@ REQUESTS = {
 }
 
 
-def request(draw, intent):
+def request(draw: random.Random, intent: str) -> list[tuple[str, str]]:
     """A list of (word, slot)."""
-    text, out = draw.choice(REQUESTS[intent]), []
+    text = draw.choice(REQUESTS[intent])
+    out: list[tuple[str, str]] = []
     while "[" in text:
         head, _, rest = text.partition("[")
         inside, _, tail = rest.partition("]")
@@ -52,7 +53,7 @@ def request(draw, intent):
     return out
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--requests", type=int, default=2000)

@@ -11,6 +11,7 @@ Needs PyTorch. Under torchrun each process reads its part of every minibatch, an
     torchrun --standalone --nproc-per-node 2 train_digits.py digits.ctf
 """
 import argparse
+from typing import Optional
 
 import checkpoint
 import torch
@@ -19,7 +20,7 @@ import torch.distributed as dist
 import batchfeed as bf
 
 
-def step(model, optimizer, batch, total):
+def step(model: torch.nn.Module, optimizer: torch.optim.Optimizer, batch: Optional[bf.Batch], total: int) -> None:
     """One step on this process's part of a minibatch of `total` samples."""
     optimizer.zero_grad()
     if batch is not None:
@@ -34,7 +35,7 @@ def step(model, optimizer, batch, total):
     optimizer.step()
 
 
-def accuracy(model, path):
+def accuracy(model: torch.nn.Module, path: str) -> float:
     right = total = 0
     for batch in bf.open(path, shuffle=False, report=None):
         guess = model(batch["pixels"].torch() / 16).argmax(dim=1)
@@ -43,7 +44,7 @@ def accuracy(model, path):
     return right / total
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus")
     checkpoint.add_arguments(parser, epochs=3)

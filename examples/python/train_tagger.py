@@ -19,20 +19,20 @@ import batchfeed as bf
 
 
 class Tagger(torch.nn.Module):
-    def __init__(self, words, slots, intents, width=32):
+    def __init__(self, words: int, slots: int, intents: int, width: int = 32) -> None:
         super().__init__()
         self.embed = torch.nn.Embedding(words, width)
         self.recurrent = torch.nn.GRU(width, width, bidirectional=True, batch_first=True)
         self.slot, self.intent = torch.nn.Linear(2 * width, slots), torch.nn.Linear(2 * width, intents)
 
-    def forward(self, words, lengths):
+    def forward(self, words: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Scores of slots [sequence, step, slot], and of intents [sequence, intent]."""
         packed = pack_padded_sequence(self.embed(words), lengths, batch_first=True, enforce_sorted=False)
         states, _ = pad_packed_sequence(self.recurrent(packed)[0], batch_first=True, total_length=words.shape[1])
         return self.slot(states), self.intent(states.sum(1) / lengths[:, None])
 
 
-def tensors(batch):
+def tensors(batch: bf.Batch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Words and slots [sequence, step], lengths, intents; slots of no word are -1, which the loss leaves out."""
     words, slots = (torch.from_numpy(batch[name].classes()).long() for name in ("word", "slot"))
     lengths = torch.from_numpy(batch["word"].lengths)
@@ -45,7 +45,7 @@ def tensors(batch):
     return padded_words, padded_slots, lengths, torch.from_numpy(batch["intent"].classes()).long()
 
 
-def accuracy(model, reader):
+def accuracy(model: Tagger, reader: bf.Reader) -> tuple[float, float]:
     """Of slots, and of intents."""
     right, total, asked, requests = 0, 0, 0, 0
     for batch in reader:
@@ -57,18 +57,18 @@ def accuracy(model, reader):
     return right / total, asked / requests
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     checkpoint.add_arguments(parser, epochs=4)
     options = parser.parse_args()
 
-    words, slots = (len((options.folder / name).read_text().split()) for name in ("words.txt", "slots.txt"))
-    streams = {"word": bf.sparse(words), "slot": bf.sparse(slots), "intent": bf.sparse(4)}
+    word_count, slot_count = (len((options.folder / name).read_text().split()) for name in ("words.txt", "slots.txt"))
+    streams = {"word": bf.sparse(word_count), "slot": bf.sparse(slot_count), "intent": bf.sparse(4)}
     train = bf.Reader(bf.CTF(options.folder / "train.ctf", streams), minibatch_samples=512, seed=1, bucket_minibatches=8)
     torch.manual_seed(0)
     torch.set_num_threads(1)  # sums of floats depend on the number of threads
-    model = Tagger(words, slots, 4)
+    model = Tagger(word_count, slot_count, 4)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     steps = 0
     if options.resume:

@@ -121,12 +121,34 @@ _OTHERS: dict[str, Callable[[str], str]] = {
     "reader_section()": lambda _: "bf.info(path).reader_section",
     "roots": lambda _: "limits={'roots': [...]}",
 }
+# Keys of a configuration, as keywords of a reader or a source.
+_KEYS: dict[str, Callable[[str], str]] = {
+    "chunkSizeInBytes": lambda _: "chunk_bytes=",
+    "contextWindow": lambda value: f"context=({', '.join(value.split(':'))})" if value else "context=",
+    "expandToUtterance": lambda _: "expand_to_utterance=True",
+    "format": lambda value: f"bf.{value.strip(chr(34))}(dim)",
+    "frameMode": lambda value: f"pack={'frames' if value == 'true' else 'sequences'!r}",
+    "labelDim": lambda _: "dim=",
+    "labelMappingFile": lambda _: "mapping_file=",
+    "maxErrors": lambda _: "max_invalid=",
+    "maxSequenceSize": lambda _: "max_sequence_frames=",
+    "maxUtteranceLength": lambda _: "max_utterance_frames=",
+    "nbruttsineachrecurrentiter": lambda _: "rows_per_epoch=",
+    "randomizationSeed": lambda value: f"seed={value}",
+    "randomizationWindow": lambda _: "window=",
+    "readMethod": lambda value: f"rolling_window={value == 'rollingWindow'}",
+    "truncated": lambda _: "pack='sequences'",
+    "truncationLength": lambda _: "truncation_length=",
+    "useNumericSequenceKeys": lambda value: f"keys={'numeric' if value == 'true' else 'text'!r}",
+}
 
 
 def argument(name: str, value: str) -> str:
     """An option or a tool of the library, as who writes Python gives it."""
     if name in _OTHERS:
         return _OTHERS[name](value)
+    if name in _KEYS:  # whoever reads a configuration has to look there
+        return f"{_KEYS[name](value)} (in a configuration {name}{' = ' if value else ''}{value})"
     if name.endswith("()"):
         return f"bf.{name}"
     return f"{name}={int(value) if value.isdigit() else value!r}" if value else f"{name}="

@@ -206,7 +206,7 @@ class Joined final : public Source, private RowReader {
                       " frames in " + names_of(primary()) + ", but only " + std::to_string(at.samples) + " in " +
                       names_of(*sources_[k]),
               .hint =
-                  "in frame mode every source needs all frames; use expandToUtterance for one vector an utterance"});
+                  "in frame mode every source needs all frames; use `expandToUtterance` for one vector an utterance"});
         }
         add(lost[k - 1].shorter, primary(), own.key, chunk, own.row, lengths() + "; left out");
         return 0;

@@ -21,7 +21,8 @@ ContextWindow context_window(const std::string& name, std::uint64_t dim,
   const std::string values = std::to_string(frame_dim);
   if (window.frames() > 1) {
     if (dim != frame_dim)
-      fail("the files have frames of " + values + " values", "with a contextWindow, dim is the dimension of one frame");
+      fail("the files have frames of " + values + " values",
+           "with a `contextWindow`, dim is the dimension of one frame");
     return window;
   }
   if (dim % frame_dim != 0) fail("which is no multiple of the files' " + values, "");
@@ -29,7 +30,7 @@ ContextWindow context_window(const std::string& name, std::uint64_t dim,
   if (frames % 2 == 0) {
     fail(std::to_string(frames) + " times the files' " + values +
              "; a window around a frame has an odd number of frames",
-         "set contextWindow = left:right for another window");
+         "set `contextWindow = left:right` for another window");
   }
   window.left = window.right = frames / 2;
   return window;

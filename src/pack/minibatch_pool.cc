@@ -71,9 +71,9 @@ void MinibatchPool::keep_of(Minibatch& batch) noexcept {
     if (tries == 1000) return;
     static_cast<void>(lock.try_lock());
   }
-  if (!has_room(batch.streams)) return;
-  push(streams_, batch.streams);
-  if (keys_.size() < streams_.size()) push(keys_, batch.keys);
+  if (has_room(batch.streams)) push(streams_, batch.streams);
+  const bool small = batch.keys.capacity() * sizeof(std::uint64_t) <= kSmall;
+  if (!closed_ && batch.keys.capacity() != 0 && keys_.size() < (small ? kMostSmall : most_)) push(keys_, batch.keys);
 }
 
 void MinibatchPool::lend(std::vector<StreamBatch>& streams) noexcept {

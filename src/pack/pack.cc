@@ -113,7 +113,7 @@ void frames(const std::vector<StreamInfo>& streams, std::span<const Slice> slice
                         .id = "pack.frame-length",
                         .what = "frame mode needs sequences of one sample, stream '" + streams[s].name +
                                 "' has one of " + std::to_string(count),
-                        .hint = "set frameMode = false",
+                        .hint = "set `frameMode = false`",
                         .stream = streams[s].name});
     }
     layout_frames(static_cast<std::uint32_t>(slices.size()), out.streams[s].layout);
@@ -152,7 +152,7 @@ void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::
                           .what = "truncated packing needs streams of equal length; a sequence has " +
                                   std::to_string(piece.length) + " samples, but " + std::to_string(samples) +
                                   " in stream '" + streams[s].name + "'",
-                          .hint = "set truncated = false, or repair the data",
+                          .hint = "set `truncated = false`, or repair the data",
                           .stream = streams[s].name});
       }
     }

@@ -101,7 +101,7 @@ void ChunkStore::take(Slot& slot) {
                     .id = "limit.memory",
                     .what = "the chunks needed at once take " + std::to_string(got_) + " bytes, memory_limit is " +
                             std::to_string(settings_.memory_limit),
-                    .hint = "lower the window (window_chunks, randomizationWindow) or the chunk size, or raise "
+                    .hint = "lower the window, `randomizationWindow`, or the chunk size, or raise "
                             "memory_limit"});
 }
 

@@ -72,14 +72,15 @@ void Reader::Impl::tell_of_reordering() {
   if (!mark.past.reordered || told_of_reordering) return;
   told_of_reordering = true;
   if (!report) return;
-  report({.severity = Severity::warning,
-          .fault = {
-              .kind = FaultKind::usage,
-              .id = "reader.reordered",
-              .what = "epoch " + std::to_string(mark.epoch) +
-                      " begins before the end of the last sequence of the one before; as in the reference, the "
-                      "rest of the sweep comes in another order, so sequences come twice and others do not",
-              .hint = "order = uniform, randomizationSeed = 0, a larger window or epochs of whole sweeps lose none"}});
+  report(
+      {.severity = Severity::warning,
+       .fault = {
+           .kind = FaultKind::usage,
+           .id = "reader.reordered",
+           .what = "epoch " + std::to_string(mark.epoch) +
+                   " begins before the end of the last sequence of the one before; as in the reference, the "
+                   "rest of the sweep comes in another order, so sequences come twice and others do not",
+           .hint = "order = uniform, `randomizationSeed = 0`, a larger window or epochs of whole sweeps lose none"}});
 }
 
 Reader::Impl::~Impl() {

@@ -20,7 +20,7 @@ ReaderOptions legacy_options(ReaderOptions o, std::uint64_t sweep_samples) {
   const bool frames = o.pack.kind == Packing::frames;
   if (o.rolling_window && !frames) {
     throw refuse("rolling-window", "readMethod = rollingWindow works on frames",
-                 "set frameMode = true, or readMethod = blockRandomize");
+                 "set `frameMode = true`, or `readMethod = blockRandomize`");
   }
   if (o.full_minibatches) {
     const std::uint64_t mb = o.minibatch_size.front();
@@ -62,7 +62,7 @@ void LegacyPlanner::enter(std::uint64_t epoch) {
     throw refuse("rows",
                  std::to_string(all) + " parallel utterances (nbruttsineachrecurrentiter) are too few for " +
                      std::to_string(options_.workers) + " workers",
-                 "raise nbruttsineachrecurrentiter");
+                 "raise `nbruttsineachrecurrentiter`");
   }
   rows_.clear();
   rows_.resize(static_cast<std::size_t>(share(all, options_.workers, options_.rank)));

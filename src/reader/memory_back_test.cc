@@ -41,8 +41,9 @@ TEST(MinibatchMemory, IsUsedAgainByALoopOfReturnedOnes) {
       keys.insert(batch->keys.data());
     }
     EXPECT_EQ(minibatches, 100u);
-    EXPECT_LE(values.size(), prefetch ? 8u : 1u);
-    EXPECT_LE(keys.size(), prefetch ? 32u : 1u);
+    // As many as are under way at once.
+    EXPECT_LE(values.size(), prefetch ? 12u : 1u);
+    EXPECT_LE(keys.size(), prefetch ? 50u : 1u);
   }
 }
 

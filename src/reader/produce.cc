@@ -191,7 +191,7 @@ void Pipeline::resolve(const Plan& plan, Ready& out) {
                       .id = "reader.too-many-invalid",
                       .what = std::to_string(invalid_) + " damaged sequences, maxErrors tolerates " +
                               std::to_string(settings_.max_invalid),
-                      .hint = "`check()` lists them; raise maxErrors of the reader to leave them out"});
+                      .hint = "`check()` lists them; raise `maxErrors` of the reader to leave them out"});
   }
   for (std::size_t i = 0; i < plan.parts.size() && !slices.empty(); ++i) {
     const Plan::Part& part = plan.parts[i];

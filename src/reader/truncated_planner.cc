@@ -31,7 +31,7 @@ void TruncatedPlanner::resize_rows() {
                       .what = "a minibatch of " + std::to_string(size) + " samples has " + std::to_string(all) +
                               " rows of " + std::to_string(length()) + " steps, too few for " +
                               std::to_string(options_.workers) + " workers",
-                      .hint = "raise the minibatch size to at least workers x truncationLength"});
+                      .hint = "raise the minibatch size to at least workers x `truncationLength`"});
   }
   own_rows_ = share(all, options_.workers, options_.rank);
   first_row_ = 0;

@@ -59,7 +59,7 @@ class SourceCheck {
                     .fault = {.kind = FaultKind::limit,
                               .id = "check.memory",
                               .what = "no memory for chunk " + std::to_string(c),
-                              .hint = "a smaller chunkSizeInBytes needs less"}});
+                              .hint = "a smaller `chunkSizeInBytes` needs less"}});
       }
       result_.complete = result_.complete && found.complete;
       result_.sequences += chunk.sequences;

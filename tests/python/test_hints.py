@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The library's hints name arguments and functions of Python; tests/cli/test_hints.py has the same for the command."""
 import logging
+import pathlib
+import re
 
 import pytest
 
@@ -17,6 +19,19 @@ CASES = {
     "doubles": (lambda: bf.convert("a.ctf", "a.scp", streams="x", dtype="float64"), "ask for dtype='float32'"),
     "same keys": (lambda: bf.convert("same.ctf", "b.scp", keys="keep"), "keys='number'"),
     "no folder that may be read": (lambda: bf.open("moved.scp", limits={"roots": ["elsewhere"]}), "too (limits={'roots': [...]})"),
+    "text ids": (lambda: bf.Reader(bf.CTF("ids.ctf", {"x": bf.dense(2)})).next(), "need keys='text' (in a configuration useNumericSequenceKeys = false)"),
+    "pairs in a dense stream": (lambda: bf.Reader(bf.CTF("pairs.ctf", {"x": bf.dense(2)})).next(), "declare this one with bf.sparse(dim)"),
+    "frames of several samples": (lambda: bf.open("long.ctf", pack="frames").next(), "set pack='sequences' (in a configuration frameMode = false)"),
+    "too few rows": (
+        lambda: bf.open("a.ctf", pack="truncated", truncation_length=9, minibatch_samples=9, workers=2).next(),
+        "workers x truncation_length= (in a configuration truncationLength)",
+    ),
+    "too little memory": (lambda: bf.open("a.ctf", memory_limit=1).next(), "lower the window, window= (in a configuration randomizationWindow)"),
+    "labels without dim": (lambda: bf.Reader(bf.MLF("y", "labels.mlf", dim=0)), "set dim="),
+    "only long utterances": (
+        lambda: bf.Reader(bf.HTKFeatures("x", "here.scp", dim=1, max_sequence_frames=1)),
+        "raise max_sequence_frames= (in a configuration maxSequenceSize)",
+    ),
     "no sequence": (lambda: bf.open("other.cntk").next(), "bf.info() lists them"),
 }
 
@@ -32,6 +47,11 @@ def files(tmp_path, monkeypatch):
         "list.cntk": f"r = [ readers = ( a : b ) ; a = {READER} ; b = {READER} ]\n",
         "variable.cntk": f"reader = {READER.replace('dim = 2', 'dim = $size$')}\n",
         "other.cntk": f"reader = {READER.replace('x = ', 'z = ')}\n",
+        "ids.ctf": "a |x 1 2\nb |x 3 4\n",
+        "long.ctf": "1 |x 1 2\n1 |x 3 4\n",
+        "pairs.ctf": "1 |x 1:2\n",
+        "labels.mlf": '#!MLF!#\n"*/u.lab"\n0 100000 s\n.\n',
+        "here.scp": "u=u.htk[0,1]\n",
         "moved.scp": "u=/old/u.htk[0,1]\n",
         "u.htk": "x",
     }.items():
@@ -53,6 +73,38 @@ def test_a_notice_does_too(files, caplog):
         told = [*caplog.messages, *map(str, bf.check(bf.CTF("bad.ctf", {"x": bf.dense(2)}, max_errors=9)))]
     assert told
     assert not any("batchfeed check" in text or "`" in text for text in told), told
+
+
+def test_keys_of_a_configuration_are_keywords_too():
+    words = {
+        ("chunkSizeInBytes", ""): "chunk_bytes=",
+        ("contextWindow", ""): "context=",
+        ("contextWindow", "left:right"): "context=(left, right)",
+        ("expandToUtterance", ""): "expand_to_utterance=True",
+        ("format", '"dense"'): "bf.dense(dim)",
+        ("frameMode", "true"): "pack='frames'",
+        ("labelMappingFile", ""): "mapping_file=",
+        ("maxErrors", ""): "max_invalid=",
+        ("maxSequenceSize", ""): "max_sequence_frames=",
+        ("maxUtteranceLength", ""): "max_utterance_frames=",
+        ("nbruttsineachrecurrentiter", ""): "rows_per_epoch=",
+        ("randomizationSeed", "0"): "seed=0",
+        ("readMethod", "blockRandomize"): "rolling_window=False",
+        ("truncated", "false"): "pack='sequences'",
+        ("useNumericSequenceKeys", "true"): "keys='numeric'",
+    }
+    for (key, value), ours in words.items():
+        theirs = f"{key} = {value}" if value else key
+        assert argument(key, value) == f"{ours} (in a configuration {theirs})"
+
+
+KEYS = pathlib.Path(__file__).resolve().parents[2] / "docs/reference/errors.md"
+
+
+def test_every_key_that_a_hint_names_has_its_keyword():
+    named = set(re.findall(r"`([a-z]+[A-Z]\w*)", "".join(line.rsplit(" | ", 1)[-1] for line in KEYS.open(encoding="utf-8") if line.startswith("| `"))))
+    assert len(named) >= 10
+    assert [key for key in named if "in a configuration" not in argument(key, "")] == []
 
 
 def test_every_name_has_its_words():

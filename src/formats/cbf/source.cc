@@ -53,7 +53,7 @@ class CbfSource final : public Source, private RowReader {
                         .id = "cbf.keys-not-numeric",
                         .at = {.file = file},
                         .what = "sequences of this format are numbered, the reader compares keys as text",
-                        .hint = "set useNumericSequenceKeys = true (option keys = numeric)"});
+                        .hint = "set `useNumericSequenceKeys = true`"});
     }
     name_streams(options);
     index(context);

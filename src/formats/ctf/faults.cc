@@ -40,7 +40,7 @@ std::string number_hint(const char* p) {
   if (is("nan") || is("inf")) return "nan and inf cannot be read; leave the sample out or write a finite number";
   while (is_digit(*q)) ++q;
   if (*q == ',') return "the decimal mark is a point";
-  if (*q == ':') return "index:value pairs belong to sparse streams; declare this one with format = \"sparse\"";
+  if (*q == ':') return "index:value pairs belong to sparse streams; declare this one with `format = \"sparse\"`";
   if (q != p && q[-1] == '0' && (*q == 'x' || *q == 'X')) return "hexadecimal numbers cannot be read";
   return "numbers look like -1, 0.25 or 1e-5";
 }
@@ -88,9 +88,9 @@ Fault no_sequence(const std::string& file, const std::string& why) {
           .hint = "compare the names behind '|' with the declared inputs; `info()` lists them"};
 }
 Fault no_id(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column, const char* at) {
-  return at_line(
-      file, "ctf.no-id", byte, line, column, "expected a sequence id (decimal digits) or '|', found " + quoted(at),
-      class_of(*at) == Byte::printable ? "text ids need useNumericSequenceKeys = false (option keys = text)" : "");
+  return at_line(file, "ctf.no-id", byte, line, column,
+                 "expected a sequence id (decimal digits) or '|', found " + quoted(at),
+                 class_of(*at) == Byte::printable ? "text ids need `useNumericSequenceKeys = false`" : "");
 }
 Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column) {
   return at_line(file, "ctf.keys-need-ids", byte, line, column, "the lines carry no sequence ids, but keys are text",
@@ -99,7 +99,7 @@ Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t l
 Fault id_range(const std::string& file, std::string_view id, std::uint64_t line_begin, std::uint64_t line) {
   return at_line(file, "ctf.id-range", line_begin, line, 1,
                  "sequence id " + quoted(id) + " is above 18446744073709551615",
-                 "text ids need useNumericSequenceKeys = false (option keys = text)");
+                 "text ids need `useNumericSequenceKeys = false`");
 }
 Fault long_key(const std::string& file, std::uint64_t limit, std::uint64_t line_begin, std::uint64_t line) {
   Fault fault = at_line(file, "limit.key", line_begin, line, 1,
@@ -154,7 +154,7 @@ void FaultLog::bad_sample(ScanCode code, std::size_t s, const char* name, const 
       return;
     case ScanCode::no_colon:
       context_.sink->error(fault("ctf.no-colon", at, "expected index:value, found " + quoted(at),
-                                 "no blanks around the colon; plain values belong to streams with format = \"dense\"",
+                                 "no blanks around the colon; plain values belong to streams with `format = \"dense\"`",
                                  i));
       return;
     case ScanCode::index_range: {
@@ -248,7 +248,7 @@ void FaultLog::loaded(std::uint64_t rows) {
 void FaultLog::too_much(std::size_t s, std::uint64_t limit) {
   Fault f = fault("limit.chunk-values", nullptr,
                   "the chunk holds more than " + std::to_string(limit) + " values or samples of this stream",
-                  "use smaller chunks (chunkSizeInBytes) or shorter sequences", static_cast<int>(s));
+                  "use smaller chunks, `chunkSizeInBytes`, or shorter sequences", static_cast<int>(s));
   f.kind = FaultKind::limit;
   throw Error(std::move(f));
 }

@@ -56,6 +56,7 @@ class Builder {
                         .id = "htk.no-utterances",
                         .at = {.file = options_.first_file()},
                         .what = "no utterance is left of " + plural(entries_, "entry", "entries") + why,
+                        .hint = too_long_ == 0 ? "" : raise_length(),
                         .stream = options_.name});
     }
     cut();
@@ -105,6 +106,9 @@ class Builder {
   std::uint64_t whole_frames(std::uint32_t file);
   void drop_duplicates();
   void refuse_if_most_are_gone();
+  const char* raise_length() const {
+    return options_.legacy ? "raise `maxUtteranceLength`" : "raise `maxSequenceSize`";
+  }
   void check_archives();
   void cut();
   // Leaves out utterances for which gone(number, utterance) says so.
@@ -192,7 +196,7 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
                       .id = "htk.numeric-key",
                       .at = at,
                       .what = "key '" + entry.key + "' does not begin with a number",
-                      .hint = "set useNumericSequenceKeys = false",
+                      .hint = "set `useNumericSequenceKeys = false`",
                       .stream = options_.name});
   }
   const std::uint32_t file = file_number_(entry.path, at);
@@ -275,7 +279,7 @@ void Builder::refuse_if_most_are_gone() {
                     .at = {.file = options_.first_file()},
                     .what = std::to_string(too_long_) + " of " + plural(entries_, "utterance", "utterances") +
                             " are too long and would be left out",
-                    .hint = "raise maxUtteranceLength",
+                    .hint = raise_length(),
                     .stream = options_.name});
 }
 
@@ -373,7 +377,7 @@ void Builder::check_archives() {
             " blanks around '=' or before '[', which are no part of key or path");
   sum("htk.empty-utterance", empty_, plural(empty_, "utterance", "utterances") + " without frames left out");
   sum("htk.too-long", too_long_, plural(too_long_, "utterance", "utterances") + " left out, longer than allowed",
-      options_.legacy ? "see maxUtteranceLength" : "see maxSequenceSize");
+      options_.legacy ? "see `maxUtteranceLength`" : "see `maxSequenceSize`");
 }
 
 void Builder::cut() {

@@ -144,7 +144,7 @@ class HtkSource final : public RowSource {
                         .at = index_.place(i, options_),
                         .what = "stream '" + options_.name + "' is expanded to utterances, but '" + keys_->text(u.key) +
                                 "' has " + std::to_string(u.frames) + " frames, expected 1",
-                        .hint = "expandToUtterance is for one vector per utterance",
+                        .hint = "`expandToUtterance` is for one vector per utterance",
                         .stream = options_.name});
     }
   }

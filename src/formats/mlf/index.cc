@@ -39,7 +39,7 @@ void IndexBuilder::add(std::string_view key, const Position& at, std::uint64_t b
                       .id = "mlf.numeric-key",
                       .at = at,
                       .what = "key '" + std::string(key) + "' does not begin with a number",
-                      .hint = "set useNumericSequenceKeys = false",
+                      .hint = "set `useNumericSequenceKeys = false`",
                       .stream = options_.name});
   }
   room_->take(2 * sizeof(IndexEntry) + io::IndexRoom::kKey + key.size(), at);

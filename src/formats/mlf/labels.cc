@@ -104,21 +104,21 @@ std::uint32_t state_of(const Line& line, const LabelRules& rules) {
     state = rules.states->find(line.column(2));
     if (state == StateList::kUnknown) {
       line.fail("mlf.unknown-label", 2, "label " + line.quoted(2) + " is not in the state list",
-                "the third column must be the name of a class as labelMappingFile spells it");
+                "the third column must be the name of a class as `labelMappingFile` spells it");
     }
   } else {
     if (line.size() != 4) {
       line.fail("mlf.columns", 0,
                 "a label line of " + (line.size() == Line::kColumns ? "more than 4" : std::to_string(line.size())) +
                     " columns, expected exactly 4",
-                "without a labelMappingFile lines are: start end name class");
+                "without a `labelMappingFile` lines are: start end name class");
     }
     const std::string_view token = line.column(3);
     const std::size_t sign = token.starts_with('+') ? 1 : 0;
     std::int64_t id = 0;
     const auto [end, code] = std::from_chars(token.data() + sign, token.data() + token.size(), id);
     if (code == std::errc::invalid_argument)
-      line.fail("mlf.class", 3, line.quoted(3) + " is not a class number", "is a labelMappingFile missing?");
+      line.fail("mlf.class", 3, line.quoted(3) + " is not a class number", "is a `labelMappingFile` missing?");
     if (code != std::errc() || id < 0 || id > 0xFFFF)
       line.fail("mlf.class", 3, "class " + line.quoted(3) + " is not from 0 to 65535");
     state = static_cast<std::uint32_t>(id);
@@ -127,7 +127,7 @@ std::uint32_t state_of(const Line& line, const LabelRules& rules) {
     line.fail("mlf.class-range", rules.states != nullptr ? 2 : 3,
               "class " + std::to_string(state) + (rules.states != nullptr ? " (" + line.quoted(2) + ")" : "") +
                   " is not below dim " + std::to_string(rules.classes),
-              "classes count from 0; set labelDim to their number");
+              "classes count from 0; set `labelDim` to their number");
   }
   return state;
 }

@@ -30,10 +30,10 @@ void check_options(const MlfOptions& o) {
   if (o.name.empty()) bad_options(o, "mlf.no-name", "the stream has no name");
   if (o.files.empty()) bad_options(o, "mlf.no-file", "no MLF file", "set mlfFile or mlfFileList");
   if (o.dim == 0 && o.target_mapping_file.empty())
-    bad_options(o, "mlf.dim", "the number of classes is not given", "set labelDim");
+    bad_options(o, "mlf.dim", "the number of classes is not given", "set `labelDim`");
   if (o.dim > 65535) bad_options(o, "mlf.dim", "labelDim is " + std::to_string(o.dim) + ", expected at most 65535");
   if (o.phone_boundaries && o.frame_mode)
-    bad_options(o, "mlf.phone-boundaries", "phoneBoundaries needs whole utterances", "set frameMode = false");
+    bad_options(o, "mlf.phone-boundaries", "phoneBoundaries needs whole utterances", "set `frameMode = false`");
   if (o.phone_boundaries && o.binary)
     bad_options(o, "mlf.phone-boundaries", "a binary MLF cannot tell phone boundaries", "use the text form");
   if (!o.target_mapping_file.empty() && (o.mapping_file.empty() || o.target_dim == 0))
