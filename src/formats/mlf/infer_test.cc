@@ -46,9 +46,7 @@ TEST_F(Infer, ElseTheThirdIsItsName) {
   }
 }
 
-TEST_F(Infer, ALineOfTwoColumnsNamesNothing) {
-  EXPECT_THAT(of("0 1 a\n1 2\n").labels, ElementsAre("a"));
-}
+TEST_F(Infer, ALineOfTwoColumnsNamesNothing) { EXPECT_THAT(of("0 1 a\n1 2\n").labels, ElementsAre("a")); }
 
 TEST_F(Infer, MoreNamesThanThereMayBeAreNotCollected) {
   limits_.mlf_states = 2;
