@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 
 #include "convert.h"
 #include "format.h"
@@ -14,6 +15,7 @@ namespace batchfeed::cli {
 namespace {
 
 constexpr std::size_t kLook = 16u << 20;  // bytes of a text that are looked at
+constexpr std::size_t kStreams = 32;      // of a file, each of which takes another look
 constexpr std::uint64_t kMostNamed = 1u << 20;
 
 bool blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\r'; }
@@ -84,7 +86,7 @@ std::vector<std::string> class_names(const StreamSurvey& stream, const Setup& se
   for (const SourceOptions& source : setup.sources) {
     const auto* ctf = std::get_if<CtfOptions>(&source);
     if (ctf == nullptr) continue;
-    for (const StreamSpec& spec : ctf->streams) {
+    for (const StreamSpec& spec : std::span(ctf->streams).first(std::min(kStreams, ctf->streams.size()))) {
       if (spec.name != stream.stream.name) continue;
       const std::string file = expand_files(ctf->files).front();
       return commented_names(first_bytes(file, kLook, setup.limits).bytes, spec.alias.empty() ? spec.name : spec.alias,

@@ -30,7 +30,7 @@ struct Limits {
   std::uint64_t unpacked_bytes = 1ull << 40;         // what a compressed file unpacks to
   std::uint64_t unpack_ratio = 2000;                 // that beside its size; results of up to 64 MiB pass
   std::uint64_t unpack_window_bytes = 128ull << 20;  // memory that unpacking a zstd file may need
-  std::uint64_t packed_ratio = 256;  // a line of a packed text, and its index, beside its size; up to 64 MiB pass
+  std::uint64_t packed_ratio = 256;  // a packed text's line, and its index, beside its size; 64 and 32 MiB pass
 };
 
 }  // namespace batchfeed

@@ -35,7 +35,7 @@ class ValueCounts {
   std::vector<Bar> bars(double min, double max, bool whole, std::size_t most) const;
 
  private:
-  static constexpr std::size_t kTogether = 16, kBins = 1u << 16;
+  static constexpr std::uint32_t kTogether = 16, kBins = 1u << 16;
 
   std::uint64_t& bin(std::size_t i);
   std::uint64_t count(std::size_t i) const noexcept;

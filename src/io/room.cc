@@ -8,19 +8,19 @@
 namespace batchfeed::io {
 namespace {
 
-Room room(const File& file, const Limits& limits, Room plain) {
+Room room(const File& file, const Limits& limits, std::uint64_t any, Room plain) {
   if (!file.is_packed()) return plain;
-  const std::uint64_t bytes = std::max(kAnyPacked, mul_sat(file.identity().size, limits.packed_ratio));
+  const std::uint64_t bytes = std::max(any, mul_sat(file.identity().size, limits.packed_ratio));
   return bytes < plain.bytes ? Room{bytes, "packed_ratio"} : plain;
 }
 
 }  // namespace
 
 Room room_for_line(const File& file, const Limits& limits) {
-  return room(file, limits, {limits.line_bytes, "line_bytes"});
+  return room(file, limits, kAnyPacked, {limits.line_bytes, "line_bytes"});
 }
 
-Room room_for_index(const File& file, const Limits& limits) { return room(file, limits, {~0ull, ""}); }
+Room room_for_index(const File& file, const Limits& limits) { return room(file, limits, kAnyPackedIndex, {~0ull, ""}); }
 
 Fault large_index(const File& file, const Position& at, const Limits& limits) {
   return {.kind = FaultKind::limit,

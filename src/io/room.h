@@ -14,7 +14,8 @@
 
 namespace batchfeed::io {
 
-constexpr std::uint64_t kAnyPacked = 64u << 20;  // however small the file
+// However small the file. An index is held twice while it grows.
+constexpr std::uint64_t kAnyPacked = 64u << 20, kAnyPackedIndex = 32u << 20;
 
 // So many bytes, and the limit that says so.
 struct Room {

@@ -35,11 +35,20 @@ std::uint64_t ValueCounts::count(std::size_t i) const noexcept {
 // empty, in increasing order of values.
 template <class Visit>
 void ValueCounts::for_each(const Visit& visit) const {
+  const auto none = [&](std::uint32_t i) { return where_[i / kTogether] == 0; };
   for (std::uint32_t i = kInfinity; i-- > 0;) {
-    if (const std::uint64_t n = count(kSign | i); n != 0) visit(value_of(kSign | (i + 1)), value_of(kSign | i), n);
+    if (none(kSign | i)) {
+      i -= i % kTogether;
+    } else if (const std::uint64_t n = count(kSign | i); n != 0) {
+      visit(value_of(kSign | (i + 1)), value_of(kSign | i), n);
+    }
   }
   for (std::uint32_t i = 0; i < kInfinity; ++i) {
-    if (const std::uint64_t n = count(i); n != 0) visit(value_of(i), value_of(i + 1), n);
+    if (none(i)) {
+      i |= kTogether - 1;
+    } else if (const std::uint64_t n = count(i); n != 0) {
+      visit(value_of(i), value_of(i + 1), n);
+    }
   }
 }
 
@@ -47,7 +56,11 @@ void ValueCounts::add(float value) { ++bin(std::bit_cast<std::uint32_t>(value) >
 
 void ValueCounts::add(const ValueCounts& other) {
   for (std::size_t i = 0; i < kBins; ++i) {
-    if (const std::uint64_t n = other.count(i); n != 0) bin(i) += n;
+    if (other.where_[i / kTogether] == 0) {
+      i |= kTogether - 1;
+    } else if (const std::uint64_t n = other.count(i); n != 0) {
+      bin(i) += n;
+    }
   }
 }
 

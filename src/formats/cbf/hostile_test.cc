@@ -3,6 +3,7 @@
 // A table of damaged and hostile files, each with the fault it must give: the
 // mutations of docs/reference/formats/cbf.md, then counts at every boundary,
 // offsets that overlap or point nowhere, names, indices, and the older layout.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -286,6 +287,13 @@ TEST(CbfHostile, MutationsOfTheExample) { expect(mutations()); }
 TEST(CbfHostile, CountsAtTheirBoundaries) { expect(counts()); }
 TEST(CbfHostile, DamagedStructure) { expect(structure()); }
 TEST(CbfHostile, DamagedOlderLayout) { expect(older_layout()); }
+
+TEST(CbfHostile, ColumnsOfTheOlderLayoutSayWhatWasExpected) {
+  const auto what = [](std::size_t at, int value) { return faults_of(old(at, value)).front().what; };
+  EXPECT_THAT(what(0x87, 1), ::testing::HasSubstr("column 0 begins at entry 1, expected 0 to 0"));
+  EXPECT_THAT(what(0x8b, 5), ::testing::HasSubstr("column 1 begins at entry 5, expected 0 to 4"));
+  EXPECT_THAT(what(0x8f, 3), ::testing::HasSubstr("column 2 begins at entry 3, expected 4 to 4"));
+}
 
 TEST(CbfHostile, HasAtLeastSixtyFiles) {
   EXPECT_GE(mutations().size() + counts().size() + structure().size() + older_layout().size(), 60u);

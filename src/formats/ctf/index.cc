@@ -148,7 +148,7 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
   }
   if (running) close(*running, file.size());
   // Each range has kept to it by itself.
-  if (entries.size() > io::room_for_index(file, context.limits).bytes / (2 * sizeof(IndexEntry)))
+  if (entries.size() > io::room_for_index(file, context.limits).bytes / sizeof(IndexEntry))
     throw Error(
         io::large_index(file, {.file = file.path(), .byte = entries.back().begin, .has_byte = true}, context.limits));
   if (entries.empty()) {

@@ -54,8 +54,7 @@ bool RangeIndexer::close(const Open& open, std::uint64_t end, std::uint64_t key,
                               std::to_string(context_.limits.sequence_samples),
                       .hint = "raise limits.sequence_samples, or check the sequence ids"});
   }
-  // Twice, as what holds them grows.
-  const std::uint64_t bytes = 2 * sizeof(IndexEntry) + (text_ ? 2 * (io::IndexRoom::kKey + open.text.size()) : 0);
+  const std::uint64_t bytes = sizeof(IndexEntry) + (text_ ? io::IndexRoom::kKey + 2 * open.text.size() : 0);
   if (bytes > room_)
     throw Error(io::large_index(file_, {.file = file_.path(), .byte = open.begin, .has_byte = true}, context_.limits));
   room_ -= bytes;

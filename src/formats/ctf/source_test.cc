@@ -279,7 +279,7 @@ TEST(Opening, LongLinesAreBounded) {
 }
 
 // A packed file may hold a thousand times its size: of one line, or of many sequences. Up to 64 MiB of
-// either pass; beyond it is bounded by what the file takes.
+// the one and 32 of the other pass; beyond it is bounded by what the file takes.
 TEST(Opening, WhatAPackedTextMayTakeIsBoundedByItsSize) {
   const ScratchFolder folder;
   const std::string path = folder / "t.ctf.zst";
@@ -311,7 +311,7 @@ TEST(Opening, WhatAPackedTextMayTakeIsBoundedByItsSize) {
   EXPECT_EQ(open(long_line, 1 << 20), "2");
   EXPECT_EQ(open("|A 1" + std::string(60u << 20, ' ') + "\n", 1), "1");
 
-  constexpr std::size_t kPass = (64u << 20) / (2 * sizeof(IndexEntry));
+  constexpr std::size_t kPass = io::kAnyPackedIndex / sizeof(IndexEntry);
   std::string lines;
   for (std::size_t i = 0; i <= kPass; ++i) lines += "|A 1\n";
   EXPECT_EQ(open(lines, 1), "limit.packed-index");

@@ -163,7 +163,7 @@ void Builder::read_list(const std::string& list) {
                         .hint = "raise limits.scp_entries"});
     }
     const std::size_t files = index_.paths.size();
-    std::uint64_t bytes = 2 * sizeof(Utterance) + io::IndexRoom::kKey;
+    std::uint64_t bytes = sizeof(Utterance) + io::IndexRoom::kKey;
     tolerant([&] {
       const ScpEntry entry = parse_scp_line(text, rules, at);
       bytes += entry.key.size();

@@ -163,7 +163,7 @@ class Builder {
                           .hint = "raise limits.scp_entries"});
       }
       const std::size_t files = index_.paths.size();
-      std::uint64_t bytes = 2 * sizeof(Entry) + io::IndexRoom::kKey;
+      std::uint64_t bytes = sizeof(Entry) + io::IndexRoom::kKey;
       tolerant([&] {
         const ScpLine entry = parse_scp_line(text, at, context_.limits);
         bytes += entry.key.size();

@@ -42,7 +42,7 @@ void IndexBuilder::add(std::string_view key, const Position& at, std::uint64_t b
                       .hint = "set `useNumericSequenceKeys = false`",
                       .stream = options_.name});
   }
-  room_->take(2 * sizeof(IndexEntry) + io::IndexRoom::kKey + key.size(), at);
+  room_->take(sizeof(IndexEntry) + io::IndexRoom::kKey + key.size(), at);
   add({.key = *number,
        .begin = begin,
        .bytes = bytes,
