@@ -37,10 +37,11 @@ from ._interchange import (
     to_svmlight,
 )
 from ._open import BatchPlan, Mix, PlanItem
+from ._info import Info
 from ._reader import Reader, open
 from ._source import Source, Writer
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, dense, sparse
-from ._tools import CheckReport, Converted, IndexInfo, Info, check, convert, index, info
+from ._tools import CheckReport, Converted, IndexInfo, check, convert, index, info
 from ._world import world
 
 __all__ = [

@@ -18,11 +18,13 @@ from . import _core
 from ._errors import usage
 from ._files import StorageOptions, file_system, names_in
 from ._given import Path, path, paths, whole
+from ._info import Info, StreamDescription
 from ._open import FromSources
-from ._reader import Reader, log
+from ._reader import Reader
 from ._source import Writer
 from ._sources import CBF, CTF, Stream, dense, sparse
-from ._tools import CheckReport, Converted, IndexInfo, Info, StreamDescription, check, convert, index, info
+from ._told import log
+from ._tools import CheckReport, Converted, IndexInfo, check, convert, index, info
 
 In = TypeVar("In")
 Out = TypeVar("Out")

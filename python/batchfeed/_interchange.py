@@ -16,9 +16,10 @@ from ._convert import library
 from ._errors import usage
 from ._given import Path, expecting, path as as_path, whole, wrong
 from ._open import What, opening_of
-from ._reader import Reader, log
+from ._reader import Reader
 from ._source import Source
 from ._sources import Stream, declared, dense, sparse
+from ._told import log
 
 if TYPE_CHECKING:
     import datasets

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import itertools
 import json
-import logging
 import os
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,45 +12,17 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from . import _core, _open
 from ._batch import Batch, Stream
-from ._convert import library
-from ._errors import ConfigError, Fault, usage
+from ._errors import ConfigError, usage
 from ._files import Limits, StorageOptions
 from ._given import Path, function, path as as_path, paths, texts, whole
+from ._info import Info, glance
 from ._options import ENDLESS, ReaderKeywords, show_keywords
+from ._told import Progress, Report, log, told
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._open import Joined, Mix
-    from ._tools import Info
-
-Report = Callable[[Fault], None]
-Progress = Union[Callable[[int, int], None], bool]  # True: a bar
-_log = logging.getLogger("batchfeed")
-_LEVELS = {"info": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}
-
-
-def log(fault: Fault) -> None:
-    """Where notices go unless `report` is given: the logger "batchfeed"."""
-    _log.log(_LEVELS[fault.severity], "%s", fault.text)
-
-
-def told(progress: Optional[Progress]) -> Optional[Callable[[int, int], None]]:
-    """A function for True: it draws a tqdm bar."""
-    if not isinstance(progress, bool):
-        function("progress", progress, "True, or a function of the bytes done and in all")
-        return progress
-    if not progress:
-        return None
-    bar = library("tqdm.auto", "progress=True").tqdm(unit="B", unit_scale=True, leave=False)
-
-    def update(done: int, total: int) -> None:
-        bar.total, bar.n = total or None, done
-        bar.refresh()
-        if total and done >= total:
-            bar.close()
-
-    return update
 
 
 class Reader:
@@ -258,9 +229,7 @@ class Reader:
 
     def stats(self) -> Info:
         """What is read, at a glance: streams, counts and lengths; a table and a plot in a notebook."""
-        from ._tools import stats
-
-        return stats(self)
+        return glance(self._here().describe())
 
     def plan(self, minibatches: int) -> list[_open.BatchPlan]:
         """What the next minibatches of the epoch will consist of, at most so many, without reading data."""

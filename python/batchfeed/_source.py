@@ -13,9 +13,8 @@ from ._batch import Batch
 from ._columns import columns, infos, keys_of, lengths_of
 from ._errors import usage
 from ._files import StorageOptions, need_storage
-from ._given import Path, expecting, flag, key as as_key, path as as_path, whole, wrong
+from ._given import Path, expecting, flag, key as as_key, path as as_path, target_format, whole, wrong
 from ._sources import Stream, _element, declared
-from ._tools import target_format
 from ._upload import named, upload_for
 
 

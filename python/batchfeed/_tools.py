@@ -11,10 +11,12 @@ from . import _core, _open
 from ._open import What, opening_of
 from ._errors import Fault, usage
 from ._files import Limits, StorageOptions
-from ._given import Path, flag, function, pairs, path, paths, texts, whole, wrong
-from ._reader import Progress, Reader, log, told
+from ._given import TARGETS, Path, flag, function, pairs, path, paths, target_format, texts, whole, wrong
+from ._info import Info, glance
 from ._sources import CTF, fill
+from ._told import Progress, log, told
 from ._upload import named, upload_for
+
 
 class CheckReport(list[Fault]):
     """The faults and warnings that were found, in the order of the data, and what was looked at."""
@@ -63,86 +65,6 @@ def check(
     return CheckReport([f for f in found if f.severity != "info"], result)
 
 
-@dataclass(frozen=True)
-class StreamDescription:
-    name: str
-    storage: str
-    dim: int
-    dtype: str
-    # Only of a text corpus whose streams were inferred:
-    samples: Optional[int] = None
-    values: Optional[int] = None
-    min: Optional[float] = None
-    max: Optional[float] = None
-    integral: Optional[bool] = None
-    one_hot: Optional[bool] = None
-
-
-@dataclass(frozen=True, repr=False)
-class Info:
-    """A corpus at a glance: a table where it is shown."""
-
-    streams: list[StreamDescription]
-    sequences: int
-    samples: int
-    chunks: int
-    bytes: int
-    lengths: dict[str, float]  # of the sequences: min, max, mean, p50, p90, p99
-    steps: list[tuple[int, int]] = field(default_factory=list)  # (up to so many samples, sequences)
-    reader_section: Optional[str] = None  # to paste; of an inferred corpus
-
-    def table(self) -> list[tuple[str, ...]]:
-        """Rows of text, a head first; columns of which nothing is known are left out."""
-        head = ("stream", "storage", "dim", "type", "samples", "values", "range")
-        rows = [_row(s) for s in self.streams]
-        known = [i for i in range(len(head)) if any(row[i] for row in rows)]
-        return [tuple(row[i] for i in known) for row in [head, *rows]]
-
-    def __str__(self) -> str:
-        rows = self.table()
-        widths = [max(map(len, column)) for column in zip(*rows)]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows]
-        length = self.lengths
-        counts = [(self.sequences, "sequence"), (self.samples, "sample"), (self.chunks, "chunk")]
-        sequences, samples, chunks = (f"{n} {word}" if n == 1 else f"{n} {word}s" for n, word in counts)
-        lines.append(f"{sequences}, {samples} in {chunks}")
-        lines.append(f"samples of a sequence: {length['min']:g} to {length['max']:g}, mean {length['mean']:.1f}")
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        cells = [["td" if i else "th", row] for i, row in enumerate(self.table())]
-        body = "".join("<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>" for tag, row in cells)
-        tail = "<br>".join(map(escape, str(self).rsplit("\n", 2)[1:]))
-        return f"<table>{body}</table><p>{tail}</p>{self.plot()}"
-
-    def plot(self) -> str:
-        """Sequences by length, as SVG; its text has the colour of the page's."""
-        highest = max((n for _, n in self.steps), default=1)
-        name = "sequences, by their number of samples"
-        bars = []
-        for i, (most, n) in enumerate(self.steps):
-            height = round(80 * n / highest, 1)
-            bars.append(
-                f'<rect x="{i * 56}" y="{99 - height}" width="48" height="{height}" fill="#4878a8"/>'
-                f'<text x="{i * 56 + 24}" y="{95 - height}" text-anchor="middle">{n}</text>'
-                f'<text x="{i * 56 + 24}" y="113" text-anchor="middle">to {most}</text>'
-            )
-        size = f'width="{max(56 * len(self.steps), 240)}" height="136" font-size="11" fill="currentColor"'
-        caption = f'<text x="0" y="132">{name}</text>'
-        return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><title>{name}</title>{"".join(bars)}{caption}</svg>'
-
-
-def _row(s: StreamDescription) -> tuple[str, ...]:
-    seen = "" if s.samples is None else str(s.samples)
-    values = "" if s.values is None else str(s.values)
-    span = "" if not s.values else "one-hot" if s.one_hot else f"{s.min:g} ... {s.max:g}"
-    return (s.name, s.storage, str(s.dim), s.dtype, seen, values, span)
-
-
 def info(
     what: Union[What, _open.FromSources],
     *,
@@ -162,26 +84,7 @@ def info(
     inferred, files = _inferred(opening, progress)
     setup = opening.setup(log)
     setup.set_progress(told(progress))
-    return _info(_core.describe(setup), inferred, files)
-
-
-def stats(reader: Reader) -> Info:
-    """What a reader reads, all corpora together."""
-    return _info(reader._here().describe(), None, [])
-
-
-def _info(about: _core.Description, inferred: Optional[_core.Inferred], files: list[str]) -> Info:
-    seen = {s.spec.name: s for s in inferred.streams} if inferred else {}
-    names = ("samples", "values", "min", "max", "integral", "one_hot")
-    streams = [
-        StreamDescription(
-            s.name, s.storage, s.dim, s.element, **{n: getattr(seen[s.name], n) for n in names if s.name in seen}
-        )
-        for s in about.streams
-    ]
-    lengths = {n: float(getattr(about.lengths, n)) for n in ("min", "max", "mean", "p50", "p90", "p99")}
-    text = _core.reader_section(files[0], inferred) if inferred else None
-    return Info(streams, about.sequences, about.samples, about.chunks, about.bytes, lengths, about.steps, text)
+    return glance(_core.describe(setup), inferred, files)
 
 
 def _inferred(opening: _open.Opening, progress: Optional[Progress]) -> tuple[Optional[_core.Inferred], list[str]]:
@@ -253,18 +156,6 @@ class Converted:
     bytes: int
     keys: bool  # whether keys were written
     verified: bool
-
-
-TARGETS = ("ctf", "cbf", "scp", "htk", "mlf")
-
-
-def target_format(target: str) -> str:
-    extension = os.path.splitext(target)[1]
-    known = {".cbf": "cbf", ".bin": "cbf", ".ctf": "ctf", ".txt": "ctf", ".scp": "scp", ".mlf": "mlf"}
-    known.update({".htk": "htk", ".mfc": "htk", ".fea": "htk"})
-    if extension not in known:
-        raise usage("python.target", "its name does not say which format to write", "to='cbf', 'ctf', ...", path=target)
-    return known[extension]
 
 
 def convert(

@@ -29,7 +29,8 @@ from ._files import Limits, StorageOptions
 from ._given import flag, function, mapping, whole
 from ._open import What, opening_of
 from ._options import ReaderKeywords, unexpected
-from ._reader import Reader, log
+from ._reader import Reader
+from ._told import log
 from ._world import World, world
 
 OWN = ("stride", "offset")  # keywords of a reader that are this module's to give

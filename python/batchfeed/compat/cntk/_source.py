@@ -14,7 +14,8 @@ from ..._files import file_system
 from ..._open import FromSetup
 from ..._given import whole, wrong
 from ..._options import ENDLESS, apply
-from ..._reader import Reader, log
+from ..._reader import Reader
+from ..._told import log
 from ..._source import Source
 from ..._sources import Stream
 from ._data import Minibatch, MinibatchData, StreamInformation, Streams

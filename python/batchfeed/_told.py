@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""What is told on the way: notices and progress."""
+from __future__ import annotations
+
+import logging
+from typing import Callable, Optional, Union
+
+from ._convert import library
+from ._errors import Fault
+from ._given import function
+
+Report = Callable[[Fault], None]
+Progress = Union[Callable[[int, int], None], bool]  # True: a bar
+_log = logging.getLogger("batchfeed")
+_LEVELS = {"info": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}
+
+
+def log(fault: Fault) -> None:
+    """Where notices go unless `report` is given: the logger "batchfeed"."""
+    _log.log(_LEVELS[fault.severity], "%s", fault.text)
+
+
+def told(progress: Optional[Progress]) -> Optional[Callable[[int, int], None]]:
+    """A function for True: it draws a tqdm bar."""
+    if not isinstance(progress, bool):
+        function("progress", progress, "True, or a function of the bytes done and in all")
+        return progress
+    if not progress:
+        return None
+    bar = library("tqdm.auto", "progress=True").tqdm(unit="B", unit_scale=True, leave=False)
+
+    def update(done: int, total: int) -> None:
+        bar.total, bar.n = total or None, done
+        bar.refresh()
+        if total and done >= total:
+            bar.close()
+
+    return update
