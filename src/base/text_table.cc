@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 namespace batchfeed {
 namespace {
@@ -62,7 +64,9 @@ const char* TextTable::keep(std::string_view text) {
   if (needed > left_) {
     const bool alone = needed > next_block_ / 4;  // the rest of the block before is for others still
     const std::size_t bytes = alone ? needed : next_block_;
-    to = blocks_.emplace_back(new char[bytes]).get();
+    std::unique_ptr<char[]> block(new char[bytes]);
+    to = block.get();
+    blocks_.push_back(std::move(block));
     if (!alone) {
       at_ = to;
       left_ = bytes;
