@@ -60,6 +60,12 @@ class ChunkStore {
       at = droppable(*at->second) && !keep(at->first) ? drop(at) : std::next(at);
   }
 
+  // Whether all that was asked for is read, or under way.
+  bool keeps_up() const {
+    const std::lock_guard lock(mutex_);
+    return queue_.empty();
+  }
+
   // Bytes of all chunks held, spare ones included.
   std::uint64_t memory() const noexcept { return memory_.load(std::memory_order_relaxed); }
   std::uint64_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }

@@ -183,9 +183,10 @@ void Pipeline::tell_caller(std::unique_lock<std::mutex>& lock) {
 bool Pipeline::shares_cpu() const { return caller_cpu_ >= 0 && caller_cpu_ == current_cpu(); }
 
 // Where both have one CPU nothing is gained by packing ahead while the caller has something to do: he packs in memory
-// that is still in the cache, and nobody is switched. Once for each answer; false if there is nobody to make way for.
+// that is still in the cache, and nobody is switched. But where threads cannot keep up with reading chunks they would
+// take his turn. Once for each answer; false if there is nobody to make way for.
 bool Pipeline::give_way(std::unique_lock<std::mutex>& lock) {
-  gave_way_ = !gave_way_ && shares_cpu();
+  gave_way_ = !gave_way_ && shares_cpu() && store_.keeps_up();
   if (!gave_way_) return false;
   lock.unlock();
   std::this_thread::yield();
