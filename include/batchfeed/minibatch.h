@@ -85,7 +85,8 @@ class MinibatchPool;
 }
 
 // Its memory goes back to the reader that gave it, from whatever thread, and is used
-// again; what a reader has no use for, or comes after its end, goes to the system.
+// again; what a reader has no use for, or comes after its end, goes to the system. Moving
+// to a minibatch swaps the two.
 struct Minibatch {
   Minibatch() = default;
   Minibatch(Minibatch&& other) noexcept { swap(other); }

@@ -239,6 +239,23 @@ TEST(Join, ColumnsOfPartnersDoNotGrowRowByRow) {
   EXPECT_LE(values.capacity(), values.size() * 9 / 8);
 }
 
+// One long partner does not say how much the others take.
+TEST(Join, ColumnsOfPartnersHaveRoomForNoMoreThanThereIs) {
+  Chunks rows(2);
+  std::vector<Entry> all;
+  for (std::uint64_t key = 0; key < 1000; ++key) {
+    const Entry entry{key, key == 0 ? 5000u : 1u};
+    all.push_back(entry);
+    rows[key == 0 ? 0 : 1].push_back(entry);
+  }
+  const auto joined = join(pair_of(corpus("x", {all}), corpus("y", rows)), {});
+  Chunk chunk;
+  joined->read(0, chunk);
+  const Buffer<std::byte>& values = chunk.columns[1].values;
+  EXPECT_EQ(values.size(), 5999 * sizeof(float));
+  EXPECT_LE(values.capacity(), 2 * values.size());
+}
+
 // Decoded partners are kept if they may be asked for again, or are few.
 TEST(Join, OfALargePartnerInStepNothingIsKept) {
   const Chunks first = {{{1, 1}, {2, 1}}, {{3, 2}}, {{4, 1}}};

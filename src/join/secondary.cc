@@ -87,20 +87,6 @@ void copy_sparse(const Column& from, std::uint32_t row, std::uint32_t times, Col
   }
 }
 
-// For so many rows, if they take as much as those of `from` in the mean, so that nothing grows row by row.
-void make_room(const Column& from, std::size_t rows, Column& to) {
-  const std::size_t all = std::max<std::size_t>(from.first_sample.size(), 2) - 1;
-  const auto share = [&](std::size_t n) { return static_cast<std::size_t>(mul_sat(n, rows) / all); };
-  to.first_sample.reserve(rows + 1);
-  to.values.reserve(share(from.values.size()));
-  if (from.storage == Storage::dense) {
-    to.begin.reserve(rows);
-  } else {
-    to.first_value.reserve(share(from.first_value.size()) + 1);
-    to.indices.reserve(share(from.indices.size()));
-  }
-}
-
 // Appends row `where` of `from` (or nothing) to `to`.
 void copy_row(const StreamInfo& info, const Column* from, std::uint32_t row, std::uint32_t length, Column& to) {
   if (from == nullptr) {
@@ -120,10 +106,6 @@ void copy_row(const StreamInfo& info, const Column* from, std::uint32_t row, std
   to.first_sample.push_back(to.first_sample.back() + samples);
 }
 
-}  // namespace
-
-namespace {
-
 // Rows [first, ...) of a chunk of the secondary source.
 struct Held {
   std::shared_ptr<const Chunk> whole;
@@ -131,6 +113,28 @@ struct Held {
   std::uint32_t first = 0;
   const Chunk& chunk() const noexcept { return whole ? *whole : part; }
 };
+
+// So that nothing grows row by row: room for as many rows as there are here of all chunks held, if they take as much as
+// those in the mean; and for no more than these take, as few rows may be most of it.
+void make_room(const std::map<std::uint32_t, Held>& held, std::size_t s, std::size_t rows, Column& to) {
+  std::size_t all = 0, values = 0, indices = 0, firsts = 0;
+  for (const auto& [chunk, one] : held) {
+    const Column& from = one.chunk().columns[s];
+    all += from.first_sample.size() - 1;
+    values += from.values.size();
+    indices += from.indices.size();
+    firsts += from.first_value.size();
+  }
+  const auto share = [&](std::size_t n) { return rows >= all ? n : static_cast<std::size_t>(mul_sat(n, rows) / all); };
+  to.first_sample.reserve(rows + 1);
+  to.values.reserve(share(values));
+  if (to.storage == Storage::dense) {
+    to.begin.reserve(rows);
+  } else {
+    to.first_value.reserve(share(firsts) + 1);
+    to.indices.reserve(share(indices));
+  }
+}
 
 }  // namespace
 
@@ -152,7 +156,7 @@ void fetch(const Source& source, const ChunkCache& cache, bool by_rows, std::spa
   for (std::size_t s = 0; s < streams.size(); ++s) {
     Column& to = out.columns[first + s];
     to.reset(streams[s]);
-    if (!held.empty()) make_room(held.begin()->second.chunk().columns[s], where.size(), to);
+    make_room(held, s, where.size(), to);
     for (std::size_t r = 0; r < where.size(); ++r) {
       if (where[r].chunk == Location::kNone) {
         copy_row(streams[s], nullptr, 0, lengths[r], to);

@@ -144,8 +144,7 @@ class Pipeline {
   std::uint64_t invalid_ = 0, invalid_before_ = 0;
   bool first_plan_ = true;
   std::vector<std::unique_ptr<Ready>> fresh_, made_;  // to be filled; filled, on their way into the queue
-
-  bool gave_way_ = false;
+  bool gave_way_ = false;                             // to the caller, for the answer that is packed next
 
   // Owned by the caller's side.
   Ready alone_;                               // where nothing is prefetched
@@ -160,7 +159,7 @@ class Pipeline {
   bool small_ = false;  // the last one packed was
   bool stop_ = false;
   bool waiting_at_end_ = false;
-  int caller_cpu_ = -1;
+  int caller_cpu_ = -1;        // on which he asked last
   bool finishing_ = false;     // finish_all() waits for the caller
   std::exception_ptr broken_;  // ended thread_, behind what is in the queue
   std::thread thread_;

@@ -83,7 +83,7 @@ static inline bool store_long_pairs(const Tokens& /*t*/, unsigned /*n*/, std::ui
   return false;
 }
 
-// A block of numbers that all have an exponent, which are tokens of their own.
+// A block, behind a blank, of numbers that all have an exponent; exponents are tokens of their own.
 struct Scientific {
   Tokens t;             // `negative` is of the numbers
   std::uint64_t below;  // exponents that have a minus
@@ -154,7 +154,7 @@ BATCHFEED_AVX512_INLINE bool store(Scientific& found, float* out) noexcept {
 BATCHFEED_AVX512 __attribute__((noinline)) static const char* with_exponents(const char* p, float* out,
                                                                              DenseRoom& room) noexcept {
   Scientific found;
-  while (is_blank(*p) && scientific(p, found) && found.n <= room.dim - room.count && store(found, out + room.count)) {
+  while (*p == ' ' && scientific(p, found) && found.n <= room.dim - room.count && store(found, out + room.count)) {
     room.count += found.n;
     p = found.next;
     if (found.ends) break;
