@@ -84,7 +84,7 @@ class Reader {
   // goes on as with read(); any other epoch begins as in a reader of its own.
   void begin_epoch(std::uint64_t epoch);
 
-  // From the next minibatch on.
+  // From the next minibatch on. What is so already changes nothing.
   void set_workers(std::uint64_t workers, std::uint64_t rank);
   void set_minibatch_size(std::uint64_t size);
 
@@ -108,9 +108,9 @@ class Reader {
 
   // Over the run up to the minibatch last handed out, restored states included:
   // sequences left out as options ask (long_sequence, last_minibatch, what waits in
-  // truncated rows when a minibatch size changes their number; with Shard::even those
-  // of all workers), sequences left out because they are damaged (this worker's), and
-  // what bucketing saves.
+  // truncated rows when the minibatch size changes; with Shard::even when the number of
+  // rows does, and of all workers), sequences left out because they are damaged (this
+  // worker's), and what bucketing saves.
   std::uint64_t skipped() const noexcept;
   std::uint64_t invalid() const noexcept;
   Padding padding() const noexcept;

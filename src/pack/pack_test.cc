@@ -259,6 +259,16 @@ TEST(PackTruncated, SparseComesDenseAndTheLastOfARepeatedIndexWins) {
   EXPECT_EQ(std::vector<float>(values, values + 15), (std::vector<float>{2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0}));
 }
 
+TEST(PackTruncated, GapsComeBehindAllSequences) {
+  const Chunk chunk = dense_chunk({1, 2});
+  Scratch scratch;
+  Minibatch batch;
+  const std::vector<Piece> pieces = {{.slice = {&chunk, 0}, .sequence = 0, .row = 0, .count = 1, .length = 1},
+                                     {.slice = {&chunk, 1}, .sequence = 1, .row = 1, .count = 2, .length = 2}};
+  truncated(kDense, 2, 2, pieces, scratch, batch);
+  EXPECT_EQ(text(batch["x"].layout), "S=2 T=2 0@0[0,1) 1@1[0,2) gap@0[1,2)");
+}
+
 TEST(PackTruncated, RefusesStreamsOfDifferentLengths) {  // X6
   Chunk chunk = dense_chunk({3});
   Scratch scratch;

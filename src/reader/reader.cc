@@ -84,6 +84,7 @@ void Reader::begin_epoch(std::uint64_t epoch) {
 void Reader::set_workers(std::uint64_t workers, std::uint64_t rank) {
   impl_->expect_same_process();
   ReaderOptions changed = impl_->options;
+  if (workers == changed.workers && rank == changed.rank) return;
   changed.workers = workers;
   changed.rank = rank;
   check_options(changed, impl_->corpora.parts());
@@ -97,6 +98,7 @@ void Reader::set_workers(std::uint64_t workers, std::uint64_t rank) {
 void Reader::set_minibatch_size(std::uint64_t size) {
   impl_->expect_same_process();
   ReaderOptions changed = impl_->options;
+  if (changed.minibatch_size == std::vector{size}) return;
   changed.minibatch_size = {size};
   check_options(changed, impl_->corpora.parts());
   if (changed.bucket_minibatches != 0 && size != impl_->options.minibatch_size.front()) {

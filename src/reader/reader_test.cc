@@ -47,6 +47,31 @@ TEST(ReaderTruncated, RowsAreSharedAmongWorkers) {  // K14, X5
   EXPECT_THROW(refused.read(batch), Error);
 }
 
+TEST(ReaderTruncated, AnotherSizeGivesUpWhatWaitsThoughTheRowsStayAsMany) {
+  ReaderOptions o = truncated(6, 3);
+  o.minibatch_size = {6, 7};
+  o.driver = Driver::timeline;
+  Reader reader = open(kD, o);
+  EXPECT_EQ(run(reader, 9, true),
+            "{k0@0[0,2) k1@0[2,5) k2@1[0,4)} {k3@0[0,1) k4@0[1,3) gap@1[0,3)} {k5@0[0,2) gap@0[2,3) gap@1[0,3)}se");
+  EXPECT_EQ(reader.skipped(), 2u);
+  o.minibatch_size = {6};
+  Reader undisturbed = open(kD, o), told_again = open(kD, o);
+  Minibatch batch;
+  ASSERT_TRUE(undisturbed.read(batch) && told_again.read(batch));
+  told_again.set_minibatch_size(6);
+  told_again.set_workers(1, 0);
+  EXPECT_EQ(run(told_again, 9, true), run(undisturbed, 9, true));
+  o.minibatch_size = {6, 7};
+  o.shard = Shard::even;  // whose rows stay as long as they are as many
+  Reader even = open(kD, o), same = open(kD, [&] {
+                               o.minibatch_size = {6};
+                               return o;
+                             }());
+  EXPECT_EQ(run(even, 9, true), run(same, 9, true));
+  EXPECT_EQ(even.skipped(), 0u);
+}
+
 TEST(ReaderTruncated, AChangeOfWorkersGivesUpWhatWaitsUnlessTheyShareEvenly) {
   ReaderOptions o = truncated(9, 3);
   o.workers = 2;

@@ -2,6 +2,7 @@
 #include "reader/truncated_planner.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/saturate.h"
 
@@ -38,8 +39,10 @@ void TruncatedPlanner::resize_rows() {
   if (options_.shard == Shard::even) {
     for (std::uint64_t r = 0; r < options_.rank; ++r) first_row_ += share(all, options_.workers, r);
   }
-  const std::uint64_t planned = options_.shard == Shard::even ? all : own_rows_;
-  if (rows_.size() == planned) return;
+  const bool even = options_.shard == Shard::even;
+  const std::uint64_t planned = even ? all : own_rows_;
+  const bool resized = std::exchange(size_, size) != size;
+  if (rows_.size() == planned && (even || !resized)) return;
   // Another size drops what is queued, as in the reference; unlike there it is counted.
   for (const Row& row : rows_) mark_.skipped += row.queue.size();
   rows_.clear();

@@ -43,6 +43,7 @@ class TruncatedPlanner final : public Planner {
   ReaderOptions options_;
   EpochTable epochs_;
   std::vector<Row> rows_;
+  std::uint64_t size_ = 0;                      // minibatch size that the rows were made for
   std::uint64_t first_row_ = 0, own_rows_ = 0;  // Shard::even plans all rows and delivers these
   bool swept_ = false;
 };
