@@ -15,32 +15,48 @@
 namespace batchfeed::reader {
 namespace {
 
-// Reading a chunk ends only when reading the next one has begun: without reading
-// ahead on a second thread that never happens, and `alone` counts it.
-class Leaning final : public Source {
+// A source that waits for what nobody does who does not read ahead; `alone` counts how often in vain.
+class Waiting : public Source {
  public:
-  explicit Leaning(std::size_t chunks) : inner_(std::vector<std::vector<std::uint32_t>>(chunks, {3, 4, 5, 4})) {}
+  explicit Waiting(std::size_t chunks) : inner_(std::vector<std::vector<std::uint32_t>>(chunks, {3, 4, 5, 4})) {}
 
   const std::vector<StreamInfo>& streams() const override { return inner_.streams(); }
   const std::vector<ChunkInfo>& chunks() const override { return inner_.chunks(); }
   void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { inner_.sequences(chunk, out); }
-  void read(std::uint32_t chunk, Chunk& out) const override {
-    std::unique_lock lock(mutex_);
-    begun_ = std::max(begun_, chunk + 1);
-    changed_.notify_all();
-    const bool last = chunk + 1 == inner_.chunks().size();
-    if (!last && !changed_.wait_for(lock, std::chrono::seconds(10), [&] { return begun_ > chunk + 1; })) ++alone;
-    lock.unlock();
-    inner_.read(chunk, out);
-  }
 
   mutable int alone = 0;
 
- private:
+ protected:
+  bool is_last(std::uint32_t chunk) const { return chunk + 1 == inner_.chunks().size(); }
+  // Reading of a chunk, and so of those before it, has begun.
+  void begin(std::uint32_t chunk) const {
+    const std::lock_guard lock(mutex_);
+    begun_ = std::max(begun_, chunk + 1);
+    changed_.notify_all();
+  }
+  void wait_for_begin(std::uint32_t chunk) const {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, std::chrono::seconds(10), [&] { return begun_ > chunk; })) ++alone;
+  }
+
   MemorySource inner_;
+
+ private:
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   mutable std::uint32_t begun_ = 0;
+};
+
+// Reading a chunk ends only when reading the next one has begun: without reading
+// ahead on a second thread that never happens.
+class Leaning final : public Waiting {
+ public:
+  using Waiting::Waiting;
+  void read(std::uint32_t chunk, Chunk& out) const override {
+    begin(chunk);
+    if (!is_last(chunk)) wait_for_begin(chunk + 1);
+    inner_.read(chunk, out);
+  }
 };
 
 TEST(ReaderAhead, ReadsTheNextChunkWhileOneIsBeingReadForEveryPacker) {
@@ -66,34 +82,17 @@ TEST(ReaderAhead, ReadsTheNextChunkWhileOneIsBeingReadForEveryPacker) {
 
 // Tells the table of its last chunk only when reading one has begun: while an order is drawn, for which
 // the tables of all chunks are needed, nothing but reading ahead of it does that.
-class Coy final : public Source {
+class Coy final : public Waiting {
  public:
-  explicit Coy(std::size_t chunks) : inner_(std::vector<std::vector<std::uint32_t>>(chunks, {3, 4, 5, 4})) {}
-
-  const std::vector<StreamInfo>& streams() const override { return inner_.streams(); }
-  const std::vector<ChunkInfo>& chunks() const override { return inner_.chunks(); }
+  using Waiting::Waiting;
   void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
-    std::unique_lock lock(mutex_);
-    const bool last = chunk + 1 == inner_.chunks().size();
-    if (last && !changed_.wait_for(lock, std::chrono::seconds(10), [&] { return begun_; })) ++alone;
+    if (is_last(chunk)) wait_for_begin(0);
     inner_.sequences(chunk, out);
   }
   void read(std::uint32_t chunk, Chunk& out) const override {
-    {
-      const std::lock_guard lock(mutex_);
-      begun_ = true;
-    }
-    changed_.notify_all();
+    begin(chunk);
     inner_.read(chunk, out);
   }
-
-  mutable int alone = 0;
-
- private:
-  MemorySource inner_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  mutable bool begun_ = false;
 };
 
 TEST(ReaderAhead, ReadsTheFirstChunksWhileTheOrderIsDrawn) {
