@@ -26,7 +26,7 @@ ASSIGNED = re.compile(r'\.id\s*=\s*"([^"]+)"(?!\s*\+)')
 PREFIXING = re.compile(r'\.id\s*=\s*(?:std::string\()?"([a-z0-9_]+\.)"\)?\s*\+')
 FUNCTION = re.compile(r"\b(\w+)\(((?:[^(){};]|\([^()]*\)|\{\})*)\)\s*(?:const\s*)?(?:noexcept\s*)?(?::[^{;]*)?\{")
 KIND = re.compile(r"FaultKind::(\w+)")
-PREFIXES = {"io", "limit", "ctf", "cbf", "htk", "scp", "mlf", "kaldi", "config", "index", "index_cache", "cache", "join", "order", "timeline", "pack", "minibatch",
+PREFIXES = {"io", "limit", "ctf", "cbf", "htk", "scp", "mlf", "kaldi", "config", "index", "index_cache", "cache", "join", "order", "timeline", "pack", "minibatch", "window",
             "reader", "state", "source", "check", "convert", "describe", "infer", "usage", "keys", "path", "text", "cli", "file", "packed", "find", "split", "merge", "fix"}
 TABLES = {"schema"}  # names of options, which look like ids
 FILE_ENDINGS = {"ctf", "cbf", "cntk", "md", "txt", "cc", "h", "tmp", "json", "scp", "mlf", "cache", "bin", "html"}
@@ -152,8 +152,9 @@ def collect():
             kind, what, hint = details(code, match.start())
             before = code[:opening(code, match.start()) - 1]
             name = re.search(r"(io::)?(\w+)$", before)
-            home = "src/io" if name and name.group(1) else folder
-            add(literal, kind or kinds.get((home, name.group(2) if name else ""), ""), what, hint, folder)
+            homes = ["src/io"] if name and name.group(1) else [folder, "src/model"]
+            known = (kinds.get((home, name.group(2) if name else "")) for home in homes)
+            add(literal, kind or next(filter(None, known), ""), what, hint, folder)
         known = {name: entry for name, entry in helpers.get(folder, {}).items()}
         patterns = [(re.compile(r"\b" + name + r"\("), entry) for name, entry in known.items()]
         if folder != "src/io":

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/context_window.h"
 
-#include <batchfeed/error.h>
+#include "model/stream_faults.h"
 
 namespace batchfeed {
 
@@ -9,11 +9,7 @@ ContextWindow context_window(const std::string& name, std::uint64_t dim,
                              const std::optional<std::pair<std::uint32_t, std::uint32_t>>& given,
                              std::uint64_t frame_dim) {
   const auto fail = [&](std::string what, std::string hint) {
-    throw Error(Fault{.kind = FaultKind::config,
-                      .id = "window.dim",
-                      .what = "stream '" + name + "': dim is " + std::to_string(dim) + ", " + std::move(what),
-                      .hint = std::move(hint),
-                      .stream = name});
+    bad_options(name, "window.dim", "dim is " + std::to_string(dim) + ", " + std::move(what), std::move(hint));
   };
   ContextWindow window;
   if (given) window = {given->first, given->second};

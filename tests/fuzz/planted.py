@@ -33,7 +33,7 @@ BUGS = [
     Bug("missing bound: the scales of a compressed file", "htk_archive", "src/formats/htk/header.cc", "if (file.size() < h.data)",
         "if (file.size() < kHeaderBytes)"),
     Bug("wrapped sum: frames of a range", "htk_archive", "src/formats/htk/index.cc",
-        "std::uint64_t{u.first} + u.frames <= held[u.file]) return false;", "u.first + u.frames <= held[u.file]) return false;"),
+        "std::uint64_t{u.first} + u.frames <= file.frames) return false;", "u.first + u.frames <= file.frames) return false;"),
     Bug("wrapped sum: length of a range", "htk_scp", "src/formats/htk/scp.cc", "std::uint64_t{last} - entry.first + 1;",
         "std::uint32_t{last} - entry.first + 1;"),
     Bug("missing bound: segments behind the end", "mlf_binary", "src/formats/mlf/binary.cc", 'if (in.left() < bytes) short_of("segments");', ""),

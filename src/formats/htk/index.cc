@@ -7,31 +7,18 @@
 
 #include "base/saturate.h"
 #include "formats/htk/archive.h"
+#include "formats/htk/archives.h"
 #include "formats/htk/scp.h"
-#include "io/lines.h"
+#include "io/list.h"
 #include "io/path_policy.h"
-#include "io/room.h"
 
 namespace batchfeed::htk {
 namespace {
 
-constexpr unsigned kChecksum = 010000, kChecksumBytes = 2;  // _K
-constexpr std::uint32_t kNoFile = 0xFFFFFFFFu;
-constexpr std::uint64_t kNamed = 4;  // of files that are not there
 constexpr std::uint64_t kLegacyMaxFrames = 65535, kLegacyChunkUtterances = 65535;
 
 std::string plural(std::uint64_t n, const char* one, const char* many) {
   return std::to_string(n) + ' ' + (n == 1 ? one : many);
-}
-
-// The list's line helps more than the file's name alone.
-Fault listed(Fault fault, const Position& at, const std::string& key) {
-  if (at.line == 0) return fault;
-  fault.what += " (listed at " + at.file + ':' + std::to_string(at.line) + ", key '" + key + "')";
-  if (fault.id != "io.open") return fault;
-  if (const std::string rule = io::map_beside(fault.at.file, at.file); !rule.empty())
-    fault.hint = "a file of that name lies beside the list: `path_map = " + rule + "`";
-  return fault;
 }
 
 class Builder {
@@ -49,6 +36,7 @@ class Builder {
       drop_duplicates();
     }
     check_archives();
+    tell_what_was_left_out();
     if (index_.utterances.empty()) {
       std::string why;
       for (const Notice& n : index_.notices) why += (why.empty() ? ": " : "; ") + n.fault.what;
@@ -110,6 +98,7 @@ class Builder {
     return options_.legacy ? "raise `maxUtteranceLength`" : "raise `maxSequenceSize`";
   }
   void check_archives();
+  void tell_what_was_left_out();
   void cut();
   // Leaves out utterances for which gone(number, utterance) says so.
   template <class Gone>
@@ -141,37 +130,17 @@ void Builder::read_list(const std::string& list) {
                  .directory = std::string(io::directory_of(list)),
                  .path_map = options_.path_map,
                  .limits = context_.limits};
-  io::LineReader lines(file, io::LineEnd::any, context_.limits.list_line_bytes, "list_line_bytes");
-  io::IndexRoom room(file, context_.limits);
+  io::ListReader lines(file, entries_, index_.paths, context_.limits);
   while (lines.next()) {
-    std::string_view text = lines.text();
-    Position at{.file = list, .byte = lines.begin(), .line = lines.number(), .column = 1, .has_byte = true};
-    if (lines.number() == 1 && text.starts_with("\xEF\xBB\xBF")) {
-      text.remove_prefix(3);
-      at.byte += 3;
-      at.column += 3;
-    }
-    if (text.find_first_not_of(" \t\v\f\r") == text.npos) {
-      ++blank_lines_;
-      continue;
-    }
-    if (++entries_ > context_.limits.scp_entries) {
-      throw Error(Fault{.kind = FaultKind::limit,
-                        .id = "limit.scp-entries",
-                        .at = at,
-                        .what = "more than " + std::to_string(context_.limits.scp_entries) + " entries",
-                        .hint = "raise limits.scp_entries"});
-    }
-    const std::size_t files = index_.paths.size();
-    std::uint64_t bytes = sizeof(Utterance) + io::IndexRoom::kKey;
+    std::string key;
     tolerant([&] {
-      const ScpEntry entry = parse_scp_line(text, rules, at);
-      bytes += entry.key.size();
-      add(entry, at);
+      const ScpEntry entry = parse_scp_line(lines.text(), rules, lines.at());
+      key = entry.key;
+      add(entry, lines.at());
     });
-    if (index_.paths.size() > files) bytes += io::IndexRoom::kPath + 2 * index_.paths.back().size();
-    room.take(bytes, at);
+    lines.keep(sizeof(Utterance), key);
   }
+  blank_lines_ += lines.blank_lines();
   if (context_.progress) context_.progress(file.size(), file.size());
 }
 
@@ -284,93 +253,28 @@ void Builder::refuse_if_most_are_gone() {
 }
 
 void Builder::check_archives() {
-  struct Need {
-    std::uint64_t end = 0;  // frames that the utterances want
-    bool bad = false;
-  };
-  std::vector<Need> needs(index_.paths.size());
+  const std::vector<Held> held = look_at_archives(index_, options_, context_, faults_);
+  // A file that does not hold all that is wanted of it; of the others nothing need be asked.
+  std::vector<std::uint64_t> wanted(held.size());
   for (const Utterance& u : index_.utterances)
-    needs[u.file].end = std::max(needs[u.file].end, std::uint64_t{u.first} + u.frames);
-  std::uint32_t first = kNoFile;
-  std::vector<std::uint64_t> held(index_.paths.size());
-  index_.identities.resize(index_.paths.size());
-  std::vector<Fault> missing;  // the first few
-  std::uint64_t gone = 0;
-  bool any_bad = false;
-  const auto damage = [&](std::uint32_t file, Fault fault) {
-    fault.stream = options_.name;
-    faults_.error(std::move(fault));
-    needs[file].bad = any_bad = true;
-  };
-  std::vector<std::uint8_t> seen(index_.paths.size(), 0);
-  // In the order of first use, so that the first utterance's archive is the model.
-  for (const Utterance& u : index_.utterances) {
-    if (std::exchange(seen[u.file], 1) != 0) continue;
-    const std::string& path = index_.paths[u.file];
-    try {
-      const Archive archive(path, true, context_.file_system);
-      const Header& h = archive.header();
-      index_.identities[u.file] = archive.file().identity();
-      if (first == kNoFile) {
-        first = u.file;
-        index_.header = h;
-      } else {
-        check_same(index_.header, index_.paths[first], h, path);
-      }
-      held[u.file] = std::min(h.frames, h.held);
-      if (h.held < h.frames) {
-        faults_.warning({.kind = FaultKind::format,
-                         .id = "htk.cut-short",
-                         .at = {.file = path, .byte = archive.file().size(), .has_byte = true},
-                         .what = "the header counts " + std::to_string(h.frames) + " frames, the file ends after " +
-                                 std::to_string(h.held),
-                         .hint = "it may have been cut off",
-                         .stream = options_.name});
-      } else if ((h.kind_code & kChecksum) != 0 &&
-                 archive.file().size() < h.data + h.frames * h.frame_bytes + kChecksumBytes) {
-        faults_.warning({.kind = FaultKind::format,
-                         .id = "htk.no-checksum",
-                         .at = {.file = path, .byte = archive.file().size(), .has_byte = true},
-                         .what = "its kind says that a checksum follows the frames (_K), the file ends before it",
-                         .hint = "it may have been cut off",
-                         .stream = options_.name});
-      }
-    } catch (const Error& e) {
-      Fault fault = listed(e.fault(), index_.place(static_cast<std::uint64_t>(&u - index_.utterances.data()), options_),
-                           context_.keys->text(u.key));
-      if (fault.kind == FaultKind::io && !context_.check) {
-        if (++gone <= kNamed) missing.push_back(std::move(fault));
-        continue;
-      }
-      damage(u.file, std::move(fault));
-    }
-  }
-  if (!missing.empty()) {
-    Fault fault = missing.front();
-    fault.stream = options_.name;
-    if (gone > 1) {
-      fault.what += "; so it is with " + std::to_string(gone - 1) + " more of the " +
-                    std::to_string(index_.paths.size()) + " files listed";
-      for (std::size_t i = 1; i < missing.size(); ++i) fault.what += (i == 1 ? ": " : ", ") + missing[i].at.file;
-    }
-    throw Error(std::move(fault));
-  }
-  std::uint64_t outside = 0;
+    wanted[u.file] = std::max(wanted[u.file], std::uint64_t{u.first} + u.frames);
   remove([&](std::size_t i, const Utterance& u) {
-    if (needs[u.file].bad) return true;
-    if (needs[u.file].end <= held[u.file] || std::uint64_t{u.first} + u.frames <= held[u.file]) return false;
-    ++outside;
-    Fault fault{.kind = FaultKind::format,
-                .id = "htk.range",
-                .at = index_.place(i, options_),
-                .what = "utterance '" + context_.keys->text(u.key) + "' wants frames " + std::to_string(u.first) +
-                        " to " + std::to_string(std::uint64_t{u.first} + u.frames - 1) + " of '" +
-                        index_.paths[u.file] + "', which has " + std::to_string(held[u.file]),
-                .hint = "frames count from 0",
-                .stream = options_.name};
-    faults_.error(std::move(fault));
+    const Held& file = held[u.file];
+    if (file.damaged) return true;
+    if (wanted[u.file] <= file.frames || std::uint64_t{u.first} + u.frames <= file.frames) return false;
+    faults_.error({.kind = FaultKind::format,
+                   .id = "htk.range",
+                   .at = index_.place(i, options_),
+                   .what = "utterance '" + context_.keys->text(u.key) + "' wants frames " + std::to_string(u.first) +
+                           " to " + std::to_string(std::uint64_t{u.first} + u.frames - 1) + " of '" +
+                           index_.paths[u.file] + "', which has " + std::to_string(file.frames),
+                   .hint = "frames count from 0",
+                   .stream = options_.name});
     return true;
   });
+}
+
+void Builder::tell_what_was_left_out() {
   count("htk.blank-lines", blank_lines_, plural(blank_lines_, "blank line was", "blank lines were") + " passed over");
   count("htk.blanks", blanks_,
         plural(blanks_, "entry has", "entries have") +
@@ -401,26 +305,6 @@ Position Index::place(std::uint64_t utterance, const HtkOptions& options) const 
   const std::size_t list = behind == list_first.begin() ? 0 : static_cast<std::size_t>(behind - list_first.begin()) - 1;
   if (list >= options.scp_files.size()) return {.file = paths[utterances[utterance].file]};
   return {.file = options.scp_files[list], .line = utterances[utterance].line};
-}
-
-void check_same(const Header& first, const std::string& first_path, const Header& header, const std::string& path) {
-  std::string what;
-  if (header.dim != first.dim) {
-    what = "frames of " + std::to_string(header.dim) + " values, those of '" + first_path + "' have " +
-           std::to_string(first.dim);
-  } else if (header.kind != first.kind) {
-    what = "kind " + header.kind + ", that of '" + first_path + "' is " + first.kind;
-  } else if (header.period != first.period) {
-    what = "a frame period of " + std::to_string(header.period) + " (in 100 ns), that of '" + first_path + "' is " +
-           std::to_string(first.period);
-  } else {
-    return;
-  }
-  throw Error(Fault{.kind = FaultKind::format,
-                    .id = "htk.mixed",
-                    .at = {.file = path, .byte = 0, .has_byte = true},
-                    .what = std::move(what),
-                    .hint = "the files of one stream must agree in kind, dimension and period"});
 }
 
 Index build_index(const HtkOptions& options, const OpenContext& context, FaultSink& faults) {

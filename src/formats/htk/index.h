@@ -41,7 +41,4 @@ struct Index {
 // `faults` receives single damages: fatal, unless it tolerates them.
 Index build_index(const HtkOptions& options, const OpenContext& context, FaultSink& faults);
 
-// Throws Error if a file does not have the kind, dimension and period of the first.
-void check_same(const Header& first, const std::string& first_path, const Header& header, const std::string& path);
-
 }  // namespace batchfeed::htk

@@ -22,40 +22,21 @@ namespace {
 
 constexpr std::size_t kOpenFiles = 8;
 
-[[noreturn]] void bad_options(const HtkOptions& options, const char* id, std::string what, std::string hint = {}) {
-  throw Error(Fault{.kind = FaultKind::config,
-                    .id = id,
-                    .what = "stream '" + options.name + "': " + std::move(what),
-                    .hint = std::move(hint),
-                    .stream = options.name});
-}
-
 class HtkSource final : public RowSource {
  public:
   HtkSource(const HtkOptions& options, const OpenContext& context)
-      : options_(options),
-        keys_(context.keys),
-        file_system_(context.file_system),
-        faults_(options.first_file(), context.check ? ~0ull : 0, options.trace_level, context.report,
-                context.check ? 0 : FaultSink::kPerId),
+      : RowSource(options.first_file(), options.trace_level, context),
+        options_(options),
         index_(build_index(options_, context, faults_)),
         window_(context_window(options_.name, options_.dim, options_.context, index_.header.dim)),
         cache_(kOpenFiles, [this](std::uint32_t file) { return reopen(file); }) {
-    const std::uint64_t dim = mul_sat(index_.header.dim, window_.frames());
-    if (dim > context.limits.dim) {
-      throw Error(Fault{.kind = FaultKind::limit,
-                        .id = "limit.dim",
-                        .what = "stream '" + options_.name + "' has dimension " + std::to_string(dim) +
-                                ", the limit is " + std::to_string(context.limits.dim),
-                        .hint = "raise limits.dim",
-                        .stream = options_.name});
-    }
-    streams_ = {{.name = options_.name,
-                 .dim = dim,
-                 .storage = Storage::dense,
-                 .element = options_.element,
-                 .defines_mb_size = options_.defines_mb_size,
-                 .broadcast = options_.expand_to_utterance}};
+    set_stream({.name = options_.name,
+                .dim = mul_sat(index_.header.dim, window_.frames()),
+                .storage = Storage::dense,
+                .element = options_.element,
+                .defines_mb_size = options_.defines_mb_size,
+                .broadcast = options_.expand_to_utterance});
+    left_out_ = std::move(index_.notices);
     if (options_.expand_to_utterance) expect_single_frames();
     remote_ = std::any_of(index_.paths.begin(), index_.paths.end(), is_url);
     for (std::size_t c = 0; c + 1 < index_.chunk_first.size(); ++c) {
@@ -63,57 +44,32 @@ class HtkSource final : public RowSource {
       for (std::uint64_t u = index_.chunk_first[c]; u < index_.chunk_first[c + 1]; ++u)
         info.samples += index_.utterances[u].frames;
       info.bytes = info.samples * index_.header.frame_bytes;
-      chunks_.push_back(info);
+      add_chunk(info);
     }
   }
 
   Facts facts() const { return {index_.header.kind, index_.header.dim, index_.header.period, index_.paths.size()}; }
 
-  const std::vector<StreamInfo>& streams() const override { return streams_; }
-  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
   bool splits_frames() const override { return true; }
-  std::string key_text(std::uint64_t key) const override { return keys_->text(key); }
 
   const RowReader* row_reader(std::uint32_t /*chunk*/) const override {
     return remote_ ? nullptr : by_rows();  // what has to be fetched is better read in large parts
   }
 
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
-    const Utterance& u = index_.utterances[index_.chunk_first[chunk] + row];
+    const Utterance& u = index_.utterances[first(chunk) + row];
     const Header h = cache_.open(u.file)->header();
     const std::uint64_t begin = h.data + std::uint64_t{u.first} * h.frame_bytes;
     return {.file = index_.paths[u.file], .begin = begin, .end = begin + std::uint64_t{u.frames} * h.frame_bytes};
   }
 
-  std::vector<Notice> notices() const override {
-    std::vector<Notice> all = index_.notices;
-    for (Notice& n : faults_.finish()) all.push_back(std::move(n));
-    return all;
-  }
-
  private:
-  // Utterances of the index: [from, to).
-  struct Run {
-    std::uint64_t from, to;
-  };
-  Run run_of(std::uint32_t chunk, RowRange rows) const {
-    return {index_.chunk_first[chunk] + rows.first, index_.chunk_first[chunk] + rows.last};
+  void table(Run run, std::vector<SequenceInfo>& out) const override {
+    list_rows(index_.utterances, &Utterance::frames, run.from, run.to, out);
   }
 
-  void table(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
-    const Run run = run_of(chunk, rows);
-    out.clear();
-    out.reserve(run.to - run.from);
-    for (std::uint64_t u = run.from; u < run.to; ++u) {
-      out.push_back({.key = index_.utterances[u].key,
-                     .row = static_cast<std::uint32_t>(u - run.from),
-                     .samples = index_.utterances[u].frames});
-    }
-  }
-
-  void fetch(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
-    const Run run = run_of(chunk, rows);
-    out.reset(streams_);
+  void fetch(Run run, Chunk& out) const override {
+    out.reset(streams());
     if (options_.element == Element::f32) {
       read_as<float>(run, out.columns[0]);
     } else {
@@ -154,7 +110,7 @@ class HtkSource final : public RowSource {
     const std::size_t dim = index_.header.dim;
     const std::size_t left = static_cast<std::size_t>(window_.left) * dim,
                       right = static_cast<std::size_t>(window_.right) * dim;
-    const auto [from, to] = run;
+    const auto [chunk, from, to] = run;
     std::uint64_t samples = 0;
     for (std::uint64_t i = from; i < to; ++i) samples += index_.utterances[i].frames;
     const std::size_t values =
@@ -211,22 +167,17 @@ class HtkSource final : public RowSource {
   }
 
   HtkOptions options_;
-  std::shared_ptr<KeyTable> keys_;
-  FileSystem file_system_;
-  mutable FaultSink faults_;
   Index index_;
   bool remote_ = false;
   ContextWindow window_;
   mutable io::FileCache<Archive> cache_;
-  std::vector<StreamInfo> streams_;
-  std::vector<ChunkInfo> chunks_;
 };
 
 }  // namespace
 
 std::unique_ptr<Source> open(const HtkOptions& options, const OpenContext& context, Facts* facts) {
-  if (options.scp_files.empty() && options.files.empty()) bad_options(options, "htk.no-list", "no scp file");
-  if (options.name.empty()) bad_options(options, "htk.no-name", "the stream has no name");
+  if (options.scp_files.empty() && options.files.empty()) bad_options(options.name, "htk.no-list", "no scp file");
+  if (options.name.empty()) bad_options(options.name, "htk.no-name", "the stream has no name");
   auto source = std::make_unique<HtkSource>(options, context);
   if (facts != nullptr) *facts = source->facts();
   return source;

@@ -7,9 +7,8 @@
 #include <optional>
 
 #include "io/file_cache.h"
-#include "io/lines.h"
+#include "io/list.h"
 #include "io/path_policy.h"
-#include "io/room.h"
 
 namespace batchfeed::kaldi {
 namespace {
@@ -143,30 +142,13 @@ class Builder {
 
   void read_scp(const std::string& list) {
     const io::File file(list, context_.file_system, context_.limits);
-    io::LineReader lines(file, io::LineEnd::any, context_.limits.list_line_bytes, "list_line_bytes");
-    io::IndexRoom room(file, context_.limits);
-    std::uint64_t entries = 0;
+    io::ListReader lines(file, entries_, index_.paths, context_.limits);
     while (lines.next()) {
-      std::string_view text = lines.text();
-      Position at{.file = list, .byte = lines.begin(), .line = lines.number(), .column = 1, .has_byte = true};
-      if (lines.number() == 1 && text.starts_with("\xEF\xBB\xBF")) {
-        text.remove_prefix(3);
-        at.byte += 3;
-        at.column += 3;
-      }
-      if (text.find_first_not_of(" \t") == std::string_view::npos) continue;
-      if (++entries > context_.limits.scp_entries) {
-        throw Error(Fault{.kind = FaultKind::limit,
-                          .id = "limit.scp-entries",
-                          .at = at,
-                          .what = "more than " + std::to_string(context_.limits.scp_entries) + " entries",
-                          .hint = "raise limits.scp_entries"});
-      }
-      const std::size_t files = index_.paths.size();
-      std::uint64_t bytes = sizeof(Entry) + io::IndexRoom::kKey;
+      const Position& at = lines.at();
+      std::string key;
       tolerant([&] {
-        const ScpLine entry = parse_scp_line(text, at, context_.limits);
-        bytes += entry.key.size();
+        const ScpLine entry = parse_scp_line(lines.text(), at, context_.limits);
+        key = entry.key;
         const std::uint32_t number = file_number(entry.path, at);
         if (!last_ || last_->file != number || last_->offset != entry.offset) {
           last_.reset();
@@ -175,8 +157,7 @@ class Builder {
         }
         add(entry.key, at, number, entry.offset, last_->item, &entry);
       });
-      if (index_.paths.size() > files) bytes += io::IndexRoom::kPath + 2 * index_.paths.back().size();
-      room.take(bytes, at);
+      lines.keep(sizeof(Entry), key);
     }
   }
 
@@ -280,7 +261,7 @@ class Builder {
     Item item;
   };
   std::optional<Last> last_;
-  std::uint64_t empty_ = 0;
+  std::uint64_t entries_ = 0, empty_ = 0;
 };
 
 }  // namespace

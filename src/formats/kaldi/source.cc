@@ -21,13 +21,8 @@ constexpr std::size_t kOpenFiles = 8;
 class KaldiSource final : public RowSource {
  public:
   KaldiSource(const KaldiOptions& options, const OpenContext& context)
-      : options_(options),
-        limits_(context.limits),
-        keys_(context.keys),
-        file_system_(context.file_system),
-        faults_(options.files.front(), context.check ? ~0ull : 0, options.trace_level, context.report,
-                context.check ? 0 : FaultSink::kPerId),
-        check_(context.check),
+      : RowSource(options.files.front(), options.trace_level, context),
+        options_(options),
         index_(build_index(options_, context, faults_)),
         cache_(kOpenFiles, [this](std::uint32_t file) { return reopen(index_, file, file_system_); }) {
     StreamInfo stream{.name = options_.name,
@@ -36,26 +31,14 @@ class KaldiSource final : public RowSource {
                       .defines_mb_size = options_.defines_mb_size,
                       .broadcast = options_.expand_to_utterance};
     if (options_.alignment) {
-      if (options_.dim == 0)
-        throw Error(Fault{.kind = FaultKind::config,
-                          .id = "kaldi.dim",
-                          .what = "stream '" + options_.name + "': the number of classes is not given",
-                          .hint = "set dim",
-                          .stream = options_.name});
+      if (options_.dim == 0) bad_options(options_.name, "kaldi.dim", "the number of classes is not given", "set dim");
       stream.storage = Storage::sparse;
     } else {
       window_ = context_window(options_.name, options_.dim, options_.context, std::max<std::uint64_t>(index_.dim, 1));
       stream.dim = mul_sat(index_.dim, window_.frames());
     }
-    if (stream.dim > limits_.dim) {
-      throw Error(Fault{.kind = FaultKind::limit,
-                        .id = "limit.dim",
-                        .what = "stream '" + options_.name + "' has dimension " + std::to_string(stream.dim) +
-                                ", the limit is " + std::to_string(limits_.dim),
-                        .hint = "raise limits.dim",
-                        .stream = options_.name});
-    }
-    streams_ = {stream};
+    set_stream(stream);
+    left_out_ = std::move(index_.notices);
     if (options_.expand_to_utterance) expect_single_rows();
     remote_ = std::any_of(index_.paths.begin(), index_.paths.end(), is_url);
     for (std::size_t c = 0; c + 1 < index_.chunk_first.size(); ++c) {
@@ -67,14 +50,11 @@ class KaldiSource final : public RowSource {
       }
       shares_objects_.push_back(shares);
       info.bytes = info.samples * index_.dim * 4;
-      chunks_.push_back(info);
+      add_chunk(info);
     }
   }
 
-  const std::vector<StreamInfo>& streams() const override { return streams_; }
-  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
   bool splits_frames() const override { return !options_.alignment; }
-  std::string key_text(std::uint64_t key) const override { return keys_->text(key); }
 
   // What has to be fetched is better read in large parts, and an object of which several entries
   // are ranges is read once.
@@ -83,38 +63,19 @@ class KaldiSource final : public RowSource {
   }
 
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
-    const Entry& e = index_.entries[index_.chunk_first[chunk] + row];
+    const Entry& e = index_.entries[first(chunk) + row];
     return {.file = index_.paths[e.file],
             .begin = e.offset,
             .end = read_item(*cache_.open(e.file), e.offset, options_.alignment, limits_).end};
   }
 
-  std::vector<Notice> notices() const override {
-    std::vector<Notice> all = index_.notices;
-    for (Notice& n : faults_.finish()) all.push_back(std::move(n));
-    return all;
-  }
-
  private:
-  // Entries of the index: [from, to).
-  struct Run {
-    std::uint64_t from, to;
-  };
-  Run run_of(std::uint32_t chunk, RowRange rows) const {
-    return {index_.chunk_first[chunk] + rows.first, index_.chunk_first[chunk] + rows.last};
+  void table(Run run, std::vector<SequenceInfo>& out) const override {
+    list_rows(index_.entries, &Entry::frames, run.from, run.to, out);
   }
 
-  void table(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
-    const Run run = run_of(chunk, rows);
-    out.clear();
-    std::uint32_t row = 0;
-    for (std::uint64_t i = run.from; i < run.to; ++i)
-      out.push_back({.key = index_.entries[i].key, .row = row++, .samples = index_.entries[i].frames});
-  }
-
-  void fetch(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
-    const Run run = run_of(chunk, rows);
-    out.reset(streams_);
+  void fetch(Run run, Chunk& out) const override {
+    out.reset(streams());
     const bool f32 = options_.element == Element::f32;
     if (options_.alignment) {
       f32 ? read_labels<float>(run, out) : read_labels<double>(run, out);
@@ -197,7 +158,7 @@ class KaldiSource final : public RowSource {
   template <class T>
   void read_features(Run run, Column& column) const {
     const std::size_t dim = static_cast<std::size_t>(index_.dim);
-    const auto [from, to] = run;
+    const auto [chunk, from, to] = run;
     std::uint64_t samples = 0;
     for (std::uint64_t i = from; i < to; ++i) samples += index_.entries[i].frames;
     const std::size_t frames = static_cast<std::size_t>(samples + (to - from) * (window_.frames() - 1));
@@ -277,28 +238,17 @@ class KaldiSource final : public RowSource {
   }
 
   KaldiOptions options_;
-  Limits limits_;
-  std::shared_ptr<KeyTable> keys_;
-  FileSystem file_system_;
-  mutable FaultSink faults_;
-  bool check_;
   Index index_;
   bool remote_ = false;
   std::vector<bool> shares_objects_;  // of each chunk: neighbours are ranges of one object
   ContextWindow window_;
   mutable io::FileCache<io::File> cache_;
-  std::vector<StreamInfo> streams_;
-  std::vector<ChunkInfo> chunks_;
 };
 
 }  // namespace
 
 std::unique_ptr<Source> open(const KaldiOptions& options, const OpenContext& context) {
-  if (options.files.empty())
-    throw Error(Fault{.kind = FaultKind::config,
-                      .id = "kaldi.no-file",
-                      .what = "stream '" + options.name + "': no scp or ark file",
-                      .stream = options.name});
+  if (options.files.empty()) bad_options(options.name, "kaldi.no-file", "no scp or ark file");
   return std::make_unique<KaldiSource>(options, context);
 }
 

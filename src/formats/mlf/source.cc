@@ -18,38 +18,26 @@ namespace {
 
 constexpr std::size_t kOpenFiles = 8;
 
-[[noreturn]] void bad_options(const MlfOptions& options, const char* id, std::string what, std::string hint = {}) {
-  throw Error(Fault{.kind = FaultKind::config,
-                    .id = id,
-                    .what = "stream '" + options.name + "': " + std::move(what),
-                    .hint = std::move(hint),
-                    .stream = options.name});
-}
-
 void check_options(const MlfOptions& o) {
-  if (o.name.empty()) bad_options(o, "mlf.no-name", "the stream has no name");
-  if (o.files.empty()) bad_options(o, "mlf.no-file", "no MLF file", "set mlfFile or mlfFileList");
+  if (o.name.empty()) bad_options(o.name, "mlf.no-name", "the stream has no name");
+  if (o.files.empty()) bad_options(o.name, "mlf.no-file", "no MLF file", "set mlfFile or mlfFileList");
   if (o.dim == 0 && o.target_mapping_file.empty())
-    bad_options(o, "mlf.dim", "the number of classes is not given", "set `labelDim`");
-  if (o.dim > 65535) bad_options(o, "mlf.dim", "labelDim is " + std::to_string(o.dim) + ", expected at most 65535");
+    bad_options(o.name, "mlf.dim", "the number of classes is not given", "set `labelDim`");
+  if (o.dim > 65535)
+    bad_options(o.name, "mlf.dim", "labelDim is " + std::to_string(o.dim) + ", expected at most 65535");
   if (o.phone_boundaries && o.frame_mode)
-    bad_options(o, "mlf.phone-boundaries", "phoneBoundaries needs whole utterances", "set `frameMode = false`");
+    bad_options(o.name, "mlf.phone-boundaries", "phoneBoundaries needs whole utterances", "set `frameMode = false`");
   if (o.phone_boundaries && o.binary)
-    bad_options(o, "mlf.phone-boundaries", "a binary MLF cannot tell phone boundaries", "use the text form");
+    bad_options(o.name, "mlf.phone-boundaries", "a binary MLF cannot tell phone boundaries", "use the text form");
   if (!o.target_mapping_file.empty() && (o.mapping_file.empty() || o.target_dim == 0))
-    bad_options(o, "mlf.targets", "labelToTargetMappingFile needs labelMappingFile and targetDim");
+    bad_options(o.name, "mlf.targets", "labelToTargetMappingFile needs labelMappingFile and targetDim");
 }
 
 class MlfSource final : public RowSource {
  public:
   MlfSource(const MlfOptions& options, const OpenContext& context)
-      : options_(options),
-        keys_(context.keys),
-        file_system_(context.file_system),
-        limits_(context.limits),
-        check_(context.check),
-        faults_(options.files.front(), context.check ? ~0ull : 0, options.trace_level, context.report,
-                context.check ? 0 : FaultSink::kPerId),
+      : RowSource(options.files.front(), options.trace_level, context),
+        options_(options),
         cache_(kOpenFiles, [this](std::uint32_t file) { return reopen(file); }) {
     std::uint64_t classes = options_.dim;
     if (!options_.mapping_file.empty() && !options_.binary) {
@@ -77,22 +65,19 @@ class MlfSource final : public RowSource {
       options_.cache_index && !context.check ? index_cached(file, options_, index, faults_, builder) : index();
     }
     index_ = builder.finish();
-    streams_ = {{.name = options_.name,
-                 .dim = targets_.empty() ? options_.dim : options_.target_dim,
-                 .storage = Storage::sparse,
-                 .element = options_.element}};
+    left_out_ = std::move(index_.notices);
+    set_stream({.name = options_.name,
+                .dim = targets_.empty() ? options_.dim : options_.target_dim,
+                .storage = Storage::sparse,
+                .element = options_.element});
     for (std::uint32_t c = 0; c < index_.chunks(); ++c) {
       const std::uint64_t from = index_.chunk_first[c], to = index_.chunk_first[c + 1];
       ChunkInfo info{.sequences = to - from,
                      .bytes = index_.entries[to - 1].begin + index_.entries[to - 1].bytes - index_.entries[from].begin};
       for (std::uint64_t i = from; i < to; ++i) info.samples += index_.entries[i].samples;
-      chunks_.push_back(info);
+      add_chunk(info);
     }
   }
-
-  const std::vector<StreamInfo>& streams() const override { return streams_; }
-  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
-  std::string key_text(std::uint64_t key) const override { return keys_->text(key); }
 
   const RowReader* row_reader(std::uint32_t chunk) const override {
     // What has to be fetched or unpacked is better read in large parts.
@@ -100,7 +85,7 @@ class MlfSource final : public RowSource {
   }
 
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
-    const IndexEntry& e = index_.entries[index_.chunk_first[chunk] + row];
+    const IndexEntry& e = index_.entries[first(chunk) + row];
     return {.file = options_.files[index_.chunk_file[chunk]],
             .begin = e.begin,
             .end = e.begin + e.bytes,
@@ -108,34 +93,13 @@ class MlfSource final : public RowSource {
             .last_line = 0};
   }
 
-  std::vector<Notice> notices() const override {
-    std::vector<Notice> all = index_.notices;
-    for (Notice& n : faults_.finish()) all.push_back(std::move(n));
-    return all;
-  }
-
  private:
-  // Utterances of the index, all of one chunk: [from, to).
-  struct Run {
-    std::uint32_t chunk;
-    std::uint64_t from, to;
-  };
-  Run run_of(std::uint32_t chunk, RowRange rows) const {
-    return {chunk, index_.chunk_first[chunk] + rows.first, index_.chunk_first[chunk] + rows.last};
+  void table(Run run, std::vector<SequenceInfo>& out) const override {
+    list_rows(index_.entries, &IndexEntry::samples, run.from, run.to, out);
   }
 
-  void table(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
-    const Run run = run_of(chunk, rows);
-    out.clear();
-    out.reserve(run.to - run.from);
-    std::uint32_t row = 0;
-    for (std::uint64_t i = run.from; i < run.to; ++i)
-      out.push_back({.key = index_.entries[i].key, .row = row++, .samples = index_.entries[i].samples});
-  }
-
-  void fetch(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
-    const Run run = run_of(chunk, rows);
-    out.reset(streams_);
+  void fetch(Run run, Chunk& out) const override {
+    out.reset(streams());
     Column& column = out.columns[0];
     const std::shared_ptr<const io::File> file = cache_.open(index_.chunk_file[run.chunk]);
     const std::uint64_t from = run.from, to = run.to;
@@ -233,11 +197,6 @@ class MlfSource final : public RowSource {
   }
 
   MlfOptions options_;
-  std::shared_ptr<KeyTable> keys_;
-  FileSystem file_system_;
-  Limits limits_;
-  bool check_;
-  mutable FaultSink faults_;
   std::unique_ptr<StateList> states_;
   std::vector<std::vector<std::int32_t>> targets_;  // per class, if there is a target mapping
   LabelRules rules_;
@@ -245,8 +204,6 @@ class MlfSource final : public RowSource {
   std::vector<bool> in_place_;  // as files: read where they lie
   mutable io::FileCache<io::File> cache_;
   MlfIndex index_;
-  std::vector<StreamInfo> streams_;
-  std::vector<ChunkInfo> chunks_;
 };
 
 }  // namespace

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "formats/htk/archives.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "formats/htk/archive.h"
+#include "io/path_policy.h"
+
+namespace batchfeed::htk {
+namespace {
+
+constexpr unsigned kChecksum = 010000, kChecksumBytes = 2;  // _K
+constexpr std::uint64_t kNamed = 4;                         // of files that are not there
+
+// Throws Error if a file does not have the kind, dimension and period of the first.
+void check_same(const Header& first, const std::string& first_path, const Header& header, const std::string& path) {
+  std::string what;
+  if (header.dim != first.dim) {
+    what = "frames of " + std::to_string(header.dim) + " values, those of '" + first_path + "' have " +
+           std::to_string(first.dim);
+  } else if (header.kind != first.kind) {
+    what = "kind " + header.kind + ", that of '" + first_path + "' is " + first.kind;
+  } else if (header.period != first.period) {
+    what = "a frame period of " + std::to_string(header.period) + " (in 100 ns), that of '" + first_path + "' is " +
+           std::to_string(first.period);
+  } else {
+    return;
+  }
+  throw Error(Fault{.kind = FaultKind::format,
+                    .id = "htk.mixed",
+                    .at = {.file = path, .byte = 0, .has_byte = true},
+                    .what = std::move(what),
+                    .hint = "the files of one stream must agree in kind, dimension and period"});
+}
+
+// Damage that can be lived with.
+void warn_of_end(const Archive& archive, const HtkOptions& options, FaultSink& faults) {
+  const Header& h = archive.header();
+  const std::uint64_t size = archive.file().size();
+  const Position end{.file = archive.file().path(), .byte = size, .has_byte = true};
+  if (h.held < h.frames) {
+    faults.warning({.kind = FaultKind::format,
+                    .id = "htk.cut-short",
+                    .at = end,
+                    .what = "the header counts " + std::to_string(h.frames) + " frames, the file ends after " +
+                            std::to_string(h.held),
+                    .hint = "it may have been cut off",
+                    .stream = options.name});
+  } else if ((h.kind_code & kChecksum) != 0 && size < h.data + h.frames * h.frame_bytes + kChecksumBytes) {
+    faults.warning({.kind = FaultKind::format,
+                    .id = "htk.no-checksum",
+                    .at = end,
+                    .what = "its kind says that a checksum follows the frames (_K), the file ends before it",
+                    .hint = "it may have been cut off",
+                    .stream = options.name});
+  }
+}
+
+// Of files that are not there, as far as they are named.
+[[noreturn]] void fail_for(const std::vector<Fault>& missing, std::uint64_t all, const Index& index,
+                           const HtkOptions& options) {
+  Fault fault = missing.front();
+  fault.stream = options.name;
+  if (all > 1) {
+    fault.what += "; so it is with " + std::to_string(all - 1) + " more of the " + std::to_string(index.paths.size()) +
+                  " files listed";
+    for (std::size_t i = 1; i < missing.size(); ++i) fault.what += (i == 1 ? ": " : ", ") + missing[i].at.file;
+  }
+  throw Error(std::move(fault));
+}
+
+}  // namespace
+
+Fault listed(Fault fault, const Position& at, const std::string& key) {
+  if (at.line == 0) return fault;
+  fault.what += " (listed at " + at.file + ':' + std::to_string(at.line) + ", key '" + key + "')";
+  if (fault.id != "io.open") return fault;
+  if (const std::string rule = io::map_beside(fault.at.file, at.file); !rule.empty())
+    fault.hint = "a file of that name lies beside the list: `path_map = " + rule + "`";
+  return fault;
+}
+
+std::vector<Held> look_at_archives(Index& index, const HtkOptions& options, const OpenContext& context,
+                                   FaultSink& faults) {
+  std::vector<Held> held(index.paths.size());
+  index.identities.resize(index.paths.size());
+  const std::string* first = nullptr;  // the archive that the others are compared with
+  std::vector<Fault> missing;          // the first few
+  std::uint64_t gone = 0;
+  std::vector<std::uint8_t> seen(index.paths.size(), 0);
+  // In the order of first use, so that the first utterance's archive is the model.
+  for (std::size_t i = 0; i < index.utterances.size(); ++i) {
+    const Utterance& u = index.utterances[i];
+    if (std::exchange(seen[u.file], 1) != 0) continue;
+    const std::string& path = index.paths[u.file];
+    try {
+      const Archive archive(path, true, context.file_system);
+      const Header& h = archive.header();
+      index.identities[u.file] = archive.file().identity();
+      if (first == nullptr) {
+        first = &path;
+        index.header = h;
+      } else {
+        check_same(index.header, *first, h, path);
+      }
+      held[u.file].frames = std::min(h.frames, h.held);
+      warn_of_end(archive, options, faults);
+    } catch (const Error& e) {
+      Fault fault = listed(e.fault(), index.place(i, options), context.keys->text(u.key));
+      if (fault.kind == FaultKind::io && !context.check) {
+        if (++gone <= kNamed) missing.push_back(std::move(fault));
+        continue;
+      }
+      fault.stream = options.name;
+      faults.error(std::move(fault));
+      held[u.file].damaged = true;
+    }
+  }
+  if (!missing.empty()) fail_for(missing, gone, index, options);
+  return held;
+}
+
+}  // namespace batchfeed::htk
