@@ -4,15 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <filesystem>
-#include <span>
 #include <thread>
 
 #include "formats/ctf/ctf.h"
-#include "formats/ctf/testing.h"
+#include "formats/ctf/opened.h"
 #include "io/atomic_file.h"
-#include "support/faulty_sys.h"
 
 namespace batchfeed::ctf {
 namespace {
@@ -20,185 +16,7 @@ namespace {
 using batchfeed::testing::Call;
 using batchfeed::testing::FaultySys;
 using batchfeed::testing::ScratchFolder;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-
-const std::string kBad = "1 |A x\n1 |A 2\n";
-
-struct Opened {
-  ScratchFolder folder;
-  Collector collector;
-  std::unique_ptr<CtfSource> source;
-
-  Opened(const std::string& content, const CtfOptions& options, KeyMode keys = KeyMode::numeric)
-      : source(std::make_unique<CtfSource>(options, folder.write("t.ctf", content), collector.context(keys))) {}
-  Chunk read(std::uint32_t chunk = 0) const {
-    Chunk out;
-    source->read(chunk, out);
-    return out;
-  }
-  Fault fault(std::uint32_t chunk = 0) const {
-    try {
-      read(chunk);
-    } catch (const Error& e) {
-      return e.fault();
-    }
-    ADD_FAILURE() << "no error";
-    return {};
-  }
-};
-
-Fault open_fault(const std::string& content, const CtfOptions& options, KeyMode keys = KeyMode::numeric) {
-  try {
-    const Opened opened(content, options, keys);
-  } catch (const Error& e) {
-    return e.fault();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
-
-TEST(Budget, ToleratesAsManyErrorsAsItSays) {
-  for (const std::uint64_t budget : {1u, 2u, 3u}) {
-    const Opened opened(kBad, options_for({"A:d1"}, budget));
-    const Chunk chunk = opened.read();
-    EXPECT_EQ(chunk.columns[0].samples(0), 1u);
-    EXPECT_EQ(opened.source->errors(), 1u);
-  }
-}
-
-TEST(Budget, WithoutOneTheFirstErrorFailsWithItsPlace) {
-  const Opened opened(kBad, options_for({"A:d1"}));
-  const Fault fault = opened.fault();
-  EXPECT_EQ(fault.id, "ctf.bad-number");
-  EXPECT_EQ(fault.kind, FaultKind::format);
-  EXPECT_EQ(fault.at.line, 1u);
-  EXPECT_EQ(fault.at.column, 6u);
-  EXPECT_EQ(fault.at.byte, 5u);
-  EXPECT_EQ(fault.stream, "A");
-  EXPECT_EQ(fault.what, "stream 'A' of sequence 1: expected a number, found 'x'");
-  // Reading again fails again.
-  EXPECT_EQ(opened.fault().at.column, 6u);
-}
-
-TEST(Budget, RepeatedInputsCostOneErrorASequence) {
-  const Opened strict("1 |A 1.0 |B 2.0 |B 3.0\n", options_for({"A:d1", "B:d1"}));
-  const Fault fault = strict.fault();
-  EXPECT_EQ(fault.id, "ctf.repeated-input");
-  EXPECT_EQ(fault.at.line, 1u);
-  EXPECT_EQ(fault.at.column, 17u);
-  EXPECT_EQ(fault.stream, "B");
-  const Opened both("1 |A 1 |A 2 |B 1 |B 2\n", options_for({"A:d1", "B:d1"}, 1));
-  const Chunk chunk = both.read();
-  EXPECT_EQ(both.source->errors(), 1u);
-  EXPECT_EQ(chunk.columns[0].samples(0), 2u);
-  EXPECT_EQ(chunk.columns[1].samples(0), 2u);
-}
-
-TEST(Budget, ASequenceThatLacksAnInputIsDroppedForOneError) {
-  const std::string text = "1 |A 1\n2 |A 2 |B 1:1\n";
-  const Opened opened(text, options_for({"A:d1", "B:s10"}, 99999));
-  const Chunk chunk = opened.read();
-  EXPECT_TRUE(chunk.is_invalid(0));
-  EXPECT_EQ(chunk.invalid[0], Chunk::kPaid);
-  EXPECT_FALSE(chunk.is_invalid(1));
-  EXPECT_EQ(chunk.columns[0].samples(0), 0u);
-  EXPECT_EQ(chunk.columns[0].samples(1), 1u);
-  EXPECT_EQ(opened.source->errors(), 1u);
-
-  const Opened strict(text, options_for({"A:d1", "B:s10"}));
-  const Fault fault = strict.fault();
-  EXPECT_EQ(fault.id, "ctf.missing-input");
-  EXPECT_EQ(fault.at.line, 1u);
-  EXPECT_THAT(fault.what, HasSubstr("stream 'B' of sequence 1"));
-}
-
-TEST(Budget, AChunkIsCountedOnce) {
-  const Opened opened(kBad, options_for({"A:d1"}, 5));
-  for (int i = 0; i < 3; ++i) opened.read();
-  EXPECT_EQ(opened.source->errors(), 1u);
-  EXPECT_THAT(opened.collector.ids(), ElementsAre("ctf.bad-number"));
-}
-
-TEST(Budget, DamageInAChunkNobodyReadsIsNoMatter) {
-  CtfOptions options = options_for({"A:d1"});
-  options.chunk_bytes = 7;
-  const Opened opened("1 |A 1\n2 |A 2\n3 |A x\n", options);
-  opened.read(0);
-  opened.read(1);
-  EXPECT_EQ(opened.fault(2).at.line, 3u);
-}
-
-TEST(Budget, GarbageInPlaceOfASample) {
-  const std::string text = "1 |A 1\n2 A 2\n3 |A 3\n";
-  const Opened strict(text, options_for({"A:d1"}));
-  const Fault fault = strict.fault();
-  EXPECT_EQ(fault.id, "ctf.garbage");
-  EXPECT_EQ(fault.at.line, 2u);
-  EXPECT_EQ(fault.at.column, 3u);
-  const Opened one(text, options_for({"A:d1"}, 1));
-  const Chunk chunk = one.read();
-  EXPECT_FALSE(chunk.is_invalid(0));
-  EXPECT_TRUE(chunk.is_invalid(1));
-  EXPECT_FALSE(chunk.is_invalid(2));
-  EXPECT_EQ(one.source->errors(), 1u);
-}
-
-TEST(Messages, TraceLevelsDecideWhatIsTold) {
-  const auto ids = [](const std::string& text, const std::vector<std::string>& streams, int level) {
-    CtfOptions options = options_for(streams, 100);
-    options.trace_level = level;
-    const Opened opened(text, options);
-    opened.read();
-    return opened.collector.ids();
-  };
-  EXPECT_THAT(ids("1 |A 1 2\n", {"A:d3"}, 0), IsEmpty());
-  EXPECT_THAT(ids("1 |A 1 2\n1 |A 3\n", {"A:d3"}, 1), ElementsAre("ctf.too-few-values"));
-  EXPECT_THAT(ids("1 |A 1 |C 3\n", {"A:d1"}, 1), IsEmpty());
-  EXPECT_THAT(ids("1 |A 1 |C 3\n", {"A:d1"}, 2), ElementsAre("ctf.unknown-input", "ctf.loaded"));
-  EXPECT_THAT(ids("1 |A 1e999\n", {"A:d1"}, 1), ElementsAre("ctf.overflow"));
-  EXPECT_THAT(ids("1 |A 1 |A 2\n1 |B 1\n", {"A:d1", "B:d1"}, 1), IsEmpty());
-  EXPECT_THAT(ids("1 |A 1 |A 2 |B 1\n1 |B 1\n", {"A:d1", "B:d1"}, 1), ElementsAre("ctf.crowded-row"));
-}
-
-TEST(Messages, UnknownNamesSayWhatMayBeMeant) {
-  CtfOptions options = options_for({"features:d1"});
-  options.trace_level = 2;
-  const Opened opened("|features 1 |feature 2\n", options);
-  opened.read();
-  ASSERT_FALSE(opened.collector.notices.empty());
-  EXPECT_EQ(opened.collector.notices[0].fault.hint, "did you mean 'features'?");
-}
-
-TEST(Messages, EveryDamageHasItsPlaceAndCause) {
-  struct Expect {
-    const char* text;
-    const char* id;
-    std::uint64_t line, column;
-    const char* says;
-  };
-  const Expect cases[] = {
-      {"1 |D 1 2 3 |S 1:1\n", "ctf.too-many-values", 1, 10, "3 values, expected dim 2"},
-      {"1 |D 1 2 |S 10:1\n", "ctf.index-range", 1, 13, "index 10 is not below dim 10"},
-      {"1 |D 1 2 |S -1:1\n", "ctf.bad-index", 1, 13, "found '-1:1'"},
-      {"1 |D 1 2 |S 3\n", "ctf.no-colon", 1, 13, "found '3'"},
-      {"1 |D 1 2 |S 3:x\n", "ctf.bad-number", 1, 15, "found 'x'"},
-      {"1 |D 1,5 2 |S 1:1\n", "ctf.bad-number", 1, 6, "found '1,5'"},
-      {"1 |D 1 2 |S 1:1\n\n-6 |D 1 2 |S 1:1\n", "ctf.bad-id", 3, 1, "found '-6'"},
-      {"1 |D 1 2 |S 1:1 | x\n", "ctf.empty-name", 1, 17, "found a blank"},
-      {"1 |D 1 2\n2 |D 1 2 |S 1:1\n", "ctf.missing-input", 1, 1, "no sample"},
-      {"\n1 |D 1 2 |S 99999999999999999999:1\n", "ctf.index-range", 2, 13, "'99999999999999999999'"},
-  };
-  for (const Expect& c : cases) {
-    const Opened opened(c.text, options_for({"D:d2", "S:s10"}));
-    const Fault fault = opened.fault();
-    EXPECT_EQ(fault.id, c.id) << c.text;
-    EXPECT_EQ(fault.at.line, c.line) << c.text;
-    EXPECT_EQ(fault.at.column, c.column) << c.text;
-    EXPECT_THAT(fault.what, HasSubstr(c.says)) << c.text;
-  }
-}
 
 TEST(Opening, FaultsHaveTheirPlace) {
   const CtfOptions options = options_for({"A:d1"});
@@ -447,20 +265,6 @@ TEST(Trouble, DataThatChangeAreStale) {
   EXPECT_EQ(opened.fault().kind, FaultKind::stale);
   opened.folder.write("t.ctf", "1 |A");
   EXPECT_EQ(opened.fault().kind, FaultKind::stale);
-}
-
-TEST(Check, ReportsEveryFault) {
-  std::string text;
-  for (int i = 0; i < 100; ++i) text += std::to_string(i) + " |A x\n|A 1\n";
-  const ScratchFolder folder;
-  Collector collector;
-  OpenContext context = collector.context();
-  context.check = true;
-  const CtfSource source(options_for({"A:d1"}), folder.write("t.ctf", text), context);
-  Chunk chunk;
-  source.read(0, chunk);
-  EXPECT_EQ(collector.notices.size(), 100u);
-  EXPECT_EQ(collector.notices[99].fault.at.line, 199u);
 }
 
 }  // namespace
