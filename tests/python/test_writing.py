@@ -3,6 +3,7 @@
 import gc
 import pickle
 import signal
+import sys
 import threading
 import time
 import weakref
@@ -185,6 +186,35 @@ def test_it_is_joined_with_files_by_key(tmp_path):
     batch = next(iter(reader))
     mine = dict(zip(batch.sequence_keys, batch["mine"].sequences()))
     assert {key: int(rows[0][0]) for key, rows in mine.items()} == {"2": 0, "0": 1, "1": 2}
+
+
+@pytest.mark.parametrize(
+    "fail, kind",
+    [
+        (lambda: 1 / 0, ZeroDivisionError),
+        (lambda: next(iter([])), RuntimeError),
+        (lambda: {}["a"], KeyError),
+        (lambda: np.ones(3)[5], IndexError),
+        (lambda: open("nowhere/at/all"), FileNotFoundError),
+        (lambda: sys.exit(3), SystemExit),
+    ],
+)
+def test_what_c_code_raises_in_it_arrives_too(fail, kind):
+    class Failing(bf.Source):
+        def streams(self):
+            return {"x": bf.dense(1)}
+
+        def chunks(self):
+            return [[1]]
+
+        def read(self, chunk):
+            fail()
+
+    reader = bf.Reader(Failing(), minibatch_samples=1)
+    for _ in range(2):
+        with pytest.raises(kind) as caught:
+            list(reader)
+    assert any(frame.name == "read" for frame in caught.traceback)
 
 
 def test_its_errors_arrive_as_they_were_raised_again_and_again():
