@@ -269,6 +269,32 @@ def test_ctrl_c_ends_the_wait_for_a_slow_source(interruptible):
     assert [reader.next().index for _ in range(4)] == [0, 1, 2, 3], "nothing is lost"
 
 
+def test_who_leaves_does_not_wait_for_all_chunks_of_a_minibatch(interruptible):
+    begun, asked = threading.Event(), []
+
+    class Slow(bf.Source):
+        def streams(self):
+            return {"x": bf.dense(1)}
+
+        def chunks(self):
+            return [[1]] * 1000
+
+        def read(self, chunk):
+            asked.append(chunk)
+            begun.set()
+            time.sleep(0.005)
+            return {"x": [[1.0]]}
+
+    reader = bf.Reader(Slow(), minibatch_samples=1000)
+    killer = threading.Thread(target=lambda: begun.wait(60) and signal.raise_signal(signal.SIGINT))
+    killer.start()
+    with pytest.raises(KeyboardInterrupt):
+        reader.next()
+    killer.join()
+    reader.close()
+    assert len(asked) < 1000
+
+
 def test_a_failed_reader_is_let_go_of():
     class Careful(Exception):
         def __init__(self, one, two):
