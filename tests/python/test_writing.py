@@ -64,6 +64,17 @@ def test_every_form_of_data(tmp_path):
     assert dense[4:].argmax(axis=1).tolist() == [0, 1, 2, 3, 3]
 
 
+def test_what_was_written_is_known_afterwards(tmp_path):
+    with bf.Writer(tmp_path / "t.cbf", {"x": bf.dense(1)}) as writer:
+        writer.extend({"x": [1, 2, 3]}, lengths=[2, 1])
+        assert (writer.num_sequences, writer.num_samples) == (2, 3)
+    assert (writer.num_sequences, writer.num_samples) == (2, 3)
+    writer = bf.Writer(tmp_path / "u.cbf", {"x": bf.dense(1)})
+    writer.append({"x": 1})
+    writer.discard()
+    assert (writer.num_sequences, writer.num_samples) == (0, 0)
+
+
 def test_keys_are_kept(tmp_path):
     for name, keys in (("a.ctf", None), ("a.cbf", True)):
         with bf.Writer(tmp_path / name, {"x": bf.dense(1)}, keys=keys) as writer:
@@ -236,6 +247,8 @@ def test_its_errors_arrive_as_they_were_raised_again_and_again():
         ({"streams": lambda: {"x": bf.dense(2), "class": bf.sparse(6)}}, r"expected \[samples, 2\]"),
         ({"keys": lambda: [[1], [2], [3]]}, "chunk 0 has 3 sequences and 1 keys"),
         ({"chunks": lambda: [[1, 1], [4], [6]]}, "stream 'x': 6 samples, expected 2"),
+        ({"chunks": lambda: [3, 1]}, r"chunks\(\)\[0\] is 3, expected a list of whole numbers"),
+        ({"read": lambda chunk: None}, r"read\(.\) is None, expected a mapping"),
     ],
 )
 def test_a_source_that_contradicts_itself(change, message):
