@@ -236,6 +236,7 @@ def test_a_stream_that_is_not_there_names_those_that_are(corpus):
         source.next_minibatch(1000)["label"]
     with pytest.raises(KeyError, match="the run is over"):
         source.next_minibatch(1000)["labels"]
+    assert repr(streams).startswith("Streams(StreamInformation('features', dense, (3,)), ")
     assert pickle.loads(pickle.dumps(streams)) == copy.deepcopy(streams) == streams
 
 

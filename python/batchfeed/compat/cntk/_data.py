@@ -189,6 +189,9 @@ class Streams(Mapping[str, StreamInformation]):
     def __len__(self) -> int:
         return len(self._infos)
 
+    def __repr__(self) -> str:
+        return f"Streams({', '.join(map(repr, self._infos.values()))})"
+
 
 def _no_stream(name: str, infos: Mapping[str, StreamInformation]) -> str:
     return f"there is no stream {name!r}; there are {', '.join(map(repr, infos)) or 'none'}"
