@@ -85,7 +85,7 @@ class Stream(_core.StreamData):
 
     def padded(self) -> Padded:
         """(values [sequence, step, dim], mask [sequence, step]); zeros where a sequence is shorter."""
-        return Padded(*self.make_padded())
+        return Padded(*_convert.padded(self))
 
     def sequences(self) -> list[Any]:
         """A list with the samples of each sequence: views, or CSR matrices of a sparse stream."""

@@ -143,7 +143,7 @@ def test_keywords_reach_the_library(corpus):
         ({"minibatch_samples": 0}, "the minibatch size is 0, must be at least 1"),
         ({"shuffle": True, "order": "file"}, "shuffle and order are both given"),
         ({"rank": 3}, "rank is 3, must be below workers"),
-        ({"limits": {"line_byte": 3}}, "no limit 'line_byte'"),
+        ({"limits": {"line_byte": 3}}, "no limit 'line_byte'; hint: did you mean 'line_bytes'"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(corpus, given, message):
