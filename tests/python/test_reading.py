@@ -106,6 +106,7 @@ def test_options_and_padding_say_what_they_are(corpus):
     assert repr(_core.ReaderOptions()) == "<ReaderOptions: the defaults>"
     reader = corpus.reader(order="file", window=3, minibatch_samples=5)
     assert repr(reader.options) == "<ReaderOptions: order='file', window=3, minibatch_size=[5], threads=2>"
+    assert repr(corpus.reader(window=math.inf).options).startswith("<ReaderOptions: window=inf, ")
     assert repr(reader.padding) == "Padding(samples=0, cells=0, unbucketed=0, saved=0.000)"
 
 
