@@ -33,6 +33,7 @@ from ._interchange import (
     to_arrow,
     to_datasets,
     to_npz,
+    to_pandas,
     to_parquet,
     to_svmlight,
 )
@@ -94,6 +95,7 @@ __all__ = [
     "to_arrow",
     "to_datasets",
     "to_npz",
+    "to_pandas",
     "to_parquet",
     "to_svmlight",
     "world",

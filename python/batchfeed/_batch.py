@@ -85,7 +85,7 @@ class Stream(_core.StreamData):
 
     def padded(self) -> Padded:
         """(values [sequence, step, dim], mask [sequence, step]); zeros where a sequence is shorter."""
-        return Padded(*self.make_padded())
+        return Padded(*_convert.padded(self))
 
     def sequences(self) -> list[Any]:
         """A list with the samples of each sequence: views, or CSR matrices of a sparse stream."""
@@ -111,11 +111,13 @@ class Stream(_core.StreamData):
 
         Indices are as they stand in the data, neither sorted nor merged.
         """
-        return _convert.csr(self)
+        matrix: scipy.sparse.csr_array = _convert.csr(self)
+        return matrix
 
     def csc(self) -> scipy.sparse.csc_array:
         """The same as scipy.sparse.csc_array [samples, dim]."""
-        return _convert.csr(self).tocsc()
+        matrix: scipy.sparse.csc_array = _convert.csr(self).tocsc()
+        return matrix
 
     def torch(self, form: str = "packed") -> torch.Tensor:
         """A tensor that shares memory with the minibatch where its form allows.
@@ -123,7 +125,8 @@ class Stream(_core.StreamData):
         "packed": dense [samples, dim], sparse as sparse CSR; "padded": [sequence, step, dim];
         "nested": a jagged nested tensor, one row a sequence; "coo": sparse COO.
         """
-        return _convert.torch_tensor(self, form)
+        tensor: torch.Tensor = _convert.torch_tensor(self, form)
+        return tensor
 
     def jax(self, form: str = "packed") -> Any:
         """For JAX. "packed": a dense stream as a jax.Array [samples, dim] without a copy where JAX allows, a sparse one

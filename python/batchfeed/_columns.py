@@ -17,6 +17,9 @@ from ._sources import Stream
 Array = npt.NDArray[Any]
 
 
+MOST_INDICES = 1 << 31  # of a sparse stream: they are held as int32
+
+
 class Column(NamedTuple):
     """One stream of some sequences, as the extension takes it."""
 
@@ -36,14 +39,14 @@ def infos(streams: Mapping[str, Stream], dtype: str) -> list[_core.StreamInfo]:
     return out
 
 
-def lengths_of(given: Any) -> npt.NDArray[np.uint32]:
+def lengths_of(given: Any, name: str = "lengths") -> npt.NDArray[np.uint32]:
     """Samples of each sequence."""
     try:
         array = np.asarray(given if hasattr(given, "__len__") else list(given))
     except (TypeError, ValueError):
         array = np.zeros((), object)
     if array.ndim != 1 or (array.size and (array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= 1 << 32)):
-        raise wrong("lengths", given, "a list of whole numbers, the samples of each sequence")
+        raise wrong(name, given, "a list of whole numbers, the samples of each sequence")
     return array.astype(np.uint32)
 
 
@@ -123,15 +126,17 @@ def _sparse(name: str, stream: Stream, data: Any, dtype: str) -> tuple[Array, Ar
         raise _refuse(name, f"indptr does not fit {indices.size} indices", "it begins with 0, never falls, and ends with their number")
     if values.shape != indices.shape:
         raise _refuse(name, f"values of shape {values.shape} for {indices.size} indices")
-    if indices.size and (indices.min() < 0 or indices.max() >= stream.dim):
+    below = min(stream.dim, MOST_INDICES)
+    if indices.size and (indices.min() < 0 or indices.max() >= below):
         worst = indices.min() if indices.min() < 0 else indices.max()
-        raise _refuse(name, f"index {worst} is not below dim {stream.dim}", "indices count from 0")
+        what, hint = ("dim ", "indices count from 0") if below == stream.dim else ("", "indices are held as int32")
+        raise _refuse(name, f"index {worst} is not below {what}{below}", hint)
     return _numbers(name, values, dtype), indices, indptr
 
 
 def _joined(name: str, stream: Stream, parts: Sequence[Any], dtype: str) -> Column:
     """A list with the data of each sequence."""
-    columns = [_one(name, stream, part, dtype) for part in parts]
+    columns = [column(name, stream, part, dtype) for part in parts]
     if not columns:
         empty = np.zeros(0, dtype=dtype)
         sparse = stream.storage == "sparse"
@@ -147,7 +152,7 @@ def _joined(name: str, stream: Stream, parts: Sequence[Any], dtype: str) -> Colu
     return Column(values, lengths, indices, np.concatenate(([0], np.cumsum(counts))).astype(np.uint32))
 
 
-def _one(name: str, stream: Stream, data: Any, dtype: str, lengths: Optional[Array] = None) -> Column:
+def column(name: str, stream: Stream, data: Any, dtype: str, lengths: Optional[Array] = None) -> Column:
     """One array for one sequence, or for as many as `lengths` says."""
     if stream.storage == "dense":
         values, samples = _dense(name, stream, data, dtype)
@@ -163,10 +168,12 @@ def _one(name: str, stream: Stream, data: Any, dtype: str, lengths: Optional[Arr
     return Column(values, lengths.astype(np.uint32), indices, indptr)
 
 
-def columns(streams: Mapping[str, Stream], data: Mapping[str, Any], dtype: str, lengths: Optional[Array] = None) -> list[Column]:
-    """The streams of some sequences: of one if there are no `lengths` and no lists."""
+def columns(
+    streams: Mapping[str, Stream], data: Mapping[str, Any], dtype: str, lengths: Optional[Array] = None, told: str = "data"
+) -> list[Column]:
+    """The streams of some sequences: of one if there are no `lengths` and no lists. `told`: where the data come from."""
     if not isinstance(data, Mapping):
-        raise wrong("data", data, "a mapping {name of the stream: data}")
+        raise wrong(told, data, "a mapping {name of the stream: data}")
     unknown = [name for name in data if name not in streams]
     if unknown:
         raise _refuse(unknown[0], f"there is no such stream, only {', '.join(map(repr, streams))}")
@@ -176,11 +183,13 @@ def columns(streams: Mapping[str, Stream], data: Mapping[str, Any], dtype: str, 
             raise _refuse(name, "no data for it")
         given = data[name]
         many = isinstance(given, list) and bool(given) and not np.isscalar(given[0])
-        if isinstance(given, list) and (many or not given) and lengths is not None:
+        if isinstance(given, Column):
+            out.append(given)
+        elif isinstance(given, list) and (many or not given) and lengths is not None:
             out.append(_joined(name, stream, given, dtype))
         else:
-            out.append(_one(name, stream, given, dtype, lengths))
-    rows = {len(column.lengths) for column in out}
+            out.append(column(name, stream, given, dtype, lengths))
+    rows = {len(one.lengths) for one in out}
     if len(rows) > 1 or (lengths is not None and rows != {len(lengths)}):
         raise usage("python.data", f"the streams have {', '.join(map(str, sorted(rows)))} sequences, expected as many in each")
     return out

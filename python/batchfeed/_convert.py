@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,16 @@ def dense(stream: _core.StreamData) -> npt.NDArray[Any]:
     return out
 
 
+def padded(stream: _core.StreamData) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    try:
+        return stream.make_padded()
+    except MemoryError:
+        shape = (stream.num_sequences, int(np.diff(stream.offsets).max(initial=0)), stream.dim)
+        size = math.prod(shape) * np.dtype(stream.element).itemsize
+        what = f"stream {stream.name!r}: a rectangle of {shape[0]} x {shape[1]} x {shape[2]} takes {size} bytes"
+        raise MemoryError(f"{what}; packed() takes what the samples do") from None
+
+
 def classes(stream: _core.StreamData) -> npt.NDArray[np.int32]:
     _need_sparse(stream, "classes()")
     if stream.indices.size != stream.num_samples or np.any(np.diff(stream.indptr) != 1):
@@ -66,7 +77,7 @@ def torch_tensor(stream: _core.StreamData, form: str) -> Any:
     need_form(form)
     torch = library("torch", "torch()")
     if form == "padded":
-        return torch.from_numpy(stream.make_padded()[0])
+        return torch.from_numpy(padded(stream)[0])
     if stream.storage == "sparse" and form != "nested":
         size = (stream.num_samples, stream.dim)
         offsets = torch.from_numpy(_small(stream.indptr))
@@ -87,7 +98,7 @@ def jax_array(stream: _core.StreamData, form: str) -> Any:
         raise ValueError(f"form is {form!r}, expected 'packed' or 'padded'")
     jax_numpy = library("jax.numpy", "jax()")
     if form == "padded":
-        return jax_numpy.from_dlpack(stream.make_padded()[0])
+        return jax_numpy.from_dlpack(padded(stream)[0])
     if stream.storage == "dense":
         return jax_numpy.from_dlpack(stream.values)
     shape = (stream.num_samples, stream.dim)

@@ -160,6 +160,8 @@ def again(raised: BaseException) -> BaseException:
     A copy: what is raised refers to the frames that it passes, these to the reader, and that to what it keeps.
     """
     try:
+        if isinstance(raised, StopIteration):  # would end the loop, as if all were read
+            raise TypeError
         fresh = copy.copy(raised)
     except Exception:
         fresh = RuntimeError(f"{type(raised).__name__}: {raised}")

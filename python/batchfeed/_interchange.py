@@ -6,19 +6,20 @@ import contextlib
 import os
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
+import numpy.typing as npt
 
 from ._batch import Batch
-from ._columns import keys_of, lengths_of
+from ._columns import column, keys_of, lengths_of
 from ._convert import library
 from ._errors import usage
 from ._given import Path, expecting, path as as_path, whole, wrong
 from ._open import What, opening_of
 from ._reader import Reader
 from ._source import Source
-from ._sources import Stream, declared, dense, sparse
+from ._sources import Stream, _element, declared, dense, sparse
 from ._told import log
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ def _stream(name: str, data: Any) -> Stream:
         return sparse(int(data.shape[1]))
     array = np.asarray(data)
     if array.ndim == 1 and array.dtype.kind in "iu":
+        if array.min(initial=0) < 0:
+            hint = f"classes count from 0; streams={{{name!r}: bf.dense(1)}} takes them as numbers"
+            raise usage("python.data", f"stream {name!r}: {array.min()} is no class", hint, stream=name)
         return sparse(int(array.max(initial=0)) + 1)
     if array.dtype.kind not in "iufb" or array.ndim > 2:
         raise usage("python.data", f"stream {name!r}: an array of {array.dtype} with {array.ndim} axes", "numbers, [samples, dim]")
@@ -71,7 +75,7 @@ class Arrays(Source):
 
     An array [samples, dim] is a dense stream, a scipy.sparse matrix a sparse one, and so are whole numbers
     [samples]: the class of each sample. `streams` says otherwise. `lengths`: samples of each sequence, one if
-    not given. `keys`: whole numbers by which sources are joined.
+    not given; {name: lengths} where the streams differ. `keys`: whole numbers by which sources are joined.
     """
 
     def __init__(
@@ -79,7 +83,7 @@ class Arrays(Source):
         data: Mapping[str, Any],
         *,
         streams: Optional[Mapping[str, Stream]] = None,
-        lengths: Optional[Sequence[int]] = None,
+        lengths: Union[Sequence[int], Mapping[str, Sequence[int]], None] = None,
         keys: Optional[Sequence[int]] = None,
         dtype: Any = "float32",
         chunk_samples: int = 65536,
@@ -93,14 +97,13 @@ class Arrays(Source):
             if d.ndim == 0:
                 raise usage("python.data", f"stream {name!r}: {data[name]!r} is no array", "numbers, [samples, dim]")
         samples = {name: d.shape[0] for name, d in self._data.items()}
-        if len(set(samples.values())) > 1:
-            raise usage("python.data", "the streams differ in samples: " + ", ".join(f"{n} {k}" for n, k in samples.items()))
+        self._each = self._lengths_of(samples, lengths)
         said = declared(streams or {})
+        for name in said:
+            if name not in self._data:
+                raise usage("python.data", f"streams declares {name!r}; the data are {', '.join(map(repr, self._data))}")
         self._streams = {name: said.get(name) or _stream(name, d) for name, d in self._data.items()}
-        total = next(iter(samples.values()))
-        self._lengths = np.ones(total, np.int64) if lengths is None else lengths_of(lengths).astype(np.int64)
-        if self._lengths.sum() != total:
-            raise usage("python.data", f"{total} samples, but the lengths sum up to {self._lengths.sum()}")
+        self._lengths = np.max(list(self._each.values()), axis=0)
         with expecting("keys", keys, f"a whole number for each of {len(self._lengths)} sequences"):
             self._keys = None if keys is None else keys_of(keys)
             if self._keys is not None and self._keys.shape != self._lengths.shape:
@@ -108,13 +111,36 @@ class Arrays(Source):
         self.dtype = dtype
         chunk_samples = whole("chunk_samples", chunk_samples, 1)
         ends = np.cumsum(self._lengths)
-        cuts = np.searchsorted(ends, np.arange(chunk_samples, total, chunk_samples), side="left") + 1
+        cuts = np.searchsorted(ends, np.arange(chunk_samples, self._lengths.sum(), chunk_samples), side="left") + 1
         self._cuts = np.unique(np.concatenate(([0], cuts[cuts < len(ends)], [len(ends)])))
-        self._starts = np.concatenate(([0], ends))
+        self._starts = {name: np.concatenate(([0], np.cumsum(own))) for name, own in self._each.items()}
+
+    @staticmethod
+    def _lengths_of(samples: Mapping[str, int], given: Any) -> dict[str, npt.NDArray[np.int64]]:
+        """Samples of each sequence, by stream."""
+        if isinstance(given, Mapping):
+            if set(given) != set(samples):
+                raise wrong("lengths", given, f"those of {', '.join(map(repr, samples))}")
+            out = {name: lengths_of(given[name]).astype(np.int64) for name in samples}
+            if len({own.size for own in out.values()}) > 1:
+                told = ", ".join(f"{name} {own.size}" for name, own in out.items())
+                raise usage("python.data", f"the lengths of the streams differ in sequences: {told}")
+        else:
+            if len(set(samples.values())) > 1:
+                told = ", ".join(f"{name} {n}" for name, n in samples.items())
+                raise usage("python.data", f"the streams differ in samples: {told}", "lengths={name: [...]}, if sequences do")
+            total = next(iter(samples.values()))
+            own = np.ones(total, np.int64) if given is None else lengths_of(given).astype(np.int64)
+            out = dict.fromkeys(samples, own)
+        for name, own in out.items():
+            if own.sum() != samples[name]:
+                what = f"{samples[name]} samples, but the lengths sum up to {own.sum()}"
+                raise usage("python.data", f"stream {name!r}: {what}" if isinstance(given, Mapping) else what)
+        return out
 
     def __repr__(self) -> str:
         streams = ", ".join(f"{name!r}: {s.storage} {s.dim}" for name, s in self._streams.items())
-        return f"<Arrays: {len(self._lengths)} sequences, {self._starts[-1]} samples; {streams}>"
+        return f"<Arrays: {len(self._lengths)} sequences, {self._lengths.sum()} samples; {streams}>"
 
     def streams(self) -> Mapping[str, Stream]:
         """As declared, or as the data suggest."""
@@ -130,11 +156,17 @@ class Arrays(Source):
 
     def read(self, chunk: int) -> dict[str, Any]:
         """Views of the data."""
-        a, b = self._starts[self._cuts[chunk]], self._starts[self._cuts[chunk + 1]]
-        return {name: self._one(name, data[a:b]) for name, data in self._data.items()}
+        first, last = int(self._cuts[chunk]), int(self._cuts[chunk + 1])
+        return {name: self._part(name, first, last) for name in self._data}
 
-    def _one(self, name: str, data: Any) -> Any:
-        return data[:, None] if self._streams[name].storage == "dense" and data.ndim == 1 else data
+    def _part(self, name: str, first: int, last: int) -> Any:
+        data, starts = self._data[name], self._starts[name]
+        if data.ndim == 1 and self._streams[name].storage == "dense":
+            data = data[:, None]
+        if np.array_equal(self._each[name][first:last], self._lengths[first:last]):
+            return data[starts[first] : starts[last]]
+        own = self._each[name][first:last]
+        return column(name, self._streams[name], data[starts[first] : starts[last]], _element(self.dtype), own)
 
 
 def _batches(what: What, options: Mapping[str, Any]) -> Iterator[Batch]:
@@ -153,9 +185,12 @@ def from_npz(path: Path) -> Arrays:
     try:
         with np.load(name_of_file) as file:
             content = {name: file[name] for name in file.files}
-    except (ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:  # a .npy file is an array
         raise usage("python.npz", "is no .npz file of numbers", "to_npz() and numpy.savez() write them", path=name_of_file) from error
-    lengths = content.pop("batchfeed.lengths", None)
+    lengths: Any = content.pop("batchfeed.lengths", None)
+    each = {name: content.pop(name) for name in list(content) if name.startswith("batchfeed.lengths.")}
+    if each:
+        lengths = {name.partition("lengths.")[2]: own for name, own in each.items()}
     for name in list(content):
         if name.endswith(".indptr"):
             stem = name[: -len(".indptr")]
@@ -171,7 +206,12 @@ def to_npz(what: What, path: Path, **options: Any) -> None:
     """All of a corpus in one .npz file; it is held in memory. The file is there once it is whole."""
     target, stack = as_path("path", path), library("scipy.sparse", "to_npz()").vstack
     batches = list(_batches(what, options))
-    content: dict[str, Any] = {"batchfeed.lengths": np.concatenate([next(iter(b.values())).lengths for b in batches])}
+    if not batches:
+        raise usage("python.data", "there is no sequence to write", path=target)
+    each = {name: np.concatenate([b[name].lengths for b in batches]) for name in batches[0]}
+    first = next(iter(each.values()))
+    alike = all(np.array_equal(own, first) for own in each.values())
+    content: dict[str, Any] = {"batchfeed.lengths": first} if alike else {f"batchfeed.lengths.{n}": own for n, own in each.items()}
     for name, stream in batches[0].items():
         if stream.is_sparse:
             m = stack([b[name].csr() for b in batches], format="csr")
@@ -182,22 +222,58 @@ def to_npz(what: What, path: Path, **options: Any) -> None:
         np.savez(file, **content)
 
 
+def _missing(name: str, rows: int, how: str) -> Exception:
+    count = "1 row has" if rows == 1 else f"{rows} rows have"
+    return usage("python.data", f"stream {name!r}: {count} no value", f"{how} before", stream=name)
+
+
 def from_pandas(frame: pandas.DataFrame, columns: Optional[Mapping[str, Any]] = None, **options: Any) -> Arrays:
     """A row of a DataFrame is a sequence of one sample.
 
     `columns`: {stream: column or list of columns}; without it each column is a stream. A column of whole
-    numbers or of categories is a class, a list of columns a dense sample. `options` are those of Arrays.
+    numbers or of categories is a class; a list of columns, or a column of lists, a dense sample. `options` are
+    those of Arrays.
     """
     if not hasattr(frame, "columns"):
         raise wrong("frame", frame, "a pandas.DataFrame")
-    data = {}
+    data: dict[str, Any] = {}
+    streams: dict[str, Stream] = {}
+    twice = frame.columns[frame.columns.duplicated()]
+    if len(twice):
+        raise usage("python.data", f"two columns have the name {twice[0]!r}")
     for name, chosen in (columns or {str(c): c for c in frame.columns}).items():
         if isinstance(chosen, (list, tuple)):
-            data[name] = frame[list(chosen)].to_numpy(dtype=np.float64)
+            data[name] = np.stack([_column(name, frame[one]).astype(np.float64) for one in chosen], axis=1)
         else:
-            column = frame[chosen]
-            data[name] = column.cat.codes.to_numpy(np.int64) if hasattr(column, "cat") else column.to_numpy()
-    return Arrays(data, **options)
+            data[name] = _column(name, frame[chosen])
+            if hasattr(frame[chosen], "cat"):
+                streams[name] = sparse(max(1, len(frame[chosen].cat.categories)))
+    return Arrays(data, **{**options, "streams": {**streams, **(options.get("streams") or {})}})
+
+
+def _column(name: str, column: pandas.Series[Any]) -> npt.NDArray[Any]:
+    """NaN is a number, as anywhere else; NA and None are none."""
+    values: npt.NDArray[Any] = column.cat.codes.to_numpy(np.int64) if hasattr(column, "cat") else column.to_numpy()
+    if hasattr(column, "cat") or values.dtype == object or not isinstance(column.dtype, np.dtype):
+        missing = int(column.isna().sum())
+        if missing:
+            raise _missing(name, missing, "fillna() or dropna()")
+    if values.dtype != object:
+        return values
+    try:
+        plain = np.array(column.tolist())
+    except ValueError:
+        raise usage("python.data", f"stream {name!r}: rows of different lengths", "as many numbers in each row", stream=name) from None
+    if plain.dtype.kind in "OUS":
+        hint = "astype('category') makes classes of texts"
+        raise usage("python.data", f"stream {name!r}: {column.iloc[0]!r} is no number", hint, stream=name)
+    return plain
+
+
+def to_pandas(what: What, **options: Any) -> pandas.DataFrame:
+    """to_arrow() as a pandas.DataFrame: a row for each sequence, cells with the list of its samples."""
+    frame: pandas.DataFrame = to_arrow(what, **options).to_pandas()
+    return frame
 
 
 def to_arrow(what: What, **options: Any) -> pyarrow.Table:
@@ -207,7 +283,8 @@ def to_arrow(what: What, **options: Any) -> pyarrow.Table:
     keywords of a Reader.
     """
     pa = library("pyarrow", "to_arrow()")
-    return pa.Table.from_batches([_record_batch(pa, b) for b in _batches(what, options)])
+    table: pyarrow.Table = pa.Table.from_batches([_record_batch(pa, b) for b in _batches(what, options)])
+    return table
 
 
 def _record_batch(pa: Any, batch: Batch) -> Any:
@@ -217,27 +294,49 @@ def _record_batch(pa: Any, batch: Batch) -> Any:
 def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **options: Any) -> Arrays:
     """A corpus of a pyarrow.Table as to_arrow() makes it, or of plain columns: numbers are one sample a row.
 
-    `dims`: of sparse streams; without it one more than the largest index. `options` are those of Arrays.
+    A dictionary (of categories) is a class. A list of numbers is a sequence of them; or one sample, if `streams`
+    declares it: streams={"x": bf.dense(128)}. `dims`: of sparse streams; without it one more than the largest
+    index. `options` are those of Arrays.
     """
     pa = library("pyarrow", "from_arrow()")
     if not hasattr(table, "column_names"):
         raise wrong("table", table, "a pyarrow.Table")
+    said = declared(options.pop("streams", None) or {})
     data: dict[str, Any] = {}
-    lengths: Any = None
+    lengths: dict[str, Any] = {}
     for name in table.column_names:
-        column = table[name].combine_chunks()
-        if name == "key":
+        column = table[name].combine_chunks() if hasattr(table[name], "combine_chunks") else table[name]
+        if name == "key" and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
             continue
-        if pa.types.is_large_list(column.type) or pa.types.is_list(column.type):
-            lengths = np.diff(column.offsets.to_numpy())
+        _complete(name, column)
+        if pa.types.is_dictionary(column.type):
+            said.setdefault(name, sparse(max(1, len(column.dictionary))))
+        if _is_list(pa, column.type) and not (_is_number(pa, column.type.value_type) and name in said and said[name].dim > 1):
+            lengths[name] = np.diff(column.offsets.to_numpy())
             column = column.flatten()
-        data[name] = _samples(pa, column, (dims or {}).get(name))
-    return Arrays(data, lengths=lengths, **options)
+        data[name] = _samples(pa, name, column, (dims or {}).get(name))
+    if lengths:
+        options["lengths"] = {name: lengths.get(name, np.ones(table.num_rows, np.int64)) for name in data}
+    return Arrays(data, streams=said, **options)
+
+
+def _is_list(pa: Any, kind: Any) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _is_number(pa: Any, kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
+def _complete(name: str, column: Any) -> None:
+    if column.null_count:
+        raise _missing(name, column.null_count, "fill_null() or drop_null()")
 
 
 def to_datasets(what: What, **options: Any) -> datasets.Dataset:
     """A datasets.Dataset of Hugging Face, with the columns of to_arrow()."""
-    return library("datasets", "to_datasets()").Dataset(to_arrow(what, **options))
+    dataset: datasets.Dataset = library("datasets", "to_datasets()").Dataset(to_arrow(what, **options))
+    return dataset
 
 
 def from_datasets(dataset: datasets.Dataset, *, dims: Optional[Mapping[str, int]] = None, **options: Any) -> Arrays:
@@ -247,19 +346,39 @@ def from_datasets(dataset: datasets.Dataset, *, dims: Optional[Mapping[str, int]
     """
     if not hasattr(dataset, "with_format"):
         raise wrong("dataset", dataset, "a datasets.Dataset")
+    if not isinstance(dataset, library("datasets", "from_datasets()").Dataset):
+        hint = "of a DatasetDict one is given: splits['train']"
+        raise usage("python.data", f"dataset is a {type(dataset).__name__}, expected a datasets.Dataset", hint)
     return from_arrow(dataset.with_format("arrow")[:], dims=dims, **options)
 
 
-def _samples(pa: Any, column: Any, dim: Optional[int]) -> Any:
-    if pa.types.is_fixed_size_list(column.type):
-        return column.flatten().to_numpy(zero_copy_only=False).reshape(-1, column.type.list_size)
-    if pa.types.is_large_list(column.type) or pa.types.is_list(column.type):
-        entries, indptr = column.flatten(), column.offsets.to_numpy()
+def _samples(pa: Any, name: str, column: Any, dim: Optional[int]) -> Any:
+    """A column with a sample a row, as Arrays takes it."""
+    _complete(name, column)
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return column.indices.to_numpy().astype(np.int64)
+    if _is_number(pa, kind):
+        return column.to_numpy(zero_copy_only=False)
+    inner = kind.value_type if _is_list(pa, kind) or pa.types.is_fixed_size_list(kind) else None
+    entries: Any = None if inner is None else column.flatten()
+    if inner is not None and _is_number(pa, inner):
+        _complete(name, entries)
+        rows, size = len(column), kind.list_size if pa.types.is_fixed_size_list(kind) else -1
+        if size < 0:
+            sizes = np.unique(np.diff(column.offsets.to_numpy()))
+            if sizes.size > 1:
+                raise usage("python.data", f"stream {name!r}: samples of {sizes[0]} and of {sizes[-1]} numbers", stream=name)
+            size = int(sizes[0]) if sizes.size else 0
+        return entries.to_numpy(zero_copy_only=False).reshape(rows, size)
+    if inner is not None and pa.types.is_struct(inner) and inner.num_fields == 2:
+        indptr = column.offsets.to_numpy()
         indices, values = (entries.field(i).to_numpy() for i in (0, 1))
         width = dim or int(indices.max(initial=0)) + 1
         matrix = (values, indices, indptr - indptr[0])
         return library("scipy.sparse", "a sparse column").csr_array(matrix, shape=(len(indptr) - 1, width))
-    return column.to_numpy(zero_copy_only=False)
+    hint = "numbers, lists of them, or a dictionary; select() leaves columns out"
+    raise usage("python.data", f"stream {name!r}: a column of {kind}", hint, stream=name)
 
 
 def from_parquet(path: Path, **options: Any) -> Arrays:
@@ -324,6 +443,8 @@ def to_svmlight(what: What, path: Path, *, features: str, label: str, zero_based
             s = batch[label]
             labels = s.classes() if s.is_sparse else s.numpy()[:, 0]
             x = batch[features]
+            if not np.array_equal(s.lengths, x.lengths):
+                raise usage("python.data", f"{label!r} and {features!r} differ in the samples of a sequence", stream=label)
             rows = x.csr().copy() if x.is_sparse else library("scipy.sparse", "to_svmlight()").csr_array(x.numpy())
             rows.sum_duplicates()  # and sorts: other readers ask for it
             for i, target in enumerate(labels.tolist()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from . import _core
@@ -111,7 +112,9 @@ def _limits(setup: _core.Setup, limits: Limits) -> None:
         if name == "roots":  # of the file system
             continue
         if not isinstance(name, str) or not hasattr(setup.limits, name):
-            raise usage("python.limit", f"no limit {name!r}", "docs/reference/limits.md lists them")
+            meant = get_close_matches(str(name), [n for n in dir(setup.limits) if not n.startswith("_")], 1)
+            hint = f"did you mean {meant[0]!r}?" if meant else "docs/reference/limits.md lists them"
+            raise usage("python.limit", f"no limit {name!r}", hint)
         now = getattr(setup.limits, name)
         with expecting(f"limits[{name!r}]", value, like(now)):
             if counts(value, now):

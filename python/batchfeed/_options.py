@@ -187,6 +187,8 @@ def show(options: Any) -> str:
     """A ReaderOptions by the keywords that are not as they are without being given."""
     defaults = _core.ReaderOptions()
     given = {name: _get(options, name) for name in ReaderKeywords.__annotations__ if name not in SHORT}
+    for name in ("window", "epoch_samples"):  # as they are given
+        given[name] = math.inf if given[name] >= WHOLE_SET else given[name]
     told = [f"{name}={value!r}" for name, value in given.items() if value != _get(defaults, name)]
     return f"<ReaderOptions: {', '.join(told) or 'the defaults'}>"
 

@@ -66,7 +66,7 @@ class Source:
             raise usage("python.data", "a corpus needs a stream")
         chunks, given = self.chunks(), self.keys()
         with expecting("chunks()", chunks, "for each chunk the samples of each of its sequences"):
-            lengths = [lengths_of(chunk) for chunk in chunks]
+            lengths = [lengths_of(chunk, f"chunks()[{i}]") for i, chunk in enumerate(chunks)]
         with expecting("keys()", given, "for each chunk the keys of its sequences, or None"):
             keys = None if given is None else [keys_of(chunk) for chunk in given]
         if keys is not None and len(keys) != len(lengths):
@@ -80,7 +80,7 @@ class Source:
             tables.append(np.ascontiguousarray(np.stack([own, samples.astype(np.uint64)], axis=1)))
 
         def read(chunk: int) -> Any:
-            return columns(streams, self.read(chunk), dtype, lengths[chunk])
+            return columns(streams, self.read(chunk), dtype, lengths[chunk], f"read({chunk})")
 
         return _core.PythonSource(infos(streams, dtype), tables, read), None
 
@@ -125,6 +125,7 @@ class Writer:
         bytes_of_chunk = whole("chunk_bytes", chunk_bytes)
         if not streams:
             raise usage("python.data", "a corpus needs a stream")
+        self._written = (0, 0)  # sequences and samples, once it is closed
         self._upload = upload_for(self._path, storage_options, form, force)
         if self._upload is None and os.path.exists(self._path) and not force:
             raise usage("python.exists", "the file exists", "force=True replaces it", path=self._path)
@@ -178,15 +179,19 @@ class Writer:
     @property
     def num_sequences(self) -> int:
         """Written up to here."""
-        return self._open().sequences
+        return self._counts()[0]
 
     @property
     def num_samples(self) -> int:
         """Of the longest stream of each sequence, written up to here."""
-        return self._open().samples
+        return self._counts()[1]
+
+    def _counts(self) -> tuple[int, int]:
+        return self._written if self._core is None else (self._core.sequences, self._core.samples)
 
     def close(self) -> None:
         """The file appears."""
+        self._written = self._counts()
         core, self._core = self._core, None
         if core is None:
             return
@@ -201,7 +206,7 @@ class Writer:
 
     def discard(self) -> None:
         """Nothing appears."""
-        self._core = None
+        self._core, self._written = None, (0, 0)
         if self._upload:
             self._upload.discard()
 

@@ -190,6 +190,8 @@ class HTKFeatures:
     path_map: Optional[Mapping[str, str]] = None
 
     def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
+        if not self.scp_files and not self.files:
+            raise usage("python.no-file", f"stream {self.name!r}: no file given", "bf.HTKFeatures('features', 'train.scp')", stream=self.name)
         return fill(
             _core.HtkOptions(),
             name=self.name,

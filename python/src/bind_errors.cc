@@ -52,10 +52,34 @@ Report to_report(nb::handle function) {
   };
 }
 
+namespace {
+
+// Before Python 3.12 what C code has raised (1 / 0, next(empty)) is no exception yet, but what one is to be made of.
+nb::object exception_of(const nb::python_error& error) {
+#if PY_VERSION_HEX < 0x030C0000
+  nb::python_error taken(error);
+  taken.restore();
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace != nullptr) PyException_SetTraceback(value, trace);
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  return nb::steal(value);
+#else
+  return nb::borrow(error.value());
+#endif
+}
+
+}  // namespace
+
 void rethrow(const nb::python_error& error) {
   const nb::module_ errors = nb::module_::import_("batchfeed._errors");
-  if (!nb::isinstance(error.value(), errors.attr("Error"))) throw Raised(error.value());
-  const nb::object from = error.value().attr("fault");
+  const nb::object exception = exception_of(error);
+  if (!nb::isinstance(exception, errors.attr("Error"))) throw Raised(exception);
+  const nb::object from = exception.attr("fault");
   const auto text = [&](const char* field) {
     const nb::object value = from.attr(field);
     return value.is_none() ? std::string() : to_string(value);

@@ -11,6 +11,7 @@
 #include <batchfeed/options.h>
 #include <batchfeed/source.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -156,8 +157,8 @@ class Pipeline {
   std::condition_variable room_, ready_;
   Ring<std::unique_ptr<Ready>> queue_;  // in the order of the stream, whatever is packed first
   std::uint64_t queue_bytes_ = 0;
-  bool small_ = false;  // the last one packed was
-  bool stop_ = false;
+  bool small_ = false;             // the last one packed was
+  std::atomic<bool> stop_{false};  // written with the lock held; read without it between two chunks
   bool waiting_at_end_ = false;
   int caller_cpu_ = -1;        // on which he asked last
   bool finishing_ = false;     // finish_all() waits for the caller

@@ -2,6 +2,7 @@
 //
 // The producing side of the pipeline: plans, the chunks they need, the packing.
 #include <algorithm>
+#include <exception>
 
 #include "reader/pipeline.h"
 
@@ -22,6 +23,9 @@ std::uint64_t bytes_of(const Minibatch& batch) {
   }
   return bytes;
 }
+
+// Nobody waits for the answer any more.
+struct Stopped : std::exception {};
 }  // namespace
 
 // The next answer, all of it in this thread.
@@ -160,6 +164,7 @@ void Pipeline::resolve(const Plan& plan, Ready& out) {
   for (const PlanItem& item : plan.items) {
     const LoadedChunk*& chunk = held_[item.chunk];
     if (chunk == nullptr) {
+      if (stop_.load(std::memory_order_relaxed)) throw Stopped();  // an answer may need hundreds of slow chunks
       chunk = &store_.get(item.chunk);
       ++holds_;
     }

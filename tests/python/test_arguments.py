@@ -53,6 +53,7 @@ WRONG = [
     (lambda f: bf.open(f, mix_weights="1"), "mix_weights is '1', expected a list of numbers above 0"),
     (lambda f: bf.open(f, mix_weights=[True]), "mix_weights is [True], expected a list of numbers above 0"),
     (lambda f: bf.open(f, limits={"line_bytes": True}), f"limits['line_bytes'] is True, {WHOLE}"),
+    (lambda f: bf.Reader(bf.HTKFeatures("f.scp")), "stream 'f.scp': no file given; hint: bf.HTKFeatures('features', 'train.scp')"),
     (lambda f: bf.open(f, limits={3: 1}), "no limit 3; hint: docs/reference/limits.md lists them"),
     (lambda f: bf.Reader(bf.CTF(f, chunk_bytes=True)), f"chunk_bytes is True, {WHOLE}"),
     (lambda f: bf.dense(2, alias=3), "alias is 3, expected the stream's name in the file"),

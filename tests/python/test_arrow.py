@@ -3,7 +3,7 @@ import numpy as np
 import pandas
 import pyarrow as pa
 import pytest
-from test_interchange import same, whole
+from test_interchange import alike, same, two_lengths, whole
 
 import batchfeed as bf
 
@@ -26,6 +26,75 @@ def test_a_data_frame():
     assert batch["x"].numpy().tolist() == [[1, 3], [2, 4]] and batch["kind"].classes().tolist() == [1, 0]
     batch = whole(bf.from_pandas(frame))
     assert np.array_equal(batch["a"].numpy(), [[1], [2]]) and batch["b"].classes().tolist() == [3, 4]
+
+
+def test_streams_of_different_lengths_come_back(tmp_path):
+    path = two_lengths(tmp_path / "two.ctf")
+    alike(bf.from_arrow(bf.to_arrow(path)), path)
+    bf.to_parquet(path, tmp_path / "two.parquet")
+    alike(bf.from_parquet(tmp_path / "two.parquet"), path)
+    frame = bf.to_pandas(path)
+    assert list(frame.columns) == ["key", "w", "x", "l"] and [len(x) for x in frame["w"]] == [2, 1, 3]
+    swapped = whole(bf.from_arrow(pa.table({"a": [[1.0, 2.0], [3.0]], "b": [[4.0], [5.0, 6.0]]})))
+    assert swapped["a"].lengths.tolist() == [2, 1] and swapped["b"].lengths.tolist() == [1, 2]
+
+
+def test_columns_of_lists_and_of_categories():
+    lists = pa.table({"x": [[1.0, 2.0], [3.0, 4.0]], "y": [1, 0]})
+    batch = whole(bf.from_arrow(lists, streams={"x": bf.dense(2)}))
+    assert batch["x"].numpy().tolist() == [[1, 2], [3, 4]] and batch["x"].lengths.tolist() == [1, 1]
+    batch = whole(bf.from_arrow(lists))
+    assert batch["x"].numpy().tolist() == [[1], [2], [3], [4]] and batch["x"].lengths.tolist() == [2, 2]
+    nested = whole(bf.from_arrow(pa.table({"x": [[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0]]]})))
+    assert nested["x"].numpy().tolist() == [[1, 2], [3, 4], [5, 6]] and nested["x"].lengths.tolist() == [2, 1]
+    words = pa.table({"w": pa.DictionaryArray.from_arrays([1, 0, 1], ["a", "b", "c"]), "key": [3, 2, 1]})
+    batch = whole(bf.from_arrow(words))
+    assert batch["w"].classes().tolist() == [1, 0, 1] and batch["w"].dim == 3 and batch["key"].dim == 4
+    assert whole(bf.from_arrow(pa.record_batch({"a": [1.0, 2.0]})))["a"].num_samples == 2
+
+
+@pytest.mark.parametrize(
+    "column, message",
+    [
+        ([1, None, 3], "stream 'a': 1 row has no value; hint: fill_null"),
+        ([[1.0], None, None], "stream 'a': 2 rows have no value"),
+        ([[1.0, None], [2.0]], "stream 'a': 1 row has no value"),
+        (pa.array([[1.0, 2.0], None], pa.list_(pa.float32(), 2)), "stream 'a': 1 row has no value"),
+        ([[[1.0], [2.0, 3.0]]], "stream 'a': samples of 1 and of 2 numbers"),
+        (["x", "y"], "stream 'a': a column of string; hint: .*dictionary"),
+        (pa.array([1, 2], pa.timestamp("s")), "stream 'a': a column of timestamp"),
+    ],
+)
+def test_columns_that_are_no_samples(column, message):
+    with pytest.raises(bf.ConfigError, match=message):
+        bf.from_arrow(pa.table({"a": column}))
+
+
+def test_data_frames_as_they_come():
+    frame = pandas.DataFrame({"n": pandas.array([1, 2], dtype="Int64"), "b": pandas.array([True, False], dtype="boolean")})
+    batch = whole(bf.from_pandas(frame))
+    assert batch["n"].classes().tolist() == [1, 2] and batch["b"].numpy().tolist() == [[1], [0]]
+    frame = pandas.DataFrame({"v": [np.ones(3), np.zeros(3)], "k": pandas.Categorical(["a", "c"], categories=["a", "b", "c", "d"])})
+    batch = whole(bf.from_pandas(frame))
+    assert batch["v"].numpy().tolist() == [[1] * 3, [0] * 3] and batch["k"].dim == 4
+    assert np.isnan(whole(bf.from_pandas(pandas.DataFrame({"a": [np.nan, 1.0]})))["a"].numpy()).tolist() == [[True], [False]]
+
+
+@pytest.mark.parametrize(
+    "frame, columns, message",
+    [
+        ({"a": pandas.array([1, None], dtype="Int64")}, None, "stream 'a': 1 row has no value; hint: fillna"),
+        ({"a": pandas.array([1.5, None], dtype="Float64"), "b": [1, 2]}, {"x": ["a", "b"]}, "stream 'x': 1 row has no value"),
+        ({"a": pandas.Categorical(["p", None, None])}, None, "stream 'a': 2 rows have no value"),
+        ({"a": [[1.0, 2.0], [3.0]]}, None, "stream 'a': rows of different lengths"),
+        ({"a": ["x", "y"]}, None, r"stream 'a': 'x' is no number; hint: astype\('category'\)"),
+    ],
+)
+def test_data_frames_with_what_is_no_number(frame, columns, message):
+    with pytest.raises(bf.ConfigError, match=message):
+        bf.from_pandas(pandas.DataFrame(frame), columns)
+    with pytest.raises(bf.ConfigError, match="two columns have the name 'a'"):
+        bf.from_pandas(pandas.DataFrame(np.ones((1, 2)), columns=["a", "a"]))
 
 
 def test_streams_through_arrows_interface_are_not_copied(corpus):
@@ -69,3 +138,5 @@ def test_datasets_there_and_back(corpus):
     [batch] = bf.Reader(back, shuffle=False, minibatch_samples=1000)
     np.testing.assert_array_equal(batch["x"].numpy(), np.concatenate(corpus.dense))
     np.testing.assert_array_equal(batch["y"].classes(), np.concatenate(corpus.label))
+    with pytest.raises(bf.ConfigError, match="dataset is a DatasetDict, expected .*; hint: .*splits"):
+        bf.from_datasets(__import__("datasets").DatasetDict({"train": dataset}))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The reader half of an old training script, with its import changed."""
+import copy
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -197,6 +199,45 @@ def test_a_user_minibatch_source_is_what_its_class_says():
     assert mine["x"].name == "x" and len(next(iter(mine.next_minibatch(3).values()))) == 3
     with pytest.raises(NotImplementedError, match="Mine cannot restore_from_checkpoint"):
         mine.restore_from_checkpoint({})
+
+
+def test_minibatch_data_of_a_source_of_ones_own():
+    class Mine(UserMinibatchSource):
+        x = StreamInformation("x", 0, "dense", np.float32, (2,))
+        y = StreamInformation("y", 1, "sparse", np.float32, (3,))
+
+        def stream_infos(self):
+            return [self.x, self.y]
+
+        def next_minibatch(self, num_samples, number_of_workers=1, worker_rank=0, device=None):
+            x = C.MinibatchData([np.ones((2, 2)), np.full((1, 2), 3.0)], 2, 3, True)
+            y = C.MinibatchData([scipy.sparse.csr_array(np.eye(3)[:2]), scipy.sparse.csr_array(np.eye(3)[2:])], 2, 3, True)
+            return {self.x: x, self.y: y}
+
+    source = Mine()
+    batch = source.next_minibatch(3)
+    x, y = batch[source.streams.x], batch[source.streams.y]
+    assert (len(x), x.num_samples, x.end_of_sweep, x.sweep_end, x.is_sparse, y.is_sparse) == (2, 3, True, True, False, True)
+    assert x.shape == (2, 2, 2) and x.asarray().tolist() == [[[1, 1], [1, 1]], [[3, 3], [0, 0]]] == x.value.tolist()
+    assert x.mask.tolist() == y.mask.tolist() == [[2, 1], [2, 0]] and x.data[1].tolist() == [[3, 3]]
+    assert y.shape == (2, 2, 3) and [s.shape for s in y.as_sequences()] == [(2, 3), (1, 3)]
+    assert repr(x) == "MinibatchData(2 sequences, 3 samples, end of sweep)"
+    rectangle = C.MinibatchData(np.ones((4, 5, 6), np.float32), 4, 20, False)
+    assert rectangle.shape == (4, 5, 6) and rectangle.mask.tolist() == [[2, 1, 1, 1, 1]] * 4 and rectangle.value.dtype == np.float32
+
+
+def test_a_stream_that_is_not_there_names_those_that_are(corpus):
+    streams = MinibatchSource(deserializer(corpus)).streams
+    for get in (lambda: streams.label, lambda: streams["label"]):
+        with pytest.raises((KeyError, AttributeError), match="no stream 'label'; there are 'features', 'labels'"):
+            get()
+    source = MinibatchSource(deserializer(corpus), max_sweeps=1)
+    with pytest.raises(KeyError, match="no stream 'label'; there are 'features', 'labels'"):
+        source.next_minibatch(1000)["label"]
+    with pytest.raises(KeyError, match="the run is over"):
+        source.next_minibatch(1000)["labels"]
+    assert repr(streams).startswith("Streams(StreamInformation('features', dense, (3,)), ")
+    assert pickle.loads(pickle.dumps(streams)) == copy.deepcopy(streams) == streams
 
 
 def test_sequences_as_text(tmp_path):

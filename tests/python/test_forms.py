@@ -153,3 +153,10 @@ def test_any_corpus_is_read_whole_and_alike(tmp_path, lengths, minibatch, chunk_
         np.testing.assert_array_equal(x, corpus.dense[int(key)])
     again = [b.sequence_keys for b in corpus.reader(threads=1, prefetch=False, **options)]
     assert again == [b.sequence_keys for b in corpus.reader(threads=threads, **options)]
+
+
+def test_a_rectangle_that_memory_cannot_hold_is_told_in_numbers():
+    source = bf.Arrays({"y": np.zeros(1000, int)}, streams={"y": bf.sparse(2**31 - 1)}, lengths=[1000])
+    stream = next(iter(bf.Reader(source, minibatch_samples=1)))["y"]
+    with pytest.raises(MemoryError, match="stream 'y': a rectangle of 1 x 1000 x 2147483647 takes 8589934588000 bytes; packed"):
+        stream.padded()

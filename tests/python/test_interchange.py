@@ -38,11 +38,56 @@ def test_arrays_in_memory():
         ({"a": np.ones(3), "b": np.ones(4)}, {}, "differ in samples: a 3, b 4"),
         ({"a": np.ones(3)}, {"lengths": [2]}, "3 samples, but the lengths sum up to 2"),
         ({"a": np.array(["x"])}, {}, "stream 'a'"),
+        ({"a": np.array([1, -1])}, {}, "stream 'a': -1 is no class; hint: .*bf.dense"),
+        ({"a": np.ones(3)}, {"streams": {"b": bf.dense(1)}}, "streams declares 'b'; the data are 'a'"),
+        ({"a": np.ones(3)}, {"lengths": {"b": [3]}}, "lengths is {'b': .*expected those of 'a'"),
+        ({"a": np.ones(3), "b": np.ones(3)}, {"lengths": {"a": [3], "b": [1, 2]}}, "differ in sequences: a 1, b 2"),
+        ({"a": np.ones(3), "b": np.ones(4)}, {"lengths": {"a": [3], "b": [3]}}, "stream 'b': 4 samples, but"),
     ],
 )
 def test_arrays_that_do_not_fit(data, options, message):
     with pytest.raises(bf.ConfigError, match=message):
         bf.Arrays(data, **options)
+
+
+def test_classes_beyond_what_an_index_holds():
+    with pytest.raises(bf.ConfigError, match="index 3000000000 is not below 2147483648; hint: indices are held as int32"):
+        whole(bf.Arrays({"y": np.array([0, 3_000_000_000])}))
+
+
+def two_lengths(path):
+    """Streams whose sequences differ in length, as those of sentences with one label."""
+    path.write_text("0 |w 1:1 |x 1 2 |l 0:1\n0 |w 2:1 |x 3 4\n1 |w 0:1 |x 5 6 |l 1:1\n2 |w 2:1 |x 7 8 |l 1:1\n2 |w 1:1\n2 |w 1:1\n")
+    return path
+
+
+def alike(source, path):
+    ours, theirs = whole(source), whole(str(path))
+    for name, stream in theirs.items():
+        assert ours[name].lengths.tolist() == stream.lengths.tolist()
+        np.testing.assert_array_equal(ours[name].numpy(), stream.numpy())
+    assert [s.lengths.tolist() for s in theirs.values()] == [[2, 1, 3], [2, 1, 1], [1, 1, 1]]
+
+
+def test_streams_of_different_lengths(tmp_path):
+    path = two_lengths(tmp_path / "two.ctf")
+    batch = whole(str(path))
+    data = {name: s.csr() if s.is_sparse else s.numpy() for name, s in batch.items()}
+    lengths = {name: s.lengths for name, s in batch.items()}
+    alike(bf.Arrays(data, lengths=lengths), path)
+    small = bf.Reader(bf.Arrays(data, lengths=lengths, chunk_samples=2), shuffle=False, minibatch_samples=1)
+    assert [b["w"].num_samples for b in small] == [2, 1, 3]
+    bf.to_npz(path, tmp_path / "two.npz")
+    alike(bf.from_npz(tmp_path / "two.npz"), path)
+    with pytest.raises(bf.ConfigError, match="'l' and 'w' differ in the samples of a sequence"):
+        bf.to_svmlight(path, tmp_path / "two.svm", features="w", label="l")
+    assert not (tmp_path / "two.svm").exists()
+
+
+def test_an_array_alone_is_no_npz(tmp_path):
+    np.save(tmp_path / "a.npy", np.ones(3))
+    with pytest.raises(bf.ConfigError, match="is no .npz file"):
+        bf.from_npz(tmp_path / "a.npy")
 
 
 def test_npz_there_and_back(corpus, tmp_path):

@@ -68,8 +68,13 @@ def test_stubs_are_fresh(tmp_path):
     assert (PACKAGE / "_core.pyi").exists() and (PACKAGE / "py.typed").exists()
 
 
-def test_types_are_strictly_right():
-    done = subprocess.run([sys.executable, "-m", "mypy", "--no-incremental"], cwd=ROOT, capture_output=True, text=True, timeout=600)
+@pytest.mark.parametrize(
+    "options",
+    [[], ["--strict", "--config-file=", "--ignore-missing-imports", "--allow-subclassing-any", "python/batchfeed"]],
+    ids=["as set up", "without settings of ours"],
+)
+def test_types_are_strictly_right(options):
+    done = subprocess.run([sys.executable, "-m", "mypy", "--no-incremental", *options], cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout
 
 

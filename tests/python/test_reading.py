@@ -106,6 +106,7 @@ def test_options_and_padding_say_what_they_are(corpus):
     assert repr(_core.ReaderOptions()) == "<ReaderOptions: the defaults>"
     reader = corpus.reader(order="file", window=3, minibatch_samples=5)
     assert repr(reader.options) == "<ReaderOptions: order='file', window=3, minibatch_size=[5], threads=2>"
+    assert repr(corpus.reader(window=math.inf).options).startswith("<ReaderOptions: window=inf, ")
     assert repr(reader.padding) == "Padding(samples=0, cells=0, unbucketed=0, saved=0.000)"
 
 
@@ -143,7 +144,7 @@ def test_keywords_reach_the_library(corpus):
         ({"minibatch_samples": 0}, "the minibatch size is 0, must be at least 1"),
         ({"shuffle": True, "order": "file"}, "shuffle and order are both given"),
         ({"rank": 3}, "rank is 3, must be below workers"),
-        ({"limits": {"line_byte": 3}}, "no limit 'line_byte'"),
+        ({"limits": {"line_byte": 3}}, "no limit 'line_byte'; hint: did you mean 'line_bytes'"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(corpus, given, message):

@@ -3,6 +3,7 @@
 import gc
 import pickle
 import signal
+import sys
 import threading
 import time
 import weakref
@@ -61,6 +62,17 @@ def test_every_form_of_data(tmp_path):
     dense = batch["y"].numpy()
     assert dense[:3].argmax(axis=1).tolist() == [5, 1, 2] and dense[3].tolist() == [1.5, 0, 0, 0, 2.5, 0]
     assert dense[4:].argmax(axis=1).tolist() == [0, 1, 2, 3, 3]
+
+
+def test_what_was_written_is_known_afterwards(tmp_path):
+    with bf.Writer(tmp_path / "t.cbf", {"x": bf.dense(1)}) as writer:
+        writer.extend({"x": [1, 2, 3]}, lengths=[2, 1])
+        assert (writer.num_sequences, writer.num_samples) == (2, 3)
+    assert (writer.num_sequences, writer.num_samples) == (2, 3)
+    writer = bf.Writer(tmp_path / "u.cbf", {"x": bf.dense(1)})
+    writer.append({"x": 1})
+    writer.discard()
+    assert (writer.num_sequences, writer.num_samples) == (0, 0)
 
 
 def test_keys_are_kept(tmp_path):
@@ -187,6 +199,35 @@ def test_it_is_joined_with_files_by_key(tmp_path):
     assert {key: int(rows[0][0]) for key, rows in mine.items()} == {"2": 0, "0": 1, "1": 2}
 
 
+@pytest.mark.parametrize(
+    "fail, kind",
+    [
+        (lambda: 1 / 0, ZeroDivisionError),
+        (lambda: next(iter([])), RuntimeError),
+        (lambda: {}["a"], KeyError),
+        (lambda: np.ones(3)[5], IndexError),
+        (lambda: open("nowhere/at/all"), FileNotFoundError),
+        (lambda: sys.exit(3), SystemExit),
+    ],
+)
+def test_what_c_code_raises_in_it_arrives_too(fail, kind):
+    class Failing(bf.Source):
+        def streams(self):
+            return {"x": bf.dense(1)}
+
+        def chunks(self):
+            return [[1]]
+
+        def read(self, chunk):
+            fail()
+
+    reader = bf.Reader(Failing(), minibatch_samples=1)
+    for _ in range(2):
+        with pytest.raises(kind) as caught:
+            list(reader)
+    assert any(frame.name == "read" for frame in caught.traceback)
+
+
 def test_its_errors_arrive_as_they_were_raised_again_and_again():
     reader = bf.Reader(Squares(TABLE, fail_at=1), minibatch_samples=2, shuffle=False)
     got = []
@@ -206,6 +247,8 @@ def test_its_errors_arrive_as_they_were_raised_again_and_again():
         ({"streams": lambda: {"x": bf.dense(2), "class": bf.sparse(6)}}, r"expected \[samples, 2\]"),
         ({"keys": lambda: [[1], [2], [3]]}, "chunk 0 has 3 sequences and 1 keys"),
         ({"chunks": lambda: [[1, 1], [4], [6]]}, "stream 'x': 6 samples, expected 2"),
+        ({"chunks": lambda: [3, 1]}, r"chunks\(\)\[0\] is 3, expected a list of whole numbers"),
+        ({"read": lambda chunk: None}, r"read\(.\) is None, expected a mapping"),
     ],
 )
 def test_a_source_that_contradicts_itself(change, message):
@@ -237,6 +280,32 @@ def test_ctrl_c_ends_the_wait_for_a_slow_source(interruptible):
     killer.join()
     go_on.set()
     assert [reader.next().index for _ in range(4)] == [0, 1, 2, 3], "nothing is lost"
+
+
+def test_who_leaves_does_not_wait_for_all_chunks_of_a_minibatch(interruptible):
+    begun, asked = threading.Event(), []
+
+    class Slow(bf.Source):
+        def streams(self):
+            return {"x": bf.dense(1)}
+
+        def chunks(self):
+            return [[1]] * 1000
+
+        def read(self, chunk):
+            asked.append(chunk)
+            begun.set()
+            time.sleep(0.005)
+            return {"x": [[1.0]]}
+
+    reader = bf.Reader(Slow(), minibatch_samples=1000)
+    killer = threading.Thread(target=lambda: begun.wait(60) and signal.raise_signal(signal.SIGINT))
+    killer.start()
+    with pytest.raises(KeyboardInterrupt):
+        reader.next()
+    killer.join()
+    reader.close()
+    assert len(asked) < 1000
 
 
 def test_a_failed_reader_is_let_go_of():

@@ -41,44 +41,49 @@ class StreamInformation:
 
 
 class MinibatchData:
-    """One stream of a minibatch."""
+    """One stream of a minibatch.
 
-    def __init__(
-        self, stream: Optional[Stream], info: StreamInformation, num_sequences: int, num_samples: int, sweep_end: bool
-    ) -> None:
-        self._stream, self._info = stream, info
+    A UserMinibatchSource makes its own: `value` is an array [sequences, steps, ...], or a list with the samples of
+    each sequence.
+    """
+
+    def __init__(self, value: Any, num_sequences: int, num_samples: int, sweep_end: bool) -> None:
+        self._value = value
         self.num_sequences = num_sequences
         self.num_samples = num_samples
         self.end_of_sweep = self.sweep_end = sweep_end
 
     @property
+    def data(self) -> Any:
+        """The value; of what a MinibatchSource has read this itself, where CNTK had a value."""
+        return self._value
+
+    @property
     def is_sparse(self) -> bool:
         """Whether samples are pairs of index and value."""
-        return self._info.is_sparse
+        return any(hasattr(s, "tocsr") for s in self.as_sequences()[:1])
 
     @property
     def shape(self) -> tuple[int, ...]:
         """(sequences, steps, ...)"""
-        steps = 0 if self._stream is None else int(self._stream.lengths.max(initial=0))
-        return (self.num_sequences, steps, *self._info.shape)
-
-    @property
-    def data(self) -> MinibatchData:
-        """Itself: in CNTK a value was in it."""
-        return self
+        if not isinstance(self.data, (list, tuple)):
+            return tuple(np.shape(self.data))
+        rest = np.shape(self.data[0])[1:] if self.data else ()
+        return (len(self.data), int(self._lengths().max(initial=0)), *rest)
 
     def as_sequences(self, variable: Any = None) -> list[Any]:
         """The samples of each sequence: arrays [samples, ...], or scipy.sparse matrices [samples, dim]."""
-        if self._stream is None:
-            return []
-        sequences = self._stream.sequences()
-        return sequences if self.is_sparse else [s.reshape(len(s), *self._info.shape) for s in sequences]
+        return list(self.data)
 
     def asarray(self) -> npt.NDArray[Any]:
         """[sequences, steps, ...], zeros where a sequence is shorter."""
-        if self._stream is None:
-            return np.zeros(self.shape, dtype=self._info.dtype)
-        return self._stream.padded().values.reshape(self.shape)
+        if not isinstance(self.data, (list, tuple)):
+            return np.asarray(self.data)
+        sequences = [s.toarray() if hasattr(s, "tocsr") else np.asarray(s) for s in self.data]
+        out = np.zeros(self.shape, dtype=np.result_type(*sequences) if sequences else np.float32)
+        for row, sequence in zip(out, sequences):
+            row[: len(sequence)] = sequence
+        return out
 
     @property
     def value(self) -> Any:
@@ -88,19 +93,66 @@ class MinibatchData:
     @property
     def mask(self) -> npt.NDArray[np.uint8]:
         """[sequences, steps]: 2 where a sequence begins, 1 at its other samples, 0 behind its end."""
-        if self._stream is None:
-            return np.zeros(self.shape[:2], dtype=np.uint8)
-        out = self._stream.padded().mask.astype(np.uint8)
+        lengths = self._lengths()
+        out = (np.arange(lengths.max(initial=0)) < lengths[:, None]).astype(np.uint8)
         if out.size:
             out[:, 0] *= 2
         return out
+
+    def _lengths(self) -> npt.NDArray[np.int64]:
+        """Samples of each sequence."""
+        return np.array([np.shape(s)[0] for s in self.as_sequences()], dtype=np.int64)
 
     def __len__(self) -> int:
         return self.num_sequences
 
     def __repr__(self) -> str:
         ends = ", end of sweep" if self.sweep_end else ""
-        return f"MinibatchData({self._info.name!r}, {self.num_sequences} sequences, {self.num_samples} samples{ends})"
+        return f"MinibatchData({self._name()}{self.num_sequences} sequences, {self.num_samples} samples{ends})"
+
+    def _name(self) -> str:
+        return ""
+
+
+class Read(MinibatchData):
+    """One that a MinibatchSource has read."""
+
+    def __init__(self, stream: Optional[Stream], info: StreamInformation, sweep_end: bool) -> None:
+        """No stream: there are no data for this partition now."""
+        self._stream, self._info = stream, info
+        super().__init__(None, 0 if stream is None else stream.num_sequences, 0 if stream is None else stream.num_samples, sweep_end)
+
+    @property
+    def data(self) -> MinibatchData:
+        """Itself, where CNTK had a value."""
+        return self
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether samples are pairs of index and value."""
+        return self._info.is_sparse
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(sequences, steps, ...)"""
+        return (self.num_sequences, int(self._lengths().max(initial=0)), *self._info.shape)
+
+    def as_sequences(self, variable: Any = None) -> list[Any]:
+        """The samples of each sequence: arrays [samples, ...], or scipy.sparse matrices [samples, dim]."""
+        sequences = [] if self._stream is None else self._stream.sequences()
+        return sequences if self.is_sparse else [s.reshape(len(s), *self._info.shape) for s in sequences]
+
+    def asarray(self) -> npt.NDArray[Any]:
+        """[sequences, steps, ...], zeros where a sequence is shorter."""
+        if self._stream is None:
+            return np.zeros(self.shape, dtype=self._info.dtype)
+        return self._stream.padded().values.reshape(self.shape)
+
+    def _lengths(self) -> npt.NDArray[np.int64]:
+        return np.zeros(0, np.int64) if self._stream is None else self._stream.lengths
+
+    def _name(self) -> str:
+        return f"{self._info.name!r}, "
 
 
 class Minibatch(dict[Any, MinibatchData]):
@@ -110,7 +162,8 @@ class Minibatch(dict[Any, MinibatchData]):
         for info, data in self.items():
             if getattr(info, "name", None) == key:
                 return data
-        raise KeyError(key)
+        there = ", ".join(repr(getattr(info, "name", info)) for info in self)
+        raise KeyError(f"no stream {key!r}; there are {there}" if there else f"no stream {key!r}: the minibatch is empty, the run is over")
 
 
 class Streams(Mapping[str, StreamInformation]):
@@ -120,16 +173,25 @@ class Streams(Mapping[str, StreamInformation]):
         self._infos = {info.name: info for info in infos}
 
     def __getitem__(self, name: str) -> StreamInformation:
+        if name not in self._infos:
+            raise KeyError(_no_stream(name, self._infos))
         return self._infos[name]
 
     def __getattr__(self, name: str) -> StreamInformation:
-        try:
-            return self.__dict__["_infos"][name]
-        except KeyError:
-            raise AttributeError(f"there is no stream {name!r}") from None
+        infos: dict[str, StreamInformation] = self.__dict__.get("_infos", {})  # none yet where it is unpickled
+        if name not in infos:
+            raise AttributeError(_no_stream(name, infos))
+        return infos[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._infos)
 
     def __len__(self) -> int:
         return len(self._infos)
+
+    def __repr__(self) -> str:
+        return f"Streams({', '.join(map(repr, self._infos.values()))})"
+
+
+def _no_stream(name: str, infos: Mapping[str, StreamInformation]) -> str:
+    return f"there is no stream {name!r}; there are {', '.join(map(repr, infos)) or 'none'}"

@@ -8,7 +8,6 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from ... import _core
-from ..._batch import Batch
 from ..._errors import Fault, StateError
 from ..._files import file_system
 from ..._open import FromSetup
@@ -18,7 +17,7 @@ from ..._reader import Reader
 from ..._told import log
 from ..._source import Source
 from ..._sources import Stream
-from ._data import Minibatch, MinibatchData, StreamInformation, Streams
+from ._data import Minibatch, Read, StreamInformation, Streams
 from ._deserializers import Deserializer, config_text
 
 INFINITELY_REPEAT = (1 << 64) - 1
@@ -245,13 +244,7 @@ class MinibatchSource:
         batch = self._reader.read()
         if batch is None or (batch.end_of_epoch and not batch):
             return Minibatch()
-        return Minibatch({key: self._data(batch, info) for key, info in wanted.items()})
-
-    def _data(self, batch: Batch, info: StreamInformation) -> MinibatchData:
-        stream = batch.get(info.name)
-        if stream is None:  # no data for this partition now
-            return MinibatchData(None, info, 0, 0, batch.end_of_sweep)
-        return MinibatchData(stream, info, stream.num_sequences, stream.num_samples, batch.end_of_sweep)
+        return Minibatch({key: Read(batch.get(info.name), info, batch.end_of_sweep) for key, info in wanted.items()})
 
     @property
     def current_position(self) -> int:
