@@ -221,6 +221,47 @@ TEST_F(PiecesOf, EveryFormatGivesTheSameStream) {
   }
 }
 
+// So that memory that held one piece of a chunk holds the next.
+TEST_F(PiecesOf, AreNoLargerThanAskedForAndOfOneSize) {
+  std::string lines;
+  for (int i = 0; i < 1000; ++i) lines += std::to_string(1000 + i) + " |a 1.5 2\n";
+  const auto whole = source({CtfOptions{
+      .files = {folder_.write("even.ctf", lines)}, .streams = {{.name = "a", .dim = 2}}, .chunk_bytes = 6000}});
+  ASSERT_GT(whole->chunks().size(), 2u);
+  for (const std::uint64_t bytes : {100u, 700u, 1999u, 4000u, 5999u, 6100u}) {
+    const Pieces pieces(whole, bytes);
+    std::map<std::uint32_t, std::vector<std::uint64_t>> sizes;  // by chunk
+    for (std::uint32_t c = 0; c < pieces.chunks().size(); ++c) {
+      EXPECT_LE(pieces.chunks()[c].bytes, bytes + std::size("1000 |a 1.5 2"));
+      sizes[pieces.part(c).chunk].push_back(pieces.chunks()[c].bytes);
+    }
+    for (const auto& [chunk, of_chunk] : sizes) {  // the last one has what is left
+      for (std::size_t i = 0; i + 1 < of_chunk.size(); ++i) EXPECT_EQ(of_chunk[i], of_chunk[0]) << chunk;
+      EXPECT_LE(of_chunk.back(), of_chunk[0]) << chunk;
+    }
+  }
+}
+
+TEST_F(PiecesOf, BinaryDataAreReadOnce) {
+  CbfWriter writer(folder_ / "once.cbf",
+                   {.streams = {{.name = "a", .dim = 100}, {.name = "b", .dim = 3}}, .chunk_bytes = 400'000});
+  const std::vector<float> values(100, 0.5F);
+  for (std::uint32_t i = 0; i < 4000; ++i)
+    writer.append(
+        std::vector<SequenceData>{{.samples = 1, .values = values.data()}, {.samples = 1, .values = values.data()}});
+  writer.commit();
+  const Pieces pieces(source({CbfOptions{.files = {folder_ / "once.cbf"}}}), 20'000);
+  const ::batchfeed::testing::FaultySys sys;
+  Chunk chunk;
+  std::uint64_t bytes = 0;
+  for (std::uint32_t c = 0; c < pieces.chunks().size(); ++c) {
+    bytes += pieces.chunks()[c].bytes;
+    pieces.read(c, chunk);
+  }
+  EXPECT_GE(sys.bytes_read(), bytes * 9 / 10);
+  EXPECT_LE(sys.bytes_read(), bytes * 11 / 10);
+}
+
 TEST_F(PiecesOf, StatesAreThoseOfWholeChunks) {
   for (const auto& [name, open] : corpora()) {
     SCOPED_TRACE(name);

@@ -13,7 +13,7 @@ Pieces::Pieces(std::shared_ptr<const Source> source, std::uint64_t bytes) : sour
   for (const ChunkInfo& chunk : chunks) all = add_sat(all, chunk.bytes);
   bytes = std::max({bytes, all / kMost, std::uint64_t{1}});
   for (std::uint32_t c = 0; c < chunks.size(); ++c) {
-    const std::uint64_t parts = std::min(chunks[c].bytes / bytes, chunks[c].sequences);
+    const std::uint64_t parts = std::min((chunks[c].bytes + bytes - 1) / bytes, chunks[c].sequences);
     if (parts > 1 && source_->row_reader(c) != nullptr) {
       cut(c, parts);
     } else {

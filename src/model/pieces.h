@@ -15,8 +15,9 @@ namespace batchfeed {
 
 class Pieces final : public Source {
  public:
-  // Chunks that can be read by rows are cut into pieces of about `bytes` of the file,
-  // larger ones where a corpus would have too many.
+  // Chunks that can be read by rows are cut into pieces of one size, at most `bytes` of the file and a
+  // sequence, larger ones where a corpus would have too many. A last piece that is larger than those in
+  // front of it would make their memory grow, which is used again for it.
   Pieces(std::shared_ptr<const Source> source, std::uint64_t bytes);
 
   struct Part {

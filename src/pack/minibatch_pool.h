@@ -18,7 +18,7 @@ class MinibatchPool {
  public:
   // Of minibatches that waking a thread for costs more than packing them a pool keeps as many as are handed over
   // together, some times over; of others so many.
-  static constexpr std::uint64_t kSmall = 16 << 10;
+  static constexpr std::uint64_t kSmall = 64 << 10;
   static constexpr std::size_t kMostSmall = 128;
   explicit MinibatchPool(std::size_t most) : most_(most) {}
 

@@ -138,8 +138,8 @@ TEST(ReaderHandover, AFaultComesAfterAllThatIsBeforeIt) {
 
 // Answers that wait take memory: a caller who does not come does not let them pile up.
 TEST(ReaderHandover, ReadsNoFurtherThanItsDepthWhileNobodyComes) {
-  const auto source = corpus(1000);
-  Reader reader(source, options_of({OrderKind::file, 128, 10, 4, 1000}, true));  // a chunk each
+  const auto source = corpus(4000);
+  Reader reader(source, options_of({OrderKind::file, 128, 10, 4, 4000}, true));  // a chunk each
   Minibatch batch;
   ASSERT_TRUE(reader.next(batch));
   std::this_thread::sleep_for(std::chrono::milliseconds(100));

@@ -12,8 +12,8 @@ namespace batchfeed::reader {
 namespace {
 // Waking a thread costs tens of microseconds. Answers that cost less by far are handed
 // over together: as many as take so many bytes.
-constexpr std::uint64_t kSmall = 16 << 10, kTogether = 64 << 10;
-constexpr std::size_t kSmallItems = 64, kMostTogether = 32;
+constexpr std::uint64_t kSmall = 48 << 10, kTogether = 256 << 10;
+constexpr std::size_t kSmallItems = 200, kMostTogether = 32;
 
 }  // namespace
 

@@ -23,16 +23,20 @@ struct Hooks {
     return error;
   }
   static int refuse(const char* name, int fd) { return refuse(name, current->path_of(fd)); }
+  static ::ssize_t count(::ssize_t moved) {
+    if (moved > 0) current->bytes_read_ += static_cast<std::uint64_t>(moved);
+    return moved;
+  }
 
   static int open(const char* path, int flags, unsigned mode) {
     return refuse("open", path) != 0 ? -1 : io::kSystem.open(path, flags, mode);
   }
   static int fstat(int fd, struct ::stat* out) { return refuse("fstat", fd) != 0 ? -1 : io::kSystem.fstat(fd, out); }
   static ::ssize_t pread(int fd, void* to, std::size_t bytes, ::off_t at) {
-    return refuse("pread", fd) != 0 ? -1 : io::kSystem.pread(fd, to, std::min(bytes, current->at_most_), at);
+    return refuse("pread", fd) != 0 ? -1 : count(io::kSystem.pread(fd, to, std::min(bytes, current->at_most_), at));
   }
   static ::ssize_t read(int fd, void* to, std::size_t bytes) {
-    return refuse("read", fd) != 0 ? -1 : io::kSystem.read(fd, to, std::min(bytes, current->at_most_));
+    return refuse("read", fd) != 0 ? -1 : count(io::kSystem.read(fd, to, std::min(bytes, current->at_most_)));
   }
   static ::ssize_t write(int fd, const void* from, std::size_t bytes) {
     return refuse("write", fd) != 0 ? -1 : io::kSystem.write(fd, from, std::min(bytes, current->at_most_));

@@ -37,6 +37,7 @@ class FaultySys {
   void at_most(std::size_t bytes) { at_most_ = bytes; }
 
   std::uint64_t calls() const { return calls_; }
+  std::uint64_t bytes_read() const { return bytes_read_; }
   std::vector<Call> log() const;
   std::vector<std::string> names() const;  // of the log
 
@@ -47,7 +48,7 @@ class FaultySys {
 
   Rule rule_;
   std::size_t at_most_ = ~std::size_t{0};
-  std::atomic<std::uint64_t> calls_ = 0;
+  std::atomic<std::uint64_t> calls_ = 0, bytes_read_ = 0;
   mutable std::mutex mutex_;
   std::vector<Call> log_;
 };

@@ -6,9 +6,10 @@
 namespace batchfeed::cbf {
 
 Nearby::Lease::~Lease() {
-  if (!scratch_) return;
-  const std::lock_guard lock(owner_->mutex_);
-  owner_->scratch_.push_back(std::move(scratch_));
+  if (!scratch_ && !block_) return;
+  const std::lock_guard lock(owner_->mutex_);  // so that whoever uses the memory next comes after the last look
+  if (scratch_) owner_->scratch_.push_back(std::move(scratch_));
+  block_.reset();
 }
 
 Feed Nearby::Lease::feed() const {
@@ -21,12 +22,16 @@ Feed Nearby::Lease::feed() const {
 }
 
 Nearby::Lease Nearby::prefix(std::uint64_t begin, std::uint64_t end, std::uint64_t wanted) const {
-  Lease lease(this, begin, end);
   // A long chunk of which little is wanted is cheaper read by itself.
-  if (end - begin <= kTiny && (wanted == end - begin || end - begin <= kTiny / 16)) {
-    lease.block_ = block(begin, end);
-    return lease;
-  }
+  const bool near = end - begin <= kTiny && (wanted == end - begin || end - begin <= kTiny / 16);
+  if (!near) return part(begin, begin + wanted);
+  Lease lease(this, begin, end);
+  lease.block_ = block(begin, end);
+  return lease;
+}
+
+Nearby::Lease Nearby::part(std::uint64_t begin, std::uint64_t end) const {
+  Lease lease(this, begin, end);
   {
     const std::lock_guard lock(mutex_);
     if (!scratch_.empty()) {
@@ -34,7 +39,6 @@ Nearby::Lease Nearby::prefix(std::uint64_t begin, std::uint64_t end, std::uint64
       scratch_.pop_back();
     }
   }
-  lease.end_ = begin + wanted;
   if (!lease.scratch_) lease.scratch_ = std::make_unique<Buffer<std::byte>>();
   return lease;
 }
@@ -55,7 +59,7 @@ std::shared_ptr<Nearby::Lease::Block> Nearby::block(std::uint64_t begin, std::ui
     if (ends_.size() > 2 * kBlocks) ends_.pop_back();
   }
   const std::uint64_t stop = forward ? std::max(end, std::min(begin + kBlock, file_->size())) : end;
-  auto fresh = std::make_shared<Lease::Block>();
+  auto fresh = forward ? unused_block() : std::make_shared<Lease::Block>();
   fresh->begin = begin;
   fresh->bytes.resize(static_cast<std::size_t>(stop - begin));
   file_->read(begin, {fresh->bytes.data(), fresh->bytes.size()});
@@ -65,6 +69,19 @@ std::shared_ptr<Nearby::Lease::Block> Nearby::block(std::uint64_t begin, std::ui
   blocks_.insert(blocks_.begin(), fresh);
   if (blocks_.size() > kBlocks) blocks_.pop_back();
   return fresh;
+}
+
+// The oldest one, if there are enough and nobody looks into it any more.
+std::shared_ptr<Nearby::Lease::Block> Nearby::unused_block() const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (blocks_.size() == kBlocks && blocks_.back().use_count() == 1) {
+      std::shared_ptr<Lease::Block> oldest = std::move(blocks_.back());
+      blocks_.pop_back();
+      return oldest;
+    }
+  }
+  return std::make_shared<Lease::Block>();
 }
 
 }  // namespace batchfeed::cbf

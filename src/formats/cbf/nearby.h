@@ -49,6 +49,8 @@ class Nearby {
   };
 
   Lease chunk(std::uint64_t begin, std::uint64_t end) const { return prefix(begin, end, end - begin); }
+  // These bytes without their neighbours: a part of a chunk that is read by parts.
+  Lease part(std::uint64_t begin, std::uint64_t end) const;
   // As chunk(), of which only the first `wanted` bytes will be looked at.
   Lease prefix(std::uint64_t begin, std::uint64_t end, std::uint64_t wanted) const;
 
@@ -56,6 +58,7 @@ class Nearby {
   static constexpr std::size_t kBlocks = 4;
 
   std::shared_ptr<Lease::Block> block(std::uint64_t begin, std::uint64_t end) const;
+  std::shared_ptr<Lease::Block> unused_block() const;
 
   const io::File* file_;
   mutable std::mutex mutex_;

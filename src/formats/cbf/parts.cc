@@ -149,7 +149,7 @@ void Parts::read_ahead(State& state, const Which& which, RowRange rows, Ahead& a
     return;
   }
   const Forecast::Stream& sparse = told.streams[sparse_stream()];
-  const Nearby::Lease lease = nearby_.chunk(sparse.begin, sparse.end);
+  const Nearby::Lease lease = nearby_.part(sparse.begin, sparse.end);
   Feed feed = lease.feed();
   try {
     if (!state.walk->find(rows, feed)) return;
@@ -193,7 +193,7 @@ std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which
   HeldFaults held(decoder_.sink);
   std::optional<std::uint64_t> end;
   if (const std::size_t sparse = sparse_stream(); sparse < forecast.streams.size()) {
-    const Nearby::Lease lease = nearby_.chunk(at, forecast.streams[sparse].end);
+    const Nearby::Lease lease = nearby_.part(at, forecast.streams[sparse].end);
     Feed feed = lease.feed();
     end = decode(forecast, which, rows, &feed, held, out);
   } else {
@@ -223,8 +223,8 @@ std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which
         continue;
       }
       const Lengths lengths = forecast.lengths(which.lengths, i, rows);
-      const Nearby::Lease lease = nearby_.chunk(forecast.at(header, which.lengths, i, rows.first),
-                                                forecast.at(header, which.lengths, i, rows.last));
+      const Nearby::Lease lease = nearby_.part(forecast.at(header, which.lengths, i, rows.first),
+                                               forecast.at(header, which.lengths, i, rows.last));
       Feed feed = lease.feed();
       decode_dense({decoder, which.row, part, stream, lengths, feed, out, column, rows.first});
       if (feed.left() != 0 || !have_lengths(column, lengths)) return {};

@@ -368,9 +368,14 @@ template <class T>
 void Parser<T>::expect(double parts) {
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     StreamState& s = streams_[i];
-    const double values = static_cast<double>(s.values) * parts * 1.05;
-    if (values > static_cast<double>(s.capacity) && values <= static_cast<double>(s.most))
-      make_room(s, i, static_cast<std::uint64_t>(values));
+    const double all = parts * 1.05;
+    const double values = static_cast<double>(s.values) * all;
+    if (values > static_cast<double>(s.most)) continue;
+    if (values > static_cast<double>(s.capacity)) make_room(s, i, static_cast<std::uint64_t>(values));
+    if (!s.sparse) continue;
+    set_sizes(s);
+    s.column->first_value.reserve(static_cast<std::size_t>(static_cast<double>(s.stored) * all) + 2);
+    attach(s);
   }
 }
 

@@ -178,6 +178,21 @@ TEST(Reading, AChunksMemoryIsUsedAgain) {
   EXPECT_EQ(chunk.columns[0].values.data(), values);
 }
 
+// What the first block holds foretells the rest, so that columns need not grow row by row.
+TEST(Reading, AColumnsMemoryIsAskedForAtOnce) {
+  std::string text;
+  for (int i = 0; i < 20'000; ++i)
+    for (int n = 0; n < 8; ++n) text += std::to_string(10'000 + i) + " |A 1.5 |B 3:1\n";
+  const Opened opened(text, options_for({"A:d1", "B:s9"}));
+  const Chunk chunk = opened.read();
+  for (const Column& column : chunk.columns) {
+    ASSERT_EQ(column.values.size(), 160'000 * size_of(column.element));
+    EXPECT_LE(column.values.capacity(), column.values.size() * 5 / 4);
+    EXPECT_LE(column.indices.capacity(), column.indices.size() * 5 / 4);
+    EXPECT_LE(column.first_value.capacity(), column.first_value.size() * 5 / 4);
+  }
+}
+
 TEST(Reading, TwoThreadsGetTheSameData) {
   std::string text;
   for (int i = 0; i < 3000; ++i)
