@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """The Python package as it is installed; scripts/python_env installs it."""
-import importlib.util
 import pathlib
 import signal
 
@@ -10,8 +9,6 @@ import pytest
 import batchfeed as bf
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-NEEDS = {"test_torch.py": ["torch"], "test_torchdata.py": ["torch", "torchdata"], "test_arrow.py": ["pyarrow", "pandas"], "test_remote.py": ["fsspec"], "test_upload.py": ["fsspec"], "test_jax.py": ["jax"]}
-collect_ignore = [test for test, needs in NEEDS.items() if not all(map(importlib.util.find_spec, needs))]
 
 
 class Corpus:

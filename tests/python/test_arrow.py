@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 import numpy as np
-import pandas
-import pyarrow as pa
 import pytest
+
+pandas = pytest.importorskip("pandas")
+pa = pytest.importorskip("pyarrow")
 from test_interchange import alike, same, two_lengths, whole
 
 import batchfeed as bf

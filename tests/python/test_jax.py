@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Streams as arrays of JAX."""
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
+
+jax = pytest.importorskip("jax")
+import jax.numpy as jnp
 
 
 def test_dense_streams(corpus):

@@ -14,9 +14,10 @@ import threading
 import time
 import zipfile
 
-import fsspec
 import numpy as np
 import pytest
+
+fsspec = pytest.importorskip("fsspec")
 from conftest import ROOT, Corpus, keys_of
 from fsspec.implementations.memory import MemoryFileSystem
 

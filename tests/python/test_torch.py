@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
+
+torch = pytest.importorskip("torch")
 from conftest import ROOT, keys_of
 from test_docs import blocks, run
 from torch.utils.data import DataLoader

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 import pytest
+
+pytest.importorskip("torchdata")
 from test_torch import dataset
 from torchdata.stateful_dataloader import StatefulDataLoader
 

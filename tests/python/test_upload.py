@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Files written to URLs: the same bytes as on disk, whole or absent, and nothing left over."""
-import fsspec
 import numpy as np
 import pytest
+
+fsspec = pytest.importorskip("fsspec")
 from conftest import keys_of
 from test_remote import memory, same, store  # noqa: F401
 
