@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::size_t kShown = 5;  // places of a kind of repair
+constexpr std::size_t kShownPlaces = 5;  // places of a kind of repair
 
 // The one text or binary file of a setup.
 std::vector<std::string>* files_of(Setup& setup) {
@@ -28,12 +28,12 @@ std::string plural_of(const char* word, std::uint64_t n) { return fmt::format("{
 
 std::string places(const Fix& fix) {
   std::string out;
-  for (std::size_t i = 0; i < fix.places.size() && i < kShown; ++i) {
+  for (std::size_t i = 0; i < fix.places.size() && i < kShownPlaces; ++i) {
     const Position& at = fix.places[i];
     const std::string before = i == 0 ? plural_of(at.line != 0 ? "line" : "byte", fix.count) : ", ";
     out += fmt::format("{}{}", before, at.line != 0 ? at.line : at.byte);
   }
-  return out + (fix.count > kShown ? " ..." : "");
+  return out + (fix.count > kShownPlaces ? " ..." : "");
 }
 
 }  // namespace

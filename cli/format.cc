@@ -25,6 +25,8 @@ std::string bytes_text(std::uint64_t n) {
   return unit == 0 ? fmt::format("{} B", n) : fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : 1, kUnits[unit]);
 }
 
+std::string value_text(double value) { return fmt::format("{:.6g}", value); }
+
 std::string seconds_text(double seconds) {
   if (seconds < 0.001) return fmt::format("{:.0f} us", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1e3);

@@ -12,6 +12,7 @@ namespace batchfeed::cli {
 
 std::string count_text(std::uint64_t n);                     // 1,234,567
 std::string bytes_text(std::uint64_t n);                     // 1.4 MB (powers of ten)
+std::string value_text(double value);                        // 0.333333
 std::string seconds_text(double seconds);                    // 850 ms, 12.3 s, 4 min 10 s
 std::string plural(std::uint64_t n, std::string_view word);  // "1 sequence", "2 sequences"
 // For a line on a terminal: control characters and broken UTF-8 as \xNN, at most `limit` bytes.

@@ -36,13 +36,12 @@ const Inferred::Stream* inferred_stream(const Corpus& corpus, const std::string&
   return nullptr;
 }
 
-std::string number(double value) { return fmt::format("{:.6g}", value); }
-
 // "0 ... 255, whole numbers"
 std::string range_text(const Inferred::Stream& stream) {
   if (stream.values == 0) return "no values";
   if (stream.one_hot) return "one-hot";
-  return fmt::format("{} ... {}{}", number(stream.min), number(stream.max), stream.integral ? ", whole numbers" : "");
+  return fmt::format("{} ... {}{}", value_text(stream.min), value_text(stream.max),
+                     stream.integral ? ", whole numbers" : "");
 }
 
 std::string streams_text(const Corpus& corpus, const Description& about) {

@@ -13,7 +13,7 @@ namespace batchfeed::cli {
 
 namespace {
 
-constexpr std::uint64_t kMostClasses = 200;  // more are a vocabulary, uneven by nature
+constexpr std::uint64_t kMostJudged = 200;  // more are a vocabulary, uneven by nature
 
 using Add = void (*)(const Facts&, std::vector<Advice>&);
 
@@ -74,7 +74,7 @@ void values(const Facts& f, std::vector<Advice>& out) {
       out.push_back({false, fmt::format("'{}' uses {} of its {} indices; is its dim meant so?", name,
                                         count_text(s.used), count_text(s.stream.dim))});
     }
-    if (s.one_hot && s.used > 1 && s.used <= kMostClasses) uneven(f, s, out);
+    if (s.one_hot && s.used > 1 && s.used <= kMostJudged) uneven(f, s, out);
   }
 }
 

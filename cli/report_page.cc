@@ -18,7 +18,6 @@ namespace batchfeed::cli {
 namespace {
 
 std::string text(std::string_view raw) { return escape(printable(raw, 200)); }
-std::string number(double value) { return fmt::format("{:.6g}", value); }
 std::string percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
 
 std::string glance(const Facts& f) {
@@ -48,12 +47,13 @@ std::string values_chart(const StreamSurvey& s) {
   const std::vector<ValueCounts::Bar> bars = s.counts.bars(s.min, s.max, s.whole, 60);
   std::vector<Bar> out;
   for (const ValueCounts::Bar& bar : bars) {
-    const std::string range = bar.low == bar.high ? number(bar.low) : number(bar.low) + " to " + number(bar.high);
+    const std::string range =
+        bar.low == bar.high ? value_text(bar.low) : value_text(bar.low) + " to " + value_text(bar.high);
     out.push_back({fmt::format("{}: {}", range, count_text(bar.count)), static_cast<double>(bar.count)});
   }
   return histogram(
       fmt::format("Values of {}{}", text(s.stream.name), s.stream.storage == Storage::sparse ? ", as stored" : ""), out,
-      number(s.min), number(s.max));
+      value_text(s.min), value_text(s.max));
 }
 
 // `names` of the classes, as far as they are known.
@@ -93,11 +93,11 @@ std::string stream_card(const StreamSurvey& s, const std::vector<std::string>& n
     const ValueCounts& counts = s.counts;
     facts.insert(
         facts.end(),
-        {{"range", fmt::format("{} to {}{}", number(s.min), number(s.max), s.whole ? ", whole numbers" : "")},
+        {{"range", fmt::format("{} to {}{}", value_text(s.min), value_text(s.max), s.whole ? ", whole numbers" : "")},
          {"mean, deviation",
-          fmt::format("{}, {}{}", number(s.mean), number(s.deviation), sparse ? " of stored values" : "")},
-         {"median; 1 %, 99 %", fmt::format("{}; {}, {}", number(counts.quantile(0.5)), number(counts.quantile(0.01)),
-                                           number(counts.quantile(0.99)))},
+          fmt::format("{}, {}{}", value_text(s.mean), value_text(s.deviation), sparse ? " of stored values" : "")},
+         {"median; 1 %, 99 %", fmt::format("{}; {}, {}", value_text(counts.quantile(0.5)),
+                                           value_text(counts.quantile(0.01)), value_text(counts.quantile(0.99)))},
          {"NaN, infinite", s.nans + s.infinities == 0 ? "none"
                                                       : fmt::format("<span class=\"bad\">{}, {}</span>",
                                                                     count_text(s.nans), count_text(s.infinities))}});
@@ -144,11 +144,11 @@ std::string lengths(const Facts& f) {
     std::vector<Bar> bars;
     for (const ValueCounts::Bar& bar :
          f.lengths.bars(static_cast<double>(l.min), static_cast<double>(l.max), true, 50)) {
-      bars.push_back(
-          {fmt::format("{}: {}",
-                       bar.low == bar.high ? number(bar.low) : number(std::ceil(bar.low)) + " to " + number(bar.high),
-                       count_text(bar.count)),
-           static_cast<double>(bar.count)});
+      bars.push_back({fmt::format("{}: {}",
+                                  bar.low == bar.high ? value_text(bar.low)
+                                                      : value_text(std::ceil(bar.low)) + " to " + value_text(bar.high),
+                                  count_text(bar.count)),
+                      static_cast<double>(bar.count)});
     }
     out += histogram("Samples of a sequence", bars, count_text(l.min), count_text(l.max));
   }

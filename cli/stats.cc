@@ -34,13 +34,13 @@ std::string kind(const StreamSurvey& s) {
   return s.one_hot ? storage + ", one-hot" : s.whole && s.values != 0 ? storage + ", whole" : storage;
 }
 
-std::string percent(double part) { return fmt::format("{:.3g} %", 100 * part); }
+std::string share_text(double part) { return fmt::format("{:.3g} %", 100 * part); }
 
-std::string table(const Survey& survey) {
+std::string stream_table(const Survey& survey) {
   Table table({"stream", "kind", "dim", "samples", "not 0", "min", "median", "max", "mean", "deviation", "NaN, inf"});
   for (const StreamSurvey& s : survey.streams) {
     std::vector<std::string> row = {printable(s.stream.name), kind(s), std::to_string(s.stream.dim),
-                                    count_text(s.samples), percent(s.density())};
+                                    count_text(s.samples), share_text(s.density())};
     for (const double value : {s.min, s.counts.quantile(0.5), s.max, s.mean, s.deviation}) row.push_back(figure(value));
     row.push_back(count_text(s.nans + s.infinities));
     table.row(std::move(row));
@@ -58,7 +58,7 @@ std::string indices(const StreamSurvey& s, const std::vector<std::string>& names
     const char* before = " ";
     for (const auto& [index, n] : s.top(kTop)) {
       out += fmt::format("{}{} ({})", before, class_text(index, names),
-                         percent(static_cast<double>(n) / static_cast<double>(s.samples)));
+                         share_text(static_cast<double>(n) / static_cast<double>(s.samples)));
       before = ", ";
     }
     return out + "\n";
@@ -73,7 +73,7 @@ std::string indices(const StreamSurvey& s, const std::vector<std::string>& names
 std::string text(const StatsArguments& a, const Setup& setup, const Survey& survey, const Description& about) {
   std::string out = fmt::format("{}: {}, {}, {}\n\n{}\n", printable(a.corpus.files.front(), 200),
                                 plural(survey.sequences, "sequence"), plural(survey.samples, "sample"),
-                                bytes_text(survey.bytes), table(survey));
+                                bytes_text(survey.bytes), stream_table(survey));
   for (const StreamSurvey& stream : survey.streams) out += indices(stream, class_names(stream, setup));
   const Description::Lengths& l = about.lengths;
   out += l.min == l.max ? fmt::format("  every sequence has {}\n", plural(l.max, "sample"))
