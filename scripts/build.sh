@@ -2,6 +2,10 @@
 #
 # To be sourced, in the root of the tree. Quiet; the log is shown when it fails.
 
+# Two builds with the same options in folders side by side, as the command and the Python package
+# are, share what they compile.
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD}
+
 # configure PRESET: once, and again where a CMakeLists.txt changed.
 configure() {
   local preset=$1 log="build/logs/configure-$1.log" args=()

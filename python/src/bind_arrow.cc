@@ -46,23 +46,23 @@ struct ArrowArray {
 
 // One column: what it is called, what it consists of, and who keeps its memory.
 struct Node {
-  std::string name, format;
+  std::string name = {}, format = {};
   std::int64_t length = 0;
-  std::vector<const void*> buffers;  // the first tells which are null: none
-  std::vector<Node> children;
+  std::vector<const void*> buffers = {};  // the first tells which are null: none
+  std::vector<Node> children = {};
 };
 
 // What a struct points to; children may have been taken out by then.
 struct SchemaParts {
-  std::string format, name;
-  std::vector<ArrowSchema> children;
-  std::vector<ArrowSchema*> pointers;
+  std::string format = {}, name = {};
+  std::vector<ArrowSchema> children = {};
+  std::vector<ArrowSchema*> pointers = {};
 };
 struct ArrayParts {
   Held owner;
-  std::vector<const void*> buffers;
-  std::vector<ArrowArray> children;
-  std::vector<ArrowArray*> pointers;
+  std::vector<const void*> buffers = {};
+  std::vector<ArrowArray> children = {};
+  std::vector<ArrowArray*> pointers = {};
 };
 SchemaParts* parts_of(const ArrowSchema& given) { return static_cast<SchemaParts*>(given.private_data); }
 ArrayParts* parts_of(const ArrowArray& given) { return static_cast<ArrayParts*>(given.private_data); }
