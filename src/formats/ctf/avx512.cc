@@ -2,7 +2,9 @@
 //
 // Values of 64 bytes of text at a time: tokens become lanes of digits (avx512_tokens.h),
 // multiply-adds make a number of every lane at once (avx512_digits.h). A block with
-// anything else in it is left to scan.h.
+// anything else in it is left to scan.h. Its loops are not those of tokens.inc: what is in lanes is
+// stored under a mask, with no turns to round up to, and blocks of one form are read by a loop of
+// their own; either would cost the other kernels instructions.
 #include "formats/ctf/avx512.h"
 
 #if defined(__x86_64__)
