@@ -168,6 +168,16 @@ def column(name: str, stream: Stream, data: Any, dtype: str, lengths: Optional[A
     return Column(values, lengths.astype(np.uint32), indices, indptr)
 
 
+def column_of(stream: _core.StreamData, declared: Stream, dtype: str) -> Optional[Column]:
+    """A stream of a minibatch; None if it is declared otherwise than it is."""
+    if (stream.storage, stream.dim) != (declared.storage, declared.dim):
+        return None
+    values, lengths = _numbers(stream.name, stream.values.reshape(-1), dtype), np.diff(stream.offsets).astype(np.uint32)
+    if not stream.is_sparse:
+        return Column(values, lengths)
+    return Column(values, lengths, stream.indices, stream.indptr.astype(np.uint32))
+
+
 def columns(
     streams: Mapping[str, Stream], data: Mapping[str, Any], dtype: str, lengths: Optional[Array] = None, told: str = "data"
 ) -> list[Column]:

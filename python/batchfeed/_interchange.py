@@ -441,6 +441,8 @@ def to_svmlight(what: What, path: Path, *, features: str, label: str, zero_based
     with _replacing(as_path("path", path)) as part, open(part, "w") as file:
         for batch in _batches(what, options):
             s = batch[label]
+            if not s.is_sparse and s.dim != 1:
+                raise usage("python.data", f"{label!r} is dense with dim {s.dim}; a label is one value or one class", stream=label)
             labels = s.classes() if s.is_sparse else s.numpy()[:, 0]
             x = batch[features]
             if not np.array_equal(s.lengths, x.lengths):
