@@ -73,7 +73,7 @@ def _numbers(name: str, data: Any, dtype: Any) -> Array:
 
 
 def _short(data: Any) -> str:
-    text = repr(data)
+    text = " ".join(repr(data).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -266,6 +266,7 @@ def test_its_errors_arrive_as_they_were_raised_again_and_again():
         ({"keys": lambda: [[1], [2], [3]]}, "chunk 0 has 3 sequences and 1 keys"),
         ({"chunks": lambda: [[1, 1], [4], [6]]}, "stream 'x': 6 samples, expected 2"),
         ({"chunks": lambda: [3, 1]}, r"chunks\(\)\[0\] is 3, expected a list of whole numbers"),
+        ({"read": lambda chunk: {"x": (np.eye(2), np.eye(3)), "class": [0]}}, r"stream 'x': \(array\(\[\[1., 0.\], \[0., 1."),
         ({"read": lambda chunk: None}, r"read\(.\) is None, expected a mapping"),
     ],
 )
