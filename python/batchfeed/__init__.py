@@ -22,26 +22,22 @@ from ._errors import (
     StateError,
 )
 from ._files import Remote
-from ._interchange import (
-    Arrays,
-    from_arrow,
-    from_datasets,
-    from_npz,
-    from_pandas,
-    from_parquet,
-    from_svmlight,
-    to_arrow,
-    to_datasets,
-    to_npz,
-    to_pandas,
-    to_parquet,
-    to_svmlight,
-)
+from ._interchange import Arrays, from_npz, from_svmlight, to_npz, to_svmlight
 from ._open import BatchPlan, Mix, PlanItem
 from ._info import Info
 from ._reader import Reader, open
 from ._source import Source, Writer
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, dense, sparse
+from ._tables import (
+    from_arrow,
+    from_datasets,
+    from_pandas,
+    from_parquet,
+    to_arrow,
+    to_datasets,
+    to_pandas,
+    to_parquet,
+)
 from ._tools import CheckReport, Converted, IndexInfo, check, convert, index, info
 from ._world import world
 

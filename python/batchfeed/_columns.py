@@ -73,7 +73,7 @@ def _numbers(name: str, data: Any, dtype: Any) -> Array:
 
 
 def _short(data: Any) -> str:
-    text = repr(data)
+    text = " ".join(repr(data).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -166,6 +166,16 @@ def column(name: str, stream: Stream, data: Any, dtype: str, lengths: Optional[A
     elif lengths.sum() != samples:
         raise _refuse(name, f"{samples} samples, expected {lengths.sum()}", "or a list with the data of each sequence")
     return Column(values, lengths.astype(np.uint32), indices, indptr)
+
+
+def column_of(stream: _core.StreamData, declared: Stream, dtype: str) -> Optional[Column]:
+    """A stream of a minibatch; None if it is declared otherwise than it is."""
+    if (stream.storage, stream.dim) != (declared.storage, declared.dim):
+        return None
+    values, lengths = _numbers(stream.name, stream.values.reshape(-1), dtype), np.diff(stream.offsets).astype(np.uint32)
+    if not stream.is_sparse:
+        return Column(values, lengths)
+    return Column(values, lengths, stream.indices, stream.indptr.astype(np.uint32))
 
 
 def columns(

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Callable, Optional
 
 
+_WRITTEN_OUT = {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(0x80, 0x100)}  # of what stands for bytes that are no UTF-8
+
+
 @dataclass(frozen=True)
 class Fault:
     """One finding: which rule was broken, where, and what to do about it.
@@ -30,7 +33,8 @@ class Fault:
     severity: str = "error"  # "error", "warning" or "info"
 
     def __str__(self) -> str:
-        return self.text
+        """`text` as any terminal can print it: bytes that are no UTF-8 are written out."""
+        return self.text.translate(_WRITTEN_OUT)
 
 
 class Error(Exception):
@@ -50,7 +54,7 @@ class Error(Exception):
         self.hint = fault.hint
 
     def __str__(self) -> str:
-        return self.fault.text
+        return str(self.fault)
 
 
 class FormatError(Error, ValueError):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Data in memory, and to and from the files of others."""
+"""Data in memory, and .npz and svmlight files."""
 from __future__ import annotations
 
 import contextlib
 import os
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import Any, Optional, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +21,6 @@ from ._reader import Reader
 from ._source import Source
 from ._sources import Stream, _element, declared, dense, sparse
 from ._told import log
-
-if TYPE_CHECKING:
-    import datasets
-    import pandas
-    import pyarrow
 
 
 def _stream(name: str, data: Any) -> Stream:
@@ -55,7 +50,7 @@ def _array(name: str, data: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _replacing(target: str) -> Iterator[str]:
+def replacing(target: str) -> Iterator[str]:
     """The name of a file that takes the place of `target` once it is whole, and is gone if it never is."""
     if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe stays what it is
         yield target
@@ -169,7 +164,7 @@ class Arrays(Source):
         return column(name, self._streams[name], data[starts[first] : starts[last]], _element(self.dtype), own)
 
 
-def _batches(what: What, options: Mapping[str, Any]) -> Iterator[Batch]:
+def batches_of(what: What, options: Mapping[str, Any]) -> Iterator[Batch]:
     """One sweep, in the data's own order."""
     given = {"order": "file", "minibatch_size": 65536, **options}
     storage = given.pop("storage_options", None)
@@ -205,7 +200,7 @@ def from_npz(path: Path) -> Arrays:
 def to_npz(what: What, path: Path, **options: Any) -> None:
     """All of a corpus in one .npz file; it is held in memory. The file is there once it is whole."""
     target, stack = as_path("path", path), library("scipy.sparse", "to_npz()").vstack
-    batches = list(_batches(what, options))
+    batches = list(batches_of(what, options))
     if not batches:
         raise usage("python.data", "there is no sequence to write", path=target)
     each = {name: np.concatenate([b[name].lengths for b in batches]) for name in batches[0]}
@@ -218,190 +213,8 @@ def to_npz(what: What, path: Path, **options: Any) -> None:
             content.update({f"{name}.data": m.data, f"{name}.indices": m.indices, f"{name}.indptr": m.indptr, f"{name}.shape": m.shape})
         else:
             content[name] = np.concatenate([b[name].numpy() for b in batches])
-    with _replacing(target if target.endswith(".npz") else target + ".npz") as part, open(part, "wb") as file:
+    with replacing(target if target.endswith(".npz") else target + ".npz") as part, open(part, "wb") as file:
         np.savez(file, **content)
-
-
-def _missing(name: str, rows: int, how: str) -> Exception:
-    count = "1 row has" if rows == 1 else f"{rows} rows have"
-    return usage("python.data", f"stream {name!r}: {count} no value", f"{how} before", stream=name)
-
-
-def from_pandas(frame: pandas.DataFrame, columns: Optional[Mapping[str, Any]] = None, **options: Any) -> Arrays:
-    """A row of a DataFrame is a sequence of one sample.
-
-    `columns`: {stream: column or list of columns}; without it each column is a stream. A column of whole
-    numbers or of categories is a class; a list of columns, or a column of lists, a dense sample. `options` are
-    those of Arrays.
-    """
-    if not hasattr(frame, "columns"):
-        raise wrong("frame", frame, "a pandas.DataFrame")
-    data: dict[str, Any] = {}
-    streams: dict[str, Stream] = {}
-    twice = frame.columns[frame.columns.duplicated()]
-    if len(twice):
-        raise usage("python.data", f"two columns have the name {twice[0]!r}")
-    for name, chosen in (columns or {str(c): c for c in frame.columns}).items():
-        if isinstance(chosen, (list, tuple)):
-            data[name] = np.stack([_column(name, frame[one]).astype(np.float64) for one in chosen], axis=1)
-        else:
-            data[name] = _column(name, frame[chosen])
-            if hasattr(frame[chosen], "cat"):
-                streams[name] = sparse(max(1, len(frame[chosen].cat.categories)))
-    return Arrays(data, **{**options, "streams": {**streams, **(options.get("streams") or {})}})
-
-
-def _column(name: str, column: pandas.Series[Any]) -> npt.NDArray[Any]:
-    """NaN is a number, as anywhere else; NA and None are none."""
-    values: npt.NDArray[Any] = column.cat.codes.to_numpy(np.int64) if hasattr(column, "cat") else column.to_numpy()
-    if hasattr(column, "cat") or values.dtype == object or not isinstance(column.dtype, np.dtype):
-        missing = int(column.isna().sum())
-        if missing:
-            raise _missing(name, missing, "fillna() or dropna()")
-    if values.dtype != object:
-        return values
-    try:
-        plain = np.array(column.tolist())
-    except ValueError:
-        raise usage("python.data", f"stream {name!r}: rows of different lengths", "as many numbers in each row", stream=name) from None
-    if plain.dtype.kind in "OUS":
-        hint = "astype('category') makes classes of texts"
-        raise usage("python.data", f"stream {name!r}: {column.iloc[0]!r} is no number", hint, stream=name)
-    return plain
-
-
-def to_pandas(what: What, **options: Any) -> pandas.DataFrame:
-    """to_arrow() as a pandas.DataFrame: a row for each sequence, cells with the list of its samples."""
-    frame: pandas.DataFrame = to_arrow(what, **options).to_pandas()
-    return frame
-
-
-def to_arrow(what: What, **options: Any) -> pyarrow.Table:
-    """A pyarrow.Table with a row for each sequence: its key, and for each stream a list of samples.
-
-    A dense sample is a fixed_size_list, a sparse one a list of structs (index, value). `options` are the
-    keywords of a Reader.
-    """
-    pa = library("pyarrow", "to_arrow()")
-    table: pyarrow.Table = pa.Table.from_batches([_record_batch(pa, b) for b in _batches(what, options)])
-    return table
-
-
-def _record_batch(pa: Any, batch: Batch) -> Any:
-    return pa.RecordBatch.from_pydict({"key": pa.array(batch.sequence_keys), **{name: pa.array(s) for name, s in batch.items()}})
-
-
-def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **options: Any) -> Arrays:
-    """A corpus of a pyarrow.Table as to_arrow() makes it, or of plain columns: numbers are one sample a row.
-
-    A dictionary (of categories) is a class. A list of numbers is a sequence of them; or one sample, if `streams`
-    declares it: streams={"x": bf.dense(128)}. `dims`: of sparse streams; without it one more than the largest
-    index. `options` are those of Arrays.
-    """
-    pa = library("pyarrow", "from_arrow()")
-    if not hasattr(table, "column_names"):
-        raise wrong("table", table, "a pyarrow.Table")
-    said = declared(options.pop("streams", None) or {})
-    data: dict[str, Any] = {}
-    lengths: dict[str, Any] = {}
-    for name in table.column_names:
-        column = table[name].combine_chunks() if hasattr(table[name], "combine_chunks") else table[name]
-        if name == "key" and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-            continue
-        _complete(name, column)
-        if pa.types.is_dictionary(column.type):
-            said.setdefault(name, sparse(max(1, len(column.dictionary))))
-        if _is_list(pa, column.type) and not (_is_number(pa, column.type.value_type) and name in said and said[name].dim > 1):
-            lengths[name] = np.diff(column.offsets.to_numpy())
-            column = column.flatten()
-        data[name] = _samples(pa, name, column, (dims or {}).get(name))
-    if lengths:
-        options["lengths"] = {name: lengths.get(name, np.ones(table.num_rows, np.int64)) for name in data}
-    return Arrays(data, streams=said, **options)
-
-
-def _is_list(pa: Any, kind: Any) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
-
-
-def _is_number(pa: Any, kind: Any) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
-
-
-def _complete(name: str, column: Any) -> None:
-    if column.null_count:
-        raise _missing(name, column.null_count, "fill_null() or drop_null()")
-
-
-def to_datasets(what: What, **options: Any) -> datasets.Dataset:
-    """A datasets.Dataset of Hugging Face, with the columns of to_arrow()."""
-    dataset: datasets.Dataset = library("datasets", "to_datasets()").Dataset(to_arrow(what, **options))
-    return dataset
-
-
-def from_datasets(dataset: datasets.Dataset, *, dims: Optional[Mapping[str, int]] = None, **options: Any) -> Arrays:
-    """A corpus of a datasets.Dataset as to_datasets() makes it, or of columns with numbers or lists of numbers.
-
-    Columns of other kinds are left out by dataset.select_columns([...]) before.
-    """
-    if not hasattr(dataset, "with_format"):
-        raise wrong("dataset", dataset, "a datasets.Dataset")
-    if not isinstance(dataset, library("datasets", "from_datasets()").Dataset):
-        hint = "of a DatasetDict one is given: splits['train']"
-        raise usage("python.data", f"dataset is a {type(dataset).__name__}, expected a datasets.Dataset", hint)
-    return from_arrow(dataset.with_format("arrow")[:], dims=dims, **options)
-
-
-def _samples(pa: Any, name: str, column: Any, dim: Optional[int]) -> Any:
-    """A column with a sample a row, as Arrays takes it."""
-    _complete(name, column)
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        return column.indices.to_numpy().astype(np.int64)
-    if _is_number(pa, kind):
-        return column.to_numpy(zero_copy_only=False)
-    inner = kind.value_type if _is_list(pa, kind) or pa.types.is_fixed_size_list(kind) else None
-    entries: Any = None if inner is None else column.flatten()
-    if inner is not None and _is_number(pa, inner):
-        _complete(name, entries)
-        rows, size = len(column), kind.list_size if pa.types.is_fixed_size_list(kind) else -1
-        if size < 0:
-            sizes = np.unique(np.diff(column.offsets.to_numpy()))
-            if sizes.size > 1:
-                raise usage("python.data", f"stream {name!r}: samples of {sizes[0]} and of {sizes[-1]} numbers", stream=name)
-            size = int(sizes[0]) if sizes.size else 0
-        return entries.to_numpy(zero_copy_only=False).reshape(rows, size)
-    if inner is not None and pa.types.is_struct(inner) and inner.num_fields == 2:
-        indptr = column.offsets.to_numpy()
-        indices, values = (entries.field(i).to_numpy() for i in (0, 1))
-        width = dim or int(indices.max(initial=0)) + 1
-        matrix = (values, indices, indptr - indptr[0])
-        return library("scipy.sparse", "a sparse column").csr_array(matrix, shape=(len(indptr) - 1, width))
-    hint = "numbers, lists of them, or a dictionary; select() leaves columns out"
-    raise usage("python.data", f"stream {name!r}: a column of {kind}", hint, stream=name)
-
-
-def from_parquet(path: Path, **options: Any) -> Arrays:
-    """from_arrow() of a Parquet file."""
-    return from_arrow(library("pyarrow.parquet", "from_parquet()").read_table(as_path("path", path)), **options)
-
-
-def to_parquet(what: What, path: Path, **options: Any) -> None:
-    """A corpus as a Parquet file with a row for each sequence, batch by batch; see to_arrow().
-
-    The file is there once it is whole.
-    """
-    pa, parquet = library("pyarrow", "to_parquet()"), library("pyarrow.parquet", "to_parquet()")
-    writer = None
-    with _replacing(as_path("path", path)) as part:
-        try:
-            for batch in _batches(what, options):
-                rows = _record_batch(pa, batch)
-                writer = writer or parquet.ParquetWriter(part, rows.schema)
-                writer.write_batch(rows)
-        finally:
-            if writer is not None:
-                writer.close()
 
 
 def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = False, **options: Any) -> Arrays:
@@ -438,9 +251,11 @@ def to_svmlight(what: What, path: Path, *, features: str, label: str, zero_based
 
     Entries of one index are added up. The file is there once it is whole.
     """
-    with _replacing(as_path("path", path)) as part, open(part, "w") as file:
-        for batch in _batches(what, options):
+    with replacing(as_path("path", path)) as part, open(part, "w") as file:
+        for batch in batches_of(what, options):
             s = batch[label]
+            if not s.is_sparse and s.dim != 1:
+                raise usage("python.data", f"{label!r} is dense with dim {s.dim}; a label is one value or one class", stream=label)
             labels = s.classes() if s.is_sparse else s.numpy()[:, 0]
             x = batch[features]
             if not np.array_equal(s.lengths, x.lengths):

@@ -219,13 +219,15 @@ class Reader:
 
     def set_workers(self, workers: int, rank: int) -> None:
         """From the next minibatch on."""
-        self._here().set_workers(whole("workers", workers), whole("rank", rank))
-        self._length = None
+        given = (whole("workers", workers), whole("rank", rank))
+        self._here().set_workers(*given)
+        self._workers, self._length = given, None
 
     def set_minibatch_size(self, size: int) -> None:
         """From the next minibatch on."""
-        self._here().set_minibatch_size(whole("size", size))
-        self._length = None
+        size = whole("size", size)
+        self._here().set_minibatch_size(size)
+        self._size, self._length = size, None
 
     def stats(self) -> Info:
         """What is read, at a glance: streams, counts and lengths; a table and a plot in a notebook."""
@@ -267,7 +269,17 @@ class Reader:
 
     def __reduce__(self) -> Any:
         report = self._report if self._report is log or self._report is None else log
-        return _unpickle, (self._opening, report, self.state_dict())
+        return _unpickle, (self._opening, report, self.state_dict(), self._workers, self._size)
+
+    # As they were set since it was opened.
+    _workers: Optional[tuple[int, int]] = None
+    _size: Optional[int] = None
+
+    def _set_again(self) -> None:
+        if self._workers is not None:
+            self._core.set_workers(*self._workers)
+        if self._size is not None:
+            self._core.set_minibatch_size(self._size)
 
     def _here(self) -> _core.ReaderCore:
         """The library's reader, opened again in a forked child."""
@@ -275,6 +287,7 @@ class Reader:
         if not before.forked:
             return before
         self._start(self._report)
+        self._set_again()
         self._core.restore(before.state())
         self._moved(before.epoch, before.read, before.over)
         self._core.loop = before.loop
@@ -303,8 +316,16 @@ class Reader:
         return f"<Reader of {self._opening}: {about}>"
 
 
-def _unpickle(opening: _open.Opening, report: Optional[Report], state: Mapping[str, Any]) -> Reader:
+def _unpickle(
+    opening: _open.Opening,
+    report: Optional[Report],
+    state: Mapping[str, Any],
+    workers: Optional[tuple[int, int]] = None,
+    size: Optional[int] = None,
+) -> Reader:
     reader = Reader._of(opening, report)
+    reader._workers, reader._size = workers, size
+    reader._set_again()
     reader.load_state_dict(state)
     return reader
 

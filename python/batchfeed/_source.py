@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _core
 from ._batch import Batch
-from ._columns import columns, infos, keys_of, lengths_of
+from ._columns import column_of, columns, infos, keys_of, lengths_of
 from ._errors import usage
 from ._files import StorageOptions, need_storage
 from ._given import Path, expecting, flag, key as as_key, path as as_path, target_format, whole, wrong
@@ -173,7 +173,8 @@ class Writer:
             lacking = [name for name in self._streams if name not in batch]
             if lacking:
                 raise usage("python.data", f"the minibatch has no stream {lacking[0]!r}, only {', '.join(map(repr, batch))}")
-            data = {name: batch[name].sequences() for name in self._streams}
+            as_they_are = {name: column_of(batch[name], stream, self._dtype) for name, stream in self._streams.items()}
+            data = {name: column or batch[name].sequences() for name, column in as_they_are.items()}
             self.extend(data, next(iter(batch.values())).lengths.tolist(), batch.sequence_keys)
 
     @property

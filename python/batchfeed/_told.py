@@ -17,7 +17,7 @@ _LEVELS = {"info": logging.DEBUG, "warning": logging.WARNING, "error": logging.E
 
 def log(fault: Fault) -> None:
     """Where notices go unless `report` is given: the logger "batchfeed"."""
-    _log.log(_LEVELS[fault.severity], "%s", fault.text)
+    _log.log(_LEVELS[fault.severity], "%s", fault)
 
 
 def told(progress: Optional[Progress]) -> Optional[Callable[[int, int], None]]:

@@ -34,7 +34,7 @@ class CheckReport(list[Fault]):
     def __repr__(self) -> str:
         counts = zip((self.faults, self.warnings, self.samples, self.sequences), ("fault", "warning", "sample", "sequence"))
         lines = ["<{}, {} in {} of {}>".format(*(f"{count} {word}{'s' * (count != 1)}" for count, word in counts))]
-        return "\n".join(lines + [f"  {fault.text}" for fault in self[:20]] + (["  ..."] if len(self) > 20 else []))
+        return "\n".join(lines + [f"  {fault}" for fault in self[:20]] + (["  ..."] if len(self) > 20 else []))
 
 
 def check(

@@ -2,7 +2,7 @@
 #include "arrays.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#define NPY_TARGET_VERSION NPY_1_23_API_VERSION  // pyproject.toml: numpy>=1.23
+#define NPY_TARGET_VERSION NPY_1_23_API_VERSION  // pyproject.toml: numpy>=1.24, whose C API is this one
 #include <numpy/arrayobject.h>
 
 #include <algorithm>

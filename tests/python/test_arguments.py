@@ -206,6 +206,9 @@ def test_names_of_files_and_keys_that_are_no_utf8(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError) as raised:
         bf.open(b"\xfc.ctf")
     assert os.fsencode(raised.value.path) == b"\xfc.ctf"
+    assert str(raised.value).startswith("\\xfc.ctf: cannot open"), "can be printed"
+    [fault] = bf.check(bf.CTF(name, {"x": bf.dense(2)}))[:1]
+    assert "found 'a\\xfe'" in str(fault) and str(fault).encode()
 
 
 def test_numbers_and_truths_of_numpy_are_taken(corpus, tmp_path):

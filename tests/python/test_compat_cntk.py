@@ -113,6 +113,13 @@ def test_partitions_share_the_data(corpus):
     assert sorted(map(str, parts)) == sorted(map(str, whole))
 
 
+def test_a_source_is_pickled_with_its_place(corpus):
+    source = MinibatchSource(deserializer(corpus), max_sweeps=2, randomization_seed=3)
+    source.next_minibatch(9)
+    other = pickle.loads(pickle.dumps(source))
+    assert [rows(other.next_minibatch(9)) for _ in range(5)] == [rows(source.next_minibatch(9)) for _ in range(5)]
+
+
 def test_a_checkpoint_goes_on(corpus):
     source = MinibatchSource(deserializer(corpus), max_sweeps=3)
     for _ in range(4):

@@ -81,6 +81,8 @@ def test_streams_of_different_lengths(tmp_path):
     alike(bf.from_npz(tmp_path / "two.npz"), path)
     with pytest.raises(bf.ConfigError, match="'l' and 'w' differ in the samples of a sequence"):
         bf.to_svmlight(path, tmp_path / "two.svm", features="w", label="l")
+    with pytest.raises(bf.ConfigError, match="'x' is dense with dim 2; a label is one value or one class"):
+        bf.to_svmlight(path, tmp_path / "two.svm", features="w", label="x")
     assert not (tmp_path / "two.svm").exists()
 
 

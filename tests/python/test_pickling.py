@@ -2,6 +2,7 @@
 """Minibatches by value: pickled, copied, and sent between processes."""
 import copy
 import multiprocessing
+import os
 import pickle
 
 import numpy as np
@@ -92,3 +93,22 @@ def test_parts_that_do_not_fit_are_refused(corpus):
         damaged[at] = damaged[at][:-1]
         with pytest.raises(ValueError, match="not the parts of a stream"):
             build(about, keys, [tuple(damaged)])
+
+
+def test_what_was_set_since_it_was_opened_goes_along(corpus):
+    reader = corpus.reader(minibatch_samples=20)
+    reader.next()
+    reader.set_minibatch_size(9)
+    reader.set_workers(2, 1)
+    copies = [pickle.loads(pickle.dumps(reader)), pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(reader))))]
+    child = os.fork()
+    if not child:
+        samples = 255
+        try:
+            samples = sum(batch.num_samples for batch in reader)
+        finally:
+            os._exit(samples)
+    ours = [(batch.sequence_keys, batch.num_samples) for batch in reader]
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == sum(n for _, n in ours) < sum(corpus.lengths) - 20
+    for other in copies:
+        assert [(batch.sequence_keys, batch.num_samples) for batch in other] == ours

@@ -90,6 +90,24 @@ def test_minibatches_are_written_back(corpus, tmp_path):
     np.testing.assert_array_equal(everything(tmp_path / "b.ctf")["x"].numpy(), np.concatenate(corpus.dense))
 
 
+def test_minibatches_are_written_as_their_streams_are_declared(tmp_path):
+    (tmp_path / "a.ctf").write_text("0 |w 1:1 2:5 |x 1 2\n0 |w\n1 |w 0:1 |x 5 6\n")
+    batch = next(iter(bf.Reader(bf.CTF(tmp_path / "a.ctf", {"w": bf.sparse(3), "x": bf.dense(2)}), shuffle=False)))
+    for declared, dtype in (({"w": bf.sparse(3), "x": bf.dense(2)}, "float64"), ({"w": bf.dense(3)}, "float32")):
+        target = tmp_path / f"{dtype}.cbf"
+        with bf.Writer(target, declared, dtype=dtype, keys=True) as writer:
+            writer.write([batch])
+        back = next(iter(bf.open(target, shuffle=False)))
+        assert list(back) == list(declared) and back.sequence_keys == batch.sequence_keys == ["0", "1"]
+        for name in declared:
+            assert back[name].dtype == dtype and back[name].storage == declared[name].storage
+            assert back[name].lengths.tolist() == batch[name].lengths.tolist()
+            np.testing.assert_array_equal(back[name].numpy(), batch[name].numpy())
+    with pytest.raises(bf.ConfigError, match="expected .samples, 4"):
+        with bf.Writer(tmp_path / "wrong.cbf", {"x": bf.dense(4)}) as writer:
+            writer.write([batch])
+
+
 @pytest.mark.parametrize("name", ["a.ctf", "a.cbf"])
 def test_whole_or_not_at_all(tmp_path, name):
     with pytest.raises(RuntimeError), bf.Writer(tmp_path / name, STREAMS) as writer:
@@ -248,6 +266,7 @@ def test_its_errors_arrive_as_they_were_raised_again_and_again():
         ({"keys": lambda: [[1], [2], [3]]}, "chunk 0 has 3 sequences and 1 keys"),
         ({"chunks": lambda: [[1, 1], [4], [6]]}, "stream 'x': 6 samples, expected 2"),
         ({"chunks": lambda: [3, 1]}, r"chunks\(\)\[0\] is 3, expected a list of whole numbers"),
+        ({"read": lambda chunk: {"x": (np.eye(2), np.eye(3)), "class": [0]}}, r"stream 'x': \(array\(\[\[1., 0.\], \[0., 1."),
         ({"read": lambda chunk: None}, r"read\(.\) is None, expected a mapping"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -191,7 +192,7 @@ class MinibatchSource:
         for d in given:
             if isinstance(d, UserDeserializer):
                 shapes.update({info.name: info.shape for info in d.stream_infos()})
-        self._reader = Reader._of(FromSetup(lambda: _setup(given, options, trace_level), "MinibatchSource"), log)
+        self._reader = Reader._of(FromSetup(partial(_setup, given, options, trace_level), "MinibatchSource"), log)
         self._streams = Streams(
             [
                 StreamInformation(s.name, i, s.storage, s.element, _shape(s.dim, shapes.get(s.name)), s.defines_mb_size)

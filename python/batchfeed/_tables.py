@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""To and from tables: pandas, Arrow, Parquet, datasets of Hugging Face."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Optional
+
+import numpy as np
+import numpy.typing as npt
+
+from ._batch import Batch
+from ._convert import library
+from ._errors import usage
+from ._given import Path, path as as_path, wrong
+from ._interchange import Arrays, batches_of, replacing
+from ._open import What
+from ._sources import Stream, declared, sparse
+
+if TYPE_CHECKING:
+    import datasets
+    import pandas
+    import pyarrow
+
+
+def _missing(name: str, rows: int, how: str) -> Exception:
+    count = "1 row has" if rows == 1 else f"{rows} rows have"
+    return usage("python.data", f"stream {name!r}: {count} no value", f"{how} before", stream=name)
+
+
+def from_pandas(frame: pandas.DataFrame, columns: Optional[Mapping[str, Any]] = None, **options: Any) -> Arrays:
+    """A row of a DataFrame is a sequence of one sample.
+
+    `columns`: {stream: column or list of columns}; without it each column is a stream. A column of whole
+    numbers or of categories is a class; a list of columns, or a column of lists, a dense sample. `options` are
+    those of Arrays.
+    """
+    if not hasattr(frame, "columns"):
+        raise wrong("frame", frame, "a pandas.DataFrame")
+    data: dict[str, Any] = {}
+    streams: dict[str, Stream] = {}
+    twice = frame.columns[frame.columns.duplicated()]
+    if len(twice):
+        raise usage("python.data", f"two columns have the name {twice[0]!r}")
+    for name, chosen in (columns or {str(c): c for c in frame.columns}).items():
+        if isinstance(chosen, (list, tuple)):
+            data[name] = np.stack([_column(name, frame[one]).astype(np.float64) for one in chosen], axis=1)
+        else:
+            data[name] = _column(name, frame[chosen])
+            if hasattr(frame[chosen], "cat"):
+                streams[name] = sparse(max(1, len(frame[chosen].cat.categories)))
+    return Arrays(data, **{**options, "streams": {**streams, **(options.get("streams") or {})}})
+
+
+def _column(name: str, column: pandas.Series[Any]) -> npt.NDArray[Any]:
+    """NaN is a number, as anywhere else; NA and None are none."""
+    values: npt.NDArray[Any] = column.cat.codes.to_numpy(np.int64) if hasattr(column, "cat") else column.to_numpy()
+    if hasattr(column, "cat") or values.dtype == object or not isinstance(column.dtype, np.dtype):
+        missing = int(column.isna().sum())
+        if missing:
+            raise _missing(name, missing, "fillna() or dropna()")
+    if values.dtype != object:
+        return values
+    try:
+        plain = np.array(column.tolist())
+    except ValueError:
+        raise usage("python.data", f"stream {name!r}: rows of different lengths", "as many numbers in each row", stream=name) from None
+    if plain.dtype.kind in "OUS":
+        hint = "astype('category') makes classes of texts"
+        raise usage("python.data", f"stream {name!r}: {column.iloc[0]!r} is no number", hint, stream=name)
+    return plain
+
+
+def to_pandas(what: What, **options: Any) -> pandas.DataFrame:
+    """to_arrow() as a pandas.DataFrame: a row for each sequence, cells with the list of its samples."""
+    frame: pandas.DataFrame = to_arrow(what, **options).to_pandas()
+    return frame
+
+
+def to_arrow(what: What, **options: Any) -> pyarrow.Table:
+    """A pyarrow.Table with a row for each sequence: its key, and for each stream a list of samples.
+
+    A dense sample is a fixed_size_list, a sparse one a list of structs (index, value). `options` are the
+    keywords of a Reader.
+    """
+    pa = library("pyarrow", "to_arrow()")
+    table: pyarrow.Table = pa.Table.from_batches([_record_batch(pa, b) for b in batches_of(what, options)])
+    return table
+
+
+def _record_batch(pa: Any, batch: Batch) -> Any:
+    return pa.RecordBatch.from_pydict({"key": pa.array(batch.sequence_keys), **{name: pa.array(s) for name, s in batch.items()}})
+
+
+def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **options: Any) -> Arrays:
+    """A corpus of a pyarrow.Table as to_arrow() makes it, or of plain columns: numbers are one sample a row.
+
+    A dictionary (of categories) is a class. A list of numbers is a sequence of them; or one sample, if `streams`
+    declares it: streams={"x": bf.dense(128)}. `dims`: of sparse streams; without it one more than the largest
+    index. `options` are those of Arrays.
+    """
+    pa = library("pyarrow", "from_arrow()")
+    if not hasattr(table, "column_names"):
+        raise wrong("table", table, "a pyarrow.Table")
+    said = declared(options.pop("streams", None) or {})
+    data: dict[str, Any] = {}
+    lengths: dict[str, Any] = {}
+    for name in table.column_names:
+        column = table[name].combine_chunks() if hasattr(table[name], "combine_chunks") else table[name]
+        if name == "key" and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            continue
+        _complete(name, column)
+        if pa.types.is_dictionary(column.type):
+            said.setdefault(name, sparse(max(1, len(column.dictionary))))
+        if _is_list(pa, column.type) and not (_is_number(pa, column.type.value_type) and name in said and said[name].dim > 1):
+            lengths[name] = np.diff(column.offsets.to_numpy())
+            column = column.flatten()
+        data[name] = _samples(pa, name, column, (dims or {}).get(name))
+    if lengths:
+        options["lengths"] = {name: lengths.get(name, np.ones(table.num_rows, np.int64)) for name in data}
+    return Arrays(data, streams=said, **options)
+
+
+def _is_list(pa: Any, kind: Any) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _is_number(pa: Any, kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
+def _complete(name: str, column: Any) -> None:
+    if column.null_count:
+        raise _missing(name, column.null_count, "fill_null() or drop_null()")
+
+
+def to_datasets(what: What, **options: Any) -> datasets.Dataset:
+    """A datasets.Dataset of Hugging Face, with the columns of to_arrow()."""
+    dataset: datasets.Dataset = library("datasets", "to_datasets()").Dataset(to_arrow(what, **options))
+    return dataset
+
+
+def from_datasets(dataset: datasets.Dataset, *, dims: Optional[Mapping[str, int]] = None, **options: Any) -> Arrays:
+    """A corpus of a datasets.Dataset as to_datasets() makes it, or of columns with numbers or lists of numbers.
+
+    Columns of other kinds are left out by dataset.select_columns([...]) before.
+    """
+    if not hasattr(dataset, "with_format"):
+        raise wrong("dataset", dataset, "a datasets.Dataset")
+    if not isinstance(dataset, library("datasets", "from_datasets()").Dataset):
+        hint = "of a DatasetDict one is given: splits['train']"
+        raise usage("python.data", f"dataset is a {type(dataset).__name__}, expected a datasets.Dataset", hint)
+    return from_arrow(dataset.with_format("arrow")[:], dims=dims, **options)
+
+
+def _samples(pa: Any, name: str, column: Any, dim: Optional[int]) -> Any:
+    """A column with a sample a row, as Arrays takes it."""
+    _complete(name, column)
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return column.indices.to_numpy().astype(np.int64)
+    if _is_number(pa, kind):
+        return column.to_numpy(zero_copy_only=False)
+    inner = kind.value_type if _is_list(pa, kind) or pa.types.is_fixed_size_list(kind) else None
+    entries: Any = None if inner is None else column.flatten()
+    if inner is not None and _is_number(pa, inner):
+        _complete(name, entries)
+        rows, size = len(column), kind.list_size if pa.types.is_fixed_size_list(kind) else -1
+        if size < 0:
+            sizes = np.unique(np.diff(column.offsets.to_numpy()))
+            if sizes.size > 1:
+                raise usage("python.data", f"stream {name!r}: samples of {sizes[0]} and of {sizes[-1]} numbers", stream=name)
+            size = int(sizes[0]) if sizes.size else 0
+        return entries.to_numpy(zero_copy_only=False).reshape(rows, size)
+    if inner is not None and pa.types.is_struct(inner) and inner.num_fields == 2:
+        indptr = column.offsets.to_numpy()
+        indices, values = (entries.field(i).to_numpy() for i in (0, 1))
+        width = dim or int(indices.max(initial=0)) + 1
+        matrix = (values, indices, indptr - indptr[0])
+        return library("scipy.sparse", "a sparse column").csr_array(matrix, shape=(len(indptr) - 1, width))
+    hint = "numbers, lists of them, or a dictionary; select() leaves columns out"
+    raise usage("python.data", f"stream {name!r}: a column of {kind}", hint, stream=name)
+
+
+def from_parquet(path: Path, **options: Any) -> Arrays:
+    """from_arrow() of a Parquet file."""
+    return from_arrow(library("pyarrow.parquet", "from_parquet()").read_table(as_path("path", path)), **options)
+
+
+def to_parquet(what: What, path: Path, **options: Any) -> None:
+    """A corpus as a Parquet file with a row for each sequence, batch by batch; see to_arrow().
+
+    The file is there once it is whole.
+    """
+    pa, parquet = library("pyarrow", "to_parquet()"), library("pyarrow.parquet", "to_parquet()")
+    writer = None
+    with replacing(as_path("path", path)) as part:
+        try:
+            for batch in batches_of(what, options):
+                rows = _record_batch(pa, batch)
+                writer = writer or parquet.ParquetWriter(part, rows.schema)
+                writer.write_batch(rows)
+        finally:
+            if writer is not None:
+                writer.close()
