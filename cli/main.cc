@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "command.h"
+#include "digits.h"
 #include "hints.h"
 #include "usage.h"
 
@@ -133,6 +134,7 @@ std::optional<int> run_command(int argc, char** argv, Console& console, const Co
   for (const Command& c : kCommands) {
     if (only == nullptr || only == &c) commands.emplace_back(c.name, c.declare(app, console));
   }
+  expect_digits(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -29,6 +29,7 @@ struct PlanArguments {
 };
 
 constexpr std::uint64_t kAllMinibatches = ~0ull;
+constexpr std::uint64_t kMostRanks = 65536;
 
 struct Measured {
   std::vector<RankLoad> loads;
@@ -116,6 +117,8 @@ ordered_json json(const Reader& reader, const Measured& m, const PlanArguments& 
 
 int run_plan(const PlanArguments& a, Console& console) {
   if (a.workers == 0) throw UsageError("--workers: at least 1");
+  if (a.workers > kMostRanks)
+    throw UsageError(fmt::format("--workers: at most {}, each of which is listed", kMostRanks));
   Corpus corpus = load_corpus(a.corpus, console);
   ReaderOptions& options = corpus.setup.reader;
   a.run.apply(corpus, options);

@@ -33,6 +33,21 @@ std::string hint_for(int error, const std::string& path) {
   }
 }
 
+// Files that the system makes up while they are read (/proc) say that they are empty; what they hold must not be lost.
+void expect_empty(int fd, const std::string& path) {
+  std::byte byte{};
+  ssize_t n = 0;
+  do n = sys().pread(fd, &byte, 1, 0);
+  while (n < 0 && errno == EINTR);
+  if (n < 0) fail("read", path, errno);
+  if (n == 0) return;
+  throw Error(Fault{.kind = FaultKind::io,
+                    .id = "io.size-unknown",
+                    .at = {.file = path},
+                    .what = "says that it has no bytes, and has some",
+                    .hint = "the system makes it up while it is read; copy it to a file"});
+}
+
 Identity identify(int fd, const std::string& path) {
   struct ::stat s {};
   if (sys().fstat(fd, &s) != 0) fail("examine", path, errno);
@@ -45,6 +60,7 @@ Identity identify(int fd, const std::string& path) {
                                   ? "name the files in it; a pattern in quotes, such as 'FOLDER/*.ctf', will do"
                                   : "data must be in a file that can be read at any offset"});
   }
+  if (s.st_size == 0) expect_empty(fd, path);
   return {.device = static_cast<std::uint64_t>(s.st_dev),
           .inode = static_cast<std::uint64_t>(s.st_ino),
           .size = static_cast<std::uint64_t>(s.st_size),

@@ -105,6 +105,16 @@ TEST(File, OnlyRegularFilesAreData) {
   }
 }
 
+TEST(File, WhatTheSystemMakesUpIsNotTakenForEmpty) {
+  const ScratchFolder folder;
+  EXPECT_EQ(File(folder.write("empty", "")).size(), 0u);
+  const std::string made_up = "/proc/self/status";
+  if (!std::filesystem::exists(made_up)) GTEST_SKIP() << "no " << made_up;
+  const Fault fault = fault_of([&] { File{made_up}; });
+  EXPECT_EQ(fault.id, "io.size-unknown");
+  EXPECT_EQ(fault.at.file, made_up);
+}
+
 TEST(File, TruncatedWhileOpenIsStale) {
   const ScratchFolder folder;
   const std::string path = folder.write("a", "0123456789");

@@ -38,6 +38,7 @@ class LineReader {
 
  private:
   bool fill();
+  void expect_utf8() const;
 
   const File* file_;
   LineEnd ends_;

@@ -41,6 +41,21 @@ std::vector<Seen> lines(const std::string& content, LineEnd ends, std::size_t at
   return out;
 }
 
+TEST(Lines, OfUtf16AreRefusedByName) {
+  for (const std::string mark : {"\xFF\xFE", "\xFE\xFF"}) {
+    try {
+      lines(mark + std::string("u\0=\0", 4), LineEnd::any);
+      FAIL() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault().id, "io.utf16");
+      EXPECT_EQ(error.fault().at.line, 1u);
+    }
+  }
+  // The bytes may stand anywhere else, and one of them at the beginning.
+  for (const std::string text : {"\xFF", "\xFE.a", "a\xFF\xFE", "\n\xFF\xFE"})
+    EXPECT_FALSE(lines(text, LineEnd::any).empty());
+}
+
 TEST(Lines, EndInLfAndLoseOneCr) {
   EXPECT_THAT(
       lines("a\nbb\r\n\n\rc\r\r\nlast", LineEnd::lf),

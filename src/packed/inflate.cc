@@ -14,6 +14,8 @@ namespace batchfeed::packed {
 namespace {
 constexpr int kRaw = -15, kGzip = 15 + 16;  // zlib's names for the two forms of 32 KiB windows
 constexpr std::size_t kTrailer = 8;         // CRC and size behind a member
+// Zeros that may stand behind the last one: more than any block of a tape, and soon looked through.
+constexpr std::uint64_t kMostPadding = 64u << 20;
 }  // namespace
 
 struct Inflater::State {
@@ -68,6 +70,7 @@ struct Inflater::State {
     const auto n = static_cast<std::size_t>(file.left(begin, head.size()));
     file.read(begin, std::span(head).first(n));
     if (packing_of(std::span(head).first(n)) != Packing::gzip) {
+      if (file.left(begin, kMostPadding + 1) > kMostPadding) fail_trailing(file, Packing::gzip, begin);
       for (int byte = 0; (byte = next_byte(file)) >= 0;) {
         if (byte != 0) fail_trailing(file, Packing::gzip, begin);
       }

@@ -299,6 +299,15 @@ TEST(Packed, WhatFollowsBehindIsTold) {
   }
 }
 
+// Tapes fill up their blocks; more than 64 MiB of zeros is a file that was given its size before its bytes.
+TEST(Packed, ZerosBehindGzipAreNoMoreThanABlock) {
+  const std::string bytes = gzip("0 |v 1\n");
+  EXPECT_EQ(fault_of(bytes + std::string(64u << 20, '\0')).id, "");
+  const Fault fault = fault_of(bytes + std::string((64u << 20) + 1, '\0'));
+  EXPECT_EQ(fault.id, "packed.trailing");
+  EXPECT_EQ(fault.at.byte, bytes.size());
+}
+
 TEST(Packed, BombsMeetALimit) {
   const std::string zeros(80 << 20, '0');
   const std::string bomb = zstd(zeros);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/saturate.h"
+
 namespace batchfeed::reader {
 namespace {
 
@@ -136,6 +138,25 @@ std::optional<Notice> warn_of_starving(const ReaderOptions& o, std::uint64_t seq
                         (in_one == 1 ? " sequence" : " sequences") + " for " + std::to_string(o.workers) +
                         " workers; where there is none for everybody, some go without data",
                 .hint = "a size of " + std::to_string(2 * o.workers * mean) + " or more is on the safe side"}};
+}
+
+void check_gaps(const ReaderOptions& o, std::uint64_t samples, const Limits& limits) {
+  if (o.pack.kind != Packing::truncated) return;
+  const std::uint64_t size = *std::max_element(o.minibatch_size.begin(), o.minibatch_size.end());
+  const std::uint64_t rows =
+      o.rows_per_epoch.empty() ? 1 : *std::max_element(o.rows_per_epoch.begin(), o.rows_per_epoch.end());
+  // One row at least; where the length is that of a minibatch, a list says how many rows.
+  const std::uint64_t places = o.pack.truncation_length != 0 && !o.legacy_speech
+                                   ? std::max(size, o.pack.truncation_length)
+                                   : mul_sat(size, rows);
+  const std::uint64_t most = std::min<std::uint64_t>(add_sat(limits.implied_samples, mul_sat(16, samples)), 0x7FFFFFFF);
+  if (places <= most) return;
+  throw Error(Fault{.kind = FaultKind::limit,
+                    .id = "limit.gaps",
+                    .what = "a minibatch of truncated packing has " + std::to_string(places) +
+                            " places, whatever there is to fill them; the corpus has " + std::to_string(samples) +
+                            " samples",
+                    .hint = "lower truncationLength and the minibatch size, or raise limits.implied_samples"});
 }
 
 void check_options(const ReaderOptions& o, std::size_t corpora) {

@@ -3,6 +3,7 @@
 // What cannot work is refused when a reader is opened, by name.
 #pragma once
 
+#include <batchfeed/limits.h>
 #include <batchfeed/options.h>
 
 #include <cstddef>
@@ -14,6 +15,10 @@ namespace batchfeed::reader {
 // Throws Error (usage) with the field, its value and the rule. `corpora`: how many
 // there are to be mixed; 1 without a mixture.
 void check_options(const ReaderOptions& options, std::size_t corpora);
+
+// Throws Error (limit) where minibatches of truncated packing, whose rows are as long as the options say whatever
+// there is to fill them, would be gaps for the most part. The samples are those of a sweep.
+void check_gaps(const ReaderOptions& options, std::uint64_t samples, const Limits& limits);
 
 // What is allowed and probably not meant: minibatches too small for Shard::even to
 // give every worker something. The counts are those of a sweep.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/threads.h"
+#include "model/read_chunk.h"
 #include "pack/pack.h"
 
 namespace batchfeed::reader {
@@ -161,7 +162,7 @@ void ChunkStore::load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>
 void ChunkStore::read(std::uint32_t id, LoadedChunk& out) const {
   thread_local std::vector<SequenceInfo> table;
   source_.sequences(id, table);
-  source_.read(id, out.chunk);
+  read_chunk(source_, id, out.chunk);
   std::uint32_t rows = 0;
   for (const SequenceInfo& s : table) rows = std::max(rows, s.row + 1);
   out.keys.assign(rows, 0);

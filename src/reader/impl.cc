@@ -27,6 +27,12 @@ std::vector<std::shared_ptr<const Source>> checked(std::vector<std::shared_ptr<c
   return parts;
 }
 
+// Threads that read chunks: no more than there are chunks.
+unsigned loaders(unsigned wanted, std::size_t chunks) {
+  if (wanted == 0) wanted = std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<unsigned>(std::clamp<std::size_t>(chunks, 1, wanted));
+}
+
 }  // namespace
 
 Reader::Impl::Impl(std::vector<std::shared_ptr<const Source>> parts, const ReaderOptions& given,
@@ -40,7 +46,7 @@ Reader::Impl::Impl(std::vector<std::shared_ptr<const Source>> parts, const Reade
       read(corpora.read()),
       corpus(corpora.whole()),
       frames(corpora.split_frames()),
-      threads(options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency())),
+      threads(loaders(options.threads, read->chunks().size())),
       pid(::getpid()) {
   streams = source->streams();
   if (options.legacy_speech) {
@@ -98,6 +104,7 @@ std::unique_ptr<Planner> Reader::Impl::make_planner(bool with_data) {
 }
 
 std::unique_ptr<Planner> Reader::Impl::make_whole_planner(bool with_data) {
+  check_gaps(options, corpus.total_samples(), limits);
   auto timeline = corpora.make_timeline(options);
   const bool rows = options.legacy_speech && options.pack.kind != Packing::frames;
   if (options.pack.kind != Packing::truncated && !rows)

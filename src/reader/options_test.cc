@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <new>
 
 #include "model/shared_source.h"
 #include "reader/testing.h"
@@ -146,7 +148,90 @@ TEST(ReaderRefuses, WhatMakesNoSenseByTheNameOfTheRule) {
             }),
             "reader.long-sequence");
   EXPECT_EQ(with([](ReaderOptions& o) { o.memory_limit = 16; }), "limit.memory");
+  // Lengths are counted in 32 bits later on.
+  for (const std::uint64_t length :
+       {std::uint64_t{1} << 31, std::uint64_t{1} << 32, (std::uint64_t{1} << 32) + 2, ~std::uint64_t{0}}) {
+    EXPECT_EQ(with([&](ReaderOptions& o) { o.pack = {Packing::truncated, length, 0}; }), "limit.gaps") << length;
+    EXPECT_EQ(with([&](ReaderOptions& o) {
+                o.pack = {Packing::truncated, 2, 0};
+                o.minibatch_size = {2, length};
+              }),
+              "limit.gaps")
+        << length;
+  }
   EXPECT_EQ(refusal({}, good), "reader.no-samples");
+}
+
+// 16 samples: 16 places for each of them, and those that the limit grants.
+TEST(ReaderRefuses, RowsThatWouldBeGapsForTheMostPart) {
+  Limits limits;
+  limits.implied_samples = 100;
+  const auto read = [&](std::uint64_t length, std::uint64_t size) {
+    ReaderOptions o = reference(OrderKind::file, 4);
+    o.pack = {Packing::truncated, length, 0};
+    o.minibatch_size = {size};
+    Reader reader(std::make_shared<MemorySource>(kV), o, limits);
+    Minibatch batch;
+    EXPECT_TRUE(reader.read(batch));
+    return batch.num_samples;
+  };
+  EXPECT_EQ(read(100 + 16 * 16, 4), 16u);
+  EXPECT_EQ(read(2, 100 + 16 * 16), 10u);  // two of each sequence at most
+  for (const auto& [length, size] :
+       {std::pair<std::uint64_t, std::uint64_t>{100 + 16 * 16 + 1, 4}, {2, 100 + 16 * 16 + 1}}) {
+    try {
+      read(length, size);
+      FAIL() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault().id, "limit.gaps");
+      EXPECT_EQ(error.fault().kind, FaultKind::limit);
+    }
+  }
+}
+
+TEST(ReaderThreads, AreNoMoreThanChunks) {
+  const auto source = std::make_shared<MemorySource>(kV);
+  ReaderOptions o = reference(OrderKind::file, 4);
+  o.prefetch = true;
+  o.threads = ~0u;
+  Reader reader(source, o);
+  Minibatch batch;
+  ASSERT_TRUE(reader.read(batch));
+  std::size_t threads = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) ++threads;
+  EXPECT_LE(threads, source->chunks().size() + 8);
+}
+
+// A source whose chunks find no memory.
+class TooLarge final : public SharedSource {
+ public:
+  TooLarge(std::shared_ptr<const Source> source, std::uint64_t bytes) : SharedSource(std::move(source)) {
+    chunks_ = SharedSource::chunks();
+    for (ChunkInfo& c : chunks_) c.bytes = bytes;
+  }
+  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
+  void read(std::uint32_t, Chunk&) const override { throw std::bad_alloc(); }
+
+ private:
+  std::vector<ChunkInfo> chunks_;
+};
+
+TEST(ReaderRefuses, AChunkForWhichThereIsNoMemoryByItsSize) {
+  for (const std::uint64_t bytes : {std::uint64_t{1} << 40, std::uint64_t{1} << 10}) {
+    Reader reader(std::make_shared<TooLarge>(std::make_shared<MemorySource>(kV), bytes), reference(OrderKind::file, 4));
+    Minibatch batch;
+    if (bytes < (1u << 20)) {  // then others have the memory
+      EXPECT_THROW(reader.read(batch), std::bad_alloc);
+      continue;
+    }
+    try {
+      reader.read(batch);
+      FAIL() << "read";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault().id, "limit.chunk-memory");
+      EXPECT_NE(error.fault().what.find("1099511627776 bytes"), std::string::npos) << error.fault().what;
+    }
+  }
 }
 
 TEST(ReaderRefuses, DamagedSequencesBeyondTheBudget) {

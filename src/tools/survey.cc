@@ -12,6 +12,7 @@
 
 #include "assemble/open.h"
 #include "base/threads.h"
+#include "model/read_chunk.h"
 #include "tools/row_hash.h"
 #include "tools/stream_tally.h"
 #include "tools/tally.h"
@@ -86,7 +87,7 @@ class Surveyor {
       const std::size_t c = next_++;
       if (c >= source_.chunks().size()) return;
       try {
-        source_.read(static_cast<std::uint32_t>(c), chunk);
+        read_chunk(source_, static_cast<std::uint32_t>(c), chunk);
       } catch (const Error& error) {
         if (error.fault().kind == FaultKind::internal) throw;
         tally_.add({.severity = Severity::error, .fault = error.fault()});

@@ -129,3 +129,35 @@ def test_it_starts_fast(batchfeed):
         batchfeed("version")
         times.append(time.perf_counter() - began)
     assert min(times) < 0.05  # 10 ms are promised; a busy machine is allowed more
+
+
+@pytest.mark.parametrize("option,word", [("--minibatch-size", "-5"), ("--minibatch-size", "4,-5"), ("--limit", "18446744073709551616"), ("--limit", "0x10"), ("--limit", "1e3"),
+                                         ("--seed", "-1"), ("--workers", "-1"), ("--rank", "+1"), ("--memory-limit", "-1"), ("--memory-limit", "99999999999999999999"),
+                                         ("--memory-limit", "G"), ("--unpack-ratio", "-2000"), ("--prefetch-depth", " 4")])
+def test_numbers_are_digits_and_nothing_becomes_another_number(batchfeed, corpus, option, word):
+    done = batchfeed("read", corpus(), f"{option}={word}")
+    assert done.code == 2 and done.out == "" and option in done.err
+    assert "whole number" in done.err or "too large" in done.err
+
+
+def test_zeros_in_front_of_a_number_do_not_make_it_octal(batchfeed, write):
+    write("many.ctf", "".join(f"{i} |a 1\n" for i in range(12)))
+    reads = lambda size: [m["position"] for m in batchfeed("read", "many.ctf", "--format", "jsonl", "--minibatch-size", size).lines]
+    assert reads("012") == reads("12") == [12]
+    assert batchfeed("read", "many.ctf", "--memory-limit", "0800M", "--limit", "1").code == 0
+
+
+def test_threads_and_ranks_beyond_measure_cost_nothing(batchfeed, corpus):
+    assert batchfeed("read", corpus(), "--limit", 1, "--threads", 4294967295).code == 0
+    done = batchfeed("plan", corpus(), "--workers", 4294967295)
+    assert done.code == 2 and "at most 65536" in done.err
+
+
+@pytest.mark.parametrize("length", [1 << 31, 1 << 32, (1 << 32) + 2, (1 << 64) - 1])
+def test_rows_longer_than_any_corpus_are_refused(batchfeed, write, length):
+    write("a.ctf", "0 |a 1\n0 |a 2\n1 |a 3\n")
+    write("a.cntk", f'''Train = [ reader = [ randomize = false ; truncated = true ; truncationLength = {length}
+      deserializers = ( [ type = "CNTKTextFormatDeserializer" ; module = "CNTKTextFormatReader" ; file = "a.ctf" ; input = [ a = [ dim = 1 ; format = "dense" ] ] ] ) ] ]
+''')
+    done = batchfeed("read", "a.cntk", "--format", "jsonl", "--limit", "3")
+    assert done.code == 3 and done.lines[-1]["error"]["kind"] == "limit" and "truncationLength" in done.err

@@ -15,6 +15,7 @@ import sys
 
 from corpus import (CTF, MLF, SCP, STATES, cbf, cbf_config, cbf_stream, ctf_config, dense_sequence, htk, kaldi_integers, kaldi_matrix,
                     mlf_binary, mlf_utterance, sparse_sequence, speech_config)
+import odd_cases
 import packed_cases
 
 CASES = {}
@@ -420,6 +421,9 @@ add("scp_line_of_a_gibibyte", "limit", "", line_of_a_gibibyte)
 
 # --- packed files ---
 packed_cases.enter(add, ctf, binary, speech, kaldi_scp)
+
+# --- what was taken wrongly once ---
+odd_cases.enter(add, ctf, config, speech, kaldi_scp)
 
 
 def main():

@@ -60,9 +60,10 @@ bool LineBlocks::next() {
   std::size_t searched = filled_;  // what was left holds no newline
   while (!at_end_) {
     buffer_.resize(filled_);
-    // Fill the block; where a line is longer than that, double it.
+    // Fill the block; where a line is longer than that, double it, up to what a line may have.
     const std::size_t have = filled_ - kFront;
-    const std::size_t want = (have < block_ ? block_ : have * 2) - have;
+    const std::size_t most = static_cast<std::size_t>(std::max<std::uint64_t>(have, line_.bytes)) + 1;
+    const std::size_t want = (have < block_ ? block_ : std::min(have * 2, most)) - have;
     buffer_.reserve(filled_ + want + 1);
     const std::size_t got = fill_(buffer_.data() + filled_, want);
     filled_ += got;

@@ -128,6 +128,19 @@ TEST(Messages, UnknownNamesSayWhatMayBeMeant) {
   EXPECT_EQ(opened.collector.notices[0].fault.hint, "did you mean 'features'?");
 }
 
+TEST(Messages, OneLetterMoreLessOrAnotherIsStillMeant) {
+  const auto hint = [](const std::string& declared, const std::string& written) {
+    CtfOptions options = options_for({declared + ":d1"});
+    options.trace_level = 2;
+    const Opened opened("|" + declared + " 1 |" + written + " 2\n", options);
+    opened.read();
+    return opened.collector.notices.empty() ? std::string() : opened.collector.notices[0].fault.hint;
+  };
+  for (const char* written : {"labell", "llabel", "lbel", "labe", "abel", "lxbel", "LABEL"})
+    EXPECT_EQ(hint("label", written), "did you mean 'label'?") << written;
+  for (const char* written : {"features", "lable", "la", "x"}) EXPECT_EQ(hint("label", written), "") << written;
+}
+
 TEST(Messages, EveryDamageHasItsPlaceAndCause) {
   struct Expect {
     const char* text;

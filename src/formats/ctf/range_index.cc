@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <exception>
 #include <span>
 #include <utility>
 
@@ -295,7 +296,10 @@ Part RangeIndexer::run(std::uint64_t begin, std::uint64_t end, const std::functi
       const double parts = static_cast<double>(end - from) / static_cast<double>(blocks.offset_of(stop) - from);
       const double entries = static_cast<double>(part.middle.size() + 2) * parts * 1.05;
       const std::size_t most = room_ / sizeof(IndexEntry);
-      part.middle.reserve(static_cast<std::size_t>(std::min(entries, static_cast<double>(most))));
+      try {
+        part.middle.reserve(static_cast<std::size_t>(std::min(entries, static_cast<double>(most))));
+      } catch (const std::exception&) {  // a guess; without it memory is taken as entries come
+      }
     }
     passed(blocks.offset_of(stop));
     if (last) break;

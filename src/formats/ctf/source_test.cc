@@ -66,7 +66,11 @@ TEST(Opening, WhatWasLeftOutIsTold) {
   EXPECT_EQ(notices[0].fault.id, "ctf.left-out");
   EXPECT_EQ(notices[0].severity, Severity::info);
   EXPECT_EQ(notices[0].fault.at.line, 2u);
-  EXPECT_EQ(open_fault("|A 1\n", options_for({"A:d1"}), KeyMode::text).id, "ctf.keys-need-ids");
+  const Fault no_ids = open_fault("\n|# two lines\n  |A 1\n", options_for({"A:d1"}), KeyMode::text);
+  EXPECT_EQ(no_ids.id, "ctf.keys-need-ids");
+  EXPECT_EQ(no_ids.at.line, 3u);
+  EXPECT_EQ(no_ids.at.column, 3u);
+  EXPECT_EQ(no_ids.at.byte, 16u);
 }
 
 TEST(Opening, WordsThatAreLeftOutGetNoNumber) {

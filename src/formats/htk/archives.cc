@@ -47,6 +47,14 @@ void warn_of_end(const Archive& archive, const HtkOptions& options, FaultSink& f
                             std::to_string(h.held),
                     .hint = "it may have been cut off",
                     .stream = options.name});
+  } else if (const std::uint64_t sum = (h.kind_code & kChecksum) != 0 ? kChecksumBytes : 0;
+             h.held > h.frames && size - h.data >= (h.frames + 1) * h.frame_bytes + sum) {
+    faults.warning({.kind = FaultKind::format,
+                    .id = "htk.more-frames",
+                    .at = {.file = end.file, .byte = h.data + h.frames * h.frame_bytes, .has_byte = true},
+                    .what = "the header counts " + std::to_string(h.frames) + " frames, the file goes on behind them",
+                    .hint = "what follows is not read; was the header written before the last frames?",
+                    .stream = options.name});
   } else if ((h.kind_code & kChecksum) != 0 && size < h.data + h.frames * h.frame_bytes + kChecksumBytes) {
     faults.warning({.kind = FaultKind::format,
                     .id = "htk.no-checksum",

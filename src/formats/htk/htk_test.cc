@@ -197,6 +197,19 @@ TEST_F(Htk, KeepsRangesInsideTheFile) {
   EXPECT_EQ(fault("u=FOLDER/cut\n").id, "htk.range");
 }
 
+TEST_F(Htk, TellsOfFramesThatTheHeaderDoesNotCount) {
+  folder_.write("more", htk_file(ramp(10), {.header_frames = 4}));
+  EXPECT_EQ(read(*open("u=FOLDER/more\n"))["u"].size(), 4u);
+  ASSERT_EQ(reported_.size(), 1u);
+  EXPECT_EQ(reported_[0].id, "htk.more-frames");
+  EXPECT_EQ(reported_[0].at.byte, 12u + 4 * 4);
+  // Less than a frame is no frame.
+  reported_.clear();
+  folder_.write("junk", htk_file(ramp(4)) + "abc");
+  EXPECT_EQ(read(*open("u=FOLDER/junk\n"))["u"].size(), 4u);
+  EXPECT_TRUE(reported_.empty());
+}
+
 TEST_F(Htk, WantsOneKindDimensionAndPeriod) {
   folder_.write("a", htk_file(ramp(4)));
   folder_.write("period", htk_file(ramp(4), {.period = 50000}));

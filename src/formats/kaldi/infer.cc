@@ -56,7 +56,12 @@ std::uint64_t count_classes(const KaldiOptions& options, const OpenContext& cont
   OpenContext alone = context;
   alone.keys = std::make_shared<KeyTable>(KeyMode::text);
   alone.report = {};
-  const Index index = build_index(options, alone, quiet);
+  Index index;
+  try {
+    index = build_index(options, alone, quiet);
+  } catch (const Error&) {  // told where it is opened to be read
+    return 1;
+  }
   std::uint64_t classes = 0;
   std::vector<std::int32_t> labels;
   std::optional<io::File> file;
