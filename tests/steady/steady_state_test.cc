@@ -225,7 +225,8 @@ TEST(SteadyMemory, IsThatOfTheWindowAndWhatIsReadAhead) {
     batchfeed::Setup one = setup;
     one.reader.order.kind = order;
     one.reader.order.window = window;
-    one.reader.minibatch_size = {64};
+    one.reader.minibatch_size = {
+        16};  // so that those that wait are few beside pieces of 2 MiB, seven in the files' order
     one.reader.threads = 2;
     Reader reader(one);
     Minibatch batch;
