@@ -286,17 +286,22 @@ def test_a_source_without_its_functions_says_which():
         bf.Reader(Nothing())
 
 
+def next_is_interrupted(reader, when):
+    """Ctrl-C once `when` is set, while the next minibatch is waited for."""
+    killer = threading.Thread(target=lambda: when.wait(60) and signal.raise_signal(signal.SIGINT))
+    killer.start()
+    with pytest.raises(KeyboardInterrupt):
+        reader.next()
+    killer.join()
+
+
 def test_ctrl_c_ends_the_wait_for_a_slow_source(interruptible):
     asked, go_on = threading.Event(), threading.Event()
     source = Squares([[1]] * 4)
     read = source.read
     source.read = lambda chunk: asked.set() or go_on.wait(60) and read(chunk)
     reader = bf.Reader(source, minibatch_samples=1)
-    killer = threading.Thread(target=lambda: asked.wait(60) and signal.raise_signal(signal.SIGINT))
-    killer.start()
-    with pytest.raises(KeyboardInterrupt):
-        reader.next()
-    killer.join()
+    next_is_interrupted(reader, asked)
     go_on.set()
     assert [reader.next().index for _ in range(4)] == [0, 1, 2, 3], "nothing is lost"
 
@@ -318,11 +323,7 @@ def test_who_leaves_does_not_wait_for_all_chunks_of_a_minibatch(interruptible):
             return {"x": [[1.0]]}
 
     reader = bf.Reader(Slow(), minibatch_samples=1000)
-    killer = threading.Thread(target=lambda: begun.wait(60) and signal.raise_signal(signal.SIGINT))
-    killer.start()
-    with pytest.raises(KeyboardInterrupt):
-        reader.next()
-    killer.join()
+    next_is_interrupted(reader, begun)
     reader.close()
     assert len(asked) < 1000
 
