@@ -238,13 +238,19 @@ void Pipeline::run() {
 void Pipeline::produce_all() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    const auto may_resolve = [&] { return !waiting_at_end_ && has_room(); };
-    room_.wait(lock, [&] { return stop_ || may_resolve() || unpacked() != nullptr; });
+    // Asked once: what the store holds changes meanwhile.
+    bool may_resolve = false;
+    Ready* job = nullptr;
+    room_.wait(lock, [&] {
+      may_resolve = !waiting_at_end_ && has_room();
+      job = unpacked();
+      return stop_ || may_resolve || job != nullptr;
+    });
     if (stop_) return;
     // One is left for the caller to pack while this thread packs the other.
-    if (count(Stage::resolved) > 1 || !may_resolve()) {
+    if (job != nullptr && (!may_resolve || count(Stage::resolved) > 1)) {
       if (give_way(lock)) continue;
-      pack_unlocked(*unpacked(), lock);
+      pack_unlocked(*job, lock);
       tell_caller(lock);
       continue;
     }
