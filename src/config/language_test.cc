@@ -13,14 +13,14 @@ namespace {
 using testing::outcome;
 using testing::World;
 
-struct Case {
+struct TextCase {
   const char* id;
   const char* text;
   const char* path;      // section to look at; "" = root
   const char* expected;  // its entries
 };
 
-void run(const Case& c) {
+void run_text(const TextCase& c) {
   SCOPED_TRACE(std::string(c.id) + ": " + c.text);
   World world(c.text);
   EXPECT_EQ(outcome([&] {
@@ -31,7 +31,7 @@ void run(const Case& c) {
 }
 
 TEST(ConfigLanguage, CutsTextIntoRecords) {
-  constexpr Case kCases[] = {
+  constexpr TextCase kCases[] = {
       {"1", "a=1 | b = \"two words\" | c = three words here # x | d=x#y", "",
        "a='1' b='two words' c='three words here' d='x#y'"},
       {"2", "# full |    # indented | e", "", "e='true'"},
@@ -72,7 +72,7 @@ TEST(ConfigLanguage, CutsTextIntoRecords) {
       {"a parenthesis stays", "a = f(x)", "", "a='f(x)'"},
       {"commas cut", "a=1,2,3", "", "2='true' 3='true' a='1'"},
   };
-  for (const Case& c : kCases) run(c);
+  for (const TextCase& c : kCases) run_text(c);
 }
 
 TEST(ConfigLanguage, ReadsBytesAsTheyCome) {
@@ -96,7 +96,7 @@ TEST(ConfigLanguage, ReadsBytesAsTheyCome) {
 }
 
 TEST(ConfigLanguage, MergesWhatIsGivenAgain) {
-  constexpr Case kCases[] = {
+  constexpr TextCase kCases[] = {
       {"33a", "p=[a=1;b=2] | p=[b=3;c=4]", "p", "a='1' b='3' c='4'"},
       {"33b", "p={a=1;b=2} | p={c=5}", "p", "c='5'"},
       {"33c", "p={a=1} | p=[c=5]", "p", "a='1' c='5'"},
@@ -110,7 +110,7 @@ TEST(ConfigLanguage, MergesWhatIsGivenAgain) {
       {"47", "input=[zeta=1;Alpha=2;beta=3;_u=4;B2=5;1a=6]", "input",
        "1a='6' _u='4' Alpha='2' B2='5' beta='3' zeta='1'"},
   };
-  for (const Case& c : kCases) run(c);
+  for (const TextCase& c : kCases) run_text(c);
 }
 
 TEST(ConfigLanguage, LetsTheCommandLineWin) {
@@ -180,7 +180,7 @@ TEST(ConfigLanguage, IncludesFiles) {
 }
 
 TEST(ConfigLanguage, ReplacesVariables) {
-  constexpr Case kCases[] = {
+  constexpr TextCase kCases[] = {
       {"48", "Root=/data | f=\"$ROOT$/x\" | A=1 | B=$A$ | C=$B$x", "", "A='1' B='1' C='1x' f='/data/x' Root='/data'"},
       {"49", "Dir=/d | train=[reader=[file=\"$Dir$/a\"]]", "train.reader", "file='/d/a'"},
       {"50", "train=[Dir=/d | reader=[file=\"$Dir$/a\"]]", "train", "!config.unknown-variable"},
@@ -195,7 +195,7 @@ TEST(ConfigLanguage, ReplacesVariables) {
       {"an unused section may hold unknown variables", "x=[f=$No$] | y=[a=1]", "y", "a='1'"},
       {"definitions may come later", "f=$V$ | V=1 | V=2", "", "f='2' V='2'"},
   };
-  for (const Case& c : kCases) run(c);
+  for (const TextCase& c : kCases) run_text(c);
 }
 
 TEST(ConfigLanguage, LooksOutwards) {
@@ -249,7 +249,7 @@ TEST(ConfigLanguage, CutsArrays) {
   EXPECT_EQ(array("1*2000000000"), "!config.limit");
   EXPECT_EQ(array("(.5:1.5)"), "<5:1><5>");
   EXPECT_EQ(array("(../a:../b)"), "<../a><../b>");
-  run({"68", "p=(1:2):(3:4)", "", ":='(3:4)' p='(1:2)'"});
+  run_text({"68", "p=(1:2):(3:4)", "", ":='(3:4)' p='(1:2)'"});
 }
 
 TEST(ConfigLanguage, ConvertsValues) {

@@ -7,13 +7,9 @@
 #include <utility>
 
 #include "config/document.h"
+#include "config/parse.h"
 
 namespace batchfeed::config {
-namespace {
-
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
-}  // namespace
 
 class Lexer {
  public:

@@ -26,7 +26,7 @@ class FileCache {
  public:
   using Make = std::function<T(std::uint32_t)>;  // opens file number n; throws Error
 
-  FileCache(std::size_t capacity, Make make) : capacity_(capacity), make_(std::move(make)) {}
+  explicit FileCache(Make make, std::size_t capacity = 8) : capacity_(capacity), make_(std::move(make)) {}
 
   std::shared_ptr<const T> open(std::uint32_t number) {
     {

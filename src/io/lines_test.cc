@@ -101,7 +101,7 @@ TEST(FileCache, HoldsOnlySoManyFilesOpen) {
   const ScratchFolder folder;
   for (int i = 0; i < 10; ++i) folder.write(std::to_string(i), std::to_string(i));
   const std::size_t before = open_descriptors();
-  FileCache<File> cache(3, [&](std::uint32_t i) { return File(folder / std::to_string(i)); });
+  FileCache<File> cache([&](std::uint32_t i) { return File(folder / std::to_string(i)); }, 3);
   int opened = 0;
   for (std::uint32_t round = 0; round < 3; ++round) {
     for (std::uint32_t i = 0; i < 10; ++i) {
@@ -117,7 +117,7 @@ TEST(FileCache, HoldsOnlySoManyFilesOpen) {
 TEST(FileCache, ClosesItsFilesWhenNoMoreCanBeOpened) {
   const ScratchFolder folder;
   for (int i = 0; i < 3; ++i) folder.write(std::to_string(i), "x");
-  FileCache<File> cache(8, [&](std::uint32_t i) { return File(folder / std::to_string(i)); });
+  FileCache<File> cache([&](std::uint32_t i) { return File(folder / std::to_string(i)); }, 8);
   cache.open(0);
   cache.open(1);
   std::size_t failed = 0;

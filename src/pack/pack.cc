@@ -83,8 +83,12 @@ bool is_plain(const Column& column) noexcept {
   return true;
 }
 
-void sequences(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Scratch& scratch,
-               Minibatch& out) {
+namespace {
+
+// Each stream, in a layout of the lengths that were measured, unless all samples are packed alike.
+template <class LayOut>
+void fill_streams(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Scratch& scratch,
+                  Minibatch& out, const LayOut& lay_out) {
   if (slices.empty()) {
     out.streams.clear();
     return;
@@ -93,32 +97,32 @@ void sequences(const std::vector<StreamInfo>& streams, std::span<const Slice> sl
   for (std::size_t s = 0; s < streams.size(); ++s) {
     if (fill_with_samples(streams[s], s, slices, scratch.far, out.streams[s])) continue;
     measure(s, slices, scratch);
-    layout_sequences(scratch.lengths, scratch.steps, out.streams[s].layout);
+    lay_out(streams[s], out.streams[s].layout);
     fill(streams[s], streams[s].storage, scratch, out.streams[s]);
   }
 }
 
+}  // namespace
+
+void sequences(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Scratch& scratch,
+               Minibatch& out) {
+  fill_streams(streams, slices, scratch, out,
+               [&](const StreamInfo&, Layout& layout) { layout_sequences(scratch.lengths, scratch.steps, layout); });
+}
+
 void frames(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Scratch& scratch, Minibatch& out) {
-  if (slices.empty()) {
-    out.streams.clear();
-    return;
-  }
-  out.streams.resize(streams.size());
-  for (std::size_t s = 0; s < streams.size(); ++s) {
-    if (fill_with_samples(streams[s], s, slices, scratch.far, out.streams[s])) continue;
-    measure(s, slices, scratch);
+  fill_streams(streams, slices, scratch, out, [&](const StreamInfo& stream, Layout& layout) {
     for (const std::uint32_t count : scratch.lengths) {
       if (count == 1) continue;
       throw Error(Fault{.kind = FaultKind::config,
                         .id = "pack.frame-length",
-                        .what = "frame mode needs sequences of one sample, stream '" + streams[s].name +
-                                "' has one of " + std::to_string(count),
+                        .what = "frame mode needs sequences of one sample, stream '" + stream.name + "' has one of " +
+                                std::to_string(count),
                         .hint = "set `frameMode = false`",
-                        .stream = streams[s].name});
+                        .stream = stream.name});
     }
-    layout_frames(static_cast<std::uint32_t>(slices.size()), out.streams[s].layout);
-    fill(streams[s], streams[s].storage, scratch, out.streams[s]);
-  }
+    layout_frames(static_cast<std::uint32_t>(slices.size()), layout);
+  });
 }
 
 void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::uint32_t steps,

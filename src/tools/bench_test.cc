@@ -144,7 +144,7 @@ EpochTimes alone(EpochTimes times) {
   return times;
 }
 
-std::shared_ptr<reader::MemorySource> corpus(std::size_t chunks, std::size_t sequences) {
+std::shared_ptr<reader::MemorySource> all_ones(std::size_t chunks, std::size_t sequences) {
   return std::make_shared<reader::MemorySource>(
       std::vector<std::vector<std::uint32_t>>(chunks, std::vector<std::uint32_t>(sequences, 1)));
 }
@@ -161,7 +161,7 @@ Setup setup(std::shared_ptr<const Source> source, std::uint64_t window = 2) {
 void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
 TEST(Bench, ASlowDiskIsToldFromParsing) {
-  const auto slow = corpus(30, 16);
+  const auto slow = all_ones(30, 16);
   slow->delay_ms = 10;
   const EpochTimes times = time_epoch(setup(slow));
   EXPECT_EQ(judge(times), Bound::disk) << told(times);
@@ -172,7 +172,7 @@ TEST(Bench, ASlowDiskIsToldFromParsing) {
 }
 
 TEST(Bench, WorkInReadIsNoDisk) {
-  const EpochTimes times = time_epoch(setup(std::make_shared<Working>(corpus(30, 16), 0.01)));
+  const EpochTimes times = time_epoch(setup(std::make_shared<Working>(all_ones(30, 16), 0.01)));
   EXPECT_GT(times.reading_cpu, 0.25);
   EXPECT_LT(times.disk_wait, 0.5 * times.reading);
   EXPECT_EQ(judge(alone(times)), Bound::parse) << told(times);
@@ -190,7 +190,7 @@ TEST(Bench, ACrowdedMachineIsNoDisk) {
     }
     others.push_back(pid);
   }
-  const EpochTimes times = time_epoch(setup(std::make_shared<Working>(corpus(30, 16), 0.01)));
+  const EpochTimes times = time_epoch(setup(std::make_shared<Working>(all_ones(30, 16), 0.01)));
   for (const pid_t pid : others) {
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
@@ -200,13 +200,13 @@ TEST(Bench, ACrowdedMachineIsNoDisk) {
 }
 
 TEST(Bench, ASlowConsumerIsTheBound) {
-  const EpochTimes times = time_epoch(setup(corpus(30, 16)), {.consume = [](const Minibatch&) { sleep_ms(10); }});
+  const EpochTimes times = time_epoch(setup(all_ones(30, 16)), {.consume = [](const Minibatch&) { sleep_ms(10); }});
   EXPECT_EQ(judge(times), Bound::consumer) << told(times);
   EXPECT_GT(times.consuming, 0.25);
 }
 
 TEST(Bench, AWindowOfAllMakesAConsumerWaitThatCouldGoBesideReading) {
-  const auto slow = corpus(30, 16);
+  const auto slow = all_ones(30, 16);
   slow->delay_ms = 10;
   const EpochHooks training{.consume = [](const Minibatch&) { sleep_ms(30); }};
   const auto run = [&](std::uint64_t window) {
@@ -221,19 +221,19 @@ TEST(Bench, AWindowOfAllMakesAConsumerWaitThatCouldGoBesideReading) {
 }
 
 TEST(Bench, TinyChunksAreToldFromTheirData) {
-  const EpochTimes tiny = time_epoch(setup(corpus(20'000, 1), 128));
+  const EpochTimes tiny = time_epoch(setup(all_ones(20'000, 1), 128));
   EXPECT_GT(tiny.small_chunks_cpu, 0);
   EXPECT_EQ(judge(alone(tiny)), Bound::chunk) << told(tiny);
-  EXPECT_EQ(time_epoch(setup(corpus(20, 1000))).small_chunks_cpu, 0);
+  EXPECT_EQ(time_epoch(setup(all_ones(20, 1000))).small_chunks_cpu, 0);
 }
 
 TEST(Bench, PulseMayGiveUp) {
   struct Enough {};
-  EXPECT_THROW(time_epoch(setup(corpus(30, 16)), {.pulse = [] { throw Enough{}; }}), Enough);
+  EXPECT_THROW(time_epoch(setup(all_ones(30, 16)), {.pulse = [] { throw Enough{}; }}), Enough);
 }
 
 TEST(Bench, AHollowSourceHasTheSequencesOfAnother) {
-  const HollowSource merged(corpus(5, 3), 2);
+  const HollowSource merged(all_ones(5, 3), 2);
   ASSERT_EQ(merged.chunks().size(), 3u);
   EXPECT_EQ(merged.chunks()[0].sequences, 6u);
   EXPECT_EQ(merged.chunks()[2].samples, 3u);

@@ -4,40 +4,18 @@
 #include <batchfeed/subset.h>
 #include <gtest/gtest.h>
 
-#include "support/faulty_sys.h"
+#include "tools/testing.h"
 
 namespace batchfeed {
 namespace {
 
+using testing::ragged;
+using testing::ragged_text;
 using testing::ScratchFolder;
-
-std::shared_ptr<const Source> text(const ScratchFolder& folder, const std::string& name, const std::string& content,
-                                   std::uint64_t chunk_bytes = 64, Element element = Element::f32,
-                                   std::uint64_t max_errors = 0) {
-  CtfOptions options;
-  options.files = {folder.write(name, content)};
-  options.streams = {{.name = "v", .dim = 2}, {.name = "t", .storage = Storage::sparse, .dim = 10}};
-  options.chunk_bytes = chunk_bytes;
-  options.element = element;
-  options.max_errors = max_errors;
-  return open_source(options);
-}
-
-// Sequence k: k % 3 + 1 samples; some differ in one value, some are left out.
-std::string corpus(int n, int changed = -1, int without = -1, int offset = 5) {
-  std::string out;
-  for (int k = 0; k < n; ++k) {
-    for (int i = 0; i <= k % 3 && k != without; ++i) {
-      out += std::to_string(k + offset) + " |v " + std::to_string(k) + (k == changed ? ".5 " : " ") +
-             std::to_string(i) + " |t 3:1 7:" + std::to_string(k + 1) + "\n";
-    }
-  }
-  return out;
-}
 
 TEST(Compare, ACorpusIsTheSameAsItself) {
   const ScratchFolder folder;
-  const Comparison same = compare(text(folder, "a", corpus(40)), text(folder, "b", corpus(40), 999));
+  const Comparison same = compare(ragged(folder, "a", ragged_text(40)), ragged(folder, "b", ragged_text(40), 999));
   EXPECT_TRUE(same.equal());
   EXPECT_TRUE(same.keys);
   EXPECT_EQ(same.same, 40u);
@@ -46,9 +24,9 @@ TEST(Compare, ACorpusIsTheSameAsItself) {
 
 TEST(Compare, TheBinaryCopyIsTheSameInEitherPrecision) {
   const ScratchFolder folder;
-  const auto a = text(folder, "a", corpus(40));
+  const auto a = ragged(folder, "a", ragged_text(40));
   for (const Element element : {Element::f32, Element::f64}) {
-    convert(*text(folder, "c", corpus(40), 64, element), folder / "b.cbf", {.chunk_bytes = 100, .force = true});
+    convert(*ragged(folder, "c", ragged_text(40), 64, element), folder / "b.cbf", {.chunk_bytes = 100, .force = true});
     CbfOptions options;
     options.files = {folder / "b.cbf"};
     options.element = element;
@@ -58,7 +36,8 @@ TEST(Compare, TheBinaryCopyIsTheSameInEitherPrecision) {
 
 TEST(Compare, AChangedValueIsLocated) {
   const ScratchFolder folder;
-  const Comparison found = compare(text(folder, "a", corpus(40)), text(folder, "b", corpus(40, 17)));
+  const Comparison found = compare(ragged(folder, "a", ragged_text(40, {.offset = 5})),
+                                   ragged(folder, "b", ragged_text(40, {.changed = 17, .offset = 5})));
   EXPECT_FALSE(found.equal());
   EXPECT_EQ(found.changed, 1u);
   EXPECT_EQ(found.same, 39u);
@@ -73,7 +52,7 @@ TEST(Compare, AChangedValueIsLocated) {
 
 TEST(Compare, WhatOnlyOneHasIsFoundAndDoesNotShiftTheRest) {
   const ScratchFolder folder;
-  const auto whole = text(folder, "a", corpus(40)), part = text(folder, "b", corpus(40, -1, 9));
+  const auto whole = ragged(folder, "a", ragged_text(40)), part = ragged(folder, "b", ragged_text(40, {.without = 9}));
   for (const bool ignore_keys : {false, true}) {
     const Comparison found = compare(whole, part, {.ignore_keys = ignore_keys});
     EXPECT_EQ(found.only_a, 1u);
@@ -91,7 +70,7 @@ TEST(Compare, OfManyAlikeTheMissingOneIsFoundWhereItIs) {
   std::string alike;
   for (int i = 0; i < 30; ++i) alike += "|v 1 " + std::to_string(i % 2) + " |t 1:1\n";
   const std::string missing = alike.substr(0, alike.size() - std::string("|v 1 1 |t 1:1\n").size());
-  const auto open = [&](const char* name, const std::string& content) { return text(folder, name, content); };
+  const auto open = [&](const char* name, const std::string& content) { return ragged(folder, name, content); };
   const Comparison found = compare(open("a", alike), open("b", missing));
   EXPECT_EQ(found.only_a, 1u);
   EXPECT_TRUE(found.same_order);
@@ -100,7 +79,7 @@ TEST(Compare, OfManyAlikeTheMissingOneIsFoundWhereItIs) {
 
 TEST(Compare, AnotherOrderIsTold) {
   const ScratchFolder folder;
-  const auto a = text(folder, "a", corpus(40));
+  const auto a = ragged(folder, "a", ragged_text(40));
   convert(*a, folder / "s.ctf", {.to = Format::ctf, .shuffle = 1});
   CtfOptions options;
   options.files = {folder / "s.ctf"};
@@ -115,17 +94,18 @@ TEST(Compare, AnotherOrderIsTold) {
 
 TEST(Compare, NearValuesAreTheSameIfAskedFor) {
   const ScratchFolder folder;
-  const auto a = text(folder, "a", "1 |v 1 100 |t 1:1\n"), b = text(folder, "b", "1 |v 1 100.5 |t 1:1\n");
+  const auto a = ragged(folder, "a", "1 |v 1 100 |t 1:1\n"), b = ragged(folder, "b", "1 |v 1 100.5 |t 1:1\n");
   EXPECT_EQ(compare(a, b).changed, 1u);
   EXPECT_TRUE(compare(a, b, {.tolerance = 0.01}).equal());
   EXPECT_FALSE(compare(a, b, {.tolerance = 0.001}).equal());
-  EXPECT_TRUE(compare(text(folder, "c", "1 |v 1 2 |t 1:1 3:2\n"), text(folder, "d", "1 |v 1 2 |t 3:2 1:1\n")).equal());
+  EXPECT_TRUE(
+      compare(ragged(folder, "c", "1 |v 1 2 |t 1:1 3:2\n"), ragged(folder, "d", "1 |v 1 2 |t 3:2 1:1\n")).equal());
 }
 
 TEST(Compare, LengthsAndEntriesAreTold) {
   const ScratchFolder folder;
   const auto what = [&](const std::string& a, const std::string& b) {
-    return compare(text(folder, "a", a), text(folder, "b", b)).differences.at(0).what;
+    return compare(ragged(folder, "a", a), ragged(folder, "b", b)).differences.at(0).what;
   };
   EXPECT_EQ(what("1 |v 1 2 |t 1:1\n1 |v 1 2\n", "1 |v 1 2 |t 1:1\n"), "stream 'v': 2 and 1 samples");
   EXPECT_EQ(what("1 |v 1 2 |t 1:1 5:2\n", "1 |v 1 2 |t 1:1\n"), "stream 't', sample 0: [5] is 2 and not there");
@@ -134,7 +114,7 @@ TEST(Compare, LengthsAndEntriesAreTold) {
 
 TEST(Compare, StreamsThatDifferAreNamedAndTheOthersCompared) {
   const ScratchFolder folder;
-  const auto a = text(folder, "a", corpus(6)), b = text(folder, "b", corpus(6));
+  const auto a = ragged(folder, "a", ragged_text(6)), b = ragged(folder, "b", ragged_text(6));
   const std::shared_ptr<const Source> renamed = select_streams(b, {"t", "v"}, {{"v", "w"}});
   const Comparison found = compare(a, renamed);
   EXPECT_EQ(found.streams.size(), 2u);
@@ -172,7 +152,7 @@ TEST(Compare, AStreamOfAnotherKindOrSizeIsNamedWithBoth) {
 // Numbers that a corpus gave its sequences itself are no keys, unless the other has the same.
 TEST(Compare, KeysThatNobodyChoseCountIfTheyAreTheSameOnes) {
   const ScratchFolder folder;
-  const auto a = text(folder, "a", corpus(12, -1, -1, 0)), chosen = text(folder, "c", corpus(12, -1, -1, 7));
+  const auto a = ragged(folder, "a", ragged_text(12)), chosen = ragged(folder, "c", ragged_text(12, {.offset = 7}));
   convert(*a, folder / "b.cbf", {.keys = ConvertOptions::Keys::none});
   CbfOptions options;
   options.files = {folder / "b.cbf"};
@@ -180,14 +160,14 @@ TEST(Compare, KeysThatNobodyChoseCountIfTheyAreTheSameOnes) {
   EXPECT_TRUE(compare(a, numbered).keys);
   EXPECT_FALSE(compare(chosen, numbered).keys);
   EXPECT_EQ(compare(chosen, numbered).same, 12u);
-  EXPECT_FALSE(compare(text(folder, "d", corpus(5)), numbered).keys) << "not as many";
-  EXPECT_EQ(compare(text(folder, "d", corpus(5)), numbered).only_b, 7u);
+  EXPECT_FALSE(compare(ragged(folder, "d", ragged_text(5, {.offset = 5})), numbered).keys) << "not as many";
+  EXPECT_EQ(compare(ragged(folder, "d", ragged_text(5, {.offset = 5})), numbered).only_b, 7u);
 }
 
 TEST(Compare, DamagedSequencesCountAsMissing) {
   const ScratchFolder folder;
-  const Comparison found = compare(text(folder, "a", "0 |v 1 2 |t 1:1\n1 |v 3 4 |t 1:1\n"),
-                                   text(folder, "b", "0 |v 1 2 |t 1:1\n1 |v 3 x |t 1:1\n", 64, Element::f32, 1));
+  const Comparison found = compare(ragged(folder, "a", "0 |v 1 2 |t 1:1\n1 |v 3 4 |t 1:1\n"),
+                                   ragged(folder, "b", "0 |v 1 2 |t 1:1\n1 |v 3 x |t 1:1\n", 64, Element::f32, 1));
   EXPECT_EQ(found.same, 1u);
   EXPECT_EQ(found.only_a, 1u);
   EXPECT_EQ(found.sequences_b, 1u);
@@ -207,13 +187,13 @@ TEST(Compare, ManyDifferencesAreOnlyCounted) {
     of = all;
   };
   const Comparison exact =
-      compare(text(folder, "a", a), text(folder, "b", b), {.most = 2, .jobs = 2, .progress = progress});
+      compare(ragged(folder, "a", a), ragged(folder, "b", b), {.most = 2, .jobs = 2, .progress = progress});
   EXPECT_EQ(exact.changed, 30u);
   EXPECT_EQ(exact.differences.size(), 2u);
   EXPECT_EQ(told, of);
   EXPECT_EQ(of, a.size() + b.size());
   // What is near enough is found by looking at all of them, listed or not.
-  const Comparison near = compare(text(folder, "a", a), text(folder, "b", b), {.tolerance = 0.01, .most = 2});
+  const Comparison near = compare(ragged(folder, "a", a), ragged(folder, "b", b), {.tolerance = 0.01, .most = 2});
   EXPECT_EQ(near.changed, 15u);
   EXPECT_EQ(near.same, 15u);
   EXPECT_EQ(near.differences.size(), 2u);
@@ -221,8 +201,8 @@ TEST(Compare, ManyDifferencesAreOnlyCounted) {
 
 TEST(Compare, WhatIsMissingAndWhatIsMovedAreToldApart) {
   const ScratchFolder folder;
-  const auto a = text(folder, "a", "1 |v 1 1 |t 1:1\n2 |v 2 1 |t 1:1\n3 |v 3 1 |t 1:1\n4 |v 4 1 |t 1:1\n");
-  const auto b = text(folder, "b", "4 |v 4 1 |t 1:1\n3 |v 3 1 |t 1:1\n1 |v 1 1 |t 1:1\n");
+  const auto a = ragged(folder, "a", "1 |v 1 1 |t 1:1\n2 |v 2 1 |t 1:1\n3 |v 3 1 |t 1:1\n4 |v 4 1 |t 1:1\n");
+  const auto b = ragged(folder, "b", "4 |v 4 1 |t 1:1\n3 |v 3 1 |t 1:1\n1 |v 1 1 |t 1:1\n");
   const Comparison found = compare(a, b);
   EXPECT_EQ(found.only_a, 1u);
   EXPECT_EQ(found.differences.at(0).a->key, "2");
@@ -233,8 +213,8 @@ TEST(Compare, WhatIsMissingAndWhatIsMovedAreToldApart) {
 
 TEST(Compare, DifferencesAreCountedBeyondThoseThatAreListed) {
   const ScratchFolder folder;
-  const Comparison found =
-      compare(text(folder, "a", corpus(30)), text(folder, "b", corpus(30, -1, -1, 100)), {.most = 3});
+  const Comparison found = compare(ragged(folder, "a", ragged_text(30, {.offset = 5})),
+                                   ragged(folder, "b", ragged_text(30, {.offset = 100})), {.most = 3});
   EXPECT_EQ(found.only_a, 30u);
   EXPECT_EQ(found.only_b, 30u);
   EXPECT_EQ(found.differences.size(), 3u);

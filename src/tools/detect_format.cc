@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "io/file.h"
+#include "text/trim.h"
 
 namespace batchfeed {
 
@@ -43,18 +44,11 @@ bool is_kaldi(std::string_view head) {
   return mark != std::string_view::npos && head.substr(0, mark).find('\n') == std::string_view::npos;
 }
 
-std::string_view trimmed(std::string_view line) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-  while (!line.empty() && blank(line.front())) line.remove_prefix(1);
-  while (!line.empty() && blank(line.back())) line.remove_suffix(1);
-  return line;
-}
-
 // [id] |name ... or [id] |# comment
 bool is_ctf_line(std::string_view line) {
   const std::size_t pipe = line.find('|');
   if (pipe == std::string_view::npos || pipe + 1 == line.size()) return false;
-  const std::string_view id = trimmed(line.substr(0, pipe));
+  const std::string_view id = text::trimmed(line.substr(0, pipe));
   return id.find_first_of("=[](){}\"") == std::string_view::npos && static_cast<unsigned char>(line[pipe + 1]) > 0x20;
 }
 
@@ -70,8 +64,8 @@ bool is_config_line(std::string_view line) {
   if (line[0] == '#' || line.find_first_not_of("[](){} \t;") == std::string_view::npos) return true;
   const std::size_t equals = line.find('=');
   if (starts(line, "include")) return true;
-  if (equals == std::string_view::npos || !is_word(trimmed(line.substr(0, equals)))) return false;
-  const std::string_view value = trimmed(line.substr(equals + 1));
+  if (equals == std::string_view::npos || !is_word(text::trimmed(line.substr(0, equals)))) return false;
+  const std::string_view value = text::trimmed(line.substr(equals + 1));
   // `key=path[0,9]` is a line of an scp file.
   return value.empty() || value.back() != ']' || value.find('[') == 0 || line.find(" = ") != std::string_view::npos;
 }
@@ -96,7 +90,7 @@ bool is_scp_line(std::string_view line) {
 bool is_kaldi_line(std::string_view line) {
   const std::size_t blank = line.find_first_of(" \t");
   if (blank == std::string_view::npos || line.find('=') != std::string_view::npos || line[0] == '"') return false;
-  const std::string_view rest = trimmed(line.substr(blank));
+  const std::string_view rest = text::trimmed(line.substr(blank));
   if (rest == "[" || starts(rest, "[ ")) return true;
   if (rest.find_first_not_of("0123456789 \t") == std::string_view::npos) return line[0] > '9' || line[0] < '0';
   if (rest.find_first_of(" \t|{}\"") != std::string_view::npos) return false;
@@ -109,7 +103,7 @@ Format of_text(std::string_view head) {
   std::size_t ctf = 0, config = 0, scp = 0, kaldi = 0, lines = 0;
   while (!head.empty() && lines < kLines) {
     const std::size_t end = std::min(head.find('\n'), head.size());
-    const std::string_view line = trimmed(head.substr(0, end));
+    const std::string_view line = text::trimmed(head.substr(0, end));
     head.remove_prefix(std::min(end + 1, head.size()));
     if (line.empty()) continue;
     ++lines;

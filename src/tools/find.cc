@@ -7,6 +7,7 @@
 #include <cmath>
 #include <thread>
 
+#include "text/trim.h"
 #include "tools/in_order.h"
 
 namespace batchfeed {
@@ -18,12 +19,6 @@ constexpr std::size_t kLength = ~std::size_t{0};  // instead of a stream's numbe
 [[noreturn]] void refuse_test(std::string what, std::string hint, const std::string& stream = {}) {
   throw Error(Fault{
       .kind = FaultKind::usage, .id = "find.test", .what = std::move(what), .hint = std::move(hint), .stream = stream});
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
 }
 
 template <class Number>
@@ -193,15 +188,15 @@ ValueTest parse_value_test(std::string_view text) {
       break;
     default: out.op = doubled ? ValueTest::Op::at_least : ValueTest::Op::greater; width = doubled ? 2 : 1;
   }
-  if (!parse(trimmed(text.substr(at + width)), out.value)) refuse("no number behind the comparison");
-  std::string_view name = trimmed(text.substr(0, at));
+  if (!parse(text::trimmed(text.substr(at + width)), out.value)) refuse("no number behind the comparison");
+  std::string_view name = text::trimmed(text.substr(0, at));
   if (name.ends_with(']')) {
     const std::size_t open = name.rfind('[');
     std::uint64_t index = 0;
-    if (open == std::string_view::npos || !parse(trimmed(name.substr(open + 1, name.size() - open - 2)), index))
+    if (open == std::string_view::npos || !parse(text::trimmed(name.substr(open + 1, name.size() - open - 2)), index))
       refuse("no index in the brackets");
     out.index = index;
-    name = trimmed(name.substr(0, open));
+    name = text::trimmed(name.substr(0, open));
   }
   if (name.empty()) refuse("no stream before the comparison");
   out.stream = name;

@@ -7,35 +7,14 @@
 #include <limits>
 
 #include "support/fault_of.h"
-#include "support/faulty_sys.h"
+#include "tools/testing.h"
 
 namespace batchfeed {
 namespace {
 
+using testing::ragged;
+using testing::ragged_text;
 using testing::ScratchFolder;
-
-std::shared_ptr<const Source> text(const ScratchFolder& folder, const std::string& content,
-                                   Element element = Element::f32, std::uint64_t max_errors = 0) {
-  CtfOptions options;
-  options.files = {folder.write("a.ctf", content)};
-  options.streams = {{.name = "v", .dim = 2}, {.name = "t", .storage = Storage::sparse, .dim = 10}};
-  options.chunk_bytes = 64;
-  options.element = element;
-  options.max_errors = max_errors;
-  return open_source(options);
-}
-
-// Sequence k: k % 3 + 1 samples.
-std::string corpus(int n, int offset = 0) {
-  std::string out;
-  for (int k = 0; k < n; ++k) {
-    for (int i = 0; i <= k % 3; ++i) {
-      out += std::to_string(k + offset) + " |v " + std::to_string(k) + " " + std::to_string(i) +
-             " |t 3:1 7:" + std::to_string(k + 1) + "\n";
-    }
-  }
-  return out;
-}
 
 std::vector<std::uint64_t> keys_found(const Source& source, const FindOptions& options) {
   std::vector<std::uint64_t> out;
@@ -45,7 +24,7 @@ std::vector<std::uint64_t> keys_found(const Source& source, const FindOptions& o
 
 TEST(Find, ByKeyByValueAndByLength) {
   const ScratchFolder folder;
-  const auto source = text(folder, corpus(40));
+  const auto source = ragged(folder, "a.ctf", ragged_text(40));
   using Keys = std::vector<std::uint64_t>;
   EXPECT_EQ(keys_found(*source, {.keys = {"1?"}}), (Keys{10, 11, 12, 13, 14, 15, 16, 17, 18, 19}));
   EXPECT_EQ(keys_found(*source, {.keys = {"7", "31"}}), (Keys{7, 31}));
@@ -61,7 +40,7 @@ TEST(Find, ByKeyByValueAndByLength) {
 TEST(Find, AHitNamesTheLineAndTheValue) {
   const ScratchFolder folder;
   std::vector<Hit> hits;
-  find(*text(folder, corpus(40)), {.values = {parse_value_test(" v[1] > 1 ")}, .jobs = 3},
+  find(*ragged(folder, "a.ctf", ragged_text(40)), {.values = {parse_value_test(" v[1] > 1 ")}, .jobs = 3},
        [&](const Hit& hit) { hits.push_back(hit); });
   ASSERT_EQ(hits.size(), 13u);
   EXPECT_EQ(hits[0].line, 6u);
@@ -81,7 +60,7 @@ TEST(Find, TestsThatMakeNoSenseAreRefused) {
   EXPECT_EQ(nan.index, 3u);
   EXPECT_EQ(parse_value_test("a <= -inf").value, -std::numeric_limits<double>::infinity());
   const ScratchFolder folder;
-  const auto source = text(folder, corpus(3));
+  const auto source = ragged(folder, "a.ctf", ragged_text(3));
   EXPECT_THROW(keys_found(*source, {.values = {parse_value_test("w = 1")}}), Error);
   EXPECT_THROW(keys_found(*source, {.values = {parse_value_test("v[2] = 1")}}), Error);
 }
@@ -95,7 +74,7 @@ TEST(Find, EveryComparisonInEitherPrecision) {
       {"v[1] != nan", {0, 1, 2}}, {"t >= 1", {0, 1, 2}},
   };
   for (const Element element : {Element::f32, Element::f64}) {
-    const auto source = text(folder, "0 |v 1 4 |t 0:1\n1 |v 2 0 |t 0:1\n2 |v 3 0 |t 0:1\n", element);
+    const auto source = ragged(folder, "a.ctf", "0 |v 1 4 |t 0:1\n1 |v 2 0 |t 0:1\n2 |v 3 0 |t 0:1\n", 64, element);
     for (const auto& [test, keys] : cases)
       EXPECT_EQ(keys_found(*source, {.values = {parse_value_test(test)}}), keys) << test;
   }
@@ -133,7 +112,8 @@ TEST(Find, NaNIsFoundByNameAlone) {
 
 TEST(Find, DamagedSequencesArePassedOver) {
   const ScratchFolder folder;
-  const auto source = text(folder, "0 |v 1 1 |t 0:1\n1 |v 1 x |t 0:1\n2 |v 1 1 |t 0:1\n", Element::f32, 1);
+  const auto source =
+      ragged(folder, "a.ctf", "0 |v 1 1 |t 0:1\n1 |v 1 x |t 0:1\n2 |v 1 1 |t 0:1\n", 64, Element::f32, 1);
   EXPECT_EQ(keys_found(*source, {.values = {parse_value_test("v[0] = 1")}}), (std::vector<std::uint64_t>{0, 2}));
   EXPECT_EQ(keys_found(*source, {.values = {parse_value_test("v[0] = 1")}, .invert = true}),
             std::vector<std::uint64_t>{});
@@ -147,16 +127,16 @@ TEST(Find, LengthIsAStreamWhereOneHasThatName) {
   const auto source = open_source(options);
   EXPECT_EQ(keys_found(*source, {.values = {parse_value_test("length = 5")}}), (std::vector<std::uint64_t>{0}));
   // And it has no index elsewhere.
-  const Fault fault =
-      testing::fault_of([&] { keys_found(*text(folder, corpus(2)), {.values = {parse_value_test("length[0] = 1")}}); });
+  const Fault fault = testing::fault_of(
+      [&] { keys_found(*ragged(folder, "a.ctf", ragged_text(2)), {.values = {parse_value_test("length[0] = 1")}}); });
   EXPECT_EQ(fault.id, "find.test");
   EXPECT_THAT(fault.what, ::testing::HasSubstr("'v', 't'"));
 }
 
 TEST(Find, ProgressCountsTheBytesAndMayGiveUp) {
   const ScratchFolder folder;
-  const std::string content = corpus(40);
-  const auto source = text(folder, content);
+  const std::string content = ragged_text(40);
+  const auto source = ragged(folder, "a.ctf", content);
   std::uint64_t last = 0;
   keys_found(*source, {.values = {parse_value_test("v = 1")}, .progress = [&](std::uint64_t done, std::uint64_t all) {
                          EXPECT_GT(done, last);

@@ -12,10 +12,10 @@
 namespace batchfeed {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
-class Tools : public testing::Test {
+class Tools : public ::testing::Test {
  protected:
   Tools() {
     std::string pattern = (std::filesystem::temp_directory_path() / "batchfeed-tools-XXXXXX").string();
@@ -150,7 +150,7 @@ TEST_F(Tools, CheckGoesOnBehindASourceThatCannotBeOpened) {
   const CheckResult result =
       check(setup, {}, [&](const Notice& n) { files.push_back(std::filesystem::path(n.fault.at.file).filename()); });
   EXPECT_FALSE(result.complete);
-  EXPECT_THAT(files, testing::IsSupersetOf({"a.ctf", "b.ctf"}));
+  EXPECT_THAT(files, ::testing::IsSupersetOf({"a.ctf", "b.ctf"}));
 }
 
 TEST_F(Tools, StatesAreSavedWholeAndBounded) {

@@ -17,15 +17,10 @@ namespace {
 
 constexpr std::uint64_t kTrailer = 8, kCounts = 16;
 
-struct Row {
-  std::int64_t offset = 0;
-  std::uint32_t sequences = 0, samples = 0;
-};
-
 struct Found {
   std::uint64_t at = 0, rows_at = 0;
   std::vector<FileStream> streams = {};  // names are not looked at
-  std::vector<Row> rows = {};
+  std::vector<TableRow> rows = {};
 };
 
 class Mender {
@@ -80,7 +75,8 @@ class Mender {
     if (feed.left() != std::uint64_t{chunks} * kRowBytes) return {};
     out.rows_at = feed.at();
     out.rows.resize(chunks);
-    for (Row& row : out.rows) row = {feed.get<std::int64_t>(), feed.get<std::uint32_t>(), feed.get<std::uint32_t>()};
+    for (TableRow& row : out.rows)
+      row = {feed.get<std::int64_t>(), feed.get<std::uint32_t>(), feed.get<std::uint32_t>()};
     return out;
   }
 
@@ -107,7 +103,7 @@ class Mender {
   void compute(Found& found) {
     Feed feed(file_, kPrefixBytes, found.at, scratch_);
     for (std::size_t c = 0; c < found.rows.size(); ++c) {
-      Row& row = found.rows[c];
+      TableRow& row = found.rows[c];
       const std::uint64_t begin = feed.at(), row_at = found.rows_at + c * kRowBytes;
       const std::uint64_t samples = walk(found, c, feed);
       if (row.offset != static_cast<std::int64_t>(begin)) copy_.note(offsets_, row_at);
@@ -123,7 +119,7 @@ class Mender {
 
   // Over the data of a chunk; its samples.
   std::uint64_t walk(const Found& found, std::size_t c, Feed& feed) const {
-    const Row& row = found.rows[c];
+    const TableRow& row = found.rows[c];
     const auto take = [&](std::uint64_t bytes) {
       if (bytes <= feed.left()) return;
       copy_.give_up(feed.at(), "chunk " + std::to_string(c) + " with " + std::to_string(row.sequences) +
@@ -155,7 +151,7 @@ class Mender {
 
   void write(const Found& found) {
     Feed feed(file_, kPrefixBytes, found.at, scratch_);
-    for (const Row& row : found.rows) {
+    for (const TableRow& row : found.rows) {
       feed.seek(feed.at() + std::uint64_t{row.sequences} * 4);
       for (const FileStream& stream : found.streams) {
         for (std::uint32_t s = 0; s < row.sequences; ++s) {
@@ -169,7 +165,7 @@ class Mender {
       }
     }
     copy_.upto(found.rows_at);
-    for (const Row& row : found.rows) {
+    for (const TableRow& row : found.rows) {
       copy_.put(static_cast<std::uint64_t>(row.offset));
       copy_.put(row.sequences);
       copy_.put(row.samples);

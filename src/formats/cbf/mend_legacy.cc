@@ -14,11 +14,6 @@ namespace batchfeed::cbf {
 
 namespace {
 
-struct Row {
-  std::int64_t offset = 0;
-  std::uint32_t sequences = 0, samples = 0;
-};
-
 // A stream's block: where it ends, and of sparse ones where its parts begin.
 struct Block {
   bool sparse = false;
@@ -91,7 +86,7 @@ class LegacyMender {
     return out;
   }
 
-  std::uint64_t begin_of(const Row& row) const {
+  std::uint64_t begin_of(const TableRow& row) const {
     return row.offset < 0 ? ~0ull : add_sat(data_at_, static_cast<std::uint64_t>(row.offset));
   }
 
@@ -157,12 +152,12 @@ class LegacyMender {
 
   void write() {
     copy_.upto(table_at_);
-    for (const Row& row : rows_) {
+    for (const TableRow& row : rows_) {
       copy_.put(row.offset);
       copy_.put(row.sequences);
       copy_.put(row.samples);
     }
-    for (const Row& row : rows_) {
+    for (const TableRow& row : rows_) {
       std::uint64_t at = begin_of(row);
       for (const FileStream& stream : streams_) {
         const std::optional<Block> block = block_at(stream, row.sequences, at, file_.size());
@@ -202,7 +197,7 @@ class LegacyMender {
   MendedCopy copy_;
   Buffer<std::byte> scratch_;
   std::vector<FileStream> streams_;  // names are not looked at
-  std::vector<Row> rows_;
+  std::vector<TableRow> rows_;
   std::uint64_t table_at_ = 0, data_at_ = 0;
   Entries entries_;
   Fix offsets_{.id = "fix.chunk-offset", .what = "offset of a chunk computed"};

@@ -20,6 +20,12 @@
 
 namespace batchfeed::cbf {
 
+// Of a chunk table, as it stands there.
+struct TableRow {
+  std::int64_t offset = 0;
+  std::uint32_t sequences = 0, samples = 0;
+};
+
 class MendedCopy {
  public:
   MendedCopy(const io::File& file, io::AtomicFile& target, const FixOptions& options)

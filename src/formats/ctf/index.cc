@@ -3,17 +3,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <exception>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 
-#include "base/threads.h"
 #include "formats/ctf/blocks.h"
 #include "formats/ctf/faults.h"
 #include "formats/ctf/range_index.h"
+#include "formats/ctf/ranges.h"
 
 namespace batchfeed::ctf {
 
@@ -72,37 +69,13 @@ Start find_start(const io::File& file, bool skip_sequence_ids, KeyMode keys, con
 
 IndexResult index_file(const io::File& file, const Start& start, const Schema& schema, const OpenContext& context,
                        std::uint64_t range_bytes) {
-  const std::uint64_t bytes = file.size() - start.line_begin;
-  const std::uint64_t most = file.is_slow_out_of_order() ? 1 : std::max(context.threads, 1u);
-  const auto count =
-      static_cast<std::size_t>(std::clamp<std::uint64_t>(bytes / std::max<std::uint64_t>(range_bytes, 1), 1, most));
-  std::vector<Part> parts(count);
-  std::vector<std::exception_ptr> failed(count);
-  std::atomic<std::uint64_t> done = 0;
-  const auto border = [&](std::size_t i) {
-    return start.line_begin + bytes / count * i + (i == count ? bytes % count : 0);
+  const Ranges ranges(file, start.line_begin, file.size(), range_bytes, context.threads);
+  const auto read = [&](std::uint64_t begin, std::uint64_t end, const auto& passed) {
+    return RangeIndexer(file, start, schema, context).run(begin, end, passed);
   };
-  const auto work = [&](std::size_t i) {
-    try {
-      std::uint64_t last = border(i);
-      RangeIndexer indexer(file, start, schema, context);
-      parts[i] = indexer.run(border(i), border(i + 1), [&](std::uint64_t at) {
-        const std::uint64_t sum = done += at - std::min(at, last);
-        last = at;
-        if (i == 0 && context.progress) context.progress(std::min(sum, bytes), bytes);
-      });
-    } catch (...) {
-      failed[i] = std::current_exception();
-    }
-  };
-  std::vector<std::thread> threads;
-  std::size_t mine = 1 + start_threads(threads, count - 1, [&](std::size_t i) { work(i + 1); });
-  work(0);
-  for (; mine < count; ++mine) work(mine);
-  for (std::thread& t : threads) t.join();
-  for (const std::exception_ptr& e : failed) {
-    if (e) std::rethrow_exception(e);
-  }
+  std::vector<Part> parts = read_ranges<Part>(ranges, read, [&](std::uint64_t bytes) {
+    if (context.progress) context.progress(bytes, ranges.end - ranges.begin);
+  });
 
   // Stitch: what a range left open goes on in the next one.
   IndexResult result;
@@ -136,7 +109,7 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
       if (start.line_mode) e.key += lines;
       if (text) e.key = context.keys->id(part.texts[static_cast<std::size_t>(e.key)]);
     }
-    if (count == 1) {  // no second touch of so much memory
+    if (ranges.count == 1) {  // no second touch of so much memory
       part.middle.insert(part.middle.begin(), entries.begin(), entries.end());
       entries = std::move(part.middle);
     } else {

@@ -4,22 +4,20 @@
 // the values show them.
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <cstring>
-#include <exception>
 #include <functional>
 #include <map>
 #include <string>
 #include <thread>
 
-#include "base/threads.h"
 #include "formats/ctf/blocks.h"
 #include "formats/ctf/ctf.h"
 #include "formats/ctf/faults.h"
 #include "formats/ctf/index.h"
 #include "formats/ctf/kernels.h"
 #include "formats/ctf/line.h"
+#include "formats/ctf/ranges.h"
 
 namespace batchfeed::ctf {
 namespace {
@@ -267,36 +265,14 @@ Streams read_range(const Range& range, const std::function<void(std::uint64_t)>&
 // On as many threads as pay; the parts in the order of the file.
 std::vector<Streams> read_ranges(const io::File& file, std::uint64_t begin, std::uint64_t end, const Progress& progress,
                                  bool has_ids, const Limits& limits, const InferTuning& tuning) {
-  const std::uint64_t bytes = end - begin;
-  const unsigned most = tuning.threads != 0 ? tuning.threads : std::max(1u, std::thread::hardware_concurrency());
-  const auto count = file.is_slow_out_of_order()
-                         ? std::size_t{1}
-                         : static_cast<std::size_t>(std::clamp<std::uint64_t>(bytes / tuning.least_bytes, 1, most));
-  std::vector<Streams> parts(count);
-  std::vector<std::exception_ptr> failed(count);
-  std::atomic<std::uint64_t> done = 0;
-  const auto border = [&](std::size_t i) { return i == count ? end : begin + bytes / count * i; };
-  const auto work = [&](std::size_t i) {
-    std::uint64_t last = border(i);
-    try {
-      parts[i] = read_range({file, limits, begin, border(i), border(i + 1), end, has_ids}, [&](std::uint64_t at) {
-        const std::uint64_t sum = done += at - std::min(at, last);
-        last = at;
-        if (i == 0 && progress) progress(std::min(begin + sum, end), end);
-      });
-    } catch (...) {
-      failed[i] = std::current_exception();
-    }
+  const unsigned threads = tuning.threads != 0 ? tuning.threads : std::thread::hardware_concurrency();
+  const auto read = [&](std::uint64_t from, std::uint64_t to, const auto& passed) {
+    return read_range({file, limits, begin, from, to, end, has_ids}, passed);
   };
-  std::vector<std::thread> threads;
-  std::size_t mine = 1 + start_threads(threads, count - 1, [&](std::size_t i) { work(i + 1); });
-  work(0);
-  for (; mine < count; ++mine) work(mine);
-  for (std::thread& t : threads) t.join();
-  for (const std::exception_ptr& e : failed) {
-    if (e) std::rethrow_exception(e);
-  }
-  return parts;
+  return ctf::read_ranges<Streams>(Ranges(file, begin, end, tuning.least_bytes, threads), read,
+                                   [&](std::uint64_t bytes) {
+                                     if (progress) progress(begin + bytes, end);
+                                   });
 }
 
 // The width that nearly all samples keep to, so that a damaged one does not

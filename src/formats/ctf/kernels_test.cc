@@ -15,7 +15,7 @@ namespace batchfeed::ctf {
 namespace {
 
 constexpr std::size_t kPadding = 64;
-constexpr std::size_t kBehind = 32;  // values behind the room, which must stay as they were
+constexpr std::size_t kGuard = 32;  // values behind the room, which must stay as they were
 
 std::string padded(const std::string& sample) {
   return std::string(kPadding, '7') + sample + std::string(kPadding, '7');
@@ -46,7 +46,7 @@ template <class T>
 std::uint64_t dense(const std::string& tier, const std::string& sample, std::uint64_t dim) {
   const std::string text = padded(sample);
   const char* const p = text.data() + kPadding;
-  const auto room_for = static_cast<std::size_t>(dim) + kBehind;
+  const auto room_for = static_cast<std::size_t>(dim) + kGuard;
   std::vector<T> fast(room_for, T{-1}), slow(room_for, T{-1}), alone(room_for);
   DenseRoom fast_room{.dim = dim, .memory = &memory}, slow_room{.dim = dim}, alone_room{.dim = dim};
   const DenseKernel<T> kernel = kernels_for<T>(tier).dense;
@@ -64,7 +64,7 @@ template <class T>
 std::uint64_t sparse(const std::string& tier, const std::string& sample, std::uint64_t dim, std::uint64_t capacity) {
   const std::string text = padded(sample);
   const char* const p = text.data() + kPadding;
-  const auto room_for = static_cast<std::size_t>(capacity) + kBehind;
+  const auto room_for = static_cast<std::size_t>(capacity) + kGuard;
   std::vector<T> fast(room_for, T{-1}), slow(room_for, T{-1});
   std::vector<std::int32_t> fast_at(room_for, -1), slow_at(room_for, -1);
   const auto room = [&](std::vector<T>& values, std::vector<std::int32_t>& indices) {

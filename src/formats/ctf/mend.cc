@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "formats/ctf/bytes.h"
 #include "io/lines.h"
 
 namespace batchfeed::ctf {
@@ -18,15 +19,14 @@ namespace {
 constexpr std::string_view kMark = "\xEF\xBB\xBF";
 constexpr std::size_t kFlush = 1u << 20;
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_space(char c) { return is_blank(c) || c == '\r'; }
 
 // The id in front of a line, numbers without zeros in front; empty if there is none.
 std::string_view id_of(std::string_view line) {
-  while (!line.empty() && is_blank(line.front())) line.remove_prefix(1);
+  while (!line.empty() && is_space(line.front())) line.remove_prefix(1);
   std::string_view id = line.substr(
       0, static_cast<std::size_t>(
-             std::find_if(line.begin(), line.end(), [](char c) { return is_blank(c) || c == '|'; }) - line.begin()));
+             std::find_if(line.begin(), line.end(), [](char c) { return is_space(c) || c == '|'; }) - line.begin()));
   if (std::all_of(id.begin(), id.end(), is_digit)) {
     while (id.size() > 1 && id.front() == '0') id.remove_prefix(1);
   }
@@ -42,13 +42,13 @@ struct Entry {
 bool entries_of(std::string_view sample, std::vector<Entry>& out, std::size_t& from, std::size_t& to) {
   out.clear();
   std::size_t at = 0;
-  while (at < sample.size() && !is_blank(sample[at])) ++at;  // the name
+  while (at < sample.size() && !is_space(sample[at])) ++at;  // the name
   if (at < 2) return false;
   for (;;) {
-    while (at < sample.size() && is_blank(sample[at])) ++at;
+    while (at < sample.size() && is_space(sample[at])) ++at;
     if (at == sample.size()) return out.size() > 1;
     const std::size_t begin = at;
-    while (at < sample.size() && !is_blank(sample[at])) ++at;
+    while (at < sample.size() && !is_space(sample[at])) ++at;
     Entry& entry = out.emplace_back();
     entry.text = sample.substr(begin, at - begin);
     const char* const end = entry.text.data() + entry.text.size();
@@ -107,7 +107,7 @@ class Mender {
     bool any = false, with_ids = true;
     while (lines_.next()) {
       const std::string_view id = with_ids ? id_of(lines_.text()) : std::string_view();
-      const bool blank = std::all_of(lines_.text().begin(), lines_.text().end(), is_blank);
+      const bool blank = std::all_of(lines_.text().begin(), lines_.text().end(), is_space);
       if (!any && !blank) {
         any = true;
         with_ids = !id.empty();  // else every line is a sequence

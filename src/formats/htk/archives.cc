@@ -10,8 +10,8 @@
 namespace batchfeed::htk {
 namespace {
 
-constexpr unsigned kChecksum = 010000, kChecksumBytes = 2;  // _K
-constexpr std::uint64_t kNamed = 4;                         // of files that are not there
+constexpr std::uint64_t kChecksumBytes = 2;
+constexpr std::uint64_t kNamed = 4;  // of files that are not there
 
 // Throws Error if a file does not have the kind, dimension and period of the first.
 void check_same(const Header& first, const std::string& first_path, const Header& header, const std::string& path) {

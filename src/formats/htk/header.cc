@@ -9,7 +9,7 @@
 namespace batchfeed::htk {
 namespace {
 
-constexpr std::uint16_t kCompressed = 02000, kVq = 040000, kAnonymous = 12;
+constexpr std::uint16_t kAnonymous = 12;
 constexpr std::size_t kHeaderBytes = 12, kGuidBytes = 16;
 
 struct Fields {

@@ -13,6 +13,9 @@
 
 namespace batchfeed::htk {
 
+// Of the kind: compressed, with a checksum, vector quantised (_C, _K, _V).
+inline constexpr std::uint16_t kCompressed = 02000, kChecksum = 010000, kVq = 040000;
+
 enum class Encoding : std::uint8_t { f32, compressed, bytes };
 
 struct Header {

@@ -10,8 +10,6 @@
 namespace batchfeed::htk {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\v\f";
-
 std::string_view trim(std::string_view text) noexcept {
   const std::size_t from = text.find_first_not_of(kBlanks);
   if (from == text.npos) return text.substr(text.size());

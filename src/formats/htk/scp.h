@@ -15,6 +15,9 @@
 
 namespace batchfeed::htk {
 
+// Dropped around a path and around a key.
+inline constexpr std::string_view kBlanks = " \t\r\v\f";
+
 struct ScpEntry {
   std::string key;   // without its extension
   std::string path;  // as it is opened

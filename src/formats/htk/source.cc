@@ -20,8 +20,6 @@
 namespace batchfeed::htk {
 namespace {
 
-constexpr std::size_t kOpenFiles = 8;
-
 class HtkSource final : public RowSource {
  public:
   HtkSource(const HtkOptions& options, const OpenContext& context)
@@ -29,7 +27,7 @@ class HtkSource final : public RowSource {
         options_(options),
         index_(build_index(options_, context, faults_)),
         window_(context_window(options_.name, options_.dim, options_.context, index_.header.dim)),
-        cache_(kOpenFiles, [this](std::uint32_t file) { return reopen(file); }) {
+        cache_([this](std::uint32_t file) { return reopen(file); }) {
     set_stream({.name = options_.name,
                 .dim = mul_sat(index_.header.dim, window_.frames()),
                 .storage = Storage::dense,

@@ -16,6 +16,7 @@
 
 #include "base/cursor.h"
 #include "formats/htk/header.h"
+#include "formats/htk/scp.h"
 #include "io/atomic_file.h"
 #include "io/file.h"
 
@@ -27,8 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostFrames = 0x7FFFFFFF;  // the header counts them in an int32
 constexpr std::uint64_t kMostDim = 65535 / 4;      // and the bytes of one in 16 bits
-constexpr std::size_t kBlock = std::size_t{1} << 20;
-constexpr unsigned kCompressed = 02000, kVq = 040000, kChecksum = 010000;
+constexpr std::size_t kFlush = std::size_t{1} << 20;
 
 [[noreturn]] void refuse(const char* id, const std::string& file, std::string what, std::string hint) {
   throw Error(Fault{
@@ -52,7 +52,6 @@ std::vector<std::byte> head(const HtkWriterOptions& options, std::uint64_t frame
 
 // Whether an scp line gives this key back, its extension taken off.
 void check_key(std::string_view key, const std::string& path) {
-  constexpr std::string_view kBlanks = " \t\r\v\f";
   const bool blank = !key.empty() && (kBlanks.find(key.front()) != key.npos || kBlanks.find(key.back()) != key.npos);
   if (!key.empty() && !blank && key.find_first_of(std::string_view("=\n\r\0", 4)) == key.npos) return;
   refuse("htk.write-key", path, "a list cannot hold the key '" + std::string(key.substr(0, 80)) + "'",
@@ -132,7 +131,7 @@ struct HtkWriter::Impl {
       lines.append(key).append(".htk=.../").append(name);
       if (options.layout == HtkLayout::files) lines.append("/").append(key).append(".htk");
       lines += '[' + std::to_string(first) + ',' + std::to_string(first + count - 1) + "]\n";
-      if (lines.size() > htk::kBlock) flush_lines();
+      if (lines.size() > htk::kFlush) flush_lines();
     }
     frames += count;
     ++utterances;
@@ -141,7 +140,7 @@ struct HtkWriter::Impl {
   void append_frames(io::AtomicFile& out, std::uint64_t count, const float* values) {
     std::uint64_t left = count * options.dim;
     while (left > 0) {
-      const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(left, htk::kBlock / 4));
+      const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(left, htk::kFlush / 4));
       block.resize(4 * n);
       for (std::size_t i = 0; i < n; ++i) {
         std::uint32_t v = std::bit_cast<std::uint32_t>(values[i]);

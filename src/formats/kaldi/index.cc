@@ -13,8 +13,6 @@
 namespace batchfeed::kaldi {
 namespace {
 
-constexpr std::size_t kOpenFiles = 8;
-
 [[noreturn]] void fail(const Position& at, const char* id, std::string what, std::string hint = {}) {
   throw Error(Fault{.kind = FaultKind::format, .id = id, .at = at, .what = std::move(what), .hint = std::move(hint)});
 }
@@ -28,10 +26,7 @@ bool whole_number(std::string_view text, T& out) {
 class Builder {
  public:
   Builder(const KaldiOptions& options, const OpenContext& context, FaultSink& faults)
-      : options_(options),
-        context_(context),
-        faults_(faults),
-        cache_(kOpenFiles, [this](std::uint32_t n) { return open(n); }) {}
+      : options_(options), context_(context), faults_(faults), cache_([this](std::uint32_t n) { return open(n); }) {}
 
   Index build() {
     for (const std::string& path : options_.files) {

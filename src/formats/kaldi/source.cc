@@ -16,15 +16,13 @@
 namespace batchfeed::kaldi {
 namespace {
 
-constexpr std::size_t kOpenFiles = 8;
-
 class KaldiSource final : public RowSource {
  public:
   KaldiSource(const KaldiOptions& options, const OpenContext& context)
       : RowSource(options.files.front(), options.trace_level, context),
         options_(options),
         index_(build_index(options_, context, faults_)),
-        cache_(kOpenFiles, [this](std::uint32_t file) { return reopen(index_, file, file_system_); }) {
+        cache_([this](std::uint32_t file) { return reopen(index_, file, file_system_); }) {
     StreamInfo stream{.name = options_.name,
                       .dim = options_.dim,
                       .element = options_.element,

@@ -16,8 +16,6 @@
 namespace batchfeed::mlf {
 namespace {
 
-constexpr std::size_t kOpenFiles = 8;
-
 void check_options(const MlfOptions& o) {
   if (o.name.empty()) bad_options(o.name, "mlf.no-name", "the stream has no name");
   if (o.files.empty()) bad_options(o.name, "mlf.no-file", "no MLF file", "set mlfFile or mlfFileList");
@@ -38,7 +36,7 @@ class MlfSource final : public RowSource {
   MlfSource(const MlfOptions& options, const OpenContext& context)
       : RowSource(options.files.front(), options.trace_level, context),
         options_(options),
-        cache_(kOpenFiles, [this](std::uint32_t file) { return reopen(file); }) {
+        cache_([this](std::uint32_t file) { return reopen(file); }) {
     std::uint64_t classes = options_.dim;
     if (!options_.mapping_file.empty() && !options_.binary) {
       states_ = std::make_unique<StateList>(options_.mapping_file, context.limits, context.file_system);

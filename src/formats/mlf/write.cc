@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kFrame = 100'000;  // 10 ms in 100 ns
 constexpr std::uint64_t kMost = 0xFFFF;    // of a class, of the frames of a binary run, of runs
-constexpr std::size_t kBlock = std::size_t{1} << 20;
+constexpr std::size_t kFlush = std::size_t{1} << 20;
 
 template <class T>
 void put(std::string& out, T value) {
@@ -59,7 +59,7 @@ struct MlfWriter::Impl {
       refuse("mlf.write-frames", who + " has " + std::to_string(frames) + " frames, expected 1 to 4294967295");
     options.binary ? binary(key, segments, frames, who) : text(key, segments);
     ++utterances;
-    if (pending.size() > mlf::kBlock) flush();
+    if (pending.size() > mlf::kFlush) flush();
   }
 
   void text(std::string_view key, std::span<const MlfSegment> segments) {
