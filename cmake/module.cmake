@@ -6,6 +6,8 @@
 add_library(batchfeed_flags INTERFACE)
 target_compile_options(batchfeed_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wnon-virtual-dtor -Wold-style-cast
+  # What one file keeps to itself another may name alike; these would compare them.
+  $<$<BOOL:${CMAKE_UNITY_BUILD}>:-Wno-shadow;$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>>
   # gcc 12 finds these two in the optimised std::string, where they are not.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-maybe-uninitialized>
   $<$<BOOL:${BATCHFEED_WERROR}>:-Werror>

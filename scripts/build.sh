@@ -11,6 +11,8 @@ configure() {
   local preset=$1 log="build/logs/configure-$1.log" args=()
   mkdir -p build/logs
   if [ -f "build/$preset/build.ninja" ] && ninja -C "build/$preset" build.ninja >"$log" 2>&1; then return 0; fi
+  # Where all is built from nothing, files together: two thirds of the time. Not what is shipped.
+  [ -n "${CI:-}" ] && [[ $preset = dev || $preset = fuzz || $preset = tsan ]] && args+=(-DCMAKE_UNITY_BUILD=ON)
   command -v ccache >/dev/null && args+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   if ! cmake --preset "$preset" "${args[@]}" >"$log" 2>&1; then
     tail -n 40 "$log" >&2
