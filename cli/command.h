@@ -20,7 +20,6 @@ enum Exit : int {
   kUsage = 2,     // the command line makes no sense
   kInput = 3,     // input or configuration cannot be read
   kInternal = 4,  // a defect of batchfeed
-  kInterrupted = 130,
 };
 
 // The command line makes no sense; the text follows the message grammar's WHAT[; hint: HINT].

@@ -48,10 +48,12 @@ std::string text_of(const Fault& fault) { return printable(in_flags(fault).text(
 
 std::sig_atomic_t volatile interrupts = 0;
 std::sig_atomic_t volatile wait_for_step = 0;
+std::sig_atomic_t volatile last_signal = SIGINT;
 
-extern "C" void on_interrupt(int) {
+extern "C" void on_interrupt(int signal) {
   interrupts = interrupts + 1;
-  if (wait_for_step == 0 || interrupts > 1) ::_exit(130);
+  last_signal = signal;
+  if (wait_for_step == 0 || interrupts > 1) ::_exit(128 + signal);
 }
 
 }  // namespace
@@ -155,11 +157,16 @@ void install() {
   struct sigaction action {};
   action.sa_handler = on_interrupt;
   sigemptyset(&action.sa_mask);
-  ::sigaction(SIGINT, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)  // as nohup leaves it
+      ::sigaction(signal, &action, nullptr);
+  }
   ::signal(SIGXFSZ, SIG_IGN);  // at a limit of file size (ulimit -f) a write fails, as on a full disk
 }
 void deferred(bool on) { wait_for_step = on ? 1 : 0; }
 bool pending() noexcept { return interrupts != 0; }
+int status() noexcept { return 128 + last_signal; }
 }  // namespace interrupt
 
 }  // namespace batchfeed::cli

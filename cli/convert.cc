@@ -153,7 +153,7 @@ void keep_ids(ConvertOptions& options, const Setup& setup) {
 
 void expect_absent(const std::string& target, bool force) {
   std::error_code none;
-  if (!force && std::filesystem::exists(target, none))
+  if (!force && std::filesystem::exists(std::filesystem::symlink_status(target, none)))
     throw UsageError(fmt::format("'{}' exists already; hint: choose another name, or --force", target));
 }
 

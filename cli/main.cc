@@ -78,7 +78,7 @@ int run(Console& console, const std::string& name, const Run& command) {
     return error.fault().kind == FaultKind::internal ? kInternal : kInput;
   } catch (const interrupt::Interrupted&) {
     console.clear_progress();
-    return kInterrupted;
+    return interrupt::status();
   } catch (const std::bad_alloc&) {
     console.fail({.kind = FaultKind::limit,
                   .what = "out of memory",
@@ -89,6 +89,13 @@ int run(Console& console, const std::string& name, const Run& command) {
                   .hint = "please report it with this command line"});
     return kInternal;
   }
+}
+
+int put_text(const std::string& text) {
+  Output output;
+  output.append(text);
+  output.flush();
+  return kDone;
 }
 
 struct Command {
@@ -138,11 +145,9 @@ std::optional<int> run_command(int argc, char** argv, Console& console, const Co
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return kDone;
+    return run(console, {}, [&] { return put_text(app.help()); });
   } catch (const CLI::CallForVersion& version) {
-    std::puts(version.what());
-    return kDone;
+    return run(console, {}, [&] { return put_text(std::string(version.what()) + '\n'); });
   } catch (const CLI::ParseError& error) {
     if (only != nullptr) return std::nullopt;
     return fail_usage(console, usage_text(app, error));

@@ -203,6 +203,7 @@ int run_read(const ReadArguments& a, Console& console) {
   try {
     Corpus corpus = load_corpus(a.corpus, console);
     a.drive.apply(corpus, corpus.setup.reader, console);
+    if (!a.save_state.empty()) expect_no_input(a.save_state, inputs_of(a.corpus, corpus.setup));
     Reader reader(corpus.setup);
     console.clear_progress();
     if (!a.state.empty()) reader.restore(load_state(a.state));

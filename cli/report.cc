@@ -30,6 +30,7 @@ int run_report(const ReportArguments& a, Console& console) {
     output.flush();
     return kDone;
   }
+  expect_no_input(a.output, facts.inputs);
   save_file(a.output, text);
   console.say(fmt::format("{}: {}, {}, {} of advice", a.output, plural(facts.survey.sequences, "sequence"),
                           plural(facts.survey.check.faults, "fault"), plural(facts.advice.size(), "piece")));

@@ -7,11 +7,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <span>
 
 #include "base/cursor.h"
 #include "base/hash.h"
 #include "io/atomic_file.h"
+#include "io/folder.h"
 
 namespace batchfeed::index_cache {
 namespace {
@@ -114,7 +116,9 @@ std::optional<Payload> load_one(const io::File& file, const Binding& binding, st
       !take(h.text_bytes, 1) || left != 0) {
     return why = "it is torn", std::nullopt;
   }
-  if (h.texts > h.entries) return why = "it is damaged", std::nullopt;  // each is the key of one at least
+  // Each text is the key of one at least, each entry a byte of the data. Holes in a file cost nothing: what its size
+  // allows is more than there is memory for.
+  if (h.texts > h.entries || h.entries > h.size) return why = "it is damaged", std::nullopt;
   std::uint64_t at = kHeader;
   Hasher hasher;
   hasher.add(std::span(raw).first(kChecksumAt));
@@ -216,6 +220,8 @@ Loaded load(const std::vector<std::string>& places, const Binding& binding) {
       loaded.payload = load_one(io::File::open_without_following(path), binding, loaded.why);
     } catch (const Error& e) {
       loaded.why = e.fault().what;
+    } catch (const std::bad_alloc&) {
+      loaded.why = "there is no memory for it";
     }
     if (loaded.payload) {
       loaded.why.clear();
@@ -225,7 +231,7 @@ Loaded load(const std::vector<std::string>& places, const Binding& binding) {
   return loaded;
 }
 
-std::string store(const std::vector<std::string>& places, const Binding& binding, const Payload& payload) {
+Stored store(const std::vector<std::string>& places, const Binding& binding, const Payload& payload) {
   Header h{.size = binding.size,
            .mtime_ns = binding.mtime_ns,
            .fingerprint = binding.fingerprint,
@@ -256,22 +262,33 @@ std::string store(const std::vector<std::string>& places, const Binding& binding
   for (const auto piece : pieces) hasher.add(piece);
   h.checksum = hasher.value();
 
+  Stored stored;
   for (std::size_t i = 0; i < places.size(); ++i) {
     try {
       if (i > 0 || !std::filesystem::exists(std::filesystem::path(places[i]).parent_path())) {
         std::error_code ignored;
         std::filesystem::create_directories(std::filesystem::path(places[i]).parent_path(), ignored);
       }
+      io::remove_leftovers(places[i]);
       io::AtomicFile out(places[i]);
       out.append(pack(h));
       for (const auto piece : pieces) out.append(piece);
       out.commit();
-      return places[i];
-    } catch (const Error&) {
+      return {.path = places[i], .why = {}};
+    } catch (const Error& e) {
       // Best effort: a folder that cannot be written has no cache.
+      stored.why = e.fault().at.file + ": " + e.fault().what;
     }
   }
-  return {};
+  return stored;
+}
+
+Fault not_kept(const std::string& data, const Stored& stored) {
+  return {.kind = FaultKind::io,
+          .id = "index.not-kept",
+          .at = {.file = data},
+          .what = "the index could not be kept" + (stored.why.empty() ? "" : ": " + stored.why),
+          .hint = "every run builds it again; `cache_dir` names a folder that can be written"};
 }
 
 }  // namespace batchfeed::index_cache

@@ -52,8 +52,14 @@ struct Loaded {
 };
 Loaded load(const std::vector<std::string>& places, const Binding& binding);
 
-// Writes to the first place that takes it, whole or not at all; the path, or
-// nothing if no place does.
-std::string store(const std::vector<std::string>& places, const Binding& binding, const Payload& payload);
+struct Stored {
+  std::string path;  // of the first place that took it, whole; empty if none did
+  std::string why;   // the last one did not
+};
+// Removes what killed runs left of the cache in that place, too.
+Stored store(const std::vector<std::string>& places, const Binding& binding, const Payload& payload);
+
+// For the notice that there is no cache.
+Fault not_kept(const std::string& data, const Stored& stored);
 
 }  // namespace batchfeed::index_cache

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -27,7 +28,7 @@ Payload payload() {
 TEST(IndexCache, RoundTrip) {
   const ScratchFolder folder;
   const std::vector<std::string> at = {folder / "d.bfindex"};
-  EXPECT_EQ(store(at, kBinding, payload()), at[0]);
+  EXPECT_EQ(store(at, kBinding, payload()).path, at[0]);
   const Loaded loaded = load(at, kBinding);
   ASSERT_TRUE(loaded.payload) << loaded.why;
   EXPECT_EQ(loaded.path, at[0]);
@@ -114,6 +115,41 @@ TEST(IndexCache, EntriesOutsideTheDataAreRefused) {
   EXPECT_EQ(load(at, kBinding).why, "it is damaged");
 }
 
+// Holes cost nothing: as large as its counts want it, a file takes no more of the disk.
+TEST(IndexCache, CountsThatAreMoreThanTheDataCanHaveAreRefusedBeforeTheirMemoryIsAskedFor) {
+  const ScratchFolder folder;
+  const std::vector<std::string> at = {folder / "d.bfindex"};
+  store(at, kBinding, payload());
+  std::string whole = content_of(at[0]);
+  const std::uint64_t entries = kBinding.size + 1;
+  whole[56] = static_cast<char>(entries);
+  folder.write("d.bfindex", whole);
+  std::filesystem::resize_file(at[0], whole.size() + (entries - 2) * sizeof(IndexEntry));
+  EXPECT_EQ(load(at, kBinding).why, "it is damaged");
+}
+
+TEST(IndexCache, LeftoversOfKilledRunsGoWhenTheyAreOld) {
+  const ScratchFolder folder;
+  for (const char* name : {"d.bfindex.tmp.OLDOLD", "d.bfindex.tmp.YOUNGX", "e.bfindex.tmp.OLDOLD"})
+    folder.write(name, "x");
+  for (const char* name : {"d.bfindex.tmp.OLDOLD", "e.bfindex.tmp.OLDOLD"})
+    std::filesystem::last_write_time(folder / name,
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+  store({folder / "d.bfindex"}, kBinding, payload());
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"d.bfindex", "d.bfindex.tmp.YOUNGX", "e.bfindex.tmp.OLDOLD"}));
+}
+
+TEST(IndexCache, APlaceThatTakesNoneSaysWhy) {
+  const ScratchFolder folder;
+  const batchfeed::testing::FaultySys faulty(batchfeed::testing::nth_call(1, ENOSPC));
+  const Stored stored = store({folder / "d.bfindex"}, kBinding, payload());
+  EXPECT_EQ(stored.path, "");
+  const Fault fault = not_kept("d.ctf", stored);
+  EXPECT_EQ(fault.id, "index.not-kept");
+  EXPECT_EQ(fault.what,
+            "the index could not be kept: " + (folder / "d.bfindex") + ": cannot create: No space left on device");
+}
+
 TEST(IndexCache, SymbolicLinksAreNotFollowed) {
   const ScratchFolder folder;
   store({folder / "real"}, kBinding, payload());
@@ -123,7 +159,7 @@ TEST(IndexCache, SymbolicLinksAreNotFollowed) {
   EXPECT_NE(loaded.why, "");
   // A new cache takes the link's place; what it pointed to stays.
   const std::string before = content_of(folder / "real");
-  EXPECT_EQ(store({folder / "d.bfindex"}, kBinding, payload()), folder / "d.bfindex");
+  EXPECT_EQ(store({folder / "d.bfindex"}, kBinding, payload()).path, folder / "d.bfindex");
   EXPECT_FALSE(std::filesystem::is_symlink(folder / "d.bfindex"));
   EXPECT_EQ(content_of(folder / "real"), before);
 }
@@ -134,7 +170,7 @@ TEST(IndexCache, TheSecondPlaceServesWhereTheFirstCannotBeWritten) {
   const batchfeed::testing::FaultySys faulty([&](const batchfeed::testing::Call& call) {
     return call.name == "mkostemp" && call.path.find("cache") == std::string::npos ? EROFS : 0;
   });
-  EXPECT_EQ(store(at, kBinding, payload()), at[1]);
+  EXPECT_EQ(store(at, kBinding, payload()).path, at[1]);
   EXPECT_TRUE(load(at, kBinding).payload);
 }
 
@@ -145,7 +181,7 @@ TEST(IndexCache, FailingWritesLeaveNothing) {
     std::uint64_t calls = 0;
     {
       const batchfeed::testing::FaultySys faulty(batchfeed::testing::nth_call(n, ENOSPC));
-      stored = store({folder / "d.bfindex"}, kBinding, payload());
+      stored = store({folder / "d.bfindex"}, kBinding, payload()).path;
       calls = faulty.calls();
     }
     const std::vector<std::string> names = folder.names();

@@ -23,6 +23,7 @@ std::string hint_for(int error, const std::string& path) {
   switch (error) {
     case ENOENT:
       if (path.empty()) return "the name is empty; is a variable of the shell not set?";
+      if (path == "-") return "data must be in a file that can be read at any offset; `check` alone reads a pipe";
       return is_url(path) ? "URLs are read by the Python package, those in a local list with storage_options="
                           : "relative paths count from the working directory";
     case EMFILE:

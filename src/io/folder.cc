@@ -4,9 +4,16 @@
 #include <dirent.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <system_error>
 
 namespace batchfeed::io {
+
+namespace fs = std::filesystem;
 
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> out;
@@ -20,6 +27,35 @@ std::vector<std::string> names_in(const std::string& folder) {
     if (name != "." && name != "..") out.push_back(name);
   }
   return out;
+}
+
+namespace {
+
+// When a file, or the youngest in a folder, was last written.
+std::optional<fs::file_time_type> last_written(const std::string& path) {
+  std::error_code error;
+  fs::file_time_type out = fs::last_write_time(path, error);
+  if (error) return {};
+  for (const std::string& name : names_in(path)) {
+    const auto written = fs::last_write_time(path + '/' + name, error);
+    if (!error) out = std::max(out, written);
+  }
+  return out;
+}
+
+}  // namespace
+
+void remove_leftovers(const std::string& target) {
+  const std::size_t slash = target.rfind('/');
+  const std::string folder = slash == std::string::npos ? "./" : target.substr(0, slash + 1);
+  const std::string name = slash == std::string::npos ? target : target.substr(slash + 1);
+  for (const std::string& other : names_in(folder)) {
+    for (const std::string& prefix : {name + ".tmp.", name + ".keys.tmp."}) {
+      if (other.size() != prefix.size() + 6 || other.compare(0, prefix.size(), prefix) != 0) continue;
+      const auto written = last_written(folder + other);
+      if (written && fs::file_time_type::clock::now() - *written > std::chrono::hours(1)) remove_flat(folder + other);
+    }
+  }
 }
 
 void remove_flat(const std::string& path) {

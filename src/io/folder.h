@@ -15,4 +15,7 @@ std::vector<std::string> names_in(const std::string& folder);
 // Deletes a folder and the files in it, or a file, as far as possible.
 void remove_flat(const std::string& path);
 
+// Deletes temporary files of `target` (and of its keys) that a killed run left; younger ones may be in use.
+void remove_leftovers(const std::string& target);
+
 }  // namespace batchfeed::io

@@ -3,11 +3,34 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <string>
+
+#include "packed/packed.h"
 
 namespace batchfeed::io {
 namespace {
 constexpr std::size_t kBlock = std::size_t{1} << 18;
+}
+
+void expect_text(std::string_view text, const std::string& path) {
+  const Position first{.file = path, .line = 1, .column = 1, .has_byte = true};
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+    throw Error(Fault{.kind = FaultKind::format,
+                      .id = "io.utf16",
+                      .at = first,
+                      .what = "starts with a mark of UTF-16, expected ASCII or UTF-8",
+                      .hint = "convert it, for example with iconv -t UTF-8"});
+  }
+  const packed::Packing packing =
+      packed::packing_of(std::as_bytes(std::span(text)).first(std::min(text.size(), packed::kHeadBytes)));
+  if (packing != packed::Packing::none) {
+    throw Error(Fault{.kind = FaultKind::format,
+                      .id = "io.packed-text",
+                      .at = first,
+                      .what = std::string("is a ") + packed::name(packing) + " file, expected text",
+                      .hint = "unpack it"});
+  }
 }
 
 LineReader::LineReader(const File& file, LineEnd ends, std::uint64_t limit, const char* limit_name)
@@ -35,19 +58,8 @@ bool LineReader::fill() {
   if (buffer_.size() < have_ + n) buffer_.resize(have_ + n);
   file_->read(at, std::as_writable_bytes(std::span(buffer_).subspan(have_, n)));
   have_ += n;
-  if (at == 0) expect_utf8();
+  if (at == 0) expect_text(std::string_view(buffer_.data(), have_), file_->path());
   return true;
-}
-
-// Lists and labels of some editors of Windows; read as bytes, every fault would be about something else.
-void LineReader::expect_utf8() const {
-  const auto byte = [&](std::size_t i) { return i < have_ ? static_cast<unsigned char>(buffer_[i]) : 0u; };
-  if (!(byte(0) == 0xFF && byte(1) == 0xFE) && !(byte(0) == 0xFE && byte(1) == 0xFF)) return;
-  throw Error(Fault{.kind = FaultKind::format,
-                    .id = "io.utf16",
-                    .at = {.file = file_->path(), .line = 1, .column = 1, .has_byte = true},
-                    .what = "starts with a mark of UTF-16, expected ASCII or UTF-8",
-                    .hint = "convert it, for example with iconv -t UTF-8"});
 }
 
 bool LineReader::next() {

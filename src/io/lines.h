@@ -17,6 +17,10 @@ enum class LineEnd : std::uint8_t {
   any,  // LF, CRLF or a lone CR
 };
 
+// The beginning of a file. Lists and labels of some editors of Windows, and packed ones: read as bytes, every fault
+// would be about something else. Throws Error(format).
+void expect_text(std::string_view text, const std::string& path);
+
 class LineReader {
  public:
   // The file must outlive the reader. A line of more than `limit` bytes is
@@ -38,7 +42,6 @@ class LineReader {
 
  private:
   bool fill();
-  void expect_utf8() const;
 
   const File* file_;
   LineEnd ends_;

@@ -56,6 +56,19 @@ TEST(Lines, OfUtf16AreRefusedByName) {
     EXPECT_FALSE(lines(text, LineEnd::any).empty());
 }
 
+TEST(Lines, OfAPackedFileThatNobodyUnpackedAreRefusedByName) {
+  for (const std::string head : {"\x1F\x8B\x08\x08", "\x28\xB5\x2F\xFD"}) {
+    try {
+      expect_text(head + "rest", "states.gz");
+      FAIL() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault().id, "io.packed-text");
+    }
+    EXPECT_NO_THROW(expect_text(head.substr(0, 3), "states"));
+    EXPECT_NO_THROW(expect_text("s" + head, "states"));
+  }
+}
+
 TEST(Lines, EndInLfAndLoseOneCr) {
   EXPECT_THAT(
       lines("a\nbb\r\n\n\rc\r\r\nlast", LineEnd::lf),

@@ -174,6 +174,41 @@ TEST(ReaderMemory, ALimitBelowTheWindowFailsAtTheSamePlaceWithAnyThreads) {
   EXPECT_EQ(std::count(good.begin(), good.end(), good[0]), 6) << "the fault has one place";
 }
 
+// Whether two epochs can be read within the limit, each from its beginning; the second after `leap` answers of the
+// first.
+bool fits(const std::shared_ptr<const Source>& source, const ReaderOptions& o, std::size_t leap) {
+  Reader reader(source, o);
+  Minibatch batch;
+  try {
+    for (std::size_t i = 0; i < leap && reader.read(batch) && !batch.end_of_epoch; ++i) {
+    }
+    reader.begin_epoch(1);
+    while (reader.read(batch) && !batch.end_of_epoch) {
+    }
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault().id, "limit.memory");
+    return false;
+  }
+  EXPECT_LE(reader.memory_peak(), o.memory_limit);
+  return true;
+}
+
+TEST(ReaderMemory, WhatWasHeldBeforeALeapDoesNotCountBehindIt) {
+  const auto source =
+      std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>(24, std::vector<std::uint32_t>(20, 2)));
+  for (const bool prefetch : {true, false}) {
+    ReaderOptions o = reference(OrderKind::uniform, 10);
+    o.order.window = 3;
+    o.threads = 2;
+    o.prefetch = prefetch;
+    const std::uint64_t chunk = memory_of_chunk(source);
+    o.memory_limit = 3 * chunk;
+    while (!fits(source, o, 0)) o.memory_limit += chunk / 4;
+    ASSERT_LT(o.memory_limit, 12 * chunk);
+    for (std::size_t leap = 1; leap < 40; ++leap) EXPECT_TRUE(fits(source, o, leap)) << leap;
+  }
+}
+
 TEST(ReaderMemory, LiveChunksStayWithinWindowAndReadAhead) {
   EXPECT_TRUE(rc::check([](std::uint8_t raw_window, std::uint8_t seed, bool uniform) {
     const std::uint64_t window = 1 + raw_window % 9;

@@ -128,6 +128,15 @@ ChunkStore::Slots::iterator ChunkStore::drop(Slots::iterator at) {
   return slots_.erase(at);
 }
 
+void ChunkStore::give_back() {
+  const std::lock_guard lock(mutex_);
+  for (auto at = slots_.begin(); at != slots_.end();) {
+    at->second->got = false;
+    at = at->second->state == State::failed ? drop(at) : std::next(at);
+  }
+  got_ = 0;
+}
+
 // Called with the lock held, which is given up while the chunk is read.
 void ChunkStore::load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>& lock) {
   slot.state = State::loading;

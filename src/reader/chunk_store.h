@@ -60,6 +60,9 @@ class ChunkStore {
       at = droppable(*at->second) && !keep(at->first) ? drop(at) : std::next(at);
   }
 
+  // The user begins anew: what it got may make room for what it needs now, and what could not be read is tried again.
+  void give_back();
+
   // Whether all that was asked for is read, or under way.
   bool keeps_up() const {
     const std::lock_guard lock(mutex_);

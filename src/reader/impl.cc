@@ -203,6 +203,7 @@ void Reader::Impl::start() {
 void Reader::Impl::stop() {
   pipeline.reset();
   planner.reset();
+  if (store) store->give_back();
 }
 
 std::uint64_t Reader::Impl::fingerprint() const {

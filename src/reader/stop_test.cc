@@ -53,6 +53,30 @@ TEST(ReaderErrors, ArriveAtTheirPlaceAndStay) {
   }
 }
 
+TEST(ReaderErrors, WhatCouldNotBeReadIsTriedAgainFromAState) {
+  for (const bool prefetch : {true, false}) {
+    for (const bool leap : {true, false}) {
+      auto source = std::make_shared<MemorySource>(kA);
+      source->bad_chunk = 3;  // the last: nothing is read any more when it has failed
+      ReaderOptions o = reference(OrderKind::file, 2);
+      o.prefetch = prefetch;
+      Reader reader(source, o);
+      Minibatch batch;
+      for (int i = 0; i < 4; ++i) ASSERT_TRUE(reader.read(batch)) << i;
+      EXPECT_THROW(reader.read(batch), Error);
+      source->bad_chunk.reset();
+      EXPECT_THROW(reader.read(batch), Error) << "the stream has ended there";
+      leap ? reader.begin_epoch(1) : reader.restore(reader.state());
+      std::vector<std::uint64_t> keys;
+      do {
+        ASSERT_TRUE(reader.read(batch));
+        keys.insert(keys.end(), batch.keys.begin(), batch.keys.end());
+      } while (!batch.end_of_epoch);
+      EXPECT_EQ(keys.size(), leap ? 12u : 4u);
+    }
+  }
+}
+
 TEST(ReaderErrors, DamagedSequencesAreLeftOutUpToTheBudget) {  // X9
   auto source = std::make_shared<MemorySource>(kV);
   source->damaged_key = 3;

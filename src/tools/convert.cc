@@ -96,33 +96,6 @@ KeyUse key_use(const Source& source, const ConvertOptions& options) {
   return {.write = !keys_are_numbers(source, text)};
 }
 
-// When a file, or the youngest in a folder, was last written.
-std::optional<fs::file_time_type> last_written(const std::string& path) {
-  std::error_code error;
-  fs::file_time_type out = fs::last_write_time(path, error);
-  if (error) return {};
-  for (const std::string& name : io::names_in(path)) {
-    const auto written = fs::last_write_time(path + '/' + name, error);
-    if (!error) out = std::max(out, written);
-  }
-  return out;
-}
-
-// Temporary files that a killed run left; younger ones may be in use.
-void remove_leftovers(const std::string& target) {
-  const std::size_t slash = target.rfind('/');
-  const std::string folder = slash == std::string::npos ? "./" : target.substr(0, slash + 1);
-  const std::string name = slash == std::string::npos ? target : target.substr(slash + 1);
-  for (const std::string& other : io::names_in(folder)) {
-    for (const std::string& prefix : {name + ".tmp.", name + ".keys.tmp."}) {
-      if (other.size() != prefix.size() + 6 || other.compare(0, prefix.size(), prefix) != 0) continue;
-      const auto written = last_written(folder + other);
-      if (written && fs::file_time_type::clock::now() - *written > std::chrono::hours(1))
-        io::remove_flat(folder + other);
-    }
-  }
-}
-
 class Conversion {
  public:
   Conversion(const Source& source, const std::string& path, const ConvertOptions& options)
@@ -317,7 +290,7 @@ ConvertResult convert(const Source& source, const std::string& target, const Con
   const std::string beside =
       options.to == Format::scp ? HtkWriter::companion(target, HtkLayout::archive) : std::string();
   for (const std::string& path : {target, beside}) {
-    if (options.force || path.empty() || !fs::exists(path, none)) continue;
+    if (options.force || path.empty() || !fs::exists(fs::symlink_status(path, none))) continue;
     throw Error(Fault{.kind = FaultKind::usage,
                       .id = "convert.exists",
                       .at = {.file = path},
@@ -325,7 +298,7 @@ ConvertResult convert(const Source& source, const std::string& target, const Con
                       .hint = "choose another name, or `force`"});
   }
   for (const std::string& path : {target, beside}) {
-    if (!path.empty()) remove_leftovers(path);
+    if (!path.empty()) io::remove_leftovers(path);
   }
   Conversion conversion(source, target, options);
   ConvertResult result = conversion.run();

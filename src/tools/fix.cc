@@ -4,11 +4,27 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "formats/cbf/keys.h"
 #include "formats/cbf/mend.h"
 #include "formats/ctf/mend.h"
 #include "tools/refuse.h"
 
 namespace batchfeed {
+
+namespace {
+
+void copy(const io::File& from, const std::string& target) {
+  io::AtomicFile out(target);
+  std::vector<std::byte> piece;
+  for (std::uint64_t at = 0; at < from.size(); at += piece.size()) {
+    piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(from.size() - at, 1 << 20)));
+    from.read(at, piece);
+    out.append(piece);
+  }
+  out.commit();
+}
+
+}  // namespace
 
 std::vector<Fix> fix_file(const std::string& path, const std::string& target, const FixOptions& options) {
   std::error_code none;
@@ -26,11 +42,11 @@ std::vector<Fix> fix_file(const std::string& path, const std::string& target, co
     refuse("fix.format", path, "it is compressed", "mend the unpacked file");
   io::AtomicFile out(target);
   std::vector<Fix> fixes = format == Format::ctf ? ctf::mend(file, out, options) : cbf::mend(file, out, options);
+  cbf::remove_keys(target);  // readers trust keys that fit, and those of an older file might
   out.commit();
   if (format != Format::cbf) return fixes;
   const std::string keys = path + ".keys";
-  if (std::filesystem::exists(keys, none))
-    std::filesystem::copy_file(keys, target + ".keys", std::filesystem::copy_options::overwrite_existing);
+  if (std::filesystem::exists(keys, none)) copy(io::File(keys), target + ".keys");
   return fixes;
 }
 

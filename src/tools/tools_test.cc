@@ -106,6 +106,38 @@ TEST_F(Tools, AStreamThatHardlyAnySequenceHasIsASlip) {
   EXPECT_EQ(infer_ctf(put("c.ctf", "0 |v 1\n1 |v 1\n2 |w 1\n")).streams.size(), 2u);
 }
 
+TEST_F(Tools, InferringTellsHowFarItIs) {
+  std::string text;
+  while (text.size() < (3u << 20)) text += "|v 1 2 3\n";
+  std::vector<std::uint64_t> told;
+  infer_ctf(put("a.ctf", text), ~0ull, [&](std::uint64_t done, std::uint64_t all) {
+    EXPECT_EQ(all, text.size());
+    told.push_back(done);
+  });
+  ASSERT_GE(told.size(), 2u);
+  EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+  EXPECT_LT(told.front(), text.size());
+  EXPECT_GT(told.front(), 0u);
+}
+
+// Streams that are not read would be missing without a word.
+TEST_F(Tools, MoreStreamsThanTheLimitAreAFaultWhereTheyAreNamed) {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += std::to_string(i) + " |n" + std::to_string(i % 5) + " 1\n";
+  batchfeed::Limits limits;
+  limits.streams = 5;
+  EXPECT_EQ(infer_ctf(put("a.ctf", text), ~0ull, {}, limits).streams.size(), 5u);
+  limits.streams = 4;
+  try {
+    infer_ctf(put("a.ctf", text), ~0ull, {}, limits);
+    FAIL() << "accepted";
+  } catch (const batchfeed::Error& error) {
+    EXPECT_EQ(error.fault().id, "limit.streams");
+    EXPECT_EQ(error.fault().at.line, 5u);
+    EXPECT_EQ(error.fault().at.byte, 34u);
+  }
+}
+
 TEST_F(Tools, InfersIdsThatAreWords) {
   EXPECT_TRUE(infer_ctf(put("a.ctf", "utt-a |v 1\nutt-b |v 2\n")).text_ids);
   EXPECT_FALSE(infer_ctf(put("b.ctf", "0 |v 1\n1 |v 2\n")).text_ids);

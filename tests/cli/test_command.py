@@ -105,6 +105,60 @@ def test_an_interrupt_is_status_130(corpus, batchfeed):
     assert run.returncode == 130 and b"Traceback" not in err
 
 
+@pytest.mark.parametrize("name", ("SIGINT", "SIGTERM", "SIGHUP"))
+def test_who_ends_a_conversion_finds_the_old_file_or_the_new_one_and_nothing_else(batchfeed, write, name):
+    number = getattr(signal, name)
+    write("a.ctf", "".join(f"{i} |a {' '.join(str(i * j % 97 / 8) for j in range(40))}\n" for i in range(40_000)))
+    for command in (["convert", "a.ctf", "o.ctf.zst", "--force"], ["check", "a.ctf", "--fix", "o.ctf.zst", "--force"]):
+        assert batchfeed(*command).code == 0
+        whole = (batchfeed.folder / "o.ctf.zst").read_bytes()
+        for wait in (0.02, 0.05, 0.1, 0.2):
+            write("o.ctf.zst", "old")
+            run = subprocess.Popen([BINARY, *command], cwd=batchfeed.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            time.sleep(wait)
+            run.send_signal(number)
+            _, err = run.communicate(timeout=20)
+            assert run.returncode in (0, 128 + number, -number), err  # -number: before it had begun
+            assert sorted(p.name for p in batchfeed.folder.iterdir()) == ["a.ctf", "o.ctf.zst"]
+            now = (batchfeed.folder / "o.ctf.zst").read_bytes()
+            assert now == whole or (now == b"old" and run.returncode != 0)
+
+
+def test_signals_that_are_ignored_from_the_beginning_stay_so(batchfeed, write):
+    """As nohup has it, and a shell for what it runs in the background."""
+    write("a.ctf", "".join(f"{i} |a {' '.join(str(i * j % 97 / 8) for j in range(40))}\n" for i in range(20_000)))
+    ignore = lambda: [signal.signal(s, signal.SIG_IGN) for s in (signal.SIGHUP, signal.SIGINT)]  # noqa: E731
+    run = subprocess.Popen([BINARY, "convert", "a.ctf", "o.ctf.zst"], cwd=batchfeed.folder, stdout=subprocess.DEVNULL, preexec_fn=ignore)
+    for _ in range(5):
+        time.sleep(0.01)
+        run.send_signal(signal.SIGHUP)
+        run.send_signal(signal.SIGINT)
+    assert run.wait(timeout=60) == 0
+
+
+def test_what_is_read_is_not_written_over(batchfeed, corpus, write, tmp_path):
+    config = corpus()
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    os.link(tmp_path / "train.ctf", tmp_path / "link.ctf")
+    for name in ("train.ctf", "./train.ctf", "link.ctf", config):
+        for command in (["report", config, "-o", name], ["read", config, "--format", "none", "--save-state", name]):
+            done = batchfeed(*command)
+            assert done.code == 2 and "would be written over" in done.err, done.err
+    (tmp_path / "link.ctf").unlink()
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+    for _ in range(2):  # its own is
+        assert batchfeed("report", config, "-o", "r.html").code == 0
+        assert batchfeed("read", config, "--format", "none", "--save-state", "s.json").code == 0
+
+
+def test_a_link_that_leads_nowhere_is_a_file_that_exists(batchfeed, write, tmp_path):
+    write("a.ctf", "0 |a 1\n")
+    os.symlink("nowhere", tmp_path / "o.cbf")
+    done = batchfeed("convert", "a.ctf", "o.cbf")
+    assert done.code == 2 and "exists already" in done.err
+    assert os.readlink(tmp_path / "o.cbf") == "nowhere"
+
+
 def test_a_consumer_that_leaves_ends_the_run(corpus, batchfeed):
     config = corpus(50)
     run = subprocess.Popen([BINARY, "read", config, "--epoch-size", "inf", "--driver", "minibatch-source"],
@@ -120,6 +174,10 @@ def test_a_full_disk_is_said(corpus, batchfeed):
     with open("/dev/full", "wb") as full:
         done = subprocess.run([BINARY, "read", corpus()], cwd=batchfeed.folder, stdout=full, stderr=subprocess.PIPE, timeout=60)
     assert done.returncode == 3 and b"No space left" in done.stderr
+    for option in ("--help", "--version"):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([BINARY, option], stdout=full, stderr=subprocess.PIPE, timeout=60)
+        assert done.returncode == 3 and b"No space left" in done.stderr
 
 
 def test_it_starts_fast(batchfeed):

@@ -17,6 +17,7 @@ from corpus import (CTF, MLF, SCP, STATES, cbf, cbf_config, cbf_stream, ctf_conf
                     mlf_binary, mlf_utterance, sparse_sequence, speech_config)
 import odd_cases
 import packed_cases
+from packed import gz
 
 CASES = {}
 MAX32, MAX64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
@@ -325,6 +326,8 @@ add("mlf_time_2_to_the_64", "either", "", speech(mlf=MLF.replace(b"400000 s1", b
 add("mlf_time_backwards", "either", "", speech(mlf=MLF.replace(b"200000 400000 s1", b"400000 200000 s1")))
 add("mlf_unknown_state", "either", "", speech(mlf=MLF.replace(b"s1", b"s9")))
 add("mlf_a_mebibyte_of_quotes", "either", "", speech(mlf=b"#!MLF!#\n" + b'"' * (1 << 20)))
+add("mlf_states_utf16", "format", "UTF-16", speech(mlf=MLF, states=STATES.decode().encode("utf-16")))
+add("mlf_states_packed", "format", "gzip", speech(mlf=MLF, states=gz(STATES)))
 add("mlf_no_states", "either", "", speech(mlf=MLF, states=b""))
 add("mlf_nul_bytes", "either", "", speech(mlf=b"#!MLF!#\n" + b"\0" * 65536))
 

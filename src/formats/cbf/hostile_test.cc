@@ -295,6 +295,11 @@ TEST(CbfHostile, ColumnsOfTheOlderLayoutSayWhatWasExpected) {
   EXPECT_THAT(what(0x8f, 3), ::testing::HasSubstr("column 2 begins at entry 3, expected 4 to 4"));
 }
 
+TEST(CbfHostile, ASequenceCutBeforeItsCountSaysThatNothingIsKnownOfIt) {
+  EXPECT_THAT(faults_of(sparse_file(5, 1, 1, words({1, 1}))).front().what,
+              ::testing::HasSubstr("0 samples need 8 bytes, 4 are left in the chunk"));
+}
+
 TEST(CbfHostile, HasAtLeastSixtyFiles) {
   EXPECT_GE(mutations().size() + counts().size() + structure().size() + older_layout().size(), 60u);
 }

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "formats/cbf/both_ways.h"
+#include "formats/cbf/forecast.h"
 #include "formats/cbf/fuzz_build.h"
 #include "support/faulty_sys.h"
 
@@ -105,6 +106,38 @@ class Maker {
   Oddness odd_;
   std::vector<bool> single_;
 };
+
+// As many samples as the chunk announces would not fit into it; one a sequence does.
+TEST(CbfForecast, AStreamThatHasOneSampleASequenceIsFoundBehindLongOnes) {
+  constexpr std::uint32_t kSequences = 4, kSamples = 30, kEntries = 60;
+  std::string file = fuzz::prefix();
+  fuzz::Table table;
+  table.streams = {{.name = "x", .storage = Storage::sparse, .element = Element::f32, .dim = 60},
+                   {.name = "y", .storage = Storage::dense, .element = Element::f32, .dim = 20}};
+  table.rows.push_back({.begin = file.size(), .sequences = kSequences, .samples = kSequences * kSamples});
+  for (std::uint32_t s = 0; s < kSequences; ++s) fuzz::put(file, kSamples);
+  for (std::uint32_t s = 0; s < kSequences; ++s) {
+    fuzz::put(file, kSamples);
+    fuzz::put(file, kEntries);
+    for (std::uint32_t i = 0; i < kEntries; ++i) fuzz::put(file, 1.0F);
+    for (std::uint32_t i = 0; i < kEntries; ++i) fuzz::put(file, i % 2);
+    for (std::uint32_t i = 0; i < kSamples; ++i) fuzz::put(file, 2u);
+  }
+  const std::uint64_t y = file.size();
+  for (std::uint32_t s = 0; s < kSequences; ++s) {
+    fuzz::put(file, 1u);
+    for (std::uint32_t i = 0; i < 20; ++i) fuzz::put(file, 0.5F);
+  }
+  fuzz::finish(file, table);
+  const ScratchFolder folder;
+  const io::File data(folder.write("a.cbf", file));
+  FaultSink sink(data.path(), 0, 1, nullptr);
+  const Header header = read_header(data, {}, sink);
+  const auto told = forecast(header, 0, Lengths(kSamples, kSequences), {}, data);
+  ASSERT_TRUE(told);
+  EXPECT_TRUE(told->streams[1].single);
+  EXPECT_EQ(told->streams[1].begin, y);
+}
 
 // Chunks in front of one that cannot be read are the same, and so are the faults.
 void expect_same(const Given& parts, const Given& whole) {

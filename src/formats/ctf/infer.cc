@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -17,6 +18,7 @@
 #include "formats/ctf/index.h"
 #include "formats/ctf/kernels.h"
 #include "formats/ctf/line.h"
+#include "formats/ctf/line_map.h"
 #include "formats/ctf/ranges.h"
 
 namespace batchfeed::ctf {
@@ -175,9 +177,11 @@ struct Streams {
   std::uint64_t sequences = 0;    // begun, or gone on with, in the range
   std::string first_id, last_id;  // of them; empty: lines without one at the beginning
 
+  // Where a stream is named that is one too many; nothing behind it was read.
+  std::optional<std::uint64_t> full_at;
+
   // Null where there are too many.
   Seen* find(std::string_view name, const Limits& limits) {
-    if (name.size() > limits.name_bytes) return nullptr;
     const auto known = seen.find(name);
     if (known != seen.end()) return &known->second;
     if (seen.size() == limits.streams) return nullptr;
@@ -203,7 +207,10 @@ void Streams::add(const Streams& later, bool has_ids, const Limits& limits) {
   for (const std::string& name : later.order) {
     const Seen& more = later.seen.find(name)->second;
     Seen* const known = find(name, limits);
-    if (known == nullptr) continue;
+    if (known == nullptr) {
+      full_at = more.first_byte;
+      return;
+    }
     const bool is_new = known->stream.sequences == 0;
     const bool twice = !is_new && goes_on && more.first_sequence == 0 && known->last_sequence == before;
     known->add(more);
@@ -213,6 +220,15 @@ void Streams::add(const Streams& later, bool has_ids, const Limits& limits) {
   }
   sequences = before + later.sequences;
   if (later.sequences > 1 || !later.last_id.empty()) last_id = later.last_id;
+  full_at = later.full_at;
+}
+
+[[noreturn]] void too_many(const io::File& file, std::uint64_t byte, const Limits& limits) {
+  throw Error(Fault{.kind = FaultKind::limit,
+                    .id = "limit.streams",
+                    .at = {.file = file.path(), .byte = byte, .line = LineMap(file).line_of(byte), .has_byte = true},
+                    .what = "more than " + std::to_string(limits.streams) + " streams are named up to here",
+                    .hint = "a configuration declares those that are wanted; else raise limits.streams"});
 }
 
 struct Range {
@@ -249,8 +265,12 @@ Streams read_range(const Range& range, const std::function<void(std::uint64_t)>&
         const std::string_view word = name_at(p + 1);
         if (!counted) ++streams.sequences;
         counted = true;
+        if (word.size() > range.limits.name_bytes) continue;
         Seen* const seen = streams.find(word, range.limits);
-        if (seen == nullptr) continue;
+        if (seen == nullptr) {
+          streams.full_at = blocks.offset_of(p);
+          return streams;
+        }
         seen->met(streams.sequences - 1, blocks.offset_of(p));
         reader.read(*seen, p + 1 + word.size());
       }
@@ -313,8 +333,10 @@ Inferred infer(const std::string& path, std::uint64_t bytes, const Progress& pro
   result.whole_file = end == file.size();
 
   Streams all;
-  for (const Streams& part : read_ranges(file, start.line_begin, end, progress, result.has_ids, limits, tuning))
+  for (const Streams& part : read_ranges(file, start.line_begin, end, progress, result.has_ids, limits, tuning)) {
     all.add(part, result.has_ids, limits);
+    if (all.full_at) too_many(file, *all.full_at, limits);
+  }
   result.sequences = all.sequences;
   for (const std::string& key : all.order) {
     Seen& s = all.seen.find(key)->second;

@@ -135,7 +135,9 @@ void CtfSource::store_index(const index_cache::Binding& binding, const std::vect
       payload.entries[i].key = i;
     }
   }
-  cache_.path = index_cache::store(places, binding, payload);
+  const index_cache::Stored stored = index_cache::store(places, binding, payload);
+  cache_.path = stored.path;
+  if (stored.path.empty()) sink_.warning(index_cache::not_kept(file_.path(), stored));
 }
 
 void CtfSource::sequences(Run run, std::vector<SequenceInfo>& out) const {

@@ -91,7 +91,8 @@ void index_cached(const io::File& file, const MlfOptions& options, const std::fu
     payload.texts.push_back(context.keys->text(payload.entries[i].key));
     payload.entries[i].key = i;
   }
-  index_cache::store(places, binding, payload);
+  const index_cache::Stored stored = index_cache::store(places, binding, payload);
+  if (stored.path.empty()) faults.warning(index_cache::not_kept(file.path(), stored));
 }
 
 CacheState find_cache(const MlfOptions& options, const std::string& file, const OpenContext& context) {
