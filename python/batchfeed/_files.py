@@ -2,6 +2,7 @@
 """Files behind URLs (s3://, gs://, https://, memory:// ...), read through fsspec in ranges that are fetched ahead."""
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import threading
@@ -85,14 +86,45 @@ def names_in(what: Any) -> list[Any]:
     return []
 
 
+def _status(error: BaseException) -> Optional[int]:
+    """What a web server has answered."""
+    status = getattr(error, "status", None)
+    return status if isinstance(status, int) else None
+
+
+def _reason(error: Exception) -> Exception:
+    """What happened: fsspec tells whatever goes wrong with a web server as a missing file."""
+    cause = error.__cause__
+    if not isinstance(error, FileNotFoundError) or not isinstance(cause, Exception) or isinstance(cause, FileNotFoundError):
+        return error
+    status = _status(cause)
+    told = status not in (404, 410) if status is not None else isinstance(cause, (OSError, TimeoutError, asyncio.TimeoutError))
+    return cause if told or type(cause).__name__ == "ServerDisconnectedError" else error
+
+
+def _hint(error: BaseException) -> Optional[str]:
+    status = _status(error)
+    if isinstance(error, PermissionError):
+        return "storage_options= takes the credentials"
+    if status in (401, 403, 407):
+        return 'storage_options= takes the credentials, such as {"headers": {"Authorization": ...}}; some servers say so of what is not there, too'
+    if status == 429:
+        return "it was asked too often; try again later"
+    if status is not None and status >= 500:
+        return "the server is at fault; try again later, or longer with bf.Remote(retries=...)"
+    if isinstance(error, (ConnectionError, asyncio.TimeoutError)) or hasattr(error, "os_error"):
+        return "is the address right, and can the server be reached from here?"
+    return None
+
+
 def fault(path: str, action: str, error: BaseException) -> Exception:
     """A failure as batchfeed tells it."""
     said = str(error).strip() or type(error).__name__
+    if _status(error) is not None:
+        said = f"the server answers {_status(error)} {getattr(error, 'message', '')}".rstrip()
     missing = isinstance(error, FileNotFoundError)
     what = f"cannot {action}: {os.strerror(2) if missing else said}"
-    hint = None
-    if isinstance(error, PermissionError):
-        hint = "storage_options= takes the credentials"
+    hint = _hint(error)
     text = f"{path}: {what}" + (f"; hint: {hint}" if hint else "")
     raised = exception(Fault(kind="io", id=f"io.{action}", what=what, text=text, path=path, hint=hint))
     raised.__cause__ = error
@@ -104,11 +136,10 @@ def retried(remote: Remote, path: str, action: str, work: Callable[[], T]) -> T:
     for attempt in range(remote.retries + 1):
         try:
             return work()
-        except LASTING as error:
-            raise fault(path, action, error) from error
-        except Exception as error:
-            status = getattr(error, "status", None)
-            lasting = isinstance(status, int) and 400 <= status < 500 and status not in (408, 425, 429)
+        except Exception as told:
+            error = _reason(told)
+            status = _status(error)
+            lasting = isinstance(error, LASTING) or (status is not None and 400 <= status < 500 and status not in (408, 425, 429))
             if lasting or attempt == remote.retries:
                 raise fault(path, action, error) from error
             time.sleep(min(0.1 * 2**attempt, 5.0) * random.uniform(0.5, 1.0))

@@ -301,6 +301,77 @@ def test_web_servers(corpus, tmp_path, ranges):
             bf.open(f"{url}/other.ctf")
 
 
+@contextlib.contextmanager
+def refusing(answers):
+    """A server that answers with these, the last one again and again, and a corpus behind it."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        asked = []
+
+        def log_message(self, *args):
+            pass
+
+        def answer(self):
+            Handler.asked.append(self.command)
+            status = answers[min(len(Handler.asked), len(answers)) - 1]
+            body = b"0 |x 1\n1 |x 2\n" if status == 200 else b""
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        do_GET = do_HEAD = answer
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/a.ctf", Handler
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "status, hint, lasts",
+    [(401, "credentials", True), (403, "credentials", True), (429, "too often", False), (500, "the server is at fault", False), (503, "at fault", False)],
+)
+def test_what_a_server_answers_is_told(monkeypatch, status, hint, lasts):
+    pytest.importorskip("aiohttp")
+    monkeypatch.setattr(_files.time, "sleep", lambda seconds: None)
+    with refusing([status]) as (url, handler), pytest.raises(bf.FileError, match=f"the server answers {status}") as caught:
+        bf.open(url, storage_options=bf.Remote(retries=2))
+    assert not isinstance(caught.value, FileNotFoundError) and hint in caught.value.hint and caught.value.path == url
+    assert len(handler.asked) == 2 * (1 if lasts else 3)  # HEAD and GET each time
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_what_a_server_has_not_got_is_missing(status):
+    pytest.importorskip("aiohttp")
+    with refusing([status]) as (url, _), pytest.raises(bf.MissingFileError):
+        bf.open(url)
+
+
+def test_a_server_that_comes_back_is_asked_again(monkeypatch):
+    pytest.importorskip("aiohttp")
+    monkeypatch.setattr(_files.time, "sleep", lambda seconds: None)
+    with refusing([500, 500, 200]) as (url, _):
+        assert bf.open(url).num_samples == 2
+
+
+def test_a_server_that_is_not_there(monkeypatch):
+    pytest.importorskip("aiohttp")
+    monkeypatch.setattr(_files.time, "sleep", lambda seconds: None)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/a.ctf"
+    with pytest.raises(bf.FileError, match="onnect") as caught:
+        bf.open(url)
+    assert not isinstance(caught.value, FileNotFoundError) and "can the server be reached" in caught.value.hint
+
+
 # An object store.
 
 
