@@ -199,15 +199,13 @@ void RangeIndexer::sequence_by_sequence(Part& part, const LineBlocks& blocks, st
     // Four without a branch, which could not be foreseen; what is too many is overwritten.
     constexpr std::uint64_t kSome = std::uint64_t{1} << 63;
     for (unsigned i = 0; i < 4; ++i, ends &= ends - 1) {
-      auto begin = at + static_cast<unsigned>(std::countr_zero(ends | kSome));
-      asm("" : "+r"(begin));  // one by one: four in a vector take longer to get there
-      out[i] = begin;
+      out[i] = at + static_cast<unsigned>(std::countr_zero(ends | kSome));
+      asm("" : "+m"(out[i]));  // one by one: four in a vector take longer to get there
     }
     for (unsigned i = 4; ends != 0; ++i, ends &= ends - 1) out[i] = at + static_cast<unsigned>(std::countr_zero(ends));
   }
   const std::uint32_t* end = begins.data() + pieces.back().lines + ones(pieces.back().newlines);
   if (end != begins.data() && base + end[-1] == stop) --end;
-  const IdBytes* const id = &id_bytes_;
   const Piece* piece = pieces.data();
   std::uint64_t added = 0;  // bytes of *piece
   const auto go_to = [&](const char* p) {
@@ -217,12 +215,14 @@ void RangeIndexer::sequence_by_sequence(Part& part, const LineBlocks& blocks, st
     }
     if (added == 0) piece = add_up_to(piece, &pieces.back(), p);
   };
+  IdBytes id = id_bytes_;
   for (const std::uint32_t* line = begins.data(); line != end; ++line) {
     const char* const p = base + *line;
-    if (id->same(p) || *p == '|') [[likely]]
+    if (id.same(p) || *p == '|') [[likely]]
       continue;
     go_to(p);
     enter(part, blocks, *piece, p, added);
+    id = id_bytes_;
   }
   const Piece& last = pieces.back();
   go_to(last.at + Piece::kBytes);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "formats/ctf/blocks.h"
+#include "formats/ctf/bytes.h"
 #include "formats/ctf/index.h"
 #include "formats/ctf/line.h"
 #include "formats/ctf/names.h"
@@ -62,9 +63,15 @@ class RangeIndexer {
     std::array<std::uint64_t, 2> bytes{1, 0}, mask{};  // at first like no line
 
     bool same(const char* line) const noexcept {
+#if defined(__SSE2__)
+      const auto vector = [](const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); };
+      const __m128i here = _mm_and_si128(vector(line), vector(mask.data()));
+      return _mm_movemask_epi8(_mm_cmpeq_epi8(here, vector(bytes.data()))) == 0xFFFF;
+#else
       const std::uint64_t a = (load<std::uint64_t>(line) & mask[0]) ^ bytes[0];
       const std::uint64_t b = (load<std::uint64_t>(line + 8) & mask[1]) ^ bytes[1];
       return (a | b) == 0;
+#endif
     }
   };
 
