@@ -100,7 +100,8 @@ def opening_of(
 
 def _need_source(one: Any) -> None:
     if not isinstance(one, (str, bytes, os.PathLike)) and not hasattr(one, "_options"):
-        raise TypeError(f"a path or a source (bf.CTF ..., a bf.Source) is read, not {one!r}")
+        hint = "; give what it was opened with" if hasattr(one, "load_state_dict") else ""
+        raise TypeError(f"a path or a source (bf.CTF ..., a bf.Source) is read, not {one!r}{hint}")
 
 
 def given_limits(limits: Optional[Limits]) -> dict[str, Any]:
