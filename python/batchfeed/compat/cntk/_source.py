@@ -215,6 +215,8 @@ class MinibatchSource:
         """The stream of that name."""
         return self._streams[name]
 
+    __iter__ = None  # there is no end to count to; next_minibatch() asks
+
     def __getitem__(self, name: str) -> StreamInformation:
         return self._streams[name]
 
