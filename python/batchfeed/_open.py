@@ -41,6 +41,7 @@ class Mix:
 
 
 What = Union[Joined, Mix]
+CONFIGS = (".cntk", ".cfg", ".config")
 
 
 def as_list(given: Joined) -> list[Any]:
@@ -132,9 +133,19 @@ def _corpus(path: str, files: _core.FileSystem) -> Union[CTF, CBF]:
     raise usage(
         "python.not-a-corpus",
         f"a {kind} file alone does not say what to read" if kind != "unknown" else "is in no format that batchfeed knows",
-        "open() takes a .cntk configuration; Reader() takes sources such as bf.HTKFeatures(...)",
+        OTHERS.get(os.path.splitext(path)[1].lower(), "open() takes a .cntk configuration; Reader() takes sources such as bf.HTKFeatures(...)"),
         path=path,
     )
+
+
+# What reads files of others, by how their names end.
+OTHERS = {
+    **dict.fromkeys((".parquet", ".pq"), "bf.from_parquet() reads it"),
+    **dict.fromkeys((".svm", ".svmlight", ".libsvm"), "bf.from_svmlight() reads it"),
+    **dict.fromkeys((".csv", ".tsv"), "bf.from_pandas(pandas.read_csv(...)) reads it"),
+    **dict.fromkeys((".npy",), "bf.Arrays({'x': numpy.load(...)}) reads it"),
+    ".npz": "bf.from_npz() reads it",
+}
 
 
 def _name(source: AnySource) -> str:
@@ -212,13 +223,23 @@ class FromFile:
         if not self.files:
             raise usage("python.no-file", "no file given")
         extension = os.path.splitext(self.files[0])[1]
-        return bool(self.section or self.set) or extension in (".cntk", ".cfg", ".config")
+        return bool(self.section or self.set) or extension in CONFIGS
+
+    def _expect_config(self, files: _core.FileSystem) -> None:
+        """Where it is taken for one although its name does not say so: every line of a corpus would be a fault."""
+        if not self.is_config() or os.path.splitext(self.files[0])[1] in CONFIGS:
+            return
+        kind = _core.detect_format(self.files[0], files)
+        if kind in ("ctf", "cbf", "htk", "mlf"):
+            given = f"section is {self.section!r}" if self.section else f"set is {self.set!r}"
+            raise usage("python.option", f"is a {kind} file, and {given}, which is for configurations", "leave it out", path=self.files[0])
 
     def file_system(self) -> _core.FileSystem:
-        return file_system(self.storage, [*self.files, self.state_list], self.limits)
+        return file_system(self.storage, [*self.files, self.state_list], self.limits, self.folder)
 
     def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
         remote = self.file_system()
+        self._expect_config(remote)
         files = self.files if self.is_config() else _core.expand_files(self.files, remote)
         kind = "config" if self.is_config() else _core.detect_format(files[0], remote)
         if kind in ("scp", "htk", "mlf", "kaldi"):
