@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from . import _core
 from ._errors import Fault, usage
-from ._files import Limits, StorageOptions, file_system, names_in
+from ._files import Limits, StorageOptions, file_system, names_in, working_directory
 from ._given import counts, expecting, like, mapping, paths, texts, weight, wrong
 from ._options import apply
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element
@@ -164,6 +164,7 @@ class FromSources:
     limits: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     storage: StorageOptions = None
+    folder: str = field(default_factory=working_directory)
 
     def _corpora(self) -> list[list[Any]]:
         if isinstance(self.sources, Mix):
@@ -172,7 +173,7 @@ class FromSources:
         return [joined]
 
     def file_system(self) -> _core.FileSystem:
-        return file_system(self.storage, names_in(self._corpora()), self.limits)
+        return file_system(self.storage, names_in(self._corpora()), self.limits, self.folder)
 
     def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
         setup = _core.Setup()
@@ -214,6 +215,7 @@ class FromFile:
     options: dict[str, Any] = field(default_factory=dict)
     state_list: Optional[str] = None
     storage: StorageOptions = None
+    folder: str = field(default_factory=working_directory)
 
     def __post_init__(self) -> None:
         if not isinstance(self.section, str):
@@ -253,7 +255,7 @@ class FromFile:
         if kind != "config":
             corpus = _corpus(files[0], remote)
             source = type(corpus)(files, dtype=self.dtype or corpus.dtype)
-            return FromSources([source], self.limits, self.options, self.storage).setup(report)
+            return FromSources([source], self.limits, self.options, self.storage, self.folder).setup(report)
         element = None if self.dtype is None else _element(self.dtype)
         loaded = _core.load_config(self.files, self.set, self.section, element, report, remote)
         setup = loaded.setup
