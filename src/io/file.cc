@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/lookalike.h"
 #include "io/path_policy.h"
 #include "io/sys.h"
 #include "io/unpacked_files.h"
@@ -19,11 +20,11 @@
 namespace batchfeed::io {
 namespace {
 
-// `folder`: what relative paths count from, if not the working directory.
-std::string hint_for(int error, const std::string& path, std::string_view folder = {}) {
+std::string hint_for(int error, const std::string& path, std::string_view folder) {
   switch (error) {
     case ENOENT:
       if (path.empty()) return "the name is empty; is a variable of the shell not set?";
+      if (std::string found = lookalike(path); !found.empty()) return found;
       if (is_url(path)) return "URLs are read by the Python package, those in a local list with storage_options=";
       return "relative paths count from " + std::string(folder.empty() ? "the working directory" : folder);
     case EMFILE:
@@ -95,19 +96,18 @@ packed::Packing packing_of(const File& file) {
 
 namespace {
 
-Error failure(const char* action, const std::string& path, int error, std::string hint) {
-  return Error(Fault{.kind = FaultKind::io,
-                     .id = std::string("io.") + action,
-                     .at = {.file = path},
-                     .what = std::string("cannot ") + action + ": " + std::strerror(error),
-                     .hint = std::move(hint)});
+// `folder`: what relative paths count from, if not the working directory.
+[[noreturn]] void fail(const char* action, const std::string& path, int error, std::string_view folder) {
+  throw Error(Fault{.kind = FaultKind::io,
+                    .id = std::string("io.") + action,
+                    .at = {.file = path},
+                    .what = std::string("cannot ") + action + ": " + std::strerror(error),
+                    .hint = hint_for(error, path, folder)});
 }
 
 }  // namespace
 
-void fail(const char* action, const std::string& path, int error) {
-  throw failure(action, path, error, hint_for(error, path));
-}
+void fail(const char* action, const std::string& path, int error) { fail(action, path, error, {}); }
 
 File::File(std::string path) : File(path, 0, path) {}
 
@@ -146,7 +146,7 @@ File::File(const std::string& place, int flags, std::string path, std::string_vi
     // O_NONBLOCK: opening a FIFO must not wait for a writer; regular files ignore it.
     fd_ = sys().open(place.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags, 0);
   } while (fd_ < 0 && errno == EINTR);
-  if (fd_ < 0) throw failure("open", path_, errno, hint_for(errno, path_, folder));
+  if (fd_ < 0) fail("open", path_, errno, folder);
   try {
     identity_ = identify(fd_, path_);
     size_ = identity_.size;
