@@ -35,17 +35,16 @@ bool LineReader::fill() {
   if (buffer_.size() < have_ + n) buffer_.resize(have_ + n);
   file_->read(at, std::as_writable_bytes(std::span(buffer_).subspan(have_, n)));
   have_ += n;
-  if (at == 0) expect_utf8();
+  if (at == 0) expect_utf8({buffer_.data(), have_}, file_->path());
   return true;
 }
 
-// Lists and labels of some editors of Windows; read as bytes, every fault would be about something else.
-void LineReader::expect_utf8() const {
-  const auto byte = [&](std::size_t i) { return i < have_ ? static_cast<unsigned char>(buffer_[i]) : 0u; };
-  if (!(byte(0) == 0xFF && byte(1) == 0xFE) && !(byte(0) == 0xFE && byte(1) == 0xFF)) return;
+// Some editors of Windows write it.
+void expect_utf8(std::string_view head, const std::string& path) {
+  if (!head.starts_with("\xFF\xFE") && !head.starts_with("\xFE\xFF")) return;
   throw Error(Fault{.kind = FaultKind::format,
                     .id = "io.utf16",
-                    .at = {.file = file_->path(), .line = 1, .column = 1, .has_byte = true},
+                    .at = {.file = path, .line = 1, .column = 1, .has_byte = true},
                     .what = "starts with a mark of UTF-16, expected ASCII or UTF-8",
                     .hint = "convert it, for example with iconv -t UTF-8"});
 }

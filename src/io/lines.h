@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,10 @@ enum class LineEnd : std::uint8_t {
   lf,   // LF; one CR before it is no part of the line
   any,  // LF, CRLF or a lone CR
 };
+
+// Throws Error(format) for text that begins with a mark of UTF-16: read as bytes, every fault would be about
+// something else.
+void expect_utf8(std::string_view head, const std::string& path);
 
 class LineReader {
  public:
@@ -38,7 +43,6 @@ class LineReader {
 
  private:
   bool fill();
-  void expect_utf8() const;
 
   const File* file_;
   LineEnd ends_;

@@ -7,6 +7,7 @@
 
 #include "base/saturate.h"
 #include "io/file.h"
+#include "io/lines.h"
 
 namespace batchfeed::mlf {
 namespace {
@@ -38,6 +39,7 @@ void each_line(std::string_view text, Each line) {
 
 StateList::StateList(const std::string& path, const Limits& limits, const FileSystem& file_system)
     : text_(io::read_whole(path, mul_sat(limits.mlf_states, 256), "mlf_states", file_system)) {
+  io::expect_utf8(text_, path);
   split(path, limits);
 }
 
@@ -69,6 +71,7 @@ std::vector<std::vector<std::int32_t>> read_targets(const std::string& path, con
                                                     const Limits& limits, const FileSystem& file_system) {
   const std::string text =
       io::read_whole(path, mul_sat(states.size(), add_sat(limits.key_bytes, dim)), "key_bytes", file_system);
+  io::expect_utf8(text, path);
   std::vector<std::vector<std::int32_t>> targets;
   each_line(text, [&](std::string_view line, std::uint64_t number, std::size_t byte) {
     const std::size_t blank = line.find_first_of(" \t");
