@@ -260,11 +260,11 @@ class FromFile:
         loaded = _core.load_config(self.files, self.set, self.section, element, report, remote)
         setup = loaded.setup
         _limits(setup, self.limits)
-        if loaded.minibatch_size:
-            setup.reader.minibatch_size = loaded.minibatch_size
-        if loaded.epoch_size is not None and setup.reader.epoch_sweeps == 0:
-            setup.reader.epoch_samples = loaded.epoch_size
         given = dict(self.options)
+        if not given.keys() & {"minibatch_size", "minibatch_samples"} and loaded.minibatch_size:
+            setup.reader.minibatch_size = loaded.minibatch_size
+        if not given.keys() & {"epoch_samples", "epoch_sweeps"} and loaded.epoch_size is not None:
+            setup.reader.epoch_samples = loaded.epoch_size
         if "epoch_sweeps" in given and "epoch_samples" not in given:
             given["epoch_samples"] = 0
         apply(setup.reader, given)
