@@ -75,6 +75,8 @@ void RunOptions::add_to(CLI::App& app) {
 void RunOptions::apply(const Corpus& corpus, ReaderOptions& options) const {
   if (!minibatch_size.empty()) {
     options.minibatch_size = minibatch_size;
+  } else if (corpus.config && corpus.config->wrong_minibatch_size) {
+    throw Error(*corpus.config->wrong_minibatch_size);
   } else if (corpus.config && !corpus.config->minibatch_size.empty()) {
     options.minibatch_size = corpus.config->minibatch_size;
   }

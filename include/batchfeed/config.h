@@ -23,7 +23,7 @@ struct ConfigRequest {
   FileSystem file_system = {};  // reads URLs: `files`, what they include, and what the setup names
   Report report = {};           // unknown keys, dead keys, sloppy spelling
   // Goes on after a fault: `report` gets each of them as an error, and the first
-  // is thrown at the end. Faults of the language itself (brackets) end it at once.
+  // is thrown at the end, if it is of the reader. Faults of the language itself (brackets) end it at once.
   bool all_faults = false;
 };
 
@@ -45,7 +45,9 @@ struct LoadedConfig {
   std::string section = {};                        // the path that was used, as spelled in the file
   std::vector<std::uint64_t> minibatch_size = {};  // from the enclosing SGD section, if it says so
   std::optional<std::uint64_t> epoch_size = {};    // likewise
-  std::vector<ResolvedValue> resolved = {};        // every key that was looked at, in that order
+  // What is wrong with what it says, to be thrown by who has no size of its own to use.
+  std::optional<Fault> wrong_minibatch_size = {}, wrong_epoch_size = {};
+  std::vector<ResolvedValue> resolved = {};  // every key that was looked at, in that order
 };
 
 // Throws Error with file, line and column of the configuration.

@@ -41,6 +41,9 @@ struct FileSystem {
   // links resolved: for configurations and lists that come from others. A configuration
   // that the caller names is read wherever it lies. Empty: anywhere.
   std::vector<std::string> roots = {};
+  // What relative paths count from; empty: the working directory, whichever that is when a
+  // file is opened. Files are opened again later on, and what is told names them as given.
+  std::string folder = {};
   // What opening a compressed file found out, for who opens it again; see share_unpacked().
   std::shared_ptr<UnpackedFiles> unpacked = {};
 };

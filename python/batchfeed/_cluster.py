@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._errors import usage
-from ._files import StorageOptions, file_system, names_in
+from ._files import StorageOptions, file_system, names_in, working_directory
 from ._given import Path, path, paths, whole
 from ._info import Info, StreamDescription
 from ._open import FromSources
@@ -104,15 +104,17 @@ class Cluster:
 
     def _shards(self, corpus: Corpus) -> list[Shard]:
         source = corpus if isinstance(corpus, (CTF, CBF)) else None
-        files = _core.expand_files(paths(source.files if source else corpus), file_system(self._storage, names_in(corpus)))
+        folder = working_directory()
+        opened = file_system(self._storage, names_in(corpus), {}, folder)
+        files = _core.expand_files(paths(source.files if source else corpus), opened)
         if source is None:
-            first = _core.detect_format(files[0], file_system(self._storage, files))
+            first = _core.detect_format(files[0], opened)
             if first not in ("ctf", "cbf"):
                 raise usage("python.not-a-corpus", f"is of format {first}", "clusters work on text and binary corpora", path=files[0])
             source = CTF(files) if first == "ctf" else CBF(files)
         keys: dict[str, Any] = {}
         if isinstance(source, CTF) and source.streams is None:
-            source, text = _declared(source, self.map(_Infer(self._storage), files))
+            source, text = _declared(source, self.map(_Infer(self._storage, folder), files))
             keys = {"keys": "text"} if text else {}
         return [Shard(file, FromSources([replace(source, files=file)], {}, keys, self._storage)) for file in files]
 
@@ -129,9 +131,10 @@ class Shard:
 @dataclass(frozen=True)
 class _Infer:
     storage: StorageOptions
+    folder: str
 
     def __call__(self, file: str) -> tuple[list[tuple[str, str, int]], bool, bool]:
-        seen = _core.infer_ctf([file], None, file_system(self.storage, [file]))
+        seen = _core.infer_ctf([file], None, file_system(self.storage, [file], {}, self.folder))
         return [(s.spec.name, s.spec.storage, s.spec.dim) for s in seen.streams], seen.has_ids, seen.text_ids
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import errno
 import os
+import re
 from dataclasses import dataclass
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Union
 
 
 _WRITTEN_OUT = {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(0x80, 0x100)}  # of what stands for bytes that are no UTF-8
@@ -40,7 +41,8 @@ class Fault:
 class Error(Exception):
     """The root of all errors that batchfeed raises; see `fault` for its parts."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: Union[Fault, str]) -> None:
+        fault = fault if isinstance(fault, Fault) else _printed(type(self), fault)
         super().__init__(fault)
         self.fault = fault
         self.kind = fault.kind
@@ -76,11 +78,11 @@ class StateError(Error, ValueError):
 class FileError(Error, OSError):
     """The system refused to open, read or write a file."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: Union[Fault, str]) -> None:
         Error.__init__(self, fault)
-        self.filename = fault.path
-        self.strerror = fault.what
-        self.errno = _errno(fault)
+        self.filename = self.fault.path
+        self.strerror = self.fault.what
+        self.errno = _errno(self.fault)
 
 
 class MissingFileError(FileError, FileNotFoundError):
@@ -108,6 +110,24 @@ _CLASSES: dict[str, type[Error]] = {
     "io": FileError,
     "internal": InternalError,
 }
+
+
+_TEXT = re.compile(
+    r"(?P<path>.+?)(:(?P<line>\d+)(:(?P<column>\d+))?)?( \(byte (?P<byte>\d+)\))?: "
+    r"(?P<what>(stream '(?P<stream>[^']*)')?.*?)(; hint: (?P<hint>.*))?$"
+)
+
+
+def _printed(kind: type[Error], text: str) -> Fault:
+    """A fault as far as it can be read from an exception that was printed, which is all that PyTorch sends from a worker process."""
+    last = text.rstrip().rpartition("\n")[2].partition(f"{kind.__name__}: ")
+    found = _TEXT.match(last[2] or last[0])
+    name = next((name for name, one in _CLASSES.items() if one is (FileError if issubclass(kind, FileError) else kind)), "internal")
+    if found is None:
+        return Fault(name, "", text, text)
+    line, column, byte = (int(found[part]) if found[part] else None for part in ("line", "column", "byte"))
+    path = None if found["path"] == "batchfeed" else found["path"]
+    return Fault(name, "", found["what"], text, path, line, column, byte, found["stream"], found["hint"])
 
 
 def exception(fault: Fault) -> Error:

@@ -60,8 +60,19 @@ def need_storage(storage: StorageOptions) -> None:
         raise wrong("storage_options", storage, 'a mapping such as {"anon": True}, or a bf.Remote')
 
 
-def file_system(storage: StorageOptions, names: Iterable[Any], limits: Limits = {}) -> _core.FileSystem:
-    """What opens URLs, if there are any among `names`, or if `storage` says that there will be."""
+def working_directory() -> str:
+    """What relative paths count from now; "" if it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def file_system(storage: StorageOptions, names: Iterable[Any], limits: Limits, folder: str) -> _core.FileSystem:
+    """What opens URLs, if there are any among `names`, or if `storage` says that there will be.
+
+    Relative paths count from `folder`, wherever the process has gone since, or another one was started.
+    """
     need_storage(storage)
     if storage is None and not any(_core.is_url(os.fspath(name)) for name in names if isinstance(name, (str, os.PathLike))):
         files = _core.FileSystem()
@@ -71,6 +82,7 @@ def file_system(storage: StorageOptions, names: Iterable[Any], limits: Limits = 
     if not isinstance(roots, (list, tuple)):
         raise usage("python.roots", f"limits['roots'] is {roots!r}", "give a list of folders")
     files.roots = [os.fspath(root) for root in roots]
+    files.folder = folder
     return files
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from . import _core
 from ._errors import Fault, usage
-from ._files import Limits, StorageOptions, file_system, names_in
+from ._files import Limits, StorageOptions, file_system, names_in, working_directory
 from ._given import counts, expecting, like, mapping, paths, texts, weight, wrong
 from ._options import apply
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element
@@ -41,6 +41,7 @@ class Mix:
 
 
 What = Union[Joined, Mix]
+CONFIGS = (".cntk", ".cfg", ".config")
 
 
 def as_list(given: Joined) -> list[Any]:
@@ -100,7 +101,8 @@ def opening_of(
 
 def _need_source(one: Any) -> None:
     if not isinstance(one, (str, bytes, os.PathLike)) and not hasattr(one, "_options"):
-        raise TypeError(f"a path or a source (bf.CTF ..., a bf.Source) is read, not {one!r}")
+        hint = "; give what it was opened with" if hasattr(one, "load_state_dict") else ""
+        raise TypeError(f"a path or a source (bf.CTF ..., a bf.Source) is read, not {one!r}{hint}")
 
 
 def given_limits(limits: Optional[Limits]) -> dict[str, Any]:
@@ -131,9 +133,19 @@ def _corpus(path: str, files: _core.FileSystem) -> Union[CTF, CBF]:
     raise usage(
         "python.not-a-corpus",
         f"a {kind} file alone does not say what to read" if kind != "unknown" else "is in no format that batchfeed knows",
-        "open() takes a .cntk configuration; Reader() takes sources such as bf.HTKFeatures(...)",
+        OTHERS.get(os.path.splitext(path)[1].lower(), "open() takes a .cntk configuration; Reader() takes sources such as bf.HTKFeatures(...)"),
         path=path,
     )
+
+
+# What reads files of others, by how their names end.
+OTHERS = {
+    **dict.fromkeys((".parquet", ".pq"), "bf.from_parquet() reads it"),
+    **dict.fromkeys((".svm", ".svmlight", ".libsvm"), "bf.from_svmlight() reads it"),
+    **dict.fromkeys((".csv", ".tsv"), "bf.from_pandas(pandas.read_csv(...)) reads it"),
+    **dict.fromkeys((".npy",), "bf.Arrays({'x': numpy.load(...)}) reads it"),
+    ".npz": "bf.from_npz() reads it",
+}
 
 
 def _name(source: AnySource) -> str:
@@ -152,6 +164,7 @@ class FromSources:
     limits: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     storage: StorageOptions = None
+    folder: str = field(default_factory=working_directory)
 
     def _corpora(self) -> list[list[Any]]:
         if isinstance(self.sources, Mix):
@@ -160,7 +173,7 @@ class FromSources:
         return [joined]
 
     def file_system(self) -> _core.FileSystem:
-        return file_system(self.storage, names_in(self._corpora()), self.limits)
+        return file_system(self.storage, names_in(self._corpora()), self.limits, self.folder)
 
     def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
         setup = _core.Setup()
@@ -202,6 +215,7 @@ class FromFile:
     options: dict[str, Any] = field(default_factory=dict)
     state_list: Optional[str] = None
     storage: StorageOptions = None
+    folder: str = field(default_factory=working_directory)
 
     def __post_init__(self) -> None:
         if not isinstance(self.section, str):
@@ -211,13 +225,23 @@ class FromFile:
         if not self.files:
             raise usage("python.no-file", "no file given")
         extension = os.path.splitext(self.files[0])[1]
-        return bool(self.section or self.set) or extension in (".cntk", ".cfg", ".config")
+        return bool(self.section or self.set) or extension in CONFIGS
+
+    def _expect_config(self, files: _core.FileSystem) -> None:
+        """Where it is taken for one although its name does not say so: every line of a corpus would be a fault."""
+        if not self.is_config() or os.path.splitext(self.files[0])[1] in CONFIGS:
+            return
+        kind = _core.detect_format(self.files[0], files)
+        if kind in ("ctf", "cbf", "htk", "mlf"):
+            given = f"section is {self.section!r}" if self.section else f"set is {self.set!r}"
+            raise usage("python.option", f"is a {kind} file, and {given}, which is for configurations", "leave it out", path=self.files[0])
 
     def file_system(self) -> _core.FileSystem:
-        return file_system(self.storage, [*self.files, self.state_list], self.limits)
+        return file_system(self.storage, [*self.files, self.state_list], self.limits, self.folder)
 
     def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
         remote = self.file_system()
+        self._expect_config(remote)
         files = self.files if self.is_config() else _core.expand_files(self.files, remote)
         kind = "config" if self.is_config() else _core.detect_format(files[0], remote)
         if kind in ("scp", "htk", "mlf", "kaldi"):
@@ -231,16 +255,16 @@ class FromFile:
         if kind != "config":
             corpus = _corpus(files[0], remote)
             source = type(corpus)(files, dtype=self.dtype or corpus.dtype)
-            return FromSources([source], self.limits, self.options, self.storage).setup(report)
+            return FromSources([source], self.limits, self.options, self.storage, self.folder).setup(report)
         element = None if self.dtype is None else _element(self.dtype)
         loaded = _core.load_config(self.files, self.set, self.section, element, report, remote)
         setup = loaded.setup
         _limits(setup, self.limits)
-        if loaded.minibatch_size:
-            setup.reader.minibatch_size = loaded.minibatch_size
-        if loaded.epoch_size is not None and setup.reader.epoch_sweeps == 0:
-            setup.reader.epoch_samples = loaded.epoch_size
         given = dict(self.options)
+        if not given.keys() & {"minibatch_size", "minibatch_samples"} and loaded.minibatch_size:
+            setup.reader.minibatch_size = loaded.minibatch_size
+        if not given.keys() & {"epoch_samples", "epoch_sweeps"} and loaded.epoch_size is not None:
+            setup.reader.epoch_samples = loaded.epoch_size
         if "epoch_sweeps" in given and "epoch_samples" not in given:
             given["epoch_samples"] = 0
         apply(setup.reader, given)

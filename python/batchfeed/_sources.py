@@ -50,7 +50,7 @@ def _element(dtype: Any) -> str:
     import numpy as np
 
     try:
-        name = str(np.dtype(dtype).name)
+        name = str(dtype)[len("torch.") :] if str(dtype).startswith("torch.") else str(np.dtype(dtype).name)
     except TypeError:
         name = repr(dtype)
     if name not in ("float32", "float64"):

@@ -26,14 +26,22 @@ ConfigRequest request(const std::vector<std::string>& files, const std::vector<s
   return out;
 }
 
+// What the configuration says, for who uses it.
+template <class T>
+T unless(const std::optional<Fault>& wrong, const T& value) {
+  if (wrong) throw Error(*wrong);
+  return value;
+}
+
 }  // namespace
 
 void bind_config(nb::module_& m) {
   nb::class_<LoadedConfig>(m, "LoadedConfig")
       .def_ro("setup", &LoadedConfig::setup)
       .def_ro("section", &LoadedConfig::section)
-      .def_ro("minibatch_size", &LoadedConfig::minibatch_size)
-      .def_ro("epoch_size", &LoadedConfig::epoch_size);
+      .def_prop_ro("minibatch_size",
+                   [](const LoadedConfig& c) { return unless(c.wrong_minibatch_size, c.minibatch_size); })
+      .def_prop_ro("epoch_size", [](const LoadedConfig& c) { return unless(c.wrong_epoch_size, c.epoch_size); });
   m.def(
       "load_config",
       [](const std::vector<std::string>& files, const std::vector<std::string>& set, const std::string& section,

@@ -64,7 +64,8 @@ void bind_files(nb::module_& m) {
       .def(nb::init<>())
       .def(
           "__init__", [](FileSystem* self, nb::handle files) { new (self) FileSystem(make(files)); }, "files"_a)
-      .def_rw("roots", &FileSystem::roots);
+      .def_rw("roots", &FileSystem::roots)
+      .def_rw("folder", &FileSystem::folder);
   m.def(
       "is_url", [](const std::string& text) { return is_url(text); }, "text"_a);
 }

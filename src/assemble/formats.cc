@@ -11,10 +11,26 @@
 #include "formats/htk/htk.h"
 #include "formats/kaldi/kaldi.h"
 #include "formats/mlf/mlf.h"
+#include "io/path_policy.h"
 #include "join/join.h"
 #include "model/shared_source.h"
 
 namespace batchfeed::assemble {
+
+namespace {
+
+// That finds the files where they lie: of the folder nothing is a pattern.
+std::string pattern_of(const std::string& name, const FileSystem& file_system) {
+  const std::string place = io::located(name, file_system);
+  std::string out;
+  for (const char c : std::string_view(place).substr(0, place.size() - name.size())) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + name;
+}
+
+}  // namespace
 
 // Shell patterns in the list of files become the files they name, sorted. A name
 // that exists is never a pattern.
@@ -31,11 +47,13 @@ std::vector<std::string> expand(const std::vector<std::string>& names, const Fil
       if (found.empty()) out.push_back(name);
       continue;
     }
+    const std::size_t folder = io::located(name, file_system).size() - name.size();  // which the user has not named
     ::glob_t found{};
-    if (::glob(name.c_str(), 0, nullptr, &found) == 0)
-      out.insert(out.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
-    else
+    if (::glob(pattern_of(name, file_system).c_str(), 0, nullptr, &found) == 0) {
+      for (std::size_t i = 0; i < found.gl_pathc; ++i) out.emplace_back(found.gl_pathv[i] + folder);
+    } else {
       out.push_back(name);
+    }
     ::globfree(&found);
   }
   if (out.empty()) {

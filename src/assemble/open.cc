@@ -137,8 +137,13 @@ Reader open(const std::string& config, const OpenOptions& options) {
   LoadedConfig loaded = load_config(request);
   ReaderOptions& reader = loaded.setup.reader;
   loaded.setup.report = options.report;
-  if (!loaded.minibatch_size.empty()) reader.minibatch_size = loaded.minibatch_size;
-  if (options.minibatch_samples) reader.minibatch_size = {*options.minibatch_samples};
+  if (options.minibatch_samples) {
+    reader.minibatch_size = {*options.minibatch_samples};
+  } else if (loaded.wrong_minibatch_size) {
+    throw Error(*loaded.wrong_minibatch_size);
+  } else if (!loaded.minibatch_size.empty()) {
+    reader.minibatch_size = loaded.minibatch_size;
+  }
   if (options.workers) reader.workers = *options.workers;
   if (options.rank) reader.rank = *options.rank;
   if (options.threads) reader.threads = *options.threads;

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/lookalike.h"
 #include "config/section.h"
 
 namespace batchfeed::config {
@@ -11,6 +12,7 @@ Document::Document(Limits limits, Report report) : limits_(limits), report_(std:
 Document::~Document() = default;
 
 void Document::fail(Origin at, std::string id, std::string what, std::string hint) const {
+  hint = lookalike_or(what, std::move(hint));
   throw Error({.kind = FaultKind::config,
                .id = "config." + std::move(id),
                .at = position(at),
@@ -46,6 +48,7 @@ void Document::tell(Severity severity, Origin at, std::string id, std::string wh
   std::uint64_t& given = given_[id];
   if (given >= kNoticesPerId || !told_.emplace(at, id + '\0' + what).second) return;
   if (++given == kNoticesPerId) what += " (more of this kind are not told)";
+  hint = lookalike_or(what, std::move(hint));
   report_({severity,
            {.kind = FaultKind::config,
             .id = "config." + std::move(id),

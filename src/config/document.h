@@ -55,6 +55,7 @@ class Document {
 
   // Collecting: a fault that is held is told as an error, and the work goes on.
   void collect_faults(bool collect) noexcept { collect_ = collect; }
+  bool collects_faults() const noexcept { return collect_; }
   // In a handler of Error: holds it; throws it again unless faults are collected, or
   // while quiet.
   void hold(const Error& error);

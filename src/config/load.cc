@@ -162,25 +162,44 @@ Bind binder_of(Document& doc, Binder& binder, const Section& reader) {
 
 // Minibatch and epoch sizes belong to the SGD section beside the reader, or to
 // the command.
-void bind_sizes(Document& doc, const Section& reader, LoadedConfig& out) {
-  const Section* owner = reader.parent();
-  if (owner == nullptr) return;
-  if (const Entry* sgd = owner->entry("SGD"); sgd != nullptr && is_section(*sgd)) owner = &owner->child("SGD");
-  if (const auto sizes = owner->find("minibatchSize"); sizes && !sizes->is_default()) {
-    std::vector<std::uint64_t> list;
-    for (const Text& element : scan_array(doc, sizes->text)) {
-      const std::int32_t size = parse_int(doc, element, sizes->path);
-      if (size <= 0) {
-        doc.fail(element.origin(0), "bad-value",
-                 sizes->path + ": expected at least 1, found " + quoted(element.bytes()));
-      }
-      list.push_back(static_cast<std::uint64_t>(size));
+std::vector<std::uint64_t> minibatch_sizes(Document& doc, const Section& owner) {
+  std::vector<std::uint64_t> out;
+  const auto sizes = owner.find("minibatchSize");
+  if (!sizes || sizes->is_default()) return out;
+  for (const Text& element : scan_array(doc, sizes->text)) {
+    const std::int32_t size = parse_int(doc, element, sizes->path);
+    if (size <= 0) {
+      doc.fail(element.origin(0), "bad-value", sizes->path + ": expected at least 1, found " + quoted(element.bytes()));
     }
-    out.minibatch_size = std::move(list);
+    out.push_back(static_cast<std::uint64_t>(size));
   }
-  if (const auto size = owner->find("epochSize"); size && !size->is_default() && !size->text.empty()) {
-    out.epoch_size = parse_size(doc, size->text, size->path);
-  }
+  return out;
+}
+
+std::optional<std::uint64_t> epoch_size(Document& doc, const Section& owner) {
+  const auto size = owner.find("epochSize");
+  if (!size || size->is_default() || size->text.empty()) return std::nullopt;
+  return parse_size(doc, size->text, size->path);
+}
+
+// The reader does without them: one that is wrong is a fault for who uses it.
+void bind_sizes(Document& doc, const Section& reader, LoadedConfig& out) {
+  if (reader.parent() == nullptr) return;
+  const auto owner = [&]() -> const Section& {
+    const Section& around = *reader.parent();
+    const Entry* sgd = around.entry("SGD");
+    return sgd != nullptr && is_section(*sgd) ? around.child("SGD") : around;
+  };
+  const auto attempt = [&](std::optional<Fault>& wrong, const auto& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      if (doc.collects_faults() || error.fault().kind == FaultKind::internal) doc.hold(error);
+      wrong = error.fault();
+    }
+  };
+  attempt(out.wrong_minibatch_size, [&] { out.minibatch_size = minibatch_sizes(doc, owner()); });
+  attempt(out.wrong_epoch_size, [&] { out.epoch_size = epoch_size(doc, owner()); });
 }
 
 // Training needs the key in both places: the trainer looks for it in SGD.
@@ -233,11 +252,7 @@ LoadedConfig load(Document& doc, const ConfigRequest& request) {
   const Section& reader = *chosen;
   out.section = reader.path();
   check_truncated(doc, reader, out);
-  try {
-    bind_sizes(doc, reader, out);
-  } catch (const Error& error) {  // not of the reader section: the caller may give sizes of its own
-    doc.warn(error.fault());
-  }
+  bind_sizes(doc, reader, out);
   out.setup.limits = request.limits;
   out.setup.file_system = request.file_system;
   out.setup.report = request.report;

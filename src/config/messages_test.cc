@@ -168,6 +168,14 @@ TEST(ConfigMessages, WarnOfUnknownAndDeadKeys) {
   EXPECT_EQ(warning(reader("traceLevel=1;verbosity=0"), "config.dead-key"), "none");
 }
 
+TEST(ConfigMessages, NameWhatOnlyLooksLikeASCII) {
+  EXPECT_EQ(error_of(reader("", "dim=\xEF\xBC\x93;format=dense")),
+            "c.cntk:4:15: reader.input.A.dim: expected a whole number, found '\xEF\xBC\x93'; hint: U+FF13 is a "
+            "full-width character; write '3'; write decimal digits only: no blanks, no fraction, no exponent, no unit");
+  EXPECT_NE(warning(reader("randomize\xC2\xA0=false"), "config.unknown-key").find("U+00A0 is a no-break space"),
+            std::string::npos);
+}
+
 TEST(ConfigMessages, WarnWhereTrainingWouldNotTakeTruncation) {
   const auto train = [](const std::string& sgd, const std::string& root = "") {
     return root + "t=[ | SGD=[ " + sgd +

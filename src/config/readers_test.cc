@@ -274,8 +274,6 @@ TEST(ConfigReaders, FindTheSection) {
   run({"no section", "x=1", "!config.no-reader"});
   run({"a plain value", "x=1", "!config.no-section"}, "x");
   run({"a value where a reader was expected", "a=[reader=5] | " + text_reader(""), "A:1d"});
-  run({"sizes that are none", "t=[ | action=train | SGD=[minibatchSize=0] | " + text_reader("") + " | ]",
-       "A:1d, ~config.bad-value"});
   run({"sizes by default",
        "t=[ | action=train | SGD=[minibatchSize=default;epochSize=default] | " + text_reader("") + " | ]", "A:1d"});
   run({"an epoch that says nothing", "t=[ | action=train | SGD=[epochSize=\"\"] | " + text_reader("") + " | ]",
@@ -287,6 +285,33 @@ TEST(ConfigReaders, FindTheSection) {
   run({"a key with dots", "a.b=[" + text_reader("") + "]", "A:1d"}, "a.b.reader");
   World world(two);
   EXPECT_EQ(find_readers(world.load()), (std::vector<std::string>{"Train.reader", "Eval.reader"}));
+}
+
+// Who gives sizes of its own can do with them; a check tells them.
+TEST(ConfigReaders, SizesThatCannotBeUsedAreFaultsOfTheirUser) {
+  const auto sgd = [](const std::string& keys) {
+    return "t=[ | action=train | SGD=[" + keys + "] | " + text_reader("") + " | ]";
+  };
+  for (const auto& [keys, id] : {std::pair{"minibatchSize=many;epochSize=9", "config.bad-int"},
+                                 {"minibatchSize=0;epochSize=9", "config.bad-value"},
+                                 {"minibatchSize=256:-1;epochSize=9", "config.bad-value"},
+                                 {"minibatchSize=1e3;epochSize=9", "config.bad-int"}}) {
+    World world(sgd(keys));
+    const LoadedConfig loaded = world.bind();
+    ASSERT_TRUE(loaded.wrong_minibatch_size) << keys;
+    EXPECT_EQ(loaded.wrong_minibatch_size->id, id);
+    EXPECT_TRUE(loaded.minibatch_size.empty());
+    EXPECT_EQ(loaded.epoch_size, 9u);
+    EXPECT_TRUE(world.notices.empty());
+    world.all_faults = true;
+    EXPECT_TRUE(world.bind().wrong_minibatch_size);
+    EXPECT_TRUE(world.reported(id));
+  }
+  World world(sgd("minibatchSize=4;epochSize=ten"));
+  const LoadedConfig loaded = world.bind();
+  EXPECT_TRUE(loaded.wrong_epoch_size);
+  EXPECT_FALSE(loaded.wrong_minibatch_size);
+  EXPECT_EQ(loaded.minibatch_size, std::vector<std::uint64_t>{4});
 }
 
 TEST(ConfigReaders, TakeSizesFromTheCommand) {  // 112

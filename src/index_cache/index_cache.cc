@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "io/atomic_file.h"
 #include "io/folder.h"
+#include "io/path_policy.h"
 
 namespace batchfeed::index_cache {
 namespace {
@@ -185,9 +186,10 @@ std::uint64_t content_fingerprint(const io::File& file) {
   return print.value();
 }
 
-std::vector<std::string> places(const std::string& data, const std::string& directory) {
+std::vector<std::string> places(const std::string& name, const std::string& directory, const FileSystem& file_system) {
   namespace fs = std::filesystem;
   std::error_code ignored;
+  const std::string data = io::located(name, file_system);
   const bool remote = is_url(data);
   const fs::path absolute = remote ? fs::path(data) : fs::weakly_canonical(fs::absolute(data, ignored), ignored);
   const auto apart = [&](const fs::path& folder) {
@@ -197,7 +199,7 @@ std::vector<std::string> places(const std::string& data, const std::string& dire
     for (std::uint64_t h = hash_text(absolute.native()); tag.size() < 16; h >>= 4) tag += kHex[h & 15];
     return (folder / (absolute.filename().native() + '.' + tag + ".bfindex")).string();
   };
-  if (!directory.empty()) return {apart(directory)};
+  if (!directory.empty()) return {apart(io::located(directory, file_system))};
   std::vector<std::string> out;
   if (!remote) out.push_back(data + ".bfindex");
   const char* const cache = std::getenv("XDG_CACHE_HOME");

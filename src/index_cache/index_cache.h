@@ -43,7 +43,8 @@ std::uint64_t content_fingerprint(const io::File& file);
 
 // Where the cache of a data file may lie, best first: beside it, else in the
 // user's cache folder; or only in `directory` if that is given.
-std::vector<std::string> places(const std::string& data, const std::string& directory);
+std::vector<std::string> places(const std::string& name, const std::string& directory,
+                                const FileSystem& file_system = {});
 
 struct Loaded {
   std::optional<Payload> payload;

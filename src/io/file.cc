@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/lookalike.h"
 #include "io/path_policy.h"
 #include "io/sys.h"
 #include "io/unpacked_files.h"
@@ -19,13 +20,14 @@
 namespace batchfeed::io {
 namespace {
 
-std::string hint_for(int error, const std::string& path) {
+std::string hint_for(int error, const std::string& path, std::string_view folder) {
   switch (error) {
     case ENOENT:
       if (path.empty()) return "the name is empty; is a variable of the shell not set?";
       if (path == "-") return "data must be in a file that can be read at any offset; `check` alone reads a pipe";
-      return is_url(path) ? "URLs are read by the Python package, those in a local list with storage_options="
-                          : "relative paths count from the working directory";
+      if (std::string found = lookalike(path); !found.empty()) return found;
+      if (is_url(path)) return "URLs are read by the Python package, those in a local list with storage_options=";
+      return "relative paths count from " + std::string(folder.empty() ? "the working directory" : folder);
     case EMFILE:
     case ENFILE: return "too many open files; raise the limit with ulimit -n";
     case ENOSPC:
@@ -93,29 +95,34 @@ packed::Packing packing_of(const File& file) {
 
 }  // namespace
 
-void fail(const char* action, const std::string& path, int error) {
+namespace {
+
+// `folder`: what relative paths count from, if not the working directory.
+[[noreturn]] void fail(const char* action, const std::string& path, int error, std::string_view folder) {
   throw Error(Fault{.kind = FaultKind::io,
                     .id = std::string("io.") + action,
                     .at = {.file = path},
                     .what = std::string("cannot ") + action + ": " + std::strerror(error),
-                    .hint = hint_for(error, path)});
+                    .hint = hint_for(error, path, folder)});
 }
 
-File::File(std::string path) : File(std::move(path), 0) {}
+}  // namespace
 
-File File::open_without_following(std::string path) { return File(std::move(path), O_NOFOLLOW); }
+void fail(const char* action, const std::string& path, int error) { fail(action, path, error, {}); }
+
+File::File(std::string path) : File(path, 0, path) {}
+
+File File::open_without_following(std::string path) { return File(path, O_NOFOLLOW, path); }
 
 File::File(std::string path, const FileSystem& file_system) {
   if (!file_system.open || !is_url(path)) {
-    if (file_system.roots.empty()) {
-      *this = File(std::move(path));
-    } else {  // what was looked at is what is opened
-      *this = File(resolve_in_roots(path, file_system.roots, {.file = path}), O_NOFOLLOW);
-      path_ = std::move(path);
-    }
+    // Within roots, what was looked at is what is opened.
+    const bool anywhere = file_system.roots.empty();
+    *this = File(anywhere ? located(path, file_system) : resolve_in_roots(path, file_system, {.file = path}),
+                 anywhere ? 0 : O_NOFOLLOW, path, file_system.folder);
     return;
   }
-  if (!file_system.roots.empty()) resolve_in_roots(path, file_system.roots, {.file = path});
+  if (!file_system.roots.empty()) resolve_in_roots(path, file_system, {.file = path});
   path_ = std::move(path);
   remote_ = file_system.open(path_);
   identity_ = {.size = remote_->size, .mtime_ns = static_cast<std::int64_t>(hash_text(remote_->version))};
@@ -135,12 +142,12 @@ File::File(std::string path, const FileSystem& file_system, const Limits& limits
   size_ = unpacked_->size();
 }
 
-File::File(std::string path, int flags) : path_(std::move(path)) {
+File::File(const std::string& place, int flags, std::string path, std::string_view folder) : path_(std::move(path)) {
   do {
     // O_NONBLOCK: opening a FIFO must not wait for a writer; regular files ignore it.
-    fd_ = sys().open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags, 0);
+    fd_ = sys().open(place.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags, 0);
   } while (fd_ < 0 && errno == EINTR);
-  if (fd_ < 0) fail("open", path_, errno);
+  if (fd_ < 0) fail("open", path_, errno, folder);
   try {
     identity_ = identify(fd_, path_);
     size_ = identity_.size;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace batchfeed::packed {
@@ -78,7 +79,8 @@ class File {
   void expect_unchanged() const;
 
  private:
-  File(std::string path, int flags);
+  // What lies at `place`, and is told as `path`.
+  File(const std::string& place, int flags, std::string path, std::string_view folder = {});
   packed::Stored stored() const;
 
   std::string path_;

@@ -11,11 +11,13 @@
 
 #include "io/file_cache.h"
 #include "io/path_policy.h"
+#include "support/fault_of.h"
 #include "support/faulty_sys.h"
 
 namespace batchfeed::io {
 namespace {
 
+using ::batchfeed::testing::fault_of;
 using ::batchfeed::testing::FaultySys;
 using ::batchfeed::testing::open_descriptors;
 using ::batchfeed::testing::ScratchFolder;
@@ -166,11 +168,14 @@ TEST(PathPolicy, NamesFilesOnly) {
 TEST(PathPolicy, FindsTheFileOfAListBesideIt) {
   const ::batchfeed::testing::ScratchFolder folder;
   const std::string file = folder.write("a.chunk", "a"), to = file.substr(0, file.size() - 7);
-  EXPECT_EQ(map_beside("//host/feat/a.chunk", to + "x.scp"), "//host/feat/=" + to);
-  EXPECT_EQ(map_beside("a.chunk", to + "x.scp"), "a.chunk=" + file);
-  EXPECT_EQ(map_beside("feat/b.chunk", to + "x.scp"), "");
-  EXPECT_EQ(map_beside(file, to + "x.scp"), "");
-  EXPECT_EQ(map_beside("s3://host/a.chunk", to + "x.scp"), "");
+  EXPECT_EQ(map_beside("//host/feat/a.chunk", to + "x.scp", {}), "//host/feat/=" + to);
+  EXPECT_EQ(map_beside("a.chunk", to + "x.scp", {}), "a.chunk=" + file);
+  FileSystem there;
+  there.folder = folder.path();
+  EXPECT_EQ(map_beside("feat/a.chunk", "x.scp", there), "feat/=./");
+  EXPECT_EQ(map_beside("feat/b.chunk", to + "x.scp", {}), "");
+  EXPECT_EQ(map_beside(file, to + "x.scp", {}), "");
+  EXPECT_EQ(map_beside("s3://host/a.chunk", to + "x.scp", {}), "");
 }
 
 TEST(PathPolicy, RootsHoldWhatLiesInThemAndWhatLinksLeadTo) {
@@ -210,9 +215,20 @@ TEST(PathPolicy, RootsHoldWhatLiesInThemAndWhatLinksLeadTo) {
   EXPECT_EQ(opens(folder / "in/none", {folder / "in"}), "io.open");
   EXPECT_EQ(opens(inside, {folder / "none"}), refused);
 
+  // Relative paths, those of the roots too, count from a folder.
+  FileSystem there;
+  there.folder = folder.path();
+  EXPECT_EQ(File("in/deep/a", there).path(), "in/deep/a");
+  there.roots = {"in"};
+  EXPECT_EQ(File("in/deep/a", there).size(), 1u);
+  EXPECT_EQ(fault_of([&] { const File file("in2/b", there); }).id, refused);
+  const Fault none = fault_of([&] { const File file("in/none", there); });
+  EXPECT_EQ(none.at.file, "in/none");
+  EXPECT_EQ(none.hint, "relative paths count from " + there.folder);
+
   const auto url = [](const std::string& path, const std::string& root) {
     try {
-      return resolve_in_roots(path, {root}, {}) == path;
+      return resolve_in_roots(path, {.roots = {root}}, {}) == path;
     } catch (const Error&) {
       return false;
     }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "io/path_policy.h"
 
-#include <batchfeed/files.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -64,12 +62,18 @@ std::string resolved(const std::string& path) {
 
 }  // namespace
 
-std::string resolve_in_roots(const std::string& path, const std::vector<std::string>& roots, const Position& at) {
+std::string located(const std::string& path, const FileSystem& file_system) {
+  const bool relative = !path.empty() && path.front() != '/' && !is_url(path);
+  return relative && !file_system.folder.empty() ? file_system.folder + '/' + path : path;
+}
+
+std::string resolve_in_roots(const std::string& path, const FileSystem& file_system, const Position& at) {
   const bool url = is_url(path);
-  std::string real = url ? path : resolved(path);
+  const auto& roots = file_system.roots;
+  std::string real = url ? path : resolved(located(path, file_system));
   const bool inside =
       !real.empty() && !(url && climbs(real)) && std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
-        const std::string folder = is_url(root) ? root : resolved(root);
+        const std::string folder = is_url(root) ? root : resolved(located(root, file_system));
         return is_url(root) == url && !folder.empty() && holds(folder, real);
       });
   if (inside) return real;
@@ -83,7 +87,7 @@ std::string resolve_in_roots(const std::string& path, const std::vector<std::str
 
 std::uint32_t FileNumbers::operator()(const std::string& path, const Position& at) {
   if (const auto found = names_.find(path)) return static_cast<std::uint32_t>(*found);
-  if (!roots_.empty()) resolve_in_roots(path, roots_, at);
+  if (!file_system_.roots.empty()) resolve_in_roots(path, file_system_, at);
   paths_.push_back(path);
   return static_cast<std::uint32_t>(names_.number(path));
 }
@@ -94,13 +98,15 @@ std::string_view directory_of(std::string_view path) noexcept {
   return slash == 0 ? path.substr(0, 1) : path.substr(0, slash);
 }
 
-std::string map_beside(std::string_view path, std::string_view list) {
+std::string map_beside(std::string_view path, std::string_view list, const FileSystem& file_system) {
   if (is_url(path) || is_url(list)) return {};
   const std::string_view name = path.substr(path.find_last_of("/\\") + 1),
                          folder = path.substr(0, path.size() - name.size());
   const std::string to = std::string(directory_of(list)) + '/';
   std::error_code none;
-  if (folder == to || name.empty() || !std::filesystem::is_regular_file(to + std::string(name), none)) return {};
+  if (folder == to || name.empty() ||
+      !std::filesystem::is_regular_file(located(to + std::string(name), file_system), none))
+    return {};
   // Rules have something to begin with.
   return folder.empty() ? std::string(name) + '=' + to + std::string(name) : std::string(folder) + '=' + to;
 }

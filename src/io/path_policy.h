@@ -6,6 +6,7 @@
 #pragma once
 
 #include <batchfeed/error.h>
+#include <batchfeed/files.h>
 
 #include <cstdint>
 #include <string>
@@ -20,21 +21,25 @@ namespace batchfeed::io {
 // starts or ends in `|`.
 void check_data_path(std::string_view path, const Position& at);
 
+// Where a file lies that a list or a user names: relative paths count from the folder of `file_system`.
+std::string located(const std::string& path, const FileSystem& file_system);
+
 // The file that a path or URL names, its symbolic links resolved. Throws Error(io) with
-// `at` if it does not lie in one of `roots`, whether there is such a file or not.
-std::string resolve_in_roots(const std::string& path, const std::vector<std::string>& roots, const Position& at);
+// `at` if it does not lie in one of the roots, whether there is such a file or not.
+std::string resolve_in_roots(const std::string& path, const FileSystem& file_system, const Position& at);
 
 // The files that lists name, numbered in the order in which they come up. `paths`, which
-// gets their names, and `roots` (empty: files may lie anywhere) must outlive it.
+// gets their names, and `file_system` must outlive it.
 class FileNumbers {
  public:
-  FileNumbers(std::vector<std::string>& paths, const std::vector<std::string>& roots) : paths_(paths), roots_(roots) {}
+  FileNumbers(std::vector<std::string>& paths, const FileSystem& file_system)
+      : paths_(paths), file_system_(file_system) {}
   // Throws Error(io) with `at`, which names it, if the file does not lie in one of the roots.
   std::uint32_t operator()(const std::string& path, const Position& at);
 
  private:
   std::vector<std::string>& paths_;
-  const std::vector<std::string>& roots_;
+  const FileSystem& file_system_;
   TextTable names_;
 };
 
@@ -44,7 +49,7 @@ std::string_view directory_of(std::string_view path) noexcept;
 
 // How a path in a list would have to be mapped (FROM=TO) to name the file of its name that
 // lies beside the list; empty if there is none, or the path names it already.
-std::string map_beside(std::string_view path, std::string_view list);
+std::string map_beside(std::string_view path, std::string_view list, const FileSystem& file_system);
 
 // A path in a list as it is opened: relative to the list if that is a URL, else as
 // it stands there.

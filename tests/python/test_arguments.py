@@ -19,7 +19,7 @@ WRONG = [
     (lambda f: bf.open([]), "no file given"),
     (lambda f: bf.open(f, section=3), "section is 3, expected the name of a section"),
     (lambda f: bf.open(f, set=[3]), "set is [3], expected a text or a list of texts"),
-    (lambda f: bf.open(f, set="x=3"), "the configuration has no reader section"),
+    (lambda f: bf.open(f, set="x=3"), "is a ctf file, and set is ['x=3'], which is for configurations"),
     (lambda f: bf.open(f, dtype="int8"), "dtype is int8, expected float32 or float64"),
     (lambda f: bf.open(f, dtype="words"), "dtype is 'words', expected float32 or float64"),
     (lambda f: bf.open(f, report=3), "report is 3, expected a function of a Fault"),
@@ -216,3 +216,40 @@ def test_numbers_and_truths_of_numpy_are_taken(corpus, tmp_path):
     assert (options.prefetch, options.threads, options.order.seed, options.order.kind) == (False, 2, 3, "uniform")
     for _ in range(2):
         bf.convert(corpus.path, tmp_path / "a.cbf", force=np.True_, jobs=np.int32(1))
+
+
+def test_what_is_for_configurations_is_not_for_corpora(corpus, tmp_path, caplog):
+    for options in ({"section": "Train.reader"}, {"set": ["a = b"]}):
+        for look in (bf.open, bf.info, bf.check):
+            with pytest.raises(bf.ConfigError, match="is a ctf file, and s.* is .*for configurations"):
+                look(corpus.path, **options)
+    assert not caplog.records  # as many as the file has lines
+    text = tmp_path / "config.txt"  # a name of one's own is one
+    text.write_text(f'r = [ readerType = CNTKTextFormatReader ; file = "{corpus.path}" ; input = [ x = [ dim = 3 ; format = dense ] ] ]')
+    assert bf.open(str(text), section="r").num_samples == sum(corpus.lengths)
+
+
+@pytest.mark.parametrize("name, way", [("a.parquet", "from_parquet"), ("a.SVM", "from_svmlight"), ("a.csv", "read_csv"), ("a.npz", "from_npz")])
+def test_files_of_others_are_told_with_their_reader(tmp_path, name, way):
+    (tmp_path / name).write_bytes(b"PAR1,2,3\n")
+    with pytest.raises(bf.ConfigError, match="no format that batchfeed knows") as caught:
+        bf.open(str(tmp_path / name))
+    assert way in caught.value.hint
+
+
+def test_types_of_torch(corpus):
+    torch = pytest.importorskip("torch")
+    assert bf.open(corpus.path, dtype=torch.float64).streams["x"].element == "float64"
+    with pytest.raises(bf.ConfigError, match="dtype is float16, expected"):
+        bf.open(corpus.path, dtype=torch.float16)
+
+
+def test_a_writer_takes_several_minibatches(corpus, tmp_path):
+    with bf.Writer(str(tmp_path / "a.ctf"), corpus.streams) as writer:
+        with pytest.raises(bf.ConfigError) as caught:
+            writer.write(next(iter(corpus.reader())))
+        assert "write([batch])" in caught.value.hint
+        with pytest.raises(bf.ConfigError) as caught:
+            writer.write({"x": [[1, 2, 3]]})
+        assert "append()" in caught.value.hint
+        writer.write([next(iter(corpus.reader()))])

@@ -308,3 +308,23 @@ def test_arguments_are_told_by_the_names_of_old(corpus, call, message):
     with pytest.raises((bf.ConfigError, TypeError)) as raised:
         call(deserializer(corpus))
     assert message in str(raised.value)
+
+
+def test_what_is_no_loop_says_so(corpus):
+    source = C.MinibatchSource(C.CTFDeserializer(corpus.path, C.StreamDefs(x=C.StreamDef("x", 3))))
+    with pytest.raises(TypeError, match="not iterable"):
+        iter(source)
+
+
+def test_paths_with_what_configurations_take_for_a_variable():
+    streams = C.StreamDefs(x=C.StreamDef("x", 3))
+    with pytest.raises(ValueError, match="takes for a variable"):
+        C.MinibatchSource(C.CTFDeserializer("/data/$x$.ctf", streams))
+    with pytest.raises(bf.MissingFileError):
+        C.MinibatchSource(C.CTFDeserializer("/data/$x.ctf", streams))
+
+
+def test_one_of_a_kind_is_no_plural(corpus):
+    source = C.MinibatchSource(C.CTFDeserializer(corpus.path, C.StreamDefs(x=C.StreamDef("x", 3))), randomize=False)
+    (data,) = source.next_minibatch(3).values()
+    assert repr(data) == "MinibatchData('x', 1 sequence, 3 samples)"

@@ -210,3 +210,28 @@ def test_the_snippet_of_the_reference(digits, monkeypatch):
     names = {}
     run(snippet.replace("num_workers=2", "num_workers=0"), names)
     assert names["pixels"].shape[1] == 64 and names["labels"].shape[1] == 10
+
+
+def test_errors_of_worker_processes_are_of_their_kind(tmp_path):
+    """PyTorch makes them anew from what was printed."""
+    (tmp_path / "bad.ctf").write_text("0 |x 1\n1 |x y\n")
+    dataset = batchfeed.torch.Dataset(bf.CTF(str(tmp_path / "bad.ctf"), {"x": bf.dense(1)}), minibatch_samples=1, order="file")
+    with pytest.raises(bf.FormatError, match="in DataLoader worker process 0") as caught:
+        list(DataLoader(dataset, batch_size=None, num_workers=1))
+    error = caught.value
+    assert (error.kind, error.path, error.line, error.column, error.byte) == ("format", str(tmp_path / "bad.ctf"), 2, 6, 12)
+    assert (error.stream, error.what) == ("x", "stream 'x' of sequence 1: expected a number, found 'y'")
+    assert error.hint == "numbers look like -1, 0.25 or 1e-5"
+
+
+@pytest.mark.parametrize("kind, name", [(bf.FormatError, "format"), (bf.LimitError, "limit"), (bf.MissingFileError, "io"), (bf.StateError, "state")])
+def test_errors_that_were_printed(kind, name):
+    error = kind(f"Traceback\nbatchfeed._errors.{kind.__name__}: batchfeed: nothing is left\n")
+    assert (error.kind, error.path, error.what, error.hint) == (name, None, "nothing is left", None)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    assert kind("").what == ""
+
+
+def test_a_reader_is_not_what_is_read(corpus):
+    with pytest.raises(TypeError, match="give what it was opened with"):
+        batchfeed.torch.Dataset(corpus.reader())

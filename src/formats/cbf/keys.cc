@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "io/file.h"
+#include "io/path_policy.h"
 #include "io/sys.h"
 
 namespace batchfeed::cbf {
@@ -36,7 +37,7 @@ namespace {
 // Keys that are not there, or not to be had from afar, are no fault: sequences have numbers.
 std::optional<io::File> open_keys(const std::string& name, const FileSystem& file_system) {
   std::error_code none;
-  if (std::filesystem::is_regular_file(name, none)) return io::File(name, file_system);
+  if (std::filesystem::is_regular_file(io::located(name, file_system), none)) return io::File(name, file_system);
   if (!file_system.open || !is_url(name)) return std::nullopt;
   try {
     return io::File(name, file_system);

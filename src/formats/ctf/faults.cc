@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/lookalike.h"
+
 namespace batchfeed::ctf {
 namespace {
 
@@ -28,8 +30,31 @@ std::uint64_t count_values(const char* p) {
   }
 }
 
+// Up to a blank, pipe or line end, and not much longer than what is shown.
+std::string_view token_at(const char* p) {
+  const char* end = p;
+  while (end - p <= 80 && !is_blank(*end) && *end != '\n' && *end != '\r' && (*end != '|' || end == p)) ++end;
+  return {p, static_cast<std::size_t>(end - p)};
+}
+
+// The same with the bytes in front of it that are no ASCII: these count as blanks, and what they spell may be why
+// the token is not understood.
+std::string_view token_around(const char* begin, const char* p) {
+  const std::string_view token = token_at(p);
+  while (p != begin && static_cast<unsigned char>(p[-1]) >= 0x80) --p;
+  return {p, static_cast<std::size_t>(token.data() + token.size() - p)};
+}
+
+// A sample from its name on, and not much more than a screen of it.
+std::string_view sample_at(const char* name) {
+  const char* end = name;
+  while (end - name < 4096 && *end != '|' && *end != '\n') ++end;
+  return {name, static_cast<std::size_t>(end - name)};
+}
+
 // What may have been meant by a token that is no number.
 std::string number_hint(const char* p) {
+  if (std::string found = lookalike(token_at(p)); !found.empty()) return found;
   const char* q = p + (*p == '+' || *p == '-');
   const auto is = [&](const char* word) {
     for (const char* w = word; *w != 0; ++w, ++q) {
@@ -63,10 +88,8 @@ std::string quoted(std::string_view text) {
 }
 
 std::string quoted(const char* p) {
-  const char* end = p;
-  while (end - p <= 80 && !is_blank(*end) && *end != '\n' && *end != '\r' && (*end != '|' || end == p)) ++end;
-  return end == p ? (*p == '\n' || *p == '\r' ? "the end of the line" : "a blank")
-                  : quoted(std::string_view(p, static_cast<std::size_t>(end - p)));
+  if (const std::string_view token = token_at(p); !token.empty()) return quoted(token);
+  return *p == '\n' || *p == '\r' ? "the end of the line" : "a blank";
 }
 
 Fault not_utf8(const std::string& file) {
@@ -88,9 +111,10 @@ Fault no_sequence(const std::string& file, const std::string& why) {
           .hint = "compare the names behind '|' with the declared inputs; `info()` lists them"};
 }
 Fault no_id(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column, const char* at) {
-  return at_line(file, "ctf.no-id", byte, line, column,
-                 "expected a sequence id (decimal digits) or '|', found " + quoted(at),
-                 class_of(*at) == Byte::printable ? "text ids need `useNumericSequenceKeys = false`" : "");
+  return at_line(
+      file, "ctf.no-id", byte, line, column, "expected a sequence id (decimal digits) or '|', found " + quoted(at),
+      lookalike_or(token_at(at),
+                   class_of(*at) == Byte::printable ? "text ids need `useNumericSequenceKeys = false`" : ""));
 }
 Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column) {
   return at_line(file, "ctf.keys-need-ids", byte, line, column, "the lines carry no sequence ids, but keys are text",
@@ -149,12 +173,15 @@ void FaultLog::bad_sample(ScanCode code, std::size_t s, const char* name, const 
       return;
     }
     case ScanCode::bad_index:
-      context_.sink->error(fault("ctf.bad-index", at, "expected an index (decimal digits), found " + quoted(at),
-                                 "sparse samples are index:value pairs without blanks around the colon", i));
+      context_.sink->error(
+          fault("ctf.bad-index", at, "expected an index (decimal digits), found " + quoted(at),
+                lookalike_or(token_at(at), "sparse samples are index:value pairs without blanks around the colon"), i));
       return;
     case ScanCode::no_colon:
       context_.sink->error(fault("ctf.no-colon", at, "expected index:value, found " + quoted(at),
-                                 "no blanks around the colon; plain values belong to streams with `format = \"dense\"`",
+                                 lookalike_or(token_at(at),
+                                              "no blanks around the colon; plain values belong to "
+                                              "streams with `format = \"dense\"`"),
                                  i));
       return;
     case ScanCode::index_range: {
@@ -177,12 +204,13 @@ void FaultLog::bad_sample(ScanCode code, std::size_t s, const char* name, const 
 void FaultLog::garbage(const char* at, bool front) {
   if (context_.quiet) return;
   const bool id = front && at[0] != '#';
-  context_.sink->error(fault(id ? "ctf.bad-id" : "ctf.garbage", at,
-                             id ? "expected a sequence id (decimal digits) or '|', found " + quoted(at)
-                                : "expected '|', found " + quoted(at) + of_sequence(),
-                             at[0] == '#' ? "comments start with '|#'"
-                             : id         ? "the line was added to sequence " + context_.key_text(key_)
-                                          : "samples start with '|' and the name of a stream"));
+  context_.sink->error(
+      fault(id ? "ctf.bad-id" : "ctf.garbage", at,
+            id ? "expected a sequence id (decimal digits) or '|', found " + quoted(at)
+               : "expected '|', found " + quoted(at) + of_sequence(),
+            lookalike_or(token_around(block_, at), at[0] == '#' ? "comments start with '|#'"
+                                                   : id ? "the line was added to sequence " + context_.key_text(key_)
+                                                        : "samples start with '|' and the name of a stream")));
 }
 
 void FaultLog::empty_name(const char* pipe) {
@@ -214,10 +242,12 @@ void FaultLog::too_short(std::size_t s, std::uint64_t values, const char* name) 
   if (context_.quiet || told_short_[s]) return;
   told_short_[s] = true;
   if (context_.first_short && !context_.first_short(s)) return;
-  context_.sink->warning(fault(
-      "ctf.too-few-values", name,
-      plural(values, "value") + ", expected dim " + std::to_string(stream(s).dim) + "; the rest is 0",
-      "told once for each stream and chunk; of a last line, see whether the file was cut off", static_cast<int>(s)));
+  context_.sink->warning(
+      fault("ctf.too-few-values", name,
+            plural(values, "value") + ", expected dim " + std::to_string(stream(s).dim) + "; the rest is 0",
+            lookalike_or(sample_at(name),
+                         "told once for each stream and chunk; of a last line, see whether the file was cut off"),
+            static_cast<int>(s)));
 }
 
 void FaultLog::overflow(std::size_t s, const char* name) {
@@ -235,9 +265,9 @@ void FaultLog::crowded_row(std::uint64_t samples, const char* at) {
 
 void FaultLog::unknown(const char* name) {
   const std::string_view nearest = context_.schema->nearest(name_at(name));
-  context_.sink->info(fault("ctf.unknown-input", name,
-                            "input " + quoted(name_at(name)) + " is not declared and was skipped",
-                            nearest.empty() ? std::string() : "did you mean '" + std::string(nearest) + "'?"));
+  context_.sink->info(fault(
+      "ctf.unknown-input", name, "input " + quoted(name_at(name)) + " is not declared and was skipped",
+      lookalike_or(name_at(name), nearest.empty() ? std::string() : "did you mean '" + std::string(nearest) + "'?")));
 }
 
 void FaultLog::loaded(std::uint64_t rows) {

@@ -95,7 +95,7 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
   file_.warn_if_slow(context.report);
   if (options_.cache_index) {
     const index_cache::Binding binding = bind(schema_, options_, text_keys(), file_);
-    const std::vector<std::string> places = index_cache::places(file, options_.cache_dir);
+    const std::vector<std::string> places = index_cache::places(file, options_.cache_dir, context_.file_system);
     if (!load_index(binding, places)) {
       make_index();
       store_index(binding, places);
@@ -352,7 +352,8 @@ IndexBuild find_index(const CtfOptions& options, const std::string& file, const 
   const io::File data(file, context.file_system, context.limits);
   const index_cache::Binding binding =
       bind(Schema(options, context.limits), options, context.keys->mode() != KeyMode::numeric, data);
-  const index_cache::Loaded found = index_cache::load(index_cache::places(file, options.cache_dir), binding);
+  const index_cache::Loaded found =
+      index_cache::load(index_cache::places(file, options.cache_dir, context.file_system), binding);
   IndexBuild state{.path = found.path, .was_valid = found.payload.has_value(), .why = found.why};
   if (found.payload) state.sequences = found.payload->entries.size();
   return state;

@@ -80,11 +80,11 @@ void warn_of_end(const Archive& archive, const HtkOptions& options, FaultSink& f
 
 }  // namespace
 
-Fault listed(Fault fault, const Position& at, const std::string& key) {
+Fault listed(Fault fault, const Position& at, const std::string& key, const FileSystem& file_system) {
   if (at.line == 0) return fault;
   fault.what += " (listed at " + at.file + ':' + std::to_string(at.line) + ", key '" + key + "')";
   if (fault.id != "io.open") return fault;
-  if (const std::string rule = io::map_beside(fault.at.file, at.file); !rule.empty())
+  if (const std::string rule = io::map_beside(fault.at.file, at.file, file_system); !rule.empty())
     fault.hint = "a file of that name lies beside the list: `path_map = " + rule + "`";
   return fault;
 }
@@ -115,7 +115,7 @@ std::vector<Held> look_at_archives(Index& index, const HtkOptions& options, cons
       held[u.file].frames = std::min(h.frames, h.held);
       warn_of_end(archive, options, faults);
     } catch (const Error& e) {
-      Fault fault = listed(e.fault(), index.place(i, options), context.keys->text(u.key));
+      Fault fault = listed(e.fault(), index.place(i, options), context.keys->text(u.key), context.file_system);
       if (fault.kind == FaultKind::io && !context.check) {
         if (++gone <= kNamed) missing.push_back(std::move(fault));
         continue;

@@ -25,6 +25,6 @@ std::vector<Held> look_at_archives(Index& index, const HtkOptions& options, cons
                                    FaultSink& faults);
 
 // The fault of a file that a list names: the list's line helps more than the file's name alone.
-Fault listed(Fault fault, const Position& at, const std::string& key);
+Fault listed(Fault fault, const Position& at, const std::string& key, const FileSystem& file_system);
 
 }  // namespace batchfeed::htk

@@ -108,7 +108,7 @@ class Builder {
   const OpenContext& context_;
   FaultSink& faults_;
   Index index_;
-  io::FileNumbers file_number_{index_.paths, context_.file_system.roots};
+  io::FileNumbers file_number_{index_.paths, context_.file_system};
   std::uint64_t entries_ = 0, too_long_ = 0, empty_ = 0, blank_lines_ = 0, blanks_ = 0;
 };
 
@@ -174,7 +174,7 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
     try {
       frames = Archive(entry.path, true, context_.file_system).header().frames;
     } catch (const Error& e) {
-      throw Error(listed(e.fault(), at, entry.key));
+      throw Error(listed(e.fault(), at, entry.key, context_.file_system));
     }
     if (frames > context_.limits.sequence_samples) {
       throw Error(Fault{.kind = FaultKind::limit,

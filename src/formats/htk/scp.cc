@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/lookalike.h"
 #include "io/path_policy.h"
 
 namespace batchfeed::htk {
@@ -51,8 +52,11 @@ class Line {
     return p;
   }
   [[noreturn]] void fail(const char* id, std::string_view part, std::string what, std::string hint = {}) const {
-    throw Error(Fault{
-        .kind = FaultKind::format, .id = id, .at = position(part), .what = std::move(what), .hint = std::move(hint)});
+    throw Error(Fault{.kind = FaultKind::format,
+                      .id = id,
+                      .at = position(part),
+                      .what = std::move(what),
+                      .hint = lookalike_or(part, std::move(hint))});
   }
   std::uint32_t frame(std::string_view token) const {
     const std::string_view number = trim(token);

@@ -247,7 +247,7 @@ class Builder {
   const OpenContext& context_;
   FaultSink& faults_;
   Index index_;
-  io::FileNumbers file_number_{index_.paths, context_.file_system.roots};
+  io::FileNumbers file_number_{index_.paths, context_.file_system};
   io::FileCache<io::File> cache_;
   // Lines may name many ranges of one object, and a text is read to its end for its size.
   struct Last {

@@ -56,7 +56,7 @@ void index_cached(const io::File& file, const MlfOptions& options, const std::fu
   const OpenContext& context = builder.context();
   const bool words = context.keys->mode() != KeyMode::numeric;
   const index_cache::Binding binding = bind(file, options, context.keys->mode());
-  const std::vector<std::string> places = index_cache::places(file.path(), options.cache_dir);
+  const std::vector<std::string> places = index_cache::places(file.path(), options.cache_dir, context.file_system);
   index_cache::Loaded loaded = index_cache::load(places, binding);
   if (loaded.payload &&
       (!plausible(*loaded.payload, file, words) || !builder.add_counts(unpack(loaded.payload->extra)))) {
@@ -97,8 +97,8 @@ void index_cached(const io::File& file, const MlfOptions& options, const std::fu
 
 CacheState find_cache(const MlfOptions& options, const std::string& file, const OpenContext& context) {
   const io::File data(file, context.file_system, context.limits);
-  const index_cache::Loaded found =
-      index_cache::load(index_cache::places(file, options.cache_dir), bind(data, options, context.keys->mode()));
+  const index_cache::Loaded found = index_cache::load(index_cache::places(file, options.cache_dir, context.file_system),
+                                                      bind(data, options, context.keys->mode()));
   return {.valid = found.payload.has_value(),
           .path = found.path,
           .why = found.why,

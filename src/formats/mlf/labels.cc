@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/lookalike.h"
+
 namespace batchfeed::mlf {
 namespace {
 
@@ -41,7 +43,7 @@ class Line {
             .id = id,
             .at = std::move(at),
             .what = "utterance '" + std::string(key_) + "': " + std::move(what),
-            .hint = std::move(hint)};
+            .hint = lookalike_or(text_, std::move(hint))};
   }
   [[noreturn]] void fail(const char* id, std::size_t column, std::string what, std::string hint = {}) const {
     throw Error(fault(id, column, std::move(what), std::move(hint)));

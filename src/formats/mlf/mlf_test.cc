@@ -264,6 +264,10 @@ TEST_F(Mlf, ReadsStateLists) {
                 "\xEF\xBB\xBF"
                 "a\nb\nc\n");
   EXPECT_EQ(read(one("0 1 a\n1 2 b\n2 3 c\n"))["u"], (Classes{0, 1, 2}));
+  for (const char* mark : {"\xFF\xFE", "\xFE\xFF"}) {
+    folder_.write("states", mark + std::string("a\0\n\0", 4));
+    EXPECT_EQ(fault(one("0 1 a\n")).id, "io.utf16");
+  }
   folder_.write("states", "a\nb\na\n");
   const Fault twice = fault(one("0 1 a\n"));
   EXPECT_EQ(twice.id, "mlf.repeated-state");

@@ -4,6 +4,7 @@
 // the last line, which tells the utterance's length.
 #include <utility>
 
+#include "base/lookalike.h"
 #include "formats/mlf/index.h"
 #include "io/lines.h"
 
@@ -60,7 +61,7 @@ class TextIndexer {
         .at = {.file = file_.path(), .line = 1, .column = 1, .has_byte = true},
         .what = any ? "the first line is '" + std::string(text.substr(0, 40)) + "', expected " + std::string(kHeader)
                     : "the file is empty, expected " + std::string(kHeader),
-        .hint = "is this a text MLF? a binary one is read as such"});
+        .hint = lookalike_or(text.substr(0, 40), "is this a text MLF? a binary one is read as such")});
   }
 
   void begin(std::string_view line) {
@@ -75,7 +76,7 @@ class TextIndexer {
                      .id = "mlf.unquoted-key",
                      .at = key_at_,
                      .what = "'" + key_ + "' is no key in quotes; the entry is left out",
-                     .hint = "keys are written \"name\""});
+                     .hint = lookalike_or(key_, "keys are written \"name\"")});
   }
 
   void end(std::uint64_t behind) {

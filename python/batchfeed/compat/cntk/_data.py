@@ -108,7 +108,8 @@ class MinibatchData:
 
     def __repr__(self) -> str:
         ends = ", end of sweep" if self.sweep_end else ""
-        return f"MinibatchData({self._name()}{self.num_sequences} sequences, {self.num_samples} samples{ends})"
+        counts = zip((self.num_sequences, self.num_samples), ("sequence", "sample"))
+        return f"MinibatchData({self._name()}{', '.join(f'{n} {word}' + 's' * (n != 1) for n, word in counts)}{ends})"
 
     def _name(self) -> str:
         return ""

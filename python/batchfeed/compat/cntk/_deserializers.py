@@ -2,6 +2,7 @@
 """What is read: deserializers are dictionaries of configuration keys, as in CNTK."""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Optional, Union
 
@@ -196,6 +197,8 @@ def config_text(value: Any) -> str:
     if isinstance(value, (int, float)):
         return str(value)
     text = str(value)
+    if re.search(r"\$[^$\n]+\$", text):
+        raise ValueError(f"{text!r} holds a text between two '$', which configuration text takes for a variable")
     if '"' not in text:
         return f'"{text}"'
     if "'" in text or "\n" in text:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import _core
 from ..._errors import Fault, StateError
-from ..._files import file_system
+from ..._files import file_system, working_directory
 from ..._open import FromSetup
 from ..._given import whole, wrong
 from ..._options import ENDLESS, apply
@@ -97,13 +97,14 @@ def _flat(given: Any) -> list[Any]:
     return [given]
 
 
-def _setup(deserializers: list[Any], options: Mapping[str, Any], trace_level: int) -> Any:
+def _setup(deserializers: list[Any], options: Mapping[str, Any], trace_level: int, folder: str) -> Any:
     native = [d for d in deserializers if isinstance(d, Deserializer)]
     keys, loaded = "numeric", _core.Setup()
     if native:
         flags = {"frameMode": options["pack"] == "frames", "precision": "float", "traceLevel": trace_level}
         text = "reader = " + config_text({**flags, "deserializers": native})
-        loaded = _core.load_config([], [text], "reader", None, log, file_system({} if "://" in text else None, ())).setup
+        files = file_system({} if "://" in text else None, (), {}, folder)
+        loaded = _core.load_config([], [text], "reader", None, log, files).setup
         keys = loaded.reader.keys
     setup = _core.Setup()
     setup.file_system = loaded.file_system
@@ -192,7 +193,7 @@ class MinibatchSource:
         for d in given:
             if isinstance(d, UserDeserializer):
                 shapes.update({info.name: info.shape for info in d.stream_infos()})
-        self._reader = Reader._of(FromSetup(partial(_setup, given, options, trace_level), "MinibatchSource"), log)
+        self._reader = Reader._of(FromSetup(partial(_setup, given, options, trace_level, working_directory()), "MinibatchSource"), log)
         self._streams = Streams(
             [
                 StreamInformation(s.name, i, s.storage, s.element, _shape(s.dim, shapes.get(s.name)), s.defines_mb_size)
@@ -214,6 +215,8 @@ class MinibatchSource:
     def stream_info(self, name: str) -> StreamInformation:
         """The stream of that name."""
         return self._streams[name]
+
+    __iter__ = None  # there is no end to count to; next_minibatch() asks
 
     def __getitem__(self, name: str) -> StreamInformation:
         return self._streams[name]
