@@ -57,6 +57,29 @@ std::string others_like_it(std::uint64_t more) {
 
 }  // namespace
 
+// Of a file that was not written, or not fetched, to its end: a line that breaks off before its first sample, or zeros
+// where the system had not yet written when it went down. Both are blank to a reader, so sequences would be missing
+// without a word.
+void CtfSource::look_at_end() {
+  if (file_.is_packed() || file_.is_remote()) return;
+  std::string end(static_cast<std::size_t>(std::min<std::uint64_t>(file_.size(), 4096)), '\0');
+  file_.read(file_.size() - end.size(), std::as_writable_bytes(std::span(end)));
+  const auto tell = [&](std::size_t from, const char* what) {
+    const std::uint64_t byte = file_.size() - end.size() + from;
+    sink_.warning(Fault{.kind = FaultKind::format,
+                        .id = "ctf.torn-end",
+                        .at = {.file = file_.path(), .byte = byte, .line = lines_.line_of(byte), .has_byte = true},
+                        .what = std::string("the file seems cut off: ") + what,
+                        .hint = "make or fetch it again"});
+  };
+  const std::size_t written = end.find_last_not_of('\0') + 1;
+  if (written != end.size()) return tell(written, "from here on, at the latest, it holds nothing but NUL bytes");
+  const std::size_t line = end.find_last_of("\r\n") + 1;
+  if (line == 0 && end.size() != file_.size()) return;  // a long one
+  const bool is_blank = end.find_first_not_of(" \t\x1A", line) == end.npos;
+  if (!is_blank && end.find('|', line) == end.npos) tell(line, "the last line has neither a sample nor an end");
+}
+
 CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const OpenContext& context,
                      const Tuning& tuning)
     : schema_(options, context.limits),
@@ -80,6 +103,7 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
   } else {
     make_index();
   }
+  look_at_end();
   if (!start_.line_mode) notes_.repeated = find_repeated(index_.entries);
   cut_chunks(index_, std::min(options_.chunk_bytes, file_.size()));
   chunks_.resize(index_.chunks());

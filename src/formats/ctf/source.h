@@ -61,6 +61,7 @@ class CtfSource final : public Source, private RowReader {
   const CacheState& cache() const noexcept { return cache_; }
 
  private:
+  void look_at_end();
   void make_index();
   bool load_index(const index_cache::Binding& binding, const std::vector<std::string>& places);
   void store_index(const index_cache::Binding& binding, const std::vector<std::string>& places);

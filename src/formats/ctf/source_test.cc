@@ -59,6 +59,28 @@ TEST(Opening, RepeatedIdsAreTold) {
               HasSubstr("sequence id 1 comes back; it was used from line 1 on; 1 more sequence has"));
 }
 
+TEST(Opening, AnEndThatIsTornIsTold) {
+  const std::string whole = "1 |A 1\n2 |A 2\n";
+  const auto told = [](const std::string& text) {
+    const ScratchFolder folder;
+    Collector collector;
+    const CtfSource source(options_for({"A:d1"}), folder.write("t.ctf", text), collector.context(KeyMode::numeric));
+    std::string out;
+    for (const Notice& n : collector.notices)
+      out += n.fault.id + ' ' + std::to_string(n.fault.at.line) + ':' + std::to_string(n.fault.at.byte) + ' ';
+    return out;
+  };
+  for (const char* end : {"", "\n", "\r\n", "3 |A 3", "3 |A 3\n", "  ", "\x1A", "|# end"})
+    EXPECT_EQ(told(whole + end), "") << end;
+  EXPECT_EQ(told(whole + "3"), "ctf.torn-end 3:14 ");
+  EXPECT_EQ(told(whole + "345 "), "ctf.torn-end 3:14 ");
+  EXPECT_EQ(told(whole + std::string(1, '\0')), "ctf.torn-end 3:14 ");
+  EXPECT_EQ(told(whole + "3 |A " + std::string(4000, '\0')), "ctf.torn-end 3:19 ");
+  EXPECT_EQ(told(whole + std::string(5000, '\0')), "ctf.torn-end 3:" + std::to_string(14 + 5000 - 4096) + ' ');
+  // A line that is longer than what is looked at.
+  EXPECT_EQ(told(whole + "3 |A 3 |# " + std::string(5000, 'x')), "");
+}
+
 TEST(Opening, WhatWasLeftOutIsTold) {
   const Opened opened("1 |A 1\n2 |C 2\n3 |C 3\n", options_for({"A:d1"}));
   const std::vector<Notice> notices = opened.source->notices();
