@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <future>
+#include <memory>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -136,6 +137,21 @@ TEST(MinibatchPool, KeepsNoMoreThanItWasTold) {
       EXPECT_TRUE(streams.empty());
     }
     EXPECT_EQ(lent(pool), bytes == 100 ? detail::MinibatchPool::kMostSmall : 3u);
+  }
+}
+
+TEST(MinibatchPool, KeysOfJustTheSizeThatIsSmallAreSmall) {
+  for (const std::size_t more : {0u, 1u}) {
+    const auto pool = std::make_shared<detail::MinibatchPool>(3);
+    for (int i = 0; i < 1000; ++i) {
+      std::vector<Minibatch> batches(1);
+      batches[0].keys.reserve(detail::MinibatchPool::kSmall / sizeof(std::uint64_t) + more);
+      detail::MinibatchPool::own(pool, batches[0]);
+    }
+    std::size_t n = 0;
+    for (std::vector<std::uint64_t> keys; pool->lend(keys), keys.capacity() != 0; keys = std::vector<std::uint64_t>())
+      ++n;
+    EXPECT_EQ(n, more == 0 ? detail::MinibatchPool::kMostSmall : 3u);
   }
 }
 

@@ -209,6 +209,13 @@ TEST_F(Mlf, NamesUtterances) {
               UnorderedElementsAre(Pair("u", Classes{0}), Pair("v", Classes{1})));
 }
 
+TEST_F(Mlf, AKeyWithoutQuotesIsToldByItsBeginning) {
+  check_ = true;
+  open({"#!MLF!#\n" + std::string(80, 'k') + "rest\n0 1 a\n.\n\"u\"\n0 1 a\n.\n"});
+  ASSERT_EQ(reported_.size(), 1u);
+  EXPECT_EQ(reported_[0].what, "'" + std::string(80, 'k') + "' is no key in quotes; the entry is left out");
+}
+
 TEST_F(Mlf, LeavesOutWhatHasNoLabelsAndCounts) {
   const auto source =
       open({"#!MLF!#\nunquoted\n0 1 a\n.\n\"e\"\n.\n\"z\"\n0 0 a\n.\n\"u\"\n0 1 a\n.\n\"u\"\n0 1 "
