@@ -164,6 +164,8 @@ int run_check(const CheckArguments& a, Console& console) {
     console.clear_progress();
     const CheckResult configuration = findings.counts();
     if (corpus) {
+      if (corpus->config && !corpus->config->minibatch_size.empty())
+        corpus->setup.reader.minibatch_size = corpus->config->minibatch_size;
       options.progress = console.progress("checking");
       result = check(corpus->setup, options, report);
     }

@@ -255,6 +255,16 @@ std::string way_out(const std::string& path, const Limits& limits) {
          "files";
 }
 
+// Every line of a corpus that is taken for a configuration would be a fault.
+void expect_config(const std::string& first, const CorpusArguments& arguments) {
+  const Format format = detect_format(first, {}, arguments.limits());
+  if (format != Format::ctf && format != Format::cbf && format != Format::htk && format != Format::mlf) return;
+  throw Error(unusable(
+      first,
+      std::string("is no configuration, which ") + (arguments.section.empty() ? "--set" : "--section") + " is for",
+      "leave it out"));
+}
+
 // One corpus: a configuration, or files that come without one.
 Corpus load_one(const CorpusArguments& arguments, Console& console, const Report& report) {
   Corpus corpus;
@@ -266,6 +276,7 @@ Corpus load_one(const CorpusArguments& arguments, Console& console, const Report
       looks_like_config(arguments.files.front()) ? arguments.files.front() : expand_files(arguments.files).front();
   if (looks_like_config(first) || !arguments.section.empty() || !arguments.set.empty()) {
     corpus.format = Format::config;
+    if (!looks_like_config(first)) expect_config(first, arguments);
   } else {
     corpus.format = detect_format(first, {}, arguments.limits());
   }

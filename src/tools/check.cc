@@ -2,6 +2,7 @@
 //
 // Reads all of a corpus and tells every fault, in the order of the file although
 // chunks are read by several threads.
+#include <batchfeed/reader.h>
 #include <batchfeed/tools.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 
 #include "assemble/open.h"
 #include "base/threads.h"
+#include "reader/check_options.h"
 #include "tools/tally.h"
 
 namespace batchfeed {
@@ -133,6 +135,18 @@ std::unique_ptr<Source> open_one(const SourceOptions& options, const OpenContext
   }
 }
 
+// What a reader would refuse although every source can be read: options that contradict each other, minibatches
+// that would be gaps for the most part.
+void check_reading(std::vector<std::shared_ptr<const Source>> corpora, const Setup& setup, Tally& tally) {
+  try {
+    const Reader reader(std::move(corpora), setup.reader, setup.limits);
+    reader::check_gaps(reader.options(), reader.num_samples(), setup.limits);
+  } catch (const Error& error) {
+    if (error.fault().kind == FaultKind::internal) throw;
+    tally.add({.severity = Severity::error, .fault = error.fault()});
+  }
+}
+
 }  // namespace
 
 CheckResult check(const Setup& setup, const CheckOptions& options, const Report& report) {
@@ -147,10 +161,13 @@ CheckResult check(const Setup& setup, const CheckOptions& options, const Report&
       pending->add(notice, options.max_faults);
     }
   };
-  for (const Setup& corpus : assemble::corpora_of(setup)) {
+  std::vector<std::shared_ptr<const Source>> corpora;
+  const std::vector<Setup> setups = assemble::corpora_of(setup);
+  for (const Setup& corpus : setups) {
     bool all_open = true;
+    std::shared_ptr<const Source> source;
     for (const SourceOptions& one : corpus.sources) {
-      const std::unique_ptr<Source> source = open_one(one, context, tally, result);
+      source = open_one(one, context, tally, result);
       all_open = all_open && source != nullptr;
       ++result.sources;
       if (!source) continue;
@@ -158,7 +175,11 @@ CheckResult check(const Setup& setup, const CheckOptions& options, const Report&
       SourceCheck(*source, tally, options.progress, result).run(context.threads);
     }
     // What a join leaves out, and whether there is one at all.
-    if (!all_open || corpus.sources.size() < 2) continue;
+    if (!all_open) continue;
+    if (corpus.sources.size() == 1) {
+      corpora.push_back(std::move(source));
+      continue;
+    }
     // Of what the sources say again nothing but the join's own is passed on.
     OpenContext joining = assemble::context_of(setup);
     joining.check = true;
@@ -166,11 +187,12 @@ CheckResult check(const Setup& setup, const CheckOptions& options, const Report&
       if (notice.fault.id.starts_with("join.")) tally.add(notice);
     };
     try {
-      (void)assemble::open_all(corpus, joining);
+      corpora.push_back(assemble::open_all(corpus, joining));
     } catch (const Error& error) {
       tally.add({.severity = Severity::error, .fault = error.fault()});
     }
   }
+  if (corpora.size() == setups.size()) check_reading(std::move(corpora), setup, tally);
   tally.into(result);
   return result;
 }

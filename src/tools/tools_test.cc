@@ -62,6 +62,31 @@ TEST_F(Tools, ChecksOnWhereMemoryRunsOut) {
   EXPECT_FALSE(result.complete);
 }
 
+// What a reader refuses although all of the data can be read.
+TEST_F(Tools, ChecksWhatReadingWouldRefuse) {
+  const auto found = [&](const std::string& text, const auto& change, const Limits& limits = {}) {
+    batchfeed::Setup setup = text_setup(put("a.ctf", text), 1);
+    setup.limits = limits;
+    change(setup.reader);
+    std::vector<std::string> ids;
+    const CheckResult result = check(setup, {}, [&](const Notice& n) { ids.push_back(n.fault.id); });
+    EXPECT_EQ(result.faults, ids.size());
+    EXPECT_TRUE(result.complete);
+    return ids;
+  };
+  const std::string good = "0 |v 1\n0 |v 2\n1 |v 3\n";
+  const auto truncated = [](std::uint64_t length) {
+    return [length](ReaderOptions& o) { o.pack = {Packing::truncated, length, 0}; };
+  };
+  Limits few;
+  few.implied_samples = 1000;
+  EXPECT_THAT(found(good, truncated(1048), few), ElementsAre());
+  EXPECT_THAT(found(good, truncated(1049), few), ElementsAre("limit.gaps"));
+  EXPECT_THAT(found(good, truncated(std::uint64_t{1} << 31)), ElementsAre("limit.gaps"));
+  EXPECT_THAT(found(good, truncated(0)), ElementsAre("reader.truncation-length"));
+  EXPECT_THAT(found("0 |v 1\n1 |v x\n", truncated(0)), ElementsAre("ctf.bad-number", "reader.truncation-length"));
+}
+
 TEST_F(Tools, DescribesLengthsExactly) {
   std::string text;
   for (int key = 0; key < 100; ++key) {

@@ -288,3 +288,38 @@ def test_roots_hold_what_lists_name(tmp_path):
             bf.Reader(bf.CTF(path), limits=roots)
     with pytest.raises(bf.ConfigError, match="give a list of folders"):
         bf.open(tmp_path / "b.ctf", limits={"roots": str(tmp_path)})
+
+
+@pytest.mark.parametrize("sizes", ["minibatchSize = many", "minibatchSize = 0", "minibatchSize = 2.5", "minibatchSize = 256:-1"])
+def test_a_wrong_size_is_told_where_it_is_used(corpus, tmp_path, sizes):
+    path = tmp_path / "train.cntk"
+    path.write_text(
+        f"""Train = [ action = train
+            SGD = [ {sizes} ; epochSize = 10 ]
+            reader = [ readerType = CNTKTextFormatReader ; file = "{corpus.path}" ; randomize = false
+                input = [ x = [ dim = 3 ; format = dense ] ; y = [ dim = 5 ; format = sparse ] ] ] ]"""
+    )
+    with pytest.raises(bf.ConfigError, match="Train.SGD.minibatchSize") as caught:
+        bf.open(str(path))
+    assert (caught.value.path, caught.value.line) == (str(path), 2)
+    with pytest.raises(bf.ConfigError, match="Train.SGD.minibatchSize"):
+        bf.check(str(path))
+    for own in ({"minibatch_samples": 4}, {"minibatch_size": [4]}):
+        assert next(iter(bf.open(str(path), **own))).num_samples == 4
+    path.write_text(path.read_text().replace(sizes, "minibatchSize = 4").replace("epochSize = 10", "epochSize = ten"))
+    with pytest.raises(bf.ConfigError, match="Train.SGD.epochSize"):
+        bf.open(str(path))
+    assert next(iter(bf.open(str(path), epoch_sweeps=1))).num_samples == 4
+
+
+def test_check_finds_what_reading_would_refuse(corpus, tmp_path):
+    path = tmp_path / "train.cntk"
+    path.write_text(
+        f"""reader = [ truncated = true ; truncationLength = 4000000000
+            deserializers = ( [ type = CNTKTextFormatDeserializer ; module = CNTKTextFormatReader ; file = "{corpus.path}"
+                input = [ x = [ dim = 3 ; format = dense ] ; y = [ dim = 5 ; format = sparse ] ] ] ) ]"""
+    )
+    with pytest.raises(bf.LimitError) as caught:
+        next(iter(bf.open(str(path))))
+    (found,) = bf.check(str(path))
+    assert (found.id, found.kind) == (caught.value.id, "limit") == ("limit.gaps", "limit")
