@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <thread>
+#include <unordered_set>
 
 #include "text/trim.h"
 #include "tools/in_order.h"
@@ -44,6 +45,10 @@ class Finder {
  public:
   Finder(const Source& source, const FindOptions& options) : source_(source), options_(options) {
     for (const ValueTest& test : options.values) streams_.push_back(stream_of(test));
+    for (const std::string& key : options.keys) {
+      keys_.insert(key);
+      if (key.find_first_of("*?[\\") != key.npos) patterns_.push_back(&key);
+    }
     reads_ = std::any_of(streams_.begin(), streams_.end(), [](std::size_t s) { return s != kLength; });
   }
 
@@ -107,9 +112,9 @@ class Finder {
   bool fits_key(const SequenceInfo& s) const {
     if (options_.keys.empty()) return true;
     const std::string key = source_.key_text(s.key);
-    return std::any_of(options_.keys.begin(), options_.keys.end(), [&](const std::string& pattern) {
-      return pattern == key || ::fnmatch(pattern.c_str(), key.c_str(), 0) == 0;
-    });
+    return keys_.contains(key) || std::any_of(patterns_.begin(), patterns_.end(), [&](const std::string* pattern) {
+             return ::fnmatch(pattern->c_str(), key.c_str(), 0) == 0;
+           });
   }
 
   bool fits_values(const SequenceInfo& s, const Chunk& chunk, Hit& hit) const {
@@ -158,6 +163,8 @@ class Finder {
 
   const Source& source_;
   const FindOptions& options_;
+  std::unordered_set<std::string> keys_;
+  std::vector<const std::string*> patterns_;  // those of the keys that are more than themselves
   std::vector<std::size_t> streams_;
   bool reads_ = false;
 };

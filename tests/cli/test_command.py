@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Exit codes, help, what goes to stdout and what to stderr."""
+import contextlib
 import os
 import re
 import signal
@@ -95,14 +96,30 @@ def test_there_is_no_colour_and_no_bar_in_pipes(batchfeed, corpus, write):
         assert "\033" not in done.out + done.err and "\r" not in done.err
 
 
+def plain_signals():
+    """As a terminal has them; whoever runs the tests in the background may ignore some."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
+def running(*arguments, **options):
+    run = subprocess.Popen([BINARY, *arguments], stderr=subprocess.PIPE, preexec_fn=plain_signals, **options)
+    try:
+        yield run
+    finally:
+        run.kill()
+        run.wait()
+
+
 def test_an_interrupt_is_status_130(corpus, batchfeed):
     config = corpus(50)
-    run = subprocess.Popen([BINARY, "read", config, "--epoch-size", "inf", "--driver", "minibatch-source", "--format", "none"],
-                           cwd=batchfeed.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(0.5)
-    run.send_signal(signal.SIGINT)
-    _, err = run.communicate(timeout=20)
-    assert run.returncode == 130 and b"Traceback" not in err
+    with running("read", config, "--epoch-size", "inf", "--driver", "minibatch-source", "--format", "none",
+                 cwd=batchfeed.folder, stdout=subprocess.PIPE) as run:
+        time.sleep(0.5)
+        run.send_signal(signal.SIGINT)
+        _, err = run.communicate(timeout=20)
+        assert run.returncode == 130 and b"Traceback" not in err
 
 
 @pytest.mark.parametrize("name", ("SIGINT", "SIGTERM", "SIGHUP"))
@@ -114,10 +131,10 @@ def test_who_ends_a_conversion_finds_the_old_file_or_the_new_one_and_nothing_els
         whole = (batchfeed.folder / "o.ctf.zst").read_bytes()
         for wait in (0.02, 0.05, 0.1, 0.2):
             write("o.ctf.zst", "old")
-            run = subprocess.Popen([BINARY, *command], cwd=batchfeed.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-            time.sleep(wait)
-            run.send_signal(number)
-            _, err = run.communicate(timeout=20)
+            with running(*command, cwd=batchfeed.folder, stdout=subprocess.DEVNULL) as run:
+                time.sleep(wait)
+                run.send_signal(number)
+                _, err = run.communicate(timeout=20)
             assert run.returncode in (0, 128 + number, -number), err  # -number: before it had begun
             assert sorted(p.name for p in batchfeed.folder.iterdir()) == ["a.ctf", "o.ctf.zst"]
             now = (batchfeed.folder / "o.ctf.zst").read_bytes()
@@ -161,12 +178,11 @@ def test_a_link_that_leads_nowhere_is_a_file_that_exists(batchfeed, write, tmp_p
 
 def test_a_consumer_that_leaves_ends_the_run(corpus, batchfeed):
     config = corpus(50)
-    run = subprocess.Popen([BINARY, "read", config, "--epoch-size", "inf", "--driver", "minibatch-source"],
-                           cwd=batchfeed.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    run.stdout.readline()
-    run.stdout.close()
-    run.wait(timeout=20)
-    assert run.stderr.read() == b""
+    with running("read", config, "--epoch-size", "inf", "--driver", "minibatch-source", cwd=batchfeed.folder, stdout=subprocess.PIPE) as run:
+        run.stdout.readline()
+        run.stdout.close()
+        run.wait(timeout=20)
+        assert run.stderr.read() == b""
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")

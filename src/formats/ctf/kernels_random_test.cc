@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+//
+// Samples drawn by chance, the same in every tier.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "formats/ctf/kernels.h"
+#include "formats/ctf/kernels_testing.h"
+
+namespace batchfeed::ctf {
+namespace {
+
+// Numbers of many shapes, now and then something else.
+class Draw {
+ public:
+  explicit Draw(std::uint64_t seed) : draw_(seed) {}
+  std::uint64_t below(std::uint64_t n) { return draw_() % n; }
+
+  std::string digits(std::uint64_t n) {
+    std::string out;
+    while (n-- > 0) out += static_cast<char>('0' + below(10));
+    return out;
+  }
+  std::string number(std::uint64_t shape) {
+    std::string out;
+    if (shape > 0 && below(5) == 0) out += '-';
+    if (shape == 4 && below(2) == 0) {
+      out += "0.";
+      return out += digits(1 + below(14));
+    }
+    out += digits(shape == 0 ? 1 : 1 + below(shape == 3 ? 9 : 3));
+    if (shape >= 2 && below(2) == 0) {
+      out += '.';
+      out += digits(below(8));
+    }
+    return out;
+  }
+  // As programs write floating-point numbers: up to 21 digits, with or without an exponent.
+  std::string long_number(bool exponent) {
+    std::string out = below(2) == 0 ? "-" : "";
+    out += digits(below(60) == 0 ? 1 + below(20) : 1) + '.';
+    out += digits(below(60) == 0 ? below(21) : exponent ? 7 + below(12) : 14 + below(5));
+    if (!exponent) return out;
+    static const std::vector<std::string> kMarks = {"e-", "e+", "e", "E-", "E+", "e0"};
+    return out += kMarks[static_cast<std::size_t>(below(kMarks.size()))] +
+                  digits(below(16) == 0 ? 1 + below(22) : 1 + below(2));
+  }
+  void odd(std::string& sample, std::uint64_t rarity) {
+    if (below(rarity) != 0) return;
+    static const std::vector<std::string> kOdd = {"x", "-", " ", ".", ":", "e", "\t", "e-05", "+", "1e39"};
+    sample += kOdd[static_cast<std::size_t>(below(kOdd.size()))];
+  }
+  void end(std::string& sample) {
+    sample += "\n| \x02\t"[below(5)];
+    sample += "|7\n";
+  }
+
+ private:
+  std::mt19937_64 draw_;
+};
+
+TEST_F(Kernel, RandomSamplesAreTheSameInEveryTier) {
+  for (const std::string& tier : vector_tiers()) {
+    Draw draw(3);
+    std::uint64_t taken = 0, all = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      const std::uint64_t dim = 1 + draw.below(40), shape = draw.below(5);
+      std::string sample;
+      for (std::uint64_t v = 0; v < dim; ++v) {
+        sample += ' ';
+        sample += draw.number(shape);
+        draw.odd(sample, 2000);
+      }
+      draw.end(sample);
+      taken += compare_dense<float>(tier, sample, dim);
+      all += dim;
+      compare_dense<double>(tier, sample, dim);
+    }
+    EXPECT_GT(taken * 10, all * 9) << tier;
+  }
+}
+
+TEST_F(Kernel, RandomPairsAreTheSameInEveryTier) {
+  for (const std::string& tier : vector_tiers()) {
+    Draw draw(4);
+    std::uint64_t taken = 0, all = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      const std::uint64_t n = draw.below(40), shape = draw.below(5), width = 1 + draw.below(9);
+      const std::uint64_t dim = draw.below(8) == 0 ? 1000 : 2'147'483'647;
+      std::string sample;
+      for (std::uint64_t v = 0; v < n; ++v) {
+        sample += ' ';
+        sample += draw.digits(1 + draw.below(width)) + ':' + draw.number(shape);
+        draw.odd(sample, 2000);
+      }
+      draw.end(sample);
+      taken += compare_sparse<float>(tier, sample, dim, n + draw.below(3));
+      all += n;
+      compare_sparse<double>(tier, sample, dim, n);
+      if (n > 0) compare_sparse<float>(tier, sample, dim, draw.below(n));
+    }
+    EXPECT_GT(taken * 10, all * 7) << tier;
+  }
+}
+
+TEST_F(Kernel, LongNumbersAreTheSameInEveryTier) {
+  for (const std::string& tier : vector_tiers()) {
+    Draw draw(8);
+    std::uint64_t taken = 0, all = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      const std::uint64_t n = 1 + draw.below(30), kind = draw.below(3);
+      std::string values, pairs;
+      for (std::uint64_t v = 0; v < n; ++v) {
+        const std::string number = kind == 2 && draw.below(4) == 0 ? draw.number(4) : draw.long_number(kind == 1);
+        values += ' ' + number;
+        pairs += ' ' + draw.digits(1 + draw.below(9)) + ':' + number;
+        draw.odd(values, 1000);
+        draw.odd(pairs, 1000);
+      }
+      draw.end(values);
+      draw.end(pairs);
+      const std::uint64_t some = compare_dense<float>(tier, values, n + 1 - draw.below(3));
+      if (kind == 0) {
+        taken += some;
+        all += n;
+      }
+      compare_dense<double>(tier, values, n);
+      compare_sparse<float>(tier, pairs, draw.below(8) == 0 ? 1000 : 2'147'483'647, n + 1 - draw.below(3));
+      compare_sparse<double>(tier, pairs, 2'147'483'647, n);
+    }
+    if (tier == "avx512") {
+      EXPECT_GT(taken * 10, all * 7);
+    }
+    EXPECT_LE(compare_dense<float>(tier, " 1.5e1 1.5e300 2e1\n", 3), 1u);
+    EXPECT_EQ(compare_dense<float>(tier, " 1.25e-2 -3E+4 0e9 7.e0\n", 4), tier == "avx512" ? 4u : 0u);
+  }
+}
+
+// Text with a fixed number of digits, whose blocks look alike: every number of up to four digits, with a point
+// anywhere.
+TEST_F(Kernel, NumbersOfFixedWidthAreTheSameInEveryTier) {
+  for (const std::string& tier : vector_tiers()) {
+    for (unsigned width = 1; width <= 4; ++width) {
+      const auto all = static_cast<unsigned>(std::pow(10, width));
+      for (unsigned fraction = 0; fraction <= width + 1; ++fraction) {
+        std::string values, pairs;
+        for (unsigned i = 0; i < all; ++i) {
+          std::string digits = std::to_string(all + i).substr(1);
+          if (fraction != 0) digits.insert(width - fraction + 1, ".");
+          if (fraction == width + 1) digits = "-0." + digits.substr(1);
+          values += ' ' + digits;
+          pairs += ' ' + std::to_string(1000 + i % 9000) + ':' + digits;
+        }
+        EXPECT_EQ(compare_dense<float>(tier, values + "\n", all), all) << tier << width << fraction;
+        compare_dense<double>(tier, values + "\n", all);
+        EXPECT_EQ(compare_sparse<float>(tier, pairs + "\n", 10'000, all), all) << tier << width << fraction;
+      }
+    }
+  }
+}
+
+// The same with more digits, and with a byte somewhere that is something else.
+TEST_F(Kernel, OddBytesInTextOfFixedWidthAreTheSameInEveryTier) {
+  static const std::string kBytes = "0123456789 .-:|\n\t+e/x\x01\x80\xB0";
+  for (const std::string& tier : vector_tiers()) {
+    Draw draw(7);
+    for (int i = 0; i < 10'000; ++i) {
+      const std::uint64_t n = 20 + draw.below(60);
+      const std::uint64_t whole = draw.below(5), fraction = draw.below(whole == 0 ? 7 : 5) + (whole == 0 ? 1 : 0);
+      const std::string sign = draw.below(4) == 0 ? "-" : "";
+      const std::uint64_t width = 1 + draw.below(8);
+      std::string values, pairs;
+      for (std::uint64_t v = 0; v < n; ++v) {
+        const std::string number =
+            (whole == 0 ? "0" : draw.digits(whole)) + (fraction == 0 ? "" : ".") + draw.digits(fraction);
+        values += ' ' + sign + number;
+        pairs += ' ' + draw.digits(width) + ':' + sign + number;
+      }
+      for (std::string* const sample : {&values, &pairs}) {
+        if (draw.below(2) == 0)
+          (*sample)[static_cast<std::size_t>(draw.below(sample->size()))] =
+              kBytes[static_cast<std::size_t>(draw.below(kBytes.size()))];
+        draw.end(*sample);
+      }
+      compare_dense<float>(tier, values, n + 1 - draw.below(3));
+      compare_dense<double>(tier, values, n);
+      const std::uint64_t dim =
+          draw.below(4) == 0 ? 1 + static_cast<std::uint64_t>(std::pow(10, width) * 0.99) : 2'147'483'647;
+      compare_sparse<float>(tier, pairs, dim, n + 1 - draw.below(3));
+      compare_sparse<double>(tier, pairs, dim, n);
+    }
+  }
+}
+
+// Whatever byte comes wherever it likes: in front of, across and behind the ends of blocks of 64 bytes.
+TEST_F(Kernel, OddBytesAtEveryOffsetAreTheSameInEveryTier) {
+  static const std::vector<std::string> kOdd = {"",      " ",  "  ",   "\t", ".",    "-",    "--1", "+2",
+                                                "e1",    ":",  ":1",   " -", "- ",   " .",   ". ",  "-.",
+                                                "|",     "\n", "\x02", "/",  "\x80", "\xAD", "x",   "1234567890123456",
+                                                ".5 -.5"};
+  for (const std::string& tier : vector_tiers()) {
+    Draw draw(6);
+    for (const std::uint64_t shape : {0u, 1u, 2u, 3u, 4u, 5u, 6u}) {
+      const auto number = [&] { return shape < 5 ? draw.number(shape) : draw.long_number(shape == 6); };
+      std::string values, pairs;
+      while (values.size() < 150) values += ' ' + number();
+      while (pairs.size() < 150) pairs += ' ' + draw.digits(1 + draw.below(shape == 4 ? 9 : 6)) + ':' + number();
+      for (std::size_t at = 0; at <= 150; ++at) {
+        for (const std::string& odd : kOdd) {
+          std::string sample = values;
+          sample.insert(at, odd);
+          compare_dense<float>(tier, sample + "\n", 100);
+          compare_dense<double>(tier, sample.substr(0, at + odd.size()) + "|7\n", 100);
+          sample = pairs;
+          sample.insert(at, odd);
+          compare_sparse<float>(tier, sample + "\n", 1'000'000'000, 100);
+          compare_sparse<double>(tier, sample.substr(0, at + odd.size()) + "|7\n", 10'000'000, 100);
+        }
+      }
+    }
+  }
+}
+
+// The decimals around the middle between two floats, where a careless rounding shows.
+TEST_F(Kernel, MidpointsRoundAsEverywhere) {
+  for (const std::string& tier : vector_tiers()) {
+    std::mt19937_64 draw(5);
+    for (int i = 0; i < 20'000; ++i) {
+      std::string sample, pairs;
+      for (int v = 0; v < 8; ++v) {
+        // The whole numbers between two floats above 2^24, and their neighbours; shifted by decimals.
+        const std::uint64_t bits = 24 + draw() % 25;
+        std::uint64_t whole = (std::uint64_t{1} << bits) + (draw() & ((std::uint64_t{1} << bits) - 1));
+        whole = (whole >> (bits - 24) << (bits - 24)) + (std::uint64_t{1} << (bits - 24)) / 2 + draw() % 3 - 1;
+        std::string digits = std::to_string(whole);
+        if (draw() % 2 == 0) digits.insert(draw() % (digits.size() + 1), ".");
+        sample += ' ' + digits;
+        pairs += ' ' + std::to_string(v) + ':' + digits;
+      }
+      sample += "\n";
+      pairs += "\n";
+      compare_dense<float>(tier, sample, 8);
+      compare_dense<double>(tier, sample, 8);
+      compare_sparse<float>(tier, pairs, 8, 8);
+      compare_sparse<double>(tier, pairs, 8, 8);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace batchfeed::ctf
