@@ -71,7 +71,8 @@ def working_directory() -> str:
 def file_system(storage: StorageOptions, names: Iterable[Any], limits: Limits, folder: str) -> _core.FileSystem:
     """What opens URLs, if there are any among `names`, or if `storage` says that there will be.
 
-    Relative paths count from `folder`, wherever the process has gone since, or another one was started.
+    Relative paths count from `folder`, wherever the process has gone since, or another one was started; where it is
+    gone, or on another machine, from the working directory.
     """
     need_storage(storage)
     if storage is None and not any(_core.is_url(os.fspath(name)) for name in names if isinstance(name, (str, os.PathLike))):
@@ -82,7 +83,7 @@ def file_system(storage: StorageOptions, names: Iterable[Any], limits: Limits, f
     if not isinstance(roots, (list, tuple)):
         raise usage("python.roots", f"limits['roots'] is {roots!r}", "give a list of folders")
     files.roots = [os.fspath(root) for root in roots]
-    files.folder = folder
+    files.folder = folder if os.path.isdir(folder) else ""
     return files
 
 

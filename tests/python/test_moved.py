@@ -81,6 +81,14 @@ def test_in_a_process_of_its_own(there):
     assert subprocess.run([sys.executable, "-c", program], cwd=there, capture_output=True, text=True, check=True).stdout == "14\n"
 
 
+def test_a_folder_that_was_moved_is_where_the_process_is(there, tmp_path):
+    """As on another machine, which has the corpus somewhere else."""
+    text = pickle.dumps(SOURCES["a configuration"]())
+    os.rename(os.getcwd(), tmp_path / "moved")
+    os.chdir(tmp_path / "moved")
+    assert sum(batch.num_samples for batch in pickle.loads(text)) == 14
+
+
 def test_datasets_open_where_they_were_made(there):
     torch = pytest.importorskip("batchfeed.torch")
     dataset = torch.Dataset("train.ctf", minibatch_samples=3)
