@@ -101,14 +101,16 @@ template <class T>
 inline constexpr T kShortTen[8] = {1, 1, 10, 100, 1'000, 10'000, 100'000, 1'000'000};
 }  // namespace detail
 
-// A number of at most seven bytes, digits ['.' [digits]] or '.' digits, that a blank ends: one load shows it whole.
-// Gives the nearest T and the place of the blank, or nullptr for any other text.
-template <class T>
+// A number of at most seven bytes, digits ['.' [digits]] or '.' digits, that a blank ends, or with `below` that or a
+// byte below it: one load shows it whole. Gives the nearest T and the place of that byte, or nullptr for any other
+// text.
+template <bool below = false, class T>
 inline const char* read_short(const char* p, T& out) noexcept {
+  const auto ends = [](char c) { return below ? static_cast<unsigned char>(c) <= ' ' : c == ' '; };
   const std::uint64_t word = eight_digits(p), others = no_digits(word);
   if (others == 0) return nullptr;
   const auto first = static_cast<unsigned>(std::countr_zero(others));  // eight times its place and 7
-  if (p[first / 8] == ' ') {
+  if (ends(p[first / 8])) {
     if (first == 7) return nullptr;
     out = static_cast<T>(static_cast<std::int64_t>(spell_eight(word << ((7 - first) & 63))));
     return p + first / 8;
@@ -117,7 +119,7 @@ inline const char* read_short(const char* p, T& out) noexcept {
   // One branch for all that is no such number.
   if (static_cast<int>(p[first / 8] != '.') | static_cast<int>(rest == 0)) return nullptr;
   const auto end = static_cast<unsigned>(std::countr_zero(rest));
-  if (p[end / 8] != ' ' || end == 15) return nullptr;  // a point alone is none
+  if (!ends(p[end / 8]) || end == 15) return nullptr;  // a point alone is none
   // What is in front of the point moves over it.
   const std::uint64_t up_to_point = others ^ (others - 1), front = word & up_to_point;
   const std::uint64_t digits = (word ^ front) | ((front << 8) & up_to_point);

@@ -81,6 +81,15 @@ TEST(Number, ShortOnesAreThoseThatABlankEnds) {
     EXPECT_EQ(end, read_number(padded.data(), true, d_want, overflow)) << text;
     EXPECT_EQ(std::bit_cast<std::uint32_t>(f), std::bit_cast<std::uint32_t>(f_want)) << text;
     EXPECT_EQ(std::bit_cast<std::uint64_t>(d), std::bit_cast<std::uint64_t>(d_want)) << text;
+    // Where it may end a line, too, it does not end otherwise.
+    std::string line = padded;
+    const auto length = end - padded.data();
+    for (const char below : {'\t', '\n', '\r', ' '}) {
+      line[static_cast<std::size_t>(length)] = below;
+      f = 77;
+      EXPECT_EQ(read_short<true>(line.data(), f), line.data() + length) << text;
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(f), std::bit_cast<std::uint32_t>(f_want)) << text;
+    }
     return true;
   };
   std::mt19937_64 draw(8);
@@ -96,6 +105,10 @@ TEST(Number, ShortOnesAreThoseThatABlankEnds) {
        {" ",         ". ",        "-1 ", "+1 ", "1\t",  "1\n",   "1|",     "1.5\n", "1.2.3 ", "1e2 ", "1- ",
         "12345678 ", "1234.567 ", "x ",  "1x ", "1.x ", "\x80 ", "1\xAD ", ":1 ",   "1:1 ",   "/ ",   "1./ "}) {
     EXPECT_FALSE(check(other)) << other;
+    float f = 77;
+    EXPECT_EQ(read_short<true>((other + std::string(kOverread, 'x')).data(), f) != nullptr,
+              std::string_view(other).find_first_of("\t\n") != std::string::npos)
+        << other;
   }
   const std::string bytes = "0123456789.. -:x\xC3\n";
   for (int i = 0; i < 200'000; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Text to columns on one core, beside limits measured in the same run:
-//   BATCHFEED_BENCH_DATA=DIR formats_ctf_bench     (DIR: those of bench/make_inputs.py)
+//   BATCHFEED_BENCH_DATA=DIR formats_ctf_bench     (DIR: of *.ctf, such as bench/make_inputs.py writes)
 //   floor/NAME   a bare loop of fast_float over the same bytes in memory
 //   read/NAME    page cache to parsed chunk, index known
 //   lines/NAME   read() of 256 KiB blocks and a count of newlines: the floor of an index
@@ -33,8 +33,9 @@ std::string path_of(const std::string& name) {
 const std::map<std::string, std::vector<std::string>>& inputs() {
   static const std::map<std::string, std::vector<std::string>> all = [] {
     std::map<std::string, std::vector<std::string>> out;
-    for (const char* name : {"dense", "mnist", "digits", "repr", "exponents", "sparse", "seq"}) {
-      if (!std::filesystem::exists(path_of(name))) continue;
+    for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(path_of("")).parent_path())) {
+      if (file.path().extension() != ".ctf") continue;
+      const std::string name = file.path().stem();
       std::vector<std::string>& streams = out[name];
       for (const Inferred::Stream& s : ctf::infer(path_of(name), 8 << 20).streams) {
         const bool sparse = s.spec.storage == Storage::sparse;

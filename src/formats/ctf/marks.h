@@ -48,6 +48,8 @@ class MarkList {
     return from_ + marks_[at_];
   }
   void next() noexcept { ++at_; }
+  // What is at now(), which was called before.
+  const OneHot& found() const noexcept { return one_hots_[at_]; }
   // What has been found ahead, now() first, which was called before; and where the n-th of these marks is.
   std::span<const OneHot> ahead() const noexcept { return {one_hots_.data() + at_, last_ - at_}; }
   const char* ahead(std::size_t n) const noexcept { return from_ + marks_[at_ + n]; }

@@ -43,6 +43,7 @@ OneHot read_one(const char* mark, const OneHotNames::Name& name) noexcept {
   if (*p != ':' || value > 9) return {};
   p += 2;
   p += is_blank(*p) ? 1 : 0;
+  p += p < mark + 15 && *p == '\r' && p[1] == '\n' ? 1 : 0;
   if (*p != '|' && *p != '\n') return {};
   return {static_cast<std::int32_t>(text::spell(digits)), name.stream * 256 + static_cast<std::int32_t>(value)};
 }
@@ -143,10 +144,11 @@ BATCHFEED_AVX512 std::size_t find_avx512(const char* from, const std::uint32_t* 
     };
     const __m512i numbers = _mm512_sub_epi8(v, _mm512_set1_epi8('0'));
     const std::uint64_t newlines = equal('\n');
+    const std::uint64_t returns = equal('\r') & newlines >> 1 & kEach * 0x7FFF;  // of the sample's own newline
     const Bytes is{.digits = _mm512_cmplt_epu8_mask(numbers, _mm512_set1_epi8(10)),
                    .colons = equal(':'),
                    .blanks = equal(' ') | equal('\t'),
-                   .ends = equal('|') | newlines};
+                   .ends = equal('|') | newlines | returns};
     std::uint64_t begin = 0, kinds = 0;
     for (std::size_t i = 0; i < names.count; ++i) {
       const Name& name = wanted[i];

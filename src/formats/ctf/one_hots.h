@@ -41,7 +41,7 @@ struct OneHot {
 static_assert(sizeof(OneHot) == 8);
 
 // Looks at `count` marks, given as distances from `from`, whose samples are
-//   '|' name ' ' digit{1,7} ':' digit [blank] ('|' or newline)     with at most 10 bytes of name and index
+//   '|' name ' ' digit{1,7} ':' digit [blank] ('|' or ['\r'] newline)     with at most 10 bytes of name and index
 // or that are newlines, and writes what is found to out, up to three more too; `marks` has as many more. Returns how
 // many samples there are. Reads up to 16 bytes from each mark on. Indices may be outside of any dimension.
 using FindOneHots = std::size_t (*)(const char* from, const std::uint32_t* marks, std::size_t count,

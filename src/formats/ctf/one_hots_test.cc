@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -36,7 +37,7 @@ std::string sample(std::mt19937& random) {
 // At a mark, by the letter of one_hots.h.
 std::string obvious(const char* mark) {
   if (*mark == '\n') return "newline";
-  static const std::regex form("\\|(a|word|label) ([0-9]{1,7}):([0-9])[ \\t]?[|\\n]");
+  static const std::regex form("\\|(a|word|label) ([0-9]{1,7}):([0-9])[ \\t]?([|\\n]|\\r\\n)");
   std::cmatch found;
   const std::string bytes(mark, 16);
   if (!std::regex_search(bytes.c_str(), found, form, std::regex_constants::match_continuous)) return "other";
@@ -54,10 +55,12 @@ TEST(OneHots, AreFoundWhereTheFormIsThatOfTheHeader) {
     const FindOneHots find = find_one_hots(tier);
     std::mt19937 random(5);
     std::size_t samples = 0;
+    const std::array<std::string, 2> ends = {"\n", "\r\n"};
     for (int round = 0; round < 1000; ++round) {
       std::string text;
-      for (std::size_t n = 1 + random() % 9; n > 0; --n) text += random() % 4 == 0 ? "\n12 " : sample(random);
-      text += '\n';
+      for (std::size_t n = 1 + random() % 9; n > 0; --n)
+        text += random() % 4 == 0 ? ends[random() % 2] + "12 " : sample(random);
+      text += ends[random() % 2];
       // Exactly as much memory as may be looked at.
       const auto memory = std::make_unique<char[]>(text.size() + 16);
       std::memset(memory.get(), '1', text.size() + 16);
@@ -134,6 +137,7 @@ TEST(OneHots, GiveWhatIsReadOneByOne) {
     const std::size_t odd = round % 3 == 0 ? 0 : 3 + random() % 60;
     const auto now = [&] { return odd != 0 && random() % odd == 0; };
     const bool comments = random() % 2 == 0;
+    const std::string end = random() % 2 == 0 ? "\n" : "\r\n";
     std::string text;
     for (unsigned id = 0; id < 60; ++id) {
       for (std::size_t lines = 1 + random() % (random() % 5 == 0 ? 200 : 20); lines > 0; --lines) {
@@ -147,7 +151,7 @@ TEST(OneHots, GiveWhatIsReadOneByOne) {
                 : now() ? word + word + tag
                 : now() ? sample(random) + word + tag
                         : word + tag;
-        text += now() ? "\n\n" : "\n";
+        text += now() ? "\n\n" : end;
       }
     }
     const bool words_first = now(), ends = random() % 2 == 0;

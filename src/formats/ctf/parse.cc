@@ -16,6 +16,8 @@ constexpr std::uint64_t kShort = 4;
 // Bytes of lines, on average, below which it pays to look for marks first.
 constexpr std::uint64_t kShortLine = 128;
 
+bool ends_line(const char* p) noexcept { return *p == '\n' || (*p == '\r' && p[1] == '\n'); }
+
 }  // namespace
 
 template <class T>
@@ -106,14 +108,19 @@ void Parser<T>::short_lines(const char* p, const char* const end) {
       id_ = load<std::uint64_t>(p) & id_mask_;
     }
     for (;;) {
+      const OneHot found = marks_.found();
       marks_.next();
       if (*mark == '\n') {
         if (row.samples > streams_.size()) log_.crowded_row(row.samples, mark);
         p = mark + 1;
         break;
       }
+      if (found.note >= 0 && append(found, mark + 1, row)) {
+        mark = marks_.now();
+        continue;
+      }
       const char* const behind = named(mark + 1, row);
-      if (behind != nullptr && *behind != '|' && *behind != '\n') [[unlikely]] {
+      if (behind != nullptr && *behind != '|' && !ends_line(behind)) [[unlikely]] {
         p = rest(behind, row);
         if (p < end) marks_.go_to(p);
         break;
@@ -169,17 +176,37 @@ inline const char* Parser<T>::named(const char* name, Row& row) {
     return nullptr;
   }
   likely_ = schema_.after(found);
+  count(static_cast<std::size_t>(found), row);
+  return sample(name, static_cast<std::size_t>(found));
+}
+
+template <class T>
+inline void Parser<T>::count(std::size_t stream, Row& row) noexcept {
   if (!row.declared) {
     row.declared = true;
     ++rows_;
   }
   const int main = schema_.main();
-  if (!row.counted && (main == Schema::kNone || main == found)) {
+  if (!row.counted && (main == Schema::kNone || static_cast<std::size_t>(main) == stream)) {
     row.counted = true;
     ++counted_;
   }
   ++row.samples;
-  return sample(name, static_cast<std::size_t>(found));
+}
+
+// A sample of one pair that was read ahead. False: its index is none of the stream's, or there is no room.
+template <class T>
+inline bool Parser<T>::append(const OneHot& found, const char* name, Row& row) {
+  const auto stream = static_cast<std::size_t>(found.kind());
+  StreamState& s = streams_[stream];
+  if (static_cast<std::uint64_t>(found.index) >= s.dim || s.values == s.capacity || s.stored + 2 > s.first_capacity)
+    return false;
+  count(stream, row);
+  s.out[s.values] = static_cast<T>(found.value());
+  s.indices[s.values] = found.index;
+  s.first_value[s.stored + 1] = static_cast<std::uint32_t>(++s.values);
+  added(s, stream, name);
+  return true;
 }
 
 template <class T>
@@ -234,8 +261,31 @@ inline void Parser<T>::added(StreamState& s, std::size_t stream, const char* nam
     note_repeat(stream, name);
 }
 
+// A sample of short numbers behind single blanks, as few as they are; nullptr for any other.
+template <class T>
+inline const char* Parser<T>::few(const char* name, StreamState& s, std::size_t stream) {
+  const char* p = name + s.name_length;
+  if (s.values + s.dim > s.capacity) return nullptr;
+  for (T *out = s.out + s.values, *const end = out + s.dim; out != end; ++out) {
+    if (*p != ' ') return nullptr;
+    const bool negative = p[1] == '-';
+    p = text::read_short<true>(p + 1 + static_cast<int>(negative), *out);
+    if (p == nullptr) return nullptr;
+    *out = negative ? -*out : *out;
+  }
+  p += static_cast<int>(is_blank(*p));
+  if (!ends_sample(*p)) return nullptr;
+  s.values += s.dim;
+  added(s, stream, name);
+  return p;
+}
+
 template <class T>
 const char* Parser<T>::dense(const char* name, StreamState& s, std::size_t stream) {
+  if (!s.vector) {
+    if (const char* const end = few(name, s, stream); end != nullptr) [[likely]]
+      return end;
+  }
   if (s.values + s.dim > s.capacity) [[unlikely]]
     make_room(s, stream, s.values + s.dim);
   T* const out = s.out + s.values;

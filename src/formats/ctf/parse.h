@@ -88,6 +88,8 @@ class Parser {
   }
   const char* rest(const char* p, Row& row);
   const char* named(const char* name, Row& row);
+  void count(std::size_t stream, Row& row) noexcept;
+  bool append(const OneHot& found, const char* name, Row& row);
   const char* alike_lines(const char* p, const char* end);
   void attach(StreamState& s) const;
   void set_sizes(StreamState& s) const;
@@ -95,6 +97,7 @@ class Parser {
   const char* sample(const char* name, std::size_t stream);
   const char* dense(const char* name, StreamState& s, std::size_t stream);
   const char* sparse(const char* name, StreamState& s, std::size_t stream);
+  const char* few(const char* name, StreamState& s, std::size_t stream);
   const char* one_hot(const char* name, StreamState& s, std::size_t stream);
   void added(StreamState& s, std::size_t stream, const char* name);
   void note_repeat(std::size_t stream, const char* name);
