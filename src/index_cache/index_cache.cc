@@ -36,14 +36,13 @@ class Hasher {
   XXH3_state_t state_;
 };
 
-template <class T>
-std::span<const std::byte> bytes_of(const std::vector<T>& v) {
-  return std::as_bytes(std::span(v));
+template <class Container>
+std::span<const std::byte> bytes_of(const Container& all) {
+  return std::as_bytes(std::span(all.data(), all.size()));
 }
-std::span<const std::byte> bytes_of(const std::string& s) { return std::as_bytes(std::span(s.data(), s.size())); }
 
 // Entries in the order of the disk; a no-op on little-endian machines.
-void to_disk_order(std::vector<IndexEntry>& entries) {
+void to_disk_order(IndexEntries& entries) {
   if constexpr (std::endian::native != std::endian::little) {
     for (IndexEntry& e : entries)
       e = {byte_swap(e.key), byte_swap(e.begin), byte_swap(e.bytes), byte_swap(e.samples), byte_swap(e.aux)};
@@ -77,7 +76,7 @@ std::array<std::byte, kHeader> pack(const Header& h) {
 }
 
 // Sequences must follow each other inside the data.
-bool plausible(const std::vector<IndexEntry>& entries, std::uint64_t size) {
+bool plausible(const IndexEntries& entries, std::uint64_t size) {
   std::uint64_t end = 0;
   for (const IndexEntry& e : entries) {
     if (e.begin < end || e.begin > size || e.bytes == 0 || e.bytes > size - e.begin || e.samples == 0) return false;
@@ -251,12 +250,12 @@ Stored store(const std::vector<std::string>& places, const Binding& binding, con
   std::string texts;
   texts.reserve(static_cast<std::size_t>(h.text_bytes));
   for (const std::string& text : payload.texts) texts += text;
-  std::vector<IndexEntry> swapped;
+  IndexEntries swapped;
   if constexpr (std::endian::native != std::endian::little) {
     swapped = payload.entries;
     to_disk_order(swapped);
   }
-  const std::vector<IndexEntry>& entries = std::endian::native == std::endian::little ? payload.entries : swapped;
+  const IndexEntries& entries = std::endian::native == std::endian::little ? payload.entries : swapped;
   const std::array pieces = {bytes_of(binding.options), bytes_of(payload.extra), bytes_of(entries), bytes_of(lengths),
                              bytes_of(texts)};
   Hasher hasher;

@@ -32,7 +32,7 @@ struct Binding {
 };
 
 struct Payload {
-  std::vector<IndexEntry> entries;  // where keys are text: key = place in `texts`
+  IndexEntries entries;  // where keys are text: key = place in `texts`
   std::vector<std::string> texts;
   std::string extra;  // the format's own
 };

@@ -95,7 +95,7 @@ TEST(IndexCache, EveryTornOrFlippedFileIsRefused) {
 TEST(IndexCache, EntriesOutsideTheDataAreRefused) {
   const ScratchFolder folder;
   const std::vector<std::string> at = {folder / "d.bfindex"};
-  const std::vector<IndexEntry> bad[] = {
+  const IndexEntries bad[] = {
       {{.begin = 90, .bytes = 11, .samples = 1}},
       {{.begin = 101, .bytes = 1, .samples = 1}},
       {{.begin = 0, .bytes = ~0ull, .samples = 1}},

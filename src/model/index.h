@@ -4,6 +4,8 @@
 // its nominal length; and the cut into chunks. 32 bytes a sequence at most.
 #pragma once
 
+#include <batchfeed/buffer.h>
+
 #include <cstdint>
 #include <vector>
 
@@ -18,8 +20,23 @@ struct IndexEntry {
 };
 static_assert(sizeof(IndexEntry) <= 32);
 
+// On huge pages: where sequences are short, the first touch of their entries costs as much as finding them.
+template <class T>
+struct HugePages {
+  using value_type = T;
+
+  T* allocate(std::size_t n) {
+    void* const memory = n > SIZE_MAX / sizeof(T) ? nullptr : detail::allocate(n * sizeof(T));
+    if (memory == nullptr) throw std::bad_alloc();
+    return static_cast<T*>(memory);
+  }
+  void deallocate(T* p, std::size_t /*n*/) noexcept { std::free(p); }
+  bool operator==(const HugePages&) const noexcept { return true; }
+};
+using IndexEntries = std::vector<IndexEntry, HugePages<IndexEntry>>;
+
 struct Index {
-  std::vector<IndexEntry> entries;         // in file order
+  IndexEntries entries;                    // in file order
   std::vector<std::uint64_t> chunk_first;  // first entry of each chunk, and entries.size() at the end
 
   std::uint32_t chunks() const noexcept {

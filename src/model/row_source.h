@@ -89,8 +89,8 @@ class RowSource : public Source, protected RowReader {
 };
 
 // The table of a run of entries that have a key and, in `length`, their number of samples.
-template <class Entry>
-void list_rows(const std::vector<Entry>& entries, std::uint32_t Entry::*length, std::uint64_t from, std::uint64_t to,
+template <class Entries, class Entry = typename Entries::value_type>
+void list_rows(const Entries& entries, std::uint32_t Entry::*length, std::uint64_t from, std::uint64_t to,
                std::vector<SequenceInfo>& out) {
   out.clear();
   out.reserve(static_cast<std::size_t>(to - from));

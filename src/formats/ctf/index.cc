@@ -79,7 +79,7 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
 
   // Stitch: what a range left open goes on in the next one.
   IndexResult result;
-  std::vector<IndexEntry>& entries = result.index.entries;
+  IndexEntries& entries = result.index.entries;
   const bool text = context.keys->mode() != KeyMode::numeric;
   RangeIndexer judge(file, start, schema, context);
   std::optional<Open> running;
@@ -148,7 +148,7 @@ void cut_chunks(Index& index, std::uint64_t limit) {
   index.chunk_first.push_back(index.entries.size());
 }
 
-std::optional<IndexNotes::Repeated> find_repeated(const std::vector<IndexEntry>& entries) {
+std::optional<IndexNotes::Repeated> find_repeated(const IndexEntries& entries) {
   const std::size_t n = entries.size();
   bool rising = true;
   std::uint64_t least = ~0ull, most = 0;

@@ -52,6 +52,6 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
 void cut_chunks(Index& index, std::uint64_t limit);
 
 // The first key that comes back later.
-std::optional<IndexNotes::Repeated> find_repeated(const std::vector<IndexEntry>& entries);
+std::optional<IndexNotes::Repeated> find_repeated(const IndexEntries& entries);
 
 }  // namespace batchfeed::ctf

@@ -37,8 +37,7 @@ RangeIndexer::RangeIndexer(const io::File& file, const Start& start, const Schem
   if (schema.main() == Schema::kNone) current_.tokens.assign(schema.size(), 0);
 }
 
-bool RangeIndexer::close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes,
-                         std::vector<IndexEntry>& out) {
+bool RangeIndexer::close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes, IndexEntries& out) {
   const bool kept = open.rows > 0 || (open.damaged && schema_.main() == Schema::kNone);
   if (!kept) {
     if (notes.left_out++ == 0) notes.first_left_out = open.begin;
@@ -55,13 +54,18 @@ bool RangeIndexer::close(const Open& open, std::uint64_t end, std::uint64_t key,
                               std::to_string(context_.limits.sequence_samples),
                       .hint = "raise limits.sequence_samples, or check the sequence ids"});
   }
-  const std::uint64_t bytes = sizeof(IndexEntry) + (text_ ? io::IndexRoom::kKey + 2 * open.text.size() : 0);
-  if (bytes > room_)
-    throw Error(io::large_index(file_, {.file = file_.path(), .byte = open.begin, .has_byte = true}, context_.limits));
-  room_ -= bytes;
-  out.push_back(
-      {.key = key, .begin = open.begin, .bytes = end - open.begin, .samples = static_cast<std::uint32_t>(length)});
+  list({.key = key, .begin = open.begin, .bytes = end - open.begin, .samples = static_cast<std::uint32_t>(length)},
+       text_ ? io::IndexRoom::kKey + 2 * open.text.size() : 0, out);
   return true;
+}
+
+// `more`: bytes that go with the entry.
+void RangeIndexer::list(const IndexEntry& entry, std::uint64_t more, IndexEntries& out) {
+  const std::uint64_t bytes = sizeof(IndexEntry) + more;
+  if (bytes > room_) [[unlikely]]
+    throw Error(io::large_index(file_, {.file = file_.path(), .byte = entry.begin, .has_byte = true}, context_.limits));
+  room_ -= bytes;
+  out.push_back(entry);
 }
 
 void RangeIndexer::merge(Open& into, const Open& from) const {
@@ -173,11 +177,10 @@ void RangeIndexer::line_by_line(Part& part, const LineBlocks& blocks, std::span<
         if (start_.line_mode || (current_.rows == 0 && schema_.main() == Schema::kNone))
           lines(part, blocks, line, next);
       } else if (start_.line_mode) {
-        clear(std::max(blocks.offset_of(line), start_.begin));
-        current_.rows = 1;
-        if (!current_.tokens.empty()) current_.tokens[0] = 1;  // one sample, however often a name stands there
-        close(current_, std::min(blocks.offset_of(next), file_.size()), part.lines, part.notes, part.middle);
-        ++part.lines;
+        // One sample, however often a name stands there.
+        const std::uint64_t begin = std::max(blocks.offset_of(line), start_.begin);
+        const std::uint64_t end = std::min(blocks.offset_of(next), file_.size());
+        list({.key = part.lines++, .begin = begin, .bytes = end - begin, .samples = 1}, 0, part.middle);
       }
       line = next;
       if (!start_.line_mode && next != stop && !id_bytes_.same(next)) enter(part, blocks, piece, next, added);

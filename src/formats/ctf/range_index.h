@@ -39,7 +39,7 @@ struct Part {
   std::optional<Open> head;         // lines before the first id
   std::optional<Open> first, last;  // the first and the last sequence with an id here; `last` only if it is another
   std::uint64_t second_begin = 0;   // where `first` ends, if `last` is set
-  std::vector<IndexEntry> middle;   // whole sequences between them; in line mode all (keys count from the range)
+  IndexEntries middle;              // whole sequences between them; in line mode all (keys count from the range)
   std::vector<std::string> texts;   // ids of `middle`, key = place in here
   IndexNotes notes;
 };
@@ -54,7 +54,8 @@ class RangeIndexer {
   Part run(std::uint64_t begin, std::uint64_t end, const std::function<void(std::uint64_t)>& passed);
 
   // Enters a sequence that ends before `end`, if there is anything in it.
-  bool close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes, std::vector<IndexEntry>& out);
+  bool close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes, IndexEntries& out);
+  void list(const IndexEntry& entry, std::uint64_t more, IndexEntries& out);
   void merge(Open& into, const Open& from) const;
 
  private:

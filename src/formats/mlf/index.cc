@@ -78,7 +78,7 @@ void IndexBuilder::add(const IndexEntry& entry, const Position& at) {
   index_.entries.push_back(entry);
 }
 
-std::vector<IndexEntry> IndexBuilder::entries_of_file() const {
+IndexEntries IndexBuilder::entries_of_file() const {
   return {index_.entries.begin() + static_cast<std::ptrdiff_t>(file_first_.back()), index_.entries.end()};
 }
 

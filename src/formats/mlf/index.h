@@ -47,7 +47,7 @@ class IndexBuilder {
   MlfIndex finish();
 
   // Of the file that was begun last.
-  std::vector<IndexEntry> entries_of_file() const;
+  IndexEntries entries_of_file() const;
   bool open_end() const noexcept { return open_end_; }
   // How many were left out so far, by reason; add_counts() is false if these are not such numbers.
   std::vector<std::uint64_t> counts() const;
