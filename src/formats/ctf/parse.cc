@@ -216,43 +216,6 @@ const char* Parser<T>::sample(const char* name, std::size_t stream) {
 }
 
 template <class T>
-void Parser<T>::attach(StreamState& s) const {
-  Column& column = *s.column;
-  s.out = column.as<T>();
-  s.capacity = column.values.capacity() / sizeof(T);
-  if (s.sparse) {
-    s.indices = column.indices.data();
-    s.capacity = std::min<std::uint64_t>(s.capacity, column.indices.capacity());
-    s.first_value = column.first_value.data();
-    s.first_capacity = column.first_value.capacity();
-  }
-  s.capacity = std::min(s.capacity, s.most);
-}
-
-template <class T>
-void Parser<T>::set_sizes(StreamState& s) const {
-  s.column->values.resize(static_cast<std::size_t>(s.values) * sizeof(T));
-  if (!s.sparse) return;
-  s.column->indices.resize(static_cast<std::size_t>(s.values));
-  s.column->first_value.resize(static_cast<std::size_t>(s.stored) + 1);
-}
-
-// Room for `values` values in all and one more sample; what is there stays.
-template <class T>
-void Parser<T>::make_room(StreamState& s, std::size_t stream, std::uint64_t values) {
-  if (values > max_values_) log_.too_much(stream, max_values_);
-  if (values > s.most) log_.too_short_rows(stream, max_implied_);
-  set_sizes(s);
-  if (values > s.capacity) {
-    const auto n = static_cast<std::size_t>(std::min(s.most, std::max(values, s.capacity + s.capacity / 2)));
-    s.column->values.reserve(n * sizeof(T));
-    if (s.sparse) s.column->indices.reserve(n);
-  }
-  if (s.sparse) s.column->first_value.reserve(static_cast<std::size_t>(s.stored) + 2);
-  attach(s);
-}
-
-template <class T>
 inline void Parser<T>::added(StreamState& s, std::size_t stream, const char* name) {
   ++s.samples;
   if (++s.stored >= 0xFFFFFFFFu) [[unlikely]]
@@ -412,35 +375,6 @@ bool Parser<T>::end() {
     if (!s.sparse) s.column->begin.push_back(s.begin_values);
   }
   return whole;
-}
-
-template <class T>
-void Parser<T>::expect(double parts) {
-  for (std::size_t i = 0; i < streams_.size(); ++i) {
-    StreamState& s = streams_[i];
-    const double all = parts * 1.05;
-    const double values = static_cast<double>(s.values) * all;
-    if (values > static_cast<double>(s.most)) continue;
-    if (values > static_cast<double>(s.capacity)) make_room(s, i, static_cast<std::uint64_t>(values));
-    if (!s.sparse) continue;
-    set_sizes(s);
-    s.column->first_value.reserve(static_cast<std::size_t>(static_cast<double>(s.stored) * all) + 2);
-    attach(s);
-  }
-}
-
-template <class T>
-void Parser<T>::finish() {
-  for (StreamState& s : streams_) set_sizes(s);
-}
-
-template <class T>
-void Parser<T>::discard_values() {
-  for (StreamState& s : streams_) {
-    s.stored = s.values = s.begin_stored = s.begin_values = 0;
-    s.column->first_sample.resize(1);
-    s.column->begin.clear();
-  }
 }
 
 template class Parser<float>;
