@@ -11,8 +11,8 @@
 namespace batchfeed::ctf {
 namespace {
 
-// Samples of fewer values are read faster one by one.
-constexpr std::uint64_t kShort = 4;
+// Samples of fewer values, or pairs, are read faster one by one.
+constexpr std::uint64_t kShort = 4, kFewPairs = 3;
 // Bytes of lines, on average, below which it pays to look for marks first.
 constexpr std::uint64_t kShortLine = 128;
 
@@ -323,7 +323,7 @@ const char* Parser<T>::sparse(const char* name, StreamState& s, std::size_t stre
   }
   if (room.overflow) [[unlikely]]
     log_.overflow(stream, name);
-  s.vector = room.count - s.values >= kShort;
+  s.vector = room.count - s.values >= kFewPairs;
   s.values = room.count;
   if (s.stored + 2 > s.first_capacity) [[unlikely]]
     make_room(s, stream, s.values);
