@@ -105,6 +105,18 @@ std::string lines() {
   return text;
 }
 
+// Three numbers and a label, lines without ids that end with CR LF
+std::string few() {
+  std::string text;
+  Draws draws;
+  for (int line = 0; line < 20'000; ++line) {
+    text += "|x";
+    for (int i = 0; i < 3; ++i) append(text, " 0.%04d", static_cast<int>(draws.below(10'000)));
+    append(text, " |y %d:1\r\n", static_cast<int>(draws.below(10)));
+  }
+  return text;
+}
+
 CtfOptions text_options(const std::string& file, std::vector<StreamSpec> streams) {
   return {.files = {file}, .streams = std::move(streams), .chunk_bytes = 1 << 18};
 }
@@ -209,6 +221,9 @@ void run(const std::string& folder) {
                                       {{.name = "words", .alias = "S0", .storage = Storage::sparse, .dim = 69'290},
                                        {.name = "tags", .alias = "S1", .storage = Storage::sparse, .dim = 44}});
 
+  const CtfOptions few_values =
+      text("few", few(), {{.name = "x", .dim = 3}, {.name = "y", .storage = Storage::sparse, .dim = 10}});
+
   const std::shared_ptr<const Source> dense_text = open_source(dense), digits_text = open_source(long_ones),
                                       sparse_text = open_source(sparse), lines_text = open_source(short_lines);
   read_row("text, 4 decimals", "value", *dense_text);
@@ -216,10 +231,12 @@ void run(const std::string& folder) {
   read_row("text, 6 to 9 digits", "value", *digits_text);
   read_row("text, sparse", "value", *sparse_text);
   read_row("text, short lines", "value", *lines_text);
+  read_row("text, few values", "value", *open_source(few_values));
   std::uint64_t bytes = 0;
   for (const ChunkInfo& chunk : dense_text->chunks()) bytes += chunk.bytes;
   index_row("index, long lines", "64 bytes", bytes / 64, dense);
   index_row("index, short lines", "line", samples_of(*lines_text), short_lines);
+  index_row("index, no ids", "line", 20'000, few_values);
 
   write_cbf(folder + "/dense.cbf", *digits_text);
   write_cbf(folder + "/sparse.cbf", *sparse_text);
