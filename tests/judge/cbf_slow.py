@@ -5,12 +5,12 @@ import random
 import struct
 
 MAGIC = 0x636E746B5F62696E
-FILES = 20  # of a corpus
+FILES = 50  # of a corpus
+VALUES = {element: [struct.unpack("<" + element, struct.pack("<" + element, number))[0] for number in (0.0, 1.0, -0.5, 3.25, 1e-3, -0.0, 16777216.0)] for element in "fd"}
 
 
 def value(rng, element):
-    number = rng.choice([0.0, 1.0, -0.5, 3.25, 1e-3, -0.0, 16777216.0])
-    return struct.unpack("<" + element, struct.pack("<" + element, number))[0]
+    return rng.choice(VALUES[element])
 
 
 def streams(rng):

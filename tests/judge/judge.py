@@ -46,6 +46,11 @@ def command():
     return STARTED[0]
 
 
+def scratch():
+    """A folder for the files of one case; in memory if possible, as a disk takes longer to remove them than all else takes."""
+    return tempfile.TemporaryDirectory(prefix="batchfeed-judge-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+
+
 def file_list(count):
     """Of a corpus of so many files, which lie in the folder as data0, data1 ..."""
     return "files = ( " + " : ".join(f'"data{i}"' for i in range(count)) + " )"
@@ -65,7 +70,7 @@ def ctf_config(streams, skip_ids, errors, files=1):
 
 
 def numbers(values):
-    return [float(v) for v in values]
+    return list(map(float, values))
 
 
 def delivered(batches):
@@ -74,14 +79,16 @@ def delivered(batches):
     for batch in batches:
         found = {}
         for stream in batch["streams"]:
+            if stream["storage"] != "dense":
+                pairs, at = list(zip(stream["rows"], numbers(stream["values"]))), list(map(int, stream["cols"]))
             for entry in stream["layout"]:
                 if "gap" in entry:
                     continue
-                columns = [t * stream["S"] + entry["s"] for t in range(entry["b"], entry["e"])]
+                columns = [int(t * stream["S"] + entry["s"]) for t in range(int(entry["b"]), int(entry["e"]))]
                 if stream["storage"] == "dense":
                     samples = [numbers(stream["columns"][c]) for c in columns]
                 else:
-                    samples = [[(stream["rows"][i], float(stream["values"][i])) for i in range(stream["cols"][c], stream["cols"][c + 1])] for c in columns]
+                    samples = [pairs[at[c] : at[c + 1]] for c in columns]
                 found.setdefault(entry["id"], (entry["key"], {}))[1][stream["name"]] = samples
         out += [found[i] for i in sorted(found)]
     return out
@@ -94,14 +101,24 @@ def run(folder, text):
 
 def run_counting(folder, text):
     """As run(), and the damaged places that were skipped in each of the files."""
+    lines, said = printed(folder, text)
+    skipped = {name: int(count) for name, count in re.findall(r"^(data[0-9]+): ([0-9]+) damaged place", said, re.MULTILINE)}
+    if isinstance(lines, str):
+        return lines, skipped
+    return lines[-1]["error"]["what"] if lines and "error" in lines[-1] else delivered(lines), skipped
+
+
+def printed(folder, text):
+    """The objects that the command prints by a configuration, or of its end if that is neither success nor a fault; and what it says."""
     pathlib.Path(folder, "c.cntk").write_text(text, "utf-8")
     status, out, said = command().run(folder)
     said = said.decode("utf-8", "replace")
-    skipped = {name: int(count) for name, count in re.findall(r"^(data[0-9]+): ([0-9]+) damaged place", said, re.MULTILINE)}
     if status not in (0, 3):
-        return f"exit status {status}: {said}", skipped
-    lines = [json.loads(line, parse_int=lambda text: -0.0 if text == "-0" else int(text)) for line in out.splitlines()]
-    return lines[-1]["error"]["what"] if status == 3 else delivered(lines), skipped
+        return f"exit status {status}: {said}", said
+    lines = [json.loads(line, parse_int=float) for line in out.splitlines()]  # an integer would lose the sign of -0
+    if (status == 3) != bool(lines and "error" in lines[-1]):
+        return f"exit status {status}, but another last line: {said}", said
+    return lines, said
 
 
 def refused(got):
@@ -184,7 +201,7 @@ def ctf_shrunk(folder, files, streams, skip_ids):
 
 def judge_ctf(seed):
     files, streams, skip_ids = ctf_random.corpus(seed)
-    with tempfile.TemporaryDirectory(prefix="batchfeed-judge-") as folder:
+    with scratch() as folder:
         first = ctf_disagreement(folder, files, streams, skip_ids)
         if first is None:
             return None
@@ -198,8 +215,8 @@ def cbf_disagreement(folder, files, precision):
     good = [(data, sequences) for data, sequences in files if sequences is not None]
     for data in (data for data, sequences in files if sequences is None):
         put(folder, [data])
-        got = run(folder, config(1))
-        if isinstance(got, str) and got.startswith("exit"):
+        got, _ = printed(folder, config(1))
+        if isinstance(got, str):
             return got
     if not good:
         return None
@@ -213,7 +230,7 @@ def cbf_disagreement(folder, files, precision):
 
 def judge_cbf(seed):
     files, precision = cbf_slow.corpus(seed)
-    with tempfile.TemporaryDirectory(prefix="batchfeed-judge-") as folder:
+    with scratch() as folder:
         first = cbf_disagreement(folder, files, precision)
         if first is None:
             return None
@@ -255,7 +272,7 @@ def speech_shrunk(folder, files, config, slow):
 
 
 def judge_speech(seed, files, config, slow):
-    with tempfile.TemporaryDirectory(prefix="batchfeed-judge-") as folder:
+    with scratch() as folder:
         first = speech_disagreement(folder, files, config, slow)
         if first is None:
             return None
@@ -346,7 +363,7 @@ def main():
         seed = a.seed if a.seed is not None else record.next_seed(name) if a.record else 0
         found, done, begin = 0, 0, time.monotonic()
         while done < a.cases and (time.monotonic() - begin) / 60 < a.minutes:
-            some, before = min(a.cases - done, 5000), found
+            some, before = min(a.cases - done, 20000), found
             for what in compare(name, some, seed, a.jobs):
                 found += 1
                 if found <= a.most:
