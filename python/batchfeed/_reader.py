@@ -198,7 +198,10 @@ class Reader:
         count = None if count is None else whole("count", count)
         until = None if until is None else whole("until", until)
         while count is None or count > 0:
-            if until is not None and (self._following() if self._core.over else self._core.epoch) >= until:
+            core = self._core
+            # A timeline is one epoch, number 0: to begin it again would never come to `until`.
+            alone = core.over and core.options.driver == "timeline"
+            if until is not None and (alone or core.epoch + core.over >= until):
                 return
             yield from self
             count = None if count is None else count - 1
@@ -256,8 +259,9 @@ class Reader:
         core = self._here()
         # In the library's own order, whatever became of it on the way: a checksum is over the text.
         order = [*json.loads(core.state())]
-        behind = order.index("skipped") + 1
-        order[behind:behind] = ["padding", "queue"]
+        for before, some in (("ended", ["follows"]), ("skipped", ["padding", "past", "queue"])):  # not in every state
+            behind = order.index(before) + 1
+            order[behind:behind] = some
         rank = {name: i for i, name in enumerate(dict.fromkeys(order))}
         text = {name: state[name] for name in sorted(state, key=lambda n: rank.get(n, len(rank) - 2))}
         try:

@@ -93,6 +93,15 @@ TEST_F(CheckStream, WithoutAnEndOfLineItSaysSo) {
   ::close(from);
 }
 
+TEST_F(CheckStream, AnEndThatIsTornIsTold) {
+  EXPECT_EQ(check("1 |x 1\n2 |x 2\n").warnings, 0u);
+  EXPECT_EQ(check("1 |x 1\n2 |x 2").warnings, 0u);
+  check("1 |x 1\n2 |x 2\n3");
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("-:3 (byte 14): the file seems cut off")));
+  check("1 |x 1\n2 |x 2\n" + std::string(9, '\0'));
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("-:3:1 (byte 14): 9 NUL bytes")));
+}
+
 TEST_F(CheckStream, DeclaredStreamsAreTakenAtTheirWord) {
   CtfOptions options;
   options.streams = {{.name = "v", .dim = 2}};

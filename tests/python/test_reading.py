@@ -190,6 +190,14 @@ def test_epochs_follow_each_other(corpus):
     assert {b.epoch for b in reader.epochs(until=4)} == {2, 3}
 
 
+def test_epochs_until_a_number_end_on_a_timeline(corpus):
+    """It is the epoch 0, and was begun again for ever."""
+    reader = corpus.reader(driver="timeline", epoch_sweeps=1)
+    first = [b.index for b, _ in zip(reader.epochs(until=2), range(100))]
+    assert first == list(range(len(first))) and 0 < len(first) < 100
+    assert list(reader.epochs(until=2)) == []
+
+
 def test_a_loop_left_early_is_begun_anew(corpus):
     reader = corpus.reader()
     first = next(iter(reader)).sequence_keys

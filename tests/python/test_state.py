@@ -54,6 +54,25 @@ def test_a_state_goes_on_with_another_number_of_workers(corpus):
         assert sorted(sum((p.get(i, []) for p in parts), [])) == sorted(keys)
 
 
+def test_every_kind_of_state_goes_on_whatever_order_its_names_come_in(corpus):
+    """Some names are there only after epochs that lost sequences, at the end of one, or with rows that wait."""
+    seen = set()
+    for more in ({"bucket_minibatches": 2}, {"epoch_samples": 17, "shard": "chunk"}, {"epoch_samples": 7, "pack": "truncated", "truncation_length": 2}):
+        options = {"order": "cntk", "window": 1, "minibatch_samples": 5, **more}
+        reader = corpus.reader(**options)
+        for epoch in range(4):
+            reader.begin_epoch(epoch)
+            while True:
+                state = reader.state_dict()
+                seen.update(state)
+                other = corpus.reader(**options)
+                other.load_state_dict(json.loads(json.dumps(state, sort_keys=True)))
+                assert other.state_dict() == state
+                if reader.next() is None:
+                    break
+    assert {"padding", "past", "queue", "follows"} <= seen
+
+
 def test_a_state_of_other_data_or_options_is_refused(corpus, tmp_path):
     state = corpus.reader().state_dict()
     with pytest.raises(bf.StateError, match="seed"):

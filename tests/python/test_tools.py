@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Errors with fields, and work on whole corpora."""
 import errno
+import gzip
 import logging
 
 import numpy as np
@@ -17,6 +18,12 @@ def bad(tmp_path):
     path = tmp_path / "bad.ctf"
     path.write_text(BAD)
     return bf.CTF(path, streams={"x": bf.dense(2), "y": bf.sparse(5)})
+
+
+def test_a_text_that_was_torn_before_it_was_packed_is_told(tmp_path):
+    path = tmp_path / "torn.ctf.gz"
+    path.write_bytes(gzip.compress(b"0 |x 1\n1 |x 2\n2"))
+    assert [(fault.id, fault.line) for fault in bf.check(path)] == [("ctf.torn-end", 3)]
 
 
 def test_a_format_error_says_where_and_what_to_do(bad):

@@ -76,6 +76,7 @@ class StreamCheck {
   std::vector<Notice> pending_;  // of the running sequence: what is left out in the end has no faults
   std::uint64_t line_ = 0, line_begin_ = 0, sequence_line_ = 0, sequence_begin_ = 0;
   bool started_ = false, open_ = false, comments_ = false;
+  bool torn_ = false;  // the last line breaks off
   std::uint64_t id_ = 0;
   std::string key_text_;
   int likely_ = 0;
@@ -168,7 +169,14 @@ void StreamCheck::line(const LineBlocks& blocks, const char* p, const char*& nex
   });
   next = look.next;
   comments_ |= look.comment && !look.blank;
-  if (!front.has_id() && (look.blank || look.comment)) return;
+  if (next == blocks.end()) {
+    torn_ = blocks.closed_by_end_of_file() && (front.has_id() || look.damaged) &&
+            std::memchr(p, '|', static_cast<std::size_t>(next - p)) == nullptr;
+  }
+  if (!front.has_id() && (look.blank || look.comment)) {
+    if (const char* const nul = front.hole(p); nul != nullptr) log_.hole(nul);
+    return;
+  }
   if (!started_) {
     first_line(blocks, front.begin);
     front = text_ && !line_mode_ ? text_front(p) : numeric_front(p);
@@ -223,6 +231,10 @@ CheckResult StreamCheck::run(int descriptor) {
       }
     }
     end();
+    for (const Notice& notice : pending_) tell(notice);  // of blanks behind the last sequence
+    pending_.clear();
+    if (torn_)
+      tell({Severity::warning, torn_end(name_, line_begin_, line_, "the last line has neither a sample nor an end")});
     if (!started_) throw Error(comments_ ? no_sequence(name_, "holds nothing but comments") : empty_file(name_));
     if (result_.sequences == 0) throw Error(no_sequence(name_, "no line holds one of the declared inputs"));
   } catch (const Error& error) {

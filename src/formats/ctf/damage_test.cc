@@ -119,6 +119,25 @@ TEST(Messages, TraceLevelsDecideWhatIsTold) {
   EXPECT_THAT(ids("1 |A 1 |A 2 |B 1\n1 |B 1\n", {"A:d1", "B:d1"}, 1), ElementsAre("ctf.crowded-row"));
 }
 
+// As a page that was never written leaves them. They count as blanks, so lines would be missing without a word.
+TEST(Messages, NulBytesAreTold) {
+  const auto told = [](const std::string& text) {
+    const Opened opened(text, options_for({"A:d2", "B:s9"}, 100));
+    opened.read();
+    std::string out;
+    for (const Notice& n : opened.collector.notices)
+      out += n.fault.id + ' ' + std::to_string(n.fault.at.line) + ':' + std::to_string(n.fault.at.column) + ' ';
+    return out;
+  };
+  const std::string hole(70, '\0');
+  const std::string nul(1, '\0');
+  EXPECT_EQ(told("1 |A 1 2 |B 1:1\n" + hole + "7 |A 1 2 |B 1:1\n"), "ctf.hole 2:1 ");
+  EXPECT_EQ(told("1 |A 1 2 |B 1:1\n" + nul + "7 |A 1 2 |B 1:1\n8 |A 1 2 |B 1:1\n"), "ctf.hole 2:1 ");
+  EXPECT_EQ(told("1 |A 1 2" + hole + "|B 1:1\n"), "ctf.hole 1:9 ");
+  EXPECT_EQ(told("1 |A 1 2 |B 1:1" + nul + "\n2 |A 1 2 |B 1:1\r\n"), "ctf.hole 1:16 ");
+  EXPECT_EQ(told("1 |A 1 " + hole + "5 |B 1:1\n"), "ctf.too-few-values 1:4 ctf.hole 1:8 ctf.garbage 1:78 ");
+}
+
 TEST(Messages, UnknownNamesSayWhatMayBeMeant) {
   CtfOptions options = options_for({"features:d1"});
   options.trace_level = 2;

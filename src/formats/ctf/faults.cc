@@ -110,6 +110,9 @@ Fault no_sequence(const std::string& file, const std::string& why) {
           .what = "no sequence found: " + why,
           .hint = "compare the names behind '|' with the declared inputs; `info()` lists them"};
 }
+Fault torn_end(const std::string& file, std::uint64_t byte, std::uint64_t line, const std::string& how) {
+  return at_line(file, "ctf.torn-end", byte, line, 0, "the file seems cut off: " + how, "make or fetch it again");
+}
 Fault no_id(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column, const char* at) {
   return at_line(
       file, "ctf.no-id", byte, line, column, "expected a sequence id (decimal digits) or '|', found " + quoted(at),
@@ -211,6 +214,16 @@ void FaultLog::garbage(const char* at, bool front) {
             lookalike_or(token_around(block_, at), at[0] == '#' ? "comments start with '|#'"
                                                    : id ? "the line was added to sequence " + context_.key_text(key_)
                                                         : "samples start with '|' and the name of a stream")));
+}
+
+void FaultLog::hole(const char* nul) {
+  if (context_.quiet) return;
+  const char* end = nul;
+  while (*end == 0) ++end;
+  context_.sink->warning(fault("ctf.hole", nul,
+                               plural(static_cast<std::uint64_t>(end - nul), "NUL byte") +
+                                   ", which count as blanks; what was written here is lost",
+                               "make or fetch the file again"));
 }
 
 void FaultLog::empty_name(const char* pipe) {

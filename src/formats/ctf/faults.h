@@ -21,6 +21,7 @@ namespace batchfeed::ctf {
 Fault not_utf8(const std::string& file);
 Fault empty_file(const std::string& file);
 Fault no_sequence(const std::string& file, const std::string& why);
+Fault torn_end(const std::string& file, std::uint64_t byte, std::uint64_t line, const std::string& how);
 Fault no_id(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column, const char* at);
 Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column);
 Fault id_range(const std::string& file, std::string_view id, std::uint64_t line_begin, std::uint64_t line);
@@ -66,6 +67,7 @@ class FaultLog {
   // Errors: each costs one of the budget and may throw.
   void bad_sample(ScanCode code, std::size_t stream, const char* name, const char* at);
   void garbage(const char* at, bool front);
+  void hole(const char* nul);
   void empty_name(const char* pipe);
   void repeated(std::size_t stream, std::uint64_t samples, std::uint64_t rows, std::uint64_t byte, std::uint64_t line,
                 std::uint64_t column);

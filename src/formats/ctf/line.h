@@ -4,6 +4,7 @@
 // whether there is damage that must not vanish unnoticed.
 #pragma once
 
+#include <cstring>
 #include <string_view>
 
 #include "formats/ctf/schema.h"
@@ -19,6 +20,10 @@ struct LineFront {
   bool overflow = false;  // an id above 2^64 - 1
 
   bool has_id() const noexcept { return end != begin; }
+  // The first NUL byte of the margin that begins at `line`: a page that was never written leaves them. Or nullptr.
+  const char* hole(const char* line) const noexcept {
+    return static_cast<const char*>(std::memchr(line, 0, static_cast<std::size_t>(begin - line)));
+  }
   std::string_view text() const noexcept { return {begin, static_cast<std::size_t>(end - begin)}; }
 };
 

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/saturate.h"
-#include "formats/ctf/line.h"
 #include "formats/ctf/scan.h"
 
 namespace batchfeed::ctf {
@@ -94,11 +93,11 @@ void Parser<T>::short_lines(const char* p, const char* const end) {
         continue;
       }
     } else {
-      const LineFront front = text_ids_ ? text_front(p) : numeric_front(p);
-      row.at_front = !front.has_id();
+      const LineFront line_front = front(p);
+      row.at_front = !line_front.has_id();
       const auto length = static_cast<std::size_t>(mark - p);
-      if (!front.has_id() || !is_blank(*front.end) || front.end + 1 != mark || length > sizeof id_) {
-        p = rest(front.end, row);
+      if (!line_front.has_id() || !is_blank(*line_front.end) || line_front.end + 1 != mark || length > sizeof id_) {
+        p = rest(line_front.end, row);
         if (p < end) marks_.go_to(p);
         continue;
       }
@@ -132,10 +131,19 @@ void Parser<T>::short_lines(const char* p, const char* const end) {
 }
 
 template <class T>
+inline LineFront Parser<T>::front(const char* p) {
+  const LineFront out = text_ids_ ? text_front(p) : numeric_front(p);
+  if (out.begin != p) [[unlikely]] {
+    if (const char* const nul = out.hole(p); nul != nullptr) log_.hole(nul);
+  }
+  return out;
+}
+
+template <class T>
 const char* Parser<T>::line(const char* p) {
-  const LineFront front = text_ids_ ? text_front(p) : numeric_front(p);
-  Row row{.at_front = !front.has_id()};
-  return rest(front.end, row);
+  const LineFront line_front = front(p);
+  Row row{.at_front = !line_front.has_id()};
+  return rest(line_front.end, row);
 }
 
 // From anywhere in a line to its end.
@@ -146,8 +154,13 @@ const char* Parser<T>::rest(const char* p, Row& row) {
       case Byte::newline:
         if (row.samples > streams_.size()) log_.crowded_row(row.samples, p);
         return p + 1;
-      case Byte::blank:
-      case Byte::control: ++p; continue;
+      case Byte::control:
+        if (*p == 0) [[unlikely]] {
+          log_.hole(p);
+          while (p[1] == 0) ++p;
+        }
+        [[fallthrough]];
+      case Byte::blank: ++p; continue;
       case Byte::printable:
         log_.garbage(p, row.at_front);
         damaged_ = true;

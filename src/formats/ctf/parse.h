@@ -11,6 +11,7 @@
 
 #include "formats/ctf/faults.h"
 #include "formats/ctf/kernels.h"
+#include "formats/ctf/line.h"
 #include "formats/ctf/marks.h"
 #include "formats/ctf/schema.h"
 
@@ -86,6 +87,7 @@ class Parser {
   bool begins_like_the_last(const char* p, const char* mark) const noexcept {
     return mark == p || (p + id_length_ == mark && (load<std::uint64_t>(p) & id_mask_) == id_);
   }
+  LineFront front(const char* p);
   const char* rest(const char* p, Row& row);
   const char* named(const char* name, Row& row);
   void count(std::size_t stream, Row& row) noexcept;

@@ -61,16 +61,11 @@ std::string others_like_it(std::uint64_t more) {
 // where the system had not yet written when it went down. Both are blank to a reader, so sequences would be missing
 // without a word.
 void CtfSource::look_at_end() {
-  if (file_.is_packed() || file_.is_remote()) return;
   std::string end(static_cast<std::size_t>(std::min<std::uint64_t>(file_.size(), 4096)), '\0');
   file_.read(file_.size() - end.size(), std::as_writable_bytes(std::span(end)));
   const auto tell = [&](std::size_t from, const char* what) {
     const std::uint64_t byte = file_.size() - end.size() + from;
-    sink_.warning(Fault{.kind = FaultKind::format,
-                        .id = "ctf.torn-end",
-                        .at = {.file = file_.path(), .byte = byte, .line = lines_.line_of(byte), .has_byte = true},
-                        .what = std::string("the file seems cut off: ") + what,
-                        .hint = "make or fetch it again"});
+    sink_.warning(torn_end(file_.path(), byte, lines_.line_of(byte), what));
   };
   const std::size_t written = end.find_last_not_of('\0') + 1;
   if (written != end.size()) return tell(written, "from here on, at the latest, it holds nothing but NUL bytes");
@@ -103,7 +98,8 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
   } else {
     make_index();
   }
-  look_at_end();
+  // With an index that was kept, the end of these is still to be unpacked or fetched.
+  if (indexed_ || !(file_.is_packed() || file_.is_remote())) look_at_end();
   if (!start_.line_mode) notes_.repeated = find_repeated(index_.entries);
   cut_chunks(index_, std::min(options_.chunk_bytes, file_.size()));
   chunks_.resize(index_.chunks());
@@ -119,6 +115,7 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
 }
 
 void CtfSource::make_index() {
+  indexed_ = true;
   start_ = find_start(file_, options_.skip_sequence_ids, context_.keys->mode(), context_.limits);
   IndexResult result = index_file(file_, start_, schema_, context_, tuning_.range);
   file_.expect_unchanged();

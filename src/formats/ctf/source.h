@@ -96,6 +96,7 @@ class CtfSource final : public Source, private RowReader {
   io::File file_;
   Tuning tuning_;
   CacheState cache_;
+  bool indexed_ = false;  // now, not from a cache
   Start start_;
   Index index_;
   IndexNotes notes_;
