@@ -107,7 +107,10 @@ void Parts::read(const Which& which, RowRange rows, Chunk& out) const {
     odd = state.odd;
     if (!odd && found != state.known.end() && state.known.rbegin()->first >= rows.last) at = found->second;
   }
-  if (at && decode(state.forecast, which, rows, *at, out)) return;
+  if (at) {
+    HeldFaults held(decoder_.sink);
+    if (decode(state.forecast, which, rows, *at, held, out)) return tell(state, rows, held);
+  }
   Turns::Turn turn(state.turns, rows.first);
   Ahead ahead(decoder_.sink);
   if (!odd) read_ahead(state, which, rows, ahead, out);
@@ -165,42 +168,74 @@ bool Parts::go_on(State& state, const Which& which, RowRange rows, Ahead& ahead,
   const auto known = std::prev(state.known.upper_bound(rows.first));
   std::uint32_t row = known->first;
   std::uint64_t at = known->second;
+  const bool told = state.known.rbegin()->first > row;  // by who wanted later ones
   Chunk passed;
   const auto learn = [&](std::uint32_t last, std::uint64_t end) {
+    if (state.walk) state.walk->learn(last, end);
+    const std::lock_guard lock(state.mutex);
+    state.known.emplace(last, end);
+    if (last <= rows.first && !told) state.told.add({row, last});
     row = last;
     at = end;
-    if (state.walk) state.walk->learn(row, at);
-    const std::lock_guard lock(state.mutex);
-    state.known.emplace(row, at);
   };
-  const auto pass = [&](std::uint32_t last, Chunk& to) {
-    const auto end = decode(state.forecast, which, {row, last}, at, to);
-    if (end) learn(last, *end);
-    return end.has_value();
-  };
+  // Of rows that are passed all is told now, so that it comes in order, and not when their reader comes.
   while (row < rows.first) {
-    if (!pass(row + std::min(rows.first - row, rows.last - rows.first), passed)) return false;
+    HeldFaults held(decoder_.sink);
+    const std::uint32_t last = row + std::min(rows.first - row, rows.last - rows.first);
+    const auto end = decode(state.forecast, which, {row, last}, at, held, passed);
+    if (!end) return false;
+    if (!told) held.release();
+    learn(last, *end);
   }
-  if (!ahead.end || ahead.begin != at) return pass(rows.last, out);
-  ahead.held.release();
-  learn(rows.last, *ahead.end);
+  if (ahead.end && ahead.begin == at) {
+    tell(state, rows, ahead.held);
+    learn(rows.last, *ahead.end);
+    return true;
+  }
+  HeldFaults held(decoder_.sink);
+  const auto end = decode(state.forecast, which, rows, at, held, out);
+  if (!end) return false;
+  tell(state, rows, held);
+  learn(rows.last, *end);
+  return true;
+}
+
+// What there is to tell of rows, unless who passed them did.
+void Parts::tell(State& state, RowRange rows, HeldFaults& held) {
+  {
+    const std::lock_guard lock(state.mutex);
+    if (state.told.take(rows)) return;
+  }
+  held.release();
+}
+
+void Parts::RowSet::add(RowRange rows) {
+  if (const auto before = ends_.upper_bound(rows.first);
+      before != ends_.begin() && std::prev(before)->second == rows.first) {
+    std::prev(before)->second = rows.last;
+  } else {
+    ends_.emplace(rows.first, rows.last);
+  }
+}
+
+bool Parts::RowSet::take(RowRange rows) {
+  const auto behind = ends_.upper_bound(rows.first);
+  if (behind == ends_.begin() || std::prev(behind)->second < rows.last) return false;
+  const auto [first, last] = *std::prev(behind);
+  ends_.erase(std::prev(behind));
+  if (first < rows.first) ends_.emplace(first, rows.first);
+  if (rows.last < last) ends_.emplace(rows.last, last);
   return true;
 }
 
 // `at`: where the rows begin in the sparse stream, if there is one.
 std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which& which, RowRange rows,
-                                           std::uint64_t at, Chunk& out) const {
-  HeldFaults held(decoder_.sink);
-  std::optional<std::uint64_t> end;
-  if (const std::size_t sparse = sparse_stream(); sparse < forecast.streams.size()) {
-    const Nearby::Lease lease = nearby_.part(at, forecast.streams[sparse].end);
-    Feed feed = lease.feed();
-    end = decode(forecast, which, rows, &feed, held, out);
-  } else {
-    end = decode(forecast, which, rows, nullptr, held, out);
-  }
-  if (end) held.release();
-  return end;
+                                           std::uint64_t at, HeldFaults& held, Chunk& out) const {
+  const std::size_t sparse = sparse_stream();
+  if (sparse == forecast.streams.size()) return decode(forecast, which, rows, nullptr, held, out);
+  const Nearby::Lease lease = nearby_.part(at, forecast.streams[sparse].end);
+  Feed feed = lease.feed();
+  return decode(forecast, which, rows, &feed, held, out);
 }
 
 // `sparse` stands at the rows, if there is such a stream. Returns where it stands behind them, or 0;

@@ -49,8 +49,18 @@ class Parts {
   void read(const Which& which, RowRange rows, Chunk& out) const;
 
  private:
+  // Rows of a chunk.
+  class RowSet {
+   public:
+    void add(RowRange rows);  // none of which is in it
+    // False, and as it was, if one of them is not.
+    bool take(RowRange rows);
+
+   private:
+    std::map<std::uint32_t, std::uint32_t> ends_;  // by first rows
+  };
   struct State {
-    explicit State(Forecast told) : forecast(std::move(told)) {}
+    explicit State(Forecast says) : forecast(std::move(says)) {}
 
     const Forecast forecast;
     Turns turns;               // to add to what is known
@@ -59,6 +69,7 @@ class Parts {
     bool odd = false;  // not as the forecast says
     // Rows up to which all is as it says, and the byte where the sparse stream goes on there.
     std::map<std::uint32_t, std::uint64_t> known;
+    RowSet told;  // passed, with all there is to tell of them, by who wanted later ones
   };
   enum class Answer : std::uint8_t { unknown, yes, no };
   // Rows read before those in front of them are known to be as told, and what is to be told of them.
@@ -73,8 +84,9 @@ class Parts {
   State& state_of(const Which& which) const;
   void read_ahead(State& state, const Which& which, RowRange rows, Ahead& ahead, Chunk& out) const;
   bool go_on(State& state, const Which& which, RowRange rows, Ahead& ahead, Chunk& out) const;
+  static void tell(State& state, RowRange rows, HeldFaults& held);
   std::optional<std::uint64_t> decode(const Forecast& forecast, const Which& which, RowRange rows, std::uint64_t at,
-                                      Chunk& out) const;
+                                      HeldFaults& held, Chunk& out) const;
   std::optional<std::uint64_t> decode(const Forecast& forecast, const Which& which, RowRange rows, Feed* sparse,
                                       HeldFaults& held, Chunk& out) const;
   std::size_t sparse_stream() const;  // the number of streams, if there is none
