@@ -150,6 +150,10 @@ void gather_sparse(std::span<Run> runs, StreamBatch& out) {
   *to++ = 0;
   std::int64_t total = 0;
   for (Run& run : runs) {
+    if (run.values != 0) {
+      for (std::uint32_t i = 0; i < run.samples; ++i) *to++ = ++total;
+      continue;
+    }
     const std::uint32_t* begin = run.column->first_value.data() + run.first;
     run.first = begin[0];
     for (std::uint32_t i = 1; i <= run.samples; ++i) *to++ = total + (begin[i] - begin[0]);

@@ -14,19 +14,25 @@
 
 namespace batchfeed::pack {
 
+// What is known of a column, so that less has to be looked up.
+struct Plain {
+  bool samples = false;  // each sequence r is sample r and nothing else, in a dense column at r * dim
+  bool values = false;   // sparse: each sample n has value n and nothing else, as labels do
+};
+
 // One sequence to deliver: a row of a chunk, or a part of it (a frame: count 1).
 struct Slice {
   static constexpr std::uint32_t kAll = 0xFFFFFFFFu;
 
   const Chunk* chunk = nullptr;
   std::uint32_t row = 0;
-  std::uint32_t first = 0;              // sample
-  std::uint32_t count = kAll;           // samples; kAll: what the stream has from `first` on
-  const std::uint8_t* plain = nullptr;  // is_plain() of each column, if that is known
+  std::uint32_t first = 0;       // sample
+  std::uint32_t count = kAll;    // samples; kAll: what the stream has from `first` on
+  const Plain* plain = nullptr;  // plain_of() each column, if that is known
 
   // Whether it is sample `row` of a stream, which nothing has to be looked up for.
   bool is_sample_of(std::size_t stream) const noexcept {
-    return first == 0 && (count == kAll || count == 1) && plain != nullptr && plain[stream] != 0;
+    return first == 0 && (count == kAll || count == 1) && plain != nullptr && plain[stream].samples;
   }
 };
 
@@ -35,7 +41,7 @@ struct Run {
   const Column* column = nullptr;
   std::uint64_t first = 0;  // dense: its element in the column; sparse: its sample, and then its value
   std::uint32_t samples = 0;
-  std::uint32_t values = 0;  // sparse: of all its samples
+  std::uint32_t values = 0;  // sparse: of all its samples; at first only if its samples are its values
 };
 
 // Fill the data of one stream, whose offsets are set and whose other buffers are

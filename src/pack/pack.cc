@@ -17,8 +17,9 @@ void measure(std::size_t s, std::span<const Slice> slices, Scratch& scratch) {
   std::uint32_t* length = scratch.lengths.data();
   for (const Slice& slice : slices) {
     const Column& column = slice.chunk->columns[s];
+    const bool values = slice.plain != nullptr && slice.plain[s].values;
     if (slice.is_sample_of(s)) {
-      *run++ = {&column, column.storage == Storage::dense ? slice.row * column.dim : slice.row, 1, 0};
+      *run++ = {&column, column.storage == Storage::dense ? slice.row * column.dim : slice.row, 1, values ? 1U : 0U};
       *length++ = 1;
       continue;
     }
@@ -26,7 +27,7 @@ void measure(std::size_t s, std::span<const Slice> slices, Scratch& scratch) {
     const std::uint64_t first = column.storage == Storage::dense
                                     ? column.begin[slice.row] + slice.first * column.step
                                     : std::uint64_t{column.first_sample[slice.row]} + slice.first;
-    *run++ = {&column, first, samples, 0};
+    *run++ = {&column, first, samples, values ? samples : 0};
     *length++ = samples;
   }
 }
@@ -72,15 +73,17 @@ void fill(const StreamInfo& info, Storage storage, Scratch& scratch, StreamBatch
 
 }  // namespace
 
-bool is_plain(const Column& column) noexcept {
-  if (column.first_sample.empty()) return false;
+Plain plain_of(const Column& column) noexcept {
+  Plain out;
+  if (column.first_sample.empty()) return out;
   const std::size_t rows = column.first_sample.size() - 1;
   const bool dense = column.storage == Storage::dense;
-  if (dense && column.begin.size() < rows) return false;
-  for (std::size_t r = 0; r < rows; ++r) {
-    if (column.first_sample[r + 1] != r + 1 || (dense && column.begin[r] != r * column.dim)) return false;
-  }
-  return true;
+  out.samples = !dense || column.begin.size() >= rows;
+  for (std::size_t r = 0; r < rows && out.samples; ++r)
+    out.samples = column.first_sample[r + 1] == r + 1 && (!dense || column.begin[r] == r * column.dim);
+  out.values = !dense && !column.first_value.empty();
+  for (std::size_t n = 0; n < column.first_value.size() && out.values; ++n) out.values = column.first_value[n] == n;
+  return out;
 }
 
 namespace {

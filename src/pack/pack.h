@@ -15,9 +15,7 @@
 
 namespace batchfeed::pack {
 
-// Whether each sequence r is sample r and nothing else, in a dense column at r * dim:
-// then nothing has to be looked up to find it.
-bool is_plain(const Column& column) noexcept;
+Plain plain_of(const Column& column) noexcept;
 
 // What packing needs besides, used again from minibatch to minibatch.
 struct Scratch {

@@ -49,7 +49,7 @@ void fill(Column& column, std::size_t values) {
   std::memset(column.values.data(), 1, column.values.size());
 }
 
-const std::uint8_t kPlain[] = {1};
+const Plain kPlain[] = {{.samples = true}}, kWithLabels[] = {{}, {.values = true}};
 // Sequences of one sample.
 Corpus rows_of(std::size_t bytes) {
   Corpus out;
@@ -97,7 +97,7 @@ Corpus frames_with(bool labels) {
       column.begin.push_back(r * kUtterance);
       column.first_sample.push_back(column.first_sample.back() + kFrames);
       if (labels) append_labels(chunk.columns[1], kFrames);
-      for (std::uint32_t i = 0; i < kFrames; ++i) out.order.push_back({&chunk, r, i, 1});
+      for (std::uint32_t i = 0; i < kFrames; ++i) out.order.push_back({&chunk, r, i, 1, kWithLabels});
     }
   }
   out.shuffle();

@@ -196,10 +196,11 @@ TEST(PackSequences, WhatIsKnownOfPlainColumnsChangesNothing) {
         x.first_sample.push_back(r + 1);
         y.first_sample.push_back(r + 1);
       }
-      RC_ASSERT(is_plain(x));
-      RC_ASSERT(is_plain(y));
+      RC_ASSERT(plain_of(x).samples);
+      RC_ASSERT(plain_of(y).samples);
+      RC_ASSERT(!plain_of(y).values);
     }
-    const std::uint8_t plain[] = {1, 1};
+    const Plain plain[] = {{.samples = true}, {.samples = true}};
     std::vector<Slice> looked_up, known;
     for (const std::uint16_t d : drawn) {
       looked_up.push_back({&chunks[d % 3], d / 3 % 40u});
@@ -236,11 +237,82 @@ TEST(PackSequences, WhatIsKnownOfPlainColumnsChangesNothing) {
 }
 
 TEST(PackSequences, PlainIsOneSampleEachInItsPlace) {
-  EXPECT_TRUE(is_plain(dense_chunk({1, 1, 1}).columns[0]));
-  EXPECT_FALSE(is_plain(dense_chunk({1, 2, 1}).columns[0]));
+  EXPECT_TRUE(plain_of(dense_chunk({1, 1, 1}).columns[0]).samples);
+  EXPECT_FALSE(plain_of(dense_chunk({1, 2, 1}).columns[0]).samples);
   Chunk moved = dense_chunk({1, 1});
   std::swap(moved.columns[0].begin[0], moved.columns[0].begin[1]);
-  EXPECT_FALSE(is_plain(moved.columns[0]));
+  EXPECT_FALSE(plain_of(moved.columns[0]).samples);
+}
+
+// Labels: `lengths` of sequences whose samples have one value each, 1, 2, ... at index first, first + 1, ...
+template <class T>
+Chunk labels(const std::vector<StreamInfo>& streams, const std::vector<std::uint32_t>& lengths, std::int32_t first) {
+  Chunk chunk;
+  chunk.reset(streams);
+  Column& c = chunk.columns[0];
+  for (const std::uint32_t length : lengths) {
+    c.first_sample.push_back(c.first_sample.back() + length);
+    for (std::uint32_t i = 0; i < length; ++i) {
+      const auto n = static_cast<std::uint32_t>(c.indices.size());
+      const T value = static_cast<T>(n) + 1;
+      c.values.append(reinterpret_cast<const std::byte*>(&value), sizeof value);
+      c.indices.push_back(first + static_cast<std::int32_t>(n));
+      c.first_value.push_back(n + 1);
+    }
+  }
+  return chunk;
+}
+
+// What is known of labels changes nothing, whether it is known of all, of none or of some.
+template <class T>
+void expect_labels(Element element, const std::vector<std::uint32_t>& lengths, bool framed) {
+  const std::vector<StreamInfo> streams = {{.name = "y", .dim = 90, .storage = Storage::sparse, .element = element}};
+  const Chunk chunks[] = {labels<T>(streams, lengths, 0), labels<T>(streams, lengths, 40)};
+  const Plain plain[] = {plain_of(chunks[0].columns[0])};
+  ASSERT_TRUE(plain[0].values);
+  const auto rows = static_cast<std::uint32_t>(lengths.size());
+  for (const unsigned known : {0U, 1U, 2U, 3U}) {
+    std::vector<Slice> slices;
+    std::vector<std::int32_t> want;
+    for (std::uint32_t i = 0; i < 40; ++i) {
+      const std::uint32_t row = i * 7 % rows, length = lengths[row];
+      const std::uint32_t first = framed ? i % length : 0, count = framed ? 1 : length;
+      const int chunk = i % 3 == 0 ? 1 : 0;
+      slices.push_back(
+          {&chunks[chunk], row, first, framed ? 1 : Slice::kAll, (known >> (i % 2) & 1) != 0 ? plain : nullptr});
+      const std::uint32_t from = chunks[0].columns[0].first_sample[row] + first;
+      for (std::uint32_t n = from; n < from + count; ++n) want.push_back(static_cast<std::int32_t>(n) + 40 * chunk);
+    }
+    Scratch scratch;
+    Minibatch batch;
+    framed ? frames(streams, slices, scratch, batch) : sequences(streams, slices, scratch, batch);
+    const StreamBatch& y = batch["y"];
+    EXPECT_EQ(std::vector<std::int32_t>(y.indices.begin(), y.indices.end()), want);
+    ASSERT_EQ(y.sample_begin.size(), want.size() + 1);
+    for (std::size_t n = 0; n < want.size(); ++n) {
+      EXPECT_EQ(y.sample_begin[n + 1], static_cast<std::int64_t>(n + 1));
+      EXPECT_EQ(y.as<T>()[n], static_cast<T>(want[n] % 40 + 1));
+    }
+  }
+}
+
+TEST(PackSequences, LabelsAreFoundByTheirSamples) {
+  for (const bool framed : {false, true}) {
+    expect_labels<float>(Element::f32, {1, 1, 1, 1, 1, 1, 1, 1, 1}, framed);
+    expect_labels<float>(Element::f32, {5, 1, 3, 9, 2}, framed);
+    expect_labels<double>(Element::f64, {5, 1, 3, 9, 2}, framed);
+  }
+}
+
+TEST(PackSequences, LabelsAreOneValueInEachSample) {
+  const std::vector<StreamInfo> streams = {{.name = "y", .dim = 90, .storage = Storage::sparse}};
+  Chunk chunk = labels<float>(streams, {1, 1, 1}, 0);
+  Column& column = chunk.columns[0];
+  EXPECT_TRUE(plain_of(column).samples && plain_of(column).values);
+  column.first_sample[1] = 0;
+  EXPECT_TRUE(!plain_of(column).samples && plain_of(column).values);
+  column.first_value[2] = 1;  // none in one sample, two in the next
+  EXPECT_FALSE(plain_of(column).values);
 }
 
 TEST(PackTruncated, SparseComesDenseAndTheLastOfARepeatedIndexWins) {

@@ -177,7 +177,7 @@ void ChunkStore::read(std::uint32_t id, LoadedChunk& out) const {
   out.keys.assign(rows, 0);
   for (const SequenceInfo& s : table) out.keys[s.row] = s.key;
   out.plain.clear();
-  for (const Column& column : out.chunk.columns) out.plain.push_back(pack::is_plain(column) ? 1 : 0);
+  for (const Column& column : out.chunk.columns) out.plain.push_back(pack::plain_of(column));
   if (!settings_.frames) return;
   for (const SequenceInfo& s : table) {
     const bool complete = std::all_of(out.chunk.columns.begin(), out.chunk.columns.end(),

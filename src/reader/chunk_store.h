@@ -17,12 +17,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "pack/gather.h"
+
 namespace batchfeed::reader {
 
 struct LoadedChunk {
   Chunk chunk;
   std::vector<std::uint64_t> keys;  // per row
-  std::vector<std::uint8_t> plain;  // pack::is_plain() of each column
+  std::vector<pack::Plain> plain;   // each column
   std::uint64_t memory = 0;         // bytes, as counted in ChunkStore::memory()
 };
 
