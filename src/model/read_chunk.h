@@ -8,11 +8,12 @@
 
 namespace batchfeed {
 
-// Reads a chunk. One that is larger than what memory there is says so by its size.
-inline void read_chunk(const Source& source, std::uint32_t id, Chunk& out) {
+// Reads a chunk by `read`. One that is larger than what memory there is says so by its size.
+template <class Read>
+void read_chunk(const Source& source, std::uint32_t id, const Read& read) {
   constexpr std::uint64_t kLarge = 64u << 20;  // may by itself be too much; for a smaller one others took the memory
   try {
-    source.read(id, out);
+    read();
   } catch (const std::bad_alloc&) {
     const std::uint64_t bytes = source.chunks()[id].bytes;
     if (bytes < kLarge) throw;
@@ -22,6 +23,10 @@ inline void read_chunk(const Source& source, std::uint32_t id, Chunk& out) {
                               " bytes, for which there is no memory",
                       .hint = "a smaller chunk size or shorter sequences need less"});
   }
+}
+
+inline void read_chunk(const Source& source, std::uint32_t id, Chunk& out) {
+  read_chunk(source, id, [&] { source.read(id, out); });
 }
 
 }  // namespace batchfeed

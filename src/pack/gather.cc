@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "pack/narrow.h"
+
 namespace batchfeed::pack {
 namespace {
 
@@ -29,7 +31,18 @@ std::size_t runs_ahead(std::size_t bytes, std::size_t runs) noexcept {
 }
 
 const std::byte* place(const Run& run, std::size_t each) noexcept {
-  return run.column->values.data() + run.first * each;
+  return run.column->values.data() + run.first * (run.narrow ? 1 : each);
+}
+
+// Bytes of so many when they are narrow.
+std::size_t stored(std::size_t bytes, bool narrow) noexcept { return narrow ? bytes / sizeof(float) : bytes; }
+
+void copy(const std::byte* from, std::size_t bytes, bool narrow, std::byte* to) noexcept {
+  if (narrow) {
+    widen(reinterpret_cast<const std::uint8_t*>(from), bytes / sizeof(float), reinterpret_cast<float*>(to));
+  } else {
+    std::memcpy(to, from, bytes);
+  }
 }
 
 // A run of a dense column, one sample after the other; they may overlap.
@@ -38,11 +51,11 @@ std::byte* copy_samples(const Run& run, std::size_t each, std::size_t sample, st
   if (run.samples == 0) return to;
   const std::byte* from = place(run, each);
   if (column.step == column.dim || run.samples == 1) {
-    std::memcpy(to, from, sample * run.samples);
+    copy(from, sample * run.samples, run.narrow, to);
     return to + sample * run.samples;
   }
-  for (std::uint32_t i = 0; i < run.samples; ++i, to += sample, from += column.step * each)
-    std::memcpy(to, from, sample);
+  for (std::uint32_t i = 0; i < run.samples; ++i, to += sample, from += column.step * (run.narrow ? 1 : each))
+    copy(from, sample, run.narrow, to);
   return to;
 }
 
@@ -52,7 +65,10 @@ void copy_dense(std::span<const Run> runs, std::size_t sample, StreamBatch& out)
   const std::size_t ahead = runs_ahead(out.values.size(), runs.size());
   std::byte* to = out.values.data();
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (i + ahead < runs.size()) ask_for<far>(place(runs[i + ahead], each), sample * runs[i + ahead].samples);
+    if (i + ahead < runs.size()) {
+      const Run& later = runs[i + ahead];
+      ask_for<far>(place(later, each), stored(sample * later.samples, later.narrow));
+    }
     to = copy_samples(runs[i], each, sample, to);
   }
 }
@@ -72,21 +88,26 @@ T* copy_values(const T* from, std::uint32_t count, T* to) noexcept {
 template <bool far>
 bool copy_each(std::size_t s, std::span<const Slice> slices, std::size_t sample, std::byte* to) noexcept {
   static_assert((kMostAhead & (kMostAhead - 1)) == 0);
-  const std::byte* places[kMostAhead] = {};
+  struct {
+    const std::byte* at;
+    bool narrow;
+  } places[kMostAhead] = {};
   const std::size_t ahead = std::min(runs_ahead(sample, 1), slices.size());
   for (std::size_t i = 0; i < slices.size() + ahead; ++i) {
-    const std::byte* const ready = places[(i - ahead) % kMostAhead];
+    const auto ready = places[(i - ahead) % kMostAhead];
     if (i < slices.size()) {
       const Slice& slice = slices[i];
       if (!slice.is_sample_of(s)) return false;
       const Column& column = slice.chunk->columns[s];
       if (column.storage != Storage::dense) return false;
-      const std::byte* const place = column.values.data() + std::size_t{slice.row} * sample;
-      places[i % kMostAhead] = place;
-      ask_for<far>(place, sample);
+      const bool narrow = slice.plain[s].narrow;
+      const std::size_t size = stored(sample, narrow);
+      const std::byte* const place = column.values.data() + std::size_t{slice.row} * size;
+      places[i % kMostAhead] = {place, narrow};
+      ask_for<far>(place, size);
     }
     if (i < ahead) continue;
-    std::memcpy(to, ready, sample);
+    copy(ready.at, sample, ready.narrow, to);
     to += sample;
   }
   return true;

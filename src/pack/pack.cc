@@ -17,9 +17,10 @@ void measure(std::size_t s, std::span<const Slice> slices, Scratch& scratch) {
   std::uint32_t* length = scratch.lengths.data();
   for (const Slice& slice : slices) {
     const Column& column = slice.chunk->columns[s];
-    const bool values = slice.plain != nullptr && slice.plain[s].values;
+    const Plain known = slice.plain != nullptr ? slice.plain[s] : Plain();
     if (slice.is_sample_of(s)) {
-      *run++ = {&column, column.storage == Storage::dense ? slice.row * column.dim : slice.row, 1, values ? 1U : 0U};
+      *run++ = {&column, column.storage == Storage::dense ? slice.row * column.dim : slice.row, 1,
+                known.values ? 1U : 0U, known.narrow};
       *length++ = 1;
       continue;
     }
@@ -27,7 +28,7 @@ void measure(std::size_t s, std::span<const Slice> slices, Scratch& scratch) {
     const std::uint64_t first = column.storage == Storage::dense
                                     ? column.begin[slice.row] + slice.first * column.step
                                     : std::uint64_t{column.first_sample[slice.row]} + slice.first;
-    *run++ = {&column, first, samples, values ? samples : 0};
+    *run++ = {&column, first, samples, known.values ? samples : 0, known.narrow};
     *length++ = samples;
   }
 }

@@ -15,6 +15,7 @@
 
 namespace batchfeed::pack {
 
+// All but `narrow`, which cannot be seen.
 Plain plain_of(const Column& column) noexcept;
 
 // What packing needs besides, used again from minibatch to minibatch.

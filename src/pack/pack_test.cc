@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <cstring>
 #include <numeric>
 #include <string>
 
@@ -242,6 +243,80 @@ TEST(PackSequences, PlainIsOneSampleEachInItsPlace) {
   Chunk moved = dense_chunk({1, 1});
   std::swap(moved.columns[0].begin[0], moved.columns[0].begin[1]);
   EXPECT_FALSE(plain_of(moved.columns[0]).samples);
+}
+
+// What is kept in bytes comes as what it was, however it is packed and beside whatever else.
+TEST(PackNarrow, IsAsWide) {
+  const std::vector<StreamInfo> streams = {{.name = "x", .dim = 19}};
+  for (const bool overlapping : {false, true}) {
+    for (const bool single : {false, true}) {
+      Chunk wide[2], narrow[2];
+      for (int c = 0; c < 2; ++c) {
+        wide[c].reset(streams);
+        Column& x = wide[c].columns[0];
+        if (overlapping) x.step = 4;
+        for (std::uint32_t r = 0; r < 30; ++r) {
+          const std::uint32_t samples = single ? 1 : 1 + r % 3;
+          x.begin.push_back(x.values.size() / sizeof(float));
+          x.first_sample.push_back(x.first_sample.back() + samples);
+          for (std::uint32_t i = 0; i < (samples - 1) * x.step + x.dim; ++i) {
+            const auto value = static_cast<float>((c * 100 + static_cast<int>(r * 7 + i)) % 256);
+            x.values.append(reinterpret_cast<const std::byte*>(&value), sizeof value);
+          }
+        }
+        narrow[c].reset(streams);
+        Column& y = narrow[c].columns[0];
+        y.step = x.step;
+        y.begin.append(x.begin.data(), x.begin.size());
+        y.first_sample.clear();
+        y.first_sample.append(x.first_sample.data(), x.first_sample.size());
+        for (std::size_t i = 0; i < x.values.size() / sizeof(float); ++i)
+          y.values.push_back(static_cast<std::byte>(x.as<float>()[i]));
+      }
+      Plain known[] = {plain_of(wide[0].columns[0])}, bytes[] = {known[0]};
+      EXPECT_EQ(known[0].samples, single);
+      bytes[0].narrow = true;
+      std::vector<Slice> want_slices, got_slices, want_frames, got_frames;
+      std::vector<Piece> want_pieces, got_pieces;
+      for (std::uint32_t i = 0; i < 60; ++i) {
+        const std::uint32_t row = i * 17 % 30, samples = single ? 1 : 1 + row % 3;
+        const int c = i % 4 == 1 ? 1 : 0;
+        const bool is_narrow = i % 5 != 2;  // of the same data
+        const Chunk* const chunk = is_narrow ? &narrow[c] : &wide[c];
+        const Plain* const plain = is_narrow ? bytes : known;
+        want_slices.push_back({&wide[c], row});
+        got_slices.push_back({chunk, row, 0, Slice::kAll, plain});
+        want_frames.push_back({&wide[c], row, i % samples, 1});
+        got_frames.push_back({chunk, row, i % samples, 1, plain});
+        if (i >= 4) continue;
+        for (auto* pieces : {&want_pieces, &got_pieces})
+          pieces->push_back({.slice = pieces == &want_pieces ? want_slices.back() : got_slices.back(),
+                             .sequence = i,
+                             .row = i,
+                             .count = samples,
+                             .length = samples});
+      }
+      Scratch scratch;
+      Minibatch want, got;
+      const auto expect_same = [&] {
+        ASSERT_EQ(got["x"].values.size(), want["x"].values.size());
+        EXPECT_EQ(std::memcmp(got["x"].values.data(), want["x"].values.data(), want["x"].values.size()), 0);
+        EXPECT_EQ(text(got["x"].layout), text(want["x"].layout));
+      };
+      for (scratch.far = false;; scratch.far = true) {
+        sequences(streams, want_slices, scratch, want);
+        sequences(streams, got_slices, scratch, got);
+        expect_same();
+        frames(streams, want_frames, scratch, want);
+        frames(streams, got_frames, scratch, got);
+        expect_same();
+        truncated(streams, 4, 3, want_pieces, scratch, want);
+        truncated(streams, 4, 3, got_pieces, scratch, got);
+        expect_same();
+        if (scratch.far) break;
+      }
+    }
+  }
 }
 
 // Labels: `lengths` of sequences whose samples have one value each, 1, 2, ... at index first, first + 1, ...

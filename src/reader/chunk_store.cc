@@ -4,12 +4,11 @@
 #include <algorithm>
 
 #include "base/threads.h"
-#include "model/read_chunk.h"
-#include "pack/pack.h"
 
 namespace batchfeed::reader {
 
-ChunkStore::ChunkStore(const Source& source, const Settings& settings) : source_(source), settings_(settings) {
+ChunkStore::ChunkStore(const Source& source, const Settings& settings)
+    : source_(source), compactor_(source), settings_(settings) {
   free_.reserve(settings.spares);  // so that drop() cannot fail
   start_threads(threads_, settings.threads, [this](std::size_t) { run(); });
 }
@@ -168,16 +167,14 @@ void ChunkStore::load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>
   done_.notify_all();
 }
 
-void ChunkStore::read(std::uint32_t id, LoadedChunk& out) const {
+void ChunkStore::read(std::uint32_t id, LoadedChunk& out) {
   thread_local std::vector<SequenceInfo> table;
   source_.sequences(id, table);
-  read_chunk(source_, id, out.chunk);
+  compactor_.read(id, out.chunk, out.plain);
   std::uint32_t rows = 0;
   for (const SequenceInfo& s : table) rows = std::max(rows, s.row + 1);
   out.keys.assign(rows, 0);
   for (const SequenceInfo& s : table) out.keys[s.row] = s.key;
-  out.plain.clear();
-  for (const Column& column : out.chunk.columns) out.plain.push_back(pack::plain_of(column));
   if (!settings_.frames) return;
   for (const SequenceInfo& s : table) {
     const bool complete = std::all_of(out.chunk.columns.begin(), out.chunk.columns.end(),

@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "pack/gather.h"
+#include "reader/compact.h"
 
 namespace batchfeed::reader {
 
@@ -95,10 +95,11 @@ class ChunkStore {
   void begin(std::uint32_t id, Slot& slot);
   void take(Slot& slot);
   void add_memory(std::uint64_t before, std::uint64_t now);
-  void read(std::uint32_t id, LoadedChunk& out) const;
+  void read(std::uint32_t id, LoadedChunk& out);
   void run();
 
   const Source& source_;
+  Compactor compactor_;
   Settings settings_;
   mutable std::mutex mutex_;
   std::condition_variable work_, done_;

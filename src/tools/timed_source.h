@@ -40,6 +40,9 @@ class TimedSource final : public SharedSource, private RowReader {
     SharedSource::row_reader(chunk)->sequences(chunk, rows, out);
   }
   void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override;
+  bool may_be_narrow(std::uint32_t chunk, std::size_t stream) const override {
+    return SharedSource::row_reader(chunk)->may_be_narrow(chunk, stream);
+  }
   template <class Read>
   void timed(std::uint32_t chunk, const Read& read) const;
 

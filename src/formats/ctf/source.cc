@@ -185,6 +185,21 @@ void CtfSource::read(Run run, Chunk& out) const {
   }
 }
 
+// As pixels are, which have neither a sign nor a point: a look at the text of the first sequence.
+bool CtfSource::may_be_narrow(std::uint32_t chunk, std::size_t stream) const {
+  const IndexEntry& e = index_.entries[run_of(chunk).first];
+  std::string text(static_cast<std::size_t>(std::min<std::uint64_t>(e.bytes, 4096)), '\0');
+  file_.read(e.begin, std::as_writable_bytes(std::span(text)));
+  const std::string name = "|" + schema_.alias(stream);
+  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+    const std::size_t values = at + name.size();
+    const std::size_t end = std::min(text.find_first_of("|\r\n", values), text.size());
+    if (text.find_first_of(" \t", values) != values || end - values < 2) continue;
+    return text.find_first_not_of("0123456789 \t", values) >= end;
+  }
+  return false;
+}
+
 template <class T>
 void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const {
   const std::span entries(index_.entries.data() + run.first, run.last - run.first);

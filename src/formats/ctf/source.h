@@ -83,6 +83,7 @@ class CtfSource final : public Source, private RowReader {
     sequences(run_of(chunk, rows), out);
   }
   void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override { read(run_of(chunk, rows), out); }
+  bool may_be_narrow(std::uint32_t chunk, std::size_t stream) const override;
   void sequences(Run run, std::vector<SequenceInfo>& out) const;
   void read(Run run, Chunk& out) const;
   template <class T>

@@ -251,6 +251,21 @@ TEST(Reading, TwoThreadsGetTheSameData) {
   EXPECT_EQ(opened.source->errors(), 30u);
 }
 
+TEST(Reading, PixelsAreSeenAtAGlance) {
+  const CtfOptions options = options_for({"A:d3", "AB:d3"});
+  const auto narrow = [&](const std::string& text) {
+    const Opened opened(text, options);
+    const RowReader& rows = *opened.source->row_reader(0);
+    return std::string(rows.may_be_narrow(0, 0) ? "A" : "") + (rows.may_be_narrow(0, 1) ? "B" : "");
+  };
+  EXPECT_EQ(narrow("1 |A 1 2 255 |AB 0 0 0\n"), "AB");
+  EXPECT_EQ(narrow("1 |AB 1 2 255\t|A\t.5 0 0\n"), "B");
+  EXPECT_EQ(narrow("1 |AB 1 2 -1\r\n1 |A 4 5 6\r\n"), "A");
+  EXPECT_EQ(narrow("|A 1.0 2 3\n|A 1 2 3\n|AB 1 2 3"), "");
+  EXPECT_EQ(narrow("|A 1 2 3"), "A");
+  EXPECT_EQ(narrow("|A 1 2 " + std::string(9000, ' ') + "3.5\n"), "A");  // no more than a glance
+}
+
 TEST(Reading, PlaceGivesBytesAndLines) {
   const Opened opened("\n1 |A 1\n|A 2\n2 |A 3\n", options_for({"A:d1"}));
   const Place place = opened.source->place(0, 0);

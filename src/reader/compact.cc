@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include "reader/compact.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "model/read_chunk.h"
+#include "pack/narrow.h"
+#include "pack/pack.h"
+
+namespace batchfeed::reader {
+namespace {
+
+// Of the file: what is read at once, and the least worth the trouble.
+constexpr std::uint64_t kPart = 1 << 19, kLeast = 4 << 20;
+constexpr std::uint64_t kLeastDim = 16;
+
+// Room for `whole` times what a column holds of its first part.
+void expect(Column& column, const Column& part, double whole) {
+  const auto of = [&](std::size_t n) { return static_cast<std::size_t>(static_cast<double>(n) * whole * 1.05) + 1; };
+  column.first_sample.reserve(of(part.first_sample.size()));
+  column.begin.reserve(of(part.begin.size()));
+  column.first_value.reserve(of(part.first_value.size()));
+  column.indices.reserve(of(part.indices.size()));
+}
+
+void append_offsets(const Buffer<std::uint32_t>& from, Buffer<std::uint32_t>& to) {
+  const std::uint32_t before = to.back();
+  for (std::size_t i = 1; i < from.size(); ++i) to.push_back(before + from[i]);
+}
+
+void widen(Column& column) {
+  Buffer<std::byte> values;
+  values.resize(column.values.size() * sizeof(float));
+  pack::widen(reinterpret_cast<const std::uint8_t*>(column.values.data()), column.values.size(),
+              reinterpret_cast<float*>(values.data()));
+  column.values = std::move(values);
+}
+
+// Behind the values of a column, those of a part; wide, and all that were before, if one of them has to be.
+void append_values(const Column& part, Column& to, double whole, bool& narrow) {
+  const std::size_t before = to.values.size();
+  if (narrow) {
+    const std::size_t n = part.values.size() / sizeof(float);
+    if (before == 0) to.values.reserve(static_cast<std::size_t>(static_cast<double>(n) * whole * 1.05));
+    to.values.resize(before + n);
+    narrow = pack::narrow(part.as<float>(), n, reinterpret_cast<std::uint8_t*>(to.values.data()) + before);
+    if (narrow) return;
+    to.values.resize(before);
+    widen(to);
+  }
+  if (to.values.empty())
+    to.values.reserve(static_cast<std::size_t>(static_cast<double>(part.values.size()) * whole * 1.05));
+  to.values.append(part.values.data(), part.values.size());
+}
+
+void append(const Column& part, Column& to, double whole, bool& narrow) {
+  if (to.first_sample.size() == 1) expect(to, part, whole);
+  append_offsets(part.first_sample, to.first_sample);
+  append_offsets(part.first_value, to.first_value);
+  const std::uint64_t before = to.values.size() / (narrow ? 1 : size_of(to.element));
+  for (const std::uint64_t begin : part.begin) to.begin.push_back(before + begin);
+  append_values(part, to, whole, narrow);
+  to.indices.append(part.indices.data(), part.indices.size());
+}
+
+}  // namespace
+
+bool Compactor::look(std::uint32_t id, const RowReader& rows, std::vector<pack::Plain>& known) const {
+  bool any = false;
+  for (std::size_t s = 0; s < known.size(); ++s) {
+    const StreamInfo& info = source_.streams()[s];
+    if (info.storage != Storage::dense || info.element != Element::f32 || info.dim < kLeastDim) continue;
+    known[s].narrow = rows.may_be_narrow(id, s);
+    any = any || known[s].narrow;
+  }
+  return any;
+}
+
+void Compactor::read(std::uint32_t id, Chunk& out, std::vector<pack::Plain>& known) {
+  known.assign(source_.streams().size(), {});
+  const ChunkInfo& info = source_.chunks()[id];
+  const bool large = info.bytes >= kLeast && info.samples < std::numeric_limits<std::uint32_t>::max();
+  const RowReader* const rows = large ? source_.row_reader(id) : nullptr;
+  if (rows != nullptr && look(id, *rows, known)) {
+    read_chunk(source_, id, [&] { read_parts(id, *rows, out, known); });
+  } else {
+    read_chunk(source_, id, out);
+  }
+  for (std::size_t s = 0; s < known.size(); ++s) {
+    const bool narrow = known[s].narrow;
+    known[s] = pack::plain_of(out.columns[s]);
+    known[s].narrow = narrow;
+  }
+}
+
+void Compactor::read_parts(std::uint32_t id, const RowReader& rows, Chunk& out, std::vector<pack::Plain>& known) {
+  Chunk part;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!parts_.empty()) {
+      part = std::move(parts_.back());
+      parts_.pop_back();
+    }
+  }
+  out.reset(source_.streams());
+  const ChunkInfo& info = source_.chunks()[id];
+  const auto all = static_cast<std::uint32_t>(info.sequences);
+  const auto each = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(all * kPart / info.bytes, 1, all));
+  for (std::uint32_t first = 0; first < all; first += each) {
+    const RowRange range{first, first + std::min(each, all - first)};
+    rows.read(id, range, part);
+    const double whole = static_cast<double>(all) / (range.last - range.first);
+    for (std::size_t s = 0; s < known.size(); ++s) append(part.columns[s], out.columns[s], whole, known[s].narrow);
+    if (part.invalid.empty() && out.invalid.empty()) continue;
+    out.invalid.resize(first, Chunk::kValid);
+    part.invalid.resize(range.last - range.first, Chunk::kValid);
+    out.invalid.insert(out.invalid.end(), part.invalid.begin(), part.invalid.end());
+  }
+  const std::lock_guard lock(mutex_);
+  parts_.push_back(std::move(part));
+}
+
+}  // namespace batchfeed::reader

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+//
+// Whatever a window keeps in bytes, what comes out of it is the same.
+#include "reader/compact.h"
+
+#include <batchfeed/reader.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pack/narrow.h"
+
+namespace batchfeed::reader {
+namespace {
+
+constexpr std::uint32_t kChunks = 3, kRows = 50;
+
+// Two streams of pixels, one of them of many values a sequence, and labels. Says that a chunk is large.
+class Pixels final : public Source, private RowReader {
+ public:
+  explicit Pixels(bool cut, std::uint64_t bytes = 8 << 20) : cut_(cut) {
+    std::mt19937 random(7);
+    std::uint64_t key = 0;
+    for (auto& table : tables_) {
+      chunks_.push_back({.sequences = kRows, .bytes = bytes});
+      for (std::uint32_t r = 0; r < kRows; ++r, ++key)
+        table.push_back({key, r, 1 + static_cast<std::uint32_t>(random() % 3)});
+      for (const SequenceInfo& s : table) chunks_.back().samples += s.samples;
+    }
+  }
+
+  const std::vector<StreamInfo>& streams() const override { return streams_; }
+  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { out = tables_[chunk]; }
+  void read(std::uint32_t chunk, Chunk& out) const override { read(chunk, {0, kRows}, out); }
+  const RowReader* row_reader(std::uint32_t) const override { return cut_ ? this : nullptr; }
+
+  float odd = 255;  // the first value of sequences that have one
+  std::set<std::uint64_t> odd_keys, damaged_keys;
+
+ private:
+  void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
+    out.assign(tables_[chunk].begin() + rows.first, tables_[chunk].begin() + rows.last);
+    for (SequenceInfo& s : out) s.row -= rows.first;
+  }
+  bool may_be_narrow(std::uint32_t, std::size_t stream) const override { return stream != 3; }
+  void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
+    out.reset(streams_);
+    for (std::uint32_t r = rows.first; r < rows.last; ++r) {
+      const SequenceInfo& s = tables_[chunk][r];
+      for (std::size_t stream = 0; stream < streams_.size(); ++stream) append(s, stream, out.columns[stream]);
+      if (damaged_keys.count(s.key) == 0) continue;
+      out.invalid.resize(rows.last - rows.first, Chunk::kValid);
+      out.invalid[r - rows.first] = Chunk::kUnpaid;
+    }
+  }
+  void append(const SequenceInfo& s, std::size_t stream, Column& out) const {
+    const std::uint32_t samples = stream == 1 ? 1 : s.samples;
+    out.first_sample.push_back(out.first_sample.back() + samples);
+    if (out.storage == Storage::sparse) {
+      for (std::uint32_t i = 0; i < samples; ++i) {
+        out.indices.push_back(static_cast<std::int32_t>((s.key + i) % 10));
+        push(1, out);
+        out.first_value.push_back(static_cast<std::uint32_t>(out.indices.size()));
+      }
+      return;
+    }
+    out.begin.push_back(out.values.size() / sizeof(float));
+    for (std::uint64_t i = 0; i < samples * out.dim; ++i)
+      push(i == 0 && stream == 0 && odd_keys.count(s.key) != 0 ? odd : static_cast<float>((s.key * 31 + i) % 256), out);
+  }
+  static void push(float value, Column& out) {
+    out.values.append(reinterpret_cast<const std::byte*>(&value), sizeof value);
+  }
+
+  bool cut_;
+  std::vector<StreamInfo> streams_ = {{.name = "long", .dim = 20},
+                                      {.name = "one", .dim = 33},
+                                      {.name = "label", .dim = 10, .storage = Storage::sparse},
+                                      {.name = "unlooked", .dim = 16},
+                                      {.name = "small", .dim = 2}};
+  std::vector<ChunkInfo> chunks_;
+  std::array<std::vector<SequenceInfo>, kChunks> tables_;
+};
+
+template <class T>
+std::vector<T> list(const Buffer<T>& buffer) {
+  return {buffer.begin(), buffer.end()};
+}
+
+// `narrow`: how many of the chunk's columns are.
+void expect_same(const Pixels& source, std::uint32_t id, int narrow) {
+  SCOPED_TRACE("chunk " + std::to_string(id));
+  Compactor compactor(source);
+  Chunk want, got;
+  std::vector<pack::Plain> known;
+  source.read(id, want);
+  for (int turn = 0; turn < 2; ++turn) {  // again in the same memory
+    compactor.read(id, got, known);
+    ASSERT_EQ(known.size(), source.streams().size());
+    EXPECT_EQ(got.invalid, want.invalid);
+    int count = 0;
+    for (std::size_t s = 0; s < known.size(); ++s) {
+      const Column &a = want.columns[s], &b = got.columns[s];
+      EXPECT_EQ(list(b.first_sample), list(a.first_sample));
+      EXPECT_EQ(list(b.first_value), list(a.first_value));
+      EXPECT_EQ(list(b.begin), list(a.begin));
+      EXPECT_EQ(list(b.indices), list(a.indices));
+      if (!known[s].narrow) {
+        ASSERT_EQ(b.values.size(), a.values.size());
+        EXPECT_EQ(std::memcmp(b.values.data(), a.values.data(), a.values.size()), 0);
+        continue;
+      }
+      ++count;
+      ASSERT_EQ(b.values.size() * sizeof(float), a.values.size());
+      std::vector<float> wide(b.values.size());
+      pack::widen(reinterpret_cast<const std::uint8_t*>(b.values.data()), wide.size(), wide.data());
+      EXPECT_EQ(std::memcmp(wide.data(), a.values.data(), a.values.size()), 0);
+    }
+    EXPECT_EQ(count, narrow);
+    EXPECT_EQ(known[1].samples, true);
+    EXPECT_EQ(known[2].values, true);
+  }
+}
+
+TEST(Compactor, KeepsPixelsInBytes) {
+  Pixels source(true);
+  for (std::uint32_t c = 0; c < kChunks; ++c) expect_same(source, c, 2);
+  source.damaged_keys = {0, 3, kRows - 1, kRows + 30};
+  for (std::uint32_t c = 0; c < kChunks; ++c) expect_same(source, c, 2);
+}
+
+TEST(Compactor, LeavesSmallChunksAndWhatCannotBeCut) {
+  for (std::uint32_t c = 0; c < kChunks; ++c) {
+    expect_same(Pixels(true, 1 << 20), c, 0);
+    expect_same(Pixels(false), c, 0);
+  }
+}
+
+TEST(Compactor, WidensWhatTurnsOutToBeNoPixel) {
+  for (const float odd : {-0.0F, 0.5F, 256.0F, -1.0F, std::numeric_limits<float>::infinity()}) {
+    for (const std::uint64_t key : {0U, 1U, 24U, 49U}) {
+      Pixels source(true);
+      source.odd = odd;
+      source.odd_keys = {key};
+      expect_same(source, 0, 1);
+      expect_same(source, 1, 2);
+    }
+  }
+}
+
+std::vector<std::byte> all_of(const std::shared_ptr<const Source>& source) {
+  ReaderOptions options;
+  options.minibatch_size = {37};
+  Reader reader(source, options);
+  std::vector<std::byte> out;
+  for (const std::uint64_t epoch : {0U, 1U}) {
+    if (epoch != 0) reader.begin_epoch(epoch);
+    for (auto batch = reader.next(); batch; batch = reader.next()) {
+      for (const StreamBatch& s : batch->streams) {
+        out.insert(out.end(), s.values.begin(), s.values.end());
+        const auto* offsets = reinterpret_cast<const std::byte*>(s.offsets.data());
+        out.insert(out.end(), offsets, offsets + s.offsets.size() * sizeof(s.offsets[0]));
+      }
+    }
+  }
+  return out;
+}
+
+TEST(Compactor, ChangesNoMinibatch) {
+  const auto cut = std::make_shared<Pixels>(true), whole = std::make_shared<Pixels>(false);
+  for (Pixels* source : {cut.get(), whole.get()}) {
+    source->odd = 0.25F;
+    source->odd_keys = {2 * kRows + 20};  // the last chunk has a wide column where the others are narrow
+  }
+  const std::vector<std::byte> want = all_of(whole);
+  EXPECT_GT(want.size(), 2 * kChunks * kRows * 33 * sizeof(float));
+  EXPECT_TRUE(all_of(cut) == want);
+}
+
+}  // namespace
+}  // namespace batchfeed::reader
