@@ -68,7 +68,7 @@ void keep_names(Setup& setup, const std::string& output, bool force) {
     expect_absent(list, force);
     std::string text;
     for (const std::string& name : mlf->labels) text += name + "\n";
-    save_file(list, text);
+    as_asked([&] { save_file(list, text, force); });
     mlf->mapping_file = list;
     mlf->labels.clear();
   }
@@ -93,7 +93,7 @@ int run_schema(const SchemaArguments& a, Console& console) {
   std::string text = fmt::format("# Streams as the data suggest them.\n{}{} = [\n{}]\n",
                                  corpus.inferred ? remarks(*corpus.inferred) : "", a.section, indented(section));
   if (to_file) {
-    save_file(a.output, text);
+    as_asked([&] { save_file(a.output, text, a.force); });
     if (!a.json) {
       console.say(
           fmt::format("{}: {}; batchfeed read {} reads it", a.output, plural(streams.size(), "stream"), a.output));

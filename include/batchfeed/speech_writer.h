@@ -32,6 +32,7 @@ struct HtkWriterOptions {
   std::uint32_t period = 100'000;  // of a frame, in 100 ns
   std::uint16_t kind = 9;          // as in the header: USER; uncompressed, without checksum
   HtkLayout layout = HtkLayout::archive;
+  bool replace = true;  // else what exists is refused, list or companion, also by commit()
 };
 
 // Big-endian float32, as HTK writes. The list names `KEY.htk=.../FILE[first,last]`,
@@ -78,6 +79,7 @@ struct MlfWriterOptions {
   // in a fourth column, which is how files without a list of states are read.
   // Binary files hold numbers only.
   std::vector<std::string> names = {};
+  bool replace = true;  // else a file that exists is refused, also by commit()
 };
 
 // Text: times in 100 ns, a frame being 10 ms; keys as "*/KEY.lab". Binary:

@@ -158,8 +158,8 @@ std::vector<SourceOptions> infer_speech(const std::vector<std::string>& files, c
 std::vector<std::string> read_state_list(const std::string& path, const Limits& limits = {},
                                          const FileSystem& file_system = {});
 
-// A file with these bytes: it appears whole or not at all, in place of an older one.
-void save_file(const std::string& path, std::string_view bytes);
+// A file with these bytes: it appears whole or not at all, in place of an older one if it may `replace` that.
+void save_file(const std::string& path, std::string_view bytes, bool replace = true);
 
 // A saved state on disk, likewise. load_state() refuses more
 // than limits.state_bytes.

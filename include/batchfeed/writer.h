@@ -41,6 +41,7 @@ struct CbfWriterOptions {
   // Flush to disk before the file gets its name, so that it is whole even after a
   // loss of power. Without, commit() is faster; for files that are soon deleted.
   bool durable = true;
+  bool replace = true;  // else a file that exists is refused, also by commit()
 };
 
 // Memory is bounded by one chunk. The same sequences give the same bytes. The
@@ -75,7 +76,8 @@ class CbfWriter {
 
 struct CtfWriterOptions {
   std::vector<StreamInfo> streams = {};
-  bool ids = true;  // without them each sequence must be one row
+  bool ids = true;      // without them each sequence must be one row
+  bool replace = true;  // as above; CtfWriter alone
 };
 
 // The text of such a corpus, for who writes it himself. Every stream must have a

@@ -191,20 +191,41 @@ class Reader:
         """The minibatches of `count` epochs: what is left of the current one counts as one.
 
         `until` instead: up to, not including, the epoch of that number; so a script that loads a state
-        does as many epochs in all as one that does not. Neither: without end.
+        does as many epochs in all as one that does not. Neither: without end, but ConfigError where a hundred
+        epochs and two sweeps in a row have nothing for this rank.
         """
         if count is not None and until is not None:
             raise usage("python.option", "count and until are both given", "give one of them")
         count = None if count is None else whole("count", count)
         until = None if until is None else whole("until", until)
+        empty = 0
         while count is None or count > 0:
             core = self._core
             # A timeline is one epoch, number 0: to begin it again would never come to `until`.
             alone = core.over and core.options.driver == "timeline"
             if until is not None and (alone or core.epoch + core.over >= until):
                 return
-            yield from self
-            count = None if count is None else count - 1
+            empty += 1
+            for batch in self:
+                empty = 0
+                yield batch
+            if count is None:
+                self._expect_data(empty)
+            else:
+                count -= 1
+
+    def _expect_data(self, empty: int) -> None:
+        """After so many epochs in a row without data. Those of a timeline are all alike."""
+        options = self._core.options
+        alike = options.driver == "timeline"
+        samples = empty * (options.epoch_samples or self.num_samples)
+        if not empty or (not alike and (empty < 100 or samples < 2 * self.num_samples)):
+            return
+        raise usage(
+            "python.no-data",
+            f"no minibatch for rank {options.rank} of {options.workers} in {empty} epoch{'s' * (empty > 1)}: this would go on without end",
+            "let minibatch size, workers and what is left out fit the corpus, or give epochs() a count",
+        )
 
     def _following(self) -> int:
         return 0 if self._core.options.driver == "timeline" else self._core.epoch + 1

@@ -130,7 +130,13 @@ class Writer:
         if self._upload is None and os.path.exists(self._path) and not force:
             raise usage("python.exists", "the file exists", "force=True replaces it", path=self._path)
         self._core: Optional[_core.WriterCore] = _core.WriterCore(
-            self._upload.local if self._upload else self._path, form, infos(self._streams, self._dtype), written, bytes_of_chunk, legacy
+            self._upload.local if self._upload else self._path,
+            form,
+            infos(self._streams, self._dtype),
+            written,
+            bytes_of_chunk,
+            legacy,
+            force,
         )
 
     def _open(self) -> _core.WriterCore:

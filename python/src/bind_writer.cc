@@ -17,13 +17,15 @@ namespace {
 class WriterCore {
  public:
   WriterCore(const std::string& path, Format format, std::vector<StreamInfo> streams, bool keys,
-             std::uint64_t chunk_bytes, bool legacy)
+             std::uint64_t chunk_bytes, bool legacy, bool replace)
       : streams_(std::move(streams)) {
     if (format == Format::ctf) {
-      text_.emplace(path, CtfWriterOptions{.streams = streams_, .ids = keys});
+      text_.emplace(path, CtfWriterOptions{.streams = streams_, .ids = keys, .replace = replace});
     } else {
       binary_.emplace(
-          path, CbfWriterOptions{.streams = streams_, .chunk_bytes = chunk_bytes, .legacy = legacy, .keys = keys});
+          path,
+          CbfWriterOptions{
+              .streams = streams_, .chunk_bytes = chunk_bytes, .legacy = legacy, .keys = keys, .replace = replace});
     }
   }
 
@@ -59,8 +61,8 @@ class WriterCore {
 
 void bind_writer(nb::module_& m) {
   nb::class_<WriterCore>(m, "WriterCore")
-      .def(nb::init<const std::string&, Format, std::vector<StreamInfo>, bool, std::uint64_t, bool>(), "path"_a,
-           "format"_a, "streams"_a, "keys"_a, "chunk_bytes"_a, "legacy"_a)
+      .def(nb::init<const std::string&, Format, std::vector<StreamInfo>, bool, std::uint64_t, bool, bool>(), "path"_a,
+           "format"_a, "streams"_a, "keys"_a, "chunk_bytes"_a, "legacy"_a, "replace"_a)
       .def("append", &WriterCore::append, "columns"_a, "keys"_a)
       .def("commit", &WriterCore::commit)
       .def_prop_ro("sequences", &WriterCore::sequences)

@@ -52,14 +52,49 @@ void write_all(int fd, const std::string& path, std::span<const std::byte> bytes
   }
 }
 
+bool exists(const std::string& path) {
+  std::error_code none;
+  return std::filesystem::exists(std::filesystem::symlink_status(path, none));
+}
+
+// 0 or -1 and errno, as rename(2). Where the file system or the kernel knows no rename that
+// refuses, a second name does the same; where it knows neither, or for a folder, who comes
+// between the look and the rename is replaced.
+int rename_new(const std::string& from, const std::string& to) {
+  const int result = sys().rename_new(from.c_str(), to.c_str());
+  if (result == 0 || (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)) return result;
+  if (sys().link(from.c_str(), to.c_str()) == 0) {
+    sys().unlink(from.c_str());
+    return 0;
+  }
+  if (errno != EEXIST && !exists(to)) return sys().rename(from.c_str(), to.c_str());
+  errno = EEXIST;
+  return -1;
+}
+
 }  // namespace
 
-AtomicFile::AtomicFile(std::string path, bool durable, bool plain)
-    : path_(std::move(path)), temp_(path_ + ".tmp.XXXXXX"), durable_(durable) {
+void refuse_existing(const std::string& path) {
+  throw Error(Fault{.kind = FaultKind::usage,
+                    .id = "convert.exists",
+                    .at = {.file = path},
+                    .what = "exists already",
+                    .hint = "choose another name, or `force`"});
+}
+
+void put_in_place(const std::string& from, const std::string& to, bool replace) {
+  if ((replace ? sys().rename(from.c_str(), to.c_str()) : rename_new(from, to)) == 0) return;
+  if (!replace && errno == EEXIST) refuse_existing(to);
+  fail("rename", to, errno);
+}
+
+AtomicFile::AtomicFile(std::string path, AtomicFileOptions options)
+    : path_(std::move(path)), temp_(path_ + ".tmp.XXXXXX"), options_(options) {
   expect_replaceable(path_);
+  if (!options_.replace && exists(path_)) refuse_existing(path_);
   fd_ = sys().mkostemp(temp_.data(), O_CLOEXEC);
   if (fd_ < 0) fail("create", path_, errno);
-  if (!plain && path_.ends_with(".zst")) {
+  if (!options_.plain && path_.ends_with(".zst")) {
     zstd_ = std::make_unique<packed::ZstdWriter>([this](auto bytes) { write_all(fd_, path_, bytes); });
   }
 }
@@ -90,7 +125,7 @@ void AtomicFile::seal() {
   if (fd_ < 0) return;
   if (zstd_) zstd_->finish();
   if (sys().fchmod(fd_, 0644) != 0) fail("chmod", path_, errno);
-  if (durable_ && sys().fsync(fd_) != 0) fail("sync", path_, errno);
+  if (options_.durable && sys().fsync(fd_) != 0) fail("sync", path_, errno);
   if (sys().close(std::exchange(fd_, -1)) != 0) fail("close", path_, errno);
 }
 
@@ -102,9 +137,9 @@ void AtomicFile::discard() {
 
 void AtomicFile::commit() {
   seal();
-  if (sys().rename(temp_.c_str(), path_.c_str()) != 0) fail("rename", path_, errno);
+  put_in_place(temp_, path_, options_.replace);
   done_ = true;
-  if (durable_) sync_directory(path_);
+  if (options_.durable) sync_directory(path_);
 }
 
 void sync_file_system(const std::string& path) {

@@ -17,14 +17,18 @@ class ZstdWriter;
 
 namespace batchfeed::io {
 
+struct AtomicFileOptions {
+  bool durable = true;  // else nothing is flushed to disk: whole unless power fails
+  bool plain = false;   // not packed, whatever its name
+  bool replace = true;  // else a path that exists is refused, also when it came to be meanwhile
+};
+
 class AtomicFile {
  public:
-  // Throws Error(io). The temporary name is unique, so writers may race: the
-  // last commit wins and each result is whole. What is appended to a path that ends
-  // in .zst is packed on the way, with a seek table behind it.
-  // Without `durable` nothing is flushed to disk: whole unless power fails.
-  // `plain`: not packed, whatever its name.
-  explicit AtomicFile(std::string path, bool durable = true, bool plain = false);
+  // Throws Error(io). The temporary name is unique, so writers may race: the last
+  // commit wins, or without `replace` the first, and each result is whole. What is
+  // appended to a path that ends in .zst is packed on the way, with a seek table behind it.
+  explicit AtomicFile(std::string path, AtomicFileOptions options = {});
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
@@ -46,12 +50,16 @@ class AtomicFile {
 
  private:
   std::string path_, temp_;
-  bool durable_;
+  AtomicFileOptions options_;
   int fd_ = -1;
   bool done_ = false;  // nothing is left to remove
   std::uint64_t size_ = 0;
   std::unique_ptr<packed::ZstdWriter> zstd_;
 };
+
+// Gives a file or a folder its final name. Without `replace` it throws what refuse_existing() does.
+void put_in_place(const std::string& from, const std::string& to, bool replace);
+[[noreturn]] void refuse_existing(const std::string& path);
 
 // Returns when all that was written to the file system of `path` is on disk.
 void sync_file_system(const std::string& path);

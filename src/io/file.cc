@@ -142,7 +142,8 @@ File::File(std::string path, const FileSystem& file_system, const Limits& limits
   size_ = unpacked_->size();
 }
 
-File::File(const std::string& place, int flags, std::string path, std::string_view folder) : path_(std::move(path)) {
+File::File(const std::string& place, int flags, std::string path, std::string_view folder)
+    : path_(std::move(path)), place_(place), flags_(flags) {
   do {
     // O_NONBLOCK: opening a FIFO must not wait for a writer; regular files ignore it.
     fd_ = sys().open(place.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags, 0);
@@ -159,6 +160,8 @@ File::File(const std::string& place, int flags, std::string path, std::string_vi
 
 File::File(File&& other) noexcept
     : path_(std::move(other.path_)),
+      place_(std::move(other.place_)),
+      flags_(other.flags_),
       fd_(std::exchange(other.fd_, -1)),
       identity_(other.identity_),
       size_(other.size_),
@@ -167,6 +170,8 @@ File::File(File&& other) noexcept
 
 File& File::operator=(File&& other) noexcept {
   std::swap(path_, other.path_);
+  std::swap(place_, other.place_);
+  std::swap(flags_, other.flags_);
   std::swap(fd_, other.fd_);
   std::swap(identity_, other.identity_);
   std::swap(size_, other.size_);

@@ -49,6 +49,8 @@ class File {
   // As above, but a path that ends in a symbolic link is refused: for files that
   // others could have put in our way, such as caches.
   static File open_without_following(std::string path);
+  // What lies there now, opened as this local file was, packed or not.
+  File reopened() const { return File(place_, flags_, path_); }
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
   File(const File&) = delete;
@@ -84,6 +86,8 @@ class File {
   packed::Stored stored() const;
 
   std::string path_;
+  std::string place_;  // what was opened
+  int flags_ = 0;
   int fd_ = -1;
   Identity identity_;
   std::uint64_t size_ = 0;

@@ -303,14 +303,14 @@ TEST(AtomicFile, OfASealedFileOnlyTheNameIsMissing) {
 TEST(AtomicFile, WithoutDurabilityNothingIsFlushed) {
   const ScratchFolder folder;
   const FaultySys sys;
-  AtomicFile file(folder / "out", false);
+  AtomicFile file(folder / "out", {.durable = false});
   file.commit();
   EXPECT_THAT(sys.names(), ElementsAre("mkostemp", "fchmod", "close", "rename"));
 }
 
 TEST(AtomicFile, TellsIfAFileOnTheWayCannotGo) {
   const ScratchFolder folder;
-  AtomicFile file(folder / "out", false);
+  AtomicFile file(folder / "out", {.durable = false});
   {
     const FaultySys sys(every("unlink", EACCES));
     EXPECT_EQ(fault_of([&] { file.discard(); }).id, "io.remove");
@@ -346,6 +346,37 @@ TEST(AtomicFile, ReplacesALinkInsteadOfFollowingIt) {
   write_file(folder / "out");
   EXPECT_EQ(content_of(elsewhere), "precious");
   EXPECT_FALSE(std::filesystem::is_symlink(folder / "out"));
+}
+
+// Also on file systems without a rename that refuses, and without hard links.
+TEST(AtomicFile, OfWritersThatMayNotReplaceTheFirstWins) {
+  const auto unknown = [](std::vector<std::pair<std::string, int>> calls) {
+    return [calls](const testing::Call& call) {
+      for (const auto& [name, error] : calls)
+        if (call.name == name) return error;
+      return 0;
+    };
+  };
+  for (const FaultySys::Rule& rule : {FaultySys::Rule(), FaultySys::Rule(unknown({{"rename_new", EINVAL}})),
+                                      FaultySys::Rule(unknown({{"rename_new", ENOSYS}, {"link", EPERM}}))}) {
+    const ScratchFolder folder;
+    const FaultySys sys(rule);
+    {
+      AtomicFile first(folder / "out", {.replace = false}), second(folder / "out", {.replace = false});
+      second.append("second");
+      second.commit();
+      const Fault fault = fault_of([&] { first.commit(); });
+      EXPECT_EQ(fault.kind, FaultKind::usage);
+      EXPECT_EQ(fault.id, "convert.exists");
+      EXPECT_EQ(fault_of([&] { const AtomicFile third(folder / "out", {.replace = false}); }).id, "convert.exists");
+    }
+    EXPECT_EQ(content_of(folder / "out"), "second");
+    EXPECT_THAT(folder.names(), ElementsAre("out"));
+  }
+  const ScratchFolder folder;
+  AtomicFile file(folder / "out", {.replace = false});
+  const FaultySys sys(every("rename_new", EIO));
+  EXPECT_EQ(fault_of([&] { file.commit(); }).id, "io.rename");
 }
 
 TEST(AtomicFile, WritersMayRace) {

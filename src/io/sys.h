@@ -20,6 +20,8 @@ struct Sys {
   int (*fsync)(int fd);
   int (*fchmod)(int fd, ::mode_t mode);
   int (*rename)(const char* from, const char* to);
+  int (*rename_new)(const char* from, const char* to);  // EEXIST where `to` exists
+  int (*link)(const char* from, const char* to);
   int (*unlink)(const char* path);
   int (*close)(int fd);
   int (*mkostemp)(char* pattern, int flags);

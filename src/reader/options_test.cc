@@ -272,6 +272,33 @@ TEST(ReaderCounts, AreKnownAtOpenWithoutData) {
   }
 }
 
+TEST(ReaderPolicies, ATimelineWithoutEndThatSkipsEverySequenceSaysSo) {
+  const auto fault = [](std::uint64_t size, std::uint64_t seed, Shard shard) -> std::string {
+    ReaderOptions o = reference(OrderKind::uniform, size);
+    o.long_sequence = LongSequence::skip;
+    o.driver = Driver::timeline;
+    o.epoch_samples = ~0ull;
+    o.order.seed = seed;
+    o.shard = shard;
+    Reader reader = open({{5, 4, 7}, {4}, {9, 4, 4, 4}}, o);
+    Minibatch batch;
+    try {
+      for (int i = 0; i < 50; ++i) EXPECT_TRUE(reader.read(batch));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault().kind, FaultKind::limit);
+      return error.fault().id;
+    }
+    EXPECT_GT(batch.num_samples, 0u);
+    return "";
+  };
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    for (const Shard shard : {Shard::chunk, Shard::even}) {
+      EXPECT_EQ(fault(3, seed, shard), "reader.all-skipped");
+      EXPECT_EQ(fault(4, seed, shard), "");
+    }
+  }
+}
+
 TEST(ReaderCounts, WhatIsLeftOutOnRequestIsCounted) {
   ReaderOptions o = reference(OrderKind::file, 3);
   o.long_sequence = LongSequence::skip;

@@ -224,6 +224,18 @@ void SequencePlanner::emit(const order::Item& item, std::uint64_t size, Plan& ou
   }
 }
 
+// A timeline that crosses sweeps may have no end at which to say that there is nothing.
+void SequencePlanner::expect_some(std::uint64_t size, std::uint64_t skipped_samples) const {
+  // Two hold a whole one; of a mixture, one of little weight may come round late.
+  const std::uint64_t sweeps = options_.mix_weights.empty() ? 2 : 1000;
+  if (skipped_samples / sweeps <= sweep_samples_) return;
+  throw Error(Fault{.kind = FaultKind::limit,
+                    .id = "reader.all-skipped",
+                    .what = "every sequence of a sweep is longer than the minibatch of " + std::to_string(size) +
+                            ", and all were left out",
+                    .hint = "raise the minibatch size, or let long sequences come alone or be split"});
+}
+
 void SequencePlanner::keep_own(Plan& out) {
   if (options_.shard != Shard::even || options_.workers == 1) return;
   std::vector<std::uint32_t> lengths;
@@ -252,11 +264,15 @@ void SequencePlanner::next(Plan& out) {
   out.rectangular = false;
   const order::Batch& batch = now_.batch;
   out.end_of_sweep = false;
-  do {  // a minibatch of skipped sequences only is none
+  std::uint64_t from = 0;
+  for (bool first = true;; first = false) {  // a minibatch of skipped sequences only is none
     advance();
+    if (first) from = now_.begin;
     out.end_of_sweep = out.end_of_sweep || batch.end_of_sweep;
     for (const order::Item& item : batch.items) emit(item, size, out);
-  } while (out.items.empty() && !batch.items.empty() && !is_last(batch));
+    if (!out.items.empty() || batch.items.empty() || is_last(batch)) break;
+    expect_some(size, batch.position - from);
+  }
   out.end_of_epoch = batch.end_of_epoch;
   drop_partial(own_size(size), out);
   keep_own(out);

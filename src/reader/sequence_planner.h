@@ -65,6 +65,7 @@ class SequencePlanner final : public Planner {
   bool ends_sweep(std::uint64_t begin, std::uint64_t end) const noexcept;
   void emit(const order::Item& item, std::uint64_t size, Plan& out);
   void keep_own(Plan& out);
+  void expect_some(std::uint64_t size, std::uint64_t skipped_samples) const;
   void drop_partial(std::uint64_t size, Plan& out);
   void count_padding();
   std::uint64_t own_size(std::uint64_t size) const noexcept;

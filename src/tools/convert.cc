@@ -290,12 +290,7 @@ ConvertResult convert(const Source& source, const std::string& target, const Con
   const std::string beside =
       options.to == Format::scp ? HtkWriter::companion(target, HtkLayout::archive) : std::string();
   for (const std::string& path : {target, beside}) {
-    if (options.force || path.empty() || !fs::exists(fs::symlink_status(path, none))) continue;
-    throw Error(Fault{.kind = FaultKind::usage,
-                      .id = "convert.exists",
-                      .at = {.file = path},
-                      .what = "exists already",
-                      .hint = "choose another name, or `force`"});
+    if (!options.force && !path.empty() && fs::exists(fs::symlink_status(path, none))) io::refuse_existing(path);
   }
   for (const std::string& path : {target, beside}) {
     if (!path.empty()) io::remove_leftovers(path);

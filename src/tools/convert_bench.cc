@@ -75,7 +75,7 @@ void write_the_target(benchmark::State& state) {
   const std::uint64_t size = std::filesystem::file_size(target);
   const std::string block(std::size_t{1} << 20, 'x');
   for (auto _ : state) {
-    io::AtomicFile file(target, false);
+    io::AtomicFile file(target, {.durable = false});
     for (std::uint64_t at = 0; at < size; at += block.size())
       file.append(std::string_view(block).substr(
           0, static_cast<std::size_t>(std::min<std::uint64_t>(size - at, block.size()))));

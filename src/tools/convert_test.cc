@@ -192,6 +192,18 @@ TEST(Convert, RefusesToOverwriteUnlessForced) {
   EXPECT_EQ(fault_of(*source, folder / "c", {.to = Format::config}), "convert.format");
 }
 
+TEST(Convert, DoesNotReplaceWhatCameMeanwhile) {
+  const ScratchFolder folder;
+  const auto source = text_source(folder.write("a.ctf", kText));
+  for (const Format to : {Format::ctf, Format::cbf}) {
+    const std::string target = folder / std::string(name(to));
+    const auto meanwhile = [&](std::uint64_t, std::uint64_t) { folder.write(std::string(name(to)), "mine"); };
+    EXPECT_EQ(fault_of(*source, target, {.to = to, .progress = meanwhile}), "convert.exists");
+    EXPECT_EQ(content_of(target), "mine");
+  }
+  EXPECT_EQ(folder.names().size(), 3u);  // nothing on the way is left
+}
+
 TEST(Convert, ClosesChunksAsTheReferencesConverterDoes) {
   const ScratchFolder folder;
   std::string text;

@@ -30,8 +30,6 @@ std::vector<Fix> fix_file(const std::string& path, const std::string& target, co
   std::error_code none;
   if (std::filesystem::equivalent(path, target, none))
     refuse("fix.same-file", target, "a file is not mended in place", "name a new file");
-  if (!options.force && std::filesystem::exists(target, none))
-    refuse("convert.exists", target, "exists already", "choose another name, or `force`");
   const Format format = detect_format(path);
   if (format != Format::ctf && format != Format::cbf)
     refuse("fix.format", path, "only text and binary corpora can be mended", "`check()` lists what is wrong");
@@ -40,10 +38,9 @@ std::vector<Fix> fix_file(const std::string& path, const std::string& target, co
   file.read(0, std::as_writable_bytes(std::span(head)));
   if (head.starts_with("\x1F\x8B") || head == "\x28\xB5\x2F\xFD")
     refuse("fix.format", path, "it is compressed", "mend the unpacked file");
-  io::AtomicFile out(target);
+  io::AtomicFile out(target, {.replace = options.force});
   std::vector<Fix> fixes = format == Format::ctf ? ctf::mend(file, out, options) : cbf::mend(file, out, options);
-  cbf::remove_keys(target);  // readers trust keys that fit, and those of an older file might
-  out.commit();
+  cbf::commit_without_keys(out, target, options.force);
   if (format != Format::cbf) return fixes;
   const std::string keys = path + ".keys";
   if (std::filesystem::exists(keys, none)) copy(io::File(keys), target + ".keys");

@@ -74,6 +74,16 @@ TEST(Fix, PlacesNameTheOldFile) {
   EXPECT_THROW(fix_file(folder.write("x.ctf", "\x1F\x8B|v 1\n"), folder / "c"), Error);
 }
 
+TEST(Fix, DoesNotReplaceWhatCameMeanwhile) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("a.ctf", "0 |v 1\n");
+  FixOptions options;
+  options.progress = [&](std::uint64_t, std::uint64_t) { folder.write("b.ctf", "mine"); };
+  EXPECT_THROW(fix_file(path, folder / "b.ctf", options), Error);
+  EXPECT_EQ(content_of(folder / "b.ctf"), "mine");
+  EXPECT_EQ(folder.names().size(), 2u);
+}
+
 class FixBinary : public ::testing::Test {
  protected:
   FixBinary() {

@@ -7,6 +7,15 @@
 #include "tools/refuse.h"
 
 namespace batchfeed {
+namespace {
+
+HtkLayout layout_of(const ConvertOptions& options) {
+  if (options.to == Format::htk) return HtkLayout::single;
+  return options.file_for_each_sequence ? HtkLayout::files : HtkLayout::archive;
+}
+
+}  // namespace
+
 SpeechTarget::SpeechTarget(const std::string& path, const std::vector<StreamInfo>& streams,
                            const ConvertOptions& options)
     : path_(path), options_(options) {
@@ -21,7 +30,8 @@ SpeechTarget::SpeechTarget(const std::string& path, const std::vector<StreamInfo
   }
   stream_ = streams.front();
   if (labels) {
-    labels_.emplace(path, MlfWriterOptions{.binary = options.binary_labels, .names = options.labels});
+    labels_.emplace(
+        path, MlfWriterOptions{.binary = options.binary_labels, .names = options.labels, .replace = options.force});
     return;
   }
   if (stream_.element != Element::f32) {
@@ -31,9 +41,8 @@ SpeechTarget::SpeechTarget(const std::string& path, const std::vector<StreamInfo
   features_.emplace(path, HtkWriterOptions{.dim = stream_.dim,
                                            .period = options.frame_period,
                                            .kind = options.parameter_kind,
-                                           .layout = options.to == Format::htk        ? HtkLayout::single
-                                                     : options.file_for_each_sequence ? HtkLayout::files
-                                                                                      : HtkLayout::archive});
+                                           .layout = layout_of(options),
+                                           .replace = options.force});
 }
 
 void SpeechTarget::write(const Chunk& chunk, std::uint32_t row, const std::string& key) {
@@ -123,6 +132,10 @@ void SpeechTarget::write_labels(const Column& column, std::uint32_t row, const s
 }
 
 void SpeechTarget::commit() { features_ ? features_->commit() : labels_->commit(); }
+
+std::string SpeechTarget::companion() const {
+  return features_ ? HtkWriter::companion(path_, layout_of(options_)) : std::string();
+}
 
 SourceOptions SpeechTarget::reopen() const {
   if (features_) {

@@ -24,6 +24,8 @@ class SpeechTarget {
 
   void write(const Chunk& chunk, std::uint32_t row, const std::string& key);
   void commit();
+  // What stands beside a list of features, else empty.
+  std::string companion() const;
   // Of all files, where there are several; 0: one.
   std::uint64_t companion_bytes() const noexcept { return features_ ? features_->bytes() : 0; }
   // What reads it back, but for the key of HtkLayout::single.

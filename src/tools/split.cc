@@ -177,8 +177,9 @@ class Commit {
     } catch (...) {
       std::error_code none;
       for (std::size_t i = 0; i < done; ++i) {
-        std::filesystem::remove(targets[i]->path(), none);
-        std::filesystem::remove(targets[i]->path() + ".keys", none);
+        const std::string& path = targets[i]->path();
+        for (const std::string& one : {path, path + ".keys", targets[i]->companion()})
+          if (!one.empty()) std::filesystem::remove_all(one, none);
       }
       throw;
     }
@@ -200,9 +201,6 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
   const Selected selected(source, options.streams, options.renames);
   std::vector<std::unique_ptr<Target>> open;
   for (std::size_t t = 0; t < targets.size(); ++t) {
-    std::error_code none;
-    if (!options.force && std::filesystem::exists(targets[t], none))
-      refuse("convert.exists", targets[t], "exists already", "choose another name, or `force`");
     ConvertOptions one = options;
     if (formats[t] != Format::unknown) one.to = formats[t];
     open.push_back(std::make_unique<Target>(targets[t], selected.streams(), one, true));

@@ -142,6 +142,22 @@ TEST(Split, AnExistingTargetIsKeptUnlessForced) {
   EXPECT_EQ(write({.force = true})[1].sequences, 10u);
 }
 
+TEST(Split, AllTargetsAreRefusedForOneThatCameMeanwhile) {
+  const ScratchFolder folder;
+  const auto source = corpus(folder, 20);
+  const Parts parts = split_parts(*source, {.fractions = {0.5, 0.5}, .exact = true});
+  const std::vector<std::string> targets = {folder / "x.cbf", folder / "y.ctf"};
+  const auto meanwhile = [&](std::uint64_t, std::uint64_t) { folder.write("y.ctf", "mine"); };
+  try {
+    split(*source, parts, targets, {Format::cbf, Format::ctf}, {.progress = meanwhile});
+    ADD_FAILURE() << "replaced";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault().id, "convert.exists");
+  }
+  EXPECT_EQ(testing::content_of(targets[1]), "mine");
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"a.ctf", "y.ctf"}));
+}
+
 TEST(Split, GroupsStayTogether) {
   const ScratchFolder folder;
   const Parts parts = split_parts(*corpus(folder, 1000), {.fractions = {0.5, 0.5}, .group = "/"});
@@ -197,7 +213,7 @@ TEST(Split, AllTargetsAppearOrNone) {
   std::uint64_t renames = 0;
   {
     const testing::FaultySys sys(
-        [&](const testing::Call& call) { return call.name == "rename" && ++renames == 2 ? EIO : 0; });
+        [&](const testing::Call& call) { return call.name == "rename_new" && ++renames == 2 ? EIO : 0; });
     EXPECT_THROW(split(*source, parts, {folder / "x.ctf", folder / "y.ctf"}, {Format::ctf, Format::ctf}, {}), Error);
   }
   EXPECT_EQ(renames, 2u);

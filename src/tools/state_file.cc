@@ -8,8 +8,8 @@
 
 namespace batchfeed {
 
-void save_file(const std::string& path, std::string_view bytes) {
-  io::AtomicFile file(path);
+void save_file(const std::string& path, std::string_view bytes, bool replace) {
+  io::AtomicFile file(path, {.replace = replace});
   file.append(bytes);
   file.commit();
 }

@@ -37,14 +37,15 @@ Target::Target(const std::string& path, std::vector<StreamInfo> streams, const C
   }
   if (options.to == Format::ctf) {
     text_.emplace(streams_, ctf::WriteOptions{.aliases = {}, .ids = keys});
-    file_.emplace(path);
+    file_.emplace(path, io::AtomicFileOptions{.replace = options.force});
   } else if (options.to != Format::cbf) {
     speech_.emplace(path, streams_, options);
   } else {
     binary_.emplace(path, CbfWriterOptions{.streams = streams_,
                                            .chunk_bytes = options.ctf2bin_chunks ? ~0ull : options.chunk_bytes,
                                            .legacy = options.legacy,
-                                           .keys = keys});
+                                           .keys = keys,
+                                           .replace = options.force});
   }
 }
 
@@ -105,8 +106,7 @@ void Target::write_binary(const RowRef& row) {
 void Target::commit() {
   if (binary_) return binary_->commit();
   if (speech_) return speech_->commit();
-  cbf::remove_keys(path_);  // of a binary file that stood here
-  file_->commit();
+  cbf::commit_without_keys(*file_, path_, options_.force);
 }
 
 SourceOptions Target::reopen() const {

@@ -47,6 +47,8 @@ class Target {
   // What reads the target back; keys are numbers if all were.
   SourceOptions reopen() const;
   KeyMode key_mode() const noexcept { return speech_ || (text_ && !numeric_) ? KeyMode::text : KeyMode::numeric; }
+  // What stands beside a list of features, else empty.
+  std::string companion() const { return speech_ ? speech_->companion() : std::string(); }
   // Of all files, where there are several; 0: one.
   std::uint64_t companion_bytes() const noexcept { return speech_ ? speech_->companion_bytes() : 0; }
 

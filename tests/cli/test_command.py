@@ -2,13 +2,17 @@
 """Exit codes, help, what goes to stdout and what to stderr."""
 import contextlib
 import os
+import pathlib
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "preload"))
+import shim  # noqa: E402
 from conftest import BINARY, ROOT
 from test_schemas import commands
 
@@ -174,6 +178,19 @@ def test_a_link_that_leads_nowhere_is_a_file_that_exists(batchfeed, write, tmp_p
     done = batchfeed("convert", "a.ctf", "o.cbf")
     assert done.code == 2 and "exists already" in done.err
     assert os.readlink(tmp_path / "o.cbf") == "nowhere"
+
+
+@pytest.mark.parametrize("command", (["convert", "a.ctf", "o.cbf"], ["check", "a.ctf", "--fix", "o.ctf"], ["merge", "a.ctf", "a.ctf", "-o", "o.ctf"],
+                                     ["sample", "a.ctf", "--count", "1", "-o", "o.ctf"], ["schema", "a.ctf", "-o", "o.cntk"]))
+def test_of_two_at_once_that_may_not_replace_one_is_refused(write, tmp_path, command):
+    write("a.ctf", "0 |a 1\n1 |a 2\n")
+    slow = {**os.environ, "LD_PRELOAD": shim.build(), "FAIL_UNDER": str(tmp_path), "SLOW_PREAD_MS": "100"}  # both find nothing there
+    run = lambda: subprocess.Popen([BINARY, "-q", *command], cwd=tmp_path, env=slow, stderr=subprocess.PIPE)
+    both = [run(), run()]
+    said = [one.communicate(timeout=60)[1].decode() for one in both]
+    assert sorted(one.returncode for one in both) == [0, 2], said
+    assert "exists already" in "".join(said) and "--force" in "".join(said)
+    assert len(list(tmp_path.iterdir())) == 2, "nothing on the way is left"
 
 
 def test_a_consumer_that_leaves_ends_the_run(corpus, batchfeed):

@@ -154,6 +154,10 @@ int rename(const char* from, const char* to) {
   if (below(from)) REFUSE(verdict("rename"));
   return REAL(rename)(from, to);
 }
+int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
+  if (below(from)) REFUSE(verdict("rename"));
+  return REAL(renameat2)(from_folder, from, to_folder, to, flags);
+}
 int unlink(const char* path) {
   if (below(path)) REFUSE(verdict("unlink"));
   return REAL(unlink)(path);

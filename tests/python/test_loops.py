@@ -123,3 +123,29 @@ def test_a_loop_uses_its_memory_again(tmp_path):
     reader = reader_of(Corpus(tmp_path / "even.ctf", [2] * 500), prefetch=False)
     seen = {batch["x"].values.__array_interface__["data"][0] for batch in reader}
     assert len(seen) == 2, "of the one that is held, and of the next"
+
+
+@pytest.mark.parametrize(
+    "options",
+    (
+        {"workers": 4, "rank": 3, "shard": "even"},
+        {"workers": 4, "rank": 3, "shard": "chunk", "driver": "timeline"},
+        {"minibatch_samples": 50, "last_minibatch": "drop"},
+        {"minibatch_samples": 5, "long_sequence": "skip"},
+        {"minibatch_samples": 5, "long_sequence": "skip", "epoch_samples": 3},
+    ),
+)
+def test_epochs_without_end_and_data_are_refused(tmp_path, options):
+    corpus = Corpus(tmp_path / "two.ctf", [6, 6])
+    reader = corpus.reader(**{"chunk_bytes": 1 << 20, "minibatch_samples": 100, **options})
+    with pytest.raises(bf.ConfigError, match=rf"no minibatch for rank {options.get('rank', 0)} of .* without end") as caught:
+        next(reader.epochs())
+    assert caught.value.id == "python.no-data"
+    assert list(reader.epochs(3)) == []
+
+
+def test_epochs_that_are_empty_now_and_then_go_on(tmp_path):
+    corpus = Corpus(tmp_path / "one.ctf", [1000, 1])
+    reader = corpus.reader(chunk_bytes=1 << 20, minibatch_samples=1, epoch_samples=3, shuffle=False)
+    found = [batch.num_samples for batch, _ in zip(reader.epochs(), range(4))]
+    assert found == [1000, 1, 1000, 1]

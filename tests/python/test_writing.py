@@ -126,6 +126,20 @@ def test_whole_or_not_at_all(tmp_path, name):
         writer.append({"x": [1, 2, 3], "y": 0})
 
 
+@pytest.mark.parametrize("name", ["a.ctf", "a.cbf"])
+def test_of_two_writers_of_one_file_the_first_to_close_wins(tmp_path, name):
+    first, second = bf.Writer(tmp_path / name, STREAMS), bf.Writer(tmp_path / name, STREAMS)
+    forced = bf.Writer(tmp_path / name, STREAMS, force=True)
+    for writer, x in ((first, 1), (second, 2), (forced, 3)):
+        writer.append({"x": [x, 0, 0], "y": 0})
+    second.close()
+    with pytest.raises(bf.ConfigError, match="exists already; hint: .*force=True"):
+        first.close()
+    assert everything(tmp_path / name)["x"].numpy().ravel()[0] == 2
+    forced.close()
+    assert everything(tmp_path / name)["x"].numpy().ravel()[0] == 3
+
+
 @pytest.mark.parametrize(
     "data, message",
     [

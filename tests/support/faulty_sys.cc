@@ -46,6 +46,12 @@ struct Hooks {
   static int rename(const char* from, const char* to) {
     return refuse("rename", to) != 0 ? -1 : io::kSystem.rename(from, to);
   }
+  static int rename_new(const char* from, const char* to) {
+    return refuse("rename_new", to) != 0 ? -1 : io::kSystem.rename_new(from, to);
+  }
+  static int link(const char* from, const char* to) {
+    return refuse("link", to) != 0 ? -1 : io::kSystem.link(from, to);
+  }
   static int unlink(const char* path) { return refuse("unlink", path) != 0 ? -1 : io::kSystem.unlink(path); }
   static int close(int fd) {
     // A close that fails has closed all the same, as on Linux.
@@ -71,6 +77,8 @@ const io::Sys kHooks = {
     .fsync = Hooks::fsync,
     .fchmod = Hooks::fchmod,
     .rename = Hooks::rename,
+    .rename_new = Hooks::rename_new,
+    .link = Hooks::link,
     .unlink = Hooks::unlink,
     .close = Hooks::close,
     .mkostemp = Hooks::mkostemp,

@@ -32,6 +32,12 @@ void remove_keys(const std::string& path) {
   if (head == kKeysHead && io::sys().unlink(name.c_str()) != 0) io::fail("remove", name, errno);
 }
 
+void commit_without_keys(io::AtomicFile& file, const std::string& path, bool replace) {
+  if (replace) remove_keys(path);
+  file.commit();
+  if (!replace) remove_keys(path);
+}
+
 namespace {
 
 // Keys that are not there, or not to be had from afar, are no fault: sequences have numbers.

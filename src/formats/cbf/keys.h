@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "io/atomic_file.h"
+
 namespace batchfeed::cbf {
 
 inline constexpr std::string_view kKeysHead = "#batchfeed-keys 1\n";
@@ -25,6 +27,11 @@ std::string keys_trailer(std::uint64_t sequences, std::uint64_t bytes);
 
 // Deletes PATH.keys if batchfeed wrote it.
 void remove_keys(const std::string& path);
+
+// file.commit(), where keys of an older file must not outlive it: readers trust keys that fit.
+// They go before `file` takes the place of another, but if it may not, only behind it:
+// until then they may be of one who was first.
+void commit_without_keys(io::AtomicFile& file, const std::string& path, bool replace);
 
 class Keys {
  public:

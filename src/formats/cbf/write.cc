@@ -83,14 +83,15 @@ struct CbfWriter::Impl {
       : path(std::move(file)),
         options(std::move(wanted)),
         layout(options.legacy ? cbf::Layout::legacy : cbf::Layout::modern),
-        out((cbf::check_streams(options.streams, path), path), options.durable),
+        out((cbf::check_streams(options.streams, path), path),
+            {.durable = options.durable, .replace = options.replace}),
         builder(options.streams, layout) {
     if (options.legacy) {
-      spool.emplace(path, false, true);
+      spool.emplace(path, io::AtomicFileOptions{.durable = false, .plain = true});
     } else {
       out.append(cbf::Bytes().put(cbf::kMagic).put(cbf::kVersion).span());
     }
-    if (options.keys) keys.emplace(cbf::keys_path(path), options.durable);
+    if (options.keys) keys.emplace(cbf::keys_path(path), io::AtomicFileOptions{.durable = options.durable});
     if (options.keys) keys->append(cbf::kKeysHead);
   }
 
@@ -158,9 +159,7 @@ struct CbfWriter::Impl {
       keys->seal();
     }
     out.seal();
-    // Keys of an older file must not outlive it: readers trust keys that fit.
-    cbf::remove_keys(path);
-    out.commit();
+    cbf::commit_without_keys(out, path, options.replace);
     if (keys) keys->commit();
   }
 

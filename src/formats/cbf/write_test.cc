@@ -45,6 +45,31 @@ struct Example {
 const Example kFirst = {{1, 2, 3, 4}, 2, {0.5f, 2, 1, -1}, {1, 3, 0, 2}, {2, 1, 1}};
 const Example kSecond = {{5, 6}, 1, {8}, {4}, {1}};
 
+TEST(CbfWriter, OfWritersThatMayNotReplaceTheFirstWinsWithItsKeys) {
+  const ScratchFolder folder;
+  const CbfWriterOptions options{.streams = kFeatLab, .keys = true, .replace = false};
+  folder.write("x.cbf.keys", "#batchfeed-keys 1\nold\n");  // of a file that is gone
+  {
+    CbfWriter first(folder / "x.cbf", options), second(folder / "x.cbf", options);
+    first.append(kFirst.data(), "late");
+    second.append(kSecond.data(), "first");
+    second.commit();
+    try {
+      first.commit();
+      ADD_FAILURE();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.fault().id, "convert.exists");
+    }
+  }
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"x.cbf", "x.cbf.keys"}));
+  EXPECT_NE(testing::content_of(folder / "x.cbf.keys").find("\nfirst\n"), std::string::npos);
+  folder.write("y.cbf.keys", "#batchfeed-keys 1\nold\n");
+  CbfWriter without(folder / "y.cbf", {.streams = kFeatLab, .replace = false});
+  without.append(kFirst.data());
+  without.commit();
+  EXPECT_FALSE(std::filesystem::exists(folder / "y.cbf.keys"));
+}
+
 std::string refusal(const CbfWriterOptions& options, const std::vector<SequenceData>& sequence) {
   const ScratchFolder folder;
   try {

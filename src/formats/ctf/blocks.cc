@@ -25,7 +25,7 @@ Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end) {
     } catch (const Error& error) {
       if (error.fault().kind != FaultKind::io || state->fresh || state->file->is_remote() || state->file->is_packed())
         throw;
-      state->fresh.emplace(state->file->path());
+      state->fresh.emplace(state->file->reopened());
       if (state->fresh->identity() != state->file->identity()) {
         throw Error(Fault{.kind = FaultKind::stale,
                           .id = "io.changed",

@@ -70,7 +70,8 @@ std::uint64_t CtfText::sequences() const noexcept { return impl_->sequences; }
 std::uint64_t CtfText::samples() const noexcept { return impl_->samples; }
 
 struct CtfWriter::Impl {
-  Impl(std::string path, CtfWriterOptions options) : text(std::move(options), path), file(std::move(path)) {}
+  Impl(std::string path, CtfWriterOptions options)
+      : text(options, path), file(std::move(path), {.replace = options.replace}) {}
 
   CtfText text;
   io::AtomicFile file;

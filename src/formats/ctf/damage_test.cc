@@ -135,6 +135,9 @@ TEST(Messages, NulBytesAreTold) {
   EXPECT_EQ(told("1 |A 1 2 |B 1:1\n" + nul + "7 |A 1 2 |B 1:1\n8 |A 1 2 |B 1:1\n"), "ctf.hole 2:1 ");
   EXPECT_EQ(told("1 |A 1 2" + hole + "|B 1:1\n"), "ctf.hole 1:9 ");
   EXPECT_EQ(told("1 |A 1 2 |B 1:1" + nul + "\n2 |A 1 2 |B 1:1\r\n"), "ctf.hole 1:16 ");
+  EXPECT_EQ(told("1 |A 1 2 |B 1:1\n" + hole), "ctf.torn-end 2:0 ");
+  EXPECT_EQ(told("1 |A 1 2 |B 1:1" + hole), "ctf.torn-end 1:0 ");
+  EXPECT_EQ(told("1 |A 1 2 |B 1:1\n" + hole + "\n" + hole), "ctf.torn-end 3:0 ctf.hole 2:1 ");
   EXPECT_EQ(told("1 |A 1 " + hole + "5 |B 1:1\n"), "ctf.too-few-values 1:4 ctf.hole 1:8 ctf.garbage 1:78 ");
 }
 

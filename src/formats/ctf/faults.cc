@@ -220,6 +220,7 @@ void FaultLog::hole(const char* nul) {
   if (context_.quiet) return;
   const char* end = nul;
   while (*end == 0) ++end;
+  if (offset_of(end) == context_.told_end) return;
   context_.sink->warning(fault("ctf.hole", nul,
                                plural(static_cast<std::uint64_t>(end - nul), "NUL byte") +
                                    ", which count as blanks; what was written here is lost",

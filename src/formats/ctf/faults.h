@@ -45,6 +45,8 @@ class FaultLog {
     std::function<std::uint64_t()> line_now = {};
     // Whether a short sample of this stream is the first of its chunk, where several logs are of one; may be empty.
     std::function<bool(std::size_t stream)> first_short = {};
+    // Of a hole that ends there it is told already.
+    std::uint64_t told_end = ~0ull;
     bool quiet = false;  // these sequences were read before: nothing is counted or told again
     int trace_level = 1;
   };

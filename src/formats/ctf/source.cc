@@ -68,7 +68,8 @@ void CtfSource::look_at_end() {
     sink_.warning(torn_end(file_.path(), byte, lines_.line_of(byte), what));
   };
   const std::size_t written = end.find_last_not_of('\0') + 1;
-  if (written != end.size()) return tell(written, "from here on, at the latest, it holds nothing but NUL bytes");
+  ends_in_nul_ = written != end.size();
+  if (ends_in_nul_) return tell(written, "from here on, at the latest, it holds nothing but NUL bytes");
   const std::size_t line = end.find_last_of("\r\n") + 1;
   if (line == 0 && end.size() != file_.size()) return;  // a long one
   const bool is_blank = end.find_first_not_of(" \t\x1A", line) == end.npos;
@@ -213,6 +214,7 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const
                       const std::lock_guard lock(short_mutex_);
                       return told_short_.emplace(run.chunk, stream).second;
                     },
+                .told_end = ends_in_nul_ ? file_.size() : ~0ull,
                 .quiet = counted.all,
                 .trace_level = options_.trace_level});
   Parser<T> parser(schema_, !start_.line_mode && context_.keys->mode() != KeyMode::numeric, log, context_.limits,

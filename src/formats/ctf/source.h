@@ -97,7 +97,8 @@ class CtfSource final : public Source, private RowReader {
   io::File file_;
   Tuning tuning_;
   CacheState cache_;
-  bool indexed_ = false;  // now, not from a cache
+  bool indexed_ = false;      // now, not from a cache
+  bool ends_in_nul_ = false;  // which was told at open
   Start start_;
   Index index_;
   IndexNotes notes_;

@@ -308,6 +308,22 @@ TEST(Trouble, AReadThatFailsOnceIsTriedAgainOnAFreshHandle) {
   EXPECT_EQ(opened.read().columns[0].samples(1), 1u);
 }
 
+TEST(Trouble, ThatHandleIsOfTheSameFileWhereverTheProcessIs) {
+  const ScratchFolder folder;
+  folder.write("there/t.ctf", "1 |A 1\n");
+  CtfOptions options = options_for({"A:d1"});
+  options.files = {"t.ctf"};
+  Collector collector;
+  OpenContext context = collector.context(KeyMode::numeric);
+  context.file_system.folder = folder / "there";
+  const auto source = ctf::open(options, "t.ctf", context);
+  Chunk chunk;
+  std::uint64_t preads = 0;
+  const FaultySys faulty([&](const Call& call) { return call.name == "pread" && ++preads == 1 ? EIO : 0; });
+  source->read(0, chunk);
+  EXPECT_EQ(chunk.columns[0].samples(0), 1u);
+}
+
 TEST(Trouble, ShortReadsDoNoHarm) {
   const FaultySys faulty;
   const_cast<FaultySys&>(faulty).at_most(3);

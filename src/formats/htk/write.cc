@@ -88,14 +88,17 @@ struct HtkWriter::Impl {
       htk::refuse("htk.write-name", path, "'" + name + "' has a bracket, which would begin a range in the list",
                   "choose another name");
     if (options.layout == HtkLayout::files) {
+      std::error_code none;
+      if (!options.replace && htk::fs::exists(htk::fs::symlink_status(target, none))) io::refuse_existing(target);
       folder = target + ".tmp.XXXXXX";
       if (::mkdtemp(folder.data()) == nullptr) io::fail("create", target, errno);
     } else {
-      archive.emplace(options.layout == HtkLayout::single ? path : target);
+      archive.emplace(options.layout == HtkLayout::single ? path : target,
+                      io::AtomicFileOptions{.replace = options.replace});
       archive->append(htk::head(options, 0));
     }
     try {
-      if (options.layout != HtkLayout::single) list.emplace(path);
+      if (options.layout != HtkLayout::single) list.emplace(path, io::AtomicFileOptions{.replace = options.replace});
     } catch (...) {
       drop_folder();
       throw;
@@ -163,7 +166,7 @@ struct HtkWriter::Impl {
     if (htk::fs::exists(file, code))
       htk::refuse("htk.write-name", path, "two utterances with the key '" + std::string(key.substr(0, 80)) + "'",
                   "write one archive, or number the sequences");
-    io::AtomicFile out(file.string(), false);  // the folder is synced as a whole
+    io::AtomicFile out(file.string(), {.durable = false});  // the folder is synced as a whole
     out.append(htk::head(options, count));
     append_frames(out, count, values);
     out.commit();
@@ -176,7 +179,8 @@ struct HtkWriter::Impl {
   }
 
   // The list last: where it stands, what it names stands too. An older list would
-  // name other frames, so it goes first.
+  // name other frames, so it goes first. Where nothing may be replaced and the list's name
+  // was taken meanwhile, the frames go again; in between they could be seen.
   void commit() {
     std::error_code none;
     if (archive) {
@@ -186,7 +190,7 @@ struct HtkWriter::Impl {
     if (list) {
       flush_lines();
       list->seal();
-      htk::fs::remove(path, none);
+      if (options.replace) htk::fs::remove(path, none);
     }
     commit_features();
     if (!list) return;
@@ -194,7 +198,7 @@ struct HtkWriter::Impl {
     try {
       list->commit();
     } catch (...) {
-      if (!htk::fs::exists(path, none)) htk::fs::remove_all(target, none);
+      if (!options.replace || !htk::fs::exists(path, none)) htk::fs::remove_all(target, none);
       throw;
     }
   }
@@ -207,10 +211,10 @@ struct HtkWriter::Impl {
       io::sync_file_system(folder);
       std::error_code code;
       const std::string old = folder + ".old";
-      const bool replaced = htk::fs::exists(target, code);
+      const bool replaced = options.replace && htk::fs::exists(target, code);
       if (replaced) htk::fs::rename(target, old, code);
-      if (!code) htk::fs::rename(folder, target, code);
       if (code) io::fail("rename", target, code.value());
+      io::put_in_place(folder, target, options.replace);
       folder.clear();
       if (replaced) htk::fs::remove_all(old, code);
       htk::fs::permissions(target, htk::fs::perms(0755), code);

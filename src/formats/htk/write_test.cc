@@ -50,6 +50,39 @@ TEST(HtkWriter, WritesAParameterFileByteForByte) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{"u.htk"});
 }
 
+TEST(HtkWriter, OfWritersThatMayNotReplaceTheFirstWinsWithAllItsFiles) {
+  for (const HtkLayout layout : {HtkLayout::archive, HtkLayout::files, HtkLayout::single}) {
+    const ScratchFolder folder;
+    const HtkWriterOptions options{.dim = 2, .layout = layout, .replace = false};
+    const auto refused = [](auto call) -> std::string {
+      try {
+        call();
+      } catch (const Error& e) {
+        return e.fault().id;
+      }
+      return "";
+    };
+    {
+      HtkWriter first(folder / "x.scp", options), second(folder / "x.scp", options);
+      first.append("late", 1, kFrames);
+      second.append("u", 2, kFrames);
+      second.commit();
+      EXPECT_EQ(refused([&] { first.commit(); }), "convert.exists");
+      EXPECT_EQ(refused([&] { const HtkWriter third(folder / "x.scp", options); }), "convert.exists");
+    }
+    EXPECT_EQ(folder.names().size(), layout == HtkLayout::single ? 1u : 2u);
+    if (layout == HtkLayout::single) continue;
+    EXPECT_EQ(content_of(folder / "x.scp").substr(0, 5), "u.htk");
+    // The list's name alone is taken meanwhile: the frames go again.
+    HtkWriter third(folder / "y.scp", options);
+    third.append("u", 2, kFrames);
+    folder.write("y.scp", "mine");
+    EXPECT_EQ(refused([&] { third.commit(); }), "convert.exists");
+    EXPECT_EQ(content_of(folder / "y.scp"), "mine");
+    EXPECT_FALSE(std::filesystem::exists(folder / "y.htk"));
+  }
+}
+
 TEST(HtkWriter, ListsTheRangesOfAnArchive) {
   const ScratchFolder folder;
   HtkWriter writer(folder / "x.scp", {.dim = 2, .period = 50'000, .kind = htk_kind("MFCC_0")});

@@ -26,7 +26,8 @@ void put(std::string& out, T value) {
 }  // namespace mlf
 
 struct MlfWriter::Impl {
-  Impl(std::string file, MlfWriterOptions wanted) : path(std::move(file)), options(std::move(wanted)), out(path) {
+  Impl(std::string file, MlfWriterOptions wanted)
+      : path(std::move(file)), options(std::move(wanted)), out(path, {.replace = options.replace}) {
     for (const std::string& name : options.names) {
       if (!name.empty() && name.find_first_of(std::string_view(" \t\r\n\v\f\0", 7)) == std::string::npos) continue;
       refuse("mlf.write-name", "a label file cannot hold the label '" + name + "'", "labels have no blanks");

@@ -86,5 +86,14 @@ TEST(MlfWriter, RefusesWhatTheFormHasNoPlaceFor) {
             "mlf.write-runs");
 }
 
+TEST(MlfWriter, OfWritersThatMayNotReplaceTheFirstWins) {
+  const ScratchFolder folder;
+  MlfWriter first(folder / "x.mlf", {.replace = false}), second(folder / "x.mlf", {.replace = false});
+  second.append("second", kSegments);
+  second.commit();
+  EXPECT_THROW(first.commit(), Error);
+  EXPECT_NE(content_of(folder / "x.mlf").find("second"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace batchfeed
