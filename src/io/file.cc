@@ -110,9 +110,9 @@ namespace {
 
 void fail(const char* action, const std::string& path, int error) { fail(action, path, error, {}); }
 
-File::File(std::string path) : File(path, 0, path) {}
+File::File(const std::string& path) : File(path, 0, path) {}
 
-File File::open_without_following(std::string path) { return File(path, O_NOFOLLOW, path); }
+File File::open_without_following(const std::string& path) { return File(path, O_NOFOLLOW, path); }
 
 File::File(std::string path, const FileSystem& file_system) {
   if (!file_system.open || !is_url(path)) {

@@ -39,7 +39,7 @@ struct Identity {
 class File {
  public:
   // Throws Error(io): cannot be opened, or is no regular file.
-  explicit File(std::string path);
+  explicit File(const std::string& path);
   // Also of URLs, if `file_system` can open them. Throws Error(io) too if the file does
   // not lie in one of its roots.
   File(std::string path, const FileSystem& file_system);
@@ -48,7 +48,7 @@ class File {
   File(std::string path, const FileSystem& file_system, const Limits& limits);
   // As above, but a path that ends in a symbolic link is refused: for files that
   // others could have put in our way, such as caches.
-  static File open_without_following(std::string path);
+  static File open_without_following(const std::string& path);
   // What lies there now, opened as this local file was, packed or not.
   File reopened() const { return File(place_, flags_, path_); }
   File(File&& other) noexcept;

@@ -62,7 +62,7 @@ TEST(CbfWriter, OfWritersThatMayNotReplaceTheFirstWinsWithItsKeys) {
     }
   }
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"x.cbf", "x.cbf.keys"}));
-  EXPECT_NE(testing::content_of(folder / "x.cbf.keys").find("\nfirst\n"), std::string::npos);
+  EXPECT_NE(::batchfeed::testing::content_of(folder / "x.cbf.keys").find("\nfirst\n"), std::string::npos);
   folder.write("y.cbf.keys", "#batchfeed-keys 1\nold\n");
   CbfWriter without(folder / "y.cbf", {.streams = kFeatLab, .replace = false});
   without.append(kFirst.data());

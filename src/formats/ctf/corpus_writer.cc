@@ -70,8 +70,8 @@ std::uint64_t CtfText::sequences() const noexcept { return impl_->sequences; }
 std::uint64_t CtfText::samples() const noexcept { return impl_->samples; }
 
 struct CtfWriter::Impl {
-  Impl(std::string path, CtfWriterOptions options)
-      : text(options, path), file(std::move(path), {.replace = options.replace}) {}
+  Impl(std::string path, bool replace, CtfWriterOptions options)
+      : text(std::move(options), path), file(std::move(path), {.replace = replace}) {}
 
   CtfText text;
   io::AtomicFile file;
@@ -79,7 +79,7 @@ struct CtfWriter::Impl {
 };
 
 CtfWriter::CtfWriter(std::string path, CtfWriterOptions options)
-    : impl_(std::make_unique<Impl>(std::move(path), std::move(options))) {}
+    : impl_(std::make_unique<Impl>(std::move(path), options.replace, std::move(options))) {}
 CtfWriter::CtfWriter(CtfWriter&&) noexcept = default;
 CtfWriter& CtfWriter::operator=(CtfWriter&&) noexcept = default;
 CtfWriter::~CtfWriter() = default;
