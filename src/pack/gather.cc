@@ -46,16 +46,17 @@ void copy(const std::byte* from, std::size_t bytes, bool narrow, std::byte* to) 
 }
 
 // A run of a dense column, one sample after the other; they may overlap.
+template <bool narrow>
 std::byte* copy_samples(const Run& run, std::size_t each, std::size_t sample, std::byte* to) noexcept {
   const Column& column = *run.column;
   if (run.samples == 0) return to;
   const std::byte* from = place(run, each);
   if (column.step == column.dim || run.samples == 1) {
-    copy(from, sample * run.samples, run.narrow, to);
+    copy(from, sample * run.samples, narrow, to);
     return to + sample * run.samples;
   }
-  for (std::uint32_t i = 0; i < run.samples; ++i, to += sample, from += column.step * (run.narrow ? 1 : each))
-    copy(from, sample, run.narrow, to);
+  for (std::uint32_t i = 0; i < run.samples; ++i, to += sample, from += column.step * (narrow ? 1 : each))
+    copy(from, sample, narrow, to);
   return to;
 }
 
@@ -69,7 +70,8 @@ void copy_dense(std::span<const Run> runs, std::size_t sample, StreamBatch& out)
       const Run& later = runs[i + ahead];
       ask_for<far>(place(later, each), stored(sample * later.samples, later.narrow));
     }
-    to = copy_samples(runs[i], each, sample, to);
+    to =
+        runs[i].narrow ? copy_samples<true>(runs[i], each, sample, to) : copy_samples<false>(runs[i], each, sample, to);
   }
 }
 
@@ -85,29 +87,25 @@ T* copy_values(const T* from, std::uint32_t count, T* to) noexcept {
 }
 
 // Where each sample stands is found once, when it is asked for.
-template <bool far>
+template <bool far, bool narrow>
 bool copy_each(std::size_t s, std::span<const Slice> slices, std::size_t sample, std::byte* to) noexcept {
   static_assert((kMostAhead & (kMostAhead - 1)) == 0);
-  struct {
-    const std::byte* at;
-    bool narrow;
-  } places[kMostAhead] = {};
+  const std::byte* places[kMostAhead] = {};
+  const std::size_t size = stored(sample, narrow);
   const std::size_t ahead = std::min(runs_ahead(sample, 1), slices.size());
   for (std::size_t i = 0; i < slices.size() + ahead; ++i) {
-    const auto ready = places[(i - ahead) % kMostAhead];
+    const std::byte* const ready = places[(i - ahead) % kMostAhead];
     if (i < slices.size()) {
       const Slice& slice = slices[i];
-      if (!slice.is_sample_of(s)) return false;
+      if (!slice.is_sample_of(s) || slice.plain[s].narrow != narrow) return false;
       const Column& column = slice.chunk->columns[s];
       if (column.storage != Storage::dense) return false;
-      const bool narrow = slice.plain[s].narrow;
-      const std::size_t size = stored(sample, narrow);
       const std::byte* const place = column.values.data() + std::size_t{slice.row} * size;
-      places[i % kMostAhead] = {place, narrow};
+      places[i % kMostAhead] = place;
       ask_for<far>(place, size);
     }
     if (i < ahead) continue;
-    copy(ready.at, sample, ready.narrow, to);
+    copy(ready, sample, narrow, to);
     to += sample;
   }
   return true;
@@ -192,8 +190,10 @@ void gather_sparse(std::span<Run> runs, StreamBatch& out) {
 bool gather_samples(std::size_t s, std::span<const Slice> slices, bool far, StreamBatch& out) {
   const std::size_t sample = static_cast<std::size_t>(out.dim) * size_of(out.element);
   out.values.resize(slices.size() * sample);
-  return far ? copy_each<true>(s, slices, sample, out.values.data())
-             : copy_each<false>(s, slices, sample, out.values.data());
+  std::byte* const to = out.values.data();
+  if (slices[0].plain[s].narrow)
+    return far ? copy_each<true, true>(s, slices, sample, to) : copy_each<false, true>(s, slices, sample, to);
+  return far ? copy_each<true, false>(s, slices, sample, to) : copy_each<false, false>(s, slices, sample, to);
 }
 
 }  // namespace batchfeed::pack

@@ -52,8 +52,8 @@ struct Run {
 // caches hold.
 void gather_dense(std::span<Run> runs, bool far, StreamBatch& out);
 void gather_sparse(std::span<Run> runs, StreamBatch& out);
-// The same for slices that are all samples of dense stream `s` (is_sample_of()). False: one is not, and the
-// values are anything.
+// The same for slices that are all samples of dense stream `s` (is_sample_of()), the first of which is one, and
+// all narrow or none. False: they are not, and the values are anything.
 bool gather_samples(std::size_t s, std::span<const Slice> slices, bool far, StreamBatch& out);
 
 }  // namespace batchfeed::pack
