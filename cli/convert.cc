@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -155,6 +156,16 @@ void expect_absent(const std::string& target, bool force) {
   std::error_code none;
   if (!force && std::filesystem::exists(std::filesystem::symlink_status(target, none)))
     throw UsageError(fmt::format("'{}' exists already; hint: choose another name, or --force", target));
+}
+
+void expect_own(const std::string& target, std::string_view beginning, const char* kind) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(target, none) || std::filesystem::file_size(target, none) == 0) return;
+  std::ifstream file(target, std::ios::binary);
+  std::string found(beginning.size(), '\0');
+  file.read(found.data(), static_cast<std::streamsize>(found.size()));
+  if (found == beginning) return;
+  throw UsageError(fmt::format("'{}' exists already and is no {}; hint: choose another name", target, kind));
 }
 
 std::uint64_t parse_bytes(const std::string& text, const char* option) {

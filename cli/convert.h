@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "command.h"
@@ -33,6 +34,8 @@ bool has_ids(const Setup& setup);
 
 // Throws UsageError if there is such a file already, unless it may be replaced.
 void expect_absent(const std::string& target, bool force);
+// The same where a file is made again and again: throws if there is one that does not begin as its kind does.
+void expect_own(const std::string& target, std::string_view beginning, const char* kind);
 
 // Where sequences are taken in the order of the file: chunks of text that stay in the
 // cache. What is written or shown is the same.

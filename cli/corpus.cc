@@ -339,30 +339,6 @@ Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Rep
   return corpus;
 }
 
-std::vector<std::string> inputs_of(const CorpusArguments& arguments, const Setup& setup) {
-  std::vector<std::string> names = arguments.files;
-  names.push_back(arguments.state_list);
-  const auto add = [&](const auto& source) {
-    if constexpr (requires { source.files; }) names.insert(names.end(), source.files.begin(), source.files.end());
-    if constexpr (requires { source.scp_files; })
-      names.insert(names.end(), source.scp_files.begin(), source.scp_files.end());
-    if constexpr (requires { source.mapping_file; }) names.push_back(source.mapping_file);
-  };
-  for (const SourceOptions& source : setup.sources) std::visit(add, source);
-  for (const auto& corpus : setup.mix) {
-    for (const SourceOptions& source : corpus) std::visit(add, source);
-  }
-  return expand_files(names);
-}
-
-void expect_no_input(const std::string& target, const std::vector<std::string>& inputs) {
-  for (const std::string& input : inputs) {
-    std::error_code none;
-    if (std::filesystem::equivalent(target, input, none))
-      throw UsageError(fmt::format("'{}' is read from, and would be written over; hint: name another file", target));
-  }
-}
-
 std::vector<std::shared_ptr<const Source>> open_corpora(const Setup& setup) {
   if (setup.mix.empty()) return {open_sources(setup)};
   std::vector<std::shared_ptr<const Source>> out;

@@ -51,11 +51,6 @@ struct Corpus {
 // Throws Error. `console` shows progress and receives notices, unless `report` does.
 Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Report& report = {});
 
-// What the corpus is read from, as far as the setup names it, and the arguments.
-std::vector<std::string> inputs_of(const CorpusArguments& arguments, const Setup& setup);
-// Throws UsageError if `target`, a small file to be written, is one of them.
-void expect_no_input(const std::string& target, const std::vector<std::string>& inputs);
-
 // The corpora of a mixture, or the one there is, opened once for several readers.
 std::vector<std::shared_ptr<const Source>> open_corpora(const Setup& setup);
 

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "command.h"
+#include "convert.h"
 #include "corpus.h"
 #include "drive.h"
 #include "explain.h"
@@ -200,10 +201,10 @@ void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const
 int run_read(const ReadArguments& a, Console& console) {
   const std::string format = !a.format.empty() ? a.format : console.terminal_out() ? "text" : "jsonl";
   const Plan plan = make_plan(a);
+  if (!a.save_state.empty()) expect_own(a.save_state, "{\"batchfeed_state\"", "state");
   try {
     Corpus corpus = load_corpus(a.corpus, console);
     a.drive.apply(corpus, corpus.setup.reader, console);
-    if (!a.save_state.empty()) expect_no_input(a.save_state, inputs_of(a.corpus, corpus.setup));
     Reader reader(corpus.setup);
     console.clear_progress();
     if (!a.state.empty()) reader.restore(load_state(a.state));

@@ -3,10 +3,10 @@
 // `batchfeed report`: a corpus on one page.
 #include <fmt/format.h>
 
-#include <fstream>
 #include <memory>
 
 #include "command.h"
+#include "convert.h"
 #include "format.h"
 #include "report_facts.h"
 
@@ -22,15 +22,16 @@ struct ReportArguments {
 };
 
 int run_report(const ReportArguments& a, Console& console) {
+  const bool to_file = !a.output.empty() && a.output != "-";
+  if (to_file) expect_own(a.output, a.json ? "{\n  \"files\"" : "<!doctype html>", "report");
   const Facts facts = gather_facts(a.corpus, a.run, console);
   const std::string text = a.json ? report_json(facts) : report_page(facts);
-  if (a.output.empty() || a.output == "-") {
+  if (!to_file) {
     Output output;
     output.append(text);
     output.flush();
     return kDone;
   }
-  expect_no_input(a.output, facts.inputs);
   save_file(a.output, text);
   console.say(fmt::format("{}: {}, {}, {} of advice", a.output, plural(facts.survey.sequences, "sequence"),
                           plural(facts.survey.check.faults, "fault"), plural(facts.advice.size(), "piece")));

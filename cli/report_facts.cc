@@ -192,7 +192,6 @@ Facts gather_facts(const CorpusArguments& arguments, const RunOptions& run, Cons
   CorpusArguments looking = arguments;
   looking.unpacked_text = kLookedAtText;
   Corpus corpus = load_corpus(looking, console, keep_and_count);
-  facts.inputs = inputs_of(arguments, corpus.setup);
   facts.format = name(corpus.format);
   facts.kinds = kinds_of(corpus.setup);
   facts.joined = corpus.setup.sources.size() > 1;

@@ -37,8 +37,7 @@ struct Advice {
 struct Facts {
   std::string title;               // of the page: the file named first
   std::vector<std::string> files;  // as named
-  std::vector<std::string> inputs;
-  std::string section;  // of a configuration
+  std::string section;             // of a configuration
   std::string format;
   std::string kinds;    // of the sources, in words
   bool joined = false;  // of several sources

@@ -157,19 +157,25 @@ def test_signals_that_are_ignored_from_the_beginning_stay_so(batchfeed, write):
     assert run.wait(timeout=60) == 0
 
 
-def test_what_is_read_is_not_written_over(batchfeed, corpus, write, tmp_path):
+def test_only_a_report_or_state_is_written_over(batchfeed, corpus, write, tmp_path):
     config = corpus()
+    write("short", "<!doc")
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     os.link(tmp_path / "train.ctf", tmp_path / "link.ctf")
-    for name in ("train.ctf", "./train.ctf", "link.ctf", config):
+    for name in ("train.ctf", "./train.ctf", "link.ctf", config, "short"):
         for command in (["report", config, "-o", name], ["read", config, "--format", "none", "--save-state", name]):
             done = batchfeed(*command)
-            assert done.code == 2 and "would be written over" in done.err, done.err
+            kind = {"report": "report", "read": "state"}[command[0]]
+            assert done.code == 2 and f"'{name}' exists already and is no {kind}; hint: " in done.err, done.err
     (tmp_path / "link.ctf").unlink()
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
-    for _ in range(2):  # its own is
+    write("r.html", "")
+    for _ in range(2):
         assert batchfeed("report", config, "-o", "r.html").code == 0
+        assert batchfeed("report", config, "--json", "-o", "r.json").code == 0
         assert batchfeed("read", config, "--format", "none", "--save-state", "s.json").code == 0
+    assert batchfeed("report", config, "--json", "-o", "r.html").code == 2
+    assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
 
 
 def test_a_link_that_leads_nowhere_is_a_file_that_exists(batchfeed, write, tmp_path):
