@@ -12,26 +12,21 @@ namespace {
 // Of a stream in a chunk; one by one, the parser tells of too many.
 constexpr std::uint64_t kMostSamples = 0xFFFFFFFFu;
 
-// The marks of the first line, its newline the last, if it has one sample for each of some streams, the
+// The notes of the first line, its newline the last, if it has one sample for each of some streams, the
 // main one among them; else none.
-std::span<const OneHot> first_line(std::span<const OneHot> marks, int main) noexcept {
+std::span<const std::int16_t> first_line(std::span<const std::int16_t> notes, int main) noexcept {
   std::uint64_t seen = 0;
-  for (std::size_t n = 0; n < marks.size(); ++n) {
-    if (marks[n].note < 0) {
+  for (std::size_t n = 0; n < notes.size(); ++n) {
+    const int kind = OneHot{.note = notes[n]}.kind();
+    if (kind < 0) {
       const bool counts = main == Schema::kNone || (main < 64 && (seen >> main & 1) != 0);
-      return marks.first(n != 0 && counts && marks[n].kind() == OneHot::kNewline ? n + 1 : 0);
+      return notes.first(n != 0 && counts && kind == OneHot::kNewline ? n + 1 : 0);
     }
-    const std::uint64_t bit = std::uint64_t{1} << marks[n].kind();
+    const std::uint64_t bit = std::uint64_t{1} << kind;
     if ((seen & bit) != 0) break;
     seen |= bit;
   }
   return {};
-}
-
-bool same_kinds(std::span<const OneHot> line, const OneHot* other) noexcept {
-  bool same = true;
-  for (std::size_t i = 0; i < line.size(); ++i) same &= line[i].kind() == other[i].kind();
-  return same;
 }
 
 // How many samples of one value a column has room for.
@@ -41,18 +36,34 @@ std::uint64_t room(const Stream& s) noexcept {
   return s.stored + 2 > samples ? 0 : std::min(s.capacity - s.values, samples - s.stored - 2);
 }
 
-// Writes the samples of one stream behind its column, of which they are no part yet; they stand `width`
-// marks apart. False: one has an index that the stream does not.
+// The samples of one stream in lines alike, which stand `width` marks apart.
+struct Samples {
+  const std::int32_t* index;
+  const std::int16_t* note;
+  std::size_t width, lines;
+  bool same_value;
+};
+
+// Writes them behind the stream's column, of which they are no part yet. False: one has an index that the stream does
+// not.
 template <class T, class Stream>
-bool write_alike(const Stream& s, const OneHot* mark, std::size_t width, std::size_t lines) noexcept {
-  bool fits = true;
-  for (std::size_t n = 0; n < lines; ++n, mark += width) {
-    fits &= static_cast<std::uint64_t>(mark->index) < s.dim;
-    s.out[s.values + n] = static_cast<T>(mark->value());
-    s.indices[s.values + n] = mark->index;
-    s.first_value[s.stored + 1 + n] = static_cast<std::uint32_t>(s.values + 1 + n);
+bool write_alike(const Stream& s, const Samples& from) noexcept {
+  std::int32_t* const indices = s.indices + s.values;
+  std::uint32_t largest = 0;
+  for (std::size_t n = 0; n < from.lines; ++n) {
+    indices[n] = from.index[n * from.width];
+    largest = std::max(largest, static_cast<std::uint32_t>(indices[n]));
   }
-  return fits;
+  T* const values = s.out + s.values;
+  const auto value = [&](std::size_t n) { return static_cast<T>(OneHot{.note = from.note[n * from.width]}.value()); };
+  if (from.same_value) {
+    std::fill_n(values, from.lines, value(0));
+  } else {
+    for (std::size_t n = 0; n < from.lines; ++n) values[n] = value(n);
+  }
+  std::uint32_t* const first = s.first_value + s.stored + 1;
+  for (std::size_t n = 0; n < from.lines; ++n) first[n] = static_cast<std::uint32_t>(s.values + 1 + n);
+  return largest < s.dim;
 }
 
 }  // namespace
@@ -60,26 +71,30 @@ bool write_alike(const Stream& s, const OneHot* mark, std::size_t width, std::si
 // Gives the line behind them, or p if it cannot read any.
 template <class T>
 const char* Parser<T>::alike_lines(const char* p, const char* const end) {
-  const std::span<const OneHot> marks = marks_.ahead(), line = first_line(marks, schema_.main());
+  const std::span<const std::int16_t> line = first_line(marks_.notes(), schema_.main());
   if (line.empty()) return p;
   const std::size_t width = line.size();
-  const std::span<const OneHot> samples = line.first(width - 1);
-  const auto stream = [&](const OneHot& mark) -> StreamState& {
-    return streams_[static_cast<std::size_t>(mark.kind())];
+  const MarkList::Alike alike = marks_.alike(width);
+  const auto stream = [&](std::size_t sample) -> StreamState& {
+    return streams_[static_cast<std::size_t>(OneHot{.note = line[sample]}.kind())];
   };
-  std::uint64_t most = marks.size() / width;
-  for (const OneHot& mark : samples) most = std::min(most, room(stream(mark)));
+  std::uint64_t most = alike.marks / width;
+  for (std::size_t i = 0; i + 1 < width; ++i) most = std::min(most, room(stream(i)));
   std::size_t lines = 0;
-  for (const char* next = p; lines < most && next < end && begins_like_the_last(next, marks_.ahead(lines * width)) &&
-                             same_kinds(line, &marks[lines * width]);
+  for (const char* next = p; lines < most && next < end && begins_like_the_last(next, marks_.ahead(lines * width));
        ++lines)
     next = marks_.ahead(lines * width + width - 1) + 1;
   if (lines == 0) return p;
-  for (const OneHot& mark : samples) {
-    if (!write_alike<T>(stream(mark), &mark, width, lines)) return p;
+  for (std::size_t i = 0; i + 1 < width; ++i) {
+    const Samples samples{.index = marks_.indices() + i,
+                          .note = line.data() + i,
+                          .width = width,
+                          .lines = lines,
+                          .same_value = alike.values};
+    if (!write_alike<T>(stream(i), samples)) return p;
   }
-  for (const OneHot& mark : samples) {
-    StreamState& s = stream(mark);
+  for (std::size_t i = 0; i + 1 < width; ++i) {
+    StreamState& s = stream(i);
     s.values += lines;
     s.stored += lines;
     s.samples += lines;

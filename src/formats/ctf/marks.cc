@@ -17,11 +17,13 @@ namespace {
 constexpr std::uint64_t kHighest = std::uint64_t{1} << 63;
 
 // Six without a branch, which could not be foreseen; what is too many is overwritten.
-inline std::uint32_t* write(std::uint64_t marks, unsigned count, std::uint32_t at, std::uint32_t* out) noexcept {
-  std::uint32_t* const end = out + count;
-  for (unsigned i = 0; i < 6; ++i, marks &= marks - 1)
-    *out++ = at + static_cast<unsigned>(std::countr_zero(marks | kHighest));
-  for (; out < end; marks &= marks - 1) *out++ = at + static_cast<unsigned>(std::countr_zero(marks));
+inline std::uint16_t* write(std::uint64_t marks, unsigned count, std::uint32_t at, std::uint16_t* out) noexcept {
+  std::uint16_t* const end = out + count;
+  const auto place = [at](std::uint64_t m) {
+    return static_cast<std::uint16_t>(at + static_cast<unsigned>(std::countr_zero(m)));
+  };
+  for (unsigned i = 0; i < 6; ++i, marks &= marks - 1) *out++ = place(marks | kHighest);
+  for (; out < end; marks &= marks - 1) *out++ = place(marks);
   return end;
 }
 
@@ -41,8 +43,8 @@ inline std::uint64_t equal(const char* p, char c) noexcept {
   return bits;
 }
 
-std::size_t list_plain(const char* p, std::size_t count, std::uint32_t* out) noexcept {
-  const std::uint32_t* const first = out;
+std::size_t list_plain(const char* p, std::size_t count, std::uint16_t* out) noexcept {
+  const std::uint16_t* const first = out;
   for (std::uint32_t at = 0; at < count * 64; at += 64) {
     const char* const q = p + at;
     const std::uint64_t marks = (equal(q, '|') & ~equal(q + 1, '#')) | equal(q, '\n');
@@ -53,7 +55,8 @@ std::size_t list_plain(const char* p, std::size_t count, std::uint32_t* out) noe
 
 #if defined(__x86_64__)
 #define BATCHFEED_AVX2 __attribute__((target("avx2,bmi,popcnt")))
-#define BATCHFEED_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,popcnt")))
+#define BATCHFEED_AVX512_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,popcnt"
+#define BATCHFEED_AVX512 __attribute__((target(BATCHFEED_AVX512_TARGET)))
 
 BATCHFEED_AVX2 std::uint64_t equal_avx2(const char* p, __m256i c) noexcept {
   const auto part = [c](const char* at) __attribute__((target("avx2,bmi,popcnt"))) {
@@ -63,8 +66,8 @@ BATCHFEED_AVX2 std::uint64_t equal_avx2(const char* p, __m256i c) noexcept {
   return part(p) | part(p + 32) << 32;
 }
 
-BATCHFEED_AVX2 std::size_t list_avx2(const char* p, std::size_t count, std::uint32_t* out) noexcept {
-  const std::uint32_t* const first = out;
+BATCHFEED_AVX2 std::size_t list_avx2(const char* p, std::size_t count, std::uint16_t* out) noexcept {
+  const std::uint16_t* const first = out;
   const __m256i pipe = _mm256_set1_epi8('|'), newline = _mm256_set1_epi8('\n'), hash = _mm256_set1_epi8('#');
   for (std::uint32_t at = 0; at < count * 64; at += 64) {
     const char* const q = p + at;
@@ -74,8 +77,8 @@ BATCHFEED_AVX2 std::size_t list_avx2(const char* p, std::size_t count, std::uint
   return static_cast<std::size_t>(out - first);
 }
 
-BATCHFEED_AVX512 std::size_t list_avx512(const char* p, std::size_t count, std::uint32_t* out) noexcept {
-  const std::uint32_t* const first = out;
+BATCHFEED_AVX512 std::size_t list_avx512(const char* p, std::size_t count, std::uint16_t* out) noexcept {
+  const std::uint16_t* const first = out;
   const __m512i pipe = _mm512_set1_epi8('|'), newline = _mm512_set1_epi8('\n'), hash = _mm512_set1_epi8('#');
   alignas(64) static constexpr std::array<std::uint8_t, 64> kIota = [] {
     std::array<std::uint8_t, 64> iota{};
@@ -83,19 +86,24 @@ BATCHFEED_AVX512 std::size_t list_avx512(const char* p, std::size_t count, std::
     return iota;
   }();
   const __m512i iota = _mm512_load_si512(kIota.data());
+  const __m512i kept = _mm512_set1_epi16(static_cast<std::int16_t>(kNewlineMark | 63));
   for (std::uint32_t at = 0; at < count * 64; at += 64) {
     const __m512i v = _mm512_loadu_si512(p + at);
     const __mmask64 comments = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(p + at + 1), hash);
-    const __mmask64 marks = (_mm512_cmpeq_epi8_mask(v, pipe) & ~comments) | _mm512_cmpeq_epi8_mask(v, newline);
+    const __mmask64 newlines = _mm512_cmpeq_epi8_mask(v, newline);
+    const __mmask64 marks = (_mm512_cmpeq_epi8_mask(v, pipe) & ~comments) | newlines;
     const auto n = static_cast<unsigned>(std::popcount(std::uint64_t{marks}));
-    __m512i places = _mm512_maskz_compress_epi8(marks, iota);
-    for (unsigned i = 0;;) {
-      const __m512i sixteen = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(places));
-      _mm512_storeu_si512(out + i, _mm512_add_epi32(sixteen, _mm512_set1_epi32(static_cast<int>(at))));
-      if ((i += 16) >= n) [[likely]]
-        break;
-      places = _mm512_shuffle_i64x2(places, places, 0b11'11'10'01);
-    }
+    // The sign of a byte, and of the word it becomes, says that it is a newline.
+    const __m512i places =
+        _mm512_maskz_compress_epi8(marks, _mm512_mask_sub_epi8(iota, newlines, iota, _mm512_set1_epi8(-128)));
+    const __m512i begin = _mm512_set1_epi16(static_cast<std::int16_t>(at));
+    const auto store = [&](std::uint16_t * to, __m256i half) __attribute__((target(BATCHFEED_AVX512_TARGET))) {
+      const __m512i words = _mm512_and_si512(_mm512_cvtepi8_epi16(half), kept);
+      _mm512_storeu_si512(to, _mm512_or_si512(words, begin));
+    };
+    store(out, _mm512_castsi512_si256(places));
+    if (n > 32) [[unlikely]]
+      store(out + 32, _mm512_extracti64x4_epi64(places, 1));
     out += n;
   }
   return static_cast<std::size_t>(out - first);
@@ -114,12 +122,12 @@ ListMarks list_marks([[maybe_unused]] std::string_view tier) noexcept {
 }
 
 void MarkList::fill() noexcept {
-  at_ = 0;
+  at_ = alike_end_ = 0;
   do {
     if (scanned_ >= end_) {
       from_ = end_ - 1;
       marks_[0] = 0;
-      one_hots_[0] = {};
+      note_[0] = OneHot{}.note;
       last_ = 1;
       return;
     }
@@ -129,11 +137,11 @@ void MarkList::fill() noexcept {
     last_ = list_(from_, count, marks_.data());
     scanned_ = from_ + count * kPiece;
     // What lies behind the block is none of its marks.
-    while (last_ != 0 && from_ + marks_[last_ - 1] >= end_) --last_;
+    while (last_ != 0 && place(last_ - 1) >= end_) --last_;
   } while (last_ == 0);  // part of a long line
   // Whole lines, if there are any; the rest comes with the next ones.
   for (std::size_t n = last_; n > 0; --n) {
-    const char* const mark = from_ + marks_[n - 1];
+    const char* const mark = place(n - 1);
     if (*mark != '\n') continue;
     last_ = n;
     scanned_ = mark + 1;
@@ -144,12 +152,31 @@ void MarkList::fill() noexcept {
 
 void MarkList::find_one_hots() noexcept {
   if (find_ != nullptr && rest_ == 0) {
-    std::fill_n(marks_.begin() + static_cast<std::ptrdiff_t>(last_), 3, marks_[last_ - 1]);
-    if (find_(from_, marks_.data(), last_, names_, one_hots_.data()) * 4 < last_) rest_ = kRest;
+    if (find_(from_, marks_.data(), last_, names_, {index_.data(), note_.data()}) * 4 < last_) rest_ = kRest;
   } else {
-    std::fill_n(one_hots_.begin(), last_, OneHot{});
+    std::fill_n(note_.begin(), last_, OneHot{}.note);
     rest_ -= rest_ == 0 ? 0 : 1;
   }
+}
+
+MarkList::Alike MarkList::alike(std::size_t width) noexcept {
+  if (alike_width_ != width || at_ + width > alike_end_) {
+    constexpr std::size_t kStep = 32;
+    constexpr unsigned kKind = 0xFF00;
+    const auto differ = [&](std::size_t from, std::size_t count) {
+      std::uint16_t all = 0;
+      for (std::size_t i = from; i < from + count; ++i) all |= static_cast<std::uint16_t>(note_[i] ^ note_[i - width]);
+      return all;
+    };
+    std::uint16_t differ_in = 0;
+    std::size_t n = at_ + width;
+    for (std::uint16_t now; n + kStep <= last_ && ((now = differ(n, kStep)) & kKind) == 0; n += kStep) differ_in |= now;
+    for (std::uint16_t now; n < last_ && ((now = differ(n, 1)) & kKind) == 0; ++n) differ_in |= now;
+    alike_width_ = width;
+    alike_end_ = n;
+    alike_values_ = differ_in == 0;
+  }
+  return {.marks = alike_end_ - at_, .values = alike_values_};
 }
 
 }  // namespace batchfeed::ctf

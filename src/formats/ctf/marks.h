@@ -14,9 +14,9 @@
 
 namespace batchfeed::ctf {
 
-// Lists the newlines and the pipes that begin no comment of `count` times 64 bytes from p on, as
-// distances from p. Returns how many; writes up to 16 more. Reads one byte more than that.
-using ListMarks = std::size_t (*)(const char* p, std::size_t count, std::uint32_t* out) noexcept;
+// Lists the newlines and the pipes that begin no comment of `count` times 64 bytes from p on, at most kMostMarks.
+// Returns how many; writes up to 64 more. Reads one byte more than that.
+using ListMarks = std::size_t (*)(const char* p, std::size_t count, std::uint16_t* out) noexcept;
 
 // The one for this CPU, as `tier` allows (see kernels.h).
 ListMarks list_marks(std::string_view tier) noexcept;
@@ -45,21 +45,30 @@ class MarkList {
   const char* now() noexcept {
     if (at_ == last_) [[unlikely]]
       fill();
-    return from_ + marks_[at_];
+    return place(at_);
   }
   void next() noexcept { ++at_; }
-  // What is at now(), which was called before.
-  const OneHot& found() const noexcept { return one_hots_[at_]; }
-  // What has been found ahead, now() first, which was called before; and where the n-th of these marks is.
-  std::span<const OneHot> ahead() const noexcept { return {one_hots_.data() + at_, last_ - at_}; }
-  const char* ahead(std::size_t n) const noexcept { return from_ + marks_[at_ + n]; }
+
+  // What is at now(), which was called before, or n marks behind it; and what has been found ahead, now() first.
+  OneHot found(std::size_t n = 0) const noexcept { return {.index = index_[at_ + n], .note = note_[at_ + n]}; }
+  const char* ahead(std::size_t n) const noexcept { return place(at_ + n); }
+  std::span<const std::int16_t> notes() const noexcept { return {note_.data() + at_, last_ - at_}; }
+  const std::int32_t* indices() const noexcept { return index_.data() + at_; }
+  // How many of these have the same kind as the one `width` in front of each, the first `width` among them, and whether
+  // all that were looked at have the same value as that, too.
+  struct Alike {
+    std::size_t marks = 0;
+    bool values = false;
+  };
+  Alike alike(std::size_t width) noexcept;
   void skip(std::size_t n) noexcept { at_ += n; }
 
  private:
-  static constexpr std::size_t kPiece = 64, kPieces = 32, kMost = kPieces * kPiece;
+  static constexpr std::size_t kPiece = 64, kPieces = kMostMarks / kPiece;
   // Where next to nothing was found, so many pieces are not looked at.
   static constexpr unsigned kRest = 16;
 
+  const char* place(std::size_t n) const noexcept { return from_ + mark_distance(marks_[n]); }
   void fill() noexcept;
   void find_one_hots() noexcept;
 
@@ -71,8 +80,12 @@ class MarkList {
   const char* from_ = nullptr;     // marks count from here;
   const char* scanned_ = nullptr;  // looked at up to here
   std::size_t at_ = 0, last_ = 0;
-  std::array<std::uint32_t, kMost + 16> marks_;
-  std::array<OneHot, kMost + 3> one_hots_;  // as marks_
+  std::array<std::uint16_t, kMostMarks + 64> marks_;
+  std::array<std::int32_t, kMostMarks + 32> index_;  // what is found at them
+  std::array<std::int16_t, kMostMarks + 32> note_;
+  // What alike() found last, up to which mark.
+  std::size_t alike_width_ = 0, alike_end_ = 0;
+  bool alike_values_ = false;
 };
 
 }  // namespace batchfeed::ctf

@@ -45,27 +45,28 @@ OneHot read_one(const char* mark, const OneHotNames::Name& name) noexcept {
   p += is_blank(*p) ? 1 : 0;
   p += p < mark + 15 && *p == '\r' && p[1] == '\n' ? 1 : 0;
   if (*p != '|' && *p != '\n') return {};
-  return {static_cast<std::int32_t>(text::spell(digits)), name.stream * 256 + static_cast<std::int32_t>(value)};
+  return {.index = static_cast<std::int32_t>(text::spell(digits)),
+          .note = static_cast<std::int16_t>(name.stream * 256 + static_cast<int>(value))};
 }
 
-std::size_t find_plain(const char* from, const std::uint32_t* marks, std::size_t count, const OneHotNames& names,
-                       OneHot* out) noexcept {
+OneHot find_one(const char* mark, const OneHotNames& names) noexcept {
+  if (*mark == '\n') return {.note = OneHot::kNewline * 256};
+  const auto head = load<std::uint64_t>(mark);
+  for (std::size_t i = 0; i < names.count; ++i) {
+    const OneHotNames::Name& name = names.names[i];
+    if (((head ^ load<std::uint64_t>(name.text.data())) << (64 - 8 * name.length)) == 0) return read_one(mark, name);
+  }
+  return {};
+}
+
+std::size_t find_plain(const char* from, const std::uint16_t* marks, std::size_t count, const OneHotNames& names,
+                       const OneHots& out) noexcept {
   std::size_t found = 0;
   for (std::size_t k = 0; k < count; ++k) {
-    const char* const mark = from + marks[k];
-    out[k] = {};
-    if (*mark == '\n') {
-      out[k].note = OneHot::kNewline * 256;
-      continue;
-    }
-    const auto head = load<std::uint64_t>(mark);
-    for (std::size_t i = 0; i < names.count; ++i) {
-      const OneHotNames::Name& name = names.names[i];
-      if (((head ^ load<std::uint64_t>(name.text.data())) << (64 - 8 * name.length)) != 0) continue;
-      out[k] = read_one(mark, name);
-      found += out[k].note >= 0 ? 1 : 0;
-      break;
-    }
+    const OneHot one = find_one(from + mark_distance(marks[k]), names);
+    out.index[k] = one.index;
+    out.note[k] = one.note;
+    found += one.note >= 0 ? 1 : 0;
   }
   return found;
 }
@@ -110,8 +111,9 @@ alignas(64) constexpr Lanes kFromColon = lanes([](unsigned i) {
 alignas(64) constexpr Lanes kSample = lanes([](unsigned i) { return i / 16 * 4; });
 alignas(64) constexpr Lanes kTens = lanes([](unsigned i) { return i % 2 == 0 && i % 16 < 8 ? 10 : 1; });
 
-BATCHFEED_AVX512 std::size_t find_avx512(const char* from, const std::uint32_t* marks, std::size_t count,
-                                         const OneHotNames& names, OneHot* out) noexcept {
+// The samples at pipes, in fours; behind the last are three places more that may be looked at.
+BATCHFEED_AVX512 std::size_t find_at_pipes(const char* from, const std::uint16_t* pipes, std::size_t count,
+                                           const OneHotNames& names, const OneHots& out) noexcept {
   const auto load = [](const char* p)
                         BATCHFEED_AVX512_LAMBDA { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
   const __m512i from_colon = _mm512_load_si512(kFromColon.data()), sample = _mm512_load_si512(kSample.data());
@@ -119,7 +121,7 @@ BATCHFEED_AVX512 std::size_t find_avx512(const char* from, const std::uint32_t* 
   // Words of a sample: four of two digits each, then the value; doublewords: two of four digits, then the value.
   const __m512i hundreds = _mm512_set1_epi64(0x0001'0064'0001'0064);
   const __m512i thousands = _mm512_set1_epi64(0x0000'0001'0001'2710);
-  const __m256i gather = _mm256_setr_epi32(0, 1, 4, 5, 8, 9, 12, 13);
+  const __m256i apart = _mm256_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13);  // the indices, then the values
   struct Name {
     __m512i text;
     std::uint64_t bytes, behind, stream;
@@ -135,10 +137,10 @@ BATCHFEED_AVX512 std::size_t find_avx512(const char* from, const std::uint32_t* 
   }
   std::size_t found = 0;
   for (std::size_t k = 0; k < count; k += 4) {
-    __m512i v = _mm512_castsi128_si512(load(from + marks[k]));
-    v = _mm512_inserti32x4(v, load(from + marks[k + 1]), 1);
-    v = _mm512_inserti32x4(v, load(from + marks[k + 2]), 2);
-    v = _mm512_inserti32x4(v, load(from + marks[k + 3]), 3);
+    __m512i v = _mm512_castsi128_si512(load(from + pipes[k]));
+    v = _mm512_inserti32x4(v, load(from + pipes[k + 1]), 1);
+    v = _mm512_inserti32x4(v, load(from + pipes[k + 2]), 2);
+    v = _mm512_inserti32x4(v, load(from + pipes[k + 3]), 3);
     const auto equal = [v](char c) BATCHFEED_AVX512_LAMBDA {
       return std::uint64_t{_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(c))};
     };
@@ -158,8 +160,7 @@ BATCHFEED_AVX512 std::size_t find_avx512(const char* from, const std::uint32_t* 
     }
     const std::uint64_t end = behind_index(is, begin);
     const std::uint64_t fine = any(good(is, begin, end));
-    // -1 where it is not, and -2 at newlines.
-    kinds = (kinds | ~((fine << 16) - fine)) - (newlines & kEach);
+    kinds |= ~((fine << 16) - fine);  // -1 where it is not
     // The place of a bit is the exponent of its value.
     const __m128i bits = _mm_cvtepu16_epi32(_mm_cvtsi64_si128(static_cast<long long>(end)));
     const __m128i places =
@@ -171,12 +172,46 @@ BATCHFEED_AVX512 std::size_t find_avx512(const char* from, const std::uint32_t* 
     const __m512i twos = _mm512_maddubs_epi16(digits, tens);
     const __m512i fours = _mm512_madd_epi16(twos, hundreds);
     const __m512i all = _mm512_madd_epi16(_mm512_packus_epi32(fours, fours), thousands);
-    // Index and value of each sample, side by side; in front of the value its kind.
-    const __m256i pairs = _mm512_castsi512_si256(_mm512_permutexvar_epi32(_mm512_castsi256_si512(gather), all));
-    const __m256i notes =
-        _mm256_slli_epi64(_mm256_cvtepi16_epi64(_mm_cvtsi64_si128(static_cast<long long>(kinds))), 40);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + k), _mm256_or_si256(pairs, notes));
+    const __m256i columns = _mm512_castsi512_si256(_mm512_permutexvar_epi32(_mm512_castsi256_si512(apart), all));
+    const __m128i values = _mm_cvtepi32_epi16(_mm256_extracti128_si256(columns, 1));
+    const __m128i notes = _mm_or_si128(values, _mm_slli_epi16(_mm_cvtsi64_si128(static_cast<long long>(kinds)), 8));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out.index + k), _mm256_castsi256_si128(columns));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(out.note + k), notes);
     found += static_cast<std::size_t>(std::popcount(fine));
+  }
+  return found;
+}
+
+// Newlines, a third of the marks of short lines, are left out in between.
+BATCHFEED_AVX512 std::size_t find_avx512(const char* from, const std::uint16_t* marks, std::size_t count,
+                                         const OneHotNames& names, const OneHots& out) noexcept {
+  constexpr std::size_t kLanes = 32;
+  alignas(64) std::array<std::uint16_t, kMostMarks + kLanes> pipes;
+  alignas(64) std::array<std::int32_t, kMostMarks + kLanes> index;
+  alignas(64) std::array<std::int16_t, kMostMarks + kLanes> note;
+  const auto pipes_of = [&](std::size_t k) BATCHFEED_AVX512_LAMBDA {
+    const __mmask32 there = k + kLanes <= count ? ~__mmask32{0} : (__mmask32{1} << (count - k)) - 1;
+    return static_cast<__mmask32>(there & ~_mm512_movepi16_mask(_mm512_loadu_si512(marks + k)));
+  };
+  std::size_t n = 0;
+  for (std::size_t k = 0; k < count; k += kLanes) {
+    const __mmask32 are = pipes_of(k);
+    _mm512_storeu_si512(pipes.data() + n, _mm512_maskz_compress_epi16(are, _mm512_loadu_si512(marks + k)));
+    n += static_cast<std::size_t>(std::popcount(are));
+  }
+  std::fill_n(pipes.begin() + static_cast<std::ptrdiff_t>(n), 3, std::uint16_t{0});
+  const std::size_t found = n == 0 ? 0 : find_at_pipes(from, pipes.data(), n, names, {index.data(), note.data()});
+  const __m512i newline = _mm512_set1_epi16(OneHot::kNewline * 256);
+  n = 0;
+  for (std::size_t k = 0; k < count; k += kLanes) {
+    const __mmask32 are = pipes_of(k);
+    const auto first = static_cast<__mmask16>(are), second = static_cast<__mmask16>(are >> 16);
+    const auto half = static_cast<std::size_t>(std::popcount(first));
+    _mm512_storeu_si512(out.note + k, _mm512_mask_expand_epi16(newline, are, _mm512_loadu_si512(note.data() + n)));
+    _mm512_storeu_si512(out.index + k, _mm512_maskz_expand_epi32(first, _mm512_loadu_si512(index.data() + n)));
+    _mm512_storeu_si512(out.index + k + 16,
+                        _mm512_maskz_expand_epi32(second, _mm512_loadu_si512(index.data() + n + half)));
+    n += static_cast<std::size_t>(std::popcount(are));
   }
   return found;
 }

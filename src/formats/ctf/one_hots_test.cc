@@ -9,6 +9,7 @@
 #include <random>
 #include <regex>
 
+#include "formats/ctf/marks.h"
 #include "formats/ctf/source.h"
 #include "formats/ctf/testing.h"
 #include "support/faulty_sys.h"
@@ -53,6 +54,7 @@ TEST(OneHots, AreFoundWhereTheFormIsThatOfTheHeader) {
   ASSERT_EQ(names.count, 3u);  // no dense one, and none with a long name
   for (const char* tier : {"scalar", "avx2", "avx512", "neon"}) {
     const FindOneHots find = find_one_hots(tier);
+    const ListMarks list = list_marks(tier);
     std::mt19937 random(5);
     std::size_t samples = 0;
     const std::array<std::string, 2> ends = {"\n", "\r\n"};
@@ -65,27 +67,28 @@ TEST(OneHots, AreFoundWhereTheFormIsThatOfTheHeader) {
       const auto memory = std::make_unique<char[]>(text.size() + 16);
       std::memset(memory.get(), '1', text.size() + 16);
       std::memcpy(memory.get(), text.data(), text.size());
-      std::vector<std::uint32_t> marks;
-      for (std::uint32_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '\n' || (text[i] == '|' && text[i + 1] != '#')) marks.push_back(i);
-      }
-      const std::size_t count = marks.size();
-      marks.resize(count + 3, marks.back());
-      std::vector<OneHot> got(count + 3);
+      const std::size_t pieces = (text.size() + 63) / 64;
+      std::string padded = text;
+      padded.resize(pieces * 64 + 1, '1');
+      std::vector<std::uint16_t> marks(kMostMarks + 64);
+      const std::size_t count = list(padded.data(), pieces, marks.data());
+      std::vector<std::int32_t> index(count + 32);
+      std::vector<std::int16_t> note(count + 32);
+      marks.resize(count + 32);
       std::size_t wanted = 0;
-      const std::size_t found = find(memory.get(), marks.data(), count, names, got.data());
+      const std::size_t found = find(memory.get(), marks.data(), count, names, {index.data(), note.data()});
       for (std::size_t i = 0; i < count; ++i) {
-        const std::string due = obvious(memory.get() + marks[i]);
+        const std::string due = obvious(memory.get() + mark_distance(marks[i]));
         wanted += due != "other" && due != "newline" ? 1u : 0u;
-        const OneHot& hot = got[i];
+        const OneHot hot{.index = index[i], .note = note[i]};
         const std::string is = hot.kind() == OneHot::kNewline ? "newline"
                                : hot.kind() == OneHot::kOther
                                    ? "other"
                                    : schema.alias(static_cast<std::size_t>(hot.kind())) + ' ' +
                                          std::to_string(hot.index) + ' ' + std::to_string(hot.value());
-        ASSERT_EQ(is, due) << tier << ", byte " << marks[i] << " of " << text;
+        ASSERT_EQ(is, due) << tier << ", byte " << mark_distance(marks[i]) << " of " << text;
       }
-      // Those of the marks added are counted, too.
+      // Up to three are looked at twice.
       ASSERT_GE(found, wanted);
       ASSERT_LE(found, wanted + 3);
       samples += wanted;
@@ -136,15 +139,16 @@ TEST(OneHots, GiveWhatIsReadOneByOne) {
   for (int round = 0; round < 100; ++round) {
     const std::size_t odd = round % 3 == 0 ? 0 : 3 + random() % 60;
     const auto now = [&] { return odd != 0 && random() % odd == 0; };
-    const bool comments = random() % 2 == 0;
+    const bool comments = random() % 2 == 0, values = random() % 2 == 0;
+    const auto value = [&] { return ':' + std::to_string(values || now() ? random() % 10 : 1) + ' '; };
     const std::string end = random() % 2 == 0 ? "\n" : "\r\n";
     std::string text;
     for (unsigned id = 0; id < 60; ++id) {
       for (std::size_t lines = 1 + random() % (random() % 5 == 0 ? 200 : 20); lines > 0; --lines) {
         const std::string word =
-            "|word " + std::to_string(now() ? 99999999 : random() % 70000) + ":1 " + (comments ? "|# w\t" : "");
+            "|word " + std::to_string(now() ? 99999999 : random() % 70000) + value() + (comments ? "|# w\t" : "");
         const std::string tag =
-            "|label " + std::to_string(random() % (now() ? 20 : 12)) + ":1 " + (comments ? "|# t" : "");
+            "|label " + std::to_string(random() % (now() ? 20 : 12)) + value() + (comments ? "|# t" : "");
         if (!now()) text += (now() ? "0" : "") + std::to_string(now() ? id + 1 : id) + (now() ? " junk " : "\t");
         text += now()   ? tag + word
                 : now() ? word
