@@ -100,8 +100,9 @@ class RowReader {
  public:
   virtual void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const = 0;
   virtual void read(std::uint32_t chunk, RowRange rows, Chunk& out) const = 0;
-  // Whether a glance at a chunk shows nothing but whole numbers from 0 to 255 in a dense stream. Who keeps the
-  // chunk may then keep a byte for each, if all turn out so. The default does not look.
+  // Whether a glance at a chunk shows nothing but whole numbers from 0 to 255 in a dense stream, or one 1 a sample in a
+  // sparse one. Who keeps the chunk may then keep a byte for each number, or the indices alone, if all turn out so.
+  // The default does not look.
   virtual bool may_be_narrow(std::uint32_t /*chunk*/, std::size_t /*stream*/) const { return false; }
 
  protected:

@@ -118,34 +118,40 @@ void copy_sparse(std::span<const Run> runs, std::size_t ahead, StreamBatch& out)
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (i + ahead < runs.size()) {
       const Run& later = runs[i + ahead];
-      ask_for<false>(later.column->as<T>() + later.first, later.values * sizeof(T));
+      if (!later.narrow) ask_for<false>(later.column->as<T>() + later.first, later.values * sizeof(T));
       ask_for<false>(later.column->indices.data() + later.first, later.values * sizeof(std::int32_t));
     }
     const Run& run = runs[i];
-    values = copy_values(run.column->as<T>() + run.first, run.values, values);
+    values = run.narrow ? std::fill_n(values, run.values, T{1})
+                        : copy_values(run.column->as<T>() + run.first, run.values, values);
     indices = copy_values(run.column->indices.data() + run.first, run.values, indices);
   }
 }
 
-const std::uint32_t* values_begin(const Run& run) noexcept { return run.column->first_value.data() + run.first; }
+// Where the values of the n-th sample of a run begin.
+std::uint64_t value_begin(const Run& run, std::uint32_t n) noexcept {
+  return run.narrow ? run.first + n : run.column->first_value[run.first + n];
+}
 
 // Sparse samples as dense rows. What says where their values stand is looked at first.
 template <class T>
 void scatter(std::span<Run> runs, std::size_t sample, StreamBatch& out) noexcept {
-  for (Run& run : runs) run.values = values_begin(run)[run.samples] - values_begin(run)[0];
+  for (Run& run : runs) run.values = static_cast<std::uint32_t>(value_begin(run, run.samples) - value_begin(run, 0));
   std::byte* to = out.values.data();
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (i + kMostAhead < runs.size()) {
       const Run& later = runs[i + kMostAhead];
-      ask_for<false>(later.column->as<T>() + values_begin(later)[0], later.values * sizeof(T));
-      ask_for<false>(later.column->indices.data() + values_begin(later)[0], later.values * sizeof(std::int32_t));
+      const std::uint64_t begin = value_begin(later, 0);
+      if (!later.narrow) ask_for<false>(later.column->as<T>() + begin, later.values * sizeof(T));
+      ask_for<false>(later.column->indices.data() + begin, later.values * sizeof(std::int32_t));
     }
-    const Column& column = *runs[i].column;
-    const std::uint32_t* const begin = values_begin(runs[i]);
-    std::memset(to, 0, sample * runs[i].samples);
-    for (std::uint32_t n = 0; n < runs[i].samples; ++n, to += sample) {
+    const Run& run = runs[i];
+    const Column& column = *run.column;
+    std::memset(to, 0, sample * run.samples);
+    for (std::uint32_t n = 0; n < run.samples; ++n, to += sample) {
       T* const row = reinterpret_cast<T*>(to);
-      for (std::uint32_t k = begin[n]; k < begin[n + 1]; ++k) row[column.indices[k]] = column.as<T>()[k];
+      for (std::uint64_t k = value_begin(run, n), end = value_begin(run, n + 1); k < end; ++k)
+        row[column.indices[k]] = run.narrow ? T{1} : column.as<T>()[k];
     }
   }
 }
@@ -169,7 +175,7 @@ void gather_sparse(std::span<Run> runs, StreamBatch& out) {
   *to++ = 0;
   std::int64_t total = 0;
   for (Run& run : runs) {
-    if (run.values != 0) {
+    if (run.values != 0 || run.narrow) {
       for (std::uint32_t i = 0; i < run.samples; ++i) *to++ = ++total;
       continue;
     }

@@ -18,7 +18,9 @@ namespace batchfeed::pack {
 struct Plain {
   bool samples = false;  // each sequence r is sample r and nothing else, in a dense column at r * dim
   bool values = false;   // sparse: each sample n has value n and nothing else, as labels do
-  bool narrow = false;   // dense floats: in a byte each (narrow.h)
+  // Dense floats: in a byte each (narrow.h). Sparse: as `values` says, and all are 1, of which only the indices are
+  // kept.
+  bool narrow = false;
 };
 
 // One sequence to deliver: a row of a chunk, or a part of it (a frame: count 1).
@@ -43,7 +45,7 @@ struct Run {
   std::uint64_t first = 0;  // dense: its element in the column; sparse: its sample, and then its value
   std::uint32_t samples = 0;
   std::uint32_t values = 0;  // sparse: of all its samples; at first only if its samples are its values
-  bool narrow = false;       // dense: as Plain says
+  bool narrow = false;       // as Plain says
 };
 
 // Fill the data of one stream, whose offsets are set and whose other buffers are

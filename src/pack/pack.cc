@@ -74,16 +74,30 @@ void fill(const StreamInfo& info, Storage storage, Scratch& scratch, StreamBatch
 
 }  // namespace
 
+namespace {
+
+// Whether each value n is n. Blocks are compared without a branch for each.
+bool counts_up(const Buffer<std::uint32_t>& values) noexcept {
+  constexpr std::size_t kBlock = 512;
+  for (std::size_t n = 0; n < values.size(); n += kBlock) {
+    std::uint32_t differ = 0;
+    for (std::size_t i = n, end = std::min(n + kBlock, values.size()); i < end; ++i)
+      differ |= values[i] ^ static_cast<std::uint32_t>(i);
+    if (differ != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Plain plain_of(const Column& column) noexcept {
   Plain out;
   if (column.first_sample.empty()) return out;
   const std::size_t rows = column.first_sample.size() - 1;
   const bool dense = column.storage == Storage::dense;
-  out.samples = !dense || column.begin.size() >= rows;
-  for (std::size_t r = 0; r < rows && out.samples; ++r)
-    out.samples = column.first_sample[r + 1] == r + 1 && (!dense || column.begin[r] == r * column.dim);
-  out.values = !dense && !column.first_value.empty();
-  for (std::size_t n = 0; n < column.first_value.size() && out.values; ++n) out.values = column.first_value[n] == n;
+  out.samples = (!dense || column.begin.size() >= rows) && counts_up(column.first_sample);
+  for (std::size_t r = 0; dense && r < rows && out.samples; ++r) out.samples = column.begin[r] == r * column.dim;
+  out.values = !dense && !column.first_value.empty() && counts_up(column.first_value);
   return out;
 }
 

@@ -218,6 +218,65 @@ TEST(Plain, LabelsAreFoundByTheirSamples) {
   }
 }
 
+// Columns that keep nothing but the indices, beside others and the same with all that is known: in the same
+// minibatches.
+template <class T>
+void expect_ones(Element element) {
+  const std::vector<StreamInfo> streams = {{.name = "y", .dim = 90, .storage = Storage::sparse, .element = element}};
+  const std::vector<std::uint32_t> lengths = {5, 0, 1, 3, 9, 0, 2};
+  const Chunk others = labels<T>(streams, lengths, 0);
+  Chunk whole = labels<T>(streams, lengths, 40), ones = labels<T>(streams, lengths, 40);
+  std::fill_n(whole.columns[0].as<T>(), whole.columns[0].indices.size(), T{1});
+  ones.columns[0].values = {};
+  ones.columns[0].first_value = {};
+  const Plain plain[] = {plain_of(others.columns[0])}, narrow[] = {{.values = true, .narrow = true}};
+  std::vector<Slice> want_slices, got_slices, want_frames, got_frames;
+  std::vector<Piece> want_pieces, got_pieces;
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    const std::uint32_t row = i % 7, length = lengths[row];
+    const bool of_ones = i % 3 != 0;
+    want_slices.push_back({of_ones ? &whole : &others, row});
+    got_slices.push_back({of_ones ? &ones : &others, row, 0, Slice::kAll, of_ones ? narrow : plain});
+    if (length == 0) continue;
+    for (auto [slices, frames] : {std::pair(&want_slices, &want_frames), std::pair(&got_slices, &got_frames)}) {
+      frames->push_back(slices->back());
+      frames->back().first = i % length;
+      frames->back().count = 1;
+    }
+    if (want_pieces.size() == 3) continue;
+    const auto at = static_cast<std::uint32_t>(want_pieces.size());
+    for (auto [slices, pieces] : {std::pair(&want_slices, &want_pieces), std::pair(&got_slices, &got_pieces)})
+      pieces->push_back({.slice = slices->back(), .sequence = at, .row = at, .count = length, .length = length});
+  }
+  Scratch scratch;
+  Minibatch want, got;
+  const auto expect_same = [&] {
+    const StreamBatch &a = want["y"], &b = got["y"];
+    const auto bytes = [](const auto& buffer) {
+      return std::string(reinterpret_cast<const char*>(buffer.data()), buffer.size() * sizeof(*buffer.data()));
+    };
+    EXPECT_FALSE(a.values.empty());
+    EXPECT_TRUE(bytes(b.values) == bytes(a.values));
+    EXPECT_TRUE(bytes(b.indices) == bytes(a.indices));
+    EXPECT_TRUE(bytes(b.sample_begin) == bytes(a.sample_begin));
+    EXPECT_TRUE(bytes(b.offsets) == bytes(a.offsets));
+  };
+  sequences(streams, want_slices, scratch, want);
+  sequences(streams, got_slices, scratch, got);
+  expect_same();
+  frames(streams, want_frames, scratch, want);
+  frames(streams, got_frames, scratch, got);
+  expect_same();
+  truncated(streams, 3, 9, want_pieces, scratch, want);
+  truncated(streams, 3, 9, got_pieces, scratch, got);
+  expect_same();
+}
+
+TEST(Plain, OnesArePackedFromTheirIndices) {
+  expect_ones<float>(Element::f32);
+  expect_ones<double>(Element::f64);
+}
+
 TEST(Plain, LabelsAreOneValueInEachSample) {
   const std::vector<StreamInfo> streams = {{.name = "y", .dim = 90, .storage = Storage::sparse}};
   Chunk chunk = labels<float>(streams, {1, 1, 1}, 0);

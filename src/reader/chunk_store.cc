@@ -8,7 +8,7 @@
 namespace batchfeed::reader {
 
 ChunkStore::ChunkStore(const Source& source, const Settings& settings)
-    : source_(source), compactor_(source), settings_(settings) {
+    : source_(source), compactor_(source, settings.memory_limit == 0), settings_(settings) {
   free_.reserve(settings.spares);  // so that drop() cannot fail
   start_threads(threads_, settings.threads, [this](std::size_t) { run(); });
 }

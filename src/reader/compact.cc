@@ -2,7 +2,10 @@
 #include "reader/compact.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "model/read_chunk.h"
@@ -21,7 +24,6 @@ void expect(Column& column, const Column& part, double whole) {
   const auto of = [&](std::size_t n) { return static_cast<std::size_t>(static_cast<double>(n) * whole * 1.05) + 1; };
   column.first_sample.reserve(of(part.first_sample.size()));
   column.begin.reserve(of(part.begin.size()));
-  column.first_value.reserve(of(part.first_value.size()));
   column.indices.reserve(of(part.indices.size()));
 }
 
@@ -55,23 +57,104 @@ void append_values(const Column& part, Column& to, double whole, bool& narrow) {
   to.values.append(part.values.data(), part.values.size());
 }
 
+template <class Bits>
+bool all_are(const Buffer<std::byte>& values, Bits wanted) noexcept {
+  constexpr std::size_t kBlock = 512;
+  const std::size_t count = values.size() / sizeof(Bits);
+  for (std::size_t n = 0; n < count; n += kBlock) {
+    Bits differ = 0;
+    for (std::size_t i = n; i < std::min(n + kBlock, count); ++i) {
+      Bits bits;
+      std::memcpy(&bits, values.data() + i * sizeof bits, sizeof bits);
+      differ |= bits ^ wanted;
+    }
+    if (differ != 0) return false;
+  }
+  return true;
+}
+
+bool all_ones(const Column& column) noexcept {
+  return column.element == Element::f32 ? all_are(column.values, std::bit_cast<std::uint32_t>(1.0F))
+                                        : all_are(column.values, std::bit_cast<std::uint64_t>(1.0));
+}
+
+// A sparse column of ones as any other.
+void tell_ones(Column& column) {
+  const std::size_t samples = column.indices.size();
+  column.first_value.resize(samples + 1);
+  std::iota(column.first_value.begin(), column.first_value.end(), 0U);
+  column.values.resize(samples * size_of(column.element));
+  if (column.element == Element::f32) {
+    std::fill_n(column.as<float>(), samples, 1.0F);
+  } else {
+    std::fill_n(column.as<double>(), samples, 1.0);
+  }
+}
+
 void append(const Column& part, Column& to, double whole, bool& narrow) {
   if (to.first_sample.size() == 1) expect(to, part, whole);
   append_offsets(part.first_sample, to.first_sample);
-  append_offsets(part.first_value, to.first_value);
-  const std::uint64_t before = to.values.size() / (narrow ? 1 : size_of(to.element));
-  for (const std::uint64_t begin : part.begin) to.begin.push_back(before + begin);
-  append_values(part, to, whole, narrow);
+  if (narrow && part.storage == Storage::sparse) {
+    narrow = pack::plain_of(part).values && all_ones(part);
+    if (!narrow) tell_ones(to);
+  }
+  if (!narrow || part.storage == Storage::dense) {
+    append_offsets(part.first_value, to.first_value);
+    const std::uint64_t before = to.values.size() / (narrow ? 1 : size_of(to.element));
+    for (const std::uint64_t begin : part.begin) to.begin.push_back(before + begin);
+    append_values(part, to, whole, narrow);
+  }
   to.indices.append(part.indices.data(), part.indices.size());
 }
 
+bool is_sparse(const StreamInfo& stream) noexcept { return stream.storage == Storage::sparse; }
+
 }  // namespace
+
+Compactor::Compactor(const Source& source, bool reuse) : source_(source), reuse_(reuse) {
+  for (const StreamInfo& stream : source.streams()) lends_.push_back(is_sparse(stream));
+}
+
+std::vector<Compactor::Loan> Compactor::lend(Chunk& chunk) {
+  std::vector<Loan> out;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!loans_.empty()) {
+      out = std::move(loans_.back());
+      loans_.pop_back();
+    }
+    out.resize(lends_.size());
+    for (std::size_t s = 0; s < out.size(); ++s) out[s].lent = lends_[s];
+  }
+  chunk.columns.resize(out.size());
+  for (std::size_t s = 0; s < out.size(); ++s) {
+    if (out[s].lent) out[s].swap(chunk.columns[s]);
+  }
+  return out;
+}
+
+void Compactor::take_back(Chunk& chunk, std::vector<pack::Plain>& known, std::vector<Loan> loans) {
+  for (std::size_t s = 0; s < loans.size(); ++s) {
+    Column& column = chunk.columns[s];
+    if (column.storage != Storage::sparse) continue;
+    known[s].narrow = known[s].values && all_ones(column);
+    if (loans[s].lent && known[s].narrow) loans[s].swap(column);
+  }
+  if (!reuse_) return;
+  const std::lock_guard lock(mutex_);
+  for (std::size_t s = 0; s < loans.size(); ++s) {
+    if (!loans[s].lent || known[s].narrow) continue;
+    lends_[s] = false;
+    loans[s] = {};
+  }
+  loans_.push_back(std::move(loans));
+}
 
 bool Compactor::look(std::uint32_t id, const RowReader& rows, std::vector<pack::Plain>& known) const {
   bool any = false;
   for (std::size_t s = 0; s < known.size(); ++s) {
     const StreamInfo& info = source_.streams()[s];
-    if (info.storage != Storage::dense || info.element != Element::f32 || info.dim < kLeastDim) continue;
+    if (!is_sparse(info) && (info.element != Element::f32 || info.dim < kLeastDim)) continue;
     known[s].narrow = rows.may_be_narrow(id, s);
     any = any || known[s].narrow;
   }
@@ -83,6 +166,7 @@ void Compactor::read(std::uint32_t id, Chunk& out, std::vector<pack::Plain>& kno
   const ChunkInfo& info = source_.chunks()[id];
   const bool large = info.bytes >= kLeast && info.samples < std::numeric_limits<std::uint32_t>::max();
   const RowReader* const rows = large ? source_.row_reader(id) : nullptr;
+  std::vector<Loan> loans = lend(out);
   if (rows != nullptr && look(id, *rows, known)) {
     read_chunk(source_, id, [&] { read_parts(id, *rows, out, known); });
   } else {
@@ -93,6 +177,7 @@ void Compactor::read(std::uint32_t id, Chunk& out, std::vector<pack::Plain>& kno
     known[s] = pack::plain_of(out.columns[s]);
     known[s].narrow = narrow;
   }
+  take_back(out, known, std::move(loans));
 }
 
 void Compactor::read_parts(std::uint32_t id, const RowReader& rows, Chunk& out, std::vector<pack::Plain>& known) {

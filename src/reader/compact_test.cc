@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Whatever a window keeps in bytes, what comes out of it is the same.
+// Whatever a window keeps of pixels and labels, what comes out of it is the same.
 #include "reader/compact.h"
 
 #include <batchfeed/reader.h>
@@ -45,6 +45,7 @@ class Pixels final : public Source, private RowReader {
 
   float odd = 255;  // the first value of sequences that have one
   std::set<std::uint64_t> odd_keys, damaged_keys;
+  std::set<std::uint64_t> twos, pairs;  // sequences whose first label is a 2, or two
 
  private:
   void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
@@ -67,8 +68,10 @@ class Pixels final : public Source, private RowReader {
     out.first_sample.push_back(out.first_sample.back() + samples);
     if (out.storage == Storage::sparse) {
       for (std::uint32_t i = 0; i < samples; ++i) {
-        out.indices.push_back(static_cast<std::int32_t>((s.key + i) % 10));
-        push(1, out);
+        for (std::size_t n = 1 + (i == 0 ? pairs.count(s.key) : 0); n > 0; --n) {
+          out.indices.push_back(static_cast<std::int32_t>((s.key + i) % 10));
+          push(i == 0 && twos.count(s.key) != 0 ? 2 : 1, out);
+        }
         out.first_value.push_back(static_cast<std::uint32_t>(out.indices.size()));
       }
       return;
@@ -96,10 +99,10 @@ std::vector<T> list(const Buffer<T>& buffer) {
   return {buffer.begin(), buffer.end()};
 }
 
-// `narrow`: how many of the chunk's columns are.
-void expect_same(const Pixels& source, std::uint32_t id, int narrow) {
+// `narrow`: how many of the chunk's dense columns are; of the sparse ones, if each sample is a 1.
+void expect_same(const Pixels& source, std::uint32_t id, int narrow, bool ones = true, bool reuse = true) {
   SCOPED_TRACE("chunk " + std::to_string(id));
-  Compactor compactor(source);
+  Compactor compactor(source, reuse);
   Chunk want, got;
   std::vector<pack::Plain> known;
   source.read(id, want);
@@ -111,9 +114,14 @@ void expect_same(const Pixels& source, std::uint32_t id, int narrow) {
     for (std::size_t s = 0; s < known.size(); ++s) {
       const Column &a = want.columns[s], &b = got.columns[s];
       EXPECT_EQ(list(b.first_sample), list(a.first_sample));
-      EXPECT_EQ(list(b.first_value), list(a.first_value));
       EXPECT_EQ(list(b.begin), list(a.begin));
       EXPECT_EQ(list(b.indices), list(a.indices));
+      if (a.storage == Storage::sparse) {
+        EXPECT_EQ(known[s].narrow, ones);
+        EXPECT_TRUE(known[s].values || !ones);
+        if (ones) continue;
+      }
+      EXPECT_EQ(list(b.first_value), list(a.first_value));
       if (!known[s].narrow) {
         ASSERT_EQ(b.values.size(), a.values.size());
         EXPECT_EQ(std::memcmp(b.values.data(), a.values.data(), a.values.size()), 0);
@@ -127,7 +135,6 @@ void expect_same(const Pixels& source, std::uint32_t id, int narrow) {
     }
     EXPECT_EQ(count, narrow);
     EXPECT_EQ(known[1].samples, true);
-    EXPECT_EQ(known[2].values, true);
   }
 }
 
@@ -157,6 +164,38 @@ TEST(Compactor, WidensWhatTurnsOutToBeNoPixel) {
   }
 }
 
+TEST(Compactor, KeepsOfOnesTheIndicesAlone) {
+  for (const bool cut : {false, true}) {
+    for (const bool reuse : {false, true}) {
+      Pixels source(cut);
+      const int narrow = cut ? 2 : 0;
+      source.twos = {kRows + 30};
+      source.pairs = {2 * kRows};
+      for (const std::uint32_t c : {0U, 1U, 2U}) expect_same(source, c, narrow, c == 0, reuse);
+    }
+  }
+}
+
+// What a chunk takes, with a limit of memory, is the same whatever was read before.
+TEST(Compactor, WithoutReuseAChunkTakesWhatItNeeds) {
+  Pixels source(false);
+  source.pairs = {2 * kRows};
+  const auto memory = [&](std::initializer_list<std::uint32_t> ids) {
+    Compactor compactor(source, false);
+    std::vector<pack::Plain> known;
+    std::uint64_t last = 0;
+    for (const std::uint32_t id : ids) {
+      Chunk chunk;
+      compactor.read(id, chunk, known);
+      last = chunk.memory();
+    }
+    return last;
+  };
+  EXPECT_EQ(memory({0}), memory({2, 1, 0}));
+  EXPECT_EQ(memory({2}), memory({0, 1, 2}));
+  EXPECT_LT(memory({0}), memory({2}));
+}
+
 std::vector<std::byte> all_of(const std::shared_ptr<const Source>& source) {
   ReaderOptions options;
   options.minibatch_size = {37};
@@ -166,9 +205,14 @@ std::vector<std::byte> all_of(const std::shared_ptr<const Source>& source) {
     if (epoch != 0) reader.begin_epoch(epoch);
     for (auto batch = reader.next(); batch; batch = reader.next()) {
       for (const StreamBatch& s : batch->streams) {
-        out.insert(out.end(), s.values.begin(), s.values.end());
-        const auto* offsets = reinterpret_cast<const std::byte*>(s.offsets.data());
-        out.insert(out.end(), offsets, offsets + s.offsets.size() * sizeof(s.offsets[0]));
+        const auto add = [&out](const auto& buffer) {
+          const auto* const bytes = reinterpret_cast<const std::byte*>(buffer.data());
+          out.insert(out.end(), bytes, bytes + buffer.size() * sizeof(*buffer.data()));
+        };
+        add(s.values);
+        add(s.indices);
+        add(s.sample_begin);
+        add(s.offsets);
       }
     }
   }
@@ -179,7 +223,10 @@ TEST(Compactor, ChangesNoMinibatch) {
   const auto cut = std::make_shared<Pixels>(true), whole = std::make_shared<Pixels>(false);
   for (Pixels* source : {cut.get(), whole.get()}) {
     source->odd = 0.25F;
-    source->odd_keys = {2 * kRows + 20};  // the last chunk has a wide column where the others are narrow
+    // The last chunk has a wide column where the others are narrow, and the second has labels that are no ones.
+    source->odd_keys = {2 * kRows + 20};
+    source->twos = {kRows + 7};
+    source->pairs = {kRows + 8};
   }
   const std::vector<std::byte> want = all_of(whole);
   EXPECT_GT(want.size(), 2 * kChunks * kRows * 33 * sizeof(float));

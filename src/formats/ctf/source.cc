@@ -186,7 +186,7 @@ void CtfSource::read(Run run, Chunk& out) const {
   }
 }
 
-// As pixels are, which have neither a sign nor a point: a look at the text of the first sequence.
+// As pixels are, which have neither a sign nor a point, or labels: a look at the text of the first sequence.
 bool CtfSource::may_be_narrow(std::uint32_t chunk, std::size_t stream) const {
   const IndexEntry& e = index_.entries[run_of(chunk).first];
   std::string text(static_cast<std::size_t>(std::min<std::uint64_t>(e.bytes, 4096)), '\0');
@@ -196,6 +196,10 @@ bool CtfSource::may_be_narrow(std::uint32_t chunk, std::size_t stream) const {
     const std::size_t values = at + name.size();
     const std::size_t end = std::min(text.find_first_of("|\r\n", values), text.size());
     if (text.find_first_of(" \t", values) != values || end - values < 2) continue;
+    if (schema_.streams()[stream].storage == Storage::sparse) {
+      const std::size_t colon = text.find_first_not_of("0123456789", values + 1);
+      return colon < end && text.compare(colon, 2, ":1") == 0 && text.find_first_not_of(" \t", colon + 2) >= end;
+    }
     return text.find_first_not_of("0123456789 \t", values) >= end;
   }
   return false;

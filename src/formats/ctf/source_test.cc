@@ -266,6 +266,18 @@ TEST(Reading, PixelsAreSeenAtAGlance) {
   EXPECT_EQ(narrow("|A 1 2 " + std::string(9000, ' ') + "3.5\n"), "A");  // no more than a glance
 }
 
+TEST(Reading, LabelsAreSeenAtAGlance) {
+  const auto narrow = [&](const std::string& text) {
+    const Opened opened(text, options_for({"A:s30"}));
+    return opened.source->row_reader(0)->may_be_narrow(0, 0);
+  };
+  for (const char* text : {"1 |A 2:1\n", "1\t|A 12:1 \t|# x\n1 |A 3:1", "|A 2:1\r\n", "|A 2:1", "|B 1 |A 7:1 |B 2\n"})
+    EXPECT_TRUE(narrow(text)) << text;
+  for (const char* text :
+       {"|A 2:1 3:1\n", "|A 2:10\n", "|A 2:0\n", "|A 2:1.5\n", "|A 2\n", "|A 2", "|A \n", "|A 2:\n", "|A 2|B 3:1\n"})
+    EXPECT_FALSE(narrow(text)) << text;
+}
+
 TEST(Reading, PlaceGivesBytesAndLines) {
   const Opened opened("\n1 |A 1\n|A 2\n2 |A 3\n", options_for({"A:d1"}));
   const Place place = opened.source->place(0, 0);
