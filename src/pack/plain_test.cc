@@ -84,6 +84,45 @@ TEST(Plain, IsOneSampleEachInItsPlace) {
   EXPECT_FALSE(plain_of(moved.columns[0]).samples);
 }
 
+// What is to be packed in each way.
+struct Given {
+  std::vector<Slice> slices, frames;
+  std::vector<Piece> pieces;
+};
+
+// All of a minibatch's only stream, as bytes.
+std::string bytes_of(const Minibatch& batch) {
+  const StreamBatch& stream = batch.streams[0];
+  const auto bytes = [](const auto& buffer) {
+    return std::string(reinterpret_cast<const char*>(buffer.data()), buffer.size() * sizeof(*buffer.data())) + ';';
+  };
+  return bytes(stream.values) + bytes(stream.indices) + bytes(stream.sample_begin) + bytes(stream.offsets) +
+         text(stream.layout);
+}
+
+// However they are packed, both give the same.
+void expect_alike(const std::vector<StreamInfo>& streams, const Given& want, const Given& got, std::uint32_t rows,
+                  std::uint32_t steps) {
+  for (const bool far : {false, true}) {
+    const auto packed = [&](const Given& given) {
+      Scratch scratch;
+      scratch.far = far;
+      Minibatch batch;
+      std::vector<std::string> out;
+      sequences(streams, given.slices, scratch, batch);
+      out.push_back(bytes_of(batch));
+      frames(streams, given.frames, scratch, batch);
+      out.push_back(bytes_of(batch));
+      truncated(streams, rows, steps, given.pieces, scratch, batch);
+      out.push_back(bytes_of(batch));
+      return out;
+    };
+    const std::vector<std::string> due = packed(want);
+    EXPECT_GT(due[0].size(), 100u);
+    EXPECT_TRUE(packed(got) == due);
+  }
+}
+
 // What is kept in bytes comes as what it was, however it is packed and beside whatever else.
 TEST(Plain, NarrowIsAsWide) {
   const std::vector<StreamInfo> streams = {{.name = "x", .dim = 19}};
@@ -115,45 +154,21 @@ TEST(Plain, NarrowIsAsWide) {
       Plain known[] = {plain_of(wide[0].columns[0])}, bytes[] = {known[0]};
       EXPECT_EQ(known[0].samples, single);
       bytes[0].narrow = true;
-      std::vector<Slice> want_slices, got_slices, want_frames, got_frames;
-      std::vector<Piece> want_pieces, got_pieces;
+      Given want, got;
       for (std::uint32_t i = 0; i < 60; ++i) {
         const std::uint32_t row = i * 17 % 30, samples = single ? 1 : 1 + row % 3;
         const int c = i % 4 == 1 ? 1 : 0;
         const bool is_narrow = i % 5 != 2;  // of the same data
-        const Chunk* const chunk = is_narrow ? &narrow[c] : &wide[c];
-        const Plain* const plain = is_narrow ? bytes : known;
-        want_slices.push_back({&wide[c], row});
-        got_slices.push_back({chunk, row, 0, Slice::kAll, plain});
-        want_frames.push_back({&wide[c], row, i % samples, 1});
-        got_frames.push_back({chunk, row, i % samples, 1, plain});
-        if (i >= 4) continue;
-        for (auto* pieces : {&want_pieces, &got_pieces})
-          pieces->push_back({.slice = pieces == &want_pieces ? want_slices.back() : got_slices.back(),
-                             .sequence = i,
-                             .row = i,
-                             .count = samples,
-                             .length = samples});
+        const Slice wide_slice = {&wide[c], row};
+        const Slice slice = {is_narrow ? &narrow[c] : &wide[c], row, 0, Slice::kAll, is_narrow ? bytes : known};
+        for (const auto& [given, whole] : {std::pair(&want, wide_slice), std::pair(&got, slice)}) {
+          given->slices.push_back(whole);
+          given->frames.push_back({whole.chunk, row, i % samples, 1, whole.plain});
+          if (i < 4)
+            given->pieces.push_back({.slice = whole, .sequence = i, .row = i, .count = samples, .length = samples});
+        }
       }
-      Scratch scratch;
-      Minibatch want, got;
-      const auto expect_same = [&] {
-        ASSERT_EQ(got["x"].values.size(), want["x"].values.size());
-        EXPECT_EQ(std::memcmp(got["x"].values.data(), want["x"].values.data(), want["x"].values.size()), 0);
-        EXPECT_EQ(text(got["x"].layout), text(want["x"].layout));
-      };
-      for (scratch.far = false;; scratch.far = true) {
-        sequences(streams, want_slices, scratch, want);
-        sequences(streams, got_slices, scratch, got);
-        expect_same();
-        frames(streams, want_frames, scratch, want);
-        frames(streams, got_frames, scratch, got);
-        expect_same();
-        truncated(streams, 4, 3, want_pieces, scratch, want);
-        truncated(streams, 4, 3, got_pieces, scratch, got);
-        expect_same();
-        if (scratch.far) break;
-      }
+      expect_alike(streams, want, got, 4, 3);
     }
   }
 }
@@ -230,46 +245,21 @@ void expect_ones(Element element) {
   ones.columns[0].values = {};
   ones.columns[0].first_value = {};
   const Plain plain[] = {plain_of(others.columns[0])}, narrow[] = {{.values = true, .narrow = true}};
-  std::vector<Slice> want_slices, got_slices, want_frames, got_frames;
-  std::vector<Piece> want_pieces, got_pieces;
+  Given want, got;
   for (std::uint32_t i = 0; i < 40; ++i) {
     const std::uint32_t row = i % 7, length = lengths[row];
     const bool of_ones = i % 3 != 0;
-    want_slices.push_back({of_ones ? &whole : &others, row});
-    got_slices.push_back({of_ones ? &ones : &others, row, 0, Slice::kAll, of_ones ? narrow : plain});
-    if (length == 0) continue;
-    for (auto [slices, frames] : {std::pair(&want_slices, &want_frames), std::pair(&got_slices, &got_frames)}) {
-      frames->push_back(slices->back());
-      frames->back().first = i % length;
-      frames->back().count = 1;
+    const Slice whole_slice = {of_ones ? &whole : &others, row};
+    const Slice slice = {of_ones ? &ones : &others, row, 0, Slice::kAll, of_ones ? narrow : plain};
+    const auto at = static_cast<std::uint32_t>(want.pieces.size());
+    for (const auto& [given, all] : {std::pair(&want, whole_slice), std::pair(&got, slice)}) {
+      given->slices.push_back(all);
+      if (length == 0) continue;
+      given->frames.push_back({all.chunk, row, i % length, 1, all.plain});
+      if (at < 3) given->pieces.push_back({.slice = all, .sequence = at, .row = at, .count = length, .length = length});
     }
-    if (want_pieces.size() == 3) continue;
-    const auto at = static_cast<std::uint32_t>(want_pieces.size());
-    for (auto [slices, pieces] : {std::pair(&want_slices, &want_pieces), std::pair(&got_slices, &got_pieces)})
-      pieces->push_back({.slice = slices->back(), .sequence = at, .row = at, .count = length, .length = length});
   }
-  Scratch scratch;
-  Minibatch want, got;
-  const auto expect_same = [&] {
-    const StreamBatch &a = want["y"], &b = got["y"];
-    const auto bytes = [](const auto& buffer) {
-      return std::string(reinterpret_cast<const char*>(buffer.data()), buffer.size() * sizeof(*buffer.data()));
-    };
-    EXPECT_FALSE(a.values.empty());
-    EXPECT_TRUE(bytes(b.values) == bytes(a.values));
-    EXPECT_TRUE(bytes(b.indices) == bytes(a.indices));
-    EXPECT_TRUE(bytes(b.sample_begin) == bytes(a.sample_begin));
-    EXPECT_TRUE(bytes(b.offsets) == bytes(a.offsets));
-  };
-  sequences(streams, want_slices, scratch, want);
-  sequences(streams, got_slices, scratch, got);
-  expect_same();
-  frames(streams, want_frames, scratch, want);
-  frames(streams, got_frames, scratch, got);
-  expect_same();
-  truncated(streams, 3, 9, want_pieces, scratch, want);
-  truncated(streams, 3, 9, got_pieces, scratch, got);
-  expect_same();
+  expect_alike(streams, want, got, 3, 9);
 }
 
 TEST(Plain, OnesArePackedFromTheirIndices) {

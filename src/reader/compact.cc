@@ -20,10 +20,11 @@ constexpr std::uint64_t kPart = 1 << 19, kLeast = 4 << 20;
 constexpr std::uint64_t kLeastDim = 16;
 
 // Room for `whole` times what a column holds of its first part.
-void expect(Column& column, const Column& part, double whole) {
+void expect(Column& column, const Column& part, double whole, bool narrow) {
   const auto of = [&](std::size_t n) { return static_cast<std::size_t>(static_cast<double>(n) * whole * 1.05) + 1; };
   column.first_sample.reserve(of(part.first_sample.size()));
   column.begin.reserve(of(part.begin.size()));
+  if (!narrow) column.first_value.reserve(of(part.first_value.size()));
   column.indices.reserve(of(part.indices.size()));
 }
 
@@ -92,12 +93,12 @@ void tell_ones(Column& column) {
 }
 
 void append(const Column& part, Column& to, double whole, bool& narrow) {
-  if (to.first_sample.size() == 1) expect(to, part, whole);
-  append_offsets(part.first_sample, to.first_sample);
   if (narrow && part.storage == Storage::sparse) {
     narrow = pack::plain_of(part).values && all_ones(part);
     if (!narrow) tell_ones(to);
   }
+  if (to.first_sample.size() == 1) expect(to, part, whole, narrow);
+  append_offsets(part.first_sample, to.first_sample);
   if (!narrow || part.storage == Storage::dense) {
     append_offsets(part.first_value, to.first_value);
     const std::uint64_t before = to.values.size() / (narrow ? 1 : size_of(to.element));

@@ -44,8 +44,7 @@ struct Samples {
   bool same_value;
 };
 
-// Writes them behind the stream's column, of which they are no part yet. False: one has an index that the stream does
-// not.
+// Writes them behind the stream's column, of which they are no part yet. False: an index is not in its dimension.
 template <class T, class Stream>
 bool write_alike(const Stream& s, const Samples& from) noexcept {
   std::int32_t* const indices = s.indices + s.values;

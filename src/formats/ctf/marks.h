@@ -49,8 +49,8 @@ class MarkList {
   }
   void next() noexcept { ++at_; }
 
-  // What is at now(), which was called before, or n marks behind it; and what has been found ahead, now() first.
-  OneHot found(std::size_t n = 0) const noexcept { return {.index = index_[at_ + n], .note = note_[at_ + n]}; }
+  // What is at now(), which was called before; and what has been found ahead, now() first.
+  OneHot found() const noexcept { return {.index = index_[at_], .note = note_[at_]}; }
   const char* ahead(std::size_t n) const noexcept { return place(at_ + n); }
   std::span<const std::int16_t> notes() const noexcept { return {note_.data() + at_, last_ - at_}; }
   const std::int32_t* indices() const noexcept { return index_.data() + at_; }

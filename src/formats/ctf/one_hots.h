@@ -51,8 +51,7 @@ struct OneHots {
   std::int16_t* note;
 };
 
-// Looks at `count` marks of the text from `from` on, as list_marks (marks.h) of the same tier gave them, whose samples
-// are
+// Looks at `count` marks of the text at `from`, as list_marks (marks.h) of the same tier gave them, whose samples are
 //   '|' name ' ' digit{1,7} ':' digit [blank] ('|' or ['\r'] newline)     with at most 10 bytes of name and index
 // or that are newlines, and writes what is found to out. Returns how many samples there are, or up to three more.
 // Reads up to 16 bytes from each mark on, and 32 marks more. Indices may be outside of any dimension.
