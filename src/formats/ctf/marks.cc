@@ -27,18 +27,19 @@ inline std::uint16_t* write(std::uint64_t marks, unsigned count, std::uint32_t a
   return end;
 }
 
-// The bytes of 64 that are `c`, a bit for each.
-inline std::uint64_t equal(const char* p, char c) noexcept {
+std::uint64_t marks_plain(const char* p) noexcept {
   std::uint64_t bits = 0;
-#if defined(__x86_64__)
-  const __m128i wanted = _mm_set1_epi8(c);
+#if defined(__SSE2__)
+  const auto load = [](const char* from) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)); };
   for (unsigned i = 0; i < 64; i += 16) {
-    const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i));
-    const int hits = _mm_movemask_epi8(_mm_cmpeq_epi8(v, wanted));
+    const __m128i v = load(p + i);
+    const __m128i comments = _mm_cmpeq_epi8(load(p + i + 1), _mm_set1_epi8('#'));
+    const __m128i pipes = _mm_andnot_si128(comments, _mm_cmpeq_epi8(v, _mm_set1_epi8('|')));
+    const int hits = _mm_movemask_epi8(_mm_or_si128(pipes, _mm_cmpeq_epi8(v, _mm_set1_epi8('\n'))));
     bits |= static_cast<std::uint64_t>(static_cast<unsigned>(hits)) << i;
   }
 #else
-  for (unsigned i = 0; i < 64; ++i) bits |= static_cast<std::uint64_t>(p[i] == c) << i;
+  bits = (bytes_equal(p, '|') & ~bytes_equal(p + 1, '#')) | bytes_equal(p, '\n');
 #endif
   return bits;
 }
@@ -46,8 +47,7 @@ inline std::uint64_t equal(const char* p, char c) noexcept {
 std::size_t list_plain(const char* p, std::size_t count, std::uint16_t* out) noexcept {
   const std::uint16_t* const first = out;
   for (std::uint32_t at = 0; at < count * 64; at += 64) {
-    const char* const q = p + at;
-    const std::uint64_t marks = (equal(q, '|') & ~equal(q + 1, '#')) | equal(q, '\n');
+    const std::uint64_t marks = marks_plain(p + at);
     out = write(marks, ones(marks), at, out);
   }
   return static_cast<std::size_t>(out - first);
@@ -58,20 +58,22 @@ std::size_t list_plain(const char* p, std::size_t count, std::uint16_t* out) noe
 #define BATCHFEED_AVX512_TARGET "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,popcnt"
 #define BATCHFEED_AVX512 __attribute__((target(BATCHFEED_AVX512_TARGET)))
 
-BATCHFEED_AVX2 std::uint64_t equal_avx2(const char* p, __m256i c) noexcept {
-  const auto part = [c](const char* at) __attribute__((target("avx2,bmi,popcnt"))) {
-    const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
-    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, c))));
-  };
-  return part(p) | part(p + 32) << 32;
+BATCHFEED_AVX2 inline __m256i load_avx2(const char* p) noexcept {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+
+BATCHFEED_AVX2 inline std::uint32_t marks_avx2(const char* p) noexcept {
+  const __m256i v = load_avx2(p);
+  const __m256i comments = _mm256_cmpeq_epi8(load_avx2(p + 1), _mm256_set1_epi8('#'));
+  const __m256i pipes = _mm256_andnot_si256(comments, _mm256_cmpeq_epi8(v, _mm256_set1_epi8('|')));
+  const __m256i marks = _mm256_or_si256(pipes, _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\n')));
+  return static_cast<std::uint32_t>(_mm256_movemask_epi8(marks));
 }
 
 BATCHFEED_AVX2 std::size_t list_avx2(const char* p, std::size_t count, std::uint16_t* out) noexcept {
   const std::uint16_t* const first = out;
-  const __m256i pipe = _mm256_set1_epi8('|'), newline = _mm256_set1_epi8('\n'), hash = _mm256_set1_epi8('#');
   for (std::uint32_t at = 0; at < count * 64; at += 64) {
-    const char* const q = p + at;
-    const std::uint64_t marks = (equal_avx2(q, pipe) & ~equal_avx2(q + 1, hash)) | equal_avx2(q, newline);
+    const std::uint64_t marks = marks_avx2(p + at) | std::uint64_t{marks_avx2(p + at + 32)} << 32;
     out = write(marks, static_cast<unsigned>(std::popcount(marks)), at, out);
   }
   return static_cast<std::size_t>(out - first);

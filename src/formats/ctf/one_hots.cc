@@ -33,45 +33,106 @@ namespace {
 
 constexpr unsigned kLastColon = 12;  // in front of the three bytes more that are looked at
 
-// Behind the name of a sample that begins at `mark`: as it is read one by one.
-OneHot read_one(const char* mark, const OneHotNames::Name& name) noexcept {
-  const char* p = mark + name.length;
-  const text::Digits digits = text::leading_digits(p);
-  if (digits.count - 1 >= 7 || name.length + digits.count > kLastColon) return {};
-  p += digits.count;
-  const auto value = static_cast<unsigned>(p[1]) - '0';
-  if (*p != ':' || value > 9) return {};
-  p += 2;
-  p += is_blank(*p) ? 1 : 0;
-  p += p < mark + 15 && *p == '\r' && p[1] == '\n' ? 1 : 0;
-  if (*p != '|' && *p != '\n') return {};
-  return {.index = static_cast<std::int32_t>(text::spell(digits)),
-          .note = static_cast<std::int16_t>(name.stream * 256 + static_cast<int>(value))};
+// A name as the first eight bytes of a sample, and how many digits may follow.
+struct Head {
+  std::uint64_t text = 1, mask = 0;  // like nothing
+  unsigned length = 0, digits = 0;
+  int note = 0;
+};
+
+// What is found at a mark, but the index, whose digits are given as spell_eight() takes them.
+[[gnu::always_inline]] inline std::int16_t read_one(const char* mark, const Head& name, std::uint64_t& eight) noexcept {
+  constexpr std::int16_t kNothing = OneHot{}.note;
+  const text::Digits digits = text::leading_digits(mark + name.length);
+  if (digits.count - 1 >= name.digits) return kNothing;
+  const char* const colon = mark + name.length + digits.count;
+  const auto four = load<std::uint32_t>(colon);
+  const std::uint32_t value = (four >> 8 & 0xFF) - '0';
+  if ((four & 0xFF) != ':' || value > 9) return kNothing;
+  const bool blank = is_blank(static_cast<char>(four >> 16));
+  const char end = static_cast<char>(four >> (blank ? 24 : 16));
+  if (end != '|' && end != '\n') [[unlikely]] {
+    const char* const p = colon + (blank ? 3 : 2);
+    if (end != '\r' || p == mark + 15 || p[1] != '\n') return kNothing;
+  }
+  eight = digits.value << (64 - 8 * digits.count);
+  return static_cast<std::int16_t>(name.note + static_cast<int>(value));
 }
 
-OneHot find_one(const char* mark, const OneHotNames& names) noexcept {
-  if (*mark == '\n') return {.note = OneHot::kNewline * 256};
-  const auto head = load<std::uint64_t>(mark);
+// One by one; for an index that was found nowhere the digits are 0.
+[[gnu::always_inline]] inline std::size_t read_all(const char* from, const std::uint16_t* marks, std::size_t count,
+                                                   const OneHotNames& names, std::uint64_t* eight,
+                                                   std::int16_t* note) noexcept {
+  std::array<Head, OneHotNames::kMost> heads;
   for (std::size_t i = 0; i < names.count; ++i) {
     const OneHotNames::Name& name = names.names[i];
-    if (((head ^ load<std::uint64_t>(name.text.data())) << (64 - 8 * name.length)) == 0) return read_one(mark, name);
+    const std::uint64_t mask = ~std::uint64_t{0} >> (64 - 8 * name.length);
+    heads[i] = {.text = load<std::uint64_t>(name.text.data()) & mask,
+                .mask = mask,
+                .length = name.length,
+                .digits = std::min(7U, kLastColon - name.length),
+                .note = name.stream * 256};
   }
-  return {};
-}
-
-std::size_t find_plain(const char* from, const std::uint16_t* marks, std::size_t count, const OneHotNames& names,
-                       const OneHots& out) noexcept {
   std::size_t found = 0;
   for (std::size_t k = 0; k < count; ++k) {
-    const OneHot one = find_one(from + mark_distance(marks[k]), names);
-    out.index[k] = one.index;
-    out.note[k] = one.note;
-    found += one.note >= 0 ? 1 : 0;
+    const char* const mark = from + mark_distance(marks[k]);
+    const auto head = load<std::uint64_t>(mark);
+    eight[k] = 0;
+    if ((head & 0xFF) == '\n') {
+      note[k] = OneHot::kNewline * 256;
+      continue;
+    }
+    note[k] = OneHot{}.note;
+    for (const Head& name : heads) {
+      if ((head & name.mask) != name.text) continue;
+      note[k] = read_one(mark, name, eight[k]);
+      found += note[k] >= 0 ? 1 : 0;
+      break;
+    }
   }
   return found;
 }
 
+// What `count` times eight digits spell, or up to three more.
+#if defined(__SSE2__)
+inline void spell_all(const std::uint64_t* eight, std::size_t count, std::int32_t* index) noexcept {
+  const auto fours = [eight](std::size_t k) {
+    const __m128i v = _mm_load_si128(reinterpret_cast<const __m128i*>(eight + k));
+    const __m128i tens = _mm_mullo_epi16(_mm_and_si128(v, _mm_set1_epi16(0xFF)), _mm_set1_epi16(10));
+    return _mm_madd_epi16(_mm_add_epi16(tens, _mm_srli_epi16(v, 8)), _mm_set1_epi32(0x0001'0064));
+  };
+  for (std::size_t k = 0; k < count; k += 4) {
+    const __m128i all = _mm_madd_epi16(_mm_packs_epi32(fours(k), fours(k + 2)), _mm_set1_epi32(0x0001'2710));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(index + k), all);
+  }
+}
+#else
+inline void spell_all(const std::uint64_t* eight, std::size_t count, std::int32_t* index) noexcept {
+  for (std::size_t k = 0; k < count; ++k) index[k] = static_cast<std::int32_t>(text::spell_eight(eight[k]));
+}
+#endif
+
+[[gnu::always_inline]] inline std::size_t find_by_one(const char* from, const std::uint16_t* marks, std::size_t count,
+                                                      const OneHotNames& names, const OneHots& out) noexcept {
+  alignas(16) std::array<std::uint64_t, kMostMarks + 4> eight;
+  const std::size_t found = read_all(from, marks, count, names, eight.data(), out.note);
+  spell_all(eight.data(), count, out.index);
+  return found;
+}
+
+std::size_t find_plain(const char* from, const std::uint16_t* marks, std::size_t count, const OneHotNames& names,
+                       const OneHots& out) noexcept {
+  return find_by_one(from, marks, count, names, out);
+}
+
 #if defined(__x86_64__)
+
+// The same with the instructions of that CPU for bits.
+__attribute__((target("avx2,bmi,bmi2"))) std::size_t find_avx2(const char* from, const std::uint16_t* marks,
+                                                               std::size_t count, const OneHotNames& names,
+                                                               const OneHots& out) noexcept {
+  return find_by_one(from, marks, count, names, out);
+}
 
 constexpr std::uint64_t kEach = 0x0001000100010001u;  // times a mask of 16 bits: that for each sample
 
@@ -222,7 +283,9 @@ BATCHFEED_AVX512 std::size_t find_avx512(const char* from, const std::uint16_t* 
 
 FindOneHots find_one_hots([[maybe_unused]] std::string_view tier) noexcept {
 #if defined(__x86_64__)
-  if (kernels_for<float>(tier).tier == "avx512") return find_avx512;
+  const std::string_view best = kernels_for<float>(tier).tier;
+  if (best == "avx512") return find_avx512;
+  if (best == "avx2") return find_avx2;
 #endif
   return find_plain;
 }
