@@ -7,6 +7,8 @@
 #include <batchfeed/buffer.h>
 
 #include <cstdint>
+#include <cstdlib>
+#include <new>
 #include <vector>
 
 namespace batchfeed {

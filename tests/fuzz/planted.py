@@ -17,7 +17,7 @@ BUGS = [
     Bug("off by one: an index equal to the dimension", "ctf_scan", "src/formats/ctf/scan.h", "index >= room.dim", "index > room.dim"),
     Bug("off by one: a pair behind the last place", "ctf_scan", "src/formats/ctf/scan.h", "if (n == room.capacity) {", "if (n == room.capacity + 32) {"),
     Bug("off by one: a line at the border of two ranges", "ctf_index", "src/formats/ctf/range_index.cc",
-        "const std::uint64_t from = inside ? begin - 1 : begin;", "const std::uint64_t from = begin;"),
+        "const std::uint64_t from = inside_ ? begin - 1 : begin;", "const std::uint64_t from = begin;"),
     Bug("wrapped sum: an entry that ends behind the file", "ctf_cache", "src/index_cache/index_cache.cc",
         "e.bytes > size - e.begin", "e.begin + e.bytes > size"),
     Bug("missing bound: a chunk that begins behind the header", "cbf_header", "src/formats/cbf/header.cc",

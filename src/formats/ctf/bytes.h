@@ -60,6 +60,25 @@ inline unsigned ones(std::uint64_t v) noexcept {
   return static_cast<unsigned>(((v + (v >> 4)) & 0x0F0F0F0F0F0F0F0Fu) * 0x0101010101010101u >> 56);
 }
 
+// Which of 64 bytes are `c`, a bit for each.
+inline std::uint64_t bytes_equal(const char* p, char c) noexcept {
+  std::uint64_t bits = 0;
+#if defined(__SSE2__)
+  for (unsigned i = 0; i < 64; i += 16) {
+    const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i));
+    bits |= std::uint64_t{static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8(c))))} << i;
+  }
+#else
+  constexpr std::uint64_t kLow = 0x7F7F7F7F7F7F7F7Fu;
+  for (unsigned i = 0; i < 64; i += 8) {
+    const std::uint64_t v = load<std::uint64_t>(p + i) ^ 0x0101010101010101u * static_cast<unsigned char>(c);
+    const std::uint64_t high = ~(((v & kLow) + kLow) | v | kLow);  // of the bytes that are 0
+    bits |= (high >> 7) * 0x0102040810204080u >> 56 << i;
+  }
+#endif
+  return bits;
+}
+
 // All '|' and '\n' from `begin` on, one after the other, 64 bytes at a time.
 class Marks {
  public:

@@ -68,10 +68,10 @@ Start find_start(const io::File& file, bool skip_sequence_ids, KeyMode keys, con
 }
 
 IndexResult index_file(const io::File& file, const Start& start, const Schema& schema, const OpenContext& context,
-                       std::uint64_t range_bytes) {
+                       std::uint64_t range_bytes, bool every_line) {
   const Ranges ranges(file, start.line_begin, file.size(), range_bytes, context.threads);
   const auto read = [&](std::uint64_t begin, std::uint64_t end, const auto& passed) {
-    return RangeIndexer(file, start, schema, context).run(begin, end, passed);
+    return RangeIndexer(file, start, schema, context, every_line).run(begin, end, passed);
   };
   std::vector<Part> parts = read_ranges<Part>(ranges, read, [&](std::uint64_t bytes) {
     if (context.progress) context.progress(bytes, ranges.end - ranges.begin);
@@ -109,11 +109,9 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
       if (start.line_mode) e.key += lines;
       if (text) e.key = context.keys->id(part.texts[static_cast<std::size_t>(e.key)]);
     }
-    if (ranges.count == 1) {  // no second touch of so much memory
-      part.middle.insert(part.middle.begin(), entries.begin(), entries.end());
+    if (entries.empty()) {  // it has room for all: no second touch of so much memory
       entries = std::move(part.middle);
     } else {
-      if (entries.empty()) entries.reserve(part.middle.size() * parts.size() + parts.size());
       entries.insert(entries.end(), part.middle.begin(), part.middle.end());
     }
     lines += part.lines;

@@ -43,10 +43,10 @@ struct IndexResult {
   IndexNotes notes;
 };
 
-// Indexes in context.threads ranges; `range_bytes` is the least size of one.
+// Indexes in context.threads ranges; `range_bytes` is the least size of one. `every_line`: as RangeIndexer.
 // Throws Error for ids out of range, lines or keys above a limit, and where no sequence is left.
 IndexResult index_file(const io::File& file, const Start& start, const Schema& schema, const OpenContext& context,
-                       std::uint64_t range_bytes = 8ull << 20);
+                       std::uint64_t range_bytes = 8ull << 20, bool every_line = false);
 
 // Cuts the entries into chunks of at most `limit` bytes (ctf.md 12.1).
 void cut_chunks(Index& index, std::uint64_t limit);

@@ -214,6 +214,7 @@ inline bool Parser<T>::append(const OneHot& found, const char* name, Row& row) {
   StreamState& s = streams_[stream];
   if (static_cast<std::uint64_t>(found.index) >= s.dim || s.values == s.capacity || s.stored + 2 > s.first_capacity)
     return false;
+  likely_ = schema_.after(found.kind());
   count(stream, row);
   s.out[s.values] = static_cast<T>(found.value());
   s.indices[s.values] = found.index;

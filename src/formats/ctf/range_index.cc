@@ -25,14 +25,17 @@ std::uint64_t low_bits(unsigned n) noexcept { return n >= 64 ? ~std::uint64_t{0}
 
 }  // namespace
 
-RangeIndexer::RangeIndexer(const io::File& file, const Start& start, const Schema& schema, const OpenContext& context)
+RangeIndexer::RangeIndexer(const io::File& file, const Start& start, const Schema& schema, const OpenContext& context,
+                           bool every_line)
     : file_(file),
       start_(start),
       schema_(schema),
       context_(context),
+      every_line_(every_line),
       text_(context.keys->mode() != KeyMode::numeric && !start.line_mode),
       names_(schema),
       find_(names_.usable() ? find_names(forced_tier()) : nullptr),
+      begins_(line_begins(forced_tier())),
       room_(io::room_for_index(file, context.limits).bytes) {
   if (schema.main() == Schema::kNone) current_.tokens.assign(schema.size(), 0);
 }
@@ -89,7 +92,7 @@ void RangeIndexer::switch_to(Part& part, const LineFront& front, std::uint64_t a
   if (current_.has_id && (text_ ? current_.text == front.text() : current_.id == front.id)) return;
   if (!current_.has_id) {
     part.head = current_;
-  } else if (!part.first) {
+  } else if (inside_ && !part.first) {
     part.first = current_;
     part.second_begin = at;
   } else if (close(current_, at, text_ ? part.texts.size() : current_.id, part.notes, part.middle) && text_) {
@@ -266,17 +269,31 @@ void RangeIndexer::pieces(Part& part, const LineBlocks& blocks, const char* p, c
   }
 }
 
+void RangeIndexer::block(Part& part, const LineBlocks& blocks, const char* p, const char* const stop) {
+  if (every_line_) return lines(part, blocks, p, stop);
+  const auto any = [&](const char* to) {
+    if (p == to) return;
+    find_ != nullptr ? pieces(part, blocks, p, to) : lines(part, blocks, p, to);
+    p = to;
+  };
+  for (int odd = 0; p != stop && odd < kMostOdd; ++odd) {
+    p = start_.line_mode ? alike_lines(part, blocks, p, stop) : alike(part, blocks, p, stop);
+    if (p != stop) any(behind(p, stop));
+  }
+  any(stop);
+}
+
 Part RangeIndexer::run(std::uint64_t begin, std::uint64_t end, const std::function<void(std::uint64_t)>& passed) {
   Part part;
   current_.begin = begin;
   Buffer<char> buffer;
   // Behind the first range, the byte before it tells whether a line starts at `begin`.
-  const bool inside = begin > start_.line_begin;
-  const std::uint64_t from = inside ? begin - 1 : begin;
+  inside_ = begin > start_.line_begin;
+  const std::uint64_t from = inside_ ? begin - 1 : begin;
   file_.will_read(from, end);
   LineBlocks blocks(fill_from(file_, from, file_.size()), from, buffer, file_.path(),
                     io::room_for_line(file_, context_.limits), 256 << 10);
-  bool skip = inside;
+  bool skip = inside_;
   while (blocks.next()) {
     const auto behind_newline = [&](const char* p) {
       return static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(blocks.end() - p))) + 1;
@@ -288,15 +305,13 @@ Part RangeIndexer::run(std::uint64_t begin, std::uint64_t end, const std::functi
                              : blocks.offset_of(p) < end ? behind_newline(blocks.begin() + (end - 1 - blocks.offset()))
                                                          : p;
     if (p != stop) {
-      if (find_ != nullptr) {
-        pieces(part, blocks, p, stop);
-      } else {
-        lines(part, blocks, p, stop);
-      }
+      block(part, blocks, p, stop);
     }
-    // As many as the first block holds in each to come: not to touch more memory than the index takes.
+    // As many as the first block holds in each to come: not to touch more memory than the index takes. What the ranges
+    // behind the first one find is added to that.
     if (blocks.offset() == from && !last) {
-      const double parts = static_cast<double>(end - from) / static_cast<double>(blocks.offset_of(stop) - from);
+      const auto bytes = static_cast<double>((inside_ ? end : file_.size()) - from);
+      const double parts = bytes / static_cast<double>(blocks.offset_of(stop) - from);
       const double entries = static_cast<double>(part.middle.size() + 2) * parts * 1.05;
       const std::size_t most = room_ / sizeof(IndexEntry);
       try {

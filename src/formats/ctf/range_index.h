@@ -15,6 +15,7 @@
 #include "formats/ctf/bytes.h"
 #include "formats/ctf/index.h"
 #include "formats/ctf/line.h"
+#include "formats/ctf/line_begins.h"
 #include "formats/ctf/names.h"
 
 namespace batchfeed::ctf {
@@ -33,7 +34,7 @@ struct Open {
 };
 
 // What one range of the file holds. Its first lines may belong to a sequence
-// that began before it, its last sequence may go on behind it.
+// that began before it, its last sequence may go on behind it. Of the first range only that is left open: `first`.
 struct Part {
   std::uint64_t lines = 0;
   std::optional<Open> head;         // lines before the first id
@@ -45,10 +46,14 @@ struct Part {
 };
 
 class RangeIndexer {
-  static constexpr std::size_t kAtOnce = 64;  // pieces
+  static constexpr std::size_t kAtOnce = 64;            // pieces
+  static constexpr std::ptrdiff_t kLongest = 32 << 10;  // bytes of a sequence that may be read twice,
+  static constexpr int kMostOdd = 8;                    // and how many in a block are, before names are looked for
 
  public:
-  RangeIndexer(const io::File& file, const Start& start, const Schema& schema, const OpenContext& context);
+  // `every_line`: nothing is taken together; what tests compare with.
+  RangeIndexer(const io::File& file, const Start& start, const Schema& schema, const OpenContext& context,
+               bool every_line = false);
 
   // The lines that begin in [begin, end).
   Part run(std::uint64_t begin, std::uint64_t end, const std::function<void(std::uint64_t)>& passed);
@@ -76,11 +81,45 @@ class RangeIndexer {
     }
   };
 
+  // The first bytes of a line, up to the byte behind the name that stands first in it.
+  struct Front {
+    std::array<char, 32> bytes{}, mask{};
+    std::size_t stream = 0;
+
+    bool same(const char* line) const noexcept {
+#if defined(__SSE2__)
+      const auto vector = [](const char* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
+      const auto half = [&](std::size_t i) {
+        return _mm_cmpeq_epi8(_mm_and_si128(vector(line + i), vector(mask.data() + i)), vector(bytes.data() + i));
+      };
+      return _mm_movemask_epi8(_mm_and_si128(half(0), half(16))) == 0xFFFF;
+#else
+      std::uint64_t differs = 0;
+      for (std::size_t i = 0; i < bytes.size(); i += 8)
+        differs |= (load<std::uint64_t>(line + i) & load<std::uint64_t>(mask.data() + i)) ^
+                   load<std::uint64_t>(bytes.data() + i);
+      return differs == 0;
+#endif
+    }
+  };
+
   void clear(std::uint64_t begin);
   void enter(Part& part, const char* line, std::uint64_t at);
   void switch_to(Part& part, const LineFront& front, std::uint64_t at);
   // [p, stop): whole lines, one by one, with every rule there is.
   void lines(Part& part, const LineBlocks& blocks, const char* p, const char* stop);
+  // The same, as fast as what stands there allows.
+  void block(Part& part, const LineBlocks& blocks, const char* p, const char* stop);
+  // Sequences whose lines all begin with the id and one name: each line is a sample, whatever follows, and only
+  // newlines are looked for. Up to the first sequence that is not so, or does not end before `stop`.
+  const char* alike(Part& part, const LineBlocks& blocks, const char* p, const char* stop);
+  // The same where every line is a sequence.
+  const char* alike_lines(Part& part, const LineBlocks& blocks, const char* p, const char* stop);
+  // Enters the sequence that begins at p, if its first line is so and it is not the running one.
+  bool enter_alike(Part& part, const LineBlocks& blocks, const char* p);
+  bool take_front(const char* line, const char* name);
+  // Behind the lines that begin with the same id as the one at p; `stop` if they are many.
+  const char* behind(const char* p, const char* stop) const;
   // The same by pieces; lines without a name are left to lines().
   void pieces(Part& part, const LineBlocks& blocks, const char* p, const char* stop);
   void sequence_by_sequence(Part& part, const LineBlocks& blocks, std::span<const Piece> pieces, const char* stop);
@@ -94,11 +133,15 @@ class RangeIndexer {
   const Start& start_;
   const Schema& schema_;
   const OpenContext& context_;
+  bool every_line_;
   bool text_;
   Names names_;
   FindNames find_;
+  LineBegins begins_;
+  bool inside_ = false;  // there is a range before this one
   Open current_;
   IdBytes id_bytes_;
+  Front front_;
   int likely_ = 0;
   std::uint64_t room_;  // that entries of the index may still take
 };

@@ -118,7 +118,7 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
 void CtfSource::make_index() {
   indexed_ = true;
   start_ = find_start(file_, options_.skip_sequence_ids, context_.keys->mode(), context_.limits);
-  IndexResult result = index_file(file_, start_, schema_, context_, tuning_.range);
+  IndexResult result = index_file(file_, start_, schema_, context_, tuning_.range, tuning_.every_line);
   file_.expect_unchanged();
   index_ = std::move(result.index);
   notes_ = result.notes;

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "formats/ctf/line_begins.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "formats/ctf/bytes.h"
+#include "formats/ctf/kernels.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace batchfeed::ctf {
+namespace {
+
+// Where `n` bits stand, counted from `from`. Four without a branch, which could not be foreseen; what is too many is
+// overwritten.
+[[gnu::always_inline]] inline void list(std::uint64_t bits, std::size_t n, std::uint32_t from,
+                                        std::uint32_t* out) noexcept {
+  constexpr std::uint64_t kSome = std::uint64_t{1} << 63;
+  for (unsigned i = 0; i < 4; ++i, bits &= bits - 1) {
+    out[i] = from + static_cast<unsigned>(std::countr_zero(bits | kSome));
+    asm("" : "+m"(out[i]));  // one by one: four in a vector take longer to get there
+  }
+  for (std::size_t i = 4; i < n; ++i, bits &= bits - 1) out[i] = from + static_cast<unsigned>(std::countr_zero(bits));
+}
+
+namespace any {
+#define BATCHFEED_TARGET
+inline std::size_t add(const char* p, std::uint32_t from, std::uint32_t* out) noexcept {
+  const std::uint64_t bits = bytes_equal(p, '\n');
+  const unsigned n = ones(bits);
+  list(bits, n, from + 1, out);
+  return n;
+}
+inline bool none(const char* p) noexcept { return std::memchr(p, '\n', 4 * kLineStep) == nullptr; }
+#include "formats/ctf/line_begins.inc"
+#undef BATCHFEED_TARGET
+}  // namespace any
+
+#if defined(__x86_64__)
+namespace avx2 {
+#define BATCHFEED_TARGET __attribute__((target("avx2,bmi,popcnt")))
+BATCHFEED_TARGET inline __m256i newlines(const char* p) noexcept {
+  return _mm256_cmpeq_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)), _mm256_set1_epi8('\n'));
+}
+BATCHFEED_TARGET inline std::size_t add(const char* p, std::uint32_t from, std::uint32_t* out) noexcept {
+  const auto low = static_cast<std::uint32_t>(_mm256_movemask_epi8(newlines(p)));
+  const auto high = static_cast<std::uint32_t>(_mm256_movemask_epi8(newlines(p + 32)));
+  const std::uint64_t all = low | std::uint64_t{high} << 32;
+  const auto n = static_cast<std::size_t>(_mm_popcnt_u64(all));
+  list(all, n, from + 1, out);
+  return n;
+}
+BATCHFEED_TARGET inline bool none(const char* p) noexcept {
+  __m256i any = newlines(p);
+  for (std::size_t i = 32; i < 256; i += 32) any = _mm256_or_si256(any, newlines(p + i));
+  return _mm256_testz_si256(any, any) != 0;
+}
+#include "formats/ctf/line_begins.inc"
+#undef BATCHFEED_TARGET
+}  // namespace avx2
+
+namespace avx512 {
+#define BATCHFEED_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")))
+BATCHFEED_TARGET inline __mmask64 newlines(const char* p) noexcept {
+  return _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(p), _mm512_set1_epi8('\n'));
+}
+// The numbers of the bytes, drawn together.
+BATCHFEED_TARGET inline std::size_t add(const char* p, std::uint32_t from, std::uint32_t* out) noexcept {
+  alignas(64) static constexpr auto kNumbers = [] {
+    std::array<std::uint8_t, 64> numbers{};
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::uint8_t>(i + 1);
+    return numbers;
+  }();
+  const __mmask64 bits = newlines(p);
+  const auto n = static_cast<std::size_t>(_mm_popcnt_u64(bits));
+  __m512i found = _mm512_maskz_compress_epi8(bits, _mm512_load_si512(kNumbers.data()));
+  const __m512i all = _mm512_set1_epi32(static_cast<int>(from));
+  _mm512_storeu_si512(out, _mm512_add_epi32(_mm512_cvtepu8_epi32(_mm512_castsi512_si128(found)), all));
+  for (std::size_t k = 16; k < n; k += 16) {
+    found = _mm512_shuffle_i64x2(found, found, 0b00'11'10'01);
+    _mm512_storeu_si512(out + k, _mm512_add_epi32(_mm512_cvtepu8_epi32(_mm512_castsi512_si128(found)), all));
+  }
+  return n;
+}
+BATCHFEED_TARGET inline bool none(const char* p) noexcept {
+  return (newlines(p) | newlines(p + 64) | newlines(p + 128) | newlines(p + 192)) == 0;
+}
+#include "formats/ctf/line_begins.inc"
+#undef BATCHFEED_TARGET
+}  // namespace avx512
+#endif
+
+}  // namespace
+
+LineBegins line_begins([[maybe_unused]] std::string_view tier) noexcept {
+#if defined(__x86_64__)
+  const std::string_view best = kernels_for<float>(tier).tier;
+  if (best == "avx512") return avx512::begins;
+  if (best == "avx2") return avx2::begins;
+#endif
+  return any::begins;
+}
+
+}  // namespace batchfeed::ctf

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+//
+// A sequence is as long as the stream that stands most often in it, but not longer than its lines with a name are
+// many (ctf.md 7.4). So where one stream stands in every line it has as many samples as lines, and only newlines and
+// the first bytes of lines have to be looked at.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "formats/ctf/range_index.h"
+
+namespace batchfeed::ctf {
+
+// A name at `name` is the first in the line.
+bool RangeIndexer::take_front(const char* line, const char* name) {
+  if (*name != '|' || name[1] == '#' || ends_name(name[1])) return false;
+  const int stream = schema_.match(name + 1, likely_);
+  if (stream == Schema::kNone || (schema_.main() != Schema::kNone && stream != schema_.main())) return false;
+  front_.stream = static_cast<std::size_t>(stream);
+  const auto bytes = static_cast<std::size_t>(name - line) + 1 + schema_.alias(front_.stream).size() + 1;
+  if (bytes > front_.bytes.size()) return false;
+  front_.bytes = front_.mask = {};
+  std::memcpy(front_.bytes.data(), line, bytes);
+  std::memset(front_.mask.data(), 0xFF, bytes);
+  return true;
+}
+
+bool RangeIndexer::enter_alike(Part& part, const LineBlocks& blocks, const char* p) {
+  const LineFront front = text_ ? text_front(p) : numeric_front(p);
+  if (!front.has_id() || front.begin != p) return false;
+  if (current_.has_id && (text_ ? current_.text == front.text() : current_.id == front.id)) return false;
+  if (!take_front(p, is_blank(*front.end) ? front.end + 1 : front.end)) return false;
+  switch_to(part, front, std::max(blocks.offset_of(p), start_.begin));
+  return true;
+}
+
+const char* RangeIndexer::alike(Part& part, const LineBlocks& blocks, const char* const from, const char* const stop) {
+  // The first may go on from the range before, and then its names matter.
+  if ((inside_ && !part.first && !current_.has_id) || !enter_alike(part, blocks, from)) return from;
+  std::array<std::uint32_t, kAtOnce * kLineStep + 16> begins;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  const char* sequence = from;
+  std::uint64_t rows = 0;  // of it, before those of `begins`
+  for (const char* p = from; p < stop && p - sequence <= kLongest;) {
+    const std::size_t steps = std::clamp<std::size_t>(static_cast<std::size_t>(stop - p) / kLineStep, 1, kAtOnce);
+    const std::uint32_t* line = begins.data();
+    const std::uint32_t* const end = line + begins_(p, steps, begins.data());
+    const std::uint32_t* first = line;
+    for (; line != end; ++line) {
+      const char* const next = p + *line;
+      if (next >= stop) return sequence;
+      if (front_.same(next)) [[likely]]
+        continue;
+      rows += static_cast<std::uint64_t>(line + 1 - first);
+      current_.rows = rows;
+      if (!current_.tokens.empty()) current_.tokens[front_.stream] = rows;
+      if (!enter_alike(part, blocks, next)) {
+        clear(current_.begin);
+        return sequence;
+      }
+      first = line + 1;
+      rows = 0;
+      sequence = next;
+    }
+    rows += static_cast<std::uint64_t>(end - first);
+    p += steps * kLineStep;
+  }
+  return sequence;
+}
+
+const char* RangeIndexer::alike_lines(Part& part, const LineBlocks& blocks, const char* const from,
+                                      const char* const stop) {
+  if (!take_front(from, from)) return from;
+  std::array<std::uint32_t, kAtOnce * kLineStep + 16> begins;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  const char* open = from;
+  for (const char* p = from; p < stop;) {
+    const std::size_t steps = std::clamp<std::size_t>(static_cast<std::size_t>(stop - p) / kLineStep, 1, kAtOnce);
+    const std::size_t n = begins_(p, steps, begins.data());
+    for (std::size_t i = 0; i < n; ++i) {
+      const char* const next = p + begins[i];
+      const std::uint64_t begin = std::max(blocks.offset_of(open), start_.begin);
+      const std::uint64_t end = std::min(blocks.offset_of(next), file_.size());
+      list({.key = part.lines++, .begin = begin, .bytes = end - begin, .samples = 1}, 0, part.middle);
+      if (next >= stop || !front_.same(next)) return next;
+      open = next;
+    }
+    p += steps * kLineStep;
+  }
+  return open;
+}
+
+const char* RangeIndexer::behind(const char* p, const char* const stop) const {
+  const auto next = [&](const char* line) {
+    return static_cast<const char*>(std::memchr(line, '\n', static_cast<std::size_t>(stop - line))) + 1;
+  };
+  if (start_.line_mode) return next(p);
+  const LineFront front = text_ ? text_front(p) : numeric_front(p);
+  const auto bytes = static_cast<std::size_t>(front.end - p) + 1;
+  if (front.begin != p || bytes > LineBlocks::kFront) return next(p);
+  for (const char* line = next(p); line != stop; line = next(line)) {
+    if (line - p > kLongest) return stop;
+    if (*line != '|' && std::memcmp(line, p, bytes) != 0) return line;
+  }
+  return stop;
+}
+
+}  // namespace batchfeed::ctf
