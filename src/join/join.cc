@@ -128,6 +128,18 @@ class Joined final : public Source, private RowReader {
       fetch(*sources_[k], caches_[k - 1], by_rows || large_in_step_[k - 1], where, lengths, column, out);
       column += sources_[k]->streams().size();
     }
+    if (options_.frames) mark_shorter(table, out);
+  }
+
+  // Each frame of a sequence needs one of every stream.
+  static void mark_shorter(const std::vector<SequenceInfo>& table, Chunk& out) {
+    for (const SequenceInfo& s : table) {
+      const bool whole = std::all_of(out.columns.begin(), out.columns.end(),
+                                     [&](const Column& c) { return c.samples(s.row) >= s.samples; });
+      if (whole || out.is_invalid(s.row)) continue;
+      out.invalid.resize(out.columns[0].first_sample.size() - 1, Chunk::kValid);
+      out.invalid[s.row] = Chunk::kUnpaid;
+    }
   }
 
   void collect_streams() {
@@ -177,13 +189,17 @@ class Joined final : public Source, private RowReader {
 
   // Per secondary source, what became of the primary's sequences.
   struct Lost {
-    Odd missing{"no-partner"}, shorter{"shorter"}, other{"other-length"};
-    std::uint64_t gone() const { return missing.n + shorter.n + other.n; }
+    Odd missing{"no-partner"}, other{"other-length"};
+    std::uint64_t gone() const { return missing.n + other.n; }
+  };
+  // And which of those that stay are odd.
+  struct Unequal {
+    Odd shorter{"shorter"}, longer{"longer"}, any{"unequal-length"};
   };
 
   // The nominal length of a joined sequence (minibatch.md 2.2), or 0: dropped.
   std::uint32_t nominal(const SequenceInfo& own, std::uint32_t chunk, std::vector<Location>& partners,
-                        std::vector<Lost>& lost, std::vector<Odd>& unequal) {
+                        std::vector<Lost>& lost, std::vector<Unequal>& unequal) {
     std::uint32_t samples = own.samples;
     for (std::size_t k = 1; k < sources_.size(); ++k) {
       const Location& at = partners[k - 1];
@@ -208,11 +224,12 @@ class Joined final : public Source, private RowReader {
               .hint =
                   "in frame mode every source needs all frames; use `expandToUtterance` for one vector an utterance"});
         }
-        add(lost[k - 1].shorter, primary(), own.key, chunk, own.row, lengths() + "; left out");
-        return 0;
+        // It keeps its place in the order, but is damaged.
+        add(unequal[k - 1].shorter, primary(), own.key, chunk, own.row, lengths() + "; not delivered");
+      } else if (at.samples != own.samples && k < options_.same_length.size() && options_.same_length[k]) {
+        add(options_.frames ? unequal[k - 1].longer : unequal[k - 1].any, primary(), own.key, chunk, own.row,
+            lengths());
       }
-      if (at.samples != own.samples && k < options_.same_length.size() && options_.same_length[k])
-        add(unequal[k - 1], primary(), own.key, chunk, own.row, lengths());
       if (!options_.frames) samples = std::max(samples, at.samples);
     }
     if (sizing_ && !options_.frames) samples = *sizing_ == 0 ? own.samples : partners[*sizing_ - 1].samples;
@@ -229,7 +246,7 @@ class Joined final : public Source, private RowReader {
     for (std::size_t k = 1; k < sources_.size(); ++k) indices.emplace_back(*sources_[k]);
     partners_.resize(indices.size());
     std::vector<Lost> lost(indices.size());
-    std::vector<Odd> unequal(indices.size(), Odd{"unequal-length"});
+    std::vector<Unequal> unequal(indices.size());
     std::uint64_t total = 0;
     std::vector<SequenceInfo> table;
     std::vector<Location> partners(indices.size());
@@ -343,7 +360,7 @@ class Joined final : public Source, private RowReader {
     return out;
   }
 
-  void note_lost(const Source& other, std::uint64_t total, const Lost& lost, const Odd& unequal) {
+  void note_lost(const Source& other, std::uint64_t total, const Lost& lost, const Unequal& unequal) {
     if (options_.each) return;
     const auto tell = [&](const Odd& odd, const std::string& what, std::string hint) {
       if (odd.n == 0) return;
@@ -356,8 +373,10 @@ class Joined final : public Source, private RowReader {
     const char* const hint = "`check()` lists them";
     tell(lost.missing, "have no partner in " + names + " and were left out", hint);
     tell(lost.other, "have another length in " + names + " and were left out", hint);
-    tell(lost.shorter, "have fewer samples in " + names + " and were left out", hint);
-    tell(unequal, "have another length in " + names + " and are delivered as they are", hint);
+    tell(unequal.shorter, "have fewer samples in " + names + " and are not delivered; they count against `maxErrors`",
+         hint);
+    tell(unequal.longer, "have more samples in " + names + ", of which the last are not used", hint);
+    tell(unequal.any, "have another length in " + names + " and are delivered as they are", hint);
   }
 
   void note_secondary(std::size_t k, const KeyIndex& index) {

@@ -175,8 +175,10 @@ TEST(Join, CountsUtterancesWhoseSourcesDifferInLength) {
     const auto joined = join(two(), {.frames = frames, .same_length = {true, true}});
     EXPECT_EQ(joined->chunks()[0].sequences, 2u);
     ASSERT_EQ(joined->notices().size(), 1u);
-    EXPECT_EQ(joined->notices()[0].fault.id, "join.unequal-length");
-    EXPECT_THAT(joined->notices()[0].fault.what, HasSubstr("1 of 2 sequences of 'x' have another length in 'y'"));
+    EXPECT_EQ(joined->notices()[0].fault.id, frames ? "join.longer" : "join.unequal-length");
+    EXPECT_THAT(joined->notices()[0].fault.what,
+                HasSubstr(frames ? "1 of 2 sequences of 'x' have more samples in 'y'"
+                                 : "1 of 2 sequences of 'x' have another length in 'y'"));
   }
   EXPECT_TRUE(join(two(), {})->notices().empty());  // sequences of text may well differ
 }
@@ -208,11 +210,23 @@ TEST(Join, FramesWantAllFramesOfEverySource) {
   const Fault fault = fault_of([&] { join(pair_of(std::move(features), std::move(short_labels)), {.frames = true}); });
   EXPECT_EQ(fault.id, "join.too-few-frames");
   EXPECT_THAT(fault.what, HasSubstr("sequence '1' has 3 frames"));
-  // Labels of a source that has no frames of its own: the utterance is left out, and that is told.
-  const auto joined = join(pair_of(corpus("x", {{{1, 3}, {2, 2}}}), corpus("y", {{{1, 2}, {2, 4}}})), {.frames = true});
-  EXPECT_THAT(all_of(*joined), ElementsAre("2(2): 200 201 | 200 201 202 203"));
-  ASSERT_EQ(joined->notices().size(), 1u);
+  // Labels of a source that has no frames of its own: the utterance keeps its place, but is damaged, and that is told.
+  const auto joined = join(pair_of(corpus("x", {{{1, 3}, {2, 2}}}), corpus("y", {{{1, 2}, {2, 4}}})),
+                           {.frames = true, .same_length = {false, true}});
+  EXPECT_THAT(all_of(*joined), ElementsAre("1(3): 100 101 102 | 100 101", "2(2): 200 201 | 200 201 202 203"));
+  Chunk chunk;
+  joined->read(0, chunk);
+  EXPECT_EQ(chunk.invalid, (std::vector<std::uint8_t>{Chunk::kUnpaid, Chunk::kValid}));
+  ASSERT_EQ(joined->notices().size(), 2u);
   EXPECT_EQ(joined->notices()[0].fault.id, "join.shorter");
+  EXPECT_THAT(joined->notices()[0].fault.what, HasSubstr("first: 1"));
+  EXPECT_EQ(joined->notices()[1].fault.id, "join.longer");
+  EXPECT_THAT(joined->notices()[1].fault.what, HasSubstr("of which the last are not used, first: 2"));
+}
+
+TEST(Join, LabelsThatAreAllTooShortAreNoMatterOfKeys) {
+  const auto joined = join(pair_of(corpus("x", {{{1, 3}}}), corpus("y", {{{1, 2}}})), {.frames = true});
+  EXPECT_EQ(joined->chunks()[0].samples, 3u);
 }
 
 TEST(Join, ASmallCacheOfPartnersGivesTheSameData) {

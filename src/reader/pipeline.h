@@ -29,6 +29,9 @@
 
 namespace batchfeed::reader {
 
+// Throws Error(format) where more sequences are damaged than are tolerated.
+void expect_within(std::uint64_t invalid, std::uint64_t most);
+
 class Pipeline {
  public:
   struct Settings {
@@ -144,6 +147,7 @@ class Pipeline {
   std::vector<std::uint32_t> looked_into_;  // chunks of answers that are being packed, or will be
   std::uint64_t invalid_ = 0, invalid_before_ = 0;
   bool first_plan_ = true;
+  bool delivered_ = false;                            // a sequence, ever
   std::vector<std::unique_ptr<Ready>> fresh_, made_;  // to be filled; filled, on their way into the queue
   bool gave_way_ = false;                             // to the caller, for the answer that is packed next
 

@@ -129,6 +129,15 @@ void join_entries(const Plan& plan, Minibatch& batch) {
 
 }  // namespace
 
+void expect_within(std::uint64_t invalid, std::uint64_t most) {
+  if (invalid <= most) return;
+  throw Error(Fault{.kind = FaultKind::format,
+                    .id = "reader.too-many-invalid",
+                    .what = std::to_string(invalid) + (invalid == 1 ? " damaged sequence" : " damaged sequences") +
+                            ", maxErrors tolerates " + std::to_string(most),
+                    .hint = "`check()` lists them; raise `maxErrors` of the reader to leave them out"});
+}
+
 // Parts are of the nominal length, so each stream must have just that.
 void Pipeline::expect_parts(const PlanItem& item, const LoadedChunk& chunk) const {
   const std::vector<Column>& columns = chunk.chunk.columns;
@@ -169,8 +178,9 @@ void Pipeline::resolve(const Plan& plan, Ready& out) {
       ++holds_;
     }
     if (chunk->chunk.is_invalid(item.row)) {
-      ++batch.invalid;
-      if (chunk->chunk.invalid[item.row] == Chunk::kUnpaid) ++unpaid;
+      const std::uint64_t lost = settings_.frames ? item.samples : 1;  // each frame is a sequence
+      batch.invalid += lost;
+      if (chunk->chunk.invalid[item.row] == Chunk::kUnpaid) unpaid += lost;
       continue;
     }
     if (item.count != PlanItem::kAll && !settings_.frames) expect_parts(item, *chunk);
@@ -182,6 +192,8 @@ void Pipeline::resolve(const Plan& plan, Ready& out) {
   out.mark = plan.after;
   if (first_plan_) {
     first_plan_ = false;
+    // Of a run that goes on: more than are tolerated would have been an error if a sequence had been delivered.
+    delivered_ = plan.after.invalid <= settings_.max_invalid && (batch.epoch != 0 || batch.index != 0);
     invalid_ = plan.after.invalid;
     invalid_before_ = plan.after.invalid;
   }
@@ -189,15 +201,10 @@ void Pipeline::resolve(const Plan& plan, Ready& out) {
   invalid_ += unpaid + (plan.after.invalid - invalid_before_);
   invalid_before_ = plan.after.invalid;
   out.mark.invalid = invalid_;
-  // Not where every sequence of the answer is damaged, as in the reference
-  // (minibatch.md 9): what is left is the empty answer.
-  if (invalid_ > settings_.max_invalid && invalid_ > 0 && !slices.empty()) {
-    throw Error(Fault{.kind = FaultKind::format,
-                      .id = "reader.too-many-invalid",
-                      .what = std::to_string(invalid_) + " damaged sequences, maxErrors tolerates " +
-                              std::to_string(settings_.max_invalid),
-                      .hint = "`check()` lists them; raise `maxErrors` of the reader to leave them out"});
-  }
+  // As long as there was none but damaged ones, the answers are empty, as in the reference (minibatch.md 9). It did not
+  // look at later empty ones either.
+  delivered_ = delivered_ || !slices.empty();
+  if (delivered_) expect_within(invalid_, settings_.max_invalid);
   for (std::size_t i = 0; i < plan.parts.size() && !slices.empty(); ++i) {
     const Plan::Part& part = plan.parts[i];
     out.pieces.push_back({.slice = slices[part.item],

@@ -40,10 +40,13 @@ bool Reader::read(Minibatch& out) {
 
 bool Reader::next(Minibatch& out) {
   if (impl_->mark.ended) return false;
+  bool any = true;
   do {
-    if (!read(out)) return false;
-  } while (out.empty() && !out.end_of_epoch);
-  return !out.empty();
+    any = read(out);
+  } while (any && out.empty() && !out.end_of_epoch);
+  if (any && !out.empty()) return true;
+  expect_within(impl_->mark.invalid, impl_->options.max_invalid);  // none but damaged ones is no epoch
+  return false;
 }
 
 std::optional<Minibatch> Reader::next() {

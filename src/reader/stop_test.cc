@@ -92,6 +92,35 @@ TEST(ReaderErrors, DamagedSequencesAreLeftOutUpToTheBudget) {  // X9
   EXPECT_THROW(strict.read(batch), Error);
 }
 
+TEST(ReaderErrors, AnswersOfDamagedSequencesAloneCountToo) {  // X10
+  auto source = std::make_shared<MemorySource>(kV);
+  source->damaged_key = 7;  // the last one
+  ReaderOptions o = reference(OrderKind::file, 1);
+  Minibatch batch;
+  Reader reader(source, o);
+  for (int i = 0; i < 7; ++i) ASSERT_TRUE(reader.read(batch));
+  EXPECT_THROW(reader.read(batch), Error);
+  // The reference has empty answers for as long as nothing was delivered; next() does not call that an epoch.
+  source->damaged_key = 0;
+  Reader as_reference(source, o);
+  ASSERT_TRUE(as_reference.read(batch));
+  EXPECT_TRUE(batch.empty());
+  EXPECT_EQ(batch.invalid, 1u);
+  EXPECT_EQ(as_reference.invalid(), 1u);
+  EXPECT_THROW(as_reference.read(batch), Error);
+  source = std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>{{3}});
+  source->damaged_key = 0;
+  Reader all(source, o);
+  try {
+    all.next(batch);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault().what, "1 damaged sequence, maxErrors tolerates 0");
+  }
+  o.max_invalid = 1;
+  EXPECT_FALSE(Reader(source, o).next(batch));
+}
+
 TEST(ReaderStop, AnyMomentIsAGoodOneToLeave) {
   for (unsigned batches = 0; batches < 12; ++batches) {
     auto source = std::make_shared<MemorySource>(kV);

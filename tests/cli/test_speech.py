@@ -141,6 +141,31 @@ def test_what_does_not_fit_together_is_counted_once_and_listed_by_check(batchfee
     assert none.code == 3 and "the first of 'features': 'one', of 'labels': 'd/u'" in none.err
 
 
+FRAMES = """R = [ frameMode = true ; randomize = false ; maxErrors = MOST ; deserializers = (
+  [ type = "HTKFeatureDeserializer" ; module = "HTKDeserializers" ; input = [ features = [ dim = 2 ; scpFile = "in.scp" ] ] ] :
+  [ type = "HTKMLFDeserializer" ; module = "HTKDeserializers" ; input = [ labels = [ labelDim = 3 ; mlfFile = "l.mlf" ; labelMappingFile = "states" ] ] ] ) ]
+"""
+
+
+def test_frames_without_a_label_are_damaged_and_counted(batchfeed, corpus, write):
+    def read(first, second, most, size=256):
+        write("l.mlf", f'#!MLF!#\n"d/u"\n0 {first} a\n.\n"v"\n0 {second} b\n.\n')
+        write("in.cntk", FRAMES.replace("MOST", str(most)))
+        return batchfeed("read", "in.cntk", "--minibatch-size", size, "--format", "jsonl")
+
+    short = read(3, 2, 0)
+    assert short.code == 3 and "3 damaged sequences, maxErrors tolerates 0" in short.err
+    assert "1 of 2 sequences of 'features' have fewer samples in 'labels' and are not delivered; they count against" in short.err
+    # Those of a minibatch of their own count as well.
+    assert read(3, 2, 0, size=3).code == 3
+    left = read(3, 2, 3)
+    assert left.code == 0 and "3 sequences left out, as they are damaged" in left.err
+    assert [m["streams"][1]["S"] for m in left.lines] == [3] and left.lines[-1]["position"] == 6
+    long = read(3, 4, 0)
+    assert long.code == 0 and "have more samples in 'labels', of which the last are not used, first: v" in long.err
+    assert [m["streams"][1]["S"] for m in long.lines] == [6]
+
+
 def test_a_list_of_states_is_known_for_what_it_is(batchfeed, write):
     write("state.list", "sil\na_s2\na_s3\n")
     done = batchfeed("info", "state.list")
