@@ -105,13 +105,15 @@ void from_speech(const CorpusArguments& arguments, Corpus& corpus) {
   corpus.setup.reader.keys = KeyMode::text;
 }
 
-void map_paths(const CorpusArguments& arguments, HtkOptions& options) {
+std::vector<std::pair<std::string, std::string>> path_map(const CorpusArguments& arguments) {
+  std::vector<std::pair<std::string, std::string>> out;
   for (const std::string& rule : arguments.map_path) {
     const std::size_t equals = rule.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw UsageError(fmt::format("--map-path {}: expected FROM=TO", rule));
-    options.path_map.emplace_back(rule.substr(0, equals), rule.substr(equals + 1));
+      throw UsageError(fmt::format("--map-path {}: expected FROM=TO", printable(rule)));
+    out.emplace_back(rule.substr(0, equals), rule.substr(equals + 1));
   }
+  return out;
 }
 
 void overlay(const CorpusArguments& arguments, Setup& setup) {
@@ -131,6 +133,7 @@ void overlay(const CorpusArguments& arguments, Setup& setup) {
   if (arguments.shard == "chunk") setup.reader.shard = Shard::chunk;
   if (arguments.shard == "even") setup.reader.shard = Shard::even;
   if (arguments.threads) setup.reader.threads = *arguments.threads;
+  const auto mapped = path_map(arguments);
   for (SourceOptions* source : sources_of(setup)) {
     const auto cache = [&](auto& options) {
       options.cache_index = options.cache_index || arguments.cache_index || !arguments.cache_dir.empty();
@@ -138,7 +141,9 @@ void overlay(const CorpusArguments& arguments, Setup& setup) {
         if (!arguments.cache_dir.empty()) options.cache_dir = arguments.cache_dir;
       }
     };
-    if (auto* htk = std::get_if<HtkOptions>(source)) map_paths(arguments, *htk);
+    if (auto* htk = std::get_if<HtkOptions>(source)) {
+      htk->path_map.insert(htk->path_map.end(), mapped.begin(), mapped.end());
+    }
     if (auto* ctf = std::get_if<CtfOptions>(source)) cache(*ctf);
     if (auto* mlf = std::get_if<MlfOptions>(source)) cache(*mlf);
   }

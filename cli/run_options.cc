@@ -7,6 +7,8 @@
 #include <array>
 #include <string_view>
 
+#include "command.h"
+
 namespace batchfeed::cli {
 
 namespace {
@@ -93,6 +95,7 @@ void RunOptions::apply(const Corpus& corpus, ReaderOptions& options) const {
   set_by_name(last_minibatch, kLast, options.last_minibatch);
   if (bucket_minibatches) options.bucket_minibatches = *bucket_minibatches;
   if (memory_limit) options.memory_limit = *memory_limit;
+  if (prefetch_depth == 0u) throw UsageError("--prefetch-depth: expected at least 1, found 0");
   if (prefetch_depth) options.prefetch_depth = *prefetch_depth;
 }
 

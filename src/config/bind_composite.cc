@@ -121,7 +121,11 @@ void bind_packing(Binder& binder, const Section& reader, PackOptions& pack) {
     const Origin at = reader.find("truncated")->at();
     doc.fail(at, "conflict", reader.path() + ": frameMode and truncated are both true", "keep one of them");
   }
-  pack.truncation_length = truncated ? binder.count(reader, "truncationLength", 0) : 0;
+  if (truncated) {
+    pack.truncation_length = binder.count(reader, "truncationLength", 0);
+  } else {
+    binder.expect(Binder::Form::size, reader, "truncationLength");
+  }
   if (truncated && pack.truncation_length == 0) {
     const auto given = reader.find("truncationLength");
     const Origin at = given ? given->at() : reader.find("truncated")->key_at;
@@ -129,11 +133,16 @@ void bind_packing(Binder& binder, const Section& reader, PackOptions& pack) {
              "add truncationLength = 20");
   }
   pack.right_splice = binder.count(reader, "rightSplice", 0);
-  if (pack.right_splice > pack.truncation_length) {
+  if (pack.right_splice != 0 && pack.right_splice >= pack.truncation_length) {
     const Value splice = *reader.find("rightSplice");
-    binder.fail(splice, "conflict",
-                splice.path + ": " + std::to_string(pack.right_splice) + " is more than truncationLength (" +
-                    std::to_string(pack.truncation_length) + ')');
+    const std::string found = ", found " + std::to_string(pack.right_splice);
+    if (!truncated)
+      binder.fail(splice, "conflict", splice.path + ": expected 0 without truncated" + found, "add truncated = true");
+    // why: with the length itself, which the reference takes, each minibatch gives the one before it again.
+    binder.fail(
+        splice, "conflict",
+        splice.path + ": expected less than truncationLength (" + std::to_string(pack.truncation_length) + ')' + found,
+        "every minibatch must bring a new sample of each row");
   }
   pack.kind = frames ? Packing::frames : truncated ? Packing::truncated : Packing::sequences;
   if (command_of(reader).writes) pack.kind = Packing::sequences;
@@ -242,6 +251,8 @@ void bind_composite(Binder& binder, const Section& reader, Setup& setup) {
   setup.reader.local_timeline = binder.flag(reader, "localTimeline", true);
   setup.reader.check_data = binder.flag(reader, "checkData", true);
   setup.reader.max_invalid = binder.count(reader, "maxErrors", 0);
+  binder.expect(Binder::Form::flag, reader, "multiThreadedDeserialization");
+  binder.expect(Binder::Form::size, reader, "nbruttsineachrecurrentiter");
   binder.attempt([&] { bind_packing(binder, reader, setup.reader.pack); });
   binder.attempt([&] { bind_keys(binder, reader, has(Kind::htk, Kind::mlf), setup.reader); });
   binder.attempt([&] { bind_order(binder, reader, has_text, setup.reader.order); });

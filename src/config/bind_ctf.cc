@@ -165,7 +165,7 @@ CtfOptions bind_ctf_source(Binder& binder, const Section& section, const PushedD
                 "write a large number to tolerate everything");
   });
   out.max_errors = static_cast<std::uint64_t>(max_errors);
-  out.trace_level = bind_trace_level(binder, section, pushed);
+  out.trace_level = bind_trace_level(binder, section, pushed, 2);
   out.chunk_bytes = chunk_bytes(binder, section, 32ull << 20, reach_of("chunkSizeInBytes"));
   out.cache_index = binder.flag(owner("cacheIndex"), "cacheIndex", false, reach_of("cacheIndex"));
   if (pushed != nullptr) {

@@ -33,15 +33,21 @@ void Binder::fallback(const Section& section, std::string_view key, std::string 
                        .from = ResolvedValue::From::fallback});
 }
 
+namespace {
+// An empty one stands where its key does.
+Text placed(const Value& value) {
+  Text text = value.text;
+  if (text.empty()) text.append_at("", value.key_at);
+  return text;
+}
+}  // namespace
+
 template <class T, class Convert>
 std::optional<T> Binder::converted(const Section& section, std::string_view key, Reach reach, Convert convert) {
   std::optional<T> out;
   attempt([&] {
     const std::optional<Value> found = value(section, key, reach);
-    if (!found) return;
-    Text text = found->text;
-    if (text.empty()) text.append_at("", found->key_at);
-    out = convert(doc_, text, found->path);
+    if (found) out = convert(doc_, placed(*found), found->path);
   });
   return out;
 }
@@ -125,8 +131,29 @@ Element Binder::precision(const Section& section) {
   return precision_.value_or(element);
 }
 
-int Binder::trace_level(const Section& section, int otherwise) {
-  return std::clamp(integer(section, "traceLevel", otherwise), 0, 2);
+int Binder::trace_level(const Section& section, int otherwise, int most) {
+  const std::int32_t level = integer(section, "traceLevel", otherwise);
+  attempt([&] {
+    const auto given = section.own("traceLevel");  // one that is inherited is of the whole command
+    if (!given || (level >= 0 && level <= most)) return;
+    const std::string wanted = most == kAnyTrace ? "0 or more" : "0, 1 or 2";
+    fail(*given, "bad-value", given->path + ": expected " + wanted + ", found " + std::to_string(level),
+         "2 tells most");
+  });
+  return std::clamp(level, 0, 2);
+}
+
+void Binder::expect(Form form, const Section& section, std::string_view key) {
+  attempt([&] {
+    const auto found = section.find(key);
+    if (!found || found->is_default()) return;
+    const Text text = placed(*found);
+    switch (form) {
+      case Form::flag: parse_bool(doc_, text, found->path); return;
+      case Form::integer: parse_int(doc_, text, found->path); return;
+      case Form::size: parse_size(doc_, text, found->path); return;
+    }
+  });
 }
 
 std::vector<std::int32_t> Binder::integers(const Section& section, std::string_view key, std::int32_t otherwise,

@@ -69,8 +69,12 @@ class Binder {
 
   // `float` or `double` in any case; ConfigRequest.precision wins.
   Element precision(const Section& section);
-  // 0, 1 or 2; larger ones are 2.
-  int trace_level(const Section& section, int otherwise);
+  // 0, 1 or 2. What the section itself says must be so, up to `most`; else larger ones are 2.
+  static constexpr int kAnyTrace = 0x7FFFFFFF;
+  int trace_level(const Section& section, int otherwise, int most = 2);
+  // Of a key without effect here: its value must have this form all the same, as in the reference.
+  enum class Form : std::uint8_t { flag, integer, size };
+  void expect(Form form, const Section& section, std::string_view key);
   // Whole numbers of an array, at least one.
   std::vector<std::int32_t> integers(const Section& section, std::string_view key, std::int32_t otherwise,
                                      Reach reach = Reach::outwards);

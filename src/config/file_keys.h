@@ -12,7 +12,8 @@
 namespace batchfeed::config {
 
 // `traceLevel` of a reader; of a deserializer that has none, its reader's.
-int bind_trace_level(Binder& binder, const Section& section, const PushedDown* pushed);
+// Own ones must be at most `most`.
+int bind_trace_level(Binder& binder, const Section& section, const PushedDown* pushed, int most);
 
 // The name a stream has in the file, if it is another; an empty one is a fault.
 std::optional<Value> bind_alias(Binder& binder, const Section& stream);
@@ -24,6 +25,7 @@ const Section& bind_input(Binder& binder, const Section& owner, const Entry& ent
 template <class Options>
 void bind_own_reader(Binder& binder, const Section& reader, std::uint64_t window, Options source, Setup& setup) {
   setup.reader.local_timeline = false;
+  binder.expect(Binder::Form::size, reader, "nbruttsineachrecurrentiter");
   setup.reader.keep_in_memory = binder.flag(reader, "keepDataInMemory", false, Reach::surprising);
   bind_old_order(binder, reader, window, setup.reader.order);
   setup.sources.emplace_back(std::move(source));

@@ -238,12 +238,37 @@ std::vector<std::string> find_readers(Document& doc) {
   return out;
 }
 
+namespace {
+
+// A key may hold dots. Who writes `Train.reader.file = x` on a command line means another one.
+void warn_of_paths(Document& doc, const Section& root) {
+  for (const auto& [key, entry] : root.entries()) {
+    const std::size_t dot = entry.key.find('.');
+    if (dot == std::string::npos || !doc.position(entry.key_at).file.starts_with("set#")) continue;
+    const Entry* const outer = root.entry(std::string_view(entry.key).substr(0, dot));
+    if (outer == nullptr || !is_section(*outer)) continue;
+    std::string nested;
+    std::size_t depth = 0;
+    for (const char c : entry.key) {
+      nested += c == '.' ? std::string("=[") : std::string(1, c);
+      depth += c == '.' ? 1 : 0;
+    }
+    doc.warn(entry.key_at, "dotted-key",
+             quoted(entry.key) + " is one key, whose name has dots; it is nothing in section " + quoted(outer->key),
+             "write " + quoted(nested + "=..." + std::string(depth, ']')));
+  }
+}
+
+}  // namespace
+
 LoadedConfig load(Document& doc, const ConfigRequest& request) {
   LoadedConfig out;
   Binder binder(doc, request.precision, out.resolved);
   const Section* chosen = nullptr;
   binder.attempt([&] {
-    chosen = &choose(doc, doc.keep(std::make_unique<Section>(doc)), request.section);
+    const Section& root = doc.keep(std::make_unique<Section>(doc));
+    chosen = &choose(doc, root, request.section);
+    warn_of_paths(doc, root);
     const Bind bind = binder_of(doc, binder, *chosen);
     bind_common(binder, *chosen, out.setup);
     bind(binder, *chosen, out.setup);

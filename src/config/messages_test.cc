@@ -104,6 +104,17 @@ TEST(ConfigMessages, PointIntoTheCommandLine) {
   EXPECT_EQ(error_of(world), "set#2:1:23: reader.input.A.dim: expected at least 1, found 0");
 }
 
+TEST(ConfigMessages, TellThatAPathIsNoWayToOverride) {
+  World world(reader(""));
+  world.set = {"reader.input.A.dim=2"};
+  EXPECT_EQ(error_of(world), "none");
+  ASSERT_EQ(world.notices.size(), 1u);
+  EXPECT_EQ(world.notices[0].fault.id, "config.dotted-key");
+  EXPECT_EQ(world.notices[0].fault.text(),
+            "set#1:1:1: 'reader.input.A.dim' is one key, whose name has dots; it is nothing in section 'reader'; hint: "
+            "write 'reader=[input=[A=[dim=...]]]'");
+}
+
 TEST(ConfigMessages, PointAtTheUseOfAVariable) {
   EXPECT_EQ(error_of("N=0 | " + reader("", "format=dense;dim=$N$")),
             "c.cntk:5:28: reader.input.A.dim: expected at least 1, found 0");

@@ -46,11 +46,13 @@ void check_ignored_order_keys(Binder& binder, const Section& section) {
   binder.size(section, "randomizationSeed", 0, Reach::own);
   binder.flag(section, "keepDataInMemory", false, Reach::own);
   binder.flag(section, "frameMode", false, Reach::own);
+  binder.expect(Binder::Form::integer, section, "verbosity");
 }
 
 void bind_common(Binder& binder, const Section& reader, Setup& setup) {
   setup.reader.shard = Shard::chunk;
   setup.reader.prefetch = binder.flag(reader, "prefetch", true);
+  binder.expect(Binder::Form::integer, reader, "verbosity");
 }
 
 }  // namespace batchfeed::config

@@ -106,7 +106,7 @@ constexpr ConfigKey kTable[] = {
   {"CompositeDataReader", "frameMode", "bool", "false", "reader.pack.kind", "not together with truncated"},
   {"CompositeDataReader", "truncated", "bool", "false", "reader.pack.kind", "truncated sequences"},
   {"CompositeDataReader", "truncationLength", "size", "required if truncated", "reader.pack.truncation_length", "steps of a minibatch"},
-  {"CompositeDataReader", "rightSplice", "size", "0", "reader.pack.right_splice", "at most truncationLength"},
+  {"CompositeDataReader", "rightSplice", "size", "0", "reader.pack.right_splice", "below truncationLength; 0 without truncated"},
   {"CompositeDataReader", "useNumericSequenceKeys", "bool", "true without speech", "reader.keys", "false if an HTK feature or MLF deserializer is listed"},
   {"CompositeDataReader", "hashSequenceKeys", "bool", "false", "reader.keys", "not together with numeric keys"},
   {"CompositeDataReader", "checkData", "bool", "true", "reader.check_data", "drop sequences that a source lacks"},

@@ -24,7 +24,8 @@ std::string hint_for(int error, const std::string& path, std::string_view folder
   switch (error) {
     case ENOENT:
       if (path.empty()) return "the name is empty; is a variable of the shell not set?";
-      if (path == "-") return "data must be in a file that can be read at any offset; `check` alone reads a pipe";
+      if (path == "-")
+        return "data must be in a file that can be read at any offset; of all commands `check()` alone reads a pipe";
       if (std::string found = lookalike(path); !found.empty()) return found;
       if (is_url(path)) return "URLs are read by the Python package, those in a local list with storage_options=";
       return "relative paths count from " + std::string(folder.empty() ? "the working directory" : folder);

@@ -14,6 +14,10 @@ CASES = {
     "there already": (["convert", "a.ctf", "a.cbf"], "choose another name, or --force"),
     "damaged": (["read", "bad.cntk", "--format", "none"], "batchfeed check lists all of them"),
     "no folder that may be read": (["info", "moved.scp", "--root", "elsewhere"], "allow its folder too (--root DIR)"),
+    "a pipe": (["read", "-"], "of all commands batchfeed check alone reads a pipe"),
+    "no such word for a path": (["read", "a.ctf", "--map-path", "x"], "--map-path x: expected FROM=TO"),
+    "nothing waits": (["read", "a.ctf", "--prefetch-depth", "0"], "--prefetch-depth: expected at least 1, found 0"),
+    "a path for a key": (["read", "other.cntk", "--set", "reader.file=b.ctf"], "write 'reader=[file=...]'"),
     "no sequence": (["read", "other.cntk", "--format", "none"], "batchfeed info lists them"),
 }
 

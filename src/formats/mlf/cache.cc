@@ -59,7 +59,7 @@ void index_cached(const io::File& file, const MlfOptions& options, const std::fu
   const std::vector<std::string> places = index_cache::places(file.path(), options.cache_dir, context.file_system);
   index_cache::Loaded loaded = index_cache::load(places, binding);
   if (loaded.payload &&
-      (!plausible(*loaded.payload, file, words) || !builder.add_counts(unpack(loaded.payload->extra)))) {
+      (!plausible(*loaded.payload, file, words) || !builder.add_counts(unpack(loaded.payload->extra), file.path()))) {
     loaded.payload.reset();
     loaded.why = "it is damaged";
   }

@@ -41,7 +41,7 @@ class MlfCache : public ::testing::Test {
       for (std::size_t i = 0; i < chunk.columns[0].indices.size(); ++i)
         out += std::to_string(chunk.columns[0].indices[i]);
     }
-    for (const Notice& n : source->notices()) out += ' ' + n.fault.id + '=' + n.fault.what;
+    for (const Notice& n : source->notices()) out += " " + n.fault.id + "=" + n.fault.at.file + n.fault.what;
     return out;
   }
 

@@ -88,16 +88,20 @@ std::vector<std::uint64_t> IndexBuilder::counts() const {
   return out;
 }
 
-bool IndexBuilder::add_counts(const std::vector<std::uint64_t>& counts) {
+bool IndexBuilder::add_counts(const std::vector<std::uint64_t>& counts, const std::string& file) {
   if (counts.size() != counts_.size()) return false;
-  for (std::size_t i = 0; i < counts.size(); ++i) counts_[i].n += counts[i];
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts_[i].n == 0) counts_[i].first_file = file;
+    counts_[i].n += counts[i];
+  }
   return true;
 }
 
 void IndexBuilder::skip(Fault fault) {
   fault.stream = options_.name;
   for (Count& c : counts_) {
-    if (fault.id == c.id) ++c.n;
+    if (fault.id != c.id) continue;
+    if (c.n++ == 0) c.first_file = fault.at.file;
   }
   if (context_.check) {
     faults_.warning(std::move(fault));
@@ -172,7 +176,7 @@ MlfIndex IndexBuilder::finish() {
     index_.notices.push_back(
         {Severity::warning, Fault{.kind = FaultKind::format,
                                   .id = c.id,
-                                  .at = {.file = paths_.front()},
+                                  .at = {.file = c.first_file},
                                   .what = std::to_string(c.n) + ' ' + (c.n == 1 ? c.one : c.many) + " left out",
                                   .hint = "`check()` lists them",
                                   .stream = options_.name}});

@@ -51,7 +51,7 @@ class IndexBuilder {
   bool open_end() const noexcept { return open_end_; }
   // How many were left out so far, by reason; add_counts() is false if these are not such numbers.
   std::vector<std::uint64_t> counts() const;
-  bool add_counts(const std::vector<std::uint64_t>& counts);
+  bool add_counts(const std::vector<std::uint64_t>& counts, const std::string& file);
 
   const OpenContext& context() const noexcept { return context_; }
   FaultSink& faults() noexcept { return faults_; }
@@ -62,6 +62,7 @@ class IndexBuilder {
     const char* one;
     const char* many;
     std::uint64_t n;
+    std::string first_file = {};  // that has one
   };
 
   void drop_duplicates();

@@ -64,6 +64,7 @@ TEST_F(Mlf, ReadsSeveralFiles) {
   const auto source = open({one("0 1 a\n", "u"), "#!MLF!#\n\"u\"\n0 1 b\n.\n\"v\"\n0 1 c\n.\n"});
   EXPECT_THAT(read(*source), UnorderedElementsAre(Pair("u", Classes{0}), Pair("v", Classes{2})));
   EXPECT_THAT(told(*source)["mlf.duplicate-key"], HasSubstr("1 repeated"));
+  EXPECT_EQ(source->notices()[0].fault.at.file, options_.files[1]);
   EXPECT_EQ(source->chunks().size(), 2u);
   options_.legacy = true;
   EXPECT_THROW(open({one("0 1 a\n", "u"), one("0 1 a\n", "u")}), Error);
