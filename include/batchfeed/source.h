@@ -87,6 +87,11 @@ struct Place {
   std::string file;
   std::uint64_t begin = 0, end = 0;             // bytes
   std::uint64_t first_line = 0, last_line = 0;  // from 1; 0 = not a text file or unknown
+
+  // Its begin, as a fault names it: the line, or else the byte.
+  Position position() const {
+    return {.file = file, .byte = begin, .line = first_line, .has_byte = !file.empty() && first_line == 0};
+  }
 };
 
 // Neighbouring rows of a chunk: [first, last).

@@ -177,13 +177,9 @@ class Joined final : public Source, private RowReader {
            const std::string& what) {
     if (odd.n++ < 3) odd.first.push_back(key);
     if (!options_.each) return;
-    const Place place = source.place(chunk, row);
     options_.each(Fault{.kind = FaultKind::format,
                         .id = "join." + std::string(odd.id),
-                        .at = {.file = place.file,
-                               .byte = place.begin,
-                               .line = place.first_line,
-                               .has_byte = !place.file.empty() && place.first_line == 0},
+                        .at = source.place(chunk, row).position(),
                         .what = "sequence '" + source.key_text(key) + "' " + what});
   }
 

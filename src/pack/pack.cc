@@ -130,14 +130,14 @@ void sequences(const std::vector<StreamInfo>& streams, std::span<const Slice> sl
 
 void frames(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Scratch& scratch, Minibatch& out) {
   fill_streams(streams, slices, scratch, out, [&](const StreamInfo& stream, Layout& layout) {
-    for (const std::uint32_t count : scratch.lengths) {
-      if (count == 1) continue;
-      throw Error(Fault{.kind = FaultKind::config,
-                        .id = "pack.frame-length",
-                        .what = "frame mode needs sequences of one sample, stream '" + stream.name + "' has one of " +
-                                std::to_string(count),
-                        .hint = "set `frameMode = false`",
-                        .stream = stream.name});
+    for (std::size_t i = 0; i < scratch.lengths.size(); ++i) {
+      if (scratch.lengths[i] == 1) continue;
+      throw Misfit(i, {.kind = FaultKind::config,
+                       .id = "pack.frame-length",
+                       .what = "has " + std::to_string(scratch.lengths[i]) + " samples in stream '" + stream.name +
+                               "', expected 1 in frame mode",
+                       .hint = "set `frameMode = false`",
+                       .stream = stream.name});
     }
     layout_frames(static_cast<std::uint32_t>(slices.size()), layout);
   });
@@ -169,13 +169,13 @@ void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::
       const Column& column = piece.slice.chunk->columns[s];
       const std::uint32_t samples = column.samples(piece.slice.row);
       if (samples != piece.length) {
-        throw Error(Fault{.kind = FaultKind::config,
-                          .id = "pack.truncated-lengths",
-                          .what = "truncated packing needs streams of equal length; a sequence has " +
-                                  std::to_string(piece.length) + " samples, but " + std::to_string(samples) +
-                                  " in stream '" + streams[s].name + "'",
-                          .hint = "set `truncated = false`, or repair the data",
-                          .stream = streams[s].name});
+        throw Misfit(static_cast<std::size_t>(&piece - pieces.data()),
+                     {.kind = FaultKind::config,
+                      .id = "pack.truncated-lengths",
+                      .what = "has " + std::to_string(samples) + " samples in stream '" + streams[s].name + "', but " +
+                              std::to_string(piece.length) + " in others; truncated packing needs streams of equal length",
+                      .hint = "set `truncated = false`, or repair the data",
+                      .stream = streams[s].name});
       }
     }
     for (std::uint32_t row = 0; row < rows; ++row) {

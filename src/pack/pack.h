@@ -4,11 +4,13 @@
 // gathered with one copy per sequence and stream.
 #pragma once
 
+#include <batchfeed/error.h>
 #include <batchfeed/minibatch.h>
 #include <batchfeed/source.h>
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "pack/gather.h"
@@ -17,6 +19,16 @@ namespace batchfeed::pack {
 
 // All but `narrow`, which cannot be seen.
 Plain plain_of(const Column& column) noexcept;
+
+// A sequence that cannot be packed so: of those given, the one with this number. Where it stands knows who has its source.
+class Misfit : public Error {
+ public:
+  Misfit(std::size_t sequence, Fault fault) : Error(std::move(fault)), sequence_(sequence) {}
+  std::size_t sequence() const noexcept { return sequence_; }
+
+ private:
+  std::size_t sequence_;
+};
 
 // What packing needs besides, used again from minibatch to minibatch.
 struct Scratch {
@@ -35,7 +47,7 @@ void layout_frames(std::uint32_t sequences, Layout& out);
 
 // Fill out.streams (all fields) from the slices; every stream is packed with its
 // own real lengths. Keys, flags and counts are left to the caller. frames():
-// Error(config) naming the length if a sequence has more than one sample.
+// Misfit(config) naming the length if a sequence has more than one sample.
 // Both reuse the memory of `scratch` and `out`. No slices: out.streams is emptied.
 void sequences(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Scratch& scratch, Minibatch& out);
 void frames(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Scratch& scratch, Minibatch& out);
@@ -52,6 +64,7 @@ struct Piece {
 };
 // Truncated BPTT (minibatch.md 11): pieces in order of their `sequence`, gaps =
 // what rows x steps leaves empty, one gap entry per row end. Sparse streams come dense.
+// Misfit(config) if the streams of a piece differ in length.
 void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::uint32_t steps,
                std::span<const Piece> pieces, Scratch& scratch, Minibatch& out);
 

@@ -86,9 +86,10 @@ TEST(PackFrames, EverySequenceIsARow) {  // K9, X4
   try {
     frames(kDense, all_of(longer), scratch, batch);
     FAIL() << "a sequence of 2 samples was accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault().id, "pack.frame-length");
-    EXPECT_NE(error.fault().what.find("one of 2"), std::string::npos) << error.what();
+  } catch (const Misfit& misfit) {
+    EXPECT_EQ(misfit.fault().id, "pack.frame-length");
+    EXPECT_EQ(misfit.sequence(), 1u);
+    EXPECT_EQ(misfit.fault().what, "has 2 samples in stream 'x', expected 1 in frame mode");
   }
 }
 
@@ -181,12 +182,14 @@ TEST(PackTruncated, RefusesStreamsOfDifferentLengths) {  // X6
   Chunk chunk = dense_chunk({3});
   Scratch scratch;
   Minibatch batch;
-  const std::vector<Piece> pieces = {{.slice = {&chunk, 0}, .count = 2, .length = 2}};
+  const std::vector<Piece> pieces = {{.slice = {&chunk, 0}, .count = 3, .length = 3},
+                                     {.slice = {&chunk, 0}, .sequence = 1, .row = 1, .count = 2, .length = 2}};
   try {
-    truncated(kDense, 1, 2, pieces, scratch, batch);
+    truncated(kDense, 2, 3, pieces, scratch, batch);
     FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault().id, "pack.truncated-lengths");
+  } catch (const Misfit& misfit) {
+    EXPECT_EQ(misfit.fault().id, "pack.truncated-lengths");
+    EXPECT_EQ(misfit.sequence(), 1u);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -64,6 +65,9 @@ class ChunkStore {
 
   // The user begins anew: what it got may make room for what it needs now, and what could not be read is tried again.
   void give_back();
+
+  // The number of a chunk that is held; nothing if it is not.
+  std::optional<std::uint32_t> id_of(const Chunk& chunk) const;
 
   // Whether all that was asked for is read, or under way.
   bool keeps_up() const {

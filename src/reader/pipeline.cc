@@ -18,7 +18,7 @@ constexpr std::size_t kSmallItems = 200, kMostTogether = 32;
 }  // namespace
 
 Pipeline::Pipeline(const Source& source, ChunkStore& store, Planner& planner, Memory& memory, const Settings& settings)
-    : store_(store), planner_(planner), memory_(memory), settings_(settings) {
+    : source_(source), store_(store), planner_(planner), memory_(memory), settings_(settings) {
   planned_uses_.resize(source.chunks().size());
   in_window_.resize(source.chunks().size());
   held_.resize(source.chunks().size());

@@ -121,10 +121,12 @@ class Pipeline {
   void expect_parts(const PlanItem& item, const LoadedChunk& chunk) const;
   void resolve(const Plan& plan, Ready& out);
   void pack(Ready& job) const noexcept;
+  std::exception_ptr located(const pack::Misfit& misfit, const Ready& job) const noexcept;
   void count_down(const Plan& plan);
   void let_go();
   bool has_room() const;
 
+  const Source& source_;
   ChunkStore& store_;
   Planner& planner_;
   Memory& memory_;  // answers: shared; plans: the producing side's

@@ -3,6 +3,7 @@
 // The producing side of the pipeline: plans, the chunks they need, the packing.
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "reader/pipeline.h"
 
@@ -146,7 +147,9 @@ void Pipeline::expect_parts(const PlanItem& item, const LoadedChunk& chunk) cons
     if (columns[s].samples(item.row) == samples) continue;
     throw Error(Fault{.kind = FaultKind::config,
                       .id = "reader.split-lengths",
-                      .what = "a long sequence cannot be split: it has " + std::to_string(samples) +
+                      .at = source_.place(item.chunk, item.row).position(),
+                      .what = "sequence '" + source_.key_text(chunk.keys[item.row]) +
+                              "' is too long and cannot be split: it has " + std::to_string(samples) +
                               " samples in stream '" + settings_.streams[0].name + "' and " +
                               std::to_string(columns[s].samples(item.row)) + " in '" + settings_.streams[s].name + "'",
                       .hint = "let long sequences come alone or be skipped, or raise the minibatch size",
@@ -217,6 +220,21 @@ void Pipeline::resolve(const Plan& plan, Ready& out) {
   }
 }
 
+std::exception_ptr Pipeline::located(const pack::Misfit& misfit, const Ready& job) const noexcept {
+  try {
+    const std::size_t i = misfit.sequence();
+    const bool pieces = !job.pieces.empty();
+    const pack::Slice& slice = pieces ? job.pieces[i].slice : job.slices[i];
+    const std::uint64_t key = job.batch.keys[pieces ? job.pieces[i].sequence : i];
+    Fault fault = misfit.fault();
+    fault.what = "sequence '" + source_.key_text(key) + "' " + fault.what;
+    if (const auto id = store_.id_of(*slice.chunk)) fault.at = source_.place(*id, slice.row).position();
+    return std::make_exception_ptr(Error(std::move(fault)));
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
 // Looks into the chunks, and changes nothing but the job: two threads may do it at once.
 void Pipeline::pack(Ready& job) const noexcept {
   try {
@@ -234,6 +252,8 @@ void Pipeline::pack(Ready& job) const noexcept {
       pack::sequences(settings_.streams, job.slices, job.scratch, job.batch);
     }
     job.bytes = bytes_of(job.batch);
+  } catch (const pack::Misfit& misfit) {
+    job.error = located(misfit, job);
   } catch (...) {
     job.error = std::current_exception();
   }

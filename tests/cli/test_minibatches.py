@@ -38,6 +38,19 @@ def test_sequences_longer_than_a_minibatch(batchfeed, write):
     assert done.lines[-1]["error"]["what"] == "a sequence of 5 samples is longer than the minibatch of 3"
 
 
+def test_what_cannot_be_packed_is_named_with_its_place(batchfeed, write):
+    write("odd.ctf", "".join(f"{i} |a 1 |b 1\n{i} |a 2 |b 2\n" for i in range(3)) + "7 |a 1 |b 1\n7 |a 2\n")
+    config = """R = [ MODE ; randomize = false ; deserializers = ( [ type = CNTKTextFormatDeserializer ; module = CNTKTextFormatReader
+      file = "odd.ctf" ; input = [ a = [ dim = 1 ; format = dense ] ; b = [ dim = 1 ; format = dense ] ] ] ) ]"""
+    for mode, message in (
+        ("truncated=true;truncationLength=2", "odd.ctf:7: sequence '7' has 1 samples in stream 'b', but 2 in others; truncated packing needs"),
+        ("frameMode=true", "odd.ctf:1: sequence '0' has 2 samples in stream 'a', expected 1 in frame mode"),
+    ):
+        write("one.cntk", config.replace("MODE", mode))
+        done = batchfeed("read", "one.cntk", "--format", "none")
+        assert done.code == 3 and message in done.err, done.err
+
+
 def test_the_last_minibatch(batchfeed, write):
     write("a.ctf", text([1] * 5))
     read = ("read", "a.ctf", "--minibatch-size", 2, "--last-minibatch")
