@@ -260,18 +260,37 @@ std::string way_out(const std::string& path, const Limits& limits) {
          "files";
 }
 
+bool is_corpus(const std::string& path, const Limits& limits) {
+  const Format format = detect_format(path, {}, limits);
+  return format == Format::ctf || format == Format::cbf || format == Format::htk || format == Format::mlf;
+}
+
 // Every line of a corpus that is taken for a configuration would be a fault.
 void expect_config(const std::string& first, const CorpusArguments& arguments) {
-  const Format format = detect_format(first, {}, arguments.limits());
-  if (format != Format::ctf && format != Format::cbf && format != Format::htk && format != Format::mlf) return;
+  if (!is_corpus(first, arguments.limits())) return;
   throw Error(unusable(
       first,
       std::string("is no configuration, which ") + (arguments.section.empty() ? "--set" : "--section") + " is for",
       "leave it out"));
 }
 
+// A configuration may have any name; data among configurations are a slip.
+void expect_of_one_kind(const CorpusArguments& arguments) {
+  const std::vector<std::string>& files = arguments.files;
+  const auto config = std::find_if(files.begin(), files.end(), looks_like_config);
+  if (config == files.end() || files.size() == 1) return;
+  for (const std::string& file : files) {
+    if (looks_like_config(file) || !is_corpus(file, arguments.limits())) continue;
+    throw UsageError(
+        fmt::format("{} is a configuration, {} is a corpus; hint: a configuration names its files itself: give one "
+                    "or the other",
+                    printable(*config), printable(file)));
+  }
+}
+
 // One corpus: a configuration, or files that come without one.
 Corpus load_one(const CorpusArguments& arguments, Console& console, const Report& report) {
+  expect_of_one_kind(arguments);
   Corpus corpus;
   corpus.setup.file_system.roots = arguments.roots;
   // Of a compressed file that does not stay in memory three passes are left: where reading can begin and how much

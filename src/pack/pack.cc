@@ -169,13 +169,14 @@ void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::
       const Column& column = piece.slice.chunk->columns[s];
       const std::uint32_t samples = column.samples(piece.slice.row);
       if (samples != piece.length) {
-        throw Misfit(static_cast<std::size_t>(&piece - pieces.data()),
-                     {.kind = FaultKind::config,
-                      .id = "pack.truncated-lengths",
-                      .what = "has " + std::to_string(samples) + " samples in stream '" + streams[s].name + "', but " +
-                              std::to_string(piece.length) + " in others; truncated packing needs streams of equal length",
-                      .hint = "set `truncated = false`, or repair the data",
-                      .stream = streams[s].name});
+        throw Misfit(
+            static_cast<std::size_t>(&piece - pieces.data()),
+            {.kind = FaultKind::config,
+             .id = "pack.truncated-lengths",
+             .what = "has " + std::to_string(samples) + " samples in stream '" + streams[s].name + "', but " +
+                     std::to_string(piece.length) + " in others; truncated packing needs streams of equal length",
+             .hint = "set `truncated = false`, or repair the data",
+             .stream = streams[s].name});
       }
     }
     for (std::uint32_t row = 0; row < rows; ++row) {

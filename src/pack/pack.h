@@ -20,7 +20,8 @@ namespace batchfeed::pack {
 // All but `narrow`, which cannot be seen.
 Plain plain_of(const Column& column) noexcept;
 
-// A sequence that cannot be packed so: of those given, the one with this number. Where it stands knows who has its source.
+// A sequence that cannot be packed so: of those given, the one with this number. Where it stands knows who has its
+// source.
 class Misfit : public Error {
  public:
   Misfit(std::size_t sequence, Fault fault) : Error(std::move(fault)), sequence_(sequence) {}

@@ -16,6 +16,7 @@ CASES = {
     "no folder that may be read": (["info", "moved.scp", "--root", "elsewhere"], "allow its folder too (--root DIR)"),
     "a pipe": (["read", "-"], "of all commands batchfeed check alone reads a pipe"),
     "no such word for a path": (["read", "a.ctf", "--map-path", "x"], "--map-path x: expected FROM=TO"),
+    "a configuration beside its data": (["info", "a.ctf", "other.cntk"], "other.cntk is a configuration, a.ctf is a corpus"),
     "nothing waits": (["read", "a.ctf", "--prefetch-depth", "0"], "--prefetch-depth: expected at least 1, found 0"),
     "a path for a key": (["read", "other.cntk", "--set", "reader.file=b.ctf"], "write 'reader=[file=...]'"),
     "no sequence": (["read", "other.cntk", "--format", "none"], "batchfeed info lists them"),

@@ -247,7 +247,7 @@ void FaultLog::repeated(std::size_t s, std::uint64_t samples, std::uint64_t rows
 void FaultLog::missing(std::size_t s) {
   if (context_.quiet) return;
   context_.sink->error(
-      fault("ctf.missing-input", nullptr, "no sample; the sequence is left out",
+      fault("ctf.missing-input", nullptr, "no sample in the sequence",
             "every sequence needs a sample of each declared input ('|" + context_.schema->alias(s) + "')",
             static_cast<int>(s)));
 }
