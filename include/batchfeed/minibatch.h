@@ -109,7 +109,7 @@ struct Minibatch {
   bool end_of_sweep = false;
   std::uint64_t num_samples = 0;  // nominal lengths, this worker's
   std::uint64_t num_sequences = 0;
-  std::uint64_t invalid = 0;  // sequences left out of it because they are damaged
+  std::uint64_t invalid = 0;  // sequences left out of it because they are damaged (frame mode: frames)
 
   bool empty() const noexcept { return streams.empty(); }
   const StreamBatch* find(std::string_view name) const noexcept;

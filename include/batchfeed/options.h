@@ -217,8 +217,9 @@ struct ReaderOptions {
   // corpora together.
   std::vector<double> mix_weights = {};
 
-  std::uint64_t max_invalid =
-      0;  // invalid sequences tolerated over the life of the reader (maxErrors of the composite)
+  // Invalid sequences tolerated over the life of the reader (maxErrors of the composite); in frame mode each frame
+  // counts, as in the reference.
+  std::uint64_t max_invalid = 0;
   bool keep_in_memory = false;
   bool prefetch = true;              // false: all work is done in the caller's thread
   std::uint64_t prefetch_depth = 4;  // packed minibatches that wait

@@ -110,7 +110,7 @@ constexpr ConfigKey kTable[] = {
   {"CompositeDataReader", "useNumericSequenceKeys", "bool", "true without speech", "reader.keys", "false if an HTK feature or MLF deserializer is listed"},
   {"CompositeDataReader", "hashSequenceKeys", "bool", "false", "reader.keys", "not together with numeric keys"},
   {"CompositeDataReader", "checkData", "bool", "true", "reader.check_data", "drop sequences that a source lacks"},
-  {"CompositeDataReader", "maxErrors", "int", "0", "reader.max_invalid", "invalid sequences tolerated; also the default of the text deserializers' maxErrors"},
+  {"CompositeDataReader", "maxErrors", "int", "0", "reader.max_invalid", "invalid sequences tolerated, in frame mode frames; also the default of the text deserializers' maxErrors"},
   {"CompositeDataReader", "multiThreadedDeserialization", "bool", "false", "", "threads never change what is delivered; see reader.threads", true},
   {"CompositeDataReader", "localTimeline", "bool", "true", "reader.local_timeline", "false: every worker counts all samples"},
   {"CompositeDataReader", "traceLevel", "int", "1", "trace_level", "default for every deserializer"},
