@@ -175,11 +175,13 @@ void ChunkStore::read(std::uint32_t id, LoadedChunk& out) {
   for (const SequenceInfo& s : table) rows = std::max(rows, s.row + 1);
   out.keys.assign(rows, 0);
   for (const SequenceInfo& s : table) out.keys[s.row] = s.key;
-  if (!settings_.frames) return;
+  if (!settings_.frames && !settings_.equal) return;
+  const std::vector<Column>& columns = out.chunk.columns;
   for (const SequenceInfo& s : table) {
-    const bool complete = std::all_of(out.chunk.columns.begin(), out.chunk.columns.end(),
-                                      [&](const Column& c) { return c.samples(s.row) >= s.samples; });
-    if (complete || out.chunk.is_invalid(s.row)) continue;
+    const bool fits = std::all_of(columns.begin(), columns.end(), [&](const Column& c) {
+      return settings_.equal ? c.samples(s.row) == columns[0].samples(s.row) : c.samples(s.row) >= s.samples;
+    });
+    if (fits || out.chunk.is_invalid(s.row)) continue;
     out.chunk.invalid.resize(rows, Chunk::kValid);
     out.chunk.invalid[s.row] = Chunk::kUnpaid;
   }

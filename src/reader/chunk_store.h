@@ -41,6 +41,7 @@ class ChunkStore {
     // Every stream must have at least the nominal samples of a sequence; those that
     // do not are marked as damaged.
     bool frames = false;
+    bool equal = false;              // the same of those whose streams differ in length
     unsigned threads = 0;            // 0: all in the caller's thread
     std::size_t spares = 1;          // chunks let go whose memory is kept for others; none with a limit
     std::uint64_t memory_limit = 0;  // bytes; 0: none

@@ -180,7 +180,10 @@ void Reader::Impl::expect_same_process() const {
 void Reader::Impl::start() {
   if (pipeline) return;
   if (!store) {
+    // Where none is tolerated, packing names the first one instead.
+    const bool equal = options.pack.kind == Packing::truncated && !options.legacy_speech && options.max_invalid != 0;
     store = std::make_unique<ChunkStore>(*read, ChunkStore::Settings{.frames = frames,
+                                                                     .equal = equal,
                                                                      .threads = options.prefetch ? threads : 0,
                                                                      .spares = chunks_ahead() + 1,
                                                                      .memory_limit = options.memory_limit});
@@ -190,6 +193,7 @@ void Reader::Impl::start() {
   pipeline = std::make_unique<Pipeline>(*read, *store, *planner, *memory,
                                         Pipeline::Settings{.streams = streams,
                                                            .max_invalid = options.max_invalid,
+                                                           .invalid_before = mark.invalid,
                                                            .memory_limit = options.memory_limit,
                                                            .keep_in_memory = options.keep_in_memory,
                                                            .frames = options.pack.kind == Packing::frames,

@@ -196,13 +196,13 @@ void Pipeline::resolve(const Plan& plan, Ready& out) {
   if (first_plan_) {
     first_plan_ = false;
     // Of a run that goes on: more than are tolerated would have been an error if a sequence had been delivered.
-    delivered_ = plan.after.invalid <= settings_.max_invalid && (batch.epoch != 0 || batch.index != 0);
-    invalid_ = plan.after.invalid;
-    invalid_before_ = plan.after.invalid;
+    delivered_ = settings_.invalid_before <= settings_.max_invalid && (batch.epoch != 0 || batch.index != 0);
   }
-  // Truncated planning has counted damaged sequences itself.
-  invalid_ += unpaid + (plan.after.invalid - invalid_before_);
-  invalid_before_ = plan.after.invalid;
+  // Truncated planning has counted damaged sequences itself, where it first met them.
+  const std::uint64_t planned = plan.after.invalid - planned_invalid_;
+  planned_invalid_ = plan.after.invalid;
+  batch.invalid += planned;
+  invalid_ += unpaid + planned;
   out.mark.invalid = invalid_;
   // As long as there was none but damaged ones, the answers are empty, as in the reference (minibatch.md 9). It did not
   // look at later empty ones either.

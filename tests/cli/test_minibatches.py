@@ -49,6 +49,13 @@ def test_what_cannot_be_packed_is_named_with_its_place(batchfeed, write):
         write("one.cntk", config.replace("MODE", mode))
         done = batchfeed("read", "one.cntk", "--format", "none")
         assert done.code == 3 and message in done.err, done.err
+    # As many as are tolerated are left out.
+    write("one.cntk", config.replace("MODE", "truncated=true;truncationLength=2;maxErrors=1"))
+    done = batchfeed("read", "one.cntk", "--minibatch-size", 8)
+    assert done.code == 0 and "1 sequence left out, as they are damaged" in done.err, done.err
+    assert [keys_of(x) for x in done.lines] == [["0", "2"], ["1"]]  # a row looks ahead
+    write("odd.ctf", "8 |a 1\n8 |a 2 |b 1\n" + open(batchfeed.folder / "odd.ctf").read())
+    assert "2 damaged sequences, maxErrors tolerates 1" in batchfeed("read", "one.cntk", "--format", "none").err
 
 
 def test_the_last_minibatch(batchfeed, write):
