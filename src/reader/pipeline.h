@@ -122,6 +122,7 @@ class Pipeline {
   void expect_parts(const PlanItem& item, const LoadedChunk& chunk) const;
   void resolve(const Plan& plan, Ready& out);
   void pack(Ready& job) const noexcept;
+  std::exception_ptr located(const TooLong& sequence) const noexcept;
   std::exception_ptr located(const pack::Misfit& misfit, const Ready& job) const noexcept;
   void count_down(const Plan& plan);
   void let_go();

@@ -4,10 +4,12 @@
 // in the stream behind it. Planning runs ahead of the data.
 #pragma once
 
+#include <batchfeed/error.h>
 #include <batchfeed/minibatch.h>
 #include <batchfeed/options.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "order/timeline.h"
@@ -64,6 +66,17 @@ struct Plan {
   std::uint64_t window_generation = 0;  // equal numbers but 0: equal windows
   Mark after;
   std::uint64_t chunks_ahead = 0;  // the pipeline's own: chunks it asked for outside the window
+};
+
+// A sequence that no minibatch may hold. Where it stands knows who has the source.
+class TooLong : public Error {
+ public:
+  TooLong(std::uint32_t chunk, std::uint32_t row, Fault fault) : Error(std::move(fault)), chunk_(chunk), row_(row) {}
+  std::uint32_t chunk() const noexcept { return chunk_; }
+  std::uint32_t row() const noexcept { return row_; }
+
+ private:
+  std::uint32_t chunk_, row_;
 };
 
 // Decides answer after answer. One per run; not thread-safe.

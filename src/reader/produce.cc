@@ -74,6 +74,9 @@ void Pipeline::look_ahead() {
     }
     try {
       planner_.next(*plan);
+    } catch (const TooLong& sequence) {
+      planning_error_ = located(sequence);
+      return;
     } catch (...) {
       planning_error_ = std::current_exception();
       return;
@@ -217,6 +220,20 @@ void Pipeline::resolve(const Plan& plan, Ready& out) {
                           .first = part.first,
                           .count = part.count,
                           .length = part.length});
+  }
+}
+
+std::exception_ptr Pipeline::located(const TooLong& sequence) const noexcept {
+  try {
+    std::vector<SequenceInfo> table;
+    source_.sequences(sequence.chunk(), table);
+    const auto its = [row = sequence.row()](const SequenceInfo& s) { return s.row == row; };
+    Fault fault = sequence.fault();
+    fault.what = "sequence '" + source_.key_text(std::ranges::find_if(table, its)->key) + "' " + fault.what;
+    fault.at = source_.place(sequence.chunk(), sequence.row()).position();
+    return std::make_exception_ptr(Error(std::move(fault)));
+  } catch (...) {
+    return std::current_exception();
   }
 }
 

@@ -216,11 +216,11 @@ void SequencePlanner::emit(const order::Item& item, std::uint64_t size, Plan& ou
       }
       break;
     case LongSequence::error:
-      throw Error(Fault{.kind = FaultKind::limit,
-                        .id = "reader.long-sequence",
-                        .what = "a sequence of " + std::to_string(item.samples) +
-                                " samples is longer than the minibatch of " + std::to_string(size),
-                        .hint = "raise the minibatch size, or let long sequences come alone, be split or be skipped"});
+      throw TooLong(item.chunk, item.row,
+                    {.kind = FaultKind::limit,
+                     .id = "reader.long-sequence",
+                     .what = "has " + std::to_string(item.samples) + " samples, the minibatch " + std::to_string(size),
+                     .hint = "raise the minibatch size, or let long sequences come alone, be split or be skipped"});
   }
 }
 

@@ -35,7 +35,9 @@ def test_sequences_longer_than_a_minibatch(batchfeed, write):
     assert lengths_of(batchfeed(*read, "split").lines[1]) == [3, 2]
     done = batchfeed(*read, "error")
     assert done.code == 3
-    assert done.lines[-1]["error"]["what"] == "a sequence of 5 samples is longer than the minibatch of 3"
+    error = done.lines[-1]["error"]
+    assert error["what"] == "sequence '1' has 5 samples, the minibatch 3"
+    assert (error["file"], error["line"]) == ("a.ctf", 2)
 
 
 def test_what_cannot_be_packed_is_named_with_its_place(batchfeed, write):

@@ -44,28 +44,38 @@ class SparseStream {
     const std::byte* const end = p + bytes.size();
     make_room(s, bytes);
     const std::uint64_t longest = job_.decoder.limits.sequence_samples;
-    std::size_t entries = column_.indices.size();
-    for (; s < job_.row.sequences && end - p >= 8; ++s) {
+    // In variables of this function alone, as the bytes written could else be any of the members.
+    const std::size_t had = column_.indices.size();
+    const std::uint32_t sequences = job_.row.sequences;
+    const std::size_t width = width_;
+    std::byte* values_to = column_.values.data() + had * width;
+    std::byte* indices_to = reinterpret_cast<std::byte*>(column_.indices.data() + had);
+    std::uint32_t* first = &column_.first_value.back();
+    std::uint32_t* const first_sample = column_.first_sample.data();
+    auto samples = static_cast<std::uint32_t>(column_.first_value.size() - 1);
+    for (; s < sequences && end - p >= 8; ++s) {
       const auto n = load<std::uint32_t>(p);
       const auto nnz = load<std::int32_t>(p + 4);
       const auto count = static_cast<std::size_t>(static_cast<std::uint32_t>(nnz));
-      const std::uint64_t size = count * (width_ + 4) + std::uint64_t{n} * 4;
+      const std::uint64_t size = count * (width + 4) + std::uint64_t{n} * 4;
       if (nnz < 0 || n > longest || size > static_cast<std::size_t>(end - p) - 8) break;
       const std::byte* const values = p + 8;
-      const std::byte* const indices = values + count * width_;
-      if (!add_samples(indices + count * 4, n, count)) break;
-      copy_short(column_.values.data() + entries * width_, values, count * width_);
-      copy_short(reinterpret_cast<std::byte*>(column_.indices.data() + entries), indices, count * 4);
-      entries += count;
-      const auto samples = static_cast<std::uint32_t>(column_.first_value.size() - 1);
-      column_.first_sample[s + 1] = samples;
-      if (!sound(indices, count, column_.first_value.data() + (samples - n), n)) {
-        explain(s, feed_.at() + static_cast<std::uint64_t>(p - bytes.data()));
-      }
-      p = indices + count * 4 + std::size_t{n} * 4;
+      const std::byte* const indices = values + count * width;
+      const std::byte* const counts = indices + count * 4;
+      if (!add_counts(counts, n, count, first)) break;
+      copy_short(values_to, values, count * width);
+      copy_short(indices_to, indices, count * 4);
+      first_sample[s + 1] = samples += n;
+      if (!sound(indices, count, first, n)) explain(s, feed_.at() + static_cast<std::uint64_t>(p - bytes.data()));
+      values_to += count * width;
+      indices_to += count * 4;
+      first += n;
+      p = counts + std::size_t{n} * 4;
     }
-    column_.values.resize(entries * width_);
+    const std::size_t entries = *first;
+    column_.values.resize(entries * width);
     column_.indices.resize(entries);
+    column_.first_value.resize(std::size_t{samples} + 1);
     feed_.skip(static_cast<std::size_t>(p - bytes.data()));
     return s;
   }
@@ -101,24 +111,19 @@ class SparseStream {
     return seen == 0 ? 0 : entries * sequences / seen;
   }
 
-  // The entries of each sample; false, and nothing is added, if they do not add
-  // up to the sequence's.
-  bool add_samples(const std::byte* p, std::uint32_t n, std::uint64_t count) {
-    const std::size_t old = column_.first_value.size();
-    const std::uint64_t before = column_.first_value.back();
-    column_.first_value.resize(old + n);
-    std::uint32_t* const to = column_.first_value.data() + old;
+  // Where the entries of each of n samples begin, from first[0] on, to first[1..n]; false
+  // if they do not add up to the sequence's.
+  static bool add_counts(const std::byte* p, std::uint32_t n, std::uint64_t count, std::uint32_t* first) {
+    const std::uint32_t before = first[0];
     std::uint64_t sum = 0;
     std::int32_t signs = 0;
     for (std::uint32_t i = 0; i < n; ++i) {
       const auto size = load<std::int32_t>(p + std::size_t{i} * 4);
       signs |= size;
       sum += static_cast<std::uint32_t>(size);
-      to[i] = static_cast<std::uint32_t>(before + sum);
+      first[i + 1] = static_cast<std::uint32_t>(before + sum);
     }
-    if (signs >= 0 && sum == count) return true;
-    column_.first_value.resize(old);
-    return false;
+    return signs >= 0 && sum == count;
   }
 
   // Any sequence, with every check.
@@ -141,7 +146,8 @@ class SparseStream {
     append_indices(count);
     counts_.resize(std::size_t{n} * 4);
     feed_.copy(counts_.data(), counts_.size());
-    if (!add_samples(counts_.data(), n, count)) bad_sizes(s, n, count, at);
+    column_.first_value.resize(static_cast<std::size_t>(samples) + 1);
+    if (!add_counts(counts_.data(), n, count, column_.first_value.data() + (samples - n))) bad_sizes(s, n, count, at);
     column_.first_sample[s + 1] = static_cast<std::uint32_t>(samples);
     const std::uint32_t* const first = column_.first_value.data() + (samples - n);
     const bool fine =
@@ -162,27 +168,19 @@ class SparseStream {
   }
 
   // Whether `count` stored indices are inside the dimension and ascend in each of
-  // the n samples, whose entries begin at first[0..n]. Without a branch: the sign
-  // bit of x | (dim - 1 - x) tells of an index outside; and indices must not fall
-  // in more places than samples begin in with a fall.
+  // the n samples, whose entries begin at first[0..n]. They ascend if they fall in no
+  // more places than samples begin in with a fall; then the ends tell of all of them.
   bool sound(const std::byte* indices, std::size_t count, const std::uint32_t* first, std::uint32_t n) const {
-    if (count == 0) return true;
     const auto x = [indices](std::size_t i) { return load<std::int32_t>(indices + i * 4); };
-    const auto outside = [top = job_.stream.dim - 1](std::int32_t v) {
-      return static_cast<std::uint32_t>(v) | (top - static_cast<std::uint32_t>(v));
-    };
-    std::uint32_t signs = outside(x(0));
     std::int32_t falls = 0;
-    for (std::size_t i = 1; i < count; ++i) {
-      signs |= outside(x(i));
-      falls += x(i) <= x(i - 1) ? 1 : 0;
+    for (std::size_t i = 1; i < count; ++i) falls += x(i) > x(i - 1) ? 0 : 1;
+    for (std::uint32_t k = 0; k < n; ++k) {
+      const std::size_t begin = first[k] - first[0], end = first[k + 1] - first[0];
+      if (begin == end) continue;
+      if (x(begin) < 0 || static_cast<std::uint32_t>(x(end - 1)) >= job_.stream.dim) return false;
+      if (begin != 0 && x(begin) <= x(begin - 1)) --falls;
     }
-    for (std::uint32_t k = 1; k < n; ++k) {
-      const std::size_t i = first[k] - first[0];
-      if (i == 0 || first[k] == first[k + 1]) continue;  // nothing before it, or nothing in it
-      falls -= x(i) <= x(i - 1) ? 1 : 0;
-    }
-    return static_cast<std::int32_t>(signs) >= 0 && falls == 0;
+    return falls == 0;
   }
 
   // What is wrong with the indices of a sequence that stands at `at`.
@@ -246,8 +244,9 @@ class SparseStream {
     d.damaged(
         job_.out, s,
         d.faults.make("cbf.bad-sample-sizes", at + 8 + nnz * (width_ + 4), std::move(what), {}, job_.stream.name));
-    const auto before = column_.first_value.back();
-    for (std::uint32_t i = 0; i < n; ++i) column_.first_value.push_back(before + static_cast<std::uint32_t>(nnz));
+    std::uint32_t* const first = column_.first_value.end() - 1 - n;
+    const std::uint32_t before = first[0];
+    std::fill_n(first + 1, n, before + static_cast<std::uint32_t>(nnz));
     if (n > 0) return;
     column_.indices.resize(before);
     column_.values.resize(std::size_t{before} * size_of(column_.element));
