@@ -104,10 +104,12 @@ EpochTimes time_epoch(const Setup& setup, const EpochHooks& hooks) {
     };
   out.cores = std::max(1u, std::thread::hardware_concurrency());
   out.threads = setup.reader.threads != 0 ? setup.reader.threads : out.cores;
+  const std::uint64_t read = clocks::process_read();
   double cpu = clocks::process_cpu(), begin = clocks::wall();
   const Corpora opened = assemble::open_corpora(setup, context);
   out.index = clocks::wall() - begin;
   out.index_cpu = clocks::process_cpu() - cpu;
+  out.index_read = clocks::process_read() - read;
   Corpora corpora;
   for (const auto& corpus : opened) {
     corpora.push_back(std::make_shared<TimedSource>(corpus, outer));

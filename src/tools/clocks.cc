@@ -22,31 +22,33 @@ double seconds(clockid_t clock) noexcept {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// The second number of a schedstat: nanoseconds in the queue for a core.
-double core_wait_of(int fd) noexcept {
-  char text[96];
-  const ssize_t n = fd < 0 ? -1 : ::pread(fd, text, sizeof text, 0);
-  if (n <= 0) return 0;
-  const char* const end = text + n;
-  const char* const blank = std::find(static_cast<const char*>(text), end, ' ');
-  std::uint64_t ns = 0;
-  if (blank != end) (void)std::from_chars(blank + 1, end, ns);
-  return static_cast<double>(ns) * 1e-9;
-}
-
-class Schedstat {
+// A file of /proc that is one line or a few, of which one number is asked for.
+class Figures {
  public:
-  explicit Schedstat(const char* path) noexcept : fd_(::open(path, O_RDONLY | O_CLOEXEC)) {}
-  Schedstat(const Schedstat&) = delete;
-  Schedstat& operator=(const Schedstat&) = delete;
-  ~Schedstat() {
+  explicit Figures(const char* path) noexcept : fd_(::open(path, O_RDONLY | O_CLOEXEC)) {}
+  Figures(const Figures&) = delete;
+  Figures& operator=(const Figures&) = delete;
+  ~Figures() {
     if (fd_ >= 0) ::close(fd_);
   }
-  double core_wait() const noexcept { return core_wait_of(fd_); }
+  // The number behind the first blank; 0 if there is none.
+  std::uint64_t second() const noexcept {
+    char text[96];
+    const ssize_t n = fd_ < 0 ? -1 : ::pread(fd_, text, sizeof text, 0);
+    if (n <= 0) return 0;
+    const char* const end = text + n;
+    const char* const blank = std::find(static_cast<const char*>(text), end, ' ');
+    std::uint64_t number = 0;
+    if (blank != end) (void)std::from_chars(blank + 1, end, number);
+    return number;
+  }
 
  private:
   int fd_;
 };
+
+// Of a schedstat, that is the time in the queue for a core.
+double core_wait(const Figures& schedstat) noexcept { return static_cast<double>(schedstat.second()) * 1e-9; }
 
 }  // namespace
 
@@ -55,17 +57,19 @@ double process_cpu() noexcept { return seconds(CLOCK_PROCESS_CPUTIME_ID); }
 double thread_cpu() noexcept { return seconds(CLOCK_THREAD_CPUTIME_ID); }
 
 double thread_core_wait() noexcept {
-  thread_local const Schedstat mine("/proc/thread-self/schedstat");  // opening costs more than reading
-  return mine.core_wait();
+  thread_local const Figures mine("/proc/thread-self/schedstat");  // opening costs more than reading
+  return core_wait(mine);
 }
 
 double process_core_wait() noexcept {
   double sum = 0;
   std::error_code none;
   for (std::filesystem::directory_iterator at("/proc/self/task", none), end; !none && at != end; at.increment(none))
-    sum += Schedstat((at->path() / "schedstat").c_str()).core_wait();
+    sum += core_wait(Figures((at->path() / "schedstat").c_str()));
   return sum;
 }
+
+std::uint64_t process_read() noexcept { return Figures("/proc/self/io").second(); }  // "rchar: 123"
 
 std::uint64_t thread_sleeps() noexcept {
 #if defined(RUSAGE_THREAD)

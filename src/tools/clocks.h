@@ -21,4 +21,7 @@ double process_core_wait() noexcept;
 // Losing the core to others does not count.
 std::uint64_t thread_sleeps() noexcept;
 
+// Bytes that this process has read so far, from the page cache too (Linux; else 0).
+std::uint64_t process_read() noexcept;
+
 }  // namespace batchfeed::clocks
