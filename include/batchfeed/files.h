@@ -44,6 +44,9 @@ struct FileSystem {
   // What relative paths count from; empty: the working directory, whichever that is when a
   // file is opened. Files are opened again later on, and what is told names them as given.
   std::string folder = {};
+  // The configuration that names the files, if one does. Of a relative path that leads nowhere
+  // is told if it would from there.
+  std::string configuration = {};
   // What opening a compressed file found out, for who opens it again; see share_unpacked().
   std::shared_ptr<UnpackedFiles> unpacked = {};
 };

@@ -280,6 +280,7 @@ LoadedConfig load(Document& doc, const ConfigRequest& request) {
   bind_sizes(doc, reader, out);
   out.setup.limits = request.limits;
   out.setup.file_system = request.file_system;
+  if (!request.files.empty()) out.setup.file_system.configuration = request.files.front();
   out.setup.report = request.report;
   return out;
 }

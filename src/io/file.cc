@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/hash.h"
@@ -20,7 +22,24 @@
 namespace batchfeed::io {
 namespace {
 
-std::string hint_for(int error, const std::string& path, std::string_view folder) {
+// Where a relative path leads if it counts from the folder of the configuration; empty: nowhere else, or nowhere.
+std::string beside_configuration(const std::string& path, const FileSystem& files) {
+  if (path.starts_with('/') || files.configuration.empty() || is_url(files.configuration)) return {};
+  const std::string_view folder = directory_of(files.configuration);
+  std::error_code none;
+  return folder != "." && std::filesystem::exists(located(std::string(folder) + '/' + path, files), none)
+             ? std::string(folder)
+             : std::string();
+}
+
+std::string from_where(const std::string& path, const FileSystem& files) {
+  const std::string from =
+      "relative paths count from " + (files.folder.empty() ? std::string("the working directory") : files.folder);
+  const std::string there = beside_configuration(path, files);
+  return there.empty() ? from : from + "; it is there from '" + there + "', where the configuration is: run this there";
+}
+
+std::string hint_for(int error, const std::string& path, const FileSystem& files) {
   switch (error) {
     case ENOENT:
       if (path.empty()) return "the name is empty; is a variable of the shell not set?";
@@ -28,7 +47,7 @@ std::string hint_for(int error, const std::string& path, std::string_view folder
         return "data must be in a file that can be read at any offset; of all commands `check()` alone reads a pipe";
       if (std::string found = lookalike(path); !found.empty()) return found;
       if (is_url(path)) return "URLs are read by the Python package, those in a local list with storage_options=";
-      return "relative paths count from " + std::string(folder.empty() ? "the working directory" : folder);
+      return from_where(path, files);
     case EMFILE:
     case ENFILE: return "too many open files; raise the limit with ulimit -n";
     case ENOSPC:
@@ -98,18 +117,17 @@ packed::Packing packing_of(const File& file) {
 
 namespace {
 
-// `folder`: what relative paths count from, if not the working directory.
-[[noreturn]] void fail(const char* action, const std::string& path, int error, std::string_view folder) {
+[[noreturn]] void fail(const char* action, const std::string& path, int error, const FileSystem& files) {
   throw Error(Fault{.kind = FaultKind::io,
                     .id = std::string("io.") + action,
                     .at = {.file = path},
                     .what = std::string("cannot ") + action + ": " + std::strerror(error),
-                    .hint = hint_for(error, path, folder)});
+                    .hint = hint_for(error, path, files)});
 }
 
 }  // namespace
 
-void fail(const char* action, const std::string& path, int error) { fail(action, path, error, {}); }
+void fail(const char* action, const std::string& path, int error) { fail(action, path, error, FileSystem{}); }
 
 File::File(const std::string& path) : File(path, 0, path) {}
 
@@ -120,7 +138,7 @@ File::File(std::string path, const FileSystem& file_system) {
     // Within roots, what was looked at is what is opened.
     const bool anywhere = file_system.roots.empty();
     *this = File(anywhere ? located(path, file_system) : resolve_in_roots(path, file_system, {.file = path}),
-                 anywhere ? 0 : O_NOFOLLOW, path, file_system.folder);
+                 anywhere ? 0 : O_NOFOLLOW, path, file_system);
     return;
   }
   if (!file_system.roots.empty()) resolve_in_roots(path, file_system, {.file = path});
@@ -143,13 +161,13 @@ File::File(std::string path, const FileSystem& file_system, const Limits& limits
   size_ = unpacked_->size();
 }
 
-File::File(const std::string& place, int flags, std::string path, std::string_view folder)
+File::File(const std::string& place, int flags, std::string path, const FileSystem& files)
     : path_(std::move(path)), place_(place), flags_(flags) {
   do {
     // O_NONBLOCK: opening a FIFO must not wait for a writer; regular files ignore it.
     fd_ = sys().open(place.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags, 0);
   } while (fd_ < 0 && errno == EINTR);
-  if (fd_ < 0) fail("open", path_, errno, folder);
+  if (fd_ < 0) fail("open", path_, errno, files);
   try {
     identity_ = identify(fd_, path_);
     size_ = identity_.size;

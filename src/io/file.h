@@ -82,7 +82,7 @@ class File {
 
  private:
   // What lies at `place`, and is told as `path`.
-  File(const std::string& place, int flags, std::string path, std::string_view folder = {});
+  File(const std::string& place, int flags, std::string path, const FileSystem& files = {});
   packed::Stored stored() const;
 
   std::string path_;

@@ -19,12 +19,16 @@ CASES = {
     "a configuration beside its data": (["info", "a.ctf", "other.cntk"], "other.cntk is a configuration, a.ctf is a corpus"),
     "nothing waits": (["read", "a.ctf", "--prefetch-depth", "0"], "--prefetch-depth: expected at least 1, found 0"),
     "a path for a key": (["read", "other.cntk", "--set", "reader.file=b.ctf"], "write 'reader=[file=...]'"),
+    "data beside the configuration": (["info", "far/one.cntk"], "it is there from 'far', where the configuration is: run this there"),
     "no sequence": (["read", "other.cntk", "--format", "none"], "batchfeed info lists them"),
 }
 
 
 @pytest.fixture
-def files(write):
+def files(write, tmp_path):
+    (tmp_path / "far").mkdir()
+    write("far/one.cntk", f"reader = {READER.replace('a.ctf', 'b.ctf')}\n")
+    write("far/b.ctf", "1 |x 1 2\n")
     write("a.ctf", "1 |x 1 2 |y 3\n2 |x 3 4 |y 4\n")
     write("a.cbf", "x")
     write("bad.cntk", f"reader = {READER.replace('a.ctf', 'bad.ctf').replace('input', 'maxErrors = 9 ; input')}\n")
