@@ -53,7 +53,8 @@ std::uint32_t CntkSweep::Plan::chunk_of(std::uint64_t place) const noexcept {
   return static_cast<std::uint32_t>(std::upper_bound(begin + from + 1, begin + to + 1, place) - begin) - 1;
 }
 
-CntkSweep::CntkSweep(const Corpus& corpus, const OrderOptions& options) : corpus_(&corpus), options_(options) {}
+CntkSweep::CntkSweep(const Corpus& corpus, const OrderOptions& options)
+    : corpus_(&corpus), options_(options), row_(std::make_shared<Row>(EntryBits(corpus))) {}
 
 void CntkSweep::begin(std::uint64_t sweep) {
   const std::uint64_t seed = options_.seed + sweep;
@@ -117,7 +118,7 @@ void CntkSweep::rewind() {
   if (row_.use_count() == 1) {
     row_->clear();
   } else {
-    row_ = std::make_shared<std::vector<Entry>>();
+    row_ = std::make_shared<Row>(row_->bits());
   }
   row_begin_ = 0;
   chunk_ = 0;
@@ -126,8 +127,8 @@ void CntkSweep::rewind() {
 }
 
 // A copy of the cursor may share the row; whoever writes takes one of its own.
-std::vector<Entry>& CntkSweep::row() {
-  if (row_.use_count() > 1) row_ = std::make_shared<std::vector<Entry>>(*row_);
+Row& CntkSweep::row() {
+  if (row_.use_count() > 1) row_ = std::make_shared<Row>(*row_);
   return *row_;
 }
 
@@ -154,27 +155,31 @@ void CntkSweep::make_final(std::uint32_t chunk) {
   std::uint32_t behind = std::max(placed_, windows.hi[chunk]);
   while (behind < chunks() && windows.lo[behind] <= chunk) ++behind;
   if (behind == placed_) return;
-  std::vector<Entry>& entries = row();
-  if (entries.empty()) entries.reserve(static_cast<std::size_t>(plan_->first[windows.hi[behind - 1]] - row_begin_));
-  for (; loaded_ < windows.hi[behind - 1]; ++loaded_) {
-    tables_.push_back(std::make_shared<const Table>(*corpus_, plan_->chunks[loaded_]));
-    const std::uint32_t size = tables_.back()->size();
-    for (std::uint32_t i = 0; i < size; ++i) entries.push_back({loaded_, i});
-  }
-  for (; placed_ < behind; ++placed_) place_chunk(placed_);
+  const std::uint32_t end = windows.hi[behind - 1];
+  const EntryBits& bits = row().bits();
+  row_->visit([&]<class Word>(std::vector<Word>& words) {
+    if (words.empty()) words.reserve(static_cast<std::size_t>(plan_->first[end] - row_begin_));
+    for (; loaded_ < end; ++loaded_) {
+      tables_.push_back(std::make_shared<const Table>(*corpus_, plan_->chunks[loaded_]));
+      const std::uint32_t size = tables_.back()->size();
+      for (std::uint32_t i = 0; i < size; ++i) words.push_back(static_cast<Word>(bits.word({loaded_, i})));
+    }
+    for (; placed_ < behind; ++placed_) place_chunk(placed_, words.data());
+  });
 }
 
-void CntkSweep::place_chunk(std::uint32_t chunk) {
+template <class Word>
+void CntkSweep::place_chunk(std::uint32_t chunk, Word* row) {
   const Plan& plan = *plan_;
+  const EntryBits bits = row_->bits();
   const std::uint32_t lo = plan.windows.lo[chunk];
   const std::uint32_t width = plan.windows.hi[chunk] - lo;
   const std::uint64_t from = plan.first[lo];
   const std::uint64_t places = plan.first[plan.windows.hi[chunk]] - from;
   if (plan.first[chunk] == plan.first[chunk + 1]) return;
   const Remainder remainder(places);
-  Entry* const row = row_->data();
   for (std::uint64_t t = plan.first[chunk]; t < plan.first[chunk + 1]; ++t) {
-    Entry& here = row[t - row_begin_];
+    Word& here = row[t - row_begin_];
     for (;;) {
       const std::uint64_t j = from + remainder(raw_[raw_at_]);
       raw_[raw_at_] = rng_.next();
@@ -182,13 +187,13 @@ void CntkSweep::place_chunk(std::uint32_t chunk) {
       __builtin_prefetch(row + (from + remainder(raw_[raw_at_]) - row_begin_), 1);
 #endif
       raw_at_ = (raw_at_ + 1) % kAhead;
-      Entry& there = row[j - row_begin_];
+      Word& there = row[j - row_begin_];
       if (!plan.whole) {
         const std::uint32_t other = plan.chunk_of(j);
         const std::uint32_t other_lo = plan.windows.lo[other];
         // Unsigned: also false for what lies before the interval.
-        const bool may_come = there.home - lo < width;
-        const bool may_go = here.home - other_lo < plan.windows.hi[other] - other_lo;
+        const bool may_come = bits.home(there) - lo < width;
+        const bool may_go = bits.home(here) - other_lo < plan.windows.hi[other] - other_lo;
         if (!(static_cast<unsigned>(may_come) & static_cast<unsigned>(may_go))) continue;
       }
       std::swap(here, there);
@@ -210,9 +215,11 @@ void CntkSweep::drop_behind(std::uint32_t chunk) {
   const auto dead = static_cast<std::size_t>(plan_->first[kept_] - row_begin_);
   if (dead == 0 || dead < row_->size() / 2) return;
   if (row_.use_count() > 1) {
-    row_ = std::make_shared<std::vector<Entry>>(row_->begin() + static_cast<std::ptrdiff_t>(dead), row_->end());
+    auto kept = std::make_shared<Row>(row_->bits());
+    kept->append(*row_, dead, row_->size());
+    row_ = std::move(kept);
   } else {
-    row_->erase(row_->begin(), row_->begin() + static_cast<std::ptrdiff_t>(dead));
+    row_->erase_front(dead);
   }
   row_begin_ = plan_->first[kept_];
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "order/row.h"
 #include "order/table.h"
 #include "order/windows.h"
 
@@ -48,8 +49,14 @@ class CntkSweep {
     return enter_next();
   }
   std::uint32_t home() const noexcept { return entry().home; }
-  std::uint32_t samples() const noexcept { return table(entry().home).samples(entry().index); }
-  Item item() const noexcept { return table(entry().home).item(entry().index); }
+  std::uint32_t samples() const noexcept {
+    const Entry e = entry();
+    return table(e.home).samples(e.index);
+  }
+  Item item() const noexcept {
+    const Entry e = entry();
+    return table(e.home).item(e.index);
+  }
   void advance() noexcept {
     sample_ += samples();
     ++slot_;
@@ -79,16 +86,17 @@ class CntkSweep {
     std::uint32_t chunk_of(std::uint64_t place) const noexcept;
   };
 
-  const Entry& entry() const noexcept { return (*row_)[static_cast<std::size_t>(slot_ - row_begin_)]; }
+  Entry entry() const noexcept { return (*row_)[static_cast<std::size_t>(slot_ - row_begin_)]; }
   const Table& table(std::uint32_t place) const noexcept { return *tables_[place - kept_]; }
   std::uint32_t chunks() const noexcept { return static_cast<std::uint32_t>(plan_->chunks.size()); }
 
   void rewind();
   bool enter_next();
-  void place_chunk(std::uint32_t chunk);
+  template <class Word>
+  void place_chunk(std::uint32_t chunk, Word* row);
   void make_final(std::uint32_t chunk);
   void drop_behind(std::uint32_t chunk);
-  std::vector<Entry>& row();
+  Row& row();
 
   const Corpus* corpus_;
   OrderOptions options_;
@@ -105,7 +113,7 @@ class CntkSweep {
   // read, placed_ the first whose places were not shuffled yet.
   std::uint32_t kept_ = 0, loaded_ = 0, placed_ = 0;
   std::deque<std::shared_ptr<const Table>> tables_;  // of chunks kept_ .. loaded_
-  std::shared_ptr<std::vector<Entry>> row_;          // of places row_begin_ .. first[loaded_]; copied on write
+  std::shared_ptr<Row> row_;                         // of places row_begin_ .. first[loaded_]; copied on write
   std::uint64_t row_begin_ = 0;
 
   // The cursor: place slot_ in chunk_, whose places end at chunk_end_.

@@ -226,6 +226,31 @@ RC_GTEST_PROP(CntkOrder, ComputedLazilyIsTheOneComputedAtOnce, ()) {
   }
 }
 
+// A row's words are four or eight bytes, as 16 bits for chunks and 16 or 17 for their sequences ask.
+TEST(AnyOrder, IsTheSameWhereNumbersNeedMoreThan32Bits) {
+  for (const std::uint32_t longest : {65536u, 65537u}) {
+    LengthSource::Lengths lengths(40'000, {1});
+    lengths[12'345].assign(longest, 1);
+    const LengthSource source(lengths);
+    const Corpus corpus(source, false);
+    EXPECT_EQ(EntryBits(corpus).narrow(), longest == 65536);
+    for (const OrderKind kind : {OrderKind::cntk, OrderKind::uniform}) {
+      for (const std::uint64_t window : {std::uint64_t{300}, kWholeSet}) {
+        const OrderOptions options{.kind = kind, .window = window, .seed = 5};
+        const auto timeline = make_timeline(corpus, options, false, 1, 0);
+        timeline->begin_epoch(0, corpus.total_samples(), 0);
+        std::vector<std::uint64_t> keys;
+        for (const Key& key : read_epoch(source, *timeline, 1000)) keys.push_back(key.first);
+        if (kind == OrderKind::cntk) {
+          EXPECT_EQ(keys, eager_order(source, corpus, options));
+        }
+        std::sort(keys.begin(), keys.end());
+        for (std::uint64_t k = 0; k < corpus.total_sequences(); ++k) ASSERT_EQ(keys[k], k);
+      }
+    }
+  }
+}
+
 template <class Sweep>
 std::uint64_t most_tables_held(const Corpus& corpus, const OrderOptions& options) {
   Sweep sweep(corpus, options);

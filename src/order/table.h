@@ -12,15 +12,6 @@
 
 namespace batchfeed::order {
 
-// A sequence as an order moves it about: which chunk it comes from (by place in
-// the order of chunks) and its number in that chunk's table.
-struct Entry {
-  std::uint32_t home = 0;
-  std::uint32_t index = 0;
-
-  bool operator==(const Entry&) const = default;
-};
-
 class Table {
  public:
   // Throws Error if the source's table contradicts its list of chunks.

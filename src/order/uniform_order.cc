@@ -81,7 +81,7 @@ void UniformSweep::begin(std::uint64_t sweep) {
 
 std::shared_ptr<const UniformSweep::Group> UniformSweep::make_group(std::uint32_t group) const {
   const Windows& windows = plan_->windows;
-  auto made = std::make_shared<Group>();
+  auto made = std::make_shared<Group>(bits_);
   // The slabs that draw from this group: the first whose window reaches it, up to
   // the first whose window has left it behind.
   made->first_slab =
@@ -113,13 +113,15 @@ std::shared_ptr<const UniformSweep::Group> UniformSweep::make_group(std::uint32_
     made->samples[s + 1] += made->samples[s];
   }
   std::vector<std::size_t> to(made->begin.begin(), made->begin.end() - 1);
-  made->entries.resize(sequences);
-  at = 0;
-  for (std::uint32_t t = 0; t < made->tables.size(); ++t) {
-    for (std::uint32_t i = 0; i < made->tables[t]->size(); ++i) {
-      made->entries[to[slab_of[at++]]++] = {plan_->group_first[group] + t, i};
+  made->entries.visit([&]<class Word>(std::vector<Word>& words) {
+    words.resize(sequences);
+    at = 0;
+    for (std::uint32_t t = 0; t < made->tables.size(); ++t) {
+      for (std::uint32_t i = 0; i < made->tables[t]->size(); ++i) {
+        words[to[slab_of[at++]]++] = static_cast<Word>(bits_.word({plan_->group_first[group] + t, i}));
+      }
     }
-  }
+  });
   return made;
 }
 
@@ -159,15 +161,14 @@ std::uint64_t UniformSweep::held_samples(std::uint32_t slab) const noexcept {
 
 void UniformSweep::enter(std::uint32_t slab, std::uint64_t begin) {
   hold(slab);
-  auto entries = std::make_shared<std::vector<Entry>>();
+  auto entries = std::make_shared<Row>(bits_);
   std::uint64_t end = begin;
   for (const auto& group : held_) {
     const std::size_t s = slab - group->first_slab;
-    entries->insert(entries->end(), group->entries.begin() + static_cast<std::ptrdiff_t>(group->begin[s]),
-                    group->entries.begin() + static_cast<std::ptrdiff_t>(group->begin[s + 1]));
+    entries->append(group->entries, group->begin[s], group->begin[s + 1]);
     end += group->samples[s + 1] - group->samples[s];
   }
-  shuffle(*entries, CounterRng(key(kShuffleOfSlab, slab)));
+  entries->visit([&](auto& words) { shuffle(words, CounterRng(key(kShuffleOfSlab, slab))); });
   slab_at_ = slab;
   slab_size_ = entries->size();
   slab_ = std::move(entries);

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "order/row.h"
 #include "order/table.h"
 #include "order/windows.h"
 
@@ -23,7 +24,8 @@ namespace batchfeed::order {
 // A cursor over one sweep, with the functions that block_timeline.h needs.
 class UniformSweep {
  public:
-  UniformSweep(const Corpus& corpus, const OrderOptions& options) : corpus_(&corpus), options_(options) {}
+  UniformSweep(const Corpus& corpus, const OrderOptions& options)
+      : corpus_(&corpus), options_(options), bits_(corpus) {}
 
   const Corpus& corpus() const noexcept { return *corpus_; }
   void begin(std::uint64_t sweep);
@@ -39,8 +41,14 @@ class UniformSweep {
     return enter_next();
   }
   std::uint32_t home() const noexcept { return (*slab_)[slot_].home; }
-  std::uint32_t samples() const noexcept { return table((*slab_)[slot_].home).samples((*slab_)[slot_].index); }
-  Item item() const noexcept { return table((*slab_)[slot_].home).item((*slab_)[slot_].index); }
+  std::uint32_t samples() const noexcept {
+    const Entry e = (*slab_)[slot_];
+    return table(e.home).samples(e.index);
+  }
+  Item item() const noexcept {
+    const Entry e = (*slab_)[slot_];
+    return table(e.home).item(e.index);
+  }
   void advance() noexcept {
     sample_ += samples();
     ++slot_;
@@ -72,9 +80,11 @@ class UniformSweep {
 
   // The sequences of a group, sorted by the slab they fall into.
   struct Group {
+    explicit Group(const EntryBits& bits) : entries(bits) {}
+
     std::vector<std::shared_ptr<const Table>> tables;
     std::uint32_t first_slab = 0;
-    std::vector<Entry> entries;
+    Row entries;
     std::vector<std::size_t> begin;      // of the entries of slab first_slab + i; one more than slabs
     std::vector<std::uint64_t> samples;  // running sums over the slabs; one more than slabs
   };
@@ -89,6 +99,7 @@ class UniformSweep {
 
   const Corpus* corpus_;
   OrderOptions options_;
+  EntryBits bits_;
   std::uint64_t sweep_ = 0;
   std::shared_ptr<const Plan> plan_;
 
@@ -98,7 +109,7 @@ class UniformSweep {
   std::deque<std::shared_ptr<const Table>> tables_;  // their tables
 
   std::uint32_t slab_at_ = kBefore;
-  std::shared_ptr<const std::vector<Entry>> slab_;
+  std::shared_ptr<const Row> slab_;
   std::uint64_t slab_begin_ = 0, slab_end_ = 0;  // in samples
   std::size_t slot_ = 0, slab_size_ = 0;
   std::uint64_t sample_ = 0;
