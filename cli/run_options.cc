@@ -5,7 +5,11 @@
 
 #include <CLI/Validators.hpp>
 #include <array>
+#include <charconv>
+#include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "command.h"
 
@@ -25,6 +29,14 @@ void set_by_name(const std::string& given, const std::array<std::string_view, N>
   }
 }
 
+// The numbers of a list that `expect_digits` let through.
+std::vector<std::uint64_t> sizes_of(const std::string& list) {
+  std::vector<std::uint64_t> sizes;
+  for (const char *at = list.data(), *const end = at + list.size(); at < end; ++at)
+    at = std::from_chars(at, end, sizes.emplace_back()).ptr;
+  return sizes;
+}
+
 template <std::size_t N>
 CLI::IsMember one_of(const std::array<std::string_view, N>& names) {
   return CLI::IsMember(std::vector<std::string>(names.begin(), names.end()));
@@ -34,12 +46,11 @@ CLI::IsMember one_of(const std::array<std::string_view, N>& names) {
 
 void RunOptions::add_to(CLI::App& app) {
   const char* const group = "Minibatches";
-  app.add_option(
-         "--minibatch-size", minibatch_size,
+  // One word, taken apart here: a delimiter of the library's would pass over an empty size.
+  app.add_option_function<std::string>(
+         "--minibatch-size", [this](const std::string& list) { minibatch_size = sizes_of(list); },
          "Samples, or what --size-unit says, over all workers; a list gives one size per epoch (default: as the "
          "configuration's SGD section says, or 256)")
-      ->delimiter(',')
-      ->allow_extra_args(false)
       ->type_name("N[,N...]")
       ->group(group);
   app.add_option("--size-unit", size_unit,

@@ -228,7 +228,7 @@ def test_it_starts_fast(batchfeed):
     assert min(times) < 0.05  # 10 ms are promised; a busy machine is allowed more
 
 
-@pytest.mark.parametrize("option,word", [("--minibatch-size", "-5"), ("--minibatch-size", "4,-5"), ("--limit", "18446744073709551616"), ("--limit", "0x10"), ("--limit", "1e3"),
+@pytest.mark.parametrize("option,word", [("--minibatch-size", "-5"), ("--minibatch-size", "4,-5"), ("--minibatch-size", "4,"), ("--minibatch-size", ",4"), ("--minibatch-size", "4,,5"), ("--minibatch-size", ","), ("--minibatch-size", "4,inf"), ("--limit", "18446744073709551616"), ("--limit", "0x10"), ("--limit", "1e3"),
                                          ("--seed", "-1"), ("--workers", "-1"), ("--rank", "+1"), ("--memory-limit", "-1"), ("--memory-limit", "99999999999999999999"),
                                          ("--memory-limit", "G"), ("--unpack-ratio", "-2000"), ("--prefetch-depth", " 4")])
 def test_numbers_are_digits_and_nothing_becomes_another_number(batchfeed, corpus, option, word):
