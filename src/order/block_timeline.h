@@ -62,8 +62,15 @@ class BlockTimeline final : public Timeline {
   }
 
   void restore(std::uint64_t position) override {
-    enter(position / sweep_samples_);
-    sweep_.seek(position % sweep_samples_);
+    std::uint64_t sweep = position / sweep_samples_, offset = position % sweep_samples_;
+    // An epoch whose last sequence goes beyond it ended with its sweep: the next epoch begins in that
+    // sweep, and what the cursor let go of there decides how (seek_again()).
+    if (offset == 0 && position > end_) {
+      --sweep;
+      offset = sweep_samples_;
+    }
+    enter(sweep);
+    sweep_.seek(offset);
     arrive();
   }
 

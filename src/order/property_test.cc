@@ -26,8 +26,10 @@ Setting draw_setting(OrderKind kind) {
   const auto chunks = *rc::gen::inRange<std::size_t>(1, 12);
   const auto longest = *rc::gen::element<std::uint32_t>(1, 2, 5);
   for (std::size_t c = 0; c < chunks; ++c) {
-    setting.lengths.push_back(*rc::gen::resize(
-        8, rc::gen::nonEmpty(rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange(1u, longest + 1)))));
+    // The size of the generator says how many there are and would keep the lengths at one.
+    const auto length = rc::gen::resize(rc::kNominalSize, rc::gen::inRange(1u, longest + 1));
+    setting.lengths.push_back(
+        *rc::gen::resize(8, rc::gen::nonEmpty(rc::gen::container<std::vector<std::uint32_t>>(length))));
   }
   setting.options = {.kind = kind,
                      .window = *rc::gen::element<std::uint64_t>(0, 1, 2, 3, 5, 8, 20, kWholeSet),
@@ -113,6 +115,45 @@ RC_GTEST_PROP(AnyOrder, GoesOnFromARestoredPositionAsIfNeverLeft, ()) {
       RC_ASSERT(other.end_of_sweep == batch.end_of_sweep);
       RC_ASSERT(other.end_of_epoch == batch.end_of_epoch);
     }
+  }
+}
+
+// What an order let go of in one epoch decides how the next one begins, wherever a run was taken up between them.
+RC_GTEST_PROP(AnyOrder, TakesUpAlikeInEveryEpochThatFollows, ()) {
+  const Setting setting = draw_setting(draw_kind());
+  const LengthSource source(setting.lengths);
+  const Corpus corpus(source, setting.frames);
+  const bool cross = *rc::gen::arbitrary<bool>();
+  const auto workers = *rc::gen::inRange<std::uint64_t>(1, 4);
+  const auto rank = *rc::gen::inRange<std::uint64_t>(0, workers);
+  // Mostly an epoch ends a little before its sweep: that is where a last sequence reaches the sweep's end.
+  const std::uint64_t total = corpus.total_samples();
+  const std::uint64_t near = total + 1 - std::min(total, *rc::gen::inRange<std::uint64_t>(0, 6));
+  const std::uint64_t size = std::max<std::uint64_t>(1, near / *rc::gen::inRange<std::uint64_t>(1, 5));
+  const auto limit = *rc::gen::inRange<std::uint64_t>(1, 12);
+  const auto used = make_timeline(corpus, setting.options, cross, workers, rank);
+  used->begin_epoch(0, size, 0);
+  std::unique_ptr<Timeline> later;  // took up `used` at some batch of some epoch and goes on beside it
+  Batch batch, other;
+  for (std::uint64_t epoch = 0; epoch < 12; ++epoch) {
+    for (batch.end_of_epoch = false; !batch.end_of_epoch;) {
+      used->next(Timeline::kUnlimited, limit, batch);
+      if (later) {
+        later->next(Timeline::kUnlimited, limit, other);
+        RC_ASSERT(other.items == batch.items);
+        RC_ASSERT(other.position == batch.position);
+        RC_ASSERT(other.end_of_sweep == batch.end_of_sweep);
+        RC_ASSERT(other.end_of_epoch == batch.end_of_epoch);
+      }
+      if (!*rc::gen::inRange(0, 3)) {
+        later = make_timeline(corpus, setting.options, cross, workers, rank);
+        later->begin_epoch(epoch * size, size, epoch);
+        later->set_past(used->past());
+        later->restore(used->position());
+      }
+    }
+    used->next_epoch((epoch + 1) * size, size, epoch + 1);
+    if (later) later->next_epoch((epoch + 1) * size, size, epoch + 1);
   }
 }
 
