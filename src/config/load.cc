@@ -31,8 +31,14 @@ constexpr std::array kReaders = {
     ReaderType{"HTKMLFReader", "Cntk.Reader.HTKMLF", bind_speech_legacy},
 };
 
-bool is_section(const Entry& entry) {
-  return entry.value.bytes().starts_with('[') || entry.value.bytes().starts_with('{');
+// Brackets of any kind will do, as in the reference.
+bool is_group(std::string_view text) { return text.starts_with('[') || text.starts_with('{') || text.starts_with('('); }
+
+bool is_section(const Entry& entry) { return is_group(entry.value.bytes()); }
+
+// A variable may stand for a section. Throws Error if it is unknown.
+bool holds_section(const Section& section, const Entry& entry) {
+  return is_section(entry) || (entry.value.bytes().starts_with('$') && is_group(section.own(entry.key)->text.bytes()));
 }
 
 bool is_reader(std::string_view key, const Section& section) {
@@ -78,7 +84,7 @@ const Section& descend(Document& doc, const Section& root, std::string_view path
       entry = section->entry(rest.substr(0, end));
       if (entry != nullptr || end == std::string_view::npos) break;
     }
-    if (entry == nullptr || !is_section(*entry)) {
+    if (entry == nullptr || !holds_section(*section, *entry)) {
       const std::string_view wanted = rest.substr(0, rest.find('.'));
       std::string nearest;
       std::size_t distance = std::max<std::size_t>(2, wanted.size() / 2);
@@ -124,7 +130,7 @@ const Section& choose(Document& doc, const Section& root, const std::string& ask
   const Section& section = descend(doc, root, path);
   if (!is_reader("", section) && !section.has("input")) {
     const Entry* reader = section.entry("reader");
-    if (reader != nullptr && is_section(*reader)) return section.child("reader");
+    if (reader != nullptr && holds_section(section, *reader)) return section.child("reader");
   }
   return section;
 }

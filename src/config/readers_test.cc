@@ -298,6 +298,13 @@ TEST(ConfigReaders, FindTheSection) {
   run({"another type", "reader=[readerType=ImageReader]", "!config.unknown-reader"});
   run({"the type has a case", "reader=[readerType=cntktextformatreader;file=t]", "!config.unknown-reader"});
   run({"the section is the file", "readerType=CNTKTextFormatReader;file=t;input=[A=[dim=1;format=dense]]", "A:1d"});
+  const std::string inside = "file=t;input=(A=(dim=1;format=dense))";
+  run({"in round brackets", "Test=( | reader=( | " + inside + " | ) | )", "A:1d"}, "Test.reader");
+  run({"in round brackets, found", "Test=(reader=(" + inside + "))", "A:1d"});
+  run({"a variable at the top", "R=[reader=[" + inside + "]] | Test=$R$", "A:1d"}, "Test.reader");
+  run({"a variable for the reader", "R=[" + inside + "] | Test=[reader=$R$]", "A:1d"}, "Test");
+  run({"a variable that is unknown", "Test=$R$", "!config.unknown-variable"}, "Test.reader");
+  run({"a variable that is a word", "R=5 | Test=$R$", "!config.no-section"}, "Test.reader");
   run({"a key with dots", "a.b=[" + text_reader("") + "]", "A:1d"}, "a.b.reader");
   World world(two);
   EXPECT_EQ(find_readers(world.load()), (std::vector<std::string>{"Train.reader", "Eval.reader"}));

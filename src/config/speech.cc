@@ -103,7 +103,8 @@ const Section& first_stream(Binder& binder, const Section& input) {
 std::vector<SpeechStream> classify(const Section& reader) {
   std::vector<SpeechStream> out;
   for (const auto& [key, entry] : reader.entries()) {
-    if (!entry.value.bytes().starts_with('[') && !entry.value.bytes().starts_with('{')) continue;
+    const std::string_view text = entry.value.bytes();
+    if (!text.starts_with('[') && !text.starts_with('{') && !text.starts_with('(')) continue;
     const Section& section = reader.child(key);
     if (section.has("scpFile")) {
       out.push_back({StreamKind::feature, entry.key, &section});

@@ -135,7 +135,8 @@ TEST(ConfigReaders, TellThatTheLegacyOrderIsAnother) {
 }
 
 TEST(ConfigReaders, KnowSpeechStreamsByTheirKeys) {  // 99
-  World world("r=[z=[scpFile=1;dim=2];A=[scpFile=1;mlfFile=2];q=[dim=3];lat=[denLatTocFile=x];h=[phoneFile=y]]");
+  World world(
+      "r=[z=[scpFile=1;dim=2];A=[scpFile=1;mlfFile=2];q=[dim=3];lat=[denLatTocFile=x];h=(phoneFile=y);w=(1:2)]");
   const Section root(world.load());
   std::string found;
   for (const SpeechStream& stream : classify(root.child("r"))) {
