@@ -96,8 +96,12 @@ const Section& descend(Document& doc, const Section& root, std::string_view path
         }
       }
       const std::vector<std::string> readers = find_readers(doc);
-      std::string hint = !nearest.empty() ? "did you mean '" + nearest + "'?" : "";
-      if (!readers.empty()) hint += std::string(hint.empty() ? "" : " ") + "reader sections here: " + list_of(readers);
+      const bool is_flag = entry != nullptr && entry->value.bytes() == "true";
+      std::string hint = is_flag            ? "put its bracket on the line of its name; "
+                         : !nearest.empty() ? "did you mean '" + nearest + "'? "
+                                            : "";
+      hint += readers.empty() ? "" : "reader sections here: " + list_of(readers);
+      if (readers.empty()) hint = hint.substr(0, hint.find_last_not_of("; ") + 1);
       doc.fail(entry != nullptr ? entry->key_at : section->at(), "no-section",
                entry != nullptr ? section->path_of(entry->key) + " is no section"
                                 : "no section " + quoted(path) + ": " +
@@ -246,11 +250,25 @@ std::vector<std::string> find_readers(Document& doc) {
 
 namespace {
 
+// Of what CNTK's command line takes, --set takes the configuration text alone.
+void warn_of_arguments(Document& doc, const Entry& entry) {
+  if (same_word(entry.key, "configFile")) {
+    doc.warn(entry.key_at, "dead-key", quoted(entry.key) + ": no file is read for it here",
+             "name it beside the other configuration files, from left to right");
+  }
+  if (same_word(entry.key, "currentDirectory")) {
+    doc.warn(entry.key_at, "dead-key", quoted(entry.key) + ": paths count from where the program runs all the same",
+             "change to that folder before");
+  }
+}
+
 // A key may hold dots. Who writes `Train.reader.file = x` on a command line means another one.
-void warn_of_paths(Document& doc, const Section& root) {
+void warn_of_sets(Document& doc, const Section& root) {
   for (const auto& [key, entry] : root.entries()) {
+    if (!doc.position(entry.key_at).file.starts_with("set#")) continue;
+    warn_of_arguments(doc, entry);
     const std::size_t dot = entry.key.find('.');
-    if (dot == std::string::npos || !doc.position(entry.key_at).file.starts_with("set#")) continue;
+    if (dot == std::string::npos) continue;
     const Entry* const outer = root.entry(std::string_view(entry.key).substr(0, dot));
     if (outer == nullptr || !is_section(*outer)) continue;
     std::string nested;
@@ -274,7 +292,7 @@ LoadedConfig load(Document& doc, const ConfigRequest& request) {
   binder.attempt([&] {
     const Section& root = doc.keep(std::make_unique<Section>(doc));
     chosen = &choose(doc, root, request.section);
-    warn_of_paths(doc, root);
+    warn_of_sets(doc, root);
     const Bind bind = binder_of(doc, binder, *chosen);
     bind_common(binder, *chosen, out.setup);
     bind(binder, *chosen, out.setup);

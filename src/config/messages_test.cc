@@ -115,6 +115,40 @@ TEST(ConfigMessages, TellThatAPathIsNoWayToOverride) {
             "write 'reader=[input=[A=[dim=...]]]'");
 }
 
+TEST(ConfigMessages, TellThatAnIncludeIsNone) {
+  for (const char* line : {"include = \"d.cntk\"", "Include=d.cntk", " include=d.cntk"}) {
+    World world(std::string(line) + " | " + reader(""));
+    EXPECT_EQ(error_of(world), "none");
+    ASSERT_EQ(world.notices.size(), 1u) << line;
+    EXPECT_EQ(world.notices[0].fault.id, "config.not-included");
+    EXPECT_EQ(world.notices[0].fault.hint, "write 'include=d.cntk' from the first column on, without blanks or quotes");
+  }
+}
+
+TEST(ConfigMessages, TellThatSetTakesNoArgumentsOfTheCommandLine) {
+  World world(reader(""));
+  world.set = {"configFile=d.cntk", "currentdirectory=/data"};
+  EXPECT_EQ(error_of(world), "none");
+  ASSERT_EQ(world.notices.size(), 2u);
+  EXPECT_EQ(world.notices[0].fault.text(),
+            "set#1:1:1: 'configFile': no file is read for it here; hint: name it beside the other configuration files, "
+            "from left to right");
+  EXPECT_EQ(world.notices[1].fault.text(),
+            "set#2:1:1: 'currentdirectory': paths count from where the program runs all the same; hint: change to that "
+            "folder before");
+  World file("currentDirectory=/data | " + reader(""));
+  EXPECT_EQ(error_of(file), "none");
+  EXPECT_TRUE(file.notices.empty());
+}
+
+TEST(ConfigMessages, SayThatABracketBelongsOnTheLineOfItsName) {
+  EXPECT_EQ(
+      error_of("Test | [ | " + reader("") + " | ]", "Test.reader"),
+      "c.cntk:1:1: Test is no section; hint: put its bracket on the line of its name; reader sections here: reader");
+  EXPECT_EQ(error_of("Test | x=1", "Test.reader"),
+            "c.cntk:1:1: Test is no section; hint: put its bracket on the line of its name");
+}
+
 TEST(ConfigMessages, PointAtTheUseOfAVariable) {
   EXPECT_EQ(error_of("N=0 | " + reader("", "format=dense;dim=$N$")),
             "c.cntk:5:28: reader.input.A.dim: expected at least 1, found 0");

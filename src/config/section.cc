@@ -54,6 +54,11 @@ void Section::insert(std::string_view key, Text value, Origin key_at, bool flag)
     doc_->warn(key_at, "odd-key", "a key holds a closing bracket: " + quoted(key),
                "remove the bracket; it closes nothing");
   }
+  if (!flag && same_word(key, "include") && !value.bytes().starts_with('[') && !value.bytes().starts_with('{')) {
+    doc_->warn(key_at, "not-included", quoted(key) + " is a key like any other here; no file is read for it",
+               "write " + quoted("include=" + std::string(value.bytes())) +
+                   " from the first column on, without blanks or quotes");
+  }
   auto [at, is_new] = entries_.try_emplace(lower(key));
   Entry& entry = at->second;
   if (is_new) {
