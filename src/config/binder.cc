@@ -99,7 +99,13 @@ std::uint64_t Binder::count(const Section& section, std::string_view key, std::u
 
 std::string Binder::required(const Section& section, std::string_view key, Reach reach, std::string hint) {
   const std::optional<Value> found = value(section, key, reach);
-  if (!found) missing(section, key, {}, std::move(hint));
+  if (!found) {
+    const auto given = reach == Reach::own ? section.own(key) : section.find(key);
+    if (given)
+      fail(*given, "missing-required", given->path + ": a value is required, it has no default",
+           hint.empty() ? "write the value that is meant" : std::move(hint));
+    missing(section, key, {}, std::move(hint));
+  }
   if (found->text.empty()) missing(section, key, found->key_at, std::move(hint));
   return std::string(found->text.bytes());
 }

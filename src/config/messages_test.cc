@@ -149,6 +149,14 @@ TEST(ConfigMessages, SayThatABracketBelongsOnTheLineOfItsName) {
             "c.cntk:1:1: Test is no section; hint: put its bracket on the line of its name");
 }
 
+TEST(ConfigMessages, PointAtADefaultThatIsNone) {
+  EXPECT_EQ(error_of("reader=[ | file = default | input=[A=[dim=1;format=dense]] | ]"),
+            "c.cntk:2:8: reader.file: a value is required, it has no default; hint: write the value that is meant");
+  EXPECT_EQ(error_of("reader=[deserializers=([type=default;module=CNTKTextFormatReader])]"),
+            "c.cntk:1:30: reader.deserializers[0].type: a value is required, it has no default; hint: write type = "
+            "\"CNTKTextFormatDeserializer\"");
+}
+
 TEST(ConfigMessages, PointAtTheUseOfAVariable) {
   EXPECT_EQ(error_of("N=0 | " + reader("", "format=dense;dim=$N$")),
             "c.cntk:5:28: reader.input.A.dim: expected at least 1, found 0");
