@@ -41,6 +41,8 @@ std::vector<std::size_t> by_frequency(const SpeechStream& s) {
 }
 
 std::string labels_text(const SpeechStream& s) {
+  if (s.labels.empty())
+    return fmt::format("\n  {}: {} classes, too many to count each\n", printable(s.stream), count_text(s.classes));
   const std::vector<std::size_t> order = by_frequency(s);
   std::string out;
   Table table({"label", "class", "frames", "share", "segments"});
@@ -103,6 +105,7 @@ ordered_json speech_json(const std::vector<SpeechStream>& streams) {
                         {"utterances", s.utterances}, {"frames", s.frames}, {"frame_seconds", s.frame_seconds},
                         {"hours", hours(s)}};
     if (s.has_labels) {
+      one["classes"] = s.classes;
       one["labels"] = ordered_json::array();
       one["never_seen"] = ordered_json::array();
       for (std::size_t i = 0; i < s.labels.size(); ++i) {

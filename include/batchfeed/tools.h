@@ -142,7 +142,9 @@ struct SpeechStream {
     std::string name = {};  // empty where classes have numbers only
     std::uint64_t frames = 0, segments = 0;
   };
-  std::vector<Label> labels = {};  // of every class, in order
+  std::uint64_t classes = 0;
+  static constexpr std::uint64_t kMostLabels = 1u << 17;
+  std::vector<Label> labels = {};  // of every class, in order; empty where there are more classes than kMostLabels
 };
 std::vector<SpeechStream> describe_speech(const Setup& setup);
 

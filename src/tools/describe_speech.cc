@@ -22,7 +22,9 @@ void count_sequences(const Source& source, SpeechStream& out) {
 // Frames and runs of each class; of targets that are bits, of each bit.
 void count_labels(const Source& source, SpeechStream& out) {
   out.has_labels = true;
-  out.labels.resize(static_cast<std::size_t>(source.streams().front().dim));
+  out.classes = source.streams().front().dim;
+  if (out.classes > SpeechStream::kMostLabels) return;  // one number in a small file may say so
+  out.labels.resize(static_cast<std::size_t>(out.classes));
   Chunk chunk;
   for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
     source.read(c, chunk);

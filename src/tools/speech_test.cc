@@ -312,6 +312,22 @@ TEST(DescribeSpeech, BinaryLabelsGivenNamesAlignmentsAndOtherSources) {
   EXPECT_DOUBLE_EQ(all[3].frame_seconds, 0.01) << "where the file does not say, ten milliseconds";
 }
 
+TEST(DescribeSpeech, AClassOfALargeNumberTakesNoMemoryForThoseBelow) {
+  const ScratchFolder folder;
+  KaldiOptions alignment;
+  alignment.name = "k";
+  alignment.files = {folder.write("ali.txt", "u 0 2000000000\n")};
+  alignment.alignment = true;
+  alignment.dim = 2'000'000'001;
+  batchfeed::Setup setup;
+  setup.reader.keys = KeyMode::text;
+  setup.sources = {alignment};
+  const std::vector<SpeechStream> all = describe_speech(setup);
+  EXPECT_TRUE(all.at(0).has_labels);
+  EXPECT_EQ(all[0].classes, 2'000'000'001u);
+  EXPECT_TRUE(all[0].labels.empty());
+}
+
 TEST(DescribeSpeech, CountsUtterancesByLength) {
   const ScratchFolder folder;
   std::string text;

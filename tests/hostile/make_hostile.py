@@ -408,6 +408,7 @@ add("ark_text_word_of_a_mebibyte", "format", "more than 64 bytes", alone("data.a
 add("ark_integer_of_2_bytes", "format", "", alone("data.ark", b"u \0B\x04" + struct.pack("<i", 1) + b"\x02\1\0\0\0"))
 add("ark_integer_negative", "format", "class -1", alone("data.ark", b"u " + kaldi_integers([0, -1])))
 add("ark_class_max", "either", "", alone("data.ark", b"u " + kaldi_integers([0, (1 << 31) - 1])))
+add("ark_class_of_a_hundred_million", "ok", "", alone("data.ark", b"u " + kaldi_integers([0, 100_000_000])))
 add("ark_same_key_a_thousand_times", "ok", "", alone("data.ark", (b"u " + kaldi_matrix()) * 1000))
 add("valid_kaldi_scp", "ok", "", kaldi_scp(b"u u.bin:0\n"))
 add("kaldi_scp_is_a_command", "io", "is a command", kaldi_scp(b"u u.bin:0\nv touch hacked |\n"))
