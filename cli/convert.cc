@@ -141,8 +141,9 @@ bool has_ids(const Setup& setup) {
     const std::string file = own_name(expand_files(ctf->files).front());
     const auto head = std::make_shared<const std::string>(first_bytes(file, kLook, setup.limits).bytes);
     return infer_ctf(memory_name(file), kLook, {}, setup.limits, memory_files(head)).has_ids;
-  } catch (const Error&) {  // no line of the beginning tells
-    return false;
+  } catch (const Error& error) {
+    if (error.fault().kind == FaultKind::io || error.fault().kind == FaultKind::stale) throw;
+    return false;  // no line of the beginning tells
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -86,9 +87,10 @@ struct Survey {
   std::string label_stream;
   std::vector<std::vector<std::uint32_t>> labels;
 
-  CheckResult check;     // what was found wrong on the way
-  double seconds = 0;    // the reading took, wall time
-  unsigned threads = 1;  // that read
+  std::optional<Fault> unread;  // why a part could not be read, where it is not the data that are damaged
+  CheckResult check;            // what was found wrong on the way
+  double seconds = 0;           // the reading took, wall time
+  unsigned threads = 1;         // that read
 };
 
 // Opens the corpus of a setup as a reader does, reads all of it, and reports every

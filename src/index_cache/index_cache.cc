@@ -266,8 +266,8 @@ Stored store(const std::vector<std::string>& places, const Binding& binding, con
   Stored stored;
   for (std::size_t i = 0; i < places.size(); ++i) {
     try {
-      if (i > 0 || !std::filesystem::exists(std::filesystem::path(places[i]).parent_path())) {
-        std::error_code ignored;
+      std::error_code ignored;
+      if (i > 0 || !std::filesystem::exists(std::filesystem::path(places[i]).parent_path(), ignored)) {
         std::filesystem::create_directories(std::filesystem::path(places[i]).parent_path(), ignored);
       }
       io::remove_leftovers(places[i]);

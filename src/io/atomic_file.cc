@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <utility>
 
@@ -15,12 +16,20 @@
 namespace batchfeed::io {
 namespace {
 
+int open_again(const std::string& path, int flags) {
+  int fd;
+  do {
+    fd = sys().open(path.c_str(), flags | O_CLOEXEC, 0);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
 // Makes a rename survive a loss of power. File systems that cannot sync a
 // directory say EINVAL; the rename itself is done by then.
 void sync_directory(const std::string& path) {
   std::string directory = std::filesystem::path(path).parent_path().string();
   if (directory.empty()) directory = ".";
-  const int fd = sys().open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  const int fd = open_again(directory, O_RDONLY | O_DIRECTORY);
   if (fd < 0) return;
   const int result = sys().fsync(fd);
   const int error = errno;
@@ -88,6 +97,19 @@ void put_in_place(const std::string& from, const std::string& to, bool replace) 
   fail("rename", to, errno);
 }
 
+void exchange(const std::string& one, const std::string& other) {
+  if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0) return;
+  if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) fail("rename", other, errno);
+  const std::string aside = one + ".old";
+  if (sys().rename(other.c_str(), aside.c_str()) != 0) fail("rename", other, errno);
+  if (sys().rename(one.c_str(), other.c_str()) != 0) {
+    const int error = errno;
+    sys().rename(aside.c_str(), other.c_str());
+    fail("rename", other, error);
+  }
+  sys().rename(aside.c_str(), one.c_str());
+}
+
 AtomicFile::AtomicFile(std::string path, AtomicFileOptions options)
     : path_(std::move(path)), temp_(path_ + ".tmp.XXXXXX"), options_(options) {
   expect_replaceable(path_);
@@ -110,7 +132,7 @@ void AtomicFile::append(std::span<const std::byte> bytes) {
 }
 
 void AtomicFile::rewrite_head(std::span<const std::byte> bytes) {
-  const int fd = sys().open(temp_.c_str(), O_WRONLY | O_CLOEXEC, 0);
+  const int fd = open_again(temp_, O_WRONLY);
   if (fd < 0) fail("open", temp_, errno);
   try {
     write_all(fd, path_, bytes);
@@ -124,7 +146,6 @@ void AtomicFile::rewrite_head(std::span<const std::byte> bytes) {
 void AtomicFile::seal() {
   if (fd_ < 0) return;
   if (zstd_) zstd_->finish();
-  if (sys().fchmod(fd_, 0644) != 0) fail("chmod", path_, errno);
   if (options_.durable && sys().fsync(fd_) != 0) fail("sync", path_, errno);
   if (sys().close(std::exchange(fd_, -1)) != 0) fail("close", path_, errno);
 }
@@ -143,7 +164,7 @@ void AtomicFile::commit() {
 }
 
 void sync_file_system(const std::string& path) {
-  const int fd = sys().open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  const int fd = open_again(path, O_RDONLY | O_DIRECTORY);
   if (fd < 0) fail("open", path, errno);
   const int result = ::syncfs(fd);
   const int error = errno;

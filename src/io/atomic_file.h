@@ -61,6 +61,10 @@ class AtomicFile {
 void put_in_place(const std::string& from, const std::string& to, bool replace);
 [[noreturn]] void refuse_existing(const std::string& path);
 
+// Two names change places, so that neither is ever missing; where the file system cannot do that,
+// `other` is for a moment.
+void exchange(const std::string& one, const std::string& other);
+
 // Returns when all that was written to the file system of `path` is on disk.
 void sync_file_system(const std::string& path);
 

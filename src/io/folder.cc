@@ -29,6 +29,12 @@ std::vector<std::string> names_in(const std::string& folder) {
   return out;
 }
 
+std::uint64_t size_or_none(const std::string& path) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  return error ? 0 : static_cast<std::uint64_t>(size);
+}
+
 namespace {
 
 // When a file, or the youngest in a folder, was last written.

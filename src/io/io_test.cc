@@ -206,13 +206,26 @@ TEST(AtomicFile, MakesItsCallsInTheOrderThatSurvives) {
   const ScratchFolder folder;
   const FaultySys sys;
   write_file(folder / "out");
-  EXPECT_THAT(sys.names(), ElementsAre("mkostemp", "write", "write", "fchmod", "fsync", "close", "rename", "open",
-                                       "fsync", "close"));
+  EXPECT_THAT(sys.names(),
+              ElementsAre("mkostemp", "write", "write", "fsync", "close", "rename", "open", "fsync", "close"));
   EXPECT_EQ(content_of(folder / "out"), "new content");
   // The temporary file lies in the same folder: a rename does not cross file systems.
   const auto log = sys.log();
   EXPECT_EQ(std::filesystem::path(log[0].path).parent_path(), folder.path());
-  EXPECT_EQ(log[7].path, folder.path().string());
+  EXPECT_EQ(log[6].path, folder.path().string());
+}
+
+TEST(AtomicFile, IsForWhomTheUmaskAllows) {
+  using enum std::filesystem::perms;
+  const ScratchFolder folder;
+  const ::mode_t before = ::umask(077);
+  write_file(folder / "private");
+  ::umask(022);
+  write_file(folder / "public");
+  ::umask(before);
+  const auto of = [&](const char* name) { return std::filesystem::status(folder / name).permissions(); };
+  EXPECT_EQ(of("private"), owner_read | owner_write);
+  EXPECT_EQ(of("public"), owner_read | owner_write | group_read | others_read);
 }
 
 TEST(AtomicFile, DoesNotReplaceAPipeOrADevice) {  // io.special-target
@@ -268,9 +281,11 @@ TEST(AtomicFile, IsOldOrNewWhicheverCallFails) {
 
 TEST(AtomicFile, IdsNameTheCall) {
   const ScratchFolder folder;
-  const std::pair<const char*, const char*> ids[] = {{"mkostemp", "io.create"}, {"write", "io.write"},
-                                                     {"fchmod", "io.chmod"},    {"fsync", "io.sync"},
-                                                     {"close", "io.close"},     {"rename", "io.rename"}};
+  const std::pair<const char*, const char*> ids[] = {{"mkostemp", "io.create"},
+                                                     {"write", "io.write"},
+                                                     {"fsync", "io.sync"},
+                                                     {"close", "io.close"},
+                                                     {"rename", "io.rename"}};
   for (const auto& [call, id] : ids) {
     const FaultySys sys(every(call, EIO));
     EXPECT_EQ(fault_of([&] { write_file(folder / "out"); }).id, id);
@@ -294,7 +309,7 @@ TEST(AtomicFile, OfASealedFileOnlyTheNameIsMissing) {
   AtomicFile file(folder / "out");
   file.append("new");
   file.seal();
-  EXPECT_THAT(sys.names(), ElementsAre("mkostemp", "write", "fchmod", "fsync", "close"));
+  EXPECT_THAT(sys.names(), ElementsAre("mkostemp", "write", "fsync", "close"));
   EXPECT_FALSE(std::filesystem::exists(folder / "out"));
   file.commit();
   EXPECT_EQ(content_of(folder / "out"), "new");
@@ -305,7 +320,7 @@ TEST(AtomicFile, WithoutDurabilityNothingIsFlushed) {
   const FaultySys sys;
   AtomicFile file(folder / "out", {.durable = false});
   file.commit();
-  EXPECT_THAT(sys.names(), ElementsAre("mkostemp", "fchmod", "close", "rename"));
+  EXPECT_THAT(sys.names(), ElementsAre("mkostemp", "close", "rename"));
 }
 
 TEST(AtomicFile, TellsIfAFileOnTheWayCannotGo) {

@@ -18,14 +18,16 @@ struct Sys {
   ::ssize_t (*read)(int fd, void* to, std::size_t bytes);
   ::ssize_t (*write)(int fd, const void* from, std::size_t bytes);
   int (*fsync)(int fd);
-  int (*fchmod)(int fd, ::mode_t mode);
   int (*rename)(const char* from, const char* to);
   int (*rename_new)(const char* from, const char* to);  // EEXIST where `to` exists
   int (*link)(const char* from, const char* to);
   int (*unlink)(const char* path);
   int (*close)(int fd);
-  int (*mkostemp)(char* pattern, int flags);
+  int (*mkostemp)(char* pattern, int flags);  // readable for whom the umask allows
 };
+
+// A new folder of a name that ends with XXXXXX, as mkdtemp(3), for whom the umask allows.
+int make_folder(char* pattern) noexcept;
 
 // The real calls.
 extern const Sys kSystem;

@@ -297,7 +297,7 @@ ConvertResult convert(const Source& source, const std::string& target, const Con
   }
   Conversion conversion(source, target, options);
   ConvertResult result = conversion.run();
-  if (result.bytes == 0) result.bytes = static_cast<std::uint64_t>(fs::file_size(target));
+  if (result.bytes == 0) result.bytes = io::size_or_none(target);
   if (options.verify) conversion.verify(target, result);
   return result;
 }

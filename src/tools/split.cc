@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/rng.h"
+#include "io/folder.h"
 #include "tools/in_order.h"
 #include "tools/refuse.h"
 #include "tools/selected.h"
@@ -246,10 +247,7 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
     result.sequences = target->sequences();
     result.samples = target->samples();
     result.left_out = left_out;
-    std::error_code none;
-    result.bytes = target->companion_bytes() != 0
-                       ? target->companion_bytes()
-                       : static_cast<std::uint64_t>(std::filesystem::file_size(target->path(), none));
+    result.bytes = target->companion_bytes() != 0 ? target->companion_bytes() : io::size_or_none(target->path());
     result.keys = target->keys();
   }
   return out;

@@ -92,6 +92,9 @@ class Surveyor {
         if (error.fault().kind == FaultKind::internal) throw;
         tally_.add({.severity = Severity::error, .fault = error.fault()});
         complete_ = false;
+        const std::lock_guard lock(progress_mutex_);
+        if (!out_.unread && (error.fault().kind == FaultKind::io || error.fault().kind == FaultKind::stale))
+          out_.unread = error.fault();
         continue;
       }
       add(chunk, c, hash, part);

@@ -115,6 +115,7 @@ TEST(Survey, GoesOnBehindAChunkThatCannotBeRead) {
                           [&](const Notice& notice) { ids.push_back(notice.fault.id); });
   EXPECT_EQ(ids, (std::vector<std::string>{"test.gone"}));
   EXPECT_FALSE(s.check.complete);
+  EXPECT_EQ(s.unread.value().id, "test.gone");
   EXPECT_EQ(s.streams[0].samples, 2u);
   EXPECT_EQ(s.streams[0].max, 9);
   EXPECT_GT(last, 0u);

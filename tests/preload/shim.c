@@ -5,7 +5,7 @@
  *
  *   FAIL_UNDER=FOLDER   files whose paths begin so, and all relative ones
  *   SLOW_PREAD_MS=MS    each pread of them sleeps first
- *   FAIL="CALL N HOW"   CALL: open fstat pread write fsync close rename unlink mkostemp ftruncate, or
+ *   FAIL="CALL N HOW"   CALL: open fstat pread write fsync close rename unlink ftruncate, or
  *                       thread, of which the Nth and all behind it fail
  *                       HOW: an errno, or "short": one byte is read or written
  *
@@ -100,13 +100,6 @@ static int opened(int fd) {
   }
 OPEN(open)
 OPEN(open64)
-
-int mkostemp(char* path, int flags) {
-  if (!below(path)) return REAL(mkostemp)(path, flags);
-  REFUSE(verdict("mkostemp"));
-  return opened(REAL(mkostemp)(path, flags));
-}
-int mkostemp64(char* path, int flags) { return mkostemp(path, flags); }
 
 static void be_slow(int fd) {
   if (slow_ms == 0 || fd < 0 || fd >= kMost || !ours[fd]) return;

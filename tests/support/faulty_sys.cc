@@ -42,7 +42,6 @@ struct Hooks {
     return refuse("write", fd) != 0 ? -1 : io::kSystem.write(fd, from, std::min(bytes, current->at_most_));
   }
   static int fsync(int fd) { return refuse("fsync", fd) != 0 ? -1 : io::kSystem.fsync(fd); }
-  static int fchmod(int fd, ::mode_t mode) { return refuse("fchmod", fd) != 0 ? -1 : io::kSystem.fchmod(fd, mode); }
   static int rename(const char* from, const char* to) {
     return refuse("rename", to) != 0 ? -1 : io::kSystem.rename(from, to);
   }
@@ -75,7 +74,6 @@ const io::Sys kHooks = {
     .read = Hooks::read,
     .write = Hooks::write,
     .fsync = Hooks::fsync,
-    .fchmod = Hooks::fchmod,
     .rename = Hooks::rename,
     .rename_new = Hooks::rename_new,
     .link = Hooks::link,

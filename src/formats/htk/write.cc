@@ -3,7 +3,6 @@
 // Frames become an archive and its list, or a file for each utterance. A header
 // counts frames, so an archive's is written again when all are known.
 #include <batchfeed/speech_writer.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +18,7 @@
 #include "formats/htk/scp.h"
 #include "io/atomic_file.h"
 #include "io/file.h"
+#include "io/sys.h"
 
 namespace batchfeed {
 namespace htk {
@@ -91,7 +91,7 @@ struct HtkWriter::Impl {
       std::error_code none;
       if (!options.replace && htk::fs::exists(htk::fs::symlink_status(target, none))) io::refuse_existing(target);
       folder = target + ".tmp.XXXXXX";
-      if (::mkdtemp(folder.data()) == nullptr) io::fail("create", target, errno);
+      if (io::make_folder(folder.data()) != 0) io::fail("create", target, errno);
     } else {
       archive.emplace(options.layout == HtkLayout::single ? path : target,
                       io::AtomicFileOptions{.replace = options.replace});
@@ -210,14 +210,13 @@ struct HtkWriter::Impl {
     } else {
       io::sync_file_system(folder);
       std::error_code code;
-      const std::string old = folder + ".old";
-      const bool replaced = options.replace && htk::fs::exists(target, code);
-      if (replaced) htk::fs::rename(target, old, code);
-      if (code) io::fail("rename", target, code.value());
-      io::put_in_place(folder, target, options.replace);
+      if (options.replace && htk::fs::exists(target, code)) {
+        io::exchange(folder, target);  // the older one goes under the temporary name
+        htk::fs::remove_all(folder, code);
+      } else {
+        io::put_in_place(folder, target, options.replace);
+      }
       folder.clear();
-      if (replaced) htk::fs::remove_all(old, code);
-      htk::fs::permissions(target, htk::fs::perms(0755), code);
     }
   }
 
