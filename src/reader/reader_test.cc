@@ -47,6 +47,29 @@ TEST(ReaderTruncated, RowsAreSharedAmongWorkers) {  // K14, X5
   EXPECT_THROW(refused.read(batch), Error);
 }
 
+// Only the epoch or call at hand needs a row for each worker.
+TEST(ReaderTruncated, SizesOfOtherEpochsAndCallsNeedNoRows) {
+  ReaderOptions o = truncated(3, 3);
+  o.minibatch_size = {3, 9};
+  o.workers = 2;
+  o.start_epoch = 1;
+  Reader second = open(kD, o);
+  ReaderOptions wide = truncated(9, 3);
+  wide.workers = 2;
+  wide.start_epoch = 1;
+  Reader same = open(kD, wide);
+  EXPECT_EQ(run(second, 9, true), run(same, 9, true));
+
+  o.start_epoch = 0;
+  o.workers = 1;
+  o.driver = Driver::timeline;
+  Reader reader = open(kD, o);
+  Minibatch batch;
+  ASSERT_TRUE(reader.read(batch));
+  reader.set_workers(2, 0);
+  EXPECT_NO_THROW(run(reader, 9, true));
+}
+
 TEST(ReaderTruncated, AnotherSizeGivesUpWhatWaitsThoughTheRowsStayAsMany) {
   ReaderOptions o = truncated(6, 3);
   o.minibatch_size = {6, 7};

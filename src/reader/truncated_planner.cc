@@ -9,9 +9,7 @@
 namespace batchfeed::reader {
 
 TruncatedPlanner::TruncatedPlanner(Draws draws, std::uint64_t sweep_samples, const ReaderOptions& options)
-    : draws_(std::move(draws)), options_(options), epochs_(options, sweep_samples) {
-  resize_rows();
-}
+    : draws_(std::move(draws)), options_(options), epochs_(options, sweep_samples) {}
 
 std::uint64_t TruncatedPlanner::length() const {
   return options_.pack.truncation_length != 0 ? options_.pack.truncation_length
@@ -49,7 +47,10 @@ void TruncatedPlanner::resize_rows() {
   rows_.resize(static_cast<std::size_t>(planned));
 }
 
-void TruncatedPlanner::begin_epoch(std::uint64_t epoch) { enter(epoch, false); }
+void TruncatedPlanner::begin_epoch(std::uint64_t epoch) {
+  enter(epoch, false);
+  resize_rows();
+}
 
 void TruncatedPlanner::enter(std::uint64_t epoch, bool behind_another) {
   if (behind_another && reorders_between_epochs(options_)) {
@@ -63,7 +64,6 @@ void TruncatedPlanner::enter(std::uint64_t epoch, bool behind_another) {
   mark_.begun = true;
   mark_.ended = false;
   rows_.clear();
-  resize_rows();
 }
 
 // The oldest position, then of each row: cursor, number of sequences, and of each
@@ -81,18 +81,17 @@ void TruncatedPlanner::save_queue(std::vector<std::uint64_t>& out) const {
 }
 
 void TruncatedPlanner::restore(const Mark& mark) {
-  begin_epoch(mark.epoch);
+  enter(mark.epoch, false);
   mark_ = mark;
   draws_.set_past(mark.past);
-  // What is queued has the rows of the minibatch before; the next one may have others.
-  if (mark.index != 0) --mark_.index;
-  rows_.clear();
-  resize_rows();
-  mark_.index = mark.index;
   if (mark.queue.empty()) {
     draws_.restore(mark.position, {});
     return;
   }
+  // What is queued has the rows of the minibatch before; the next one may have others.
+  if (mark.index != 0) --mark_.index;
+  resize_rows();
+  mark_.index = mark.index;
   QueueFields fields(mark.queue);
   const std::uint64_t oldest = fields.next();
   std::vector<std::uint64_t> waiting;
