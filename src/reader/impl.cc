@@ -50,7 +50,7 @@ Reader::Impl::Impl(std::vector<std::shared_ptr<const Source>> parts, const Reade
       pid(::getpid()) {
   streams = source->streams();
   if (options.legacy_speech) {
-    options = legacy_options(options, corpus.total_samples());
+    check_legacy(options);
     for (StreamInfo& s : streams) s.storage = Storage::dense;
   }
   mark.epoch = options.driver == ReaderOptions::Driver::timeline ? 0 : options.start_epoch;

@@ -16,24 +16,10 @@ Error refuse(std::string id, std::string what, std::string hint) {
 
 }  // namespace
 
-ReaderOptions legacy_options(ReaderOptions o, std::uint64_t sweep_samples) {
-  const bool frames = o.pack.kind == Packing::frames;
-  if (o.rolling_window && !frames) {
-    throw refuse("rolling-window", "readMethod = rollingWindow works on frames",
-                 "set `frameMode = true`, or `readMethod = blockRandomize`");
-  }
-  if (o.full_minibatches) {
-    const std::uint64_t mb = o.minibatch_size.front();
-    const std::uint64_t rest = sweep_samples >= mb ? sweep_samples % mb : 0;
-    const std::uint64_t whole = sweep_samples > mb ? sweep_samples - rest : sweep_samples;
-    if (o.epoch_samples == 0 || o.epoch_samples == kWholeSet) {
-      o.epoch_samples = whole;
-    } else if (sweep_samples >= mb) {
-      o.epoch_samples += rest * ((o.epoch_samples - 1) / whole);
-    }
-    if (frames && sweep_samples > mb) o.last_minibatch = LastMinibatch::drop;
-  }
-  return o;
+void check_legacy(const ReaderOptions& o) {
+  if (!o.rolling_window || o.pack.kind == Packing::frames) return;
+  throw refuse("rolling-window", "readMethod = rollingWindow works on frames",
+               "set `frameMode = true`, or `readMethod = blockRandomize`");
 }
 
 LegacyPlanner::LegacyPlanner(Draws draws, std::uint64_t sweep_samples, const ReaderOptions& options)
@@ -48,8 +34,8 @@ void LegacyPlanner::begin_epoch(std::uint64_t epoch) {
 }
 
 void LegacyPlanner::enter(std::uint64_t epoch) {
-  draws_.begin_epoch(epochs_.begin(epoch), epochs_.size, epoch);
-  epoch_end_ = epochs_.begin(epoch) + epochs_.size;
+  draws_.begin_epoch(epochs_.begin(epoch), epochs_.size(epoch), epoch);
+  epoch_end_ = epochs_.begin(epoch) + epochs_.size(epoch);
   mark_.epoch = epoch;
   mark_.index = 0;
   mark_.begun = true;

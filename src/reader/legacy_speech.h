@@ -17,10 +17,8 @@
 
 namespace batchfeed::reader {
 
-// What the legacy reader makes of its options: minibatchMode = full has epochs of
-// whole minibatches, and in frame mode leaves out those that are not full.
-// Throws Error(config) for what it cannot do.
-ReaderOptions legacy_options(ReaderOptions options, std::uint64_t sweep_samples);
+// Throws Error(config) for what the legacy reader cannot do.
+void check_legacy(const ReaderOptions& options);
 
 class LegacyPlanner final : public Planner {
  public:

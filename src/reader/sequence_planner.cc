@@ -15,12 +15,21 @@ constexpr std::uint64_t kEndless = (1ull << 63) - 1;
 }
 
 EpochTable::EpochTable(const ReaderOptions& options, std::uint64_t sweep_samples) {
-  if (options.epoch_sweeps != 0) {
-    size = std::min(mul_sat(options.epoch_sweeps, sweep_samples), kEndless);
-  } else if (options.epoch_samples == 0 || options.epoch_samples == kWholeSet) {
-    size = sweep_samples;
-  } else {
-    size = std::min(options.epoch_samples, kEndless);
+  const bool sweep = options.epoch_sweeps == 0 && (options.epoch_samples == 0 || options.epoch_samples == kWholeSet);
+  const std::uint64_t size = sweep                       ? sweep_samples
+                             : options.epoch_sweeps != 0 ? mul_sat(options.epoch_sweeps, sweep_samples)
+                                                         : options.epoch_samples;
+  if (!options.full_minibatches) {
+    sizes_ = {std::min(size, kEndless)};
+    return;
+  }
+  // HTKMLFReader with minibatchMode = full: epochs of whole minibatches, which may have another size in each.
+  const std::size_t epochs = options.driver == ReaderOptions::Driver::epochs ? options.minibatch_size.size() : 1;
+  for (std::size_t epoch = 0; epoch < epochs; ++epoch) {
+    const std::uint64_t minibatch = options.minibatch_size[epoch];
+    const std::uint64_t rest = sweep_samples >= minibatch ? sweep_samples % minibatch : 0;
+    const std::uint64_t whole = sweep_samples > minibatch ? sweep_samples - rest : sweep_samples;
+    sizes_.push_back(std::min(sweep ? whole : add_sat(size, mul_sat(rest, (size - 1) / whole)), kEndless));
   }
 }
 
@@ -42,9 +51,9 @@ void SequencePlanner::begin_epoch(std::uint64_t epoch) { enter(epoch, false); }
 
 void SequencePlanner::enter(std::uint64_t epoch, bool behind_another) {
   if (behind_another && reorders_between_epochs(options_)) {
-    timeline_->next_epoch(epochs_.begin(epoch), epochs_.size, epoch);
+    timeline_->next_epoch(epochs_.begin(epoch), epochs_.size(epoch), epoch);
   } else {
-    timeline_->begin_epoch(epochs_.begin(epoch), epochs_.size, epoch);
+    timeline_->begin_epoch(epochs_.begin(epoch), epochs_.size(epoch), epoch);
   }
   mark_.past = timeline_->past();
   drawn_to_ = timeline_->position();
@@ -246,6 +255,11 @@ void SequencePlanner::keep_own(Plan& out) {
   out.items.erase(out.items.begin(), out.items.begin() + static_cast<std::ptrdiff_t>(from));
 }
 
+// Of HTKMLFReader's minibatchMode = full: whether the batch of all workers is not full, so that none of it is given.
+bool SequencePlanner::is_short_legacy(std::uint64_t size) const noexcept {
+  return options_.full_minibatches && sweep_samples_ > size && now_.batch.position - now_.begin < size;
+}
+
 // The last minibatch of a sweep or epoch, when it is to be full or not at all.
 void SequencePlanner::drop_partial(std::uint64_t size, Plan& out) {
   if (options_.last_minibatch != LastMinibatch::drop || (!out.end_of_sweep && !out.end_of_epoch)) return;
@@ -269,6 +283,11 @@ void SequencePlanner::next(Plan& out) {
     advance();
     if (first) from = now_.begin;
     out.end_of_sweep = out.end_of_sweep || batch.end_of_sweep;
+    if (is_short_legacy(size)) {
+      mark_.skipped += batch.items.size();
+      if (batch.end_of_epoch) break;
+      continue;
+    }
     for (const order::Item& item : batch.items) emit(item, size, out);
     if (!out.items.empty() || batch.items.empty() || is_last(batch)) break;
     expect_some(size, batch.position - from);

@@ -5,6 +5,7 @@
 
 #include <batchfeed/options.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -15,10 +16,16 @@
 namespace batchfeed::reader {
 
 // Where epochs begin and how long they are (minibatch.md 3).
-struct EpochTable {
-  explicit EpochTable(const ReaderOptions& options, std::uint64_t sweep_samples);
-  std::uint64_t begin(std::uint64_t epoch) const noexcept { return epoch * size; }
-  std::uint64_t size = 0;
+class EpochTable {
+ public:
+  EpochTable(const ReaderOptions& options, std::uint64_t sweep_samples);
+  std::uint64_t begin(std::uint64_t epoch) const noexcept { return epoch * size(epoch); }
+  std::uint64_t size(std::uint64_t epoch) const noexcept {
+    return sizes_[static_cast<std::size_t>(std::min<std::uint64_t>(epoch, sizes_.size() - 1))];
+  }
+
+ private:
+  std::vector<std::uint64_t> sizes_;  // by epoch where they differ; the last repeats
 };
 
 // The minibatch size of an answer: a list by epoch, or by call on the timeline.
@@ -66,6 +73,7 @@ class SequencePlanner final : public Planner {
   void emit(const order::Item& item, std::uint64_t size, Plan& out);
   void keep_own(Plan& out);
   void expect_some(std::uint64_t size, std::uint64_t skipped_samples) const;
+  bool is_short_legacy(std::uint64_t size) const noexcept;
   void drop_partial(std::uint64_t size, Plan& out);
   void count_padding();
   std::uint64_t own_size(std::uint64_t size) const noexcept;
