@@ -57,6 +57,7 @@ struct Mark {
 struct Plan {
   bool timeline = false;
   std::uint64_t end_epoch = 1;  // first epoch not to be read
+  bool over = false;            // the state it begins with stands behind all epochs
   std::optional<Switch> change;
   std::optional<Mark> save_after;
 };
@@ -79,6 +80,12 @@ Plan make_plan(const ReadArguments& a) {
   return plan;
 }
 
+// The epoch that a state goes on in, as it says itself; it has been found to be sound.
+std::uint64_t next_epoch(const std::string& state) {
+  const nlohmann::json said = nlohmann::json::parse(state);
+  return said.value("epoch", std::uint64_t{0}) + said.value("ended", std::uint64_t{0});
+}
+
 // One run over the minibatches, handing each to `show`.
 class Session {
  public:
@@ -88,11 +95,10 @@ class Session {
   void go(const Show& show) {
     if (a_.state.empty()) save_if(a_.drive.start_epoch, 0);
     Minibatch batch;
-    while (a_.limit != 0u) {
+    while (a_.limit != 0u && !plan_.over) {
       if (plan_.change && given_ == plan_.change->after) reader_.set_workers(plan_.change->workers, plan_.change->rank);
       if (!reader_.read(batch)) break;
       if (interrupt::pending()) throw interrupt::Interrupted{};
-      if (!plan_.timeline && batch.epoch >= plan_.end_epoch) break;  // a state behind the last minibatch
       invalid += batch.invalid;
       if (plan_.timeline && batch.end_of_epoch && batch.empty()) break;
       ++given_;
@@ -200,14 +206,18 @@ void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const
 
 int run_read(const ReadArguments& a, Console& console) {
   const std::string format = !a.format.empty() ? a.format : console.terminal_out() ? "text" : "jsonl";
-  const Plan plan = make_plan(a);
+  Plan plan = make_plan(a);
   if (!a.save_state.empty()) expect_own(a.save_state, "{\"batchfeed_state\"", "state");
   try {
     Corpus corpus = load_corpus(a.corpus, console);
     a.drive.apply(corpus, corpus.setup.reader, console);
     Reader reader(corpus.setup);
     console.clear_progress();
-    if (!a.state.empty()) reader.restore(load_state(a.state));
+    if (!a.state.empty()) {
+      const std::string state = load_state(a.state);
+      reader.restore(state);
+      plan.over = !plan.timeline && next_epoch(state) >= plan.end_epoch;
+    }
     interrupt::deferred(true);
     if (a.explain) {
       Output output;

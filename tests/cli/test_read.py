@@ -111,8 +111,19 @@ def test_a_state_goes_on_exactly_there(batchfeed, corpus):
 def test_a_state_from_the_end_has_nothing_left(batchfeed, corpus):
     run = ("read", corpus(), "--minibatch-size", 5)
     assert batchfeed(*run, "--save-state", "state").code == 0
-    again = batchfeed(*run, "--state", "state")
+    again = batchfeed(*run, "--state", "state", "--save-state", "again")
     assert (again.code, again.out) == (0, "")
+    assert (batchfeed.folder / "again").read_text() == (batchfeed.folder / "state").read_text()
+
+
+def test_a_run_started_once_more_at_its_end_loses_nothing(batchfeed, write):
+    write("train.ctf", "".join(f"{i} |v {i}\n" for i in range(8)))
+    longer = ("--minibatch-size", 4, "--epochs", 2, "--order", "file")
+    whole = batchfeed("read", "train.ctf", *longer).out.splitlines()
+    once = ("read", "train.ctf", "--minibatch-size", 4, "--order", "file")
+    assert batchfeed(*once, "--save-state", "state").code == 0
+    assert batchfeed(*once, "--state", "state", "--save-state", "state").out == ""  # a job that is started once more
+    assert batchfeed("read", "train.ctf", *longer, "--state", "state").out.splitlines() == whole[2:]
 
 
 def test_limit_and_state_go_together(batchfeed, corpus):
