@@ -35,7 +35,7 @@ struct FirstBytes {
 FirstBytes first_bytes(const std::string& path, std::size_t most, const Limits& limits = {});
 
 // Shell patterns in a list of files replaced by the files they name, sorted. What
-// is no pattern, or fits no file, stays as it is.
+// is no pattern, names a file that exists, or fits no file, stays as it is.
 std::vector<std::string> expand_files(const std::vector<std::string>& names, const FileSystem& file_system = {});
 
 // Opens one source: indexes it, or loads its index cache.

@@ -4,6 +4,7 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "assemble/open.h"
 #include "formats/cbf/cbf.h"
@@ -38,6 +39,11 @@ std::vector<std::string> expand(const std::vector<std::string>& names, const Fil
   std::vector<std::string> out;
   for (const std::string& name : names) {
     if (name.find_first_of("*?[") == std::string::npos) {
+      out.push_back(name);
+      continue;
+    }
+    std::error_code none;
+    if (std::filesystem::exists(io::located(name, file_system), none)) {
       out.push_back(name);
       continue;
     }

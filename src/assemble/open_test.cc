@@ -119,6 +119,17 @@ TEST_F(Opening, PatternsOfURLsAndPatternsThatFitNothing) {
   EXPECT_EQ(asked.size(), 2u) << "files of this machine are not asked of it";
 }
 
+// Else the name of one file would quietly name others.
+TEST_F(Opening, ANameThatExistsIsNoPattern) {
+  const std::string bracketed = write("a[1].ctf", "|A 1\n"), starred = write("a*.ctf", "|A 2\n");
+  write("a1.ctf", "|A 3\n");
+  EXPECT_EQ(expand({bracketed, starred}), (std::vector<std::string>{bracketed, starred}));
+  FileSystem here;
+  here.folder = folder_.string();
+  EXPECT_EQ(expand({"a[1].ctf", "a[2].ctf", "?1.ctf"}, here),
+            (std::vector<std::string>{"a[1].ctf", "a[2].ctf", "a1.ctf"}));
+}
+
 TEST_F(Opening, AConfigurationIsOpenedAndCallersChange) {
   write("a.ctf", "0 |A 1\n1 |A 2\n2 |A 3\n3 |A 4\n4 |A 5\n5 |A 6\n");
   const std::string config = write(
