@@ -6,6 +6,8 @@
 #include <batchfeed/tools.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "join/join.h"
@@ -51,9 +53,12 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context,
   }
   std::vector<std::unique_ptr<Source>> sources;
   for (const SourceOptions& options : setup.sources) sources.push_back(open_one(options, context));
+  std::set<std::string> told;  // a join says again what its sources say
   const auto tell = [&](const Source& source) {
     if (!context.report) return;
-    for (const Notice& notice : source.notices()) context.report(notice);
+    for (const Notice& notice : source.notices()) {
+      if (told.insert(notice.fault.text()).second) context.report(notice);
+    }
   };
   for (const auto& source : sources) tell(*source);
   if (context.around) {

@@ -54,6 +54,22 @@ TEST_F(Opening, NeedsASourceAFileAndFeaturesFirst) {
   EXPECT_EQ(refusal(setup), "open.labels-first");
 }
 
+TEST_F(Opening, AJoinTellsWhatItsSourcesTell) {
+  std::vector<std::string> told;
+  batchfeed::Setup setup;
+  setup.report = [&](const Notice& n) { told.push_back(n.fault.id); };
+  setup.sources = {corpus({write("a.ctf", "1 |A 1\n1 |A x\n2 |A 2\n1 |A 3\n")}),
+                   corpus({write("l.ctf", "1 |L 5\n2 |L 6\n3 |L 7\n")}, "L")};
+  std::get<CtfOptions>(setup.sources[0]).max_errors = 5;
+  const std::unique_ptr<Source> source = open_sources(setup);
+  EXPECT_EQ(told, (std::vector<std::string>{"ctf.repeated-id", "join.no-partner"})) << "each once";
+  Chunk chunk;
+  source->read(0, chunk);
+  std::vector<std::string> now;
+  for (const Notice& n : source->notices()) now.push_back(n.fault.id);
+  EXPECT_EQ(now, (std::vector<std::string>{"join.no-partner", "ctf.repeated-id", "errors-skipped"}));
+}
+
 TEST_F(Opening, CorporaOfAMixtureAreOpenedEachWithItsJoins) {
   batchfeed::Setup setup;
   setup.mix = {{corpus({write("a.ctf", "1 |A 1\n2 |A 2\n")}), corpus({write("l.ctf", "1 |L 5\n")}, "L")},

@@ -74,7 +74,14 @@ class Joined final : public Source, private RowReader {
     return out;
   }
   bool splits_frames() const override { return primary().splits_frames(); }
-  std::vector<Notice> notices() const override { return notices_; }
+  // Those of the sources as well: what was skipped in them while they were read is told nowhere else.
+  std::vector<Notice> notices() const override {
+    std::vector<Notice> out = notices_;
+    for (const auto& source : sources_) {
+      for (Notice& n : source->notices()) out.push_back(std::move(n));
+    }
+    return out;
+  }
 
   std::uint64_t fingerprint() const override {
     Fingerprint print;

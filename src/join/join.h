@@ -32,7 +32,8 @@ struct Options {
 };
 
 // Throws Error(config): a stream name twice, two sources that define the
-// minibatch size, no key in common. What the join leaves out is in notices().
+// minibatch size, no key in common. notices() has what the join leaves out, then what
+// the sources tell.
 std::unique_ptr<Source> join(std::vector<std::unique_ptr<Source>> sources, const Options& options);
 
 // One source of all chunks, in order: shards of a corpus, or the corpora of a
