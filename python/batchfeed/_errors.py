@@ -161,6 +161,7 @@ _KEYS: dict[str, Callable[[str], str]] = {
     "randomizationSeed": lambda value: f"seed={value}",
     "randomizationWindow": lambda _: "window=",
     "readMethod": lambda value: f"rolling_window={value == 'rollingWindow'}",
+    "skipSequenceIds": lambda value: f"skip_sequence_ids={value == 'true'}",
     "truncated": lambda _: "pack='sequences'",
     "truncationLength": lambda _: "truncation_length=",
     "useNumericSequenceKeys": lambda value: f"keys={'numeric' if value == 'true' else 'text'!r}",

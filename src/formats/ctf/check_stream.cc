@@ -113,7 +113,7 @@ void StreamCheck::first_line(const LineBlocks& blocks, const char* content) {
   line_mode_ |= *content == '|';
   const std::uint64_t at = blocks.offset_of(content);
   const std::uint64_t column = at - line_begin_ + 1;
-  if (line_mode_ && text_) throw Error(keys_need_ids(name_, at, line_, column));
+  if (line_mode_ && text_) throw Error(keys_need_ids(name_, at, line_, column, content));
   if (!line_mode_ && !text_ && !is_digit(*content)) throw Error(no_id(name_, at, line_, column, content));
 }
 

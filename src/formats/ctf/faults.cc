@@ -119,9 +119,13 @@ Fault no_id(const std::string& file, std::uint64_t byte, std::uint64_t line, std
       lookalike_or(token_at(at),
                    class_of(*at) == Byte::printable ? "text ids need `useNumericSequenceKeys = false`" : ""));
 }
-Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column) {
-  return at_line(file, "ctf.keys-need-ids", byte, line, column, "the lines carry no sequence ids, but keys are text",
-                 "write an id in front of every sequence, or use numeric keys");
+Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column,
+                    const char* at) {
+  return at_line(file, "ctf.keys-need-ids", byte, line, column,
+                 *at == '|' ? "the lines carry no sequence ids, but keys are text"
+                            : "the sequence ids are passed over, but keys are text",
+                 *at == '|' ? "write an id in front of every sequence, or use numeric keys"
+                            : "remove `skipSequenceIds = true`, or use numeric keys");
 }
 Fault id_range(const std::string& file, std::string_view id, std::uint64_t line_begin, std::uint64_t line) {
   return at_line(file, "ctf.id-range", line_begin, line, 1,

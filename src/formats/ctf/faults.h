@@ -23,7 +23,8 @@ Fault empty_file(const std::string& file);
 Fault no_sequence(const std::string& file, const std::string& why);
 Fault torn_end(const std::string& file, std::uint64_t byte, std::uint64_t line, const std::string& how);
 Fault no_id(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column, const char* at);
-Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column);
+Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column,
+                    const char* at);
 Fault id_range(const std::string& file, std::string_view id, std::uint64_t line_begin, std::uint64_t line);
 Fault long_key(const std::string& file, std::uint64_t limit, std::uint64_t line_begin, std::uint64_t line);
 

@@ -93,6 +93,10 @@ TEST(Opening, WhatWasLeftOutIsTold) {
   EXPECT_EQ(no_ids.at.line, 3u);
   EXPECT_EQ(no_ids.at.column, 3u);
   EXPECT_EQ(no_ids.at.byte, 16u);
+  CtfOptions passed_over = options_for({"A:d1"});
+  passed_over.skip_sequence_ids = true;
+  EXPECT_EQ(open_fault("7 |A 1\n", passed_over, KeyMode::text).what,
+            "the sequence ids are passed over, but keys are text");
 }
 
 TEST(Opening, WordsThatAreLeftOutGetNoNumber) {
