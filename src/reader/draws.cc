@@ -11,6 +11,13 @@ namespace {
 constexpr std::size_t kMostDraws = 4096;
 }  // namespace
 
+void all_damaged() {
+  throw Error(Fault{.kind = FaultKind::format,
+                    .id = "reader.all-damaged",
+                    .what = "every sequence of a sweep is damaged, and all were left out",
+                    .hint = "`check()` says where"});
+}
+
 void Draws::begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t epoch) {
   timeline_->begin_epoch(begin, size, epoch);
   forget();
@@ -65,6 +72,7 @@ void Draws::enter(const Window& window) {
 }
 
 std::optional<Draws::Drawn> Draws::next(Mark& mark) {
+  const std::uint64_t begin = position_;
   while (!exhausted_) {
     draw_ahead();
     const Ahead first = std::move(ahead_.front());
@@ -79,6 +87,7 @@ std::optional<Draws::Drawn> Draws::next(Mark& mark) {
     }
     const std::optional<std::uint32_t> length = data_.inspect ? data_.inspect(*first.item, mark) : first.item->samples;
     if (length && *length != 0) return Drawn{*first.item, *length, first.end_of_sweep, first.position};
+    if (position_ - begin > data_.most_damaged) all_damaged();
   }
   return std::nullopt;
 }

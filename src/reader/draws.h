@@ -35,6 +35,7 @@ class Draws {
     std::function<std::optional<std::uint32_t>(const order::Item&, Mark&)> inspect = {};
     std::function<void(std::uint32_t chunk)> want = {};  // will be inspected
     std::size_t chunks_ahead = 0;                        // to be asked for outside the window; 0: do not draw ahead
+    std::uint64_t most_damaged = ~0ull;                  // samples of the timeline without a sound sequence
   };
 
   Draws(std::unique_ptr<order::Timeline> timeline, Data data)
@@ -44,7 +45,8 @@ class Draws {
   void next_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t epoch);
   order::Past past() const { return timeline_->past(); }
   void set_past(const order::Past& past) { timeline_->set_past(past); }
-  // The next sound sequence of this worker; nothing at the end of the epoch.
+  // The next sound sequence of this worker; nothing at the end of the epoch. Throws Error where none comes: an
+  // epoch may have no end.
   std::optional<Drawn> next(Mark& mark);
   // Behind what next() gave last.
   std::uint64_t position() const noexcept { return position_; }

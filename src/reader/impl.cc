@@ -121,10 +121,17 @@ std::unique_ptr<Planner> Reader::Impl::make_whole_planner(bool with_data) {
     };
     hooks.want = [this](std::uint32_t chunk) { store->want(chunk); };
     hooks.chunks_ahead = options.prefetch ? chunks_ahead() + 1 : 0;
+    hooks.most_damaged = most_damaged();
   }
   Draws draws(std::move(timeline), std::move(hooks));
   if (rows) return std::make_unique<LegacyPlanner>(std::move(draws), corpus.total_samples(), options);
   return std::make_unique<TruncatedPlanner>(std::move(draws), corpus.total_samples(), options);
+}
+
+// Two sweeps hold a whole one. Of several workers, or of a mixture, one may get the damaged part again and again.
+std::uint64_t Reader::Impl::most_damaged() const noexcept {
+  const bool gets_all = options.workers == 1 && options.mix_weights.empty();
+  return mul_sat(gets_all ? 2 : 1000, corpus.total_samples());
 }
 
 std::uint64_t Reader::Impl::memory_needed() const noexcept {

@@ -38,6 +38,8 @@ struct Reader::Impl {
   // Once a reader, when the first minibatch of such an epoch is handed out.
   void tell_of_reordering();
 
+  // Samples of the timeline without a sound sequence behind which none will come.
+  std::uint64_t most_damaged() const noexcept;
   // Bytes of chunks: those of the window, and those being read ahead.
   std::uint64_t memory_needed() const noexcept;
   bool small_chunks() const noexcept { return corpora.in_pieces() && options.memory_limit == 0; }

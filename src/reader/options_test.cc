@@ -247,6 +247,29 @@ TEST(ReaderRefuses, DamagedSequencesBeyondTheBudget) {
   }
 }
 
+// Else a run without an end would look for a sound one for ever.
+TEST(ReaderRefuses, DamagedSequencesAloneInARunWithoutEnd) {
+  const auto source = std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>{{2}});
+  source->damaged_key = 0;
+  for (const std::uint64_t workers : {1u, 2u}) {
+    for (const bool rows : {false, true}) {
+      ReaderOptions o = rows ? truncated(4, 2) : reference(OrderKind::file, 4);
+      o.driver = Driver::timeline;
+      o.epoch_samples = ~0ull;
+      o.max_invalid = 1'000'000;
+      o.workers = workers;
+      Reader reader(source, o);
+      Minibatch batch;
+      try {
+        reader.next(batch);
+        FAIL() << "ended";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.fault().id, "reader.all-damaged");
+      }
+    }
+  }
+}
+
 TEST(ReaderCounts, AreKnownAtOpenWithoutData) {
   const auto source = std::make_shared<MemorySource>(kV);
   ReaderOptions o = reference(OrderKind::cntk, 5);

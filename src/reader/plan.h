@@ -79,6 +79,9 @@ class TooLong : public Error {
   std::uint32_t chunk_, row_;
 };
 
+// Where a whole sweep held nothing but damaged sequences, and the run may have no end.
+[[noreturn]] void all_damaged();
+
 // Decides answer after answer. One per run; not thread-safe.
 class Planner {
  public:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <batchfeed/reader.h>
 
+#include <algorithm>
+
 #include "reader/check_options.h"
 #include "reader/impl.h"
 #include "reader/state.h"
@@ -41,8 +43,12 @@ bool Reader::read(Minibatch& out) {
 bool Reader::next(Minibatch& out) {
   if (impl_->mark.ended) return false;
   bool any = true;
+  std::uint64_t first = ~0ull, damaged = 0;
   do {
     any = read(out);
+    damaged += out.invalid;
+    first = std::min(first, out.position);
+    if (out.empty() && damaged != 0 && out.position - first > impl_->most_damaged()) all_damaged();
   } while (any && out.empty() && !out.end_of_epoch);
   if (any && !out.empty()) return true;
   expect_within(impl_->mark.invalid, impl_->options.max_invalid);  // none but damaged ones is no epoch
