@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Do the documents tell the truth about the tree? Links lead somewhere, docs/index.md
+"""Do the documents tell the truth about the tree? Links lead somewhere, to headings too, docs/index.md
 names every page, each page that code names is there, and each test that
 differences-from-cntk.md names. And the packages are of the version that CMakeLists.txt says.
 """
@@ -34,19 +34,29 @@ def other_versions():
     return [path for path, words in says.items() if words not in (ROOT / path).read_text(encoding="utf-8")]
 
 
+def anchors(text):
+    """Of a page's headings, as GitHub makes them."""
+    text = re.sub(r"(?s)```.*?```", "", text)
+    return {re.sub(r"[^\w -]", "", re.sub(r"[`*]|\]\([^)]*\)", "", line).lower()).replace(" ", "-") for line in re.findall(r"(?m)^#+ +(.*?) *$", text)}
+
+
 def main():
     bad = links = 0
     for path in other_versions():
         print(f"{path}: another version than CMakeLists.txt says")
         bad += 1
-    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md"), *ROOT.glob("python/**/*.md")]:
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md"), *ROOT.glob("examples/**/*.md"), *ROOT.glob("python/**/*.md")]:
         text = re.sub(r"(?s)```.*?```", "", path.read_text(encoding="utf-8"))
-        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        for target, heading in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)[^)]*\)", text):
             if re.match(r"[a-z]+:", target):
                 continue
             links += 1
-            if not (path.parent / target).exists():
+            to = path.parent / target if target else path
+            if not to.exists():
                 print(f"{path.relative_to(ROOT)}: links to {target}, which is not there")
+                bad += 1
+            elif heading and to.suffix == ".md" and heading not in anchors(to.read_text(encoding="utf-8")):
+                print(f"{path.relative_to(ROOT)}: links to {target}#{heading}, a heading that is not there")
                 bad += 1
     for path in (p for folder in ("src", "include", "cli", "python", "tests", "scripts") for p in (ROOT / folder).rglob("*")):
         if path.suffix not in (".cc", ".h", ".py", ".pyi", ".txt", ".cmake", "") or not path.is_file():
