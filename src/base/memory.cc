@@ -9,7 +9,7 @@ namespace batchfeed::detail {
 
 void* allocate(std::size_t bytes) noexcept {
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
-  // Where smaller ones begin and end on such pages, all takes longer (bench/README.md).
+  // Where smaller ones begin and end on such pages, all takes longer (bench/journal.md).
   const std::size_t unit = bytes < kHugePage ? 64 : kHugePage;
   if (bytes > static_cast<std::size_t>(-1) / 2) return nullptr;
   const std::size_t rounded = (bytes + unit - 1) / unit * unit;
