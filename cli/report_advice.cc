@@ -111,7 +111,7 @@ void order(const Facts& f, std::vector<Advice>& out) {
 void speed(const Facts& f, std::vector<Advice>& out) {
   if (f.format == "ctf" && f.survey.bytes > 50'000'000) {
     out.push_back({false,
-                   "As text it has to be parsed in every epoch. The binary format is read several times faster: "
+                   "As text it has to be parsed in every epoch. The binary format takes about half of the time: "
                    "batchfeed convert."});
   }
   if (f.about.chunks < 4 && !f.in_parts && f.survey.bytes > 50'000'000) {

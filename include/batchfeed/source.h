@@ -109,6 +109,8 @@ class RowReader {
   // sparse one. Who keeps the chunk may then keep a byte for each number, or the indices alone, if all turn out so.
   // The default does not look.
   virtual bool may_be_narrow(std::uint32_t /*chunk*/, std::size_t /*stream*/) const { return false; }
+  // Whether rows of a chunk take about as many bytes in memory as in the file, as those of binary files do.
+  virtual bool as_large_as_stored(std::uint32_t /*chunk*/) const { return false; }
 
  protected:
   ~RowReader() = default;

@@ -74,6 +74,12 @@ class Concatenated final : public Source, private RowReader {
   void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
     rows_of(chunk)->read(at_[chunk].chunk, rows, out);
   }
+  bool may_be_narrow(std::uint32_t chunk, std::size_t stream) const override {
+    return rows_of(chunk)->may_be_narrow(at_[chunk].chunk, stream);
+  }
+  bool as_large_as_stored(std::uint32_t chunk) const override {
+    return rows_of(chunk)->as_large_as_stored(at_[chunk].chunk);
+  }
   const RowReader* rows_of(std::uint32_t chunk) const { return shard(chunk).row_reader(at_[chunk].chunk); }
   void number(std::uint32_t chunk, std::vector<SequenceInfo>& table) const {
     const std::uint64_t first = first_key_[at_[chunk].shard];

@@ -51,6 +51,7 @@ class Corpus final : public Source, private RowReader {
 
   bool frames = false;
   bool by_rows = false;
+  bool narrow = false;  // and as large as stored
   mutable int whole = 0;  // chunks read whole
 
  private:
@@ -72,6 +73,10 @@ class Corpus final : public Source, private RowReader {
       }
     }
   }
+  bool may_be_narrow(std::uint32_t chunk, std::size_t stream) const override {
+    return narrow && chunk == 0 && stream == 0;
+  }
+  bool as_large_as_stored(std::uint32_t chunk) const override { return narrow && chunk == 0; }
 
   Chunks data_;
   std::vector<StreamInfo> streams_;
@@ -304,6 +309,18 @@ TEST(Concatenate, NumbersGoOnOverShards) {
   const auto all = concatenate(pair_of(corpus("x", {{{0, 1}}, {{1, 2}}}), corpus("x", {{{0, 1}}})), true);
   EXPECT_THAT(all_of(*all), ElementsAre("0(1): 0", "1(2): 100 101", "2(1): 0"));
   EXPECT_EQ(all->key_text(2), "0");  // as its shard tells it
+}
+
+TEST(Concatenate, RowsAreAsTheShardOfTheirChunkSays) {
+  auto first = corpus("x", {{{1, 1}}}), second = corpus("x", {{{2, 1}}, {{3, 1}}});
+  first->by_rows = second->by_rows = second->narrow = true;
+  const auto all = concatenate(pair_of(std::move(first), std::move(second)));
+  for (std::uint32_t chunk = 0; chunk < 3; ++chunk) {
+    const RowReader* const rows = all->row_reader(chunk);
+    ASSERT_NE(rows, nullptr);
+    EXPECT_EQ(rows->may_be_narrow(chunk, 0), chunk == 1);
+    EXPECT_EQ(rows->as_large_as_stored(chunk), chunk == 1);
+  }
 }
 
 }  // namespace

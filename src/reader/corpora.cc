@@ -16,11 +16,13 @@ namespace {
 using Sources = std::vector<std::shared_ptr<const Source>>;
 
 // Of a file. What comes of it and its minibatches stay in the caches of two cores; shorter ones would cost more in
-// hand-overs than they gain. Of sparse text less comes, and of windows of frames, which overlap, less is stored than
-// seems.
+// hand-overs than they gain. Of sparse text less comes than it has bytes, and of windows of frames, which overlap, less
+// is stored than seems.
 constexpr std::uint64_t kPiece = 2u << 20, kShortPiece = 1u << 20;
 
 std::uint64_t piece_bytes(const Source& part) {
+  const RowReader* const rows = part.chunks().empty() ? nullptr : part.row_reader(0);
+  if (rows != nullptr && rows->as_large_as_stored(0)) return kShortPiece;
   std::uint64_t bytes = 0, samples = 0, sample = 0;
   for (const ChunkInfo& chunk : part.chunks()) {
     bytes = add_sat(bytes, chunk.bytes);

@@ -123,6 +123,7 @@ class CbfSource final : public Source, private RowReader {
     parts_.read(which(chunk), rows, out);
     file_.expect_unchanged();
   }
+  bool as_large_as_stored(std::uint32_t) const override { return true; }
 
   void name_streams(const CbfOptions& options) {
     for (const FileStream& stream : header_.streams) {
