@@ -204,7 +204,7 @@ class Conversion {
           target_.encode(item.batch);
         },
         [&](std::uint64_t i, Item& item) {
-          target_.write(item.batch);
+          target_.write(item.batch, [this] { tell(); });
           advance(i, item);
         });
   }
@@ -246,7 +246,7 @@ class Conversion {
                         target_.encode(batch);
                       },
                       [&](std::uint64_t, Batch& batch) {
-                        target_.write(batch);
+                        target_.write(batch, [this] { tell(); });
                         // As if it were read once more.
                         done_ = bytes_ + target_.sequences() * bytes_ / std::max<std::uint64_t>(sequences_, 1);
                         tell();

@@ -324,6 +324,24 @@ TEST(Convert, GivesUpWhenProgressThrows) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{"a.ctf"});
 }
 
+// Files for millions of sequences take minutes: who wants to give up is asked all the while.
+TEST(Convert, ProgressIsAskedWithinAChunk) {
+  const ScratchFolder folder;
+  const auto source = text_source(folder.write("a.ctf", long_text(3000)));
+  ASSERT_EQ(source->chunks().size(), 1u);
+  for (const Format to : {Format::scp, Format::cbf}) {
+    int asked = 0;
+    struct Stop {};
+    ConvertOptions options{.to = to, .streams = {source->streams().front().name}, .file_for_each_sequence = true};
+    options.progress = [&](std::uint64_t done, std::uint64_t) {
+      EXPECT_EQ(done, 0u);
+      if (++asked == 3) throw Stop();
+    };
+    EXPECT_THROW(convert(*source, folder / "x", options), Stop);
+    EXPECT_EQ(folder.names(), std::vector<std::string>{"a.ctf"});
+  }
+}
+
 // As a defect of the writer would show: another file is there than the one that was meant.
 TEST(Convert, VerifyingNoticesWhatReadsOtherwise) {
   const ScratchFolder folder;

@@ -208,6 +208,9 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
   }
   std::uint64_t left_out = 0, bytes = 0, done = 0;
   for (const ChunkInfo& chunk : source.chunks()) bytes += chunk.bytes;
+  const auto tell = [&] {
+    if (options.progress) options.progress(done, bytes);
+  };
   in_order<Item>(
       source.chunks().size(), jobs_of(options.jobs),
       [&](std::uint64_t i, Item& item) {
@@ -229,10 +232,10 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
         for (std::size_t t = 0; t < open.size(); ++t) open[t]->encode(item.batches[t]);
       },
       [&](std::uint64_t i, Item& item) {
-        for (std::size_t t = 0; t < open.size(); ++t) open[t]->write(item.batches[t]);
+        for (std::size_t t = 0; t < open.size(); ++t) open[t]->write(item.batches[t], tell);
         left_out += item.left_out;
         done += source.chunks()[static_cast<std::size_t>(i)].bytes;
-        if (options.progress) options.progress(done, bytes);
+        tell();
       });
   for (std::size_t t = 0; t < open.size(); ++t) {
     if (open[t]->sequences() != 0) continue;

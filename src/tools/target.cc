@@ -9,6 +9,8 @@
 namespace batchfeed {
 namespace {
 
+constexpr std::uint64_t kStep = 64;  // sequences
+
 // The bytes of samples alone, as ctf2bin counts them.
 std::uint64_t sample_bytes(const Chunk& chunk, std::uint32_t row) {
   std::uint64_t bytes = 0;
@@ -69,8 +71,9 @@ void Target::expect_samples(const RowRef& row) const {
   }
 }
 
-void Target::write(const Batch& batch) {
+void Target::write(const Batch& batch, const std::function<void()>& step) {
   for (const RowRef& row : batch.rows) {
+    if (sequences_ % kStep == 0) step();
     count(row);
     if (binary_) write_binary(row);
     if (speech_) speech_->write(*row.chunk, row.row, row.key);

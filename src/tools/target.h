@@ -8,6 +8,7 @@
 #include <batchfeed/writer.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,7 +38,8 @@ class Target {
   Target(const std::string& path, std::vector<StreamInfo> streams, const ConvertOptions& options, bool keys);
 
   void encode(Batch& batch) const;  // thread-safe
-  void write(const Batch& batch);   // in order
+  // In order. `step` is called every few sequences, for a file of its own may be written for each; it may throw.
+  void write(const Batch& batch, const std::function<void()>& step);
   void commit();
 
   const std::string& path() const noexcept { return path_; }
