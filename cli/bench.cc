@@ -62,9 +62,6 @@ Measured measure(const BenchArguments& a, const CorpusArguments& arguments, Cons
   m.text = reads_text(corpus.setup);
   m.limits = measure_limits(files_of(corpus.setup), kLimitBytes);
   EpochHooks hooks;
-  hooks.pulse = [] {
-    if (interrupt::pending()) throw interrupt::Interrupted{};
-  };
   if (a.consumer_ms > 0) {
     hooks.consume = [&](const Minibatch&) {
       std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(a.consumer_ms));
@@ -93,7 +90,6 @@ CorpusArguments other_of(const BenchArguments& a) {
 int run_bench(const BenchArguments& a, Console& console) {
   if (!(a.consumer_ms >= 0)) throw UsageError("--consumer-ms: expected a time of at least 0");
   if (!a.other.empty() && !a.corpus.mix_weights.empty()) throw UsageError("--compare does not go with --mix-weights");
-  interrupt::deferred(true);
   const Measured first = measure(a, a.corpus, console);
   std::optional<Measured> other;
   if (!a.other.empty()) other = measure(a, other_of(a), console);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "console.h"
 
+#include <batchfeed/writer.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -53,7 +54,10 @@ std::sig_atomic_t volatile last_signal = SIGINT;
 extern "C" void on_interrupt(int signal) {
   interrupts = interrupts + 1;
   last_signal = signal;
-  if (wait_for_step == 0 || interrupts > 1) ::_exit(128 + signal);
+  if (wait_for_step == 0 || interrupts > 1) {
+    remove_unfinished_files();
+    ::_exit(128 + signal);
+  }
 }
 
 }  // namespace

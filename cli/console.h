@@ -71,9 +71,9 @@ class Output {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// An interrupt (Ctrl-C), SIGTERM and SIGHUP end the program at once with 128 and the signal's number, unless
-// the command works in steps and asks in between; a second one always does. Those that whoever started the
-// program ignores are ignored.
+// An interrupt (Ctrl-C), SIGTERM and SIGHUP end the program at once with 128 and the signal's number, without
+// what was half written, unless the command works in steps and asks in between; a second one always does. Those
+// that whoever started the program ignores are ignored.
 namespace interrupt {
 void install();
 void deferred(bool on);  // true: only note it

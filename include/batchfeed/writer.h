@@ -21,6 +21,10 @@
 
 namespace batchfeed {
 
+// For who ends the process without leaving its functions, as a signal handler does with _exit(): removes the temporary
+// files of all that is being written. Async-signal-safe; what they were for cannot be finished any more.
+void remove_unfinished_files() noexcept;
+
 // One stream of one sequence. The pointers need to live only during append().
 struct SequenceData {
   std::uint32_t samples = 0;

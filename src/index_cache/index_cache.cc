@@ -13,7 +13,6 @@
 #include "base/cursor.h"
 #include "base/hash.h"
 #include "io/atomic_file.h"
-#include "io/folder.h"
 #include "io/path_policy.h"
 
 namespace batchfeed::index_cache {
@@ -270,7 +269,6 @@ Stored store(const std::vector<std::string>& places, const Binding& binding, con
       if (i > 0 || !std::filesystem::exists(std::filesystem::path(places[i]).parent_path(), ignored)) {
         std::filesystem::create_directories(std::filesystem::path(places[i]).parent_path(), ignored);
       }
-      io::remove_leftovers(places[i]);
       io::AtomicFile out(places[i]);
       out.append(pack(h));
       for (const auto piece : pieces) out.append(piece);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "io/file.h"
+#include "io/folder.h"
 #include "io/sys.h"
 #include "packed/zstd_writer.h"
 
@@ -114,8 +115,10 @@ AtomicFile::AtomicFile(std::string path, AtomicFileOptions options)
     : path_(std::move(path)), temp_(path_ + ".tmp.XXXXXX"), options_(options) {
   expect_replaceable(path_);
   if (!options_.replace && exists(path_)) refuse_existing(path_);
+  if (options_.clear) remove_leftovers(path_);
   fd_ = sys().mkostemp(temp_.data(), O_CLOEXEC);
   if (fd_ < 0) fail("create", path_, errno);
+  unfinished_.emplace(temp_);
   if (!options_.plain && path_.ends_with(".zst")) {
     zstd_ = std::make_unique<packed::ZstdWriter>([this](auto bytes) { write_all(fd_, path_, bytes); });
   }
@@ -153,13 +156,18 @@ void AtomicFile::seal() {
 void AtomicFile::discard() {
   if (fd_ >= 0) sys().close(std::exchange(fd_, -1));
   if (sys().unlink(temp_.c_str()) != 0) fail("remove", temp_, errno);
+  forget();
+}
+
+void AtomicFile::forget() {
   done_ = true;
+  unfinished_.reset();
 }
 
 void AtomicFile::commit() {
   seal();
   put_in_place(temp_, path_, options_.replace);
-  done_ = true;
+  forget();
   if (options_.durable) sync_directory(path_);
 }
 

@@ -7,9 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "io/unfinished.h"
 
 namespace batchfeed::packed {
 class ZstdWriter;
@@ -20,6 +23,7 @@ namespace batchfeed::io {
 struct AtomicFileOptions {
   bool durable = true;  // else nothing is flushed to disk: whole unless power fails
   bool plain = false;   // not packed, whatever its name
+  bool clear = true;    // what killed writers of this path left long ago goes
   bool replace = true;  // else a path that exists is refused, also when it came to be meanwhile
 };
 
@@ -49,10 +53,13 @@ class AtomicFile {
   void commit();
 
  private:
+  void forget();  // nothing has the temporary name any more
+
   std::string path_, temp_;
   AtomicFileOptions options_;
   int fd_ = -1;
   bool done_ = false;  // nothing is left to remove
+  std::optional<Unfinished> unfinished_;
   std::uint64_t size_ = 0;
   std::unique_ptr<packed::ZstdWriter> zstd_;
 };

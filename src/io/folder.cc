@@ -37,14 +37,13 @@ std::uint64_t size_or_none(const std::string& path) {
 
 namespace {
 
-// When a file, or the youngest in a folder, was last written.
+// When a file, or the youngest beneath a folder, was last written.
 std::optional<fs::file_time_type> last_written(const std::string& path) {
   std::error_code error;
   fs::file_time_type out = fs::last_write_time(path, error);
   if (error) return {};
   for (const std::string& name : names_in(path)) {
-    const auto written = fs::last_write_time(path + '/' + name, error);
-    if (!error) out = std::max(out, written);
+    if (const auto written = last_written(path + '/' + name)) out = std::max(out, *written);
   }
   return out;
 }
@@ -59,14 +58,14 @@ void remove_leftovers(const std::string& target) {
     for (const std::string& prefix : {name + ".tmp.", name + ".keys.tmp."}) {
       if (other.size() != prefix.size() + 6 || other.compare(0, prefix.size(), prefix) != 0) continue;
       const auto written = last_written(folder + other);
-      if (written && fs::file_time_type::clock::now() - *written > std::chrono::hours(1)) remove_flat(folder + other);
+      if (written && fs::file_time_type::clock::now() - *written > std::chrono::hours(1)) remove_tree(folder + other);
     }
   }
 }
 
-void remove_flat(const std::string& path) {
+void remove_tree(const std::string& path) {
   if (::unlink(path.c_str()) == 0) return;
-  for (const std::string& name : names_in(path)) ::unlink((path + '/' + name).c_str());
+  for (const std::string& name : names_in(path)) remove_tree(path + '/' + name);
   ::rmdir(path.c_str());
 }
 

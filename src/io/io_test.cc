@@ -334,15 +334,48 @@ TEST(AtomicFile, TellsIfAFileOnTheWayCannotGo) {
   EXPECT_TRUE(folder.names().empty());
 }
 
+TEST(AtomicFile, WhoEndsTheProcessAtOnceCanRemoveWhatIsHalfWritten) {
+  const ScratchFolder folder;
+  {
+    std::vector<std::unique_ptr<AtomicFile>> files;
+    for (int i = 0; i < 100; ++i) files.push_back(std::make_unique<AtomicFile>(folder / std::to_string(i)));
+    files[3]->commit();
+    remove_unfinished();
+    EXPECT_EQ(folder.names().size(), 100u - 63);
+    EXPECT_TRUE(std::filesystem::exists(folder / "3"));
+  }
+  EXPECT_THAT(folder.names(), ElementsAre("3"));
+  for (int i = 0; i < 200; ++i) AtomicFile(folder / "3").append(std::string_view("x"));
+  AtomicFile last(folder / "4");
+  remove_unfinished();
+  EXPECT_THAT(folder.names(), ElementsAre("3"));
+}
+
+TEST(AtomicFile, WhatKilledWritersLeftLongAgoGoes) {
+  const ScratchFolder folder;
+  for (const char* name : {"a.tmp.oldold/spk/deep/u", "a.tmp.YOUNGX/spk/u", "a.tmp.oldone", "b.tmp.oldold"}) {
+    folder.write(name, "x");
+    if (name[6] == 'Y') continue;
+    for (std::filesystem::path p = name; !p.empty(); p = p.parent_path())
+      std::filesystem::last_write_time(folder / p.string(),
+                                       std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+  }
+  AtomicFile(folder / "a", {.clear = false});
+  EXPECT_EQ(folder.names().size(), 4u);
+  AtomicFile(folder / "a").commit();
+  EXPECT_THAT(folder.names(), ElementsAre("a", "a.tmp.YOUNGX/spk/u", "b.tmp.oldold"));
+}
+
 TEST(Folder, ListsAndRemovesWhatIsThere) {
   const ScratchFolder folder;
+  folder.write("sub/deep/c", "x");
   folder.write("sub/a", "x");
   folder.write("sub/b", "x");
-  EXPECT_THAT(names_in(folder / "sub"), ::testing::UnorderedElementsAre("a", "b"));
+  EXPECT_THAT(names_in(folder / "sub"), ::testing::UnorderedElementsAre("a", "b", "deep"));
   EXPECT_TRUE(names_in(folder / "nowhere").empty());
-  remove_flat(folder / "sub/a");
-  EXPECT_THAT(folder.names(), ElementsAre("sub/b"));
-  remove_flat(folder / "sub");
+  remove_tree(folder / "sub/a");
+  EXPECT_THAT(folder.names(), ElementsAre("sub/b", "sub/deep/c"));
+  remove_tree(folder / "sub");
   EXPECT_FALSE(std::filesystem::exists(folder / "sub"));
 }
 

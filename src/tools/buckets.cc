@@ -40,7 +40,7 @@ Buckets::~Buckets() { remove(); }
 
 void Buckets::remove() noexcept try {
   writers_.clear();
-  io::remove_flat(folder_);
+  io::remove_tree(folder_);
 } catch (const std::bad_alloc&) {  // a later run clears it away
 }
 
@@ -94,8 +94,8 @@ Buckets::Loaded Buckets::load(std::size_t bucket, bool keys) const {
 }
 
 void Buckets::drop(std::size_t bucket) const {
-  io::remove_flat(path(bucket));
-  io::remove_flat(path(bucket) + ".keys");
+  io::remove_tree(path(bucket));
+  io::remove_tree(path(bucket) + ".keys");
 }
 
 }  // namespace batchfeed

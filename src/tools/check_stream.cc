@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <span>
 #include <system_error>
 #include <thread>
@@ -17,6 +18,7 @@
 #include "formats/ctf/ctf.h"
 #include "io/file.h"
 #include "io/room.h"
+#include "io/unfinished.h"
 #include "packed/pipe.h"
 #include "tools/tally.h"
 
@@ -54,6 +56,7 @@ class Scratch {
     path_ = std::string(folder == nullptr || *folder == '\0' ? "/tmp" : folder) + "/batchfeed-XXXXXX";
     const int fd = ::mkstemp(path_.data());
     if (fd < 0) io::fail("create", path_, errno);
+    unfinished_.emplace(path_);
     const bool whole = write_all(fd, text);
     const int error = errno;
     ::close(fd);
@@ -69,6 +72,7 @@ class Scratch {
 
  private:
   std::string path_;
+  std::optional<io::Unfinished> unfinished_;
 };
 
 // The reading end of a pipe that gives `head`, then what `rest` gives.

@@ -292,9 +292,6 @@ ConvertResult convert(const Source& source, const std::string& target, const Con
   for (const std::string& path : {target, beside}) {
     if (!options.force && !path.empty() && fs::exists(fs::symlink_status(path, none))) io::refuse_existing(path);
   }
-  for (const std::string& path : {target, beside}) {
-    if (!path.empty()) io::remove_leftovers(path);
-  }
   Conversion conversion(source, target, options);
   ConvertResult result = conversion.run();
   if (result.bytes == 0) result.bytes = io::size_or_none(target);

@@ -145,6 +145,24 @@ def test_who_ends_a_conversion_finds_the_old_file_or_the_new_one_and_nothing_els
             assert now == whole or (now == b"old" and run.returncode != 0)
 
 
+@pytest.mark.parametrize("command", ("index", "bench"))
+def test_who_ends_what_keeps_an_index_finds_it_whole_or_no_index_and_nothing_else(batchfeed, write, command):
+    write("a.ctf", "".join(f"{i} |a {i % 7}\n" for i in range(400_000)))
+    (batchfeed.folder / "cache").mkdir()
+    line = [command, "a.ctf", "--cache-dir", "cache"] + ["--cache-index"] * (command == "bench")
+    for wait in range(24):
+        with running(*line, cwd=batchfeed.folder, stdout=subprocess.DEVNULL) as run:
+            time.sleep(0.02 + 0.01 * wait)
+            run.send_signal(signal.SIGTERM)
+            began = time.monotonic()
+            run.communicate(timeout=20)
+            assert run.returncode in (0, 143, -signal.SIGTERM) and time.monotonic() - began < 5
+        kept = [p.name for p in (batchfeed.folder / "cache").iterdir()]
+        assert all(name.endswith(".bfindex") for name in kept), kept
+        for name in kept:
+            (batchfeed.folder / "cache" / name).unlink()
+
+
 def test_signals_that_are_ignored_from_the_beginning_stay_so(batchfeed, write):
     """As nohup has it, and a shell for what it runs in the background."""
     write("a.ctf", "".join(f"{i} |a {' '.join(str(i * j % 97 / 8) for j in range(40))}\n" for i in range(20_000)))

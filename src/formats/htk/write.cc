@@ -18,6 +18,7 @@
 #include "formats/htk/scp.h"
 #include "io/atomic_file.h"
 #include "io/file.h"
+#include "io/folder.h"
 #include "io/sys.h"
 
 namespace batchfeed {
@@ -90,6 +91,7 @@ struct HtkWriter::Impl {
     if (options.layout == HtkLayout::files) {
       std::error_code none;
       if (!options.replace && htk::fs::exists(htk::fs::symlink_status(target, none))) io::refuse_existing(target);
+      io::remove_leftovers(target);
       folder = target + ".tmp.XXXXXX";
       if (io::make_folder(folder.data()) != 0) io::fail("create", target, errno);
     } else {
@@ -166,7 +168,7 @@ struct HtkWriter::Impl {
     if (htk::fs::exists(file, code))
       htk::refuse("htk.write-name", path, "two utterances with the key '" + std::string(key.substr(0, 80)) + "'",
                   "write one archive, or number the sequences");
-    io::AtomicFile out(file.string(), {.durable = false});  // the folder is synced as a whole
+    io::AtomicFile out(file.string(), {.durable = false, .clear = false});  // the folder is synced as a whole
     out.append(htk::head(options, count));
     append_frames(out, count, values);
     out.commit();
