@@ -97,10 +97,13 @@ class Session {
     Minibatch batch;
     while (a_.limit != 0u && !plan_.over) {
       if (plan_.change && given_ == plan_.change->after) reader_.set_workers(plan_.change->workers, plan_.change->rank);
-      if (!reader_.read(batch)) break;
+      const bool any = reader_.read(batch);
       if (interrupt::pending()) throw interrupt::Interrupted{};
-      invalid += batch.invalid;
-      if (plan_.timeline && batch.end_of_epoch && batch.empty()) break;
+      if (any) invalid += batch.invalid;
+      if (!any || (plan_.timeline && batch.end_of_epoch && batch.empty())) {
+        if (batch.end_of_epoch) save_if(batch.epoch, batch.index + 1);  // other ranks may have a share of the last one
+        break;
+      }
       ++given_;
       minibatches += 1;
       samples += batch.num_samples;

@@ -46,3 +46,17 @@ def test_config_show_names_file_default_and_command_line(batchfeed, corpus):
     assert "default" not in given.out and "input.v.dim" in given.out
     assert {v["from"] for v in batchfeed("config", "show", "--given", "train.cntk", "--json").json["values"]} == {"section"}
     assert batchfeed("config", "show", "--given", "--resolved", "train.cntk").code == 2
+
+
+def test_every_rank_can_save_after_the_last_minibatch_of_a_timeline(batchfeed, write):
+    shareless = 0
+    for n in range(3, 12):
+        write("a.ctf", "".join(f"{i} |v {i}\n" for i in range(n)))
+        run = ("read", "a.ctf", "--driver", "minibatch-source", "--shard", "even", "--workers", 4, "--minibatch-size", 4, "--format", "jsonl")
+        given = [len(batchfeed(*run, "--rank", k).lines) for k in range(4)]
+        shareless += min(given) < max(given)
+        for k in range(4):
+            done = batchfeed(*run, "--rank", k, "--save-state", f"s{k}.json", "--after", f"0:{max(given)}")
+            assert done.code == 0, (n, k, given, done.err)
+            assert batchfeed(*run, "--rank", k, "--state", f"s{k}.json").lines == []
+    assert shareless
