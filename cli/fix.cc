@@ -39,7 +39,7 @@ std::string places(const Fix& fix) {
 }  // namespace
 
 std::string Mended::text() const {
-  if (fixes.empty()) return fmt::format("{}: nothing to mend, {} is a copy\n\n", from, to);
+  if (fixes.empty()) return fmt::format("{}: nothing that --fix mends; {} is a copy\n\n", from, to);
   std::string out = fmt::format("{} mended, as {}:\n", from, to);
   for (const Fix& fix : fixes) out += fmt::format("  {:>9}  {} ({})\n", count_text(fix.count), fix.what, places(fix));
   return out + "\n";

@@ -20,17 +20,19 @@ namespace batchfeed::cli {
 namespace {
 
 void write_file(const std::filesystem::path& path, const std::string& text) {
-  std::error_code ignored;
-  std::filesystem::create_directories(path.parent_path(), ignored);
+  const auto fail = [](const char* id, const std::filesystem::path& at, const char* what, int error) {
+    throw Error(Fault{.kind = FaultKind::io,
+                      .id = id,
+                      .at = {.file = at.string()},
+                      .what = fmt::format("cannot {}: {}", what, std::strerror(error))});
+  };
+  std::error_code code;
+  std::filesystem::create_directories(path.parent_path(), code);
+  if (code) fail("io.create", path.parent_path(), "create", code.value());
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << text;
   file.close();
-  if (!file) {
-    throw Error(Fault{.kind = FaultKind::io,
-                      .id = "io.write",
-                      .at = {.file = path.string()},
-                      .what = fmt::format("cannot write: {}", std::strerror(errno))});
-  }
+  if (!file) fail("io.write", path, "write", errno);
 }
 
 int print(const std::string& text) {

@@ -186,8 +186,8 @@ void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const
     if (!told.contains(notice.fault.text())) console.notice(notice);
   }
   if (session.invalid != 0) {
-    console.say(fmt::format("batchfeed: {} left out, as they are damaged; hint: batchfeed check says where",
-                            plural(session.invalid, "sequence")));
+    console.say(fmt::format("batchfeed: {} left out, as {} damaged; hint: batchfeed check says where",
+                            plural(session.invalid, "sequence"), session.invalid == 1 ? "it is" : "they are"));
   }
   if (reader.skipped() != 0) {
     console.say(fmt::format("batchfeed: {} left out, as --long-sequence or --last-minibatch asks",

@@ -62,21 +62,23 @@ std::vector<Notice> FaultSink::finish() const {
   if (per_id_ == 0) return out;
   for (const auto& [id, n] : seen_) {
     if (n <= per_id_) continue;
-    out.push_back({Severity::warning,
-                   Fault{.kind = FaultKind::format,
-                         .id = id,
-                         .at = {.file = file_},
-                         .what = std::to_string(n - per_id_) + " further notices of '" + id + "' were not shown",
-                         .hint = "`check()` lists all of them"}});
-  }
-  if (errors_ > 0) {
     out.push_back(
         {Severity::warning, Fault{.kind = FaultKind::format,
-                                  .id = "errors-skipped",
+                                  .id = id,
                                   .at = {.file = file_},
-                                  .what = std::to_string(errors_) +
-                                          " damaged places were skipped (maxErrors = " + std::to_string(budget_) + ')',
+                                  .what = std::to_string(n - per_id_) +
+                                          (n - per_id_ == 1 ? " further notice of '" : " further notices of '") + id +
+                                          (n - per_id_ == 1 ? "' was not shown" : "' were not shown"),
                                   .hint = "`check()` lists all of them"}});
+  }
+  if (errors_ > 0) {
+    out.push_back({Severity::warning, Fault{.kind = FaultKind::format,
+                                            .id = "errors-skipped",
+                                            .at = {.file = file_},
+                                            .what = std::to_string(errors_) +
+                                                    (errors_ == 1 ? " damaged place was" : " damaged places were") +
+                                                    " skipped (maxErrors = " + std::to_string(budget_) + ')',
+                                            .hint = "`check()` lists all of them"}});
   }
   return out;
 }

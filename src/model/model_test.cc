@@ -68,6 +68,14 @@ TEST(FaultSink, PassesOnTenOfAKindAndCountsTheRest) {
   EXPECT_THAT(end[1].fault.what, HasSubstr("25 damaged places were skipped (maxErrors = 1000)"));
 }
 
+TEST(FaultSink, OneIsOne) {
+  FaultSink sink("f", 1000, 1, {}, 1);
+  sink.error(damage(1));
+  EXPECT_EQ(sink.finish().at(0).fault.what, "1 damaged place was skipped (maxErrors = 1000)");
+  sink.error(damage(2));
+  EXPECT_EQ(sink.finish().at(0).fault.what, "1 further notice of 'ctf.number' was not shown");
+}
+
 TEST(FaultSink, WhereAllIsToldThereAreNoSums) {
   Collected all;
   FaultSink sink("f", ~0ull, 1, all.report(), 0);

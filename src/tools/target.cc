@@ -27,6 +27,8 @@ std::uint64_t sample_bytes(const Chunk& chunk, std::uint32_t row) {
   return bytes;
 }
 
+std::string name_of(const RowRef& row) { return row.key.empty() ? std::to_string(row.id) : "'" + row.key + "'"; }
+
 }  // namespace
 
 Target::Target(const std::string& path, std::vector<StreamInfo> streams, const ConvertOptions& options, bool keys)
@@ -56,7 +58,11 @@ void Target::encode(Batch& batch) const {
   if (!text_) return;
   for (const RowRef& row : batch.rows) {
     expect_samples(row);
-    text_->sequence(*row.chunk, row.row, row.key, batch.text);
+    try {
+      text_->sequence(*row.chunk, row.row, row.key, batch.text);
+    } catch (const Error& error) {
+      throw Error(ctf::of_sequence(error.fault(), path_, name_of(row)));
+    }
   }
 }
 
@@ -65,8 +71,7 @@ void Target::expect_samples(const RowRef& row) const {
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     if (row.chunk->columns[i].samples(row.row) > 0) continue;
     refuse("convert.no-sample", path_,
-           "stream '" + streams_[i].name + "' has no sample in sequence " +
-               (row.key.empty() ? std::to_string(row.id) : "'" + row.key + "'") + ", which text cannot say",
+           "stream '" + streams_[i].name + "' has no sample in sequence " + name_of(row) + ", which text cannot say",
            "leave the stream out, or write the binary format", streams_[i].name);
   }
 }

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The library's hints name options and tools as the command does; tests/python/test_hints.py has the same for Python."""
 import re
+import struct
+import subprocess
 
 import pytest
+
+from conftest import BINARY
 
 READER = '[ readerType = "CNTKTextFormatReader" ; file = "a.ctf" ; input = [ x = [ dim = 2 ; format = "dense" ] ] ]'
 CASES = {
@@ -53,3 +57,19 @@ def test_json_too(batchfeed, files):
     told = batchfeed("check", "moved.scp", "--json").json
     hints = [one["hint"] for one in told["findings"]]
     assert any(re.search(r"--map-path /old/=\./$", hint or "") for hint in hints), hints
+
+
+def test_what_cannot_be_written_is_named_with_its_sequence(batchfeed, write):
+    write("a.ctf", "7 |v 1 2\n12 |v 12345 2\n")
+    write("b.scp", "a b=nowhere.htk[0,1]\nc=nope.htk[0,1]\n")
+    assert batchfeed("convert", "a.ctf", "a.cbf", "--keys", "keep").code == 0
+    whole = (batchfeed.folder / "a.cbf").read_bytes()
+    write("a.cbf", whole.replace(struct.pack("<f", 12345), struct.pack("<f", float("nan"))))
+    done = batchfeed("convert", "a.cbf", "o.ctf")
+    assert done.code == 3 and done.err.startswith("o.ctf: sequence '12': stream 'v': nan cannot be written"), done.err
+    done = batchfeed("convert", "a.cbf", "o.ctf", "--keys", "none")
+    assert done.code == 3 and done.err.startswith("o.ctf: sequence 1: stream 'v': nan cannot be written"), done.err
+    done = batchfeed("-q", "info", "b.scp")
+    assert done.code == 3 and "no utterance is left of 2 entries: nowhere.htk: cannot open: No such file" in done.err
+    done = batchfeed("manual", "--into", "b.scp/man")
+    assert done.code == 3 and done.err.startswith("b.scp/man: cannot create: Not a directory"), done.err

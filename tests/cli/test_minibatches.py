@@ -54,7 +54,7 @@ def test_what_cannot_be_packed_is_named_with_its_place(batchfeed, write):
     # As many as are tolerated are left out.
     write("one.cntk", config.replace("MODE", "truncated=true;truncationLength=2;maxErrors=1"))
     done = batchfeed("read", "one.cntk", "--minibatch-size", 8)
-    assert done.code == 0 and "1 sequence left out, as they are damaged" in done.err, done.err
+    assert done.code == 0 and "1 sequence left out, as it is damaged" in done.err, done.err
     assert [keys_of(x) for x in done.lines] == [["0", "2"], ["1"]]  # a row looks ahead
     write("odd.ctf", "8 |a 1\n8 |a 2 |b 1\n" + open(batchfeed.folder / "odd.ctf").read())
     assert "2 damaged sequences, maxErrors tolerates 1" in batchfeed("read", "one.cntk", "--format", "none").err

@@ -183,7 +183,8 @@ class CbfSource final : public Source, private RowReader {
       sink_.warning(Fault{.kind = FaultKind::format,
                           .id = "cbf.empty-sequence",
                           .at = {.file = file_.path()},
-                          .what = std::to_string(zeros) + " sequences have length 0 and are left out",
+                          .what = std::to_string(zeros) + (zeros == 1 ? " sequence has length 0 and is left out"
+                                                                      : " sequences have length 0 and are left out"),
                           .hint = "their numbers stay unused"});
     }
     if (samples == 0) {

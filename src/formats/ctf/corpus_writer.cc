@@ -57,6 +57,9 @@ void CtfText::append(const Chunk& chunk, std::uint32_t row, std::string_view key
   const std::size_t before = out.size();
   try {
     self.text.sequence(chunk, row, id, out);
+  } catch (const Error& error) {
+    out.resize(before);
+    throw Error(ctf::of_sequence(error.fault(), self.path, std::to_string(self.sequences)));
   } catch (...) {
     out.resize(before);
     throw;

@@ -227,7 +227,8 @@ void FaultLog::hole(const char* nul) {
   if (offset_of(end) == context_.told_end) return;
   context_.sink->warning(fault("ctf.hole", nul,
                                plural(static_cast<std::uint64_t>(end - nul), "NUL byte") +
-                                   ", which count as blanks; what was written here is lost",
+                                   (end - nul == 1 ? ", which counts as a blank" : ", which count as blanks") +
+                                   "; what was written here is lost",
                                "make or fetch the file again"));
 }
 

@@ -75,6 +75,12 @@ void put_sample(const Column& c, const StreamInfo& stream, std::uint32_t row, st
 
 }  // namespace
 
+Fault of_sequence(Fault fault, const std::string& file, const std::string& sequence) {
+  fault.at.file = file;
+  fault.what = "sequence " + sequence + ": " + fault.what;
+  return fault;
+}
+
 Writer::Writer(std::vector<StreamInfo> streams, WriteOptions options)
     : streams_(std::move(streams)), options_(std::move(options)) {
   if (options_.aliases.empty()) {
@@ -102,11 +108,11 @@ void Writer::sequence(const Chunk& chunk, std::uint32_t row, std::string_view ke
   if (options_.ids) {
     if (key.empty() || std::any_of(key.begin(), key.end(), ends_name))
       refuse("ctf.write-key", FaultKind::format,
-             "sequence id '" + std::string(key.substr(0, 80)) + "' holds a blank, a pipe or nothing",
+             "the id '" + std::string(key.substr(0, 80)) + "' holds a blank, a pipe or nothing",
              "number the sequences instead");
   } else if (rows > 1) {
     refuse("ctf.write-rows", FaultKind::format,
-           "a sequence of " + std::to_string(rows) + " rows cannot be told apart without ids", "write ids");
+           "its " + std::to_string(rows) + " rows cannot be told apart without ids", "write ids");
   }
   for (std::uint32_t i = 0; i < rows; ++i) {
     if (options_.ids) out += key;

@@ -3,6 +3,7 @@
 // Columns into text: the inverse of reading, for `convert`.
 #pragma once
 
+#include <batchfeed/error.h>
 #include <batchfeed/source.h>
 
 #include <cstdint>
@@ -32,5 +33,8 @@ class Writer {
   std::vector<StreamInfo> streams_;
   WriteOptions options_;
 };
+
+// What a Writer threw, with the file that was to be written and the sequence at fault.
+Fault of_sequence(Fault fault, const std::string& file, const std::string& sequence);
 
 }  // namespace batchfeed::ctf

@@ -121,6 +121,7 @@ std::vector<Held> look_at_archives(Index& index, const HtkOptions& options, cons
         continue;
       }
       fault.stream = options.name;
+      if (index.damage.empty()) index.damage = fault.at.file + ": " + fault.what;
       faults.error(std::move(fault));
       held[u.file].damaged = true;
     }

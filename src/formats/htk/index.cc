@@ -38,7 +38,7 @@ class Builder {
     check_archives();
     tell_what_was_left_out();
     if (index_.utterances.empty()) {
-      std::string why;
+      std::string why = index_.damage.empty() ? "" : ": " + index_.damage;
       for (const Notice& n : index_.notices) why += (why.empty() ? ": " : "; ") + n.fault.what;
       throw Error(Fault{.kind = FaultKind::format,
                         .id = "htk.no-utterances",
@@ -84,6 +84,7 @@ class Builder {
     } catch (const Error& e) {
       Fault fault = e.fault();
       fault.stream = options_.name;
+      if (index_.damage.empty()) index_.damage = fault.what;
       faults_.error(std::move(fault));
     }
   }
