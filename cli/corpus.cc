@@ -350,12 +350,26 @@ Corpus load_mixture(const CorpusArguments& arguments, Console& console, const Re
   return out;
 }
 
+// traceLevel = 2.
+bool wants_notes(const Setup& setup) {
+  const auto wants = [](const SourceOptions& source) {
+    return std::visit(
+        [](const auto& options) {
+          if constexpr (requires { options.trace_level; }) return options.trace_level > 1;
+          return false;
+        },
+        source);
+  };
+  return std::any_of(setup.sources.begin(), setup.sources.end(), wants);
+}
+
 }  // namespace
 
 Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Report& report) {
   Corpus corpus =
       arguments.mix_weights.empty() ? load_one(arguments, console, report) : load_mixture(arguments, console, report);
   overlay(arguments, corpus.setup);
+  console.verbose = console.verbose || wants_notes(corpus.setup);
   corpus.setup.limits = arguments.limits();
   corpus.setup.report = report ? report : console.report();
   corpus.setup.progress =

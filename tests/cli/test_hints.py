@@ -73,3 +73,13 @@ def test_what_cannot_be_written_is_named_with_its_sequence(batchfeed, write):
     assert done.code == 3 and "no utterance is left of 2 entries: nowhere.htk: cannot open: No such file" in done.err
     done = batchfeed("manual", "--into", "b.scp/man")
     assert done.code == 3 and done.err.startswith("b.scp/man: cannot create: Not a directory"), done.err
+
+
+def test_trace_level_says_what_read_tells(batchfeed, write):
+    write("a.ctf", "1 |v 1 2\n2 |v 1 |other 3\n1 |v 3 4\n")
+    for level, repeated, note in ((0, False, False), (1, True, False), (2, True, True)):
+        write("a.cntk", f"""reader = [ readerType = "CNTKTextFormatReader"; file = "a.ctf"; randomize = false; traceLevel = {level}
+          input = [ v = [ dim = 2; format = "dense" ] ] ]""")
+        done = batchfeed("read", "a.cntk", "--format", "none")
+        assert ("comes back" in done.err, "other" in done.err) == (repeated, note), done.err
+        assert "comes back" in batchfeed("check", "a.cntk").out

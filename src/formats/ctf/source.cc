@@ -331,7 +331,7 @@ std::vector<Notice> CtfSource::notices() const {
                                       : "'" + schema_.alias(static_cast<std::size_t>(schema_.main())) + "'") +
                                  (notes_.left_out == 1 ? " was left out" : " were left out, the first is here")}});
   }
-  if (notes_.repeated) {
+  if (notes_.repeated && (context_.check || options_.trace_level > 0)) {
     out.push_back({Severity::warning, Fault{.kind = FaultKind::format,
                                             .id = "ctf.repeated-id",
                                             .at = {.file = file_.path(),
