@@ -2,8 +2,10 @@
 #include "pack/pack.h"
 
 #include <algorithm>
+#include <new>
 #include <numeric>
 
+#include "base/saturate.h"
 #include "pack/gather.h"
 
 namespace batchfeed::pack {
@@ -53,6 +55,20 @@ bool fill_with_samples(const StreamInfo& info, std::size_t s, std::span<const Sl
   std::iota(out.offsets.begin(), out.offsets.end(), 0);
   layout_frames(static_cast<std::uint32_t>(slices.size()), out.layout);
   return true;
+}
+
+// With sparse samples of a large dimension a dense minibatch may be more than there is.
+[[noreturn]] void refuse_dense(const StreamInfo& info, std::uint64_t rows, std::uint64_t steps) {
+  const std::uint64_t bytes = mul_sat(mul_sat(rows * steps, info.dim), size_of(info.element));
+  throw Error(Fault{
+      .kind = FaultKind::limit,
+      .id = "pack.truncated-memory",
+      .what = "stream '" + info.name + "': truncated packing makes a sparse stream dense; a minibatch of " +
+              std::to_string(rows) + " x " + std::to_string(steps) + " samples of dimension " +
+              std::to_string(info.dim) + " takes " + std::to_string(bytes) + " bytes, for which there is no memory",
+      .hint = "set `truncated = false`: whole sequences stay sparse; else declare a smaller dim, or fewer "
+              "or shorter rows",
+      .stream = info.name});
 }
 
 // Everything of a stream but its layout, from what was measured.
@@ -183,7 +199,12 @@ void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::
       if (used[row] < steps) layout.entries.push_back({LayoutEntry::kGap, row, used[row], steps});
     }
     measure(s, slices, scratch);
-    fill(streams[s], Storage::dense, scratch, stream);
+    try {
+      fill(streams[s], Storage::dense, scratch, stream);
+    } catch (const std::bad_alloc&) {
+      if (streams[s].storage == Storage::dense) throw;
+      refuse_dense(streams[s], rows, steps);
+    }
   }
 }
 

@@ -83,3 +83,13 @@ def test_trace_level_says_what_read_tells(batchfeed, write):
         done = batchfeed("read", "a.cntk", "--format", "none")
         assert ("comes back" in done.err, "other" in done.err) == (repeated, note), done.err
         assert "comes back" in batchfeed("check", "a.cntk").out
+
+
+def test_truncated_packing_of_large_sparse_dimensions_says_what_it_needs(batchfeed, write):  # pack.truncated-memory
+    write("a.ctf", "0 |v 5:1\n0 |v 7:1\n1 |v 3:1\n")
+    write("a.cntk", """reader = [ truncated = true; truncationLength = 2; randomize = false; deserializers = ([
+      type = "CNTKTextFormatDeserializer"; module = "CNTKTextFormatReader"; file = "a.ctf"
+      input = [ v = [ dim = 2147483647; format = "sparse" ] ] ]) ]""")
+    done = subprocess.run(["sh", "-c", 'ulimit -v 4000000; exec "$0" read a.cntk --minibatch-size 4', BINARY], cwd=batchfeed.folder, capture_output=True)
+    assert done.returncode == 3 and b"takes 34359738352 bytes, for which there is no memory" in done.stderr, done.stderr
+    assert b"truncated = false" in done.stderr
