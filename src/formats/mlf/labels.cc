@@ -65,7 +65,7 @@ double time(const Line& line, std::size_t column, bool to_its_end) {
   if (token.starts_with('+')) token.remove_prefix(1);
   double value = 0;
   const auto [end, code] = std::from_chars(token.data(), token.data() + token.size(), value);
-  if (code == std::errc::invalid_argument || (to_its_end && end != token.data() + token.size())) {
+  if (code == std::errc::invalid_argument || std::isnan(value) || (to_its_end && end != token.data() + token.size())) {
     line.fail("mlf.time", column, line.quoted(column) + " is not a time", "label lines are: start end label");
   }
   if (code != std::errc() || !std::isfinite(value))

@@ -90,6 +90,8 @@ TEST_F(Mlf, LocatesWhatNoUtteranceMayHave) {
     EXPECT_EQ(f.at.column, c.column);
     EXPECT_TRUE(f.at.has_byte);
   }
+  EXPECT_THAT(fault(one("nan 1 a\n")).what, HasSubstr("'nan' is not a time"));
+  EXPECT_THAT(fault(one("0 inf a\n")).what, HasSubstr("'inf' is too large for a time"));
   options_.dim = 2;
   EXPECT_EQ(fault(one("0 2 c\n")).id, "mlf.class-range");
   limits_.label_frames = ~0ull;
