@@ -11,6 +11,8 @@
 namespace batchfeed::config {
 namespace {
 
+constexpr std::string_view kSizing = "definesMBSize";
+
 // A name that can never match one in a data file.
 bool is_matchable(std::string_view alias) {
   if (alias.starts_with('#')) return false;
@@ -84,7 +86,7 @@ StreamSpec bind_stream(Binder& binder, const Section& input, const Entry& entry)
     doc.over_limit(alias ? alias->at() : entry.key_at, "name_bytes", doc.limits().name_bytes,
                    section.path() + ": the name is too long");
   }
-  stream.defines_mb_size = binder.flag(section, "definesMBSize", false, Reach::own);
+  stream.defines_mb_size = binder.flag(section, kSizing, false, Reach::own);
   if (const auto transforms = binder.value(section, "transforms", Reach::own);
       transforms && !scan_array(doc, transforms->text).empty()) {
     binder.fail(*transforms, "unsupported", transforms->path + ": streams of a text file have no transforms",
@@ -107,8 +109,8 @@ std::vector<StreamSpec> bind_streams(Binder& binder, const Section& owner) {
     doc.fail(entry->key_at, "empty-input", input.path() + ": the input section has no stream",
              "add name = [ dim = 10 ; format = \"dense\" ]");
   }
-  // why: the reference would apply it to every stream; no one means that.
-  if (const auto outside = owner.find("definesMBSize")) {
+  // why: the reference would apply it to every stream; no one means that. check_keys() passes it over.
+  if (const auto outside = owner.find(kSizing)) {
     doc.warn(outside->key_at, "dead-key", outside->path + ": has no effect outside the section of a stream",
              "move it into the stream it belongs to");
   }
@@ -170,7 +172,7 @@ CtfOptions bind_ctf_source(Binder& binder, const Section& section, const PushedD
   out.cache_index = binder.flag(owner("cacheIndex"), "cacheIndex", false, reach_of("cacheIndex"));
   if (pushed != nullptr) {
     check_ignored_order_keys(binder, section);
-    binder.check_keys(section, "CNTKTextFormatDeserializer");
+    binder.check_keys(section, "CNTKTextFormatDeserializer", {lower(kSizing)});
   }
   return out;
 }
@@ -180,7 +182,7 @@ void bind_ctf_reader(Binder& binder, const Section& reader, Setup& setup) {
   if (binder.flag(reader, "frameMode", false, Reach::surprising)) setup.reader.pack.kind = Packing::frames;
   const std::uint64_t window = (4ull << 30) / source.chunk_bytes;
   bind_own_reader(binder, reader, window, std::move(source), setup);
-  binder.check_keys(reader, "CNTKTextFormatReader");
+  binder.check_keys(reader, "CNTKTextFormatReader", {lower(kSizing)});
 }
 
 }  // namespace batchfeed::config

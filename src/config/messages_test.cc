@@ -217,6 +217,10 @@ TEST(ConfigMessages, WarnOfUnknownAndDeadKeys) {
             "'alias'?");
   EXPECT_EQ(warning(reader("epochSize=5"), "config.dead-key"),
             "c.cntk:3:1: reader.epochSize: has no effect here: belongs to the SGD or command section; hint: remove it");
+  EXPECT_EQ(warning(reader("definesMBSize=true"), "config.unknown-key"), "none");
+  EXPECT_EQ(warning(reader("definesMBSize=true"), "config.dead-key"),
+            "c.cntk:3:1: reader.definesMBSize: has no effect outside the section of a stream; hint: move it into the "
+            "stream it belongs to");
   EXPECT_EQ(warning("maxErrors=5 | " + reader(""), "config.inherited-key").substr(0, 25), "c.cntk:1:1: key 'maxError");
   EXPECT_EQ(warning(reader("traceLevel=1;verbosity=0"), "config.dead-key"), "none");
 }
