@@ -168,7 +168,8 @@ std::vector<std::int32_t> Binder::integers(const Section& section, std::string_v
   attempt([&] {
     const std::optional<Value> found = value(section, key, reach);
     if (!found) return fallback(section, key, std::to_string(otherwise));
-    for (const Text& element : scan_array(doc_, found->text)) out.push_back(parse_int(doc_, element, found->path));
+    for (const Text& element : scan_array(doc_, found->text))
+      out.push_back(parse_int_element(doc_, element, found->path));
     if (out.empty()) fail(*found, "bad-int", found->path + ": expected numbers, found " + quoted(found->text.bytes()));
   });
   if (out.empty()) out.push_back(otherwise);

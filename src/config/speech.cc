@@ -17,7 +17,7 @@ constexpr std::uint64_t kMostClasses = 65535;
 std::pair<std::uint32_t, std::uint32_t> bind_context(Binder& binder, const Value& value) {
   std::vector<std::int32_t> sides;
   for (const Text& element : scan_array(binder.doc(), value.text)) {
-    sides.push_back(parse_int(binder.doc(), element, value.path));
+    sides.push_back(parse_int_element(binder.doc(), element, value.path));
     if (sides.back() < 0) {
       binder.fail(value, "bad-value", value.path + ": expected 0 or more frames, found " + quoted(element.bytes()));
     }

@@ -39,6 +39,8 @@ TEST(ConfigReaders, BindOldSpeechReaders) {
       {"a length", speech("frameMode=false;truncated=true;truncationLength=5"), "truncated=5+0"},
       {"100a", speech("", "contextWindow=5"), "context=2,2"},
       {"100b", speech("", "contextWindow=4"), "!config.bad-value"},
+      {"100: an integer written as a float", speech("", "contextWindow=3.0"), "context=1,1"},
+      {"100: a fraction", speech("", "contextWindow=1.5:2"), "!config.bad-int"},
       {"100c", speech("", "contextWindow=1:2"), "context=1,2"},
       {"100d", speech("", "contextWindow=3*2"), "context=3,3"},
       {"100e", speech("", "contextWindow=1:2:3"), "!config.bad-value"},

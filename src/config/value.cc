@@ -2,6 +2,7 @@
 #include "config/value.h"
 
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <system_error>
 
@@ -66,6 +67,14 @@ std::int32_t parse_int(Document& doc, const Text& text, const std::string& what)
   }
   const auto magnitude = static_cast<std::int64_t>(value.magnitude);
   return static_cast<std::int32_t>(value.negative ? -magnitude : magnitude);
+}
+
+std::int32_t parse_int_element(Document& doc, const Text& text, const std::string& what) {
+  if (text.bytes().find_first_of(".eE") == std::string_view::npos) return parse_int(doc, text, what);
+  const double value = parse_double(doc, text, what);
+  if (value != std::floor(value) || std::abs(value) > std::numeric_limits<std::int32_t>::max())
+    doc.fail(text.origin(0), "bad-int", what + ": expected an integer, found " + quoted(text.bytes()));
+  return static_cast<std::int32_t>(value);
 }
 
 std::uint32_t parse_u32(Document& doc, const Text& text, const std::string& what) {

@@ -18,6 +18,8 @@ std::int32_t parse_int(Document& doc, const Text& text, const std::string& what)
 std::uint32_t parse_u32(Document& doc, const Text& text, const std::string& what);
 // A minus sign wraps, as in the reference, with a warning.
 std::uint64_t parse_size(Document& doc, const Text& text, const std::string& what);
+// Of an array: here 3.0 is 3.
+std::int32_t parse_int_element(Document& doc, const Text& text, const std::string& what);
 double parse_double(Document& doc, const Text& text, const std::string& what);
 
 }  // namespace batchfeed::config
