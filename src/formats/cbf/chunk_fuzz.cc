@@ -5,6 +5,8 @@
 // same samples in it.
 #include <batchfeed/error.h>
 
+#include <array>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -146,6 +148,8 @@ void put_sequence(std::string& out, const FileStream& stream, std::uint32_t samp
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace batchfeed::cbf;
+  constexpr std::array kTiers = {"scalar", "avx2", "avx512"};
+  ::setenv("BATCHFEED_CPU", kTiers[size % kTiers.size()], 1);
   fuzz::Draw draw(data, size);
   fuzz::Table table;
   for (std::uint32_t i = 0, n = 1 + draw.below(3); i < n; ++i) {

@@ -6,15 +6,12 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/cpu.h"
+#include "formats/cbf/sparse_rows.h"
 #include "formats/cbf/stream_job.h"
 
 namespace batchfeed::cbf {
 namespace {
-
-// In whole vectors: touches up to 63 bytes behind either end, as Buffers allow.
-void copy_short(std::byte* to, const std::byte* from, std::size_t n) {
-  for (std::size_t i = 0; i < n; i += 64) std::memcpy(to + i, from + i, 64);
-}
 
 class SparseStream {
  public:
@@ -40,44 +37,28 @@ class SparseStream {
   // counts agree; returns the first that does not.
   std::uint32_t plain(std::uint32_t s) {
     const std::span<const std::byte> bytes = feed_.ready();
-    const std::byte* p = bytes.data();
-    const std::byte* const end = p + bytes.size();
     make_room(s, bytes);
-    const std::uint64_t longest = job_.decoder.limits.sequence_samples;
-    // In variables of this function alone, as the bytes written could else be any of the members.
     const std::size_t had = column_.indices.size();
-    const std::uint32_t sequences = job_.row.sequences;
-    const std::size_t width = width_;
-    std::byte* values_to = column_.values.data() + had * width;
-    std::byte* indices_to = reinterpret_cast<std::byte*>(column_.indices.data() + had);
-    std::uint32_t* first = &column_.first_value.back();
-    std::uint32_t* const first_sample = column_.first_sample.data();
-    auto samples = static_cast<std::uint32_t>(column_.first_value.size() - 1);
-    for (; s < sequences && end - p >= 8; ++s) {
-      const auto n = load<std::uint32_t>(p);
-      const auto nnz = load<std::int32_t>(p + 4);
-      const auto count = static_cast<std::size_t>(static_cast<std::uint32_t>(nnz));
-      const std::uint64_t size = count * (width + 4) + std::uint64_t{n} * 4;
-      if (nnz < 0 || n > longest || size > static_cast<std::size_t>(end - p) - 8) break;
-      const std::byte* const values = p + 8;
-      const std::byte* const indices = values + count * width;
-      const std::byte* const counts = indices + count * 4;
-      if (!add_counts(counts, n, count, first)) break;
-      copy_short(values_to, values, count * width);
-      copy_short(indices_to, indices, count * 4);
-      first_sample[s + 1] = samples += n;
-      if (!sound(indices, count, first, n)) explain(s, feed_.at() + static_cast<std::uint64_t>(p - bytes.data()));
-      values_to += count * width;
-      indices_to += count * 4;
-      first += n;
-      p = counts + std::size_t{n} * 4;
-    }
-    const std::size_t entries = *first;
-    column_.values.resize(entries * width);
+    SparseRows rows{.at = bytes.data(),
+                    .end = bytes.data() + bytes.size(),
+                    .before = bytes.data(),
+                    .sequence = s,
+                    .sequences = job_.row.sequences,
+                    .samples = static_cast<std::uint32_t>(column_.first_value.size() - 1),
+                    .width = width_,
+                    .longest = job_.decoder.limits.sequence_samples,
+                    .dim = job_.stream.dim,
+                    .values = column_.values.data() + had * width_,
+                    .indices = reinterpret_cast<std::byte*>(column_.indices.data() + had),
+                    .first_value = &column_.first_value.back(),
+                    .first_sample = column_.first_sample.data()};
+    while (!take_(rows)) explain(rows);
+    const std::size_t entries = *rows.first_value;
+    column_.values.resize(entries * width_);
     column_.indices.resize(entries);
-    column_.first_value.resize(std::size_t{samples} + 1);
-    feed_.skip(static_cast<std::size_t>(p - bytes.data()));
-    return s;
+    column_.first_value.resize(std::size_t{rows.samples} + 1);
+    feed_.skip(static_cast<std::size_t>(rows.at - bytes.data()));
+    return rows.sequence;
   }
 
   // So that nothing grows inside the loop. How much all sequences will need is guessed
@@ -111,21 +92,6 @@ class SparseStream {
     return seen == 0 ? 0 : entries * sequences / seen;
   }
 
-  // Where the entries of each of n samples begin, from first[0] on, to first[1..n]; false
-  // if they do not add up to the sequence's.
-  static bool add_counts(const std::byte* p, std::uint32_t n, std::uint64_t count, std::uint32_t* first) {
-    const std::uint32_t before = first[0];
-    std::uint64_t sum = 0;
-    std::int32_t signs = 0;
-    for (std::uint32_t i = 0; i < n; ++i) {
-      const auto size = load<std::int32_t>(p + std::size_t{i} * 4);
-      signs |= size;
-      sum += static_cast<std::uint32_t>(size);
-      first[i + 1] = static_cast<std::uint32_t>(before + sum);
-    }
-    return signs >= 0 && sum == count;
-  }
-
   // Any sequence, with every check.
   void careful(std::uint32_t s) {
     const std::uint64_t at = feed_.at();
@@ -150,8 +116,8 @@ class SparseStream {
     if (!add_counts(counts_.data(), n, count, column_.first_value.data() + (samples - n))) bad_sizes(s, n, count, at);
     column_.first_sample[s + 1] = static_cast<std::uint32_t>(samples);
     const std::uint32_t* const first = column_.first_value.data() + (samples - n);
-    const bool fine =
-        sound(reinterpret_cast<const std::byte*>(column_.indices.data() + old), first[n] - first[0], first, n);
+    const auto* const indices = reinterpret_cast<const std::byte*>(column_.indices.data() + old);
+    const bool fine = sound(indices, count_falls(indices, first[n] - first[0]), first, n, job_.stream.dim);
     to_native(old);
     if (!fine) explain(s, at);
   }
@@ -167,23 +133,11 @@ class SparseStream {
     for (std::size_t i = from; i < column_.indices.size(); ++i) column_.indices[i] = byte_swap(column_.indices[i]);
   }
 
-  // Whether `count` stored indices are inside the dimension and ascend in each of
-  // the n samples, whose entries begin at first[0..n]. They ascend if they fall in no
-  // more places than samples begin in with a fall; then the ends tell of all of them.
-  bool sound(const std::byte* indices, std::size_t count, const std::uint32_t* first, std::uint32_t n) const {
-    const auto x = [indices](std::size_t i) { return load<std::int32_t>(indices + i * 4); };
-    std::int32_t falls = 0;
-    for (std::size_t i = 1; i < count; ++i) falls += x(i) > x(i - 1) ? 0 : 1;
-    for (std::uint32_t k = 0; k < n; ++k) {
-      const std::size_t begin = first[k] - first[0], end = first[k + 1] - first[0];
-      if (begin == end) continue;
-      if (x(begin) < 0 || static_cast<std::uint32_t>(x(end - 1)) >= job_.stream.dim) return false;
-      if (begin != 0 && x(begin) <= x(begin - 1)) --falls;
-    }
-    return falls == 0;
+  // What is wrong with the indices of the sequence taken last.
+  void explain(const SparseRows& rows) const {
+    explain(rows.sequence - 1, feed_.at() + static_cast<std::uint64_t>(rows.before - feed_.ready().data()));
   }
-
-  // What is wrong with the indices of a sequence that stands at `at`.
+  // Of one that stands at `at`.
   [[gnu::cold]] void explain(std::uint32_t s, std::uint64_t at) const {
     const Decoder& d = job_.decoder;
     const std::string& stream = job_.stream.name;
@@ -257,6 +211,7 @@ class SparseStream {
   Column& column_;
   const std::uint64_t width_;
   const bool as_stored_;
+  const TakeRows take_ = take_rows(forced_tier());
   Buffer<std::byte> counts_;
 };
 

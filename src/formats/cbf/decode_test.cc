@@ -8,12 +8,14 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/rng.h"
 #include "formats/cbf/feed.h"
 #include "formats/cbf/golden.h"
 #include "support/faulty_sys.h"
+#include "support/tier.h"
 
 namespace batchfeed::cbf {
 namespace {
@@ -94,7 +96,9 @@ class SparseChunk : public ::testing::Test {
 // Indices fall from sample to sample in it, which is no damage.
 TEST_F(SparseChunk, ComesOutAsItWentIn) {
   ASSERT_GT(bytes_.size(), 5 * Feed::kPiece);
-  for (const Element element : {Element::f32, Element::f64}) {
+  for (const auto& [tier, element] :
+       {std::pair{"scalar", Element::f32}, {"avx2", Element::f32}, {"", Element::f32}, {"", Element::f64}}) {
+    const testing::Tier forced(tier);
     const Opened opened(path(), {.element = element, .convert_element = true});
     Chunk chunk;
     for (int again = 0; again < 2; ++again) opened.source->read(0, chunk);  // into used memory as well

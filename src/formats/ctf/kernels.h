@@ -23,18 +23,14 @@ using SparseKernel = const char* (*)(const char* p, SparseRoom<T>& room) noexcep
 
 template <class T>
 struct Kernels {
-  std::string_view tier;             // "scalar", "avx2", "avx512", "neon"
   DenseKernel<T> dense = nullptr;    // nullptr: none better than scan.h
   SparseKernel<T> sparse = nullptr;  // likewise
 };
 
-// The best tier that the CPU has and `wanted` allows (scalar, avx2, avx512, neon;
-// other words and nothing mean the best there is).
+// Those of the tier that `wanted` allows (base/cpu.h).
 template <class T>
 Kernels<T> kernels_for(std::string_view wanted) noexcept;
-// What the environment variable BATCHFEED_CPU wants; nothing if it is not set.
-std::string_view forced_tier() noexcept;
-// As that wants it.
+// As BATCHFEED_CPU wants it.
 template <class T>
 Kernels<T> kernels() noexcept;
 

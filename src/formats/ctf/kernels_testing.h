@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cpu.h"
 #include "formats/ctf/kernels.h"
 #include "formats/ctf/scan.h"
 
@@ -25,7 +26,7 @@ inline std::string padded(const std::string& sample) {
 inline std::vector<std::string> vector_tiers() {
   std::vector<std::string> out;
   for (const char* tier : {"avx2", "avx512", "neon"}) {
-    if (kernels_for<float>(tier).tier == tier) out.emplace_back(tier);
+    if (cpu_tier(tier) == tier) out.emplace_back(tier);
   }
   return out;
 }

@@ -5,8 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/cpu.h"
 #include "formats/ctf/bytes.h"
-#include "formats/ctf/kernels.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -98,7 +98,7 @@ BATCHFEED_TARGET inline bool none(const char* p) noexcept {
 
 LineBegins line_begins([[maybe_unused]] std::string_view tier) noexcept {
 #if defined(__x86_64__)
-  const std::string_view best = kernels_for<float>(tier).tier;
+  const std::string_view best = cpu_tier(tier);
   if (best == "avx512") return avx512::begins;
   if (best == "avx2") return avx2::begins;
 #endif

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/cpu.h"
 #include "formats/ctf/bytes.h"
-#include "formats/ctf/kernels.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -116,7 +116,7 @@ BATCHFEED_AVX512 std::size_t list_avx512(const char* p, std::size_t count, std::
 
 ListMarks list_marks([[maybe_unused]] std::string_view tier) noexcept {
 #if defined(__x86_64__)
-  const std::string_view best = kernels_for<float>(tier).tier;
+  const std::string_view best = cpu_tier(tier);
   if (best == "avx512") return list_avx512;
   if (best == "avx2") return list_avx2;
 #endif

@@ -12,6 +12,7 @@
 #include "formats/ctf/source.h"
 #include "formats/ctf/testing.h"
 #include "support/faulty_sys.h"
+#include "support/tier.h"
 
 namespace batchfeed::ctf {
 namespace {
@@ -74,7 +75,7 @@ TEST(Marks, TextThatDoesNotFitItsIndexIsReadToAnEnd) {
   };
   const ::batchfeed::testing::ScratchFolder folder;
   for (const char* tier : {"scalar", "avx2", "avx512"}) {
-    const Tier forced(tier);
+    const testing::Tier forced(tier);
     for (int round = 0; round < 30; ++round) {
       const std::string path = folder.write("c.ctf", lines(5000));
       CtfOptions options = options_for({"a:d1", "b:s8"}, ~0ull);

@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "formats/ctf/kernels.h"
+#include "base/cpu.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -74,7 +74,7 @@ Names::Names(const Schema& schema) {
 
 FindNames find_names([[maybe_unused]] std::string_view tier) noexcept {
 #if defined(__x86_64__)
-  const std::string_view best = kernels_for<float>(tier).tier;
+  const std::string_view best = cpu_tier(tier);
   if (best == "avx512") return avx512::find;
   if (best == "avx2") return avx2::find;
 #endif

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "formats/ctf/kernels.h"
+#include "base/cpu.h"
 #include "text/number.h"
 
 #if defined(__x86_64__)
@@ -283,7 +283,7 @@ BATCHFEED_AVX512 std::size_t find_avx512(const char* from, const std::uint16_t* 
 
 FindOneHots find_one_hots([[maybe_unused]] std::string_view tier) noexcept {
 #if defined(__x86_64__)
-  const std::string_view best = kernels_for<float>(tier).tier;
+  const std::string_view best = cpu_tier(tier);
   if (best == "avx512") return find_avx512;
   if (best == "avx2") return find_avx2;
 #endif

@@ -13,6 +13,7 @@
 #include "formats/ctf/source.h"
 #include "formats/ctf/testing.h"
 #include "support/faulty_sys.h"
+#include "support/tier.h"
 
 namespace batchfeed::ctf {
 namespace {
@@ -170,7 +171,7 @@ TEST(OneHots, GiveWhatIsReadOneByOne) {
     const std::string due = all_of(folder.write("long.ctf", with_long_names(text)), options("long"), 1 << 20);
     const std::string path = folder.write("short.ctf", text);
     for (const char* tier : {"scalar", ""}) {
-      const Tier forced(tier);
+      const testing::Tier forced(tier);
       ASSERT_EQ(all_of(path, options(""), 1u + random() % 5000), due) << "round " << round;
     }
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/cpu.h"
 #include "base/saturate.h"
 #include "formats/ctf/scan.h"
 

@@ -9,8 +9,8 @@
 #include <span>
 #include <utility>
 
+#include "base/cpu.h"
 #include "formats/ctf/faults.h"
-#include "formats/ctf/kernels.h"
 #include "formats/ctf/line_map.h"
 
 namespace batchfeed::ctf {

@@ -12,10 +12,11 @@
 #include <optional>
 #include <random>
 
-#include "formats/ctf/kernels.h"
+#include "base/cpu.h"
 #include "formats/ctf/source.h"
 #include "formats/ctf/testing.h"
 #include "support/faulty_sys.h"
+#include "support/tier.h"
 
 namespace batchfeed::ctf {
 namespace {
@@ -25,7 +26,7 @@ using batchfeed::testing::ScratchFolder;
 // The index in words: entries and notes, or the fault.
 std::string indexed(const char* tier, const std::string& path, const CtfOptions& options, KeyMode keys,
                     std::uint64_t range, bool every_line = false) {
-  const Tier forced(tier);
+  const testing::Tier forced(tier);
   OpenContext context = quiet_context(keys);
   context.threads = 3;
   std::string out;
@@ -122,7 +123,7 @@ TEST(IndexTogether, NamesAreFoundWhereTheyStand) {
   std::mt19937_64 draw(7);
   for (const char* tier : {"avx2", "avx512"}) {
     const FindNames find = find_names(tier);
-    if (find == nullptr || kernels_for<float>(tier).tier != tier) continue;
+    if (find == nullptr || cpu_tier(tier) != tier) continue;
     for (std::size_t i = 0; i < 2'000; ++i) {
       const Schema schema(options_for(kStreams[i % kStreams.size()]), Limits());
       const Names names(schema);

@@ -5,10 +5,8 @@
 
 #include <batchfeed/options.h>
 
-#include <cstdlib>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,27 +45,6 @@ inline OpenContext quiet_context(KeyMode keys = KeyMode::numeric) {
   context.keys = std::make_shared<KeyTable>(keys);
   return context;
 }
-
-// Has the text reader use this tier of the CPU, as long as it lives.
-class Tier {
- public:
-  explicit Tier(const char* name) {
-    if (const char* before = std::getenv("BATCHFEED_CPU"); before != nullptr) before_ = before;
-    ::setenv("BATCHFEED_CPU", name, 1);
-  }
-  ~Tier() {
-    if (before_) {
-      ::setenv("BATCHFEED_CPU", before_->c_str(), 1);
-    } else {
-      ::unsetenv("BATCHFEED_CPU");
-    }
-  }
-  Tier(const Tier&) = delete;
-  Tier& operator=(const Tier&) = delete;
-
- private:
-  std::optional<std::string> before_;
-};
 
 // Keeps what is told, by whatever thread.
 struct Collector {
