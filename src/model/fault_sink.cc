@@ -5,8 +5,14 @@
 
 namespace batchfeed {
 
-FaultSink::FaultSink(std::string file, std::uint64_t budget, int trace_level, Report report, std::uint64_t per_id)
-    : file_(std::move(file)), budget_(budget), trace_level_(trace_level), report_(std::move(report)), per_id_(per_id) {}
+FaultSink::FaultSink(std::string file, std::uint64_t budget, int trace_level, Report report, std::uint64_t per_id,
+                     CountOnly count_only)
+    : file_(std::move(file)),
+      budget_(budget),
+      trace_level_(trace_level),
+      report_(std::move(report)),
+      per_id_(per_id),
+      count_only_(std::move(count_only)) {}
 
 void FaultSink::error(Fault fault) {
   bool exhausted = false;
@@ -14,7 +20,7 @@ void FaultSink::error(Fault fault) {
     const std::lock_guard lock(mutex_);
     ++errors_;
     exhausted = errors_ > budget_;
-    if (!exhausted && first_.size() < 3) first_.push_back(fault);
+    if (!exhausted && first_.size() < kFirst) first_.push_back(fault);
   }
   if (!exhausted) {
     notice(Severity::error, std::move(fault));
@@ -31,14 +37,27 @@ void FaultSink::error(Fault fault) {
   throw Error(std::move(fault));
 }
 
-bool FaultSink::wanted(Severity severity, const std::string& id) {
-  if (trace_level_ < (severity == Severity::info ? 2 : 1)) return false;
+// The first ones are made in any case: who exhausts the budget is told where they were.
+bool FaultSink::count_error() {
   const std::lock_guard lock(mutex_);
-  return ++seen_[id] <= per_id_ || per_id_ == 0;
+  if (errors_ >= budget_ || first_.size() < kFirst) return false;
+  ++errors_;
+  return true;
+}
+
+bool FaultSink::wanted(Severity severity, std::string_view id) {
+  if (trace_level_ < (severity == Severity::info ? 2 : 1)) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    auto seen = seen_.find(id);
+    if (seen == seen_.end()) seen = seen_.emplace(std::string(id), 0).first;
+    if (++seen->second > per_id_ && per_id_ != 0) return false;
+  }
+  return report_ && !(count_only_ && count_only_(severity, id));
 }
 
 void FaultSink::notice(Severity severity, Fault fault) {
-  if (wanted(severity, fault.id) && report_) report_({severity, std::move(fault)});
+  if (wanted(severity, fault.id)) report_({severity, std::move(fault)});
 }
 
 void HeldFaults::release() {

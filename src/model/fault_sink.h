@@ -10,7 +10,10 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "model/open_context.h"
 
 namespace batchfeed {
 
@@ -21,22 +24,35 @@ class FaultSink {
   static constexpr std::uint64_t kPerId = 10;
 
   // `trace_level`: 0 passes nothing on but failures, 1 warnings, 2 also notes.
-  // `per_id` = 0 lifts the limit of notices (check).
-  FaultSink(std::string file, std::uint64_t budget, int trace_level, Report report, std::uint64_t per_id = kPerId);
+  // `per_id` = 0 lifts the limit of notices (check), of which `count_only` may keep the number alone.
+  FaultSink(std::string file, std::uint64_t budget, int trace_level, Report report, std::uint64_t per_id = kPerId,
+            CountOnly count_only = {});
 
   // One error of the budget. Throws Error when it is exhausted: the fault
   // itself if the budget is 0, else one that says how many came before and where
   // the first ones were.
   void error(Fault fault);
+  // For what may come by the million: make() gives the fault, if it will be told.
+  template <class Make>
+  void error(std::string_view id, const Make& make) {
+    if (!count_error()) {
+      error(make());
+    } else if (wanted(Severity::error, id)) {
+      report_({Severity::error, make()});
+    }
+  }
 
   // Costs nothing.
   void warning(Fault fault) { notice(Severity::warning, std::move(fault)); }
-  // For what may come by the million: make() gives the fault, if it will be passed on.
   template <class Make>
-  void warning(const std::string& id, const Make& make) {
-    if (wanted(Severity::warning, id) && report_) report_({Severity::warning, make()});
+  void warning(std::string_view id, const Make& make) {
+    if (wanted(Severity::warning, id)) report_({Severity::warning, make()});
   }
   void info(Fault fault) { notice(Severity::info, std::move(fault)); }
+  template <class Make>
+  void info(std::string_view id, const Make& make) {
+    if (wanted(Severity::info, id)) report_({Severity::info, make()});
+  }
 
   std::uint64_t errors() const;
   // One notice per id that was cut short, and one with the sum of errors; nothing
@@ -45,18 +61,21 @@ class FaultSink {
 
  private:
   friend class HeldFaults;
-  bool wanted(Severity severity, const std::string& id);  // and counts it
+  bool wanted(Severity severity, std::string_view id);  // and counts it
   void notice(Severity severity, Fault fault);
+  bool count_error();  // unless error() has to see it
 
   std::string file_;
   std::uint64_t budget_;
   int trace_level_;
   Report report_;
   std::uint64_t per_id_;
+  CountOnly count_only_;
   mutable std::mutex mutex_;
   std::uint64_t errors_ = 0;
-  std::vector<Fault> first_;                   // the first three errors
-  std::map<std::string, std::uint64_t> seen_;  // by id
+  static constexpr std::size_t kFirst = 3;
+  std::vector<Fault> first_;                                // the first errors
+  std::map<std::string, std::uint64_t, std::less<>> seen_;  // by id
 };
 
 // For damage that may turn out not to be told: what comes into sink() waits for release().

@@ -3,18 +3,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "model/fault_sink.h"
+#include "model/held_notices.h"
 #include "model/key_table.h"
+#include "support/fault_of.h"
 
 namespace batchfeed {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 Fault damage(std::uint64_t line, const std::string& id = "ctf.number") {
   return {.kind = FaultKind::format, .id = id, .at = {.file = "f", .line = line, .column = line + 1}, .what = "bad"};
@@ -98,6 +103,70 @@ TEST(FaultSink, WordsAreMadeOnlyForWhatIsPassedOn) {
   EXPECT_EQ(all.notices.size(), FaultSink::kPerId);
   ASSERT_EQ(sink.finish().size(), 1u);
   EXPECT_THAT(sink.finish()[0].fault.what, HasSubstr("990 further"));
+}
+
+TEST(FaultSink, WordsOfErrorsToo) {
+  Collected all;
+  FaultSink sink("f", 100, 1, all.report());
+  int made = 0;
+  const auto make = [&] {
+    ++made;
+    return damage(7, "ctf.empty-name");
+  };
+  for (int i = 0; i < 100; ++i) sink.error("ctf.empty-name", make);
+  EXPECT_EQ(made, FaultSink::kPerId);
+  EXPECT_EQ(all.notices.size(), FaultSink::kPerId);
+  EXPECT_EQ(sink.errors(), 100u);
+  // The one that exhausts the budget is made, whatever was told before.
+  EXPECT_THAT(testing::fault_of([&] { sink.error("ctf.empty-name", make); }).what, HasSubstr("the first were at 7:"));
+  EXPECT_EQ(made, FaultSink::kPerId + 1);
+}
+
+TEST(FaultSink, AFirstErrorWithoutABudgetIsMade) {
+  FaultSink sink("f", 0, 0, nullptr);
+  EXPECT_EQ(testing::fault_of([&] { sink.error("ctf.empty-name", [] { return damage(7, "ctf.empty-name"); }); }).id,
+            "ctf.empty-name");
+}
+
+TEST(FaultSink, WhatIsCountedElsewhereIsNeitherMadeNorTold) {
+  Collected all;
+  std::map<std::string, int, std::less<>> counted;
+  FaultSink sink("f", ~0ull, 1, all.report(), 0, [&](Severity, std::string_view id) {
+    ++counted[std::string(id)];
+    return counted[std::string(id)] > 2;
+  });
+  int made = 0;
+  const auto make = [&] {
+    ++made;
+    return damage(1, "a");
+  };
+  for (int i = 0; i < 5; ++i) sink.error("a", make);
+  for (int i = 0; i < 5; ++i) sink.warning("b", make);
+  EXPECT_EQ(made, 4);
+  EXPECT_EQ(all.notices.size(), 4u);
+  EXPECT_EQ(counted["a"], 5);
+  EXPECT_EQ(counted["b"], 5);
+  EXPECT_EQ(sink.errors(), 5u);
+}
+
+TEST(HeldNotices, AreTheFirstOnesAndTheNumberOfTheRest) {
+  HeldNotices held;
+  for (const char* id : {"a", "b", "a", "a"}) held.add({Severity::error, damage(1, id)}, 2);
+  held.add({Severity::warning, damage(1, "c")}, 2);
+  held.add({Severity::info, damage(1, "d")}, 2);
+  EXPECT_TRUE(held.count_only(Severity::error, "a", 2));
+  std::vector<std::string> told;
+  std::map<std::string, std::uint64_t> more;
+  const auto release = [&] {
+    held.release([&](const Notice& n) { told.push_back(n.fault.id); },
+                 [&](const std::string& id, Severity, std::uint64_t n) { more[id] += n; });
+  };
+  release();
+  EXPECT_THAT(told, ElementsAre("a", "b"));
+  EXPECT_THAT(more, ElementsAre(Pair("a", 3u), Pair("c", 1u)));
+  release();
+  EXPECT_EQ(told.size(), 2u);
+  EXPECT_FALSE(held.count_only(Severity::error, "a", 2));
 }
 
 TEST(FaultSink, ForCheckThereIsNoEndOfNotices) {

@@ -11,15 +11,20 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "model/key_table.h"
 
 namespace batchfeed {
 
+// Whether a notice has been counted and its words are not wanted: there may be one for each byte of a file.
+using CountOnly = std::function<bool(Severity severity, std::string_view id)>;
+
 struct OpenContext {
   Limits limits;
   FileSystem file_system;          // opens what the system does not
   Report report;                   // notices as they arise; thread-safe; may be empty
+  CountOnly count_only;            // asked before a notice is made; thread-safe; may be empty
   std::shared_ptr<KeyTable> keys;  // shared by all sources of a reader; never null
   unsigned threads = 1;            // for indexing; at least 1
   bool check = false;              // report every fault, tolerate what can be tolerated

@@ -44,7 +44,8 @@ class RowSource : public Source, protected RowReader {
         keys_(context.keys),
         file_system_(context.file_system),
         check_(context.check),
-        faults_(file, check_ ? ~0ull : 0, trace_level, context.report, check_ ? 0 : FaultSink::kPerId) {}
+        faults_(file, check_ ? ~0ull : 0, trace_level, context.report, check_ ? 0 : FaultSink::kPerId,
+                context.count_only) {}
 
   // Throws Error(limit) if it is too wide.
   void set_stream(StreamInfo stream) {

@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <map>
 #include <mutex>
 #include <thread>
 
 #include "assemble/open.h"
 #include "base/threads.h"
+#include "model/held_notices.h"
 #include "reader/check_options.h"
 #include "tools/tally.h"
 
@@ -22,19 +22,10 @@ namespace batchfeed {
 namespace {
 
 // What a thread finds while it reads a chunk waits here until the chunks before
-// it have been told: the first `most` as they are, of the others the number.
+// it have been told.
 struct ChunkFindings {
-  std::vector<Notice> notices;
-  std::map<std::string, std::uint64_t> more_faults, more_warnings;
+  HeldNotices held;
   bool done = false, complete = true, no_memory = false;
-
-  void add(const Notice& notice, std::uint64_t most) {
-    if (notices.size() < most) {
-      notices.push_back(notice);
-    } else if (notice.severity != Severity::info) {
-      ++(notice.severity == Severity::error ? more_faults : more_warnings)[notice.fault.id];
-    }
-  }
 };
 thread_local ChunkFindings* pending = nullptr;
 
@@ -52,10 +43,10 @@ class SourceCheck {
     std::uint64_t done = 0;
     for (std::uint32_t c = 0; c < slots_.size(); ++c) {
       const ChunkInfo& chunk = source_.chunks()[c];
-      const ChunkFindings found = wait_for(c);
-      for (const Notice& notice : found.notices) tally_.add(notice);
-      for (const auto& [id, n] : found.more_faults) tally_.count(id, Severity::error, n);
-      for (const auto& [id, n] : found.more_warnings) tally_.count(id, Severity::warning, n);
+      ChunkFindings found = wait_for(c);
+      found.held.release(
+          [&](const Notice& notice) { tally_.add(notice); },
+          [&](const std::string& id, Severity severity, std::uint64_t n) { tally_.count(id, severity, n); });
       if (found.no_memory) {
         tally_.add({.severity = Severity::error,
                     .fault = {.kind = FaultKind::limit,
@@ -90,7 +81,7 @@ class SourceCheck {
           source_.read(static_cast<std::uint32_t>(c), data);
         } catch (const Error& error) {
           found.complete = false;
-          found.notices.push_back({.severity = Severity::error, .fault = error.fault()});
+          found.held.add({.severity = Severity::error, .fault = error.fault()}, ~0ull);
         }
       } catch (const std::bad_alloc&) {
         found.complete = false;
@@ -158,8 +149,12 @@ CheckResult check(const Setup& setup, const CheckOptions& options, const Report&
     if (pending == nullptr) {
       tally.add(notice);
     } else {
-      pending->add(notice, options.max_faults);
+      pending->held.add(notice, options.max_faults);
     }
+  };
+  context.count_only = [&](Severity severity, std::string_view id) {
+    return pending == nullptr ? tally.count_only(severity, id)
+                              : pending->held.count_only(severity, id, options.max_faults);
   };
   std::vector<std::shared_ptr<const Source>> corpora;
   const std::vector<Setup> setups = assemble::corpora_of(setup);

@@ -5,7 +5,11 @@
 
 #include <batchfeed/tools.h>
 
+#include <functional>
+#include <map>
 #include <mutex>
+#include <string>
+#include <string_view>
 
 namespace batchfeed {
 
@@ -20,15 +24,25 @@ class Tally {
       if (report_) report_(notice);
       return;
     }
-    ++by_id_[notice.fault.id];
+    ++by_id(notice.fault.id);
     ++(notice.severity == Severity::error ? faults_ : warnings_);
     if (faults_ + warnings_ <= most_ && report_) report_(notice);
   }
 
-  // `n` more that are not passed on.
-  void count(const std::string& id, Severity severity, std::uint64_t n) {
+  // Counts one that would not be passed on; false: add() has to see it.
+  bool count_only(Severity severity, std::string_view id) {
+    if (severity == Severity::info) return !report_;
     const std::lock_guard lock(mutex_);
-    by_id_[id] += n;
+    if (faults_ + warnings_ < most_ && report_) return false;
+    ++by_id(id);
+    ++(severity == Severity::error ? faults_ : warnings_);
+    return true;
+  }
+
+  // `n` more that are not passed on.
+  void count(std::string_view id, Severity severity, std::uint64_t n) {
+    const std::lock_guard lock(mutex_);
+    by_id(id) += n;
     (severity == Severity::error ? faults_ : warnings_) += n;
   }
 
@@ -36,14 +50,19 @@ class Tally {
     const std::lock_guard lock(mutex_);
     result.faults = faults_;
     result.warnings = warnings_;
-    result.by_id = by_id_;
+    result.by_id = {by_id_.begin(), by_id_.end()};
   }
 
  private:
+  std::uint64_t& by_id(std::string_view id) {
+    const auto known = by_id_.find(id);
+    return known != by_id_.end() ? known->second : by_id_.emplace(std::string(id), 0).first->second;
+  }
+
   std::uint64_t most_;
   Report report_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::uint64_t> by_id_;
+  std::map<std::string, std::uint64_t, std::less<>> by_id_;
   std::uint64_t faults_ = 0, warnings_ = 0;
 };
 

@@ -6,7 +6,8 @@
 
 A case is one function. It writes files into its folder; `config.cntk`, or where
 there is none `data.*`, is what `batchfeed read` is called with. Its outcome: the kind of the fault, "ok" (reads
-it), or "either" (reads it or ends with a located fault); then words of the message.
+it), "passed over" (reads it, and `check` finds faults), or "either" (reads it or ends with a located fault); then words of
+the message.
 """
 import os
 import pathlib
@@ -15,6 +16,7 @@ import sys
 
 from corpus import (CTF, MLF, SCP, STATES, cbf, cbf_config, cbf_stream, ctf_config, dense_sequence, htk, kaldi_integers, kaldi_matrix,
                     mlf_binary, mlf_utterance, sparse_sequence, speech_config)
+import costly_cases
 import odd_cases
 import packed_cases
 from packed import gz
@@ -428,6 +430,9 @@ packed_cases.enter(add, ctf, binary, speech, kaldi_scp)
 
 # --- what was taken wrongly once ---
 odd_cases.enter(add, ctf, config, speech, kaldi_scp)
+
+# --- what few bytes could cost much time or memory with ---
+COSTLY = costly_cases.enter(add, ctf, binary, config, speech, alone, kaldi_scp)
 
 
 def main():

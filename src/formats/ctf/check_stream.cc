@@ -18,6 +18,7 @@
 #include "formats/ctf/line.h"
 #include "formats/ctf/parse.h"
 #include "io/sys.h"
+#include "model/held_notices.h"
 
 namespace batchfeed::ctf {
 namespace {
@@ -36,7 +37,11 @@ class StreamCheck {
         limits_(limits),
         schema_(options, limits),
         sink_(
-            name, ~0ull, std::max(options.trace_level, 1), [this](const Notice& n) { pending_.push_back(n); }, 0),
+            name, ~0ull, std::max(options.trace_level, 1),
+            [this](const Notice& n) { pending_.add(n, check_.max_faults); }, 0,
+            [this](Severity severity, std::string_view id) {
+              return pending_.count_only(severity, id, check_.max_faults);
+            }),
         log_({.schema = &schema_,
               .sink = &sink_,
               .file = name,
@@ -59,6 +64,7 @@ class StreamCheck {
   void begin(const LineFront& front, std::uint64_t key);
   void end();
   void tell(const Notice& notice);
+  void tell_pending();
 
   const std::string& name_;
   const CheckOptions& check_;
@@ -73,7 +79,7 @@ class StreamCheck {
   std::unique_ptr<Parser<double>> parser_;
 
   CheckResult result_;
-  std::vector<Notice> pending_;  // of the running sequence: what is left out in the end has no faults
+  HeldNotices pending_;  // of the running sequence: what is left out in the end has no faults
   std::uint64_t line_ = 0, line_begin_ = 0, sequence_line_ = 0, sequence_begin_ = 0;
   bool started_ = false, open_ = false, comments_ = false;
   bool torn_ = false;  // the last line breaks off
@@ -96,6 +102,14 @@ void StreamCheck::tell(const Notice& notice) {
   ++n;
   ++result_.by_id[notice.fault.id];
   if (result_.faults + result_.warnings <= check_.max_faults && report_) report_(notice);
+}
+
+void StreamCheck::tell_pending() {
+  pending_.release([this](const Notice& notice) { tell(notice); },
+                   [this](const std::string& id, Severity severity, std::uint64_t n) {
+                     (severity == Severity::error ? result_.faults : result_.warnings) += n;
+                     result_.by_id[id] += n;
+                   });
 }
 
 void StreamCheck::mark(const LineBlocks& blocks, const char*& p) {
@@ -151,7 +165,7 @@ void StreamCheck::end() {
     parser_->end();
     ++result_.sequences;
     result_.samples += rows_ == 0 ? 1 : schema_.main() == Schema::kNone ? std::min(rows_, longest_) : rows_;
-    for (const Notice& notice : pending_) tell(notice);
+    tell_pending();
   }
   pending_.clear();
   parser_->discard_values();
@@ -225,20 +239,16 @@ CheckResult StreamCheck::run(int descriptor) {
       if (check_.progress) check_.progress(result_.bytes, 0);
       // Long sequences keep their counts, not their values; what they have told is told.
       parser_->discard_values();
-      if (open_ && rows_ > 0) {
-        for (const Notice& notice : pending_) tell(notice);
-        pending_.clear();
-      }
+      if (open_ && rows_ > 0) tell_pending();
     }
     end();
-    for (const Notice& notice : pending_) tell(notice);  // of blanks behind the last sequence
-    pending_.clear();
+    tell_pending();  // of blanks behind the last sequence
     if (torn_)
       tell({Severity::warning, torn_end(name_, line_begin_, line_, "the last line has neither a sample nor an end")});
     if (!started_) throw Error(comments_ ? no_sequence(name_, "holds nothing but comments") : empty_file(name_));
     if (result_.sequences == 0) throw Error(no_sequence(name_, "no line holds one of the declared inputs"));
   } catch (const Error& error) {
-    for (const Notice& notice : pending_) tell(notice);
+    tell_pending();
     tell({Severity::error, error.fault()});
   }
   return result_;

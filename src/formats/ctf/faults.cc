@@ -70,6 +70,21 @@ std::string number_hint(const char* p) {
   return "numbers look like -1, 0.25 or 1e-5";
 }
 
+// Of what is wrong with a sample; null: nothing.
+const char* id_of(ScanCode code) {
+  switch (code) {
+    case ScanCode::bad_value: return "ctf.bad-number";
+    case ScanCode::too_many: return "ctf.too-many-values";
+    case ScanCode::bad_index: return "ctf.bad-index";
+    case ScanCode::no_colon: return "ctf.no-colon";
+    case ScanCode::index_range: return "ctf.index-range";
+    case ScanCode::ok:
+    case ScanCode::full:
+    case ScanCode::pause: break;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::string quoted(std::string_view text) {
@@ -165,32 +180,33 @@ std::string FaultLog::of_sequence() const { return " of sequence " + context_.ke
 
 void FaultLog::bad_sample(ScanCode code, std::size_t s, const char* name, const char* at) {
   if (context_.quiet) return;
+  const char* const id = id_of(code);
+  if (id != nullptr) context_.sink->error(id, [&] { return sample_fault(code, s, name, at); });
+}
+
+Fault FaultLog::sample_fault(ScanCode code, std::size_t s, const char* name, const char* at) const {
   const std::string dim = std::to_string(stream(s).dim);
   const int i = static_cast<int>(s);
   switch (code) {
     case ScanCode::bad_value: {
       const std::string hint = number_hint(at);
-      context_.sink->error(fault("ctf.bad-number", at, "expected a number, found " + quoted(at), hint, i));
-      return;
+      return fault("ctf.bad-number", at, "expected a number, found " + quoted(at), hint, i);
     }
     case ScanCode::too_many: {
       const std::uint64_t n = count_values(name + context_.schema->alias(s).size());
-      context_.sink->error(fault("ctf.too-many-values", at, plural(n, "value") + ", expected dim " + dim,
-                                 "set dim = " + std::to_string(n) + " if the data are right", i));
-      return;
+      return fault("ctf.too-many-values", at, plural(n, "value") + ", expected dim " + dim,
+                   "set dim = " + std::to_string(n) + " if the data are right", i);
     }
     case ScanCode::bad_index:
-      context_.sink->error(
-          fault("ctf.bad-index", at, "expected an index (decimal digits), found " + quoted(at),
-                lookalike_or(token_at(at), "sparse samples are index:value pairs without blanks around the colon"), i));
-      return;
+      return fault("ctf.bad-index", at, "expected an index (decimal digits), found " + quoted(at),
+                   lookalike_or(token_at(at), "sparse samples are index:value pairs without blanks around the colon"),
+                   i);
     case ScanCode::no_colon:
-      context_.sink->error(fault("ctf.no-colon", at, "expected index:value, found " + quoted(at),
-                                 lookalike_or(token_at(at),
-                                              "no blanks around the colon; plain values belong to "
-                                              "streams with `format = \"dense\"`"),
-                                 i));
-      return;
+      return fault("ctf.no-colon", at, "expected index:value, found " + quoted(at),
+                   lookalike_or(token_at(at),
+                                "no blanks around the colon; plain values belong to "
+                                "streams with `format = \"dense\"`"),
+                   i);
     case ScanCode::index_range: {
       std::uint64_t index = 0;
       const text::UnsignedEnd digits = text::read_unsigned(at, index);
@@ -198,26 +214,29 @@ void FaultLog::bad_sample(ScanCode code, std::size_t s, const char* name, const 
                                                 : std::to_string(index);
       const std::string raise =
           digits.overflow || index >= 0x7FFFFFFFu ? "" : "; or set dim = " + std::to_string(index + 1);
-      context_.sink->error(fault("ctf.index-range", at, "index " + shown + " is not below dim " + dim,
-                                 "indices count from 0" + raise, i));
-      return;
+      return fault("ctf.index-range", at, "index " + shown + " is not below dim " + dim, "indices count from 0" + raise,
+                   i);
     }
     case ScanCode::ok:
     case ScanCode::full:
-    case ScanCode::pause: return;
+    case ScanCode::pause: break;
   }
+  return {};
 }
 
 void FaultLog::garbage(const char* at, bool front) {
   if (context_.quiet) return;
   const bool id = front && at[0] != '#';
-  context_.sink->error(
-      fault(id ? "ctf.bad-id" : "ctf.garbage", at,
-            id ? "expected a sequence id (decimal digits) or '|', found " + quoted(at)
-               : "expected '|', found " + quoted(at) + of_sequence(),
-            lookalike_or(token_around(block_, at), at[0] == '#' ? "comments start with '|#'"
-                                                   : id ? "the line was added to sequence " + context_.key_text(key_)
-                                                        : "samples start with '|' and the name of a stream")));
+  const auto make = [&] {
+    return fault(
+        id ? "ctf.bad-id" : "ctf.garbage", at,
+        id ? "expected a sequence id (decimal digits) or '|', found " + quoted(at)
+           : "expected '|', found " + quoted(at) + of_sequence(),
+        lookalike_or(token_around(block_, at), at[0] == '#' ? "comments start with '|#'"
+                                               : id ? "the line was added to sequence " + context_.key_text(key_)
+                                                    : "samples start with '|' and the name of a stream"));
+  };
+  context_.sink->error(id ? "ctf.bad-id" : "ctf.garbage", make);
 }
 
 void FaultLog::hole(const char* nul) {
@@ -225,36 +244,47 @@ void FaultLog::hole(const char* nul) {
   const char* end = nul;
   while (*end == 0) ++end;
   if (offset_of(end) == context_.told_end) return;
-  context_.sink->warning(fault("ctf.hole", nul,
-                               plural(static_cast<std::uint64_t>(end - nul), "NUL byte") +
-                                   (end - nul == 1 ? ", which counts as a blank" : ", which count as blanks") +
-                                   "; what was written here is lost",
-                               "make or fetch the file again"));
+  const auto make = [&] {
+    return fault("ctf.hole", nul,
+                 plural(static_cast<std::uint64_t>(end - nul), "NUL byte") +
+                     (end - nul == 1 ? ", which counts as a blank" : ", which count as blanks") +
+                     "; what was written here is lost",
+                 "make or fetch the file again");
+  };
+  context_.sink->warning("ctf.hole", make);
 }
 
 void FaultLog::empty_name(const char* pipe) {
   if (context_.quiet) return;
-  context_.sink->error(fault("ctf.empty-name", pipe, "expected a name directly behind '|', found " + quoted(pipe + 1),
-                             is_blank(pipe[1]) ? "remove the blank" : "inside a comment write '|#' for a pipe"));
+  const auto make = [&] {
+    return fault("ctf.empty-name", pipe, "expected a name directly behind '|', found " + quoted(pipe + 1),
+                 is_blank(pipe[1]) ? "remove the blank" : "inside a comment write '|#' for a pipe");
+  };
+  context_.sink->error("ctf.empty-name", make);
 }
 
 void FaultLog::repeated(std::size_t s, std::uint64_t samples, std::uint64_t rows, std::uint64_t byte,
                         std::uint64_t line, std::uint64_t column) {
   if (context_.quiet) return;
-  Fault f = fault("ctf.repeated-input", nullptr, plural(samples, "sample") + " in " + plural(rows, "row"),
-                  "an input may occur once in a line; lines of one sequence share its id", static_cast<int>(s));
-  f.at.byte = byte;
-  f.at.line = line != 0 ? line : context_.line_of(byte, nullptr);
-  f.at.column = column;
-  context_.sink->error(std::move(f));
+  const auto make = [&] {
+    Fault f = fault("ctf.repeated-input", nullptr, plural(samples, "sample") + " in " + plural(rows, "row"),
+                    "an input may occur once in a line; lines of one sequence share its id", static_cast<int>(s));
+    f.at.byte = byte;
+    f.at.line = line != 0 ? line : context_.line_of(byte, nullptr);
+    f.at.column = column;
+    return f;
+  };
+  context_.sink->error("ctf.repeated-input", make);
 }
 
 void FaultLog::missing(std::size_t s) {
   if (context_.quiet) return;
-  context_.sink->error(
-      fault("ctf.missing-input", nullptr, "no sample in the sequence",
-            "every sequence needs a sample of each declared input ('|" + context_.schema->alias(s) + "')",
-            static_cast<int>(s)));
+  const auto make = [&] {
+    return fault("ctf.missing-input", nullptr, "no sample in the sequence",
+                 "every sequence needs a sample of each declared input ('|" + context_.schema->alias(s) + "')",
+                 static_cast<int>(s));
+  };
+  context_.sink->error("ctf.missing-input", make);
 }
 
 void FaultLog::too_short(std::size_t s, std::uint64_t values, const char* name) {
@@ -271,27 +301,38 @@ void FaultLog::too_short(std::size_t s, std::uint64_t values, const char* name) 
 
 void FaultLog::overflow(std::size_t s, const char* name) {
   if (context_.quiet) return;
-  context_.sink->warning(fault("ctf.overflow", name, "a number is too large for the element type and becomes infinite",
-                               "", static_cast<int>(s)));
+  const auto make = [&] {
+    return fault("ctf.overflow", name, "a number is too large for the element type and becomes infinite", "",
+                 static_cast<int>(s));
+  };
+  context_.sink->warning("ctf.overflow", make);
 }
 
 void FaultLog::crowded_row(std::uint64_t samples, const char* at) {
   if (context_.quiet) return;
-  context_.sink->warning(fault("ctf.crowded-row", at,
-                               plural(samples, "sample") + " in a row" + of_sequence() + ", more than the " +
-                                   plural(context_.schema->size(), "stream") + " declared"));
+  const auto make = [&] {
+    return fault("ctf.crowded-row", at,
+                 plural(samples, "sample") + " in a row" + of_sequence() + ", more than the " +
+                     plural(context_.schema->size(), "stream") + " declared");
+  };
+  context_.sink->warning("ctf.crowded-row", make);
 }
 
 void FaultLog::unknown(const char* name) {
-  const std::string_view nearest = context_.schema->nearest(name_at(name));
-  context_.sink->info(fault(
-      "ctf.unknown-input", name, "input " + quoted(name_at(name)) + " is not declared and was skipped",
-      lookalike_or(name_at(name), nearest.empty() ? std::string() : "did you mean '" + std::string(nearest) + "'?")));
+  const auto make = [&] {
+    const std::string_view nearest = context_.schema->nearest(name_at(name));
+    return fault(
+        "ctf.unknown-input", name, "input " + quoted(name_at(name)) + " is not declared and was skipped",
+        lookalike_or(name_at(name), nearest.empty() ? std::string() : "did you mean '" + std::string(nearest) + "'?"));
+  };
+  context_.sink->info("ctf.unknown-input", make);
 }
 
 void FaultLog::loaded(std::uint64_t rows) {
-  context_.sink->info(
-      fault("ctf.loaded", nullptr, "sequence " + context_.key_text(key_) + " was read: " + plural(rows, "row")));
+  const auto make = [&] {
+    return fault("ctf.loaded", nullptr, "sequence " + context_.key_text(key_) + " was read: " + plural(rows, "row"));
+  };
+  context_.sink->info("ctf.loaded", make);
 }
 
 void FaultLog::too_much(std::size_t s, std::uint64_t limit) {

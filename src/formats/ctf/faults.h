@@ -92,6 +92,7 @@ class FaultLog {
  private:
   Fault fault(const char* id, const char* at, std::string what, std::string hint = {},
               int stream = Schema::kNone) const;
+  Fault sample_fault(ScanCode code, std::size_t stream, const char* name, const char* at) const;
   std::string of_sequence() const;
   const StreamInfo& stream(std::size_t i) const { return context_.schema->streams()[i]; }
 

@@ -85,7 +85,7 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
       tuning_(tuning),
       sink_(file, context.check ? ~0ull : options.max_errors,
             context.check ? std::max(options.trace_level, 1) : options.trace_level, context.report,
-            context.check ? 0 : FaultSink::kPerId),
+            context.check ? 0 : FaultSink::kPerId, context.count_only),
       lines_(file_) {
   if (file_.size() == 0) throw Error(empty_file(file));
   file_.warn_if_slow(context.report);
