@@ -30,7 +30,8 @@ class Tokens {
     if (next_ == block_.size()) {
       at_ += next_;
       next_ = 0;
-      block_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(1u << 16, file_.size() - at_)));
+      block_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(most_, file_.size() - at_)));
+      most_ = std::min<std::size_t>(4 * most_, 1u << 16);
       file_.read(at_, std::as_writable_bytes(std::span(block_)));
     }
     return block_.empty() ? '\0' : block_[next_];
@@ -53,7 +54,7 @@ class Tokens {
   const io::File& file_;
   std::uint64_t at_;
   std::vector<char> block_;
-  std::size_t next_ = 0;
+  std::size_t next_ = 0, most_ = 256;  // little at first: a file may have very many texts of a few bytes
   std::array<char, kLongest> word_{};
   std::size_t size_ = 0;
 };
