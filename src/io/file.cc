@@ -125,9 +125,33 @@ namespace {
                     .hint = hint_for(error, path, files)});
 }
 
+// A descriptor, or -1 and errno.
+int open_to_read(const std::string& place, int flags) noexcept {
+  for (;;) {
+    // O_NONBLOCK: opening a FIFO must not wait for a writer; regular files ignore it.
+    const int fd = sys().open(place.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags, 0);
+    if (fd >= 0 || errno != EINTR) return fd;
+  }
+}
+
 }  // namespace
 
 void fail(const char* action, const std::string& path, int error) { fail(action, path, error, FileSystem{}); }
+
+std::optional<Fault> cannot_open(const std::string& path, const FileSystem& files) {
+  if (!files.roots.empty() || (files.open && is_url(path))) return std::nullopt;
+  const int fd = open_to_read(located(path, files), 0);
+  if (fd >= 0) {
+    sys().close(fd);
+    return std::nullopt;
+  }
+  const int error = errno;
+  return Fault{.kind = FaultKind::io,
+               .id = "io.open",
+               .at = {.file = path},
+               .what = std::string("cannot open: ") + std::strerror(error),
+               .hint = hint_for(error, path, files)};
+}
 
 File::File(const std::string& path) : File(path, 0, path) {}
 
@@ -163,10 +187,7 @@ File::File(std::string path, const FileSystem& file_system, const Limits& limits
 
 File::File(const std::string& place, int flags, std::string path, const FileSystem& files)
     : path_(std::move(path)), place_(place), flags_(flags) {
-  do {
-    // O_NONBLOCK: opening a FIFO must not wait for a writer; regular files ignore it.
-    fd_ = sys().open(place.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags, 0);
-  } while (fd_ < 0 && errno == EINTR);
+  fd_ = open_to_read(place, flags);
   if (fd_ < 0) fail("open", path_, errno, files);
   try {
     identity_ = identify(fd_, path_);

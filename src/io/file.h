@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,10 @@ namespace batchfeed::io {
 
 // A fault of kind io for a failed system call, with a hint where one helps.
 [[noreturn]] void fail(const char* action, const std::string& path, int error);
+
+// That of opening a file, if it cannot be: for lists that name many which are not there. Nothing also of what lies
+// elsewhere or may lie in some folders only, which File can tell.
+std::optional<Fault> cannot_open(const std::string& path, const FileSystem& files);
 
 // What identifies the bytes of a file without reading them. Of a remote file there
 // is its size, and a hash of its version in place of the time.

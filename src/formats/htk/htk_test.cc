@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -362,6 +363,29 @@ TEST_F(Htk, CheckReportsAllAndGoesOn) {
   std::vector<std::string> ids;
   for (const Fault& f : reported_) ids.push_back(f.id);
   EXPECT_THAT(ids, ElementsAre("scp.range", "htk.header", "io.open", "htk.range"));
+}
+
+// Those behind the first few are told by a shorter way.
+TEST_F(Htk, CheckTellsEachOfManyFilesThatAreNotThere) {
+  check_ = true;
+  folder_.write("a", htk_file(ramp(9)));
+  std::string whole, parts;
+  for (int i = 0; i < 40; ++i) {
+    whole += "FOLDER/x" + std::to_string(i / 2) + "\n";
+    parts += "u" + std::to_string(i) + "=FOLDER/y" + std::to_string(i) + "[0,1]\n";
+  }
+  const auto source = open(whole + "FOLDER/a\n" + whole + parts + "v=FOLDER/a[0,1]\n");
+  EXPECT_EQ(read(*source).size(), 2u);
+  ASSERT_EQ(reported_.size(), 120u);
+  std::set<std::string> words;
+  for (std::size_t i = 0; i < reported_.size(); ++i) {
+    const Fault& f = reported_[i];
+    EXPECT_EQ(f.id, "io.open");
+    EXPECT_EQ(f.stream, reported_[0].stream);
+    EXPECT_THAT(f.what, HasSubstr(":" + std::to_string(i < 40 ? i + 1 : i + 2) + ", key '"));
+    words.insert(f.what.substr(0, f.what.find(" (listed")) + f.hint);
+  }
+  EXPECT_EQ(words.size(), 1u);
 }
 
 TEST_F(Htk, NoticesFilesThatChange) {

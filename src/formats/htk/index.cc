@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "base/saturate.h"
@@ -92,7 +93,7 @@ class Builder {
   void read_list(const std::string& list);
   void read_files();
   void add(const ScpEntry& entry, const Position& at);
-  std::uint64_t whole_frames(std::uint32_t file);
+  bool is_missing(const ScpEntry& entry, const Position& at);
   void drop_duplicates();
   void refuse_if_most_are_gone();
   const char* raise_length() const {
@@ -110,6 +111,8 @@ class Builder {
   FaultSink& faults_;
   Index index_;
   io::FileNumbers file_number_{index_.paths, context_.file_system};
+  std::uint64_t missing_ = 0;          // files one behind the other that could not be opened
+  std::optional<Fault> last_missing_;  // of the last that was looked for
   std::uint64_t entries_ = 0, too_long_ = 0, empty_ = 0, blank_lines_ = 0, blanks_ = 0;
 };
 
@@ -158,6 +161,21 @@ void Builder::read_files() {
   }
 }
 
+// In check mode, where a list may name any number of files that are not there, an exception for each takes longest.
+// True: it was told.
+bool Builder::is_missing(const ScpEntry& entry, const Position& at) {
+  if (!context_.check || missing_ < 16) return false;
+  if (!last_missing_ || last_missing_->at.file != entry.path)
+    last_missing_ = io::cannot_open(entry.path, context_.file_system);
+  if (!last_missing_) return false;
+  faults_.error(last_missing_->id, [&] {
+    Fault fault = listed(*last_missing_, at, entry.key, context_.file_system);
+    fault.stream = options_.name;
+    return fault;
+  });
+  return true;
+}
+
 void Builder::add(const ScpEntry& entry, const Position& at) {
   blanks_ += entry.blanks ? 1 : 0;
   const std::optional<std::uint64_t> key = context_.keys->key(entry.key);
@@ -172,9 +190,11 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
   const std::uint32_t file = file_number_(entry.path, at);
   std::uint64_t frames = entry.frames;
   if (entry.whole) {
+    if (is_missing(entry, at)) return;
     try {
       frames = Archive(entry.path, true, context_.file_system).header().frames;
     } catch (const Error& e) {
+      missing_ = e.fault().id == "io.open" ? missing_ + 1 : 0;
       throw Error(listed(e.fault(), at, entry.key, context_.file_system));
     }
     if (frames > context_.limits.sequence_samples) {
