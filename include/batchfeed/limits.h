@@ -17,9 +17,9 @@ struct Limits {
   std::uint64_t key_bytes = 4096;                     // a sequence's textual key
   std::uint64_t sequence_samples = (1ull << 31) - 1;  // samples of one sequence
   std::uint64_t label_frames = 1ull << 24;            // frames that one utterance's labels cover (46 hours of 10 ms)
-  std::uint64_t label_ratio = 256;                    // frames of an MLF beside its bytes; up to 4 Mi frames pass
+  std::uint64_t label_ratio = 256;                    // frames of an MLF beside its bytes; up to 2 Mi frames pass
   std::uint64_t chunk_values = 0xFFFFFFFFull;         // values of one stream in one chunk
-  std::uint64_t implied_samples = 8ull << 20;         // samples and values of a chunk that take no bytes of it
+  std::uint64_t implied_samples = 4ull << 20;         // samples and values of a chunk that take no bytes of it
   std::uint64_t scp_entries = 100'000'000;
   std::uint64_t mlf_states = 1'000'000;
   std::uint64_t config_bytes = 4ull << 20;    // a configuration, with its includes

@@ -111,6 +111,9 @@ class RowReader {
   virtual bool may_be_narrow(std::uint32_t /*chunk*/, std::size_t /*stream*/) const { return false; }
   // Whether rows of a chunk take about as many bytes in memory as in the file, as those of binary files do.
   virtual bool as_large_as_stored(std::uint32_t /*chunk*/) const { return false; }
+  // Whether few bytes of a chunk stand for many samples, as they do of labels. Who only looks at them reads some at a
+  // time then. The default says no.
+  virtual bool expands(std::uint32_t /*chunk*/) const { return false; }
 
  protected:
   ~RowReader() = default;

@@ -21,7 +21,7 @@ namespace batchfeed {
 // 8 KiB, and 128 bytes for 16 bins that lie together, once one of them is not empty.
 class ValueCounts {
  public:
-  void add(float value);
+  void add(float value, std::uint64_t times = 1);
   void add(const ValueCounts& other);
 
   // Of finite values, to within 1 %; 0 if there are none. 0 <= q <= 1.

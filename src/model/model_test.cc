@@ -142,7 +142,7 @@ TEST(FaultSink, WhatIsCountedElsewhereIsNeitherMadeNorTold) {
   };
   for (int i = 0; i < 5; ++i) sink.error("a", make);
   for (int i = 0; i < 5; ++i) sink.warning("b", make);
-  EXPECT_EQ(made, 4);
+  EXPECT_EQ(made, 5);  // two of each, and the third error, whose place might be asked for
   EXPECT_EQ(all.notices.size(), 4u);
   EXPECT_EQ(counted["a"], 5);
   EXPECT_EQ(counted["b"], 5);

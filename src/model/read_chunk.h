@@ -5,6 +5,7 @@
 
 #include <new>
 #include <string>
+#include <vector>
 
 namespace batchfeed {
 
@@ -27,6 +28,28 @@ void read_chunk(const Source& source, std::uint32_t id, const Read& read) {
 
 inline void read_chunk(const Source& source, std::uint32_t id, Chunk& out) {
   read_chunk(source, id, [&] { source.read(id, out); });
+}
+
+// Reads a chunk to look at its rows: each(row) for each part of it, which is in `out` then and begins with that row of
+// the chunk. The parts are all of it, unless its samples take far more memory than its bytes.
+template <class Each>
+void read_in_parts(const Source& source, std::uint32_t id, Chunk& out, const Each& each) {
+  constexpr std::uint64_t kPart = 1u << 20;  // samples, or those of one sequence
+  const RowReader* const reader = source.chunks()[id].samples > kPart ? source.row_reader(id) : nullptr;
+  if (reader == nullptr || !reader->expands(id)) {
+    read_chunk(source, id, out);
+    each(0u);
+    return;
+  }
+  std::vector<SequenceInfo> table;
+  source.sequences(id, table);
+  for (std::uint32_t first = 0, last = 0; first < table.size(); first = last) {
+    std::uint64_t samples = 0;
+    while (last < table.size() && (last == first || samples + table[last].samples <= kPart))
+      samples += table[last++].samples;
+    read_chunk(source, id, [&] { reader->read(id, {first, last}, out); });
+    each(first);
+  }
 }
 
 }  // namespace batchfeed

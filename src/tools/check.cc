@@ -14,6 +14,7 @@
 #include "assemble/open.h"
 #include "base/threads.h"
 #include "model/held_notices.h"
+#include "model/read_chunk.h"
 #include "reader/check_options.h"
 #include "tools/tally.h"
 
@@ -78,7 +79,7 @@ class SourceCheck {
       pending = &found;
       try {
         try {
-          source_.read(static_cast<std::uint32_t>(c), data);
+          read_in_parts(source_, static_cast<std::uint32_t>(c), data, [](std::uint32_t) {});
         } catch (const Error& error) {
           found.complete = false;
           found.held.add({.severity = Severity::error, .fault = error.fault()}, ~0ull);

@@ -6,6 +6,7 @@
 #include "assemble/open.h"
 #include "formats/htk/htk.h"
 #include "formats/mlf/states.h"
+#include "model/read_chunk.h"
 
 namespace batchfeed {
 
@@ -19,6 +20,21 @@ void count_sequences(const Source& source, SpeechStream& out) {
   }
 }
 
+void count_labels(const Chunk& chunk, SpeechStream& out) {
+  const Column& column = chunk.columns.front();
+  for (std::uint32_t row = 0; row + 1 < column.first_sample.size(); ++row) {
+    if (chunk.is_invalid(row)) continue;
+    const std::uint32_t first = column.first_sample[row];
+    const std::uint32_t from = column.first_value[first];
+    const std::uint32_t to = column.first_value[column.first_sample[row + 1]];
+    for (std::uint32_t i = from; i < to; ++i) {
+      const auto label = static_cast<std::size_t>(column.indices[i]);
+      ++out.labels[label].frames;
+      if (i == from || column.indices[i - 1] != column.indices[i]) ++out.labels[label].segments;
+    }
+  }
+}
+
 // Frames and runs of each class; of targets that are bits, of each bit.
 void count_labels(const Source& source, SpeechStream& out) {
   out.has_labels = true;
@@ -27,19 +43,7 @@ void count_labels(const Source& source, SpeechStream& out) {
   out.labels.resize(static_cast<std::size_t>(out.classes));
   Chunk chunk;
   for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
-    source.read(c, chunk);
-    const Column& column = chunk.columns.front();
-    for (std::uint32_t row = 0; row + 1 < column.first_sample.size(); ++row) {
-      if (chunk.is_invalid(row)) continue;
-      const std::uint32_t first = column.first_sample[row];
-      const std::uint32_t from = column.first_value[first];
-      const std::uint32_t to = column.first_value[column.first_sample[row + 1]];
-      for (std::uint32_t i = from; i < to; ++i) {
-        const auto label = static_cast<std::size_t>(column.indices[i]);
-        ++out.labels[label].frames;
-        if (i == from || column.indices[i - 1] != column.indices[i]) ++out.labels[label].segments;
-      }
-    }
+    read_in_parts(source, c, chunk, [&](std::uint32_t) { count_labels(chunk, out); });
   }
 }
 

@@ -31,6 +31,18 @@ std::uint64_t RowHash::operator()(const Chunk& chunk, std::uint32_t row, std::st
 std::uint64_t RowHash::sparse_sample(const Column& column, std::size_t begin, std::size_t end) {
   const std::int32_t* const indices = column.indices.data();
   const std::size_t width = size_of(column.element);
+  if (end - begin == 1) {
+    // Labels come in runs.
+    std::uint64_t value = 0;
+    std::memcpy(&value, column.values.data() + begin * width, width);
+    if (indices[begin] != last_index_ || value != last_value_ || width != last_width_) {
+      last_index_ = indices[begin];
+      last_value_ = value;
+      last_width_ = width;
+      last_ = hash_bytes(indices + begin, 4, hash_bytes(column.values.data() + begin * width, width, 1));
+    }
+    return last_;
+  }
   if (std::is_sorted(indices + begin, indices + end)) {
     return hash_bytes(indices + begin, (end - begin) * 4,
                       hash_bytes(column.values.data() + begin * width, (end - begin) * width, end - begin));

@@ -20,6 +20,10 @@ class RowHash {
  private:
   std::uint64_t sparse_sample(const Column& column, std::size_t begin, std::size_t end);
 
+  // The last sample of one value, and its hash.
+  std::int32_t last_index_ = 0;
+  std::uint64_t last_value_ = 0, last_ = 0;
+  std::size_t last_width_ = 0;
   std::vector<std::uint32_t> order_;
 };
 

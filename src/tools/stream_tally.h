@@ -96,6 +96,7 @@ class StreamTally {
       const std::uint32_t one =
           column.storage == Storage::dense ? add_dense<T>(column, row, i) : add_sparse<T>(column, row, i);
       if (i == 0) label = one;
+      if (column.storage == Storage::sparse) i += add_run<T>(column, row, i);
     }
     return label;
   }
@@ -123,6 +124,33 @@ class StreamTally {
                                [&](std::size_t k) { return static_cast<std::size_t>(indices[k]); });
     ++out_.samples;
     return label_of(hot);
+  }
+
+  // Samples that are the same as sample i, which was added: labels come in runs, and a few bytes may stand for very
+  // many. Only where they leave the moments as they are, so that it does not show.
+  template <class T>
+  std::uint32_t add_run(const Column& column, std::uint32_t row, std::uint32_t i) {
+    const std::size_t n = std::size_t{column.first_sample[row]} + i, end = column.first_sample[row + 1];
+    const std::size_t at = column.first_value[n];
+    if (column.first_value[n + 1] - at != 1) return 0;
+    const T value = column.as<T>()[at];
+    if (static_cast<double>(value) != moments_.mean) return 0;
+    std::size_t last = n;
+    while (last + 1 < end && column.first_value[last + 2] == at + (last + 2 - n) &&
+           column.indices[at + (last + 1 - n)] == column.indices[at] && column.as<T>()[at + (last + 1 - n)] == value)
+      ++last;
+    const std::uint64_t more = last - n;
+    if (more == 0) return 0;
+    out_.samples += more;
+    out_.values += more;
+    out_.counts.add(static_cast<float>(value), more);
+    moments_.n += more;
+    if (value == T{0}) {
+      out_.zeros += more;
+    } else if (!out_.by_index.empty()) {
+      out_.by_index[static_cast<std::size_t>(column.indices[at])] += more;
+    }
+    return static_cast<std::uint32_t>(more);
   }
 
   struct Hot {

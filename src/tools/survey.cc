@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "assemble/open.h"
+#include "base/saturate.h"
 #include "base/threads.h"
 #include "model/read_chunk.h"
 #include "tools/row_hash.h"
@@ -22,6 +23,7 @@ namespace batchfeed {
 namespace {
 
 constexpr std::uint64_t kMostLabelled = 1u << 24;
+constexpr std::uint64_t kAnyLabels = 1u << 22;  // of all streams, however few the bytes
 constexpr std::uint64_t kMostHashes = 1u << 24;
 
 // What one thread has seen.
@@ -30,6 +32,7 @@ struct Part {
   std::uint64_t invalid = 0;
   std::vector<std::uint64_t> hashes;
   std::vector<SequenceInfo> table;  // of the chunk at hand
+  std::size_t next = 0;             // of it, not yet looked at
 };
 
 class Surveyor {
@@ -42,7 +45,9 @@ class Surveyor {
       out_.bytes += chunk.bytes;
     }
     while ((out_.sequences >> thinned_) > kMostHashes) ++thinned_;
-    labelled_ = out_.sequences <= kMostLabelled;
+    // There may be a thousand streams, and sequences of a few bytes.
+    labelled_ = out_.sequences <= kMostLabelled &&
+                mul_sat(out_.sequences, source.streams().size()) <= add_sat(kAnyLabels, out_.bytes);
     labels_.resize(source.streams().size());
     if (labelled_) {
       for (auto& stream : labels_) stream.resize(source.chunks().size());
@@ -87,7 +92,11 @@ class Surveyor {
       const std::size_t c = next_++;
       if (c >= source_.chunks().size()) return;
       try {
-        read_chunk(source_, static_cast<std::uint32_t>(c), chunk);
+        source_.sequences(static_cast<std::uint32_t>(c), part.table);
+        read_in_parts(source_, static_cast<std::uint32_t>(c), chunk, [&](std::uint32_t first) {
+          if (first == 0) prepare(c, part);
+          add(chunk, c, first, hash, part);
+        });
       } catch (const Error& error) {
         if (error.fault().kind == FaultKind::internal) throw;
         tally_.add({.severity = Severity::error, .fault = error.fault()});
@@ -97,29 +106,34 @@ class Surveyor {
           out_.unread = error.fault();
         continue;
       }
-      add(chunk, c, hash, part);
       const std::uint64_t done = done_ += source_.chunks()[c].bytes;
       const std::lock_guard lock(progress_mutex_);
       if (progress_) progress_(done, out_.bytes);
     }
   }
 
-  void add(const Chunk& chunk, std::size_t c, RowHash& hash, Part& part) {
-    source_.sequences(static_cast<std::uint32_t>(c), part.table);
-    if (labelled_) {
-      std::uint32_t rows = 0;  // there may be some that the table leaves out
-      for (const SequenceInfo& s : part.table) rows = std::max(rows, s.row + 1);
-      for (auto& stream : labels_) stream[c].assign(rows, Survey::kNoLabel);
-    }
+  void prepare(std::size_t c, Part& part) {
+    part.next = 0;
+    if (!labelled_) return;
+    std::uint32_t rows = 0;  // there may be some that the table leaves out
+    for (const SequenceInfo& s : part.table) rows = std::max(rows, s.row + 1);
+    for (auto& stream : labels_) stream[c].assign(rows, Survey::kNoLabel);
+  }
+
+  // The rows of a chunk from `first` on, as far as they were read.
+  void add(const Chunk& chunk, std::size_t c, std::uint32_t first, RowHash& hash, Part& part) {
     const std::uint64_t mask = (1ull << thinned_) - 1;
-    for (const auto& [key, row, samples] : part.table) {
+    const std::size_t rows = chunk.columns.front().first_sample.size() - 1;
+    for (; part.next < part.table.size(); ++part.next) {
+      const std::uint32_t in_chunk = part.table[part.next].row, row = in_chunk - first;
+      if (row >= rows) break;
       if (chunk.is_invalid(row)) {
         ++part.invalid;
         continue;
       }
       for (std::size_t s = 0; s < part.streams.size(); ++s) {
         const std::uint32_t label = part.streams[s].add(chunk.columns[s], row);
-        if (labelled_) labels_[s][c][row] = label;
+        if (labelled_) labels_[s][c][in_chunk] = label;
       }
       if (const std::uint64_t h = hash(chunk, row, {}); (h & mask) == 0) part.hashes.push_back(h);
     }

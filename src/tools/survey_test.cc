@@ -47,6 +47,40 @@ Setup setup_of(const std::string& file, std::vector<StreamSpec> streams, unsigne
 const std::vector<StreamSpec> kStreams = {{.name = "f", .dim = 3},
                                           {.name = "t", .storage = Storage::sparse, .dim = 10}};
 
+// Labels are read some at a time, and counted by their runs.
+TEST(Survey, CountsLabelsOfManyFrames) {
+  const TempFolder folder;
+  std::string text = "#!MLF!#\n";
+  for (const char* name : {"1", "2", "3"}) {
+    text += std::string("\"") + name + "\"\n";
+    for (std::uint64_t i = 0; i < 20'000; ++i)
+      text += std::to_string(i * 2'000'000) + ' ' + std::to_string((i + 1) * 2'000'000) + " x " +
+              (i % 2 == 0 ? "0\n" : "3\n");
+    text += *name == '3' ? "40000000000 40000100000 x 1\n.\n" : ".\n";
+  }
+  MlfOptions labels;
+  labels.files = {folder.write("a.mlf", text)};
+  labels.name = "l";
+  labels.dim = 4;
+  batchfeed::Setup setup;
+  setup.sources.emplace_back(labels);
+  const Survey s = survey(setup);
+  EXPECT_EQ(s.sequences, 3u);
+  EXPECT_EQ(s.samples, 1'200'001u);
+  const StreamSurvey& stream = s.streams.at(0);
+  EXPECT_EQ(stream.samples, 1'200'001u);
+  EXPECT_EQ(stream.values, 1'200'001u);
+  EXPECT_EQ(stream.by_index, (std::vector<std::uint64_t>{600'000, 1, 0, 600'000}));
+  EXPECT_EQ(stream.mean, 1);
+  EXPECT_EQ(stream.deviation, 0);
+  EXPECT_EQ(stream.counts.quantile(0.5), 1);
+  EXPECT_TRUE(stream.one_hot);
+  EXPECT_EQ(s.duplicates, 1u);
+  EXPECT_EQ(s.label_stream, stream.stream.name);
+  ASSERT_EQ(s.labels.size(), 1u);  // a chunk, although it was read in two parts
+  EXPECT_EQ(s.labels[0], (std::vector<std::uint32_t>{0, 0, 0}));
+}
+
 TEST(Survey, CountsWhatIsThere) {
   const TempFolder folder;
   const std::string file = folder.write("a.ctf",

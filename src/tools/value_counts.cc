@@ -52,7 +52,7 @@ void ValueCounts::for_each(const Visit& visit) const {
   }
 }
 
-void ValueCounts::add(float value) { ++bin(std::bit_cast<std::uint32_t>(value) >> 16); }
+void ValueCounts::add(float value, std::uint64_t times) { bin(std::bit_cast<std::uint32_t>(value) >> 16) += times; }
 
 void ValueCounts::add(const ValueCounts& other) {
   for (std::size_t i = 0; i < kBins; ++i) {

@@ -8,7 +8,7 @@ import struct
 from htk_slow import Refusal, key_of
 
 LONGEST = 16_777_216  # frames of one utterance: limits.label_frames
-ANY, RATIO = 1 << 22, 256  # frames of a file, and those for a byte of it: limits.label_ratio
+ANY, RATIO = 1 << 21, 256  # frames of a file, and those for a byte of it: limits.label_ratio
 
 
 def number(token):

@@ -10,8 +10,12 @@
 namespace batchfeed::mlf {
 
 namespace {
-constexpr std::uint64_t kAnyRatio = 1u << 22;  // so many frames a few bytes may stand for
-}
+constexpr std::uint64_t kAnyRatio = 1u << 21;  // so many frames a few bytes may stand for
+constexpr std::uint64_t kBeside = 64;          // bytes of a key and counts, at most or nearly
+// A chunk takes 12 bytes a frame. What more than a few frames a byte need is cut by frames; a corpus has one, more or
+// less.
+constexpr std::uint64_t kFramesOfByte = 4, kAnyChunk = 1u << 20;
+}  // namespace
 
 void IndexBuilder::begin_file(const io::File& file) {
   file_first_.push_back(index_.entries.size());
@@ -64,17 +68,23 @@ void IndexBuilder::add(const IndexEntry& entry, const Position& at) {
   };
   if (entry.samples > limits.sequence_samples) beyond("limit.sequence", limits.sequence_samples, "sequence_samples");
   if (entry.samples > limits.label_frames) beyond("limit.label-frames", limits.label_frames, "label_frames");
-  file_frames_ += entry.samples;
-  if (file_frames_ > kAnyRatio && file_frames_ > mul_sat(file_bytes_.back(), limits.label_ratio)) {
+  // The file's bytes may be other utterances', of which none takes memory while this one is read.
+  const std::uint64_t file_bytes = file_bytes_.back();
+  const auto too_many = [&](const char* of, std::uint64_t frames, const char* in, std::uint64_t bytes) {
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.label-ratio",
                       .at = at,
-                      .what = "up to here the labels are of " + std::to_string(file_frames_) +
-                              " frames, the file has " + std::to_string(file_bytes_.back()) + " bytes; the limit is " +
-                              std::to_string(limits.label_ratio) + " frames a byte",
+                      .what = of + ("the labels are of " + std::to_string(frames)) + " frames, the " + in + " has " +
+                              std::to_string(bytes) + " bytes; the limit is " + std::to_string(limits.label_ratio) +
+                              " frames a byte",
                       .hint = "if the labels are meant so, raise limits.label_ratio",
                       .stream = options_.name});
-  }
+  };
+  file_frames_ += entry.samples;
+  if (file_frames_ > kAnyRatio && file_frames_ > mul_sat(file_bytes, limits.label_ratio))
+    too_many("up to here ", file_frames_, "file", file_bytes);
+  if (entry.samples > kAnyRatio && entry.samples > mul_sat(entry.bytes + kBeside, limits.label_ratio))
+    too_many("", entry.samples, "utterance", entry.bytes);
   index_.entries.push_back(entry);
 }
 
@@ -154,8 +164,10 @@ void IndexBuilder::cut() {
     std::uint64_t frames = 0;
     for (std::uint64_t i = from; i < to; ++i) {
       // Few bytes can stand for many frames: those are bounded as well.
-      if (i == from || end - start + entries[i].bytes > limit ||
-          frames + entries[i].samples > context_.limits.label_frames) {
+      const std::uint64_t bytes = entries[i].begin + entries[i].bytes - start;
+      const std::uint64_t most =
+          std::min(context_.limits.label_frames, std::max(kAnyChunk, mul_sat(bytes, kFramesOfByte)));
+      if (i == from || end - start + entries[i].bytes > limit || frames + entries[i].samples > most) {
         index_.chunk_first.push_back(i);
         index_.chunk_file.push_back(static_cast<std::uint32_t>(file));
         start = entries[i].begin;

@@ -142,7 +142,7 @@ TEST_F(Mlf, FramesBesideBytesAreBounded) {
   options_.dim = 3;
   for (const bool text : {false, true}) {
     options_.binary = !text;
-    const std::uint64_t any = std::uint64_t{1} << 22;
+    const std::uint64_t any = std::uint64_t{1} << 21;
     const auto file = [&](std::uint64_t frames) {
       const std::string n = std::to_string(frames * 100'000);
       return text ? one("0 " + n + " x 0\n") : binary(le16(1) + "u" + runs(static_cast<std::uint32_t>(frames), {}));
@@ -161,6 +161,18 @@ TEST_F(Mlf, FramesBesideBytesAreBounded) {
     EXPECT_EQ(open({file(bytes * limits_.label_ratio)})->chunks().size(), 1u);
     EXPECT_EQ(fault(file(bytes * limits_.label_ratio + 1)).id, "limit.label-ratio");
   }
+}
+
+// The bytes of others do not help one that stands for hours by itself.
+TEST_F(Mlf, FramesBesideTheBytesOfAnUtteranceAreBounded) {
+  std::string others;
+  for (int i = 0; i < 3000; ++i) others += "\"v" + std::to_string(i) + "\"\n0 100000 a\n.\n";
+  const std::string hours = "\"u\"\n0 300000000000 a\n.\n";
+  const Fault f = fault("#!MLF!#\n" + others + hours);
+  EXPECT_EQ(f.id, "limit.label-ratio");
+  EXPECT_THAT(f.what, HasSubstr("the labels are of 3000000 frames, the utterance has 23 bytes"));
+  limits_.label_ratio = 3'000'000;
+  EXPECT_EQ(open({"#!MLF!#\n" + others + hours})->chunks().size(), 2u);  // one that few bytes stand for is apart
 }
 
 TEST_F(Mlf, CheckReportsAllAndGoesOn) {
