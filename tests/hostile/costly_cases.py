@@ -2,6 +2,8 @@
 """Small files of which one byte could cost much time, or memory, entered among those of make_hostile.py:
 `add(name, outcome, words, write)`. test_hostile.py measures them."""
 
+from corpus import mlf_binary, mlf_utterance
+
 MEBIBYTE = 1 << 20
 PATIENT = "maxErrors = 1000000000 ;"  # all damage is passed over
 
@@ -20,4 +22,30 @@ def enter(add, ctf, binary, config, speech, alone, kaldi_scp):
                        ("nul_bytes", b"0 |a 1 2 |b 0:1\n" + b"\0\n" * (MEBIBYTE // 2)), ("names_alone", b"0 " + b"|a" * (MEBIBYTE // 2)),
                        ("bad_numbers", b"0 " + b"|a x" * (MEBIBYTE // 4)), ("sequences_that_lack_a_stream", b"0|a\n1|a\n" * (MEBIBYTE // 8))):
         costly(f"ctf_of_{name}", "ok" if name == "nul_bytes" else "passed over", "", ctf(line + b"\n", deserializer=PATIENT))
+
+    # Memory for what is not there: a thousand streams of which a sequence has one, or rows of which nearly all is filled up.
+    def streams(n, dim):
+        return " ; ".join(f's{i} = [ dim = {dim} ; format = "dense" ]' for i in range(n))
+
+    lone = b"".join(b"%d |s%d 1\n" % (i, i % 1023) for i in range(8000))
+    costly("ctf_of_a_thousand_streams_one_at_a_time", "limit", "implied_samples", ctf(lone, streams=streams(1023, 1), deserializer=PATIENT))
+    costly("ctf_of_a_thousand_streams_and_bars", "passed over", "", ctf(b"0 " + b"|" * MEBIBYTE + b"\n", streams=streams(1023, 1), deserializer=PATIENT))
+    short = b"".join(b"%d %s\n" % (i, b" ".join(b"|s%d 1" % j for j in range(8))) for i in range(800))
+    costly("ctf_of_eight_streams_of_short_rows", "limit", "implied_samples", ctf(short, streams=streams(8, 10_000)))
+
+    # Labels: a run of frames takes a few bytes, whatever its length.
+    def labels(n, frames):
+        return b"#!MLF!#\n" + b"".join(b'"u%d.lab"\n0 %d00000 s0\n.\n' % (i, frames) for i in range(n))
+
+    costly("mlf_of_4000_frames_without_features", "either", "", speech(mlf=labels(7000, 4000)))
+    costly("mlf_of_runs", "ok", "", alone("data.mlf", mlf_binary(b"".join(mlf_utterance(b"u%d" % i, [(0, 800)]) for i in range(50_000)))))
+    costly("mlf_of_many_runs", "ok", "", alone("data.mlf", mlf_binary(b"".join(mlf_utterance(b"u%d" % i, [(0, 300)] * 10) for i in range(18_000)))))
+    others = labels(3000, 1)
+    costly("mlf_of_hours_in_a_line", "limit", "label_ratio", speech(mlf=others + b'"u.lab"\n0 300000000000 s0\n.\n'))
+
+    # Lists of files that are not there, and archives of very many texts.
+    costly("scp_of_one_name", "either", "", speech(scp=b"x.htk\n" * (MEBIBYTE // 6)))
+    costly("scp_of_files_that_are_missing", "either", "", speech(scp=b"".join(b"u%d=v%d[0,3]\n" % (i, i) for i in range(50_000))))
+    costly("ark_of_texts", "ok", "", alone("data.ark", b"".join(b"u%d [ 1 ]\n" % i for i in range(75_000))))
+    costly("ark_of_texts_without_rows", "format", "no utterance", alone("data.ark", b"u [ ]\n" * (MEBIBYTE // 6)))
     return names

@@ -70,9 +70,10 @@ TEST(Limits, ImpliedValuesOfText) {
 // A sequence that lacks a stream is left out, but keeps its place in every column.
 TEST(Limits, PlacesOfLostSequences) {
   const ScratchFolder folder;
-  const std::string path = folder.write("c.ctf", "0 |a 1 |b 1\n1 |a 1\n2 |b 1\n");
+  const std::string path = folder.write("c.ctf", "0|a|b|c|d\n1|a\n2|b\n");  // of 18 bytes
   const auto open = [&](std::uint64_t limit) {
-    CtfOptions options{.files = {path}, .streams = {{.name = "a", .dim = 1}, {.name = "b", .dim = 1}}, .max_errors = 9};
+    CtfOptions options{.files = {path}, .streams = {}, .max_errors = 9};
+    for (const char* name : {"a", "b", "c", "d"}) options.streams.push_back({.name = name, .dim = 1});
     OpenContext context;
     context.keys = std::make_shared<KeyTable>(KeyMode::numeric);
     context.limits.implied_samples = limit;
@@ -80,9 +81,9 @@ TEST(Limits, PlacesOfLostSequences) {
     ctf::open(options, path, context)->read(0, chunk);
     return chunk.columns.at(0).values.size();
   };
-  EXPECT_EQ(open(4), sizeof(float));
+  EXPECT_EQ(open(16), sizeof(float));
   expect_limit(
-      "implied_samples", [&] { open(3); }, "limit.lost-sequences");
+      "implied_samples", [&] { open(15); }, "limit.lost-sequences");
 }
 
 TEST(Limits, StateBytes) {

@@ -45,13 +45,16 @@ Parser<T>::Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limi
 }
 
 // A value takes a digit and what ends it. Rows that are too short are filled up, and a
-// few bytes of them could claim any amount of memory.
+// few bytes of them could claim any amount of memory, in each of a thousand streams. So could
+// sequences that lack a stream: each takes 12 bytes of every column.
 template <class T>
 void Parser<T>::text(std::uint64_t bytes) {
-  lost_ = 0;
+  lost_ = filled_ = 0;
+  max_filled_ = add_sat(bytes / 2, max_implied_);
+  max_lost_ = add_sat(bytes / 4, max_implied_ / 4);
   for (StreamState& s : streams_) {
     if (s.sparse) continue;
-    s.most = std::min(max_values_, add_sat(bytes / 2, max_implied_));
+    s.most = std::min(max_values_, max_filled_);
     attach(s);
   }
 }
@@ -277,6 +280,7 @@ const char* Parser<T>::dense(const char* name, StreamState& s, std::size_t strea
   if (room.count < s.dim) [[unlikely]] {
     std::fill(out + room.count, out + s.dim, T{0});
     log_.too_short(stream, room.count, name);
+    if ((filled_ += s.dim - room.count) > max_filled_) log_.too_short_rows(stream, max_implied_);
   }
   if (room.overflow) [[unlikely]]
     log_.overflow(stream, name);
@@ -380,7 +384,7 @@ bool Parser<T>::end() {
     damaged_ = true;
     whole = false;
   }
-  if (!whole && (lost_ += streams_.size()) > max_implied_) log_.too_many_lost(max_implied_);
+  if (!whole && (lost_ += streams_.size()) > max_lost_) log_.too_many_lost(max_lost_);
   for (StreamState& s : streams_) {
     if (!whole && !keeps_broken_) {
       s.stored = s.begin_stored;

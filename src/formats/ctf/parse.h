@@ -110,7 +110,8 @@ class Parser {
   const Kernels<T> kernels_;
   MarkList marks_;
   const std::uint64_t max_values_, max_implied_;
-  std::uint64_t lost_ = 0;  // places of dropped sequences in the columns
+  // Of the text at hand: places of dropped sequences in the columns, values that rows which are too short lack.
+  std::uint64_t lost_ = 0, filled_ = 0, max_lost_ = ~0ull, max_filled_ = ~0ull;
   std::vector<StreamState> streams_;
   int likely_ = 0;
   bool short_ = false;  // the last lines were short ones
