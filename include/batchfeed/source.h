@@ -99,6 +99,8 @@ struct RowRange {
   std::uint32_t first = 0, last = 0;
 };
 
+enum class RowMemory : std::uint8_t { unknown, as_stored, far_more };
+
 // Reads a few rows of a chunk as if it had no others: row `first` comes as row 0. What
 // Source says of sequences() and read() holds for these. Thread-safe.
 class RowReader {
@@ -109,11 +111,9 @@ class RowReader {
   // sparse one. Who keeps the chunk may then keep a byte for each number, or the indices alone, if all turn out so.
   // The default does not look.
   virtual bool may_be_narrow(std::uint32_t /*chunk*/, std::size_t /*stream*/) const { return false; }
-  // Whether rows of a chunk take about as many bytes in memory as in the file, as those of binary files do.
-  virtual bool as_large_as_stored(std::uint32_t /*chunk*/) const { return false; }
-  // Whether few bytes of a chunk stand for many samples, as they do of labels. Who only looks at them reads some at a
-  // time then. The default says no.
-  virtual bool expands(std::uint32_t /*chunk*/) const { return false; }
+  // What rows of a chunk take in memory beside their bytes in the file: about as much, as those of binary files do, or
+  // far more, as labels do, a few bytes of which stand for many samples. The default does not know.
+  virtual RowMemory row_memory(std::uint32_t /*chunk*/) const { return RowMemory::unknown; }
 
  protected:
   ~RowReader() = default;

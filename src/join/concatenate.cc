@@ -77,9 +77,7 @@ class Concatenated final : public Source, private RowReader {
   bool may_be_narrow(std::uint32_t chunk, std::size_t stream) const override {
     return rows_of(chunk)->may_be_narrow(at_[chunk].chunk, stream);
   }
-  bool as_large_as_stored(std::uint32_t chunk) const override {
-    return rows_of(chunk)->as_large_as_stored(at_[chunk].chunk);
-  }
+  RowMemory row_memory(std::uint32_t chunk) const override { return rows_of(chunk)->row_memory(at_[chunk].chunk); }
   const RowReader* rows_of(std::uint32_t chunk) const { return shard(chunk).row_reader(at_[chunk].chunk); }
   void number(std::uint32_t chunk, std::vector<SequenceInfo>& table) const {
     const std::uint64_t first = first_key_[at_[chunk].shard];

@@ -51,7 +51,7 @@ class Corpus final : public Source, private RowReader {
 
   bool frames = false;
   bool by_rows = false;
-  bool narrow = false;  // and as large as stored
+  bool narrow = false;    // and stored as in the file
   mutable int whole = 0;  // chunks read whole
 
  private:
@@ -76,7 +76,9 @@ class Corpus final : public Source, private RowReader {
   bool may_be_narrow(std::uint32_t chunk, std::size_t stream) const override {
     return narrow && chunk == 0 && stream == 0;
   }
-  bool as_large_as_stored(std::uint32_t chunk) const override { return narrow && chunk == 0; }
+  RowMemory row_memory(std::uint32_t chunk) const override {
+    return narrow && chunk == 0 ? RowMemory::as_stored : RowMemory::unknown;
+  }
 
   Chunks data_;
   std::vector<StreamInfo> streams_;
@@ -319,7 +321,7 @@ TEST(Concatenate, RowsAreAsTheShardOfTheirChunkSays) {
     const RowReader* const rows = all->row_reader(chunk);
     ASSERT_NE(rows, nullptr);
     EXPECT_EQ(rows->may_be_narrow(chunk, 0), chunk == 1);
-    EXPECT_EQ(rows->as_large_as_stored(chunk), chunk == 1);
+    EXPECT_EQ(rows->row_memory(chunk), chunk == 1 ? RowMemory::as_stored : RowMemory::unknown);
   }
 }
 

@@ -13,9 +13,10 @@ Pieces::Pieces(std::shared_ptr<const Source> source, std::uint64_t bytes) : sour
   for (const ChunkInfo& chunk : chunks) all = add_sat(all, chunk.bytes);
   bytes = std::max({bytes, all / kMost, std::uint64_t{1}});
   for (std::uint32_t c = 0; c < chunks.size(); ++c) {
-    const RowReader* const reader = source_->row_reader(c);
-    const bool expands = reader != nullptr && reader->expands(c);
-    const std::uint64_t size = std::max(chunks[c].bytes, expands ? mul_sat(chunks[c].samples, kExpanded) : 0);
+    const std::uint64_t expanded = mul_sat(chunks[c].samples, kExpanded);
+    std::uint64_t size = std::max(chunks[c].bytes, expanded);
+    const RowReader* const reader = size > bytes ? source_->row_reader(c) : nullptr;
+    if (reader != nullptr && reader->row_memory(c) != RowMemory::far_more) size = chunks[c].bytes;
     const std::uint64_t parts = std::min((size + bytes - 1) / bytes, chunks[c].sequences);
     if (parts > 1 && reader != nullptr) {
       cut(c, parts);

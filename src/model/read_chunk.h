@@ -36,7 +36,7 @@ template <class Each>
 void read_in_parts(const Source& source, std::uint32_t id, Chunk& out, const Each& each) {
   constexpr std::uint64_t kPart = 1u << 20;  // samples, or those of one sequence
   const RowReader* const reader = source.chunks()[id].samples > kPart ? source.row_reader(id) : nullptr;
-  if (reader == nullptr || !reader->expands(id)) {
+  if (reader == nullptr || reader->row_memory(id) != RowMemory::far_more) {
     read_chunk(source, id, out);
     each(0u);
     return;

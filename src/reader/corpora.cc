@@ -22,7 +22,7 @@ constexpr std::uint64_t kPiece = 2u << 20, kShortPiece = 1u << 20;
 
 std::uint64_t piece_bytes(const Source& part) {
   const RowReader* const rows = part.chunks().empty() ? nullptr : part.row_reader(0);
-  if (rows != nullptr && rows->as_large_as_stored(0)) return kShortPiece;
+  if (rows != nullptr && rows->row_memory(0) == RowMemory::as_stored) return kShortPiece;
   std::uint64_t bytes = 0, samples = 0, sample = 0;
   for (const ChunkInfo& chunk : part.chunks()) {
     bytes = add_sat(bytes, chunk.bytes);

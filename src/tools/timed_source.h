@@ -43,8 +43,8 @@ class TimedSource final : public SharedSource, private RowReader {
   bool may_be_narrow(std::uint32_t chunk, std::size_t stream) const override {
     return SharedSource::row_reader(chunk)->may_be_narrow(chunk, stream);
   }
-  bool as_large_as_stored(std::uint32_t chunk) const override {
-    return SharedSource::row_reader(chunk)->as_large_as_stored(chunk);
+  RowMemory row_memory(std::uint32_t chunk) const override {
+    return SharedSource::row_reader(chunk)->row_memory(chunk);
   }
   template <class Read>
   void timed(std::uint32_t chunk, const Read& read) const;

@@ -28,7 +28,7 @@ BUGS = [
         "if (row.sequences > (row.end - row.begin) / 4) {", "if (row.sequences > (row.end - row.begin)) {"),
     Bug("missing factor: samples that the chunk has no room for", "cbf_chunk", "src/formats/cbf/decode_dense.cc",
         "if (n > job.feed.left() / width / dim)", "if (n > job.feed.left() / width)"),
-    Bug("check of the sign left out", "cbf_chunk", "src/formats/cbf/decode_sparse.cc", "return signs >= 0 && sum == count;",
+    Bug("check of the sign left out", "cbf_chunk", "src/formats/cbf/sparse_rows.h", "return signs >= 0 && sum == count;",
         "return static_cast<std::uint32_t>(sum) == count;"),
     Bug("missing bound: the scales of a compressed file", "htk_archive", "src/formats/htk/header.cc", "if (file.size() < h.data)",
         "if (file.size() < kHeaderBytes)"),

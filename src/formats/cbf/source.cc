@@ -124,7 +124,7 @@ class CbfSource final : public Source, private RowReader {
     parts_.read(which(chunk), rows, out);
     file_.expect_unchanged();
   }
-  bool as_large_as_stored(std::uint32_t) const override { return true; }
+  RowMemory row_memory(std::uint32_t) const override { return RowMemory::as_stored; }
 
   void name_streams(const CbfOptions& options) {
     for (const FileStream& stream : header_.streams) {

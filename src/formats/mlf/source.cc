@@ -82,7 +82,7 @@ class MlfSource final : public RowSource {
     return in_place_[index_.chunk_file[chunk]] ? by_rows() : nullptr;
   }
 
-  bool expands(std::uint32_t /*chunk*/) const override { return true; }
+  RowMemory row_memory(std::uint32_t /*chunk*/) const override { return RowMemory::far_more; }
 
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
     const IndexEntry& e = index_.entries[first(chunk) + row];
