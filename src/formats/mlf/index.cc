@@ -12,9 +12,9 @@ namespace batchfeed::mlf {
 namespace {
 constexpr std::uint64_t kAnyRatio = 1u << 21;  // so many frames a few bytes may stand for
 constexpr std::uint64_t kBeside = 64;          // bytes of a key and counts, at most or nearly
-// A chunk takes 12 bytes a frame. What more than a few frames a byte need is cut by frames; a corpus has one, more or
-// less.
-constexpr std::uint64_t kFramesOfByte = 4, kAnyChunk = 1u << 20;
+// A chunk takes 12 bytes a frame. Where a byte stands for more of them than one label an utterance makes, it is cut
+// by frames as well; labels of a corpus are cut by bytes alone, as in CNTK.
+constexpr std::uint64_t kFramesOfByte = 64, kAnyChunk = 1u << 20;
 }  // namespace
 
 void IndexBuilder::begin_file(const io::File& file) {
