@@ -36,27 +36,22 @@ BATCHFEED_TARGET inline void copy(std::byte* to, const std::byte* from, std::siz
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), load_vector(from + i));
   }
 }
-// Rises are counted, and in lanes of their own, as ones below nothing.
+// Copies eight indices: a bit for each that is larger than the one before it.
+BATCHFEED_TARGET inline unsigned copy_rises(std::byte* to, const std::byte* from) noexcept {
+  const __m256i indices = load_vector(from);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), indices);
+  const __m256i up = _mm256_cmpgt_epi32(indices, load_vector(from - 4));
+  return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(up)));
+}
 BATCHFEED_TARGET inline std::size_t copy_indices(std::byte* to, const std::byte* from, std::size_t count) noexcept {
-  const std::size_t whole = count / 8 * 8;
-  unsigned rises = 0;
-  for (std::size_t i = 0; i < whole; i += 8, to += 32, from += 32) {
-    const __m256i indices = load_vector(from);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), indices);
-    const __m256i up = _mm256_cmpgt_epi32(indices, load_vector(from - 4));
-    auto mask = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(up)));
-    if (i == 0) mask |= 1;  // what stands before the first is no index
-    rises += static_cast<unsigned>(_mm_popcnt_u32(mask));
+  int rises = 0;
+  unsigned first = 1;  // what stands before the first is no index
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8, first = 0) rises += _mm_popcnt_u32(copy_rises(to + 4 * i, from + 4 * i) | first);
+  if (i != count) {
+    rises += _mm_popcnt_u32(_bzhi_u32(copy_rises(to + 4 * i, from + 4 * i) | first, static_cast<unsigned>(count - i)));
   }
-  if (whole != count) {
-    const __m256i indices = load_vector(from);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), indices);
-    const __m256i up = _mm256_cmpgt_epi32(indices, load_vector(from - 4));
-    auto mask = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(up)));
-    if (whole == 0) mask |= 1;
-    rises += static_cast<unsigned>(_mm_popcnt_u32(_bzhi_u32(mask, static_cast<unsigned>(count - whole))));
-  }
-  return count - rises;
+  return count - static_cast<std::size_t>(rises);
 }
 #include "formats/cbf/sparse_rows.inc"
 #undef BATCHFEED_TARGET
