@@ -15,7 +15,7 @@
 namespace batchfeed::cbf {
 namespace {
 
-constexpr std::uint64_t kDim = 4000;
+constexpr std::uint64_t kRowDim = 4000;
 
 template <class T>
 void put(std::string& out, T value) {
@@ -23,7 +23,7 @@ void put(std::string& out, T value) {
 }
 
 // Sequences of one sample or a few, of every length up to some vectors; one in ten is odd in some way.
-std::string draw(CounterRng& rng, std::size_t width) {
+std::string draw_rows(CounterRng& rng, std::size_t width) {
   std::string out;
   for (std::uint64_t s = 0, all = 1 + rng.below(12); s < all; ++s) {
     std::vector<std::int32_t> indices, counts;
@@ -37,7 +37,8 @@ std::string draw(CounterRng& rng, std::size_t width) {
     auto nnz = static_cast<std::int32_t>(indices.size());
     const std::uint64_t odd = rng.below(40);
     if (odd < 3 && !indices.empty()) {
-      const std::int32_t kWrong[] = {-1, static_cast<std::int32_t>(kDim), static_cast<std::int32_t>(rng.below(kDim))};
+      const std::int32_t kWrong[] = {-1, static_cast<std::int32_t>(kRowDim),
+                                     static_cast<std::int32_t>(rng.below(kRowDim))};
       indices[static_cast<std::size_t>(rng.below(indices.size()))] = kWrong[odd];
     }
     if (odd == 3 && !counts.empty()) ++counts[0];
@@ -77,7 +78,7 @@ Taken take_all(std::string_view tier, const std::string& bytes, std::size_t widt
                   .samples = 0,
                   .width = width,
                   .longest = 3,
-                  .dim = kDim,
+                  .dim = kRowDim,
                   .values = values.data(),
                   .indices = indices.data(),
                   .first_value = first_value.data(),
@@ -106,7 +107,7 @@ TEST(SparseRows, TiersTakeTheSame) {
   std::size_t odd = 0, whole = 0;
   for (int i = 0; i < 4000; ++i) {
     const std::size_t width = i % 3 == 0 ? 8 : 4;
-    const std::string bytes = draw(rng, width);
+    const std::string bytes = draw_rows(rng, width);
     const Taken slow = take_all("scalar", bytes, width);
     odd += slow.fine.size() - 1;
     whole += slow.at == static_cast<std::ptrdiff_t>(bytes.size()) ? 1u : 0u;
