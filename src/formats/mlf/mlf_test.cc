@@ -166,12 +166,12 @@ TEST_F(Mlf, FramesBesideBytesAreBounded) {
 // The bytes of others do not help one that stands for hours by itself.
 TEST_F(Mlf, FramesBesideTheBytesOfAnUtteranceAreBounded) {
   std::string others;
-  for (int i = 0; i < 300; ++i) others += "\"v" + std::to_string(i) + "\"\n0 100000 a\n.\n";
-  const std::string hours = "\"u\"\n0 300000000000 a\n.\n";
+  for (int i = 0; i < 3000; ++i) others += "\"v" + std::to_string(i) + "\"\n0 100000 a\n.\n";
+  const std::string hours = "\"u\"\n0 1200000000000 a\n.\n";
   const Fault f = fault("#!MLF!#\n" + others + hours);
   EXPECT_EQ(f.id, "limit.label-ratio");
-  EXPECT_THAT(f.what, HasSubstr("the labels are of 3000000 frames, the utterance has 23 bytes"));
-  limits_.label_ratio = 3'000'000;
+  EXPECT_THAT(f.what, HasSubstr("the labels are of 12000000 frames, the utterance has 24 bytes"));
+  limits_.label_ratio = 12'000'000;
   EXPECT_EQ(open({"#!MLF!#\n" + others + hours})->chunks().size(), 2u);  // one that few bytes stand for is apart
 }
 
