@@ -103,15 +103,15 @@ def test_look(command, name, tmp_path):
 
 # The child of a small process, as the peak of a process begins with that of the one it came from.
 MEASURE = "import os, sys; pid = os.spawnvp(os.P_NOWAIT, sys.argv[1], sys.argv[1:]); _, status, used = os.wait4(pid, 0); " \
-          "print(os.waitstatus_to_exitcode(status), used.ru_maxrss, used.ru_utime + used.ru_stime, file=open('../measured', 'w'))"
+          "print(os.waitstatus_to_exitcode(status), used.ru_maxrss, file=open('../measured', 'w'))"
 SANITIZED = b"__asan_init" in pathlib.Path(BINARY).read_bytes()
 
 
-@pytest.mark.skipif(SANITIZED, reason="its memory and time are those of the sanitizer")
+@pytest.mark.skipif(SANITIZED, reason="its memory is that of the sanitizer")
 @pytest.mark.parametrize("name", COSTLY)
 @pytest.mark.parametrize("command", ["info", "check", "stats", "read"])
 def test_cost(command, name, tmp_path):
-    """What a few bytes could cost: at most 64 MiB and four times the input, and a second for each MiB of it."""
+    """Few bytes may take at most 64 MiB and four times their size. Each takes a second or so; one that took time by the square would not end."""
     folder = tmp_path / "in"
     folder.mkdir()
     CASES[name][0](folder)
@@ -119,10 +119,9 @@ def test_cost(command, name, tmp_path):
     options = {"read": ["--format", "none"], "check": ["--max-faults", "20"]}.get(command, [])
     subprocess.run([sys.executable, "-S", "-E", "-c", MEASURE, BINARY, command, target(folder), *options], cwd=folder,
                    stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=True)
-    status, peak, seconds = (tmp_path / "measured").read_text().split()
+    status, peak = (tmp_path / "measured").read_text().split()
     assert int(status) in (0, 1, 3)
     assert int(peak) / 1024 <= 64 + 4 * size
-    assert float(seconds) <= max(size, 0.25)
 
 
 def test_ids_that_would_meet_in_one_bucket():
