@@ -36,7 +36,8 @@ class Joined final : public Source, private RowReader {
   Joined(std::vector<std::unique_ptr<Source>> sources, const Options& options)
       : sources_(std::move(sources)), options_(options) {
     collect_streams();
-    for (std::size_t k = 1; k < sources_.size(); ++k) caches_.emplace_back(*sources_[k], options.cache_bytes);
+    for (std::size_t k = 1; k < sources_.size(); ++k)
+      caches_.emplace_back(*sources_[k], most_kept(*sources_[k], options.cache_bytes));
     match();
   }
 
@@ -55,9 +56,8 @@ class Joined final : public Source, private RowReader {
     add_partners(chunk, 0, false, table, out);
   }
 
-  // Where the others go on in step with the primary, each of their rows is read once.
   const RowReader* row_reader(std::uint32_t chunk) const override {
-    return in_step_ && primary().row_reader(primary_chunk_[chunk]) != nullptr ? this : nullptr;
+    return by_rows_ && primary().row_reader(primary_chunk_[chunk]) != nullptr ? this : nullptr;
   }
 
   std::string key_text(std::uint64_t key) const override { return primary().key_text(key); }
@@ -102,6 +102,11 @@ class Joined final : public Source, private RowReader {
     keep_joined(first_[chunk] + rows.first, out);
   }
 
+  RowMemory row_memory(std::uint32_t /*chunk*/) const override {
+    const bool far_more = std::find(reading_.begin(), reading_.end(), Reading::run_by_run) != reading_.end();
+    return far_more ? RowMemory::far_more : RowMemory::unknown;
+  }
+
   void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
     const std::uint32_t own = primary_chunk_[chunk];
     primary().row_reader(own)->read(own, rows, out);
@@ -132,7 +137,8 @@ class Joined final : public Source, private RowReader {
     std::size_t column = primary().streams().size();
     for (std::size_t k = 1; k < sources_.size(); ++k) {
       for (const SequenceInfo& s : table) where[s.row] = partners_[k - 1][first_[chunk] + first + s.row];
-      fetch(*sources_[k], caches_[k - 1], by_rows || large_in_step_[k - 1], where, lengths, column, out);
+      const Reading reading = by_rows && reading_[k - 1] == Reading::kept ? Reading::in_step : reading_[k - 1];
+      fetch(*sources_[k], caches_[k - 1], reading, {where, lengths, options_.frames}, column, out);
       column += sources_[k]->streams().size();
     }
     if (options_.frames) mark_shorter(table, out);
@@ -290,10 +296,8 @@ class Joined final : public Source, private RowReader {
       primary_chunk_.push_back(c);
       first_.push_back(first);
     }
-    in_step_ = true;
-    for (std::size_t k = 0; k < indices.size(); ++k)
-      in_step_ = in_step_ && goes_in_step(*sources_[k + 1], partners_[k]);
-    for (std::size_t k = 0; k < indices.size(); ++k) large_in_step_.push_back(in_step_ && is_large(*sources_[k + 1]));
+    by_rows_ = true;
+    for (std::size_t k = 0; k < indices.size(); ++k) choose_reading(*sources_[k + 1], partners_[k]);
     std::uint64_t gone = 0;
     for (std::size_t k = 0; k < indices.size(); ++k) {
       gone += lost[k].gone();
@@ -315,7 +319,19 @@ class Joined final : public Source, private RowReader {
     }
   }
 
-  // Whether partners follow each other in their source too, which can be read by rows.
+  // How the partners are read, of one source after the other. Where each stands behind the last one, each row is read
+  // once; a small source had better stay decoded.
+  void choose_reading(const Source& source, const std::vector<Location>& partners) {
+    constexpr std::uint64_t kSmall = 4 << 20;  // bytes of files
+    if (outgrows(source, most_kept(source, options_.cache_bytes))) {
+      reading_.push_back(Reading::run_by_run);
+      return;
+    }
+    const bool in_step = goes_in_step(source, partners);
+    by_rows_ = by_rows_ && in_step;
+    reading_.push_back(in_step && bytes_of(source) > kSmall ? Reading::in_step : Reading::kept);
+  }
+
   static bool goes_in_step(const Source& source, const std::vector<Location>& partners) {
     for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
       if (source.row_reader(c) == nullptr) return false;
@@ -329,11 +345,27 @@ class Joined final : public Source, private RowReader {
     return true;
   }
 
-  // A small one had better stay decoded.
-  static bool is_large(const Source& source) {
+  // What is kept decoded of a source is in proportion to its files, and not to what they claim.
+  static std::uint64_t most_kept(const Source& source, std::uint64_t most) {
+    return std::min(most, add_sat(mul_sat(bytes_of(source), 8), 32u << 20));
+  }
+
+  // Whether few bytes of it are so many samples that these would not be kept.
+  static bool outgrows(const Source& source, std::uint64_t most) {
+    constexpr std::uint64_t kSample = 12;  // bytes of a label
+    std::uint64_t samples = 0;
+    for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
+      const RowReader* const rows = source.row_reader(c);
+      if (rows == nullptr || rows->row_memory(c) != RowMemory::far_more) return false;
+      samples = add_sat(samples, source.chunks()[c].samples);
+    }
+    return mul_sat(samples, kSample) > most;
+  }
+
+  static std::uint64_t bytes_of(const Source& source) {
     std::uint64_t bytes = 0;
     for (const ChunkInfo& chunk : source.chunks()) bytes = add_sat(bytes, chunk.bytes);
-    return bytes > (4 << 20);
+    return bytes;
   }
 
   void note(std::string id, std::string what, std::string hint) {
@@ -412,8 +444,8 @@ class Joined final : public Source, private RowReader {
   std::vector<std::uint64_t> first_;             // of a joined chunk: its row 0 below
   std::vector<std::uint32_t> samples_;           // per row of the primary: nominal length, 0 = left out
   std::vector<std::vector<Location>> partners_;  // per secondary, per row of the primary
-  bool in_step_ = false;
-  std::vector<bool> large_in_step_;  // secondaries of which each row is used once, and nothing kept
+  std::vector<Reading> reading_;                 // per secondary
+  bool by_rows_ = false;                         // all can be: then the primary can be read in parts too
   std::deque<ChunkCache> caches_;
   std::vector<Notice> notices_;
 };

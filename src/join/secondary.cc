@@ -64,9 +64,8 @@ void ChunkCache::give_back(Chunk used) const {
 
 namespace {
 
-void copy_dense(const Column& from, std::uint32_t row, Column& to) {
-  // All that is stored for the sequence, windows' repeated edges included.
-  const std::uint32_t n = from.samples(row);
+void copy_dense(const Column& from, std::uint32_t row, std::uint32_t n, Column& to) {
+  // All that is stored for the samples, windows' repeated edges included.
   const std::uint64_t stored = n == 0 ? 0 : (n - 1) * from.step + from.dim;
   const std::size_t each = size_of(from.element);
   to.begin.push_back(to.values.size() / each);
@@ -74,11 +73,10 @@ void copy_dense(const Column& from, std::uint32_t row, Column& to) {
   to.step = from.step;
 }
 
-void copy_sparse(const Column& from, std::uint32_t row, std::uint32_t times, Column& to) {
+void copy_sparse(const Column& from, std::uint32_t row, std::uint32_t n, std::uint32_t times, Column& to) {
   const std::size_t each = size_of(from.element);
   for (std::uint32_t t = 0; t < times; ++t) {
     const std::uint32_t* begin = from.first_value.data() + from.first_sample[row];
-    const std::uint32_t n = from.samples(row);
     const std::uint32_t count = begin[n] - begin[0];
     const auto at = static_cast<std::uint32_t>(to.indices.size());
     to.values.append(from.values.data() + begin[0] * each, count * each);
@@ -87,46 +85,78 @@ void copy_sparse(const Column& from, std::uint32_t row, std::uint32_t times, Col
   }
 }
 
-// Appends row `where` of `from` (or nothing) to `to`.
-void copy_row(const StreamInfo& info, const Column* from, std::uint32_t row, std::uint32_t length, Column& to) {
+// Appends a row of `from` (or nothing) to `to`: at most so many samples, or one of them `length` times.
+void copy_row(const StreamInfo& info, const Column* from, std::uint32_t row, std::uint32_t length, std::uint32_t most,
+              Column& to) {
   if (from == nullptr) {
     to.begin.push_back(0);
     to.first_sample.push_back(to.first_sample.back());
     return;
   }
-  std::uint32_t samples = from->samples(row);
+  std::uint32_t samples = std::min(from->samples(row), most);
   const bool repeat = info.broadcast && samples == 1;
   if (info.storage == Storage::dense) {
-    copy_dense(*from, row, to);
+    copy_dense(*from, row, samples, to);
     if (repeat) to.step = 0;
   } else {
-    copy_sparse(*from, row, repeat ? length : 1, to);
+    copy_sparse(*from, row, samples, repeat ? length : 1, to);
   }
   if (repeat) samples = length;
   to.first_sample.push_back(to.first_sample.back() + samples);
 }
 
 // Rows [first, ...) of a chunk of the secondary source.
-struct Held {
-  std::shared_ptr<const Chunk> whole;
-  Chunk part;
+struct Part {
+  std::shared_ptr<const Chunk> kept;
+  Chunk own;
   std::uint32_t first = 0;
-  const Chunk& chunk() const noexcept { return whole ? *whole : part; }
+  const Chunk& chunk() const noexcept { return kept ? *kept : own; }
 };
+using Parts = std::map<std::uint32_t, Part>;  // by chunk
+
+Parts read_parts(const ChunkCache& cache, Reading reading, std::span<const Location> where) {
+  Parts parts;
+  for (std::size_t r = 0; r < where.size(); ++r) {
+    const std::uint32_t chunk = where[r].chunk;
+    if (chunk == Location::kNone || parts.contains(chunk)) continue;
+    if (reading == Reading::kept) {
+      parts.emplace(chunk, Part{.kept = cache.get(chunk), .own = {}});
+      continue;
+    }
+    const auto last = std::find_if(where.rbegin(), where.rend(), [&](const Location& at) { return at.chunk == chunk; });
+    const RowRange rows{where[r].row, last->row + 1};
+    parts.emplace(chunk, Part{.kept = nullptr, .own = cache.read(chunk, rows), .first = rows.first});
+  }
+  return parts;
+}
+
+// The first of `where`: those that stand one behind the other, until they are many samples.
+std::size_t run_of(std::span<const Location> where) {
+  constexpr std::uint64_t kMost = 1u << 18;  // samples, or those of one sequence
+  const Location* last = nullptr;
+  std::uint64_t samples = 0;
+  for (std::size_t r = 0; r < where.size(); ++r) {
+    const Location& at = where[r];
+    if (at.chunk == Location::kNone) continue;
+    samples += at.samples;
+    if (last != nullptr && (at.chunk != last->chunk || at.row != last->row + 1 || samples > kMost)) return r;
+    last = &at;
+  }
+  return where.size();
+}
 
 // So that nothing grows row by row: room for as many rows as there are here of all chunks held, if they take as much as
 // those in the mean; and for no more than these take, as few rows may be most of it.
-void make_room(const std::map<std::uint32_t, Held>& held, std::size_t s, std::size_t rows, Column& to) {
+void make_room(const Parts& parts, std::size_t s, std::size_t rows, Column& to) {
   std::size_t all = 0, values = 0, indices = 0, firsts = 0;
-  for (const auto& [chunk, one] : held) {
-    const Column& from = one.chunk().columns[s];
+  for (const auto& [chunk, part] : parts) {
+    const Column& from = part.chunk().columns[s];
     all += from.first_sample.size() - 1;
     values += from.values.size();
     indices += from.indices.size();
     firsts += from.first_value.size();
   }
   const auto share = [&](std::size_t n) { return rows >= all ? n : static_cast<std::size_t>(mul_sat(n, rows) / all); };
-  to.first_sample.reserve(rows + 1);
   to.values.reserve(share(values));
   if (to.storage == Storage::dense) {
     to.begin.reserve(rows);
@@ -136,46 +166,55 @@ void make_room(const std::map<std::uint32_t, Held>& held, std::size_t s, std::si
   }
 }
 
-}  // namespace
-
-void fetch(const Source& source, const ChunkCache& cache, bool by_rows, std::span<const Location> where,
-           std::span<const std::uint32_t> lengths, std::size_t first, Chunk& out) {
-  std::map<std::uint32_t, Held> held;
-  for (std::size_t r = 0; r < where.size(); ++r) {
-    const std::uint32_t chunk = where[r].chunk;
-    if (chunk == Location::kNone || held.contains(chunk)) continue;
-    if (!by_rows) {
-      held.emplace(chunk, Held{.whole = cache.get(chunk), .part = {}});
-      continue;
-    }
-    const auto last = std::find_if(where.rbegin(), where.rend(), [&](const Location& at) { return at.chunk == chunk; });
-    held.emplace(
-        chunk, Held{.whole = nullptr, .part = cache.read(chunk, {where[r].row, last->row + 1}), .first = where[r].row});
-  }
-  const std::vector<StreamInfo>& streams = source.streams();
+// Appends rows [from, to) of what is wanted, which are in `parts`.
+void append(const std::vector<StreamInfo>& streams, const Parts& parts, const Wanted& wanted, std::size_t from,
+            std::size_t to, std::size_t first, Chunk& out) {
   for (std::size_t s = 0; s < streams.size(); ++s) {
-    Column& to = out.columns[first + s];
-    to.reset(streams[s]);
-    make_room(held, s, where.size(), to);
-    for (std::size_t r = 0; r < where.size(); ++r) {
-      if (where[r].chunk == Location::kNone) {
-        copy_row(streams[s], nullptr, 0, lengths[r], to);
+    Column& column = out.columns[first + s];
+    // Rows of other runs are not known yet.
+    if (from == 0 && to == wanted.where.size()) make_room(parts, s, to, column);
+    for (std::size_t r = from; r < to; ++r) {
+      const Location& at = wanted.where[r];
+      const std::uint32_t length = wanted.samples[r];
+      if (at.chunk == Location::kNone) {
+        copy_row(streams[s], nullptr, 0, length, 0, column);
         continue;
       }
-      const Held& from = held.at(where[r].chunk);
-      copy_row(streams[s], &from.chunk().columns[s], where[r].row - from.first, lengths[r], to);
+      const Part& part = parts.at(at.chunk);
+      copy_row(streams[s], &part.chunk().columns[s], at.row - part.first, length, wanted.no_more ? length : ~0u,
+               column);
     }
   }
-  for (std::size_t r = 0; r < where.size(); ++r) {
-    if (where[r].chunk == Location::kNone) continue;
-    const Held& from = held.at(where[r].chunk);
-    const std::uint32_t row = where[r].row - from.first;
-    if (!from.chunk().is_invalid(row)) continue;
-    if (out.invalid.empty()) out.invalid.resize(where.size(), Chunk::kValid);
-    out.invalid[r] = std::max(out.invalid[r], from.chunk().invalid[row]);
+  for (std::size_t r = from; r < to; ++r) {
+    const Location& at = wanted.where[r];
+    if (at.chunk == Location::kNone) continue;
+    const Part& part = parts.at(at.chunk);
+    const std::uint32_t row = at.row - part.first;
+    if (!part.chunk().is_invalid(row)) continue;
+    if (out.invalid.empty()) out.invalid.resize(wanted.where.size(), Chunk::kValid);
+    out.invalid[r] = std::max(out.invalid[r], part.chunk().invalid[row]);
   }
-  for (auto& [chunk, one] : held) {
-    if (!one.whole) cache.give_back(std::move(one.part));
+}
+
+}  // namespace
+
+void fetch(const Source& source, const ChunkCache& cache, Reading reading, const Wanted& wanted, std::size_t first,
+           Chunk& out) {
+  const std::vector<StreamInfo>& streams = source.streams();
+  const std::size_t rows = wanted.where.size();
+  for (std::size_t s = 0; s < streams.size(); ++s) {
+    out.columns[first + s].reset(streams[s]);
+    out.columns[first + s].first_sample.reserve(rows + 1);
+  }
+  for (std::size_t from = 0; from < rows;) {
+    const auto left = wanted.where.subspan(from);
+    const std::size_t to = from + (reading == Reading::run_by_run ? run_of(left) : left.size());
+    Parts parts = read_parts(cache, reading, wanted.where.subspan(from, to - from));
+    append(streams, parts, wanted, from, to, first, out);
+    for (auto& [chunk, part] : parts) {
+      if (!part.kept) cache.give_back(std::move(part.own));
+    }
+    from = to;
   }
 }
 

@@ -44,11 +44,22 @@ class ChunkCache {
   mutable std::vector<Chunk> spare_;
 };
 
-// Fills columns [first, first + streams) of `out` with the rows at `where` (one
-// per row of the primary chunk; kNone: none). `by_rows`: these rise, and of their chunks
-// no other rows are read. `lengths` are the primary's samples per row, for streams that
-// repeat one sample. Damaged rows are marked.
-void fetch(const Source& source, const ChunkCache& cache, bool by_rows, std::span<const Location> where,
-           std::span<const std::uint32_t> lengths, std::size_t first, Chunk& out);
+// How the chunks of a secondary source are read.
+enum class Reading : std::uint8_t {
+  kept,       // whole, and kept: any row may be wanted, and again
+  in_step,    // rows are wanted in their order and once: only these are read
+  run_by_run  // as few rows at a time as stand together, as a few bytes are many samples
+};
+
+// What is wanted of a secondary source for rows of the primary.
+struct Wanted {
+  std::span<const Location> where;         // for each row; kNone: nothing
+  std::span<const std::uint32_t> samples;  // the primary's for each row: as often one sample is repeated
+  bool no_more = false;                    // more samples than those are not wanted
+};
+
+// Fills columns [first, first + streams) of `out` with the rows that are wanted. Damaged ones are marked.
+void fetch(const Source& source, const ChunkCache& cache, Reading reading, const Wanted& wanted, std::size_t first,
+           Chunk& out);
 
 }  // namespace batchfeed::join

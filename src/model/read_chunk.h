@@ -43,12 +43,13 @@ void read_in_parts(const Source& source, std::uint32_t id, Chunk& out, const Eac
   }
   std::vector<SequenceInfo> table;
   source.sequences(id, table);
-  for (std::uint32_t first = 0, last = 0; first < table.size(); first = last) {
+  for (std::size_t first = 0, last = 0; first < table.size(); first = last) {
     std::uint64_t samples = 0;
     while (last < table.size() && (last == first || samples + table[last].samples <= kPart))
       samples += table[last++].samples;
-    read_chunk(source, id, [&] { reader->read(id, {first, last}, out); });
-    each(first);
+    const RowRange rows{table[first].row, table[last - 1].row + 1};  // there may be rows that the table leaves out
+    read_chunk(source, id, [&] { reader->read(id, rows, out); });
+    each(rows.first);
   }
 }
 

@@ -93,10 +93,9 @@ class Surveyor {
       if (c >= source_.chunks().size()) return;
       try {
         source_.sequences(static_cast<std::uint32_t>(c), part.table);
-        read_in_parts(source_, static_cast<std::uint32_t>(c), chunk, [&](std::uint32_t first) {
-          if (first == 0) prepare(c, part);
-          add(chunk, c, first, hash, part);
-        });
+        prepare(c, part);
+        read_in_parts(source_, static_cast<std::uint32_t>(c), chunk,
+                      [&](std::uint32_t first) { add(chunk, c, first, hash, part); });
       } catch (const Error& error) {
         if (error.fault().kind == FaultKind::internal) throw;
         tally_.add({.severity = Severity::error, .fault = error.fault()});

@@ -34,10 +34,15 @@ def enter(add, ctf, binary, config, speech, alone, kaldi_scp):
     costly("ctf_of_eight_streams_of_short_rows", "limit", "implied_samples", ctf(short, streams=streams(8, 10_000)))
 
     # Labels: a run of frames takes a few bytes, whatever its length.
-    def labels(n, frames):
-        return b"#!MLF!#\n" + b"".join(b'"u%d.lab"\n0 %d00000 s0\n.\n' % (i, frames) for i in range(n))
+    def labels(n, frames, step=1):
+        return b"#!MLF!#\n" + b"".join(b'"u%d.lab"\n0 %d00000 s0\n.\n' % (i, frames) for i in range(n)[::step])
 
     costly("mlf_of_4000_frames_without_features", "either", "", speech(mlf=labels(7000, 4000)))
+    scp = b"".join(b"u%d=u.htk[0,3]\n" % i for i in range(7000))
+    for frame_mode in ("false", "true"):
+        for order, labelled in (("", labels(7000, 4000)), ("_backwards", labels(7000, 4000, -1))):
+            costly(f"mlf_of_4000_frames_{'in_frames' if frame_mode == 'true' else 'beside_four'}{order}", "ok", "",
+                   speech(mlf=labelled, scp=scp, frame_mode=frame_mode))
     costly("mlf_of_runs", "ok", "", alone("data.mlf", mlf_binary(b"".join(mlf_utterance(b"u%d" % i, [(0, 800)]) for i in range(50_000)))))
     costly("mlf_of_many_runs", "ok", "", alone("data.mlf", mlf_binary(b"".join(mlf_utterance(b"u%d" % i, [(0, 300)] * 10) for i in range(18_000)))))
     others = labels(3000, 1)
