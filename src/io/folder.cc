@@ -2,71 +2,101 @@
 #include "io/folder.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <vector>
 
 namespace batchfeed::io {
 
-namespace fs = std::filesystem;
+namespace {
 
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> out;
+// Deeper folders are not ours.
+constexpr int kDepth = 32;
+
+// A folder that was opened as such: what stands in it is reached from here alone, and no link is followed, as a
+// stranger may have made both.
+class Folder {
+ public:
+  Folder(int above, const char* name) {
+    const int fd = ::openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return;
+    dir_.reset(::fdopendir(fd));
+    if (!dir_) ::close(fd);
+  }
+  explicit operator bool() const { return dir_ != nullptr; }
+  int fd() const { return ::dirfd(dir_.get()); }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    while (const dirent* entry = ::readdir(dir_.get())) {  // NOLINT(concurrency-mt-unsafe): the stream is our own
+      std::string name = entry->d_name;
+      if (name != "." && name != "..") out.push_back(std::move(name));
+    }
+    return out;
+  }
+
+ private:
   struct Close {
     void operator()(DIR* dir) const { ::closedir(dir); }
   };
-  const std::unique_ptr<DIR, Close> dir(::opendir(folder.c_str()));
-  if (!dir) return out;
-  while (const dirent* entry = ::readdir(dir.get())) {  // NOLINT(concurrency-mt-unsafe): the stream is our own
-    const std::string name = entry->d_name;
-    if (name != "." && name != "..") out.push_back(name);
+  std::unique_ptr<DIR, Close> dir_;
+};
+
+void remove(int above, const char* name, int depth) {
+  if (::unlinkat(above, name, 0) == 0 || depth > kDepth) return;
+  if (const Folder folder(above, name); folder) {
+    for (const std::string& one : folder.names()) remove(folder.fd(), one.c_str(), depth + 1);
   }
-  return out;
+  ::unlinkat(above, name, AT_REMOVEDIR);
 }
 
-std::uint64_t size_or_none(const std::string& path) {
-  std::error_code error;
-  const auto size = fs::file_size(path, error);
-  return error ? 0 : static_cast<std::uint64_t>(size);
-}
-
-namespace {
-
-// When a file, or the youngest beneath a folder, was last written.
-std::optional<fs::file_time_type> last_written(const std::string& path) {
-  std::error_code error;
-  fs::file_time_type out = fs::last_write_time(path, error);
-  if (error) return {};
-  for (const std::string& name : names_in(path)) {
-    if (const auto written = last_written(path + '/' + name)) out = std::max(out, *written);
+// When a file of ours, or the youngest beneath a folder of ours, was last written.
+std::optional<std::time_t> last_written(int above, const char* name, int depth) {
+  struct stat found {};
+  if (::fstatat(above, name, &found, AT_SYMLINK_NOFOLLOW) != 0 || found.st_uid != ::geteuid()) return {};
+  std::time_t out = found.st_mtime;
+  if (!S_ISDIR(found.st_mode) || depth > kDepth) return out;
+  if (const Folder folder(above, name); folder) {
+    for (const std::string& one : folder.names()) {
+      if (const auto written = last_written(folder.fd(), one.c_str(), depth + 1)) out = std::max(out, *written);
+    }
   }
   return out;
 }
 
 }  // namespace
 
+std::uint64_t size_or_none(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  return error ? 0 : static_cast<std::uint64_t>(size);
+}
+
 void remove_leftovers(const std::string& target) {
+  constexpr std::time_t kHour = 3600;
   const std::size_t slash = target.rfind('/');
-  const std::string folder = slash == std::string::npos ? "./" : target.substr(0, slash + 1);
   const std::string name = slash == std::string::npos ? target : target.substr(slash + 1);
-  for (const std::string& other : names_in(folder)) {
+  // The folder that the user names may well be a link.
+  const std::string where = slash == std::string::npos ? "." : target.substr(0, slash + 1) + '.';
+  const Folder folder(AT_FDCWD, where.c_str());
+  if (!folder) return;
+  for (const std::string& other : folder.names()) {
     for (const std::string& prefix : {name + ".tmp.", name + ".keys.tmp."}) {
       if (other.size() != prefix.size() + 6 || other.compare(0, prefix.size(), prefix) != 0) continue;
-      const auto written = last_written(folder + other);
-      if (written && fs::file_time_type::clock::now() - *written > std::chrono::hours(1)) remove_tree(folder + other);
+      const auto written = last_written(folder.fd(), other.c_str(), 0);
+      if (written && std::time(nullptr) - *written > kHour) remove(folder.fd(), other.c_str(), 0);
     }
   }
 }
 
-void remove_tree(const std::string& path) {
-  if (::unlink(path.c_str()) == 0) return;
-  for (const std::string& name : names_in(path)) remove_tree(path + '/' + name);
-  ::rmdir(path.c_str());
-}
+void remove_tree(const std::string& path) { remove(AT_FDCWD, path.c_str(), 0); }
 
 }  // namespace batchfeed::io

@@ -6,20 +6,17 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace batchfeed::io {
 
-// Names of the entries, in no order; empty if the folder cannot be read.
-std::vector<std::string> names_in(const std::string& folder);
-
-// Deletes a folder and all that is in it, or a file, as far as possible.
+// Deletes a folder and all that is in it, or a file, as far as possible. Of a link only itself: what it leads to stays.
 void remove_tree(const std::string& path);
 
 // The size of a file; 0 if it cannot be told, as of one that somebody has removed.
 std::uint64_t size_or_none(const std::string& path);
 
-// Deletes temporary files of `target` (and of its keys) that a killed run left; younger ones may be in use.
+// Deletes temporary files of `target` (and of its keys) that a killed run of this user left; those of the last hour may
+// be in use. Follows no link in them: the folder may have come with somebody else's corpus.
 void remove_leftovers(const std::string& target);
 
 }  // namespace batchfeed::io
