@@ -199,6 +199,7 @@ struct HtkWriter::Impl {
     bytes += list->size();
     try {
       list->commit();
+      drop_folder();  // the older one; it may take a while
     } catch (...) {
       if (!options.replace || !htk::fs::exists(path, none)) htk::fs::remove_all(target, none);
       throw;
@@ -214,11 +215,10 @@ struct HtkWriter::Impl {
       std::error_code code;
       if (options.replace && htk::fs::exists(target, code)) {
         io::exchange(folder, target);  // the older one goes under the temporary name
-        htk::fs::remove_all(folder, code);
       } else {
         io::put_in_place(folder, target, options.replace);
+        folder.clear();
       }
-      folder.clear();
     }
   }
 
