@@ -35,7 +35,8 @@ std::string place_of(const Located& located) {
   if (located.line != 0) at.first_line = at.last_line = located.line;
   if (at.file.empty()) return fmt::format("sequence {}", located.number);
   // Without lines the number says more than a range of bytes of many sequences.
-  return at.first_line != 0 ? place_text(at, false) : fmt::format("{} sequence {}", at.file, located.number);
+  return at.first_line != 0 ? place_text(at, false)
+                            : fmt::format("{} sequence {}", printable(at.file, kPathLength), located.number);
 }
 
 std::string text(const Difference& difference, bool keys) {
@@ -43,12 +44,12 @@ std::string text(const Difference& difference, bool keys) {
   if (!difference.b) return fmt::format("< {}{}: only here\n", place_of(*difference.a), key(*difference.a));
   if (!difference.a) return fmt::format("> {}{}: only here\n", place_of(*difference.b), key(*difference.b));
   return fmt::format("! {} | {}{}: {}\n", place_of(*difference.a), place_of(*difference.b), key(*difference.a),
-                     difference.what);
+                     printable(difference.what, kPathLength));
 }
 
 std::string text(const DiffArguments& a, const Comparison& c) {
   std::string out;
-  for (const std::string& what : c.streams) out += "! " + what + "\n";
+  for (const std::string& what : c.streams) out += "! " + printable(what, kPathLength) + "\n";
   for (const Difference& difference : c.differences) out += text(difference, c.keys);
   const std::uint64_t all = c.changed + c.only_a + c.only_b;
   if (all > c.differences.size() && a.most != 0)

@@ -40,17 +40,25 @@ std::string plural(std::uint64_t n, std::string_view word) {
   return fmt::format("{} {}{}", count_text(n), word, n == 1 ? "" : word.ends_with("ch") ? "es" : "s");
 }
 
+// Characters beyond ASCII that say to a terminal how others are shown, or to show none: C1 controls, the ends of lines
+// and paragraphs, and what turns the direction of text.
+static bool steers(std::string_view c) {
+  const auto within = [&](std::string_view from, std::string_view to) { return from <= c && c <= to; };
+  return (c.size() == 2 && within("\xC2\x80", "\xC2\x9F")) ||
+         (c.size() == 3 && (within("\xE2\x80\xA8", "\xE2\x80\xAE") || within("\xE2\x81\xA6", "\xE2\x81\xA9")));
+}
+
 std::string printable(std::string_view text, std::size_t limit) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
     std::size_t tail = c >= 0xF0 && c < 0xF5 ? 3 : c >= 0xE0 && c < 0xF0 ? 2 : c >= 0xC2 && c < 0xE0 ? 1 : 0;
     bool whole = c >= 0x20 && c < 0x7F;
-    if (tail != 0 && i + tail < text.size() + 0 && i + tail <= text.size() - 1) {
+    if (tail != 0 && i + tail < text.size()) {
       whole = true;
       for (std::size_t k = 1; k <= tail; ++k) whole = whole && (static_cast<unsigned char>(text[i + k]) & 0xC0) == 0x80;
     }
-    if (!whole) tail = 0;
+    if (!whole || steers(text.substr(i, tail + 1))) tail = 0, whole = false;
     const std::string piece = whole ? std::string(text.substr(i, tail + 1)) : fmt::format("\\x{:02x}", c);
     if (out.size() + piece.size() > limit) return out + "...";
     out += piece;

@@ -15,8 +15,10 @@ std::string bytes_text(std::uint64_t n);                     // 1.4 MB (powers o
 std::string value_text(double value);                        // 0.333333
 std::string seconds_text(double seconds);                    // 850 ms, 12.3 s, 4 min 10 s
 std::string plural(std::uint64_t n, std::string_view word);  // "1 sequence", "2 sequences"
-// For a line on a terminal: control characters and broken UTF-8 as \xNN, at most `limit` bytes.
+// For a line on a terminal: control characters, what turns the direction of text, and broken UTF-8 as \xNN, at most
+// `limit` bytes.
 std::string printable(std::string_view text, std::size_t limit = 80);
+constexpr std::size_t kPathLength = 4096 * 4;  // where a path, or what names one, stands whole
 
 // Columns that line up; numbers stand right, words left.
 class Table {

@@ -4,6 +4,7 @@
 // at once.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -44,11 +45,11 @@ ordered_json json(const std::vector<IndexBuild>& builds, double seconds) {
 
 std::string text(const IndexBuild& build) {
   std::string out =
-      fmt::format("{}{}{}, {}, {}\n", build.file, build.file.empty() ? "" : ": ", plural(build.sequences, "sequence"),
-                  plural(build.samples, "sample"), plural(build.chunks, "chunk"));
-  if (build.was_valid) return out + fmt::format("  the index in {} is valid\n", build.cache);
-  if (!build.why.empty()) out += fmt::format("  built anew: {}\n", build.why);
-  if (!build.cache.empty()) return out + fmt::format("  kept in {}\n", build.cache);
+      fmt::format("{}{}{}, {}, {}\n", printable(build.file, kPathLength), build.file.empty() ? "" : ": ",
+                  plural(build.sequences, "sequence"), plural(build.samples, "sample"), plural(build.chunks, "chunk"));
+  if (build.was_valid) return out + fmt::format("  the index in {} is valid\n", printable(build.cache, kPathLength));
+  if (!build.why.empty()) out += fmt::format("  built anew: {}\n", printable(build.why, kPathLength));
+  if (!build.cache.empty()) return out + fmt::format("  kept in {}\n", printable(build.cache, kPathLength));
   return out + (build.file.empty() ? "  nothing to keep for this format\n"
                                    : "  could not be kept: no folder takes it; --cache-dir DIR names another\n");
 }
@@ -69,7 +70,10 @@ int run_index(const IndexArguments& a, Console& console) {
     output.append(fmt::format("{}\n", seconds_text(seconds)));
   }
   output.flush();
-  return kDone;
+  const bool kept = std::none_of(builds.begin(), builds.end(), [](const IndexBuild& build) {
+    return !build.was_valid && build.cache.empty() && !build.file.empty();
+  });
+  return kept ? kDone : kInput;
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 // The `batchfeed` command: declares the subcommands, runs the one asked for,
 // and turns what went wrong into a message and an exit code.
 #include <batchfeed/version.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -158,7 +160,16 @@ std::optional<int> run_command(int argc, char** argv, Console& console, const Co
   return fail_usage(console, "no command given; hint: batchfeed --help");
 }
 
+// A file that is opened while a standard stream is closed, as a daemon's may be, would get its number, and what is said
+// to people would be written into it. Opened the wrong way round, each fails as it would if it were closed.
+void occupy_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) == -1) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 int main_of(int argc, char** argv) {
+  occupy_standard_streams();
   Console console;
   interrupt::install();
   if (const Command* const only = argc > 1 ? alone(argv[1]) : nullptr) {

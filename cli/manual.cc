@@ -5,10 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "command.h"
@@ -20,19 +17,15 @@ namespace batchfeed::cli {
 namespace {
 
 void write_file(const std::filesystem::path& path, const std::string& text) {
-  const auto fail = [](const char* id, const std::filesystem::path& at, const char* what, int error) {
-    throw Error(Fault{.kind = FaultKind::io,
-                      .id = id,
-                      .at = {.file = at.string()},
-                      .what = fmt::format("cannot {}: {}", what, std::strerror(error))});
-  };
   std::error_code code;
   std::filesystem::create_directories(path.parent_path(), code);
-  if (code) fail("io.create", path.parent_path(), "create", code.value());
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) fail("io.write", path, "write", errno);
+  if (code) {
+    throw Error(Fault{.kind = FaultKind::io,
+                      .id = "io.create",
+                      .at = {.file = path.parent_path().string()},
+                      .what = fmt::format("cannot create: {}", code.message())});
+  }
+  as_asked([&] { save_file(path.string(), text, true); });
 }
 
 int print(const std::string& text) {

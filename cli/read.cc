@@ -251,13 +251,19 @@ void add_run_options(CLI::App& command, ReadArguments& a) {
       ->type_name("M:N:K")
       ->group("Workers");
   const char* const state = "Resume";
+  // As of a variable of the shell that is not set: nothing would be read or saved, and nothing said.
+  const auto named = [](const std::string& file) {
+    return std::string(file.empty() ? "expected the name of a file" : "");
+  };
   command.add_option("--save-state", a.save_state, "Write the state there, at the end or as --after says")
+      ->check(named)
       ->type_name("FILE")
       ->group(state);
   command.add_option("--after", a.after, "The state when M minibatches of epoch E have been read")
       ->type_name("E:M")
       ->group(state);
   command.add_option("--state", a.state, "Go on from a saved state; epochs and minibatches are counted on")
+      ->check(named)
       ->type_name("FILE")
       ->group(state);
   const char* const shown = "Output";

@@ -175,7 +175,7 @@ class Ctf final : public SequenceText {
 
 std::string place_text(const Place& place, bool with_bytes) {
   if (place.file.empty()) return "unknown place";
-  std::string out = own_name(place.file);
+  std::string out = printable(own_name(place.file), kPathLength);
   if (place.first_line != 0) out += fmt::format(":{}", place.first_line);
   if (place.last_line > place.first_line) out += fmt::format("-{}", place.last_line);
   if (with_bytes) out += fmt::format(" (bytes {}-{})", place.begin, place.end);

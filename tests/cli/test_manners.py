@@ -6,6 +6,7 @@ import pty
 import re
 import select
 import shutil
+import struct
 import subprocess
 import time
 
@@ -138,3 +139,44 @@ def test_names_out_of_files_neither_steer_the_terminal_nor_begin_a_line(batchfee
         assert done.code != 0
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", done.err + done.out), arguments
         assert all(": " in line for line in done.err.splitlines()), arguments
+
+
+def test_names_of_files_that_are_read_do_not_steer_it_either(batchfeed, tmp_path):
+    steering = "a\x1b]0;title\x07\u009b31m\u202e.htk"
+    (tmp_path / steering).write_bytes(struct.pack(">iihh", 2, 100000, 4, 9) + bytes(8))
+    (tmp_path / "a.scp").write_text(f"u={steering}[0,1]\n")
+    (tmp_path / "b.scp").write_text(f"v={steering}[0,0]\n")
+    for arguments in (["head", "a.scp", "--format", "view"], ["read", "a.scp", "--explain", "0", "--format", "text"],
+                      ["diff", "a.scp", "b.scp"], ["info", f"{steering}x"]):
+        done = batchfeed(*arguments)
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]", done.err + done.out), arguments
+        assert "a\\x1b]0;title\\x07\\xc2\\x9b31m\\xe2\\x80\\xae.htk" in done.err + done.out, arguments
+
+
+def test_a_manual_page_takes_the_place_of_a_link(batchfeed, tmp_path):
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "man1").mkdir()
+    (tmp_path / "man1/batchfeed.1").symlink_to("../precious")
+    assert batchfeed("manual", "--into", "man1").code == 0
+    assert (tmp_path / "precious").read_text() == "mine" and not (tmp_path / "man1/batchfeed.1").is_symlink()
+
+
+def test_what_is_said_never_lands_in_a_file_that_is_written(batchfeed, tmp_path, write):
+    write("a.ctf", "|v 1 2\n|v 1 x\n|v 3 4\n")
+    write("a.cntk", 'reader = [ readerType = "CNTKTextFormatReader" ; file = "a.ctf" ; maxErrors = 9 ; randomize = false\n'
+                    '           input = [ v = [ dim = 2 ; format = "dense" ] ] ]\n')
+    assert batchfeed("convert", "a.cntk", "told.ctf").code == 0
+    for closed in ("2>&-", "0<&- 2>&-", "0<&- 1>&- 2>&-"):
+        done = subprocess.run(["bash", "-c", f'exec "$0" convert a.cntk silent.ctf --force {closed}', BINARY], cwd=tmp_path, timeout=60,
+                              capture_output=True)
+        assert done.returncode == (3 if "1>&-" in closed else 0)  # there is more to say on standard output
+        assert (tmp_path / "silent.ctf").read_bytes() == (tmp_path / "told.ctf").read_bytes()
+    done = subprocess.run(["bash", "-c", 'exec "$0" info a.ctf 1>&-', BINARY], cwd=tmp_path, timeout=60, capture_output=True, text=True)
+    assert done.returncode == 3 and "cannot write standard output" in done.stderr
+
+
+def test_a_state_wants_the_name_of_a_file(batchfeed, write):
+    write("a.ctf", "|v 1 2\n")
+    for option in ("--state", "--save-state"):
+        done = batchfeed("read", "a.ctf", option, "")
+        assert done.code == 2 and "expected the name of a file" in done.err
