@@ -36,6 +36,8 @@ class IndexBuilder {
 
   // The file must stay open until the next one begins, or the last utterance was added.
   void begin_file(const io::File& file);
+  // One that was read before, as file number `earlier`: all its utterances are repeated ones.
+  void repeat_file(const io::File& file, std::size_t earlier);
   // `at` is the place of the key, for messages.
   void add(std::string_view key, const Position& at, std::uint64_t begin, std::uint64_t bytes, std::uint64_t samples);
   // One that was indexed before, its key a number.

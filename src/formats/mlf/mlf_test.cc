@@ -70,6 +70,25 @@ TEST_F(Mlf, ReadsSeveralFiles) {
   EXPECT_THROW(open({one("0 1 a\n", "u"), one("0 1 a\n", "u")}), Error);
 }
 
+// A list may name one file as often as it has lines.
+TEST_F(Mlf, ReadsAFileThatIsListedAgainOnce) {
+  open({one("0 1 a\n", "u"), "#!MLF!#\n\"v\"\n0 1 b\n.\n\"w\"\n0 1 c\n.\n"});
+  options_.files.push_back(options_.files[1]);
+  options_.files.push_back(folder_.write("mlf3", one("0 2 c\n", "x")));
+  const auto source = open();
+  EXPECT_THAT(read(*source), UnorderedElementsAre(Pair("u", Classes{0}), Pair("v", Classes{1}), Pair("w", Classes{2}),
+                                                  Pair("x", Classes{2, 2})));
+  EXPECT_THAT(told(*source)["mlf.duplicate-key"], HasSubstr("2 repeated"));
+  EXPECT_EQ(source->notices()[0].fault.at.file, options_.files[2]);
+  check_ = true;
+  reported_.clear();
+  open();
+  ASSERT_EQ(reported_.size(), 1u);
+  EXPECT_THAT(reported_[0].what, HasSubstr("listed a second time"));
+  options_.legacy = true;
+  EXPECT_THROW(open(), Error);
+}
+
 TEST_F(Mlf, CutsChunksByBytes) {
   std::string text = "#!MLF!#\n";
   for (int i = 0; i < 10; ++i) text += "\"u" + std::to_string(i) + "\"\n0 3 a\n.\n";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -53,11 +54,20 @@ class MlfSource final : public RowSource {
               .whole_numbers = options_.legacy,
               .phone_boundaries = options_.phone_boundaries};
     IndexBuilder builder(options_, context, faults_);
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> read;  // files on disk, each to be read once
     for (const std::string& path : options_.files) {
       const io::File file(path, context.file_system, context.limits);
       file.warn_if_slow(context.report);
       identities_.push_back(file.identity());
       in_place_.push_back(!file.is_remote() && !file.is_packed());
+      if (!file.is_remote()) {
+        const auto [at, first_time] =
+            read.emplace(std::pair(file.identity().device, file.identity().inode), identities_.size() - 1);
+        if (!first_time) {
+          builder.repeat_file(file, at->second);
+          continue;
+        }
+      }
       const auto index = [&] { options_.binary ? index_binary(file, builder) : index_text(file, rules_, builder); };
       // A check looks at every line.
       options_.cache_index && !context.check ? index_cached(file, options_, index, faults_, builder) : index();

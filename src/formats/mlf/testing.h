@@ -34,6 +34,9 @@ class Mlf : public ::testing::Test {
     options_.files.clear();
     for (std::size_t i = 0; i < contents.size(); ++i)
       options_.files.push_back(folder_.write("mlf" + std::to_string(i), contents[i]));
+    return open();
+  }
+  std::unique_ptr<Source> open() {
     OpenContext context;
     context.keys = std::make_shared<KeyTable>(KeyMode::text);
     context.check = check_;
