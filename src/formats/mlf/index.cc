@@ -26,22 +26,6 @@ void IndexBuilder::begin_file(const io::File& file) {
   file_frames_ = 0;
 }
 
-void IndexBuilder::repeat_file(const io::File& file, std::size_t earlier) {
-  begin_file(file);
-  const std::uint64_t utterances = file_first_[earlier + 1] - file_first_[earlier];
-  if (utterances == 0) return;
-  Fault fault{.kind = FaultKind::format,
-              .id = "mlf.duplicate-key",
-              .at = {.file = file.path()},
-              .what = "the file is listed a second time, with all its utterances",
-              .hint = "each is used once"};
-  if (options_.legacy) throw Error(std::move(fault));
-  for (Count& c : counts_) {
-    if (fault.id == c.id) c.n += utterances - 1;
-  }
-  skip(std::move(fault));
-}
-
 void IndexBuilder::add(std::string_view key, const Position& at, std::uint64_t begin, std::uint64_t bytes,
                        std::uint64_t samples) {
   if (key.size() > context_.limits.key_bytes) {
@@ -169,6 +153,22 @@ void IndexBuilder::drop_duplicates() {
     entries[kept++] = entries[i];
   }
   entries.resize(kept);
+}
+
+void IndexBuilder::repeat_file(const io::File& file, std::size_t earlier) {
+  begin_file(file);
+  const std::uint64_t utterances = file_first_[earlier + 1] - file_first_[earlier];
+  if (utterances == 0) return;
+  Fault fault{.kind = FaultKind::format,
+              .id = "mlf.duplicate-key",
+              .at = {.file = file.path()},
+              .what = "the file is listed a second time, with all its utterances",
+              .hint = "each is used once"};
+  if (options_.legacy) throw Error(std::move(fault));
+  for (Count& c : counts_) {
+    if (fault.id == c.id) c.n += utterances - 1;
+  }
+  skip(std::move(fault));
 }
 
 void IndexBuilder::cut() {
