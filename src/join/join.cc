@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "base/saturate.h"
 #include "join/secondary.h"
 
 namespace batchfeed::join {
@@ -57,7 +56,9 @@ class Joined final : public Source, private RowReader {
   }
 
   const RowReader* row_reader(std::uint32_t chunk) const override {
-    return by_rows_ && primary().row_reader(primary_chunk_[chunk]) != nullptr ? this : nullptr;
+    const bool all =
+        std::all_of(readings_.begin(), readings_.end(), [](const Readings& r) { return r.some.has_value(); });
+    return all && primary().row_reader(primary_chunk_[chunk]) != nullptr ? this : nullptr;
   }
 
   std::string key_text(std::uint64_t key) const override { return primary().key_text(key); }
@@ -103,7 +104,8 @@ class Joined final : public Source, private RowReader {
   }
 
   RowMemory row_memory(std::uint32_t /*chunk*/) const override {
-    const bool far_more = std::find(reading_.begin(), reading_.end(), Reading::run_by_run) != reading_.end();
+    const bool far_more = std::any_of(readings_.begin(), readings_.end(),
+                                      [](const Readings& r) { return r.whole == Reading::run_by_run; });
     return far_more ? RowMemory::far_more : RowMemory::unknown;
   }
 
@@ -137,8 +139,9 @@ class Joined final : public Source, private RowReader {
     std::size_t column = primary().streams().size();
     for (std::size_t k = 1; k < sources_.size(); ++k) {
       for (const SequenceInfo& s : table) where[s.row] = partners_[k - 1][first_[chunk] + first + s.row];
-      const Reading reading = by_rows && reading_[k - 1] == Reading::kept ? Reading::in_step : reading_[k - 1];
-      fetch(*sources_[k], caches_[k - 1], reading, {where, lengths, options_.frames}, column, out);
+      const Readings& readings = readings_[k - 1];
+      fetch(*sources_[k], caches_[k - 1], by_rows ? *readings.some : readings.whole, {where, lengths, options_.frames},
+            column, out);
       column += sources_[k]->streams().size();
     }
     if (options_.frames) mark_shorter(table, out);
@@ -296,8 +299,8 @@ class Joined final : public Source, private RowReader {
       primary_chunk_.push_back(c);
       first_.push_back(first);
     }
-    by_rows_ = true;
-    for (std::size_t k = 0; k < indices.size(); ++k) choose_reading(*sources_[k + 1], partners_[k]);
+    for (std::size_t k = 0; k < indices.size(); ++k)
+      readings_.push_back(choose_readings(*sources_[k + 1], partners_[k], options_.cache_bytes));
     std::uint64_t gone = 0;
     for (std::size_t k = 0; k < indices.size(); ++k) {
       gone += lost[k].gone();
@@ -317,55 +320,6 @@ class Joined final : public Source, private RowReader {
                                    " has a partner in every other source (" + some_keys() + ")",
                                "check that the sources belong together and use the same kind of keys"));
     }
-  }
-
-  // How the partners are read, of one source after the other. Where each stands behind the last one, each row is read
-  // once; a small source had better stay decoded.
-  void choose_reading(const Source& source, const std::vector<Location>& partners) {
-    constexpr std::uint64_t kSmall = 4 << 20;  // bytes of files
-    if (outgrows(source, most_kept(source, options_.cache_bytes))) {
-      reading_.push_back(Reading::run_by_run);
-      return;
-    }
-    const bool in_step = goes_in_step(source, partners);
-    by_rows_ = by_rows_ && in_step;
-    reading_.push_back(in_step && bytes_of(source) > kSmall ? Reading::in_step : Reading::kept);
-  }
-
-  static bool goes_in_step(const Source& source, const std::vector<Location>& partners) {
-    for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
-      if (source.row_reader(c) == nullptr) return false;
-    }
-    const Location* last = nullptr;
-    for (const Location& at : partners) {
-      if (at.chunk == Location::kNone) continue;
-      if (last != nullptr && std::pair(at.chunk, at.row) <= std::pair(last->chunk, last->row)) return false;
-      last = &at;
-    }
-    return true;
-  }
-
-  // What is kept decoded of a source is in proportion to its files, and not to what they claim.
-  static std::uint64_t most_kept(const Source& source, std::uint64_t most) {
-    return std::min(most, add_sat(mul_sat(bytes_of(source), 8), 32u << 20));
-  }
-
-  // Whether few bytes of it are so many samples that these would not be kept.
-  static bool outgrows(const Source& source, std::uint64_t most) {
-    constexpr std::uint64_t kSample = 12;  // bytes of a label
-    std::uint64_t samples = 0;
-    for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
-      const RowReader* const rows = source.row_reader(c);
-      if (rows == nullptr || rows->row_memory(c) != RowMemory::far_more) return false;
-      samples = add_sat(samples, source.chunks()[c].samples);
-    }
-    return mul_sat(samples, kSample) > most;
-  }
-
-  static std::uint64_t bytes_of(const Source& source) {
-    std::uint64_t bytes = 0;
-    for (const ChunkInfo& chunk : source.chunks()) bytes = add_sat(bytes, chunk.bytes);
-    return bytes;
   }
 
   void note(std::string id, std::string what, std::string hint) {
@@ -444,8 +398,7 @@ class Joined final : public Source, private RowReader {
   std::vector<std::uint64_t> first_;             // of a joined chunk: its row 0 below
   std::vector<std::uint32_t> samples_;           // per row of the primary: nominal length, 0 = left out
   std::vector<std::vector<Location>> partners_;  // per secondary, per row of the primary
-  std::vector<Reading> reading_;                 // per secondary
-  bool by_rows_ = false;                         // all can be: then the primary can be read in parts too
+  std::vector<Readings> readings_;               // per secondary
   std::deque<ChunkCache> caches_;
   std::vector<Notice> notices_;
 };

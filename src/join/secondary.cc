@@ -64,6 +64,53 @@ void ChunkCache::give_back(Chunk used) const {
 
 namespace {
 
+std::uint64_t bytes_of(const Source& source) {
+  std::uint64_t bytes = 0;
+  for (const ChunkInfo& chunk : source.chunks()) bytes = add_sat(bytes, chunk.bytes);
+  return bytes;
+}
+
+// Whether few bytes of it are so many samples that these would not be kept.
+bool outgrows(const Source& source, std::uint64_t most) {
+  constexpr std::uint64_t kSample = 12;  // bytes of a label
+  std::uint64_t samples = 0;
+  for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
+    const RowReader* const rows = source.row_reader(c);
+    if (rows == nullptr || rows->row_memory(c) != RowMemory::far_more) return false;
+    samples = add_sat(samples, source.chunks()[c].samples);
+  }
+  return mul_sat(samples, kSample) > most;
+}
+
+// Whether each partner stands behind the last one, so that each row is read once, and can be read alone.
+bool go_in_step(const Source& source, std::span<const Location> partners) {
+  for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
+    if (source.row_reader(c) == nullptr) return false;
+  }
+  const Location* last = nullptr;
+  for (const Location& at : partners) {
+    if (at.chunk == Location::kNone) continue;
+    if (last != nullptr && std::pair(at.chunk, at.row) <= std::pair(last->chunk, last->row)) return false;
+    last = &at;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::uint64_t most_kept(const Source& source, std::uint64_t cache_bytes) {
+  return std::min(cache_bytes, add_sat(mul_sat(bytes_of(source), 8), 32u << 20));
+}
+
+Readings choose_readings(const Source& source, std::span<const Location> partners, std::uint64_t cache_bytes) {
+  constexpr std::uint64_t kSmall = 4u << 20;  // bytes of files; such a source had better stay decoded
+  if (outgrows(source, most_kept(source, cache_bytes))) return {Reading::run_by_run, Reading::run_by_run};
+  if (!go_in_step(source, partners)) return {Reading::kept, {}};
+  return {bytes_of(source) > kSmall ? Reading::in_step : Reading::kept, Reading::in_step};
+}
+
+namespace {
+
 void copy_dense(const Column& from, std::uint32_t row, std::uint32_t n, Column& to) {
   // All that is stored for the samples, windows' repeated edges included.
   const std::uint64_t stored = n == 0 ? 0 : (n - 1) * from.step + from.dim;

@@ -9,6 +9,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -50,6 +51,18 @@ enum class Reading : std::uint8_t {
   in_step,    // rows are wanted in their order and once: only these are read
   run_by_run  // as few rows at a time as stand together, as a few bytes are many samples
 };
+
+// As rows of a whole chunk of the primary are wanted, and as some of them are; none: that would take too long.
+struct Readings {
+  Reading whole = Reading::kept;
+  std::optional<Reading> some;
+};
+
+// How to read a source of which `partners` are wanted, one after the other. `cache_bytes` as Options say.
+Readings choose_readings(const Source& source, std::span<const Location> partners, std::uint64_t cache_bytes);
+
+// Bytes of decoded chunks that are kept of a source: in proportion to its files, and not to what these claim.
+std::uint64_t most_kept(const Source& source, std::uint64_t cache_bytes);
 
 // What is wanted of a secondary source for rows of the primary.
 struct Wanted {
