@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 """--root: what a configuration or a list names must lie in folders that the caller allows."""
+import os
 import struct
+import subprocess
 
 import pytest
+
+from conftest import BINARY
 
 TEXT = "0 |a 1 2\n1 |a 3 4\n"
 
@@ -62,3 +66,26 @@ def test_a_configuration_is_read_wherever_it_lies_but_not_what_it_names(batchfee
     write("here.cntk", "include=out/part.cntk\n" + TRAIN.format("in/x.ctf"))
     result = batchfeed("info", "here.cntk", "--root", "in")
     assert result.code != 0 and "lies outside" in result.err, result.err
+
+
+def test_what_comes_with_a_corpus_deletes_nothing(tmp_path):
+    """A folder under the name of a killed writer's leftovers, read-only, with a link to what is the user's."""
+    if os.getuid() != 0:
+        pytest.skip("becomes another user, who may not unlink in a folder that is read-only")
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos/one").write_text("precious")
+    leftovers = tmp_path / "corpus/train.ctf.bfindex.tmp.abcdef"
+    leftovers.mkdir(parents=True)
+    (tmp_path / "corpus/train.ctf").write_text("0 |a 1 2\n")
+    (leftovers / "l").symlink_to("../../photos")
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        os.chown(path, 65534, 65534, follow_symlinks=False)
+        os.utime(path, (1, 1), follow_symlinks=False)
+    leftovers.chmod(0o555)
+    for path in tmp_path.parents:
+        if path.stat().st_mode & 0o005 != 0o005 and path.stat().st_uid == os.getuid():
+            path.chmod(path.stat().st_mode | 0o005)
+    done = subprocess.run([BINARY, "read", "train.ctf", "--cache-index", "--format", "none"], cwd=tmp_path / "corpus", user=65534,
+                          capture_output=True, timeout=60)
+    assert done.returncode == 0 and (tmp_path / "corpus/train.ctf.bfindex").exists(), done
+    assert (tmp_path / "photos/one").read_text() == "precious"
