@@ -58,6 +58,7 @@ void from_text(const CorpusArguments& arguments, Console& console, const Report&
   for (const Notice& notice : rare_streams(*corpus.inferred, arguments.limits(), corpus.setup.file_system))
     report(notice);
   for (const Inferred::Stream& stream : corpus.inferred->streams) options.streams.push_back(stream.spec);
+  options.seen = corpus.inferred->seen;
   if (options.streams.empty()) {
     throw Error(unusable(file, "no stream (|name ...) found in it",
                          "name a .cntk configuration, or a file in CNTK's text format"));

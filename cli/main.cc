@@ -5,6 +5,7 @@
 #include <batchfeed/version.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -168,8 +169,18 @@ void occupy_standard_streams() {
   }
 }
 
+// A corpus may have more shards than the 1,024 files that a process may open at first; to who asks most systems allow
+// many more. (It is low for the sake of select(), which is not called here.)
+void allow_many_files() {
+  ::rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int main_of(int argc, char** argv) {
   occupy_standard_streams();
+  allow_many_files();
   Console console;
   interrupt::install();
   if (const Command* const only = argc > 1 ? alone(argv[1]) : nullptr) {

@@ -25,6 +25,7 @@ ASSIGNED = re.compile(r'\.id\s*=\s*"([^"]+)"(?!\s*\+)')
 # .id = "join." + std::move(id): a helper that puts the prefix in front.
 PREFIXING = re.compile(r'\.id\s*=\s*(?:std::string\()?"([a-z0-9_]+\.)"\)?\s*\+')
 FUNCTION = re.compile(r"\b(\w+)\(((?:[^(){};]|\([^()]*\)|\{\})*)\)\s*(?:const\s*)?(?:noexcept\s*)?(?::[^{;]*)?\{")
+COUNTED = re.compile(r'\bcounted\((?:[^()"]|\((?:[^()]|\([^()]*\))*\))+, "([^"]+)"\)')
 KIND = re.compile(r"FaultKind::(\w+)")
 PREFIXES = {"io", "limit", "ctf", "cbf", "htk", "scp", "mlf", "kaldi", "config", "index", "index_cache", "cache", "join", "order", "timeline", "pack", "minibatch", "window",
             "reader", "state", "source", "check", "convert", "describe", "infer", "usage", "keys", "path", "text", "cli", "file", "packed", "find", "split", "merge", "fix"}
@@ -36,7 +37,14 @@ def sources():
     for top in ("src", "cli", "python"):
         for path in sorted((ROOT / top).rglob("*")):
             if path.suffix in (".h", ".cc") and not path.stem.endswith(("_test", "_fuzz")) and path.stem not in TABLES:
-                yield path, re.sub(r"(?m)(^|\s)//[^\n]*", "", path.read_text(encoding="utf-8"))
+                yield path, COUNTED.sub(plural, re.sub(r"(?m)(^|\s)//[^\n]*", "", path.read_text(encoding="utf-8")))
+
+
+def plural(call):
+    """What counted(n, "noun") says of more than one."""
+    noun = call.group(1)
+    many = noun[:-1] + "ies" if noun.endswith("y") else noun + ("es" if noun.endswith(("s", "ch")) else "s")
+    return f'std::to_string(n) + " {many}"'
 
 
 def words(code):

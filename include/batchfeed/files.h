@@ -30,6 +30,14 @@ struct RemoteFile {
   std::function<bool()> unchanged = {};
 };
 
+// What identifies the bytes of a file without reading them. Of a remote file there is its size, and a hash
+// of its version in place of the time.
+struct FileIdentity {
+  std::uint64_t device = 0, inode = 0, size = 0;
+  std::int64_t mtime_ns = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
 class UnpackedFiles;
 
 struct FileSystem {

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +53,9 @@ struct CtfOptions {
   std::uint64_t chunk_bytes = 32ull << 20;
   bool cache_index = false;
   std::string cache_dir = {};  // empty: beside the data, else the user's cache directory
+  // The files that `streams` were inferred from (Inferred::seen): one that is another when it is opened is
+  // Error(stale). Of files that are not in it nothing is asked.
+  std::map<std::string, FileIdentity> seen = {};
 };
 
 // CNTK binary format, both layouts (docs/reference/formats/cbf.md).

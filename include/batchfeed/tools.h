@@ -92,6 +92,7 @@ struct Inferred {
   };
   std::vector<Stream> streams = {};
   std::vector<Stream> rare = {};  // in fewer than one sequence in ten: taken for slips, and not declared
+  std::map<std::string, FileIdentity> seen = {};  // the files as they were, for CtfOptions::seen
   std::uint64_t sequences = 0;
   bool has_ids = false;
   bool text_ids = false;  // ids that are no numbers

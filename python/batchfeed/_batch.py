@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _convert, _core
+from ._words import counted
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -170,7 +171,7 @@ class Stream(_core.StreamData):
         return self.values
 
     def __repr__(self) -> str:
-        kind = f"{self.storage}, {self.num_sequences} sequences, {self.num_samples} samples of {self.dim}"
+        kind = f"{self.storage}, {counted(self.num_sequences, 'sequence')}, {counted(self.num_samples, 'sample')} of {self.dim}"
         return f"<Stream {self.name!r}: {kind}, {self.element}>"
 
 
@@ -252,8 +253,8 @@ class Batch(_Batch):
         ends = (", end of sweep" if self.end_of_sweep else "") + (", end of epoch" if self.end_of_epoch else "")
         streams = ", ".join(f"{s.name!r}: {s.storage} {s.num_samples} x {s.dim}" for s in self.values())
         return (
-            f"<Batch {self.index} of epoch {self.epoch}: {self.num_sequences} sequences, "
-            f"{self.num_samples} samples{ends}; {streams or 'no data'}>"
+            f"<Batch {self.index} of epoch {self.epoch}: {counted(self.num_sequences, 'sequence')}, "
+            f"{counted(self.num_samples, 'sample')}{ends}; {streams or 'no data'}>"
         )
 
 

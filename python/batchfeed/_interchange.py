@@ -21,6 +21,7 @@ from ._reader import Reader
 from ._source import Source
 from ._sources import Stream, _element, declared, dense, sparse
 from ._told import log
+from ._words import counted
 
 
 def _stream(name: str, data: Any) -> Stream:
@@ -129,13 +130,13 @@ class Arrays(Source):
             out = dict.fromkeys(samples, own)
         for name, own in out.items():
             if own.sum() != samples[name]:
-                what = f"{samples[name]} samples, but the lengths sum up to {own.sum()}"
+                what = f"{counted(samples[name], 'sample')}, but the lengths sum up to {own.sum()}"
                 raise usage("python.data", f"stream {name!r}: {what}" if isinstance(given, Mapping) else what)
         return out
 
     def __repr__(self) -> str:
         streams = ", ".join(f"{name!r}: {s.storage} {s.dim}" for name, s in self._streams.items())
-        return f"<Arrays: {len(self._lengths)} sequences, {self._lengths.sum()} samples; {streams}>"
+        return f"<Arrays: {counted(len(self._lengths), 'sequence')}, {counted(self._lengths.sum(), 'sample')}; {streams}>"
 
     def streams(self) -> Mapping[str, Stream]:
         """As declared, or as the data suggest."""

@@ -18,6 +18,7 @@ from ._given import Path, function, path as as_path, paths, texts, whole
 from ._info import Info, glance
 from ._options import ENDLESS, ReaderKeywords, show_keywords
 from ._told import Progress, Report, log, told
+from ._words import counted
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -333,7 +334,7 @@ class Reader:
     def __repr__(self) -> str:
         try:
             streams = ", ".join(f"{s.name!r}: {s.storage} {s.dim}" for s in self._here().streams)
-            about = f"{self.num_sequences} sequences, {self.num_samples} samples; {streams}"
+            about = f"{counted(self.num_sequences, 'sequence')}, {counted(self.num_samples, 'sample')}; {streams}"
         except ConfigError as error:
             about = "closed" if error.id == "reader.closed" else str(error)
         except Exception as error:

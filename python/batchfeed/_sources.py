@@ -101,9 +101,10 @@ class CTF:
     def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
         """The library's options, and the key mode that the file asks for, if it was looked at."""
         files = _core.expand_files(paths(self.files), file_system)
-        specs, skip, keys = self._specs(files, file_system)
+        options = _core.CtfOptions()
+        specs, skip, keys = self._specs(files, file_system, options)
         return fill(
-            _core.CtfOptions(),
+            options,
             files=files,
             streams=specs,
             element=_element(self.dtype),
@@ -115,7 +116,9 @@ class CTF:
             cache_dir=_path("cache_dir", self.cache_dir),
         ), keys
 
-    def _specs(self, files: list[str], file_system: _core.FileSystem) -> tuple[list[Any], bool, Optional[str]]:
+    def _specs(
+        self, files: list[str], file_system: _core.FileSystem, options: _core.CtfOptions
+    ) -> tuple[list[Any], bool, Optional[str]]:
         if self.streams is not None:
             specs = [
                 fill(
@@ -134,6 +137,7 @@ class CTF:
         inferred = _core.infer_ctf(files, None, file_system)
         if not inferred.streams:
             raise usage("python.no-stream", "no stream (|name ...) found in it", "is it in the text format?", path=files[0])
+        options.seen_in(inferred)
         skip = not inferred.has_ids if self.skip_sequence_ids is None else self.skip_sequence_ids
         return [s.spec for s in inferred.streams], skip, "text" if inferred.text_ids and not skip else None
 

@@ -15,6 +15,7 @@ from ._given import Path, path as as_path, wrong
 from ._interchange import Arrays, batches_of, replacing
 from ._open import What
 from ._sources import Stream, declared, sparse
+from ._words import counted
 
 if TYPE_CHECKING:
     import datasets
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 
 
 def _missing(name: str, rows: int, how: str) -> Exception:
-    count = "1 row has" if rows == 1 else f"{rows} rows have"
-    return usage("python.data", f"stream {name!r}: {count} no value", f"{how} before", stream=name)
+    return usage("python.data", f"stream {name!r}: {counted(rows, 'row')} without a value", f"{how} before", stream=name)
 
 
 def from_pandas(frame: pandas.DataFrame, columns: Optional[Mapping[str, Any]] = None, **options: Any) -> Arrays:

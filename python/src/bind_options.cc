@@ -35,7 +35,8 @@ void bind_sources(nb::module_& m) {
       .def_rw("trace_level", &CtfOptions::trace_level)
       .def_rw("chunk_bytes", &CtfOptions::chunk_bytes)
       .def_rw("cache_index", &CtfOptions::cache_index)
-      .def_rw("cache_dir", &CtfOptions::cache_dir);
+      .def_rw("cache_dir", &CtfOptions::cache_dir)
+      .def("seen_in", [](CtfOptions& options, const Inferred& inferred) { options.seen = inferred.seen; });
   nb::class_<CbfOptions::Rename>(m, "Rename")
       .def(nb::init<std::string, std::string>(), "name"_a, "alias"_a)
       .def_rw("name", &CbfOptions::Rename::name)

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/cursor.h"
 #include "base/hash.h"
 #include "base/rng.h"
@@ -255,6 +256,14 @@ TEST(SeededHash, SpreadsWhatLiesInARow) {
   EXPECT_EQ(hash(std::string_view("ab")), again(std::string("ab")));
   EXPECT_NE(hash(std::string_view("ab")), hash(std::string_view("ba")));
   EXPECT_NE(SeededHash{1}(std::uint64_t{7}), SeededHash{2}(std::uint64_t{7}));
+}
+
+TEST(Counted, OneIsNotMany) {
+  EXPECT_EQ(counted(0, "sample"), "0 samples");
+  EXPECT_EQ(counted(1u, "byte"), "1 byte");
+  EXPECT_EQ(counted(-1, "stream"), "-1 streams");
+  EXPECT_EQ(counted(kMax, "entry"), "18446744073709551615 entries");
+  EXPECT_EQ(counted(2, "minibatch") + ", " + counted(3, "alias"), "2 minibatches, 3 aliases");
 }
 
 TEST(Hint, NamesAreInTheWordsOfWhoAsks) {

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "base/lookalike.h"
 #include "io/path_policy.h"
@@ -49,7 +50,7 @@ std::string hint_for(int error, const std::string& path, const FileSystem& files
       if (is_url(path)) return "URLs are read by the Python package, those in a local list with storage_options=";
       return from_where(path, files);
     case EMFILE:
-    case ENFILE: return "too many open files; raise the limit with ulimit -n";
+    case ENFILE: return "raise the limit (ulimit -n)";
     case ENOSPC:
     case EDQUOT: return "free some space, or write elsewhere";
     default: return {};
@@ -90,11 +91,15 @@ Identity identify(int fd, const std::string& path) {
           .mtime_ns = static_cast<std::int64_t>(s.st_mtim.tv_sec) * 1'000'000'000 + s.st_mtim.tv_nsec};
 }
 
-[[noreturn]] void changed(const std::string& path, const std::string& what) {
+[[noreturn]] void changed(const std::string& path, const char* when, const Identity& before, const Identity& now) {
+  std::string what = std::string("changed ") + when;
+  if (before.size != now.size) {
+    what += ": " + counted(before.size, "byte") + " then, " + std::to_string(now.size) + " now";
+  }
   throw Error(Fault{.kind = FaultKind::stale,
                     .id = "io.changed",
                     .at = {.file = path},
-                    .what = "changed while it was being read" + what,
+                    .what = std::move(what),
                     .hint = "open it again"});
 }
 
@@ -102,7 +107,7 @@ Identity identify(int fd, const std::string& path) {
   throw Error(Fault{.kind = FaultKind::stale,
                     .id = "io.ends-early",
                     .at = {.file = path, .byte = at, .has_byte = true},
-                    .what = "file ends " + std::to_string(missing) + " bytes before it should",
+                    .what = "file ends " + counted(missing, "byte") + " before it should",
                     .hint = "it was truncated or replaced while it was being read"});
 }
 
@@ -263,13 +268,17 @@ void File::will_read(std::uint64_t begin, std::uint64_t end) const noexcept {
 }
 
 void File::expect_unchanged() const {
+  const char* const when = "while it was being read";
   if (remote_) {
-    if (remote_->unchanged && !remote_->unchanged()) changed(path_, {});
+    if (remote_->unchanged && !remote_->unchanged()) changed(path_, when, identity_, identity_);
     return;
   }
   const Identity now = identify(fd_, path_);
-  if (now == identity_) return;
-  changed(path_, ": " + std::to_string(identity_.size) + " bytes when opened, " + std::to_string(now.size) + " now");
+  if (now != identity_) changed(path_, when, identity_, now);
+}
+
+void File::expect_same(const Identity& before) const {
+  if (before != identity_) changed(path_, "or was replaced since it was looked at", before, identity_);
 }
 
 bool File::is_slow_out_of_order() const noexcept {
@@ -283,8 +292,8 @@ void File::warn_if_slow(const Report& report) const {
           .fault = {.kind = FaultKind::io,
                     .id = "packed.slow",
                     .at = {.file = path_},
-                    .what = "reading it out of order is slow: up to " + std::to_string(unpacked_->longest_way()) +
-                            " bytes are unpacked before the first that is wanted",
+                    .what = "reading it out of order is slow: up to " + counted(unpacked_->longest_way(), "byte") +
+                            " unpacked before the first that is wanted",
                     .hint = "`convert()` writes it as .zst with a seek table"}});
 }
 
@@ -316,7 +325,7 @@ std::string read_whole(const std::string& path, std::uint64_t limit, const char*
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.file",
                       .at = {.file = path},
-                      .what = "has " + std::to_string(file.size()) + " bytes, the limit is " + std::to_string(limit),
+                      .what = "has " + counted(file.size(), "byte") + ", the limit is " + std::to_string(limit),
                       .hint = std::string("raise limits.") + limit_name});
   }
   std::string text(static_cast<std::size_t>(file.size()), '\0');

@@ -32,13 +32,7 @@ namespace batchfeed::io {
 // elsewhere or may lie in some folders only, which File can tell.
 std::optional<Fault> cannot_open(const std::string& path, const FileSystem& files);
 
-// What identifies the bytes of a file without reading them. Of a remote file there
-// is its size, and a hash of its version in place of the time.
-struct Identity {
-  std::uint64_t device = 0, inode = 0, size = 0;
-  std::int64_t mtime_ns = 0;
-  bool operator==(const Identity&) const = default;
-};
+using Identity = FileIdentity;
 
 // A regular or a remote file open for reading. Reading is thread-safe.
 class File {
@@ -84,6 +78,8 @@ class File {
   // Throws Error(stale) if size or time (or version) of the open file are no longer
   // those it had when it was opened.
   void expect_unchanged() const;
+  // Throws Error(stale) if it is not the file that somebody looked at before.
+  void expect_same(const Identity& before) const;
 
  private:
   // What lies at `place`, and is told as `path`.

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "base/counted.h"
 #include "packed/packed.h"
 
 namespace batchfeed::io {
@@ -99,7 +100,7 @@ bool LineReader::next() {
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.line",
                       .at = {.file = file_->path(), .byte = begin_, .line = number_, .has_byte = true},
-                      .what = "the line has more than " + std::to_string(limit_) + " bytes",
+                      .what = "the line has more than " + counted(limit_, "byte"),
                       .hint = std::string("is this a text file? else raise limits.") + limit_name_});
   }
   from_ = next_;

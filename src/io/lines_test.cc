@@ -175,6 +175,9 @@ TEST(PathPolicy, FindsTheFileOfAListBesideIt) {
   EXPECT_EQ(map_beside("feat/a.chunk", "x.scp", there), "feat/=./");
   EXPECT_EQ(map_beside("feat/b.chunk", to + "x.scp", {}), "");
   EXPECT_EQ(map_beside(file, to + "x.scp", {}), "");
+  std::filesystem::create_directory(folder / "other");
+  const std::string there_too = folder.write("other/a.chunk", "");
+  EXPECT_EQ(map_beside(there_too, to + "x.scp", {}), "") << "why it cannot be opened is another matter";
   EXPECT_EQ(map_beside("s3://host/a.chunk", to + "x.scp", {}), "");
 }
 

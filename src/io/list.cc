@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "io/list.h"
 
+#include "base/counted.h"
+
 namespace batchfeed::io {
 
 ListReader::ListReader(const File& list, std::uint64_t& entries, const std::vector<std::string>& paths,
@@ -32,7 +34,7 @@ bool ListReader::next() {
       throw Error(Fault{.kind = FaultKind::limit,
                         .id = "limit.scp-entries",
                         .at = at_,
-                        .what = "more than " + std::to_string(limits_.scp_entries) + " entries",
+                        .what = "more than " + counted(limits_.scp_entries, "entry"),
                         .hint = "raise limits.scp_entries"});
     }
     known_ = paths_.size();

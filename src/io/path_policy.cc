@@ -104,7 +104,7 @@ std::string map_beside(std::string_view path, std::string_view list, const FileS
                          folder = path.substr(0, path.size() - name.size());
   const std::string to = std::string(directory_of(list)) + '/';
   std::error_code none;
-  if (folder == to || name.empty() ||
+  if (folder == to || name.empty() || std::filesystem::exists(located(std::string(path), file_system), none) ||
       !std::filesystem::is_regular_file(located(to + std::string(name), file_system), none))
     return {};
   // Rules have something to begin with.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/saturate.h"
 
 namespace batchfeed::io {
@@ -27,8 +28,8 @@ Fault large_index(const File& file, const Position& at, const Limits& limits) {
           .id = "limit.packed-index",
           .at = at,
           .what = "up to here there are so many sequences that an index of them takes more than " +
-                  std::to_string(limits.packed_ratio) + " times the " + std::to_string(file.identity().size) +
-                  " bytes of the packed file",
+                  std::to_string(limits.packed_ratio) + " times the " + counted(file.identity().size, "byte") +
+                  " of the packed file",
           .hint = "if you trust it, raise limits.packed_ratio, or unpack it first"};
 }
 

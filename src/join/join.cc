@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "join/secondary.h"
 
@@ -217,7 +218,7 @@ class Joined final : public Source, private RowReader {
       const Location& at = partners[k - 1];
       if (broadcasts(k)) continue;
       const auto lengths = [&] {
-        return "has " + std::to_string(own.samples) + " samples in " + names_of(primary()) + " and " +
+        return "has " + counted(own.samples, "sample") + " in " + names_of(primary()) + " and " +
                std::to_string(at.samples) + " in " + names_of(*sources_[k]);
       };
       if (options_.exact) {
@@ -230,8 +231,8 @@ class Joined final : public Source, private RowReader {
           throw Error(Fault{
               .kind = FaultKind::format,
               .id = "join.too-few-frames",
-              .what = "sequence '" + primary().key_text(own.key) + "' has " + std::to_string(own.samples) +
-                      " frames in " + names_of(primary()) + ", but only " + std::to_string(at.samples) + " in " +
+              .what = "sequence '" + primary().key_text(own.key) + "' has " + counted(own.samples, "frame") + " in " +
+                      names_of(primary()) + ", but only " + std::to_string(at.samples) + " in " +
                       names_of(*sources_[k]),
               .hint =
                   "in frame mode every source needs all frames; use `expandToUtterance` for one vector an utterance"});

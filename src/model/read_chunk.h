@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
+
 namespace batchfeed {
 
 // Reads a chunk by `read`. One that is larger than what memory there is says so by its size.
@@ -18,11 +20,11 @@ void read_chunk(const Source& source, std::uint32_t id, const Read& read) {
   } catch (const std::bad_alloc&) {
     const std::uint64_t bytes = source.chunks()[id].bytes;
     if (bytes < kLarge) throw;
-    throw Error(Fault{.kind = FaultKind::limit,
-                      .id = "limit.chunk-memory",
-                      .what = "chunk " + std::to_string(id) + " takes " + std::to_string(bytes) +
-                              " bytes, for which there is no memory",
-                      .hint = "a smaller chunk size or shorter sequences need less"});
+    throw Error(Fault{
+        .kind = FaultKind::limit,
+        .id = "limit.chunk-memory",
+        .what = "chunk " + std::to_string(id) + " takes " + counted(bytes, "byte") + ", for which there is no memory",
+        .hint = "a smaller chunk size or shorter sequences need less"});
   }
 }
 

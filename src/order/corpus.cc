@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/counted.h"
 #include "order/table.h"
 
 namespace batchfeed::order {
@@ -21,8 +22,8 @@ constexpr std::uint64_t kMaxSequences = 0xFFFFFFFFull;  // of a chunk: an Entry 
 Corpus::Corpus(const Source& source, bool split_frames) : source_(&source), split_frames_(split_frames) {
   const std::vector<ChunkInfo>& chunks = source.chunks();
   if (chunks.size() > kMaxSequences) {
-    refuse(FaultKind::limit, "order.chunks",
-           "the corpus has " + std::to_string(chunks.size()) + " chunks, more than 2^32-1", "use larger chunks");
+    refuse(FaultKind::limit, "order.chunks", "the corpus has " + counted(chunks.size(), "chunk") + ", more than 2^32-1",
+           "use larger chunks");
   }
   sizes_.reserve(chunks.size());
   for (std::size_t i = 0; i < chunks.size(); ++i) {
@@ -31,8 +32,8 @@ Corpus::Corpus(const Source& source, bool split_frames) : source_(&source), spli
     // Positions must stay below 2^62, the number that stands for the whole set.
     if (sequences > kMaxSequences || samples >= kWholeSet - total_samples_) {
       refuse(FaultKind::limit, "order.chunk-size",
-             "chunk " + std::to_string(i) + " says it has " + std::to_string(sequences) + " sequences of " +
-                 std::to_string(samples) + " samples in all, more than can be counted",
+             "chunk " + std::to_string(i) + " says it has " + counted(sequences, "sequence") + " of " +
+                 counted(samples, "sample") + " in all, more than can be counted",
              "use smaller chunks");
     }
     sizes_.push_back({sequences, samples});
@@ -61,8 +62,8 @@ Table::Table(const Corpus& corpus, std::uint32_t chunk) : chunk_(chunk) {
   const std::uint64_t sequences = corpus.split_frames() ? samples : infos.size();
   if (sequences != corpus.sequences(chunk) || samples != corpus.samples(chunk)) {
     refuse(FaultKind::format, "source.table",
-           "chunk " + std::to_string(chunk) + ": its table has " + std::to_string(sequences) + " sequences of " +
-               std::to_string(samples) + " samples in all, the list of chunks says " +
+           "chunk " + std::to_string(chunk) + ": its table has " + counted(sequences, "sequence") + " of " +
+               counted(samples, "sample") + " in all, the list of chunks says " +
                std::to_string(corpus.sequences(chunk)) + " of " + std::to_string(corpus.samples(chunk)),
            "chunks() and sequences() of a source must agree");
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "base/counted.h"
 #include "base/saturate.h"
 #include "order/block_timeline.h"
 
@@ -36,7 +37,7 @@ void PoolTimeline::set_workers(std::uint64_t workers, std::uint64_t rank) {
       Fault{.kind = FaultKind::usage,
             .id = "order.pool-workers",
             .what = "bucketing by length and mixing of corpora are for one worker, or for shard = even, not for " +
-                    std::to_string(workers) + " workers that share by chunk",
+                    counted(workers, "worker") + " that share by chunk",
             .hint = "use shard = even"});
 }
 

@@ -5,6 +5,7 @@
 #include <new>
 #include <numeric>
 
+#include "base/counted.h"
 #include "base/saturate.h"
 #include "pack/gather.h"
 
@@ -60,15 +61,15 @@ bool fill_with_samples(const StreamInfo& info, std::size_t s, std::span<const Sl
 // With sparse samples of a large dimension a dense minibatch may be more than there is.
 [[noreturn]] void refuse_dense(const StreamInfo& info, std::uint64_t rows, std::uint64_t steps) {
   const std::uint64_t bytes = mul_sat(mul_sat(rows * steps, info.dim), size_of(info.element));
-  throw Error(Fault{
-      .kind = FaultKind::limit,
-      .id = "pack.truncated-memory",
-      .what = "stream '" + info.name + "': truncated packing makes a sparse stream dense; a minibatch of " +
-              std::to_string(rows) + " x " + std::to_string(steps) + " samples of dimension " +
-              std::to_string(info.dim) + " takes " + std::to_string(bytes) + " bytes, for which there is no memory",
-      .hint = "set `truncated = false`: whole sequences stay sparse; else declare a smaller dim, or fewer "
-              "or shorter rows",
-      .stream = info.name});
+  throw Error(
+      Fault{.kind = FaultKind::limit,
+            .id = "pack.truncated-memory",
+            .what = "stream '" + info.name + "': truncated packing makes a sparse stream dense; a minibatch of " +
+                    std::to_string(rows) + " x " + counted(steps, "sample") + " of dimension " +
+                    std::to_string(info.dim) + " takes " + counted(bytes, "byte") + ", for which there is no memory",
+            .hint = "set `truncated = false`: whole sequences stay sparse; else declare a smaller dim, or fewer "
+                    "or shorter rows",
+            .stream = info.name});
 }
 
 // Everything of a stream but its layout, from what was measured.
@@ -150,7 +151,7 @@ void frames(const std::vector<StreamInfo>& streams, std::span<const Slice> slice
       if (scratch.lengths[i] == 1) continue;
       throw Misfit(i, {.kind = FaultKind::config,
                        .id = "pack.frame-length",
-                       .what = "has " + std::to_string(scratch.lengths[i]) + " samples in stream '" + stream.name +
+                       .what = "has " + counted(scratch.lengths[i], "sample") + " in stream '" + stream.name +
                                "', expected 1 in frame mode",
                        .hint = "set `frameMode = false`",
                        .stream = stream.name});
@@ -189,7 +190,7 @@ void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::
             static_cast<std::size_t>(&piece - pieces.data()),
             {.kind = FaultKind::config,
              .id = "pack.truncated-lengths",
-             .what = "has " + std::to_string(samples) + " samples in stream '" + streams[s].name + "', but " +
+             .what = "has " + counted(samples, "sample") + " in stream '" + streams[s].name + "', but " +
                      std::to_string(piece.length) + " in others; truncated packing needs streams of equal length",
              .hint = "set `truncated = false`, or repair the data",
              .stream = streams[s].name});

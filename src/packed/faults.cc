@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <new>
 
+#include "base/counted.h"
 #include "base/saturate.h"
 #include "packed/packed.h"
 
@@ -89,7 +90,7 @@ void fail_memory() { throw std::bad_alloc(); }
 
 void check_size(const Stored& file, const Limits& limits, std::uint64_t unpacked) {
   if (unpacked > limits.unpacked_bytes) {
-    fail_limit(file, "unpacks to more than " + std::to_string(limits.unpacked_bytes) + " bytes", "unpacked_bytes");
+    fail_limit(file, "unpacks to more than " + counted(limits.unpacked_bytes, "byte"), "unpacked_bytes");
   }
   if (unpacked > kAnyRatio && unpacked > mul_sat(file.size, limits.unpack_ratio)) {
     fail_limit(file, "unpacks to more than " + std::to_string(limits.unpack_ratio) + " times its size", "unpack_ratio");

@@ -10,6 +10,8 @@
 #include <array>
 #include <bit>
 
+#include "base/counted.h"
+
 namespace batchfeed::packed {
 
 struct Unzstd::State {
@@ -42,8 +44,7 @@ struct Unzstd::State {
         if (at > 0 || position() > 0) fail_trailing(file, Packing::zstd, position());
         break;
       case ZSTD_error_frameParameter_windowTooLarge:
-        fail_limit(file, "a zstd frame needs a window of more than " + std::to_string(limit) + " bytes",
-                   "unpack_window_bytes");
+        fail_limit(file, "a zstd frame needs a window of more than " + counted(limit, "byte"), "unpack_window_bytes");
       default: break;
     }
     fail_damaged(file, Packing::zstd, position(), ZSTD_getErrorName(code));

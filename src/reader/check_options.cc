@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/counted.h"
 #include "base/saturate.h"
 
 namespace batchfeed::reader {
@@ -71,8 +72,8 @@ void check_one_line(const ReaderOptions& o, const char* option) {
   if (o.legacy_speech) usage("one-line", std::string(option) + " is not for HTKMLFReader", "");
   if (o.shard == Shard::even || o.workers == 1) return;
   usage("one-line",
-        std::string(option) + " is for shard = even or one worker, not for " + std::to_string(o.workers) +
-            " workers that share by chunk",
+        std::string(option) + " is for shard = even or one worker, not for " + counted(o.workers, "worker") +
+            " that share by chunk",
         "use shard = even");
 }
 
@@ -100,7 +101,7 @@ void check_mixture(const ReaderOptions& o, std::size_t corpora) {
   if (o.mix_weights.empty() && corpora == 1) return;
   if (o.mix_weights.size() != corpora) {
     usage("mix-weights",
-          std::to_string(o.mix_weights.size()) + " weights (mix_weights) for " + std::to_string(corpora) +
+          counted(o.mix_weights.size(), "weight") + " (mix_weights) for " + std::to_string(corpora) +
               (corpora == 1 ? " corpus" : " corpora"),
           "give one for each");
   }
@@ -134,9 +135,9 @@ std::optional<Notice> warn_of_starving(const ReaderOptions& o, std::uint64_t seq
       .severity = Severity::warning,
       .fault = {.kind = FaultKind::usage,
                 .id = "reader.few-sequences",
-                .what = "a minibatch of " + std::to_string(size) + " has about " + std::to_string(in_one) +
-                        (in_one == 1 ? " sequence" : " sequences") + " for " + std::to_string(o.workers) +
-                        " workers; where there is none for everybody, some go without data",
+                .what = "a minibatch of " + std::to_string(size) + " has about " + counted(in_one, "sequence") +
+                        " for " + counted(o.workers, "worker") +
+                        "; where there is none for everybody, some go without data",
                 .hint = "a size of " + std::to_string(2 * o.workers * mean) + " or more is on the safe side"}};
 }
 
@@ -154,8 +155,7 @@ void check_gaps(const ReaderOptions& o, std::uint64_t samples, const Limits& lim
   throw Error(Fault{.kind = FaultKind::limit,
                     .id = "limit.gaps",
                     .what = "a minibatch of truncated packing has " + std::to_string(places) +
-                            " places, whatever there is to fill them; the corpus has " + std::to_string(samples) +
-                            " samples",
+                            " places, whatever there is to fill them; the corpus has " + counted(samples, "sample"),
                     .hint = "lower truncationLength and the minibatch size, or raise limits.implied_samples"});
 }
 

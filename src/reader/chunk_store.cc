@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/threads.h"
 
 namespace batchfeed::reader {
@@ -99,7 +100,7 @@ void ChunkStore::take(Slot& slot) {
   if (settings_.memory_limit == 0 || got_ <= settings_.memory_limit) return;
   throw Error(Fault{.kind = FaultKind::limit,
                     .id = "limit.memory",
-                    .what = "the chunks needed at once take " + std::to_string(got_) + " bytes, memory_limit is " +
+                    .what = "the chunks needed at once take " + counted(got_, "byte") + ", memory_limit is " +
                             std::to_string(settings_.memory_limit),
                     .hint = "lower the window, `randomizationWindow`, or the chunk size, or raise "
                             "memory_limit"});

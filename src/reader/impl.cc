@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/saturate.h"
 #include "reader/check_options.h"
 #include "reader/dealt_planner.h"
@@ -67,10 +68,9 @@ void Reader::Impl::tell() const {
   report({.severity = Severity::info,
           .fault = {.kind = FaultKind::usage,
                     .id = "reader.memory",
-                    .what = "the window needs up to " + std::to_string(needed) + " bytes of chunks" +
-                            (options.memory_limit == 0
-                                 ? std::string()
-                                 : ", memory_limit is " + std::to_string(options.memory_limit) + " bytes"),
+                    .what = "the window needs up to " + counted(needed, "byte") + " of chunks" +
+                            (options.memory_limit == 0 ? std::string()
+                                                       : ", memory_limit is " + counted(options.memory_limit, "byte")),
                     .hint = ""}});
 }
 

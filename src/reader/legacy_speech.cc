@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/saturate.h"
 
 namespace batchfeed::reader {
@@ -47,7 +48,7 @@ void LegacyPlanner::enter(std::uint64_t epoch) {
   if (all < options_.workers) {
     throw refuse("rows",
                  std::to_string(all) + " parallel utterances (nbruttsineachrecurrentiter) are too few for " +
-                     std::to_string(options_.workers) + " workers",
+                     counted(options_.workers, "worker"),
                  "raise `nbruttsineachrecurrentiter`");
   }
   rows_.clear();

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/counted.h"
 #include "reader/pipeline.h"
 
 namespace batchfeed::reader {
@@ -137,8 +138,7 @@ void expect_within(std::uint64_t invalid, std::uint64_t most) {
   if (invalid <= most) return;
   throw Error(Fault{.kind = FaultKind::format,
                     .id = "reader.too-many-invalid",
-                    .what = std::to_string(invalid) + (invalid == 1 ? " damaged sequence" : " damaged sequences") +
-                            ", maxErrors tolerates " + std::to_string(most),
+                    .what = counted(invalid, "damaged sequence") + ", maxErrors tolerates " + std::to_string(most),
                     .hint = "`check()` lists them; raise `maxErrors` of the reader to leave them out"});
 }
 
@@ -152,8 +152,8 @@ void Pipeline::expect_parts(const PlanItem& item, const LoadedChunk& chunk) cons
                       .id = "reader.split-lengths",
                       .at = source_.place(item.chunk, item.row).position(),
                       .what = "sequence '" + source_.key_text(chunk.keys[item.row]) +
-                              "' is too long and cannot be split: it has " + std::to_string(samples) +
-                              " samples in stream '" + settings_.streams[0].name + "' and " +
+                              "' is too long and cannot be split: it has " + counted(samples, "sample") +
+                              " in stream '" + settings_.streams[0].name + "' and " +
                               std::to_string(columns[s].samples(item.row)) + " in '" + settings_.streams[s].name + "'",
                       .hint = "let long sequences come alone or be skipped, or raise the minibatch size",
                       .stream = settings_.streams[s].name});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/saturate.h"
 #include "order/fill.h"
 #include "order/share.h"
@@ -225,11 +226,12 @@ void SequencePlanner::emit(const order::Item& item, std::uint64_t size, Plan& ou
       }
       break;
     case LongSequence::error:
-      throw TooLong(item.chunk, item.row,
-                    {.kind = FaultKind::limit,
-                     .id = "reader.long-sequence",
-                     .what = "has " + std::to_string(item.samples) + " samples, the minibatch " + std::to_string(size),
-                     .hint = "raise the minibatch size, or let long sequences come alone, be split or be skipped"});
+      throw TooLong(
+          item.chunk, item.row,
+          {.kind = FaultKind::limit,
+           .id = "reader.long-sequence",
+           .what = "has " + batchfeed::counted(item.samples, "sample") + ", the minibatch " + std::to_string(size),
+           .hint = "raise the minibatch size, or let long sequences come alone, be split or be skipped"});
   }
 }
 

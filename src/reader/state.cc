@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "base/counted.h"
 #include "base/hash.h"
 
 namespace batchfeed::reader {
@@ -196,7 +197,7 @@ Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& 
   if (text.size() > limits.state_bytes) {
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.state",
-                      .what = "the saved state has " + std::to_string(text.size()) + " bytes, the limit is " +
+                      .what = "the saved state has " + counted(text.size(), "byte") + ", the limit is " +
                               std::to_string(limits.state_bytes),
                       .hint = "raise limits.state_bytes"});
   }

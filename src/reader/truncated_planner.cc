@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/saturate.h"
 
 namespace batchfeed::reader {
@@ -27,9 +28,8 @@ void TruncatedPlanner::resize_rows() {
   if (options_.workers > all) {
     throw Error(Fault{.kind = FaultKind::config,
                       .id = "reader.more-workers-than-rows",
-                      .what = "a minibatch of " + std::to_string(size) + " samples has " + std::to_string(all) +
-                              " rows of " + std::to_string(length()) + " steps, too few for " +
-                              std::to_string(options_.workers) + " workers",
+                      .what = "a minibatch of " + counted(size, "sample") + " has " + counted(all, "row") + " of " +
+                              counted(length(), "step") + ", too few for " + counted(options_.workers, "worker"),
                       .hint = "raise the minibatch size to at least workers x `truncationLength`"});
   }
   own_rows_ = share(all, options_.workers, options_.rank);

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/counted.h"
 #include "base/saturate.h"
 #include "formats/ctf/ctf.h"
 #include "io/file.h"
@@ -134,7 +135,7 @@ class Feed {
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.line",
                       .at = {.file = name_, .byte = at_ - line_, .has_byte = true},
-                      .what = "a line of more than " + std::to_string(room) + " bytes starts here",
+                      .what = "a line of more than " + counted(room, "byte") + " starts here",
                       .hint = "if you trust it, unpack it first"});
   }
 

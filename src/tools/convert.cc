@@ -9,6 +9,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "base/rng.h"
 #include "io/folder.h"
@@ -150,8 +151,8 @@ class Conversion {
     throw Error(Fault{.kind = FaultKind::internal,
                       .id = "convert.differs",
                       .at = {.file = path},
-                      .what = "reads back differently from what was written (" + std::to_string(content_.rows()) +
-                              " sequences written, " + std::to_string(found.rows()) + " read)",
+                      .what = "reads back differently from what was written (" + counted(content_.rows(), "sequence") +
+                              " written, " + std::to_string(found.rows()) + " read)",
                       .hint = "please report this"});
   }
 
@@ -217,8 +218,8 @@ class Conversion {
         {Severity::warning, Fault{.kind = FaultKind::limit,
                                   .id = "convert.shuffle-memory",
                                   .at = {.file = path()},
-                                  .what = "so large a corpus is shuffled " + std::to_string(needed) +
-                                          " bytes at a time, not " + std::to_string(options_.shuffle_memory),
+                                  .what = "so large a corpus is shuffled " + counted(needed, "byte") +
+                                          " at a time, not " + std::to_string(options_.shuffle_memory),
                                   .hint = "give it that much: `shuffle_memory = " + std::to_string(needed) + "`"}});
   }
 

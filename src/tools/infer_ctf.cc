@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "assemble/open.h"
+#include "base/counted.h"
 #include "formats/ctf/ctf.h"
 #include "formats/ctf/line_map.h"
 #include "tools/rare.h"
@@ -37,6 +38,7 @@ void add(const Inferred& one, Inferred& all) {
     known->sequences += stream.sequences;
   }
   all.sequences += one.sequences;
+  all.seen.insert(one.seen.begin(), one.seen.end());
 }
 
 }  // namespace
@@ -61,7 +63,7 @@ std::vector<Notice> rare_streams(const Inferred& inferred, const Limits& limits,
                .id = "infer.rare-stream",
                .at = {.file = stream.file, .byte = stream.first_byte, .line = line, .has_byte = true},
                .what = "stream '" + stream.spec.name + "' stands in " + std::to_string(stream.sequences) + " of " +
-                       std::to_string(inferred.sequences) + " sequences only; taken for a slip and not read",
+                       counted(inferred.sequences, "sequence") + " only; taken for a slip and not read",
                .hint = "mend the name, or declare the stream in a configuration (`reader_section()` writes one)",
                .stream = stream.spec.name}});
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "tools/refuse.h"
 
@@ -101,7 +102,7 @@ std::uint32_t SpeechTarget::label(const Column& column, std::uint32_t row, std::
   if (entries != 1 || (value != 1 && value != 2)) {
     refuse("convert.not-labels", path_,
            "stream '" + stream_.name + "', sequence '" + key + "', frame " + std::to_string(sample) + ": " +
-               (entries == 1 ? "a value that is not 1" : std::to_string(entries) + " values that are not 0") +
+               (entries == 1 ? "a value that is not 1" : counted(entries, "value") + " that are not 0") +
                ", a label is one 1",
            "labels come from one-hot streams; write other streams as features", stream_.name);
   }

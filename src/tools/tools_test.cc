@@ -163,6 +163,27 @@ TEST_F(Tools, MoreStreamsThanTheLimitAreAFaultWhereTheyAreNamed) {
   }
 }
 
+TEST_F(Tools, AFileReplacedSinceItsStreamsWereInferredIsNotRead) {
+  const std::string first = put("a.ctf", "0 |v 1\n"), second = put("b.ctf", "1 |v 2\n");
+  const Inferred inferred = infer_ctf(std::vector{first, second});
+  batchfeed::CtfOptions options{
+      .files = {first, second}, .streams = {inferred.streams.at(0).spec}, .seen = inferred.seen};
+  Setup setup;
+  setup.sources = {options};
+  EXPECT_EQ(open_sources(setup)->streams().size(), 1u);
+  std::filesystem::remove(second);
+  put("b.ctf", "1 |v 2 |w 3\n");
+  try {
+    open_sources(setup);
+    FAIL() << "opened";
+  } catch (const batchfeed::Error& error) {
+    EXPECT_EQ(error.fault().kind, batchfeed::FaultKind::stale);
+    EXPECT_EQ(error.fault().id, "io.changed");
+    EXPECT_EQ(error.fault().at.file, second);
+    EXPECT_EQ(error.fault().what, "changed or was replaced since it was looked at: 7 bytes then, 12 now");
+  }
+}
+
 TEST_F(Tools, InfersIdsThatAreWords) {
   EXPECT_TRUE(infer_ctf(put("a.ctf", "utt-a |v 1\nutt-b |v 2\n")).text_ids);
   EXPECT_FALSE(infer_ctf(put("b.ctf", "0 |v 1\n1 |v 2\n")).text_ids);

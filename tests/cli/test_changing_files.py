@@ -88,3 +88,31 @@ def test_data_that_change_while_they_are_read(tmp_path, kind, how):
     # Of speech so few bytes are one piece, which is read already.
     if how in ("cut", "empty", "rewritten") and kind in ("ctf", "ctf.gz", "cbf", "cbf.zst"):
         assert reading.returncode == 3, "it must have been noticed"
+
+
+def reading(path):
+    command = [BINARY, "read", path.name, "--format", "jsonl", "--threads", "1"]
+    return subprocess.Popen(command, cwd=path.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def holds_open(pid, path):
+    try:
+        return any(os.path.realpath(f"/proc/{pid}/fd/{fd}") == str(path) for fd in os.listdir(f"/proc/{pid}/fd"))
+    except FileNotFoundError:
+        return False
+
+
+def test_a_file_replaced_between_a_look_at_its_streams_and_reading(tmp_path):
+    """Without a configuration it is opened twice: what is read is of the file whose streams were found."""
+    path, other = tmp_path / "c.ctf", tmp_path / "other.ctf"
+    path.write_text("".join(f"{i} |a 1 {i}\n" for i in range(1_000_000)))
+    other.write_text("".join(f"{i} |a 1 {i} |b 2\n" for i in range(500_000)))
+    run = reading(path)
+    while not holds_open(run.pid, path):
+        assert run.poll() is None
+    os.rename(other, path)
+    out, err = run.communicate(timeout=60)
+    if run.returncode == 0:  # the first look, at its format, was at the other already
+        assert out == reading(path).communicate()[0]
+    else:
+        assert run.returncode == 3 and b"c.ctf: changed or was replaced since it was looked at: " in err, err

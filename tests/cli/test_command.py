@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Exit codes, help, what goes to stdout and what to stderr."""
 import contextlib
+import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -276,3 +278,17 @@ def test_rows_longer_than_any_corpus_are_refused(batchfeed, write, length):
 ''')
     done = batchfeed("read", "a.cntk", "--format", "jsonl", "--limit", "3")
     assert done.code == 3 and done.lines[-1]["error"]["kind"] == "limit" and "truncationLength" in done.err
+
+
+def test_more_shards_than_a_process_may_open_at_first(tmp_path):
+    for i in range(100):
+        (tmp_path / f"{i:03d}.ctf").write_text(f"{i} |a {i}\n")
+
+    def run(soft, hard):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        return subprocess.run([BINARY, "info", "*.ctf", "--json"], cwd=tmp_path, preexec_fn=limit, capture_output=True, text=True)
+
+    assert json.loads(run(64, 256).stdout)["sequences"] == 100
+    done = run(64, 64)
+    assert done.returncode == 3 and "cannot open: Too many open files; hint: raise the limit (ulimit -n)" in done.stderr

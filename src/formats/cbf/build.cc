@@ -5,6 +5,7 @@
 #include <bit>
 #include <numeric>
 
+#include "base/counted.h"
 #include "formats/cbf/decode.h"
 #include "formats/cbf/faults.h"
 
@@ -67,8 +68,8 @@ void check_streams(const std::vector<StreamInfo>& streams, const std::string& pa
     if (s.name.empty() || s.name.find('\0') != std::string::npos || !is_utf8(s.name) ||
         s.name.size() > Limits().name_bytes) {
       refuse("cbf.write-bad-name",
-             who + ": a name is 1 to " + std::to_string(Limits().name_bytes) + " bytes of UTF-8 without NUL",
-             "rename it", s.name);
+             who + ": a name is 1 to " + counted(Limits().name_bytes, "byte") + " of UTF-8 without NUL", "rename it",
+             s.name);
     }
     for (std::size_t k = 0; k < i; ++k) {
       if (streams[k].name == s.name)
@@ -128,7 +129,7 @@ void ChunkBuilder::check(const std::vector<Piece>& sequence, const WrittenSequen
     longest = std::max<std::uint64_t>(longest, piece.samples);
     if (piece.samples > kMaxI32)
       refuse("cbf.write-too-long",
-             in_stream(who, stream.info) + std::to_string(piece.samples) + " samples, at most 2^31-1 fit", {},
+             in_stream(who, stream.info) + counted(piece.samples, "sample") + ", at most 2^31-1 fit", {},
              stream.info.name);
     if (stream.info.storage == Storage::sparse) check_indices(stream, piece, who);
     if (layout_ == Layout::legacy) check_legacy(stream, piece, who);
@@ -144,8 +145,8 @@ void ChunkBuilder::check(const std::vector<Piece>& sequence, const WrittenSequen
 void ChunkBuilder::check_indices(const Stream& stream, const Piece& piece, const WrittenSequence& who) const {
   if (piece.nnz > kMaxI32)
     refuse("cbf.write-too-many-entries",
-           in_stream(who, stream.info) + std::to_string(piece.nnz) + " entries, at most 2^31-1 fit",
-           "split the sequence", stream.info.name);
+           in_stream(who, stream.info) + counted(piece.nnz, "entry") + ", at most 2^31-1 fit", "split the sequence",
+           stream.info.name);
   const auto top = static_cast<std::uint32_t>(stream.info.dim - 1);
   std::uint32_t outside = 0;
   for (std::uint64_t k = 0; k < piece.nnz; ++k) {
@@ -167,8 +168,8 @@ void ChunkBuilder::check_legacy(const Stream& stream, const Piece& piece, const 
   if (stream.info.storage == Storage::dense) {
     if (piece.samples != 1) {
       refuse("cbf.write-legacy-dense",
-             in_stream(who, stream.info) + std::to_string(piece.samples) +
-                 " samples, the legacy layout holds exactly one of a dense stream",
+             in_stream(who, stream.info) + counted(piece.samples, "sample") +
+                 ", the legacy layout holds exactly one of a dense stream",
              hint, stream.info.name);
     }
     return;
@@ -180,7 +181,7 @@ void ChunkBuilder::check_legacy(const Stream& stream, const Piece& piece, const 
   }
   if (piece.samples * stream.info.dim > kMaxI32 + 1 || stream.rows.size() + piece.nnz > kMaxI32) {
     refuse("cbf.write-legacy-too-large",
-           in_stream(who, stream.info) + std::to_string(piece.samples) + " samples of dimension " +
+           in_stream(who, stream.info) + counted(piece.samples, "sample") + " of dimension " +
                std::to_string(stream.info.dim) + " exceed the legacy layout's 31 bits",
            hint, stream.info.name);
   }

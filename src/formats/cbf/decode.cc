@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "formats/cbf/legacy.h"
 #include "formats/cbf/stream_job.h"
 
@@ -20,7 +21,7 @@ void compare_lengths(const Decoder& decoder, std::size_t chunk, const Lengths& l
     decoder.sink.warning(decoder.faults.make("cbf.sample-count-differs", row.begin + std::uint64_t{s} * 4,
                                              "chunk " + std::to_string(chunk) + ", sequence " + std::to_string(s) +
                                                  ": its length is given as " + std::to_string(lengths[s]) +
-                                                 ", its longest stream has " + std::to_string(longest) + " samples",
+                                                 ", its longest stream has " + counted(longest, "sample"),
                                              "minibatches are counted with the given length"));
   }
 }
@@ -45,8 +46,8 @@ std::uint64_t StreamJob::most_values() const noexcept {
 
 void StreamJob::truncated(std::uint32_t sequence, std::uint64_t at, std::uint32_t samples, std::uint64_t bytes) const {
   decoder.faults.fail("cbf.sequence-truncated", at,
-                      who(sequence) + ": " + std::to_string(samples) + " samples need " + std::to_string(bytes) +
-                          " bytes, " + std::to_string(feed.left()) + " are left in the chunk",
+                      who(sequence) + ": " + counted(bytes, "byte") + " needed for " + counted(samples, "sample") +
+                          ", " + std::to_string(feed.left()) + " left in the chunk",
                       {}, stream.name);
 }
 
@@ -76,9 +77,9 @@ void decode(const Decoder& decoder, std::size_t chunk, const Lengths& lengths, F
     stream.storage == Storage::dense ? decode_dense(job) : decode_sparse(job);
   }
   if (feed.left() > 0) {
-    decoder.sink.warning(decoder.faults.make("cbf.trailing-bytes-in-chunk", feed.at(),
-                                             "chunk " + std::to_string(chunk) + ": " + std::to_string(feed.left()) +
-                                                 " bytes are left behind its last stream"));
+    decoder.sink.warning(decoder.faults.make(
+        "cbf.trailing-bytes-in-chunk", feed.at(),
+        "chunk " + std::to_string(chunk) + ": " + counted(feed.left(), "byte") + " left behind its last stream"));
   }
   if (decoder.check) compare_lengths(decoder, chunk, lengths, out);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/counted.h"
 #include "base/cpu.h"
 #include "formats/cbf/sparse_rows.h"
 #include "formats/cbf/stream_job.h"
@@ -192,7 +193,7 @@ class SparseStream {
     if (negative) {
       what += "a sample has a negative number of entries";
     } else {
-      what += "its samples have " + std::to_string(sum) + " entries together, the sequence has " + std::to_string(nnz);
+      what += "its samples have " + counted(sum, "entry") + " together, the sequence has " + std::to_string(nnz);
     }
     const Decoder& d = job_.decoder;
     d.damaged(

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "base/counted.h"
 #include "formats/cbf/faults.h"
 #include "formats/cbf/feed.h"
 #include "formats/cbf/header_parts.h"
@@ -21,8 +22,8 @@ FileStream read_stream(Feed& feed, const HeaderParts& parts, std::size_t number)
   const auto room = [&](std::uint64_t bytes, const char* field) {
     if (feed.left() < bytes) {
       parts.faults.fail("cbf.header-truncated", feed.at(),
-                        who + ": " + field + " needs " + std::to_string(bytes) + " bytes, " +
-                            std::to_string(feed.left()) + " are left in the header");
+                        who + ": " + field + " needs " + counted(bytes, "byte") + ", " + std::to_string(feed.left()) +
+                            " left in the header");
     }
   };
   FileStream stream;
@@ -38,8 +39,8 @@ FileStream read_stream(Feed& feed, const HeaderParts& parts, std::size_t number)
   const auto length = feed.get<std::uint32_t>();
   if (length > feed.left()) {
     parts.faults.fail("cbf.bad-name-length", length_at,
-                      who + ": name length " + std::to_string(length) + ", only " + std::to_string(feed.left()) +
-                          " bytes are left in the header");
+                      who + ": name length " + std::to_string(length) + ", only " + counted(feed.left(), "byte") +
+                          " left in the header");
   }
   stream.name = parts.name(feed, length_at, length, who);
   room(5, "element type and dimension");
@@ -55,13 +56,13 @@ std::vector<ChunkRow> read_rows(Feed& feed, const HeaderParts& parts, std::uint3
   const std::uint64_t left = feed.left();
   if (chunks > left / kRowBytes) {
     parts.faults.fail("cbf.bad-chunk-table", chunks_at,
-                      "number of chunks " + std::to_string(chunks) + " needs " + std::to_string(chunks * kRowBytes) +
-                          " bytes, only " + std::to_string(left) + " are left for the chunk table");
+                      "number of chunks " + std::to_string(chunks) + " needs " + counted(chunks * kRowBytes, "byte") +
+                          ", only " + std::to_string(left) + " left for the chunk table");
   }
   if (chunks * kRowBytes != left) {
     parts.sink.warning(parts.faults.make("cbf.bad-chunk-table", chunks_at,
                                          "number of chunks " + std::to_string(chunks) + " needs " +
-                                             std::to_string(chunks * kRowBytes) + " bytes, the chunk table has " +
+                                             counted(chunks * kRowBytes, "byte") + ", the chunk table has " +
                                              std::to_string(left),
                                          "the rest is ignored"));
   }
@@ -85,9 +86,9 @@ std::vector<ChunkRow> read_rows(Feed& feed, const HeaderParts& parts, std::uint3
     row.end = i + 1 < rows.size() ? rows[i + 1].begin : data_end;
     if (row.sequences > (row.end - row.begin) / 4) {
       parts.faults.fail("cbf.chunk-too-small", row.at + 8,
-                        "chunk " + std::to_string(i) + ": " + std::to_string(row.sequences) +
-                            " sequences need 4 bytes each for their lengths, the chunk has " +
-                            std::to_string(row.end - row.begin) + " bytes");
+                        "chunk " + std::to_string(i) + ": 4 bytes each needed for the lengths of " +
+                            counted(row.sequences, "sequence") + ", the chunk has " +
+                            counted(row.end - row.begin, "byte"));
     }
   }
   return rows;
@@ -95,10 +96,9 @@ std::vector<ChunkRow> read_rows(Feed& feed, const HeaderParts& parts, std::uint3
 
 Header read_modern(const io::File& file, const HeaderParts& parts, Buffer<std::byte>& scratch) {
   if (file.size() < kSmallest) {
-    parts.faults.fail(
-        "cbf.too-small", file.size(),
-        "file has " + std::to_string(file.size()) + " bytes, the smallest has " + std::to_string(kSmallest),
-        "it was cut off; write it again");
+    parts.faults.fail("cbf.too-small", file.size(),
+                      "file has " + counted(file.size(), "byte") + ", the smallest has " + std::to_string(kSmallest),
+                      "it was cut off; write it again");
   }
   const std::uint64_t trailer_at = file.size() - kTrailerBytes;
   Feed ends(file, 8, kPrefixBytes, scratch);
@@ -127,8 +127,8 @@ Header read_modern(const io::File& file, const HeaderParts& parts, Buffer<std::b
   if (streams == 0 || streams > feed.left() / kStreamBytes) {
     parts.faults.fail("cbf.bad-stream-count", counts_at + 4,
                       "number of streams " + std::to_string(streams) + ", expected 1 to " +
-                          std::to_string(feed.left() / kStreamBytes) + " (" + std::to_string(feed.left()) +
-                          " bytes of header are left)");
+                          std::to_string(feed.left() / kStreamBytes) + " (" + counted(feed.left(), "byte") +
+                          " of header left)");
   }
   parts.limit_streams(streams, counts_at + 4);
   Header header;
@@ -156,7 +156,7 @@ Header read_header(const io::File& file, const Limits& limits, FaultSink& sink) 
   const HeaderParts parts{faults, limits, sink};
   if (file.size() < 20) {
     faults.fail("cbf.too-small", file.size(),
-                "file has " + std::to_string(file.size()) + " bytes, too few for a CNTK binary file",
+                "file has " + counted(file.size(), "byte") + ", too few for a CNTK binary file",
                 "it was cut off or is of another format");
   }
   Buffer<std::byte> scratch;

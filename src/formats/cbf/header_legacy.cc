@@ -2,6 +2,7 @@
 //
 // The older layout's header, at the start of the file. Every failure has one id:
 // a file that merely begins with the number 1 ends up here too.
+#include "base/counted.h"
 #include "formats/cbf/header_parts.h"
 
 namespace batchfeed::cbf {
@@ -28,7 +29,7 @@ class LegacyHeader {
     for (std::int64_t i = 0; i < streams; ++i) header.streams.push_back(stream(i));
     if (static_cast<std::uint64_t>(chunks) > feed_.left() / kRowBytes) {
       bad(chunks_at, "number of chunks " + std::to_string(chunks) + " needs 16 bytes each, only " +
-                         std::to_string(feed_.left()) + " are left for the chunk table");
+                         std::to_string(feed_.left()) + " left for the chunk table");
     }
     header.rows = rows(static_cast<std::size_t>(chunks));
     return header;
@@ -42,8 +43,8 @@ class LegacyHeader {
   template <class T>
   T field(const char* name) {
     if (feed_.left() < sizeof(T)) {
-      bad(feed_.at(), std::string(name) + " needs " + std::to_string(sizeof(T)) + " bytes, " +
-                          std::to_string(feed_.left()) + " are left");
+      bad(feed_.at(),
+          std::string(name) + " needs " + counted(sizeof(T), "byte") + ", " + std::to_string(feed_.left()) + " left");
     }
     return feed_.get<T>();
   }
@@ -61,8 +62,7 @@ class LegacyHeader {
     const std::uint64_t length_at = feed_.at();
     const std::int32_t length = number("name length", 0, 0x7FFFFFFF);
     if (static_cast<std::uint64_t>(length) > feed_.left()) {
-      bad(length_at,
-          "name length " + std::to_string(length) + ", only " + std::to_string(feed_.left()) + " bytes are left");
+      bad(length_at, "name length " + std::to_string(length) + ", only " + counted(feed_.left(), "byte") + " left");
     }
     FileStream out;
     out.name = parts_.name(feed_, length_at, static_cast<std::uint32_t>(length), "stream " + std::to_string(i));

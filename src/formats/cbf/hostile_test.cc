@@ -297,7 +297,7 @@ TEST(CbfHostile, ColumnsOfTheOlderLayoutSayWhatWasExpected) {
 
 TEST(CbfHostile, ASequenceCutBeforeItsCountSaysThatNothingIsKnownOfIt) {
   EXPECT_THAT(faults_of(sparse_file(5, 1, 1, words({1, 1}))).front().what,
-              ::testing::HasSubstr("0 samples need 8 bytes, 4 are left in the chunk"));
+              ::testing::HasSubstr("8 bytes needed for 0 samples, 4 left in the chunk"));
 }
 
 TEST(CbfHostile, HasAtLeastSixtyFiles) {
@@ -360,7 +360,7 @@ TEST(CbfHostile, FaultsNameTheFieldTheValueAndTheBound) {
   const std::vector<Fault> faults = faults_of(at(0x8d, 100000u));
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_EQ(faults[0].at.byte, 0x8du);
-  EXPECT_EQ(faults[0].what, "stream 0: name length 100000, only 38 bytes are left in the header");
+  EXPECT_EQ(faults[0].what, "stream 0: name length 100000, only 38 bytes left in the header");
   const std::vector<Fault> other = faults_of(at(0x00, std::uint8_t{'m'}));
   ASSERT_EQ(other.size(), 1u);
   EXPECT_EQ(other[0].what.substr(0, 39), "starts with 6d 69 62 5f 6b 74 6e 63, ex");

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
+
 namespace batchfeed::cbf {
 namespace {
 
@@ -13,8 +15,8 @@ std::string who(std::size_t chunk, const FileStream& stream) {
 [[noreturn]] void truncated(std::size_t chunk, const FileStream& stream, const Feed& feed, const Faults& faults,
                             const std::string& what, std::uint64_t bytes) {
   faults.fail("cbf.sequence-truncated", feed.at(),
-              who(chunk, stream) + ": " + what + " need " + std::to_string(bytes) + " bytes, " +
-                  std::to_string(feed.left()) + " are left in the chunk",
+              who(chunk, stream) + ": " + counted(bytes, "byte") + " needed for " + what + ", " +
+                  std::to_string(feed.left()) + " left in the chunk",
               {}, stream.name);
 }
 
@@ -123,8 +125,8 @@ void check_legacy_room(const Header& header, std::size_t chunk, const Faults& fa
   const std::uint64_t size = row.end - row.begin;
   if (row.sequences == 0 || (size >= fixed && row.sequences <= (size - fixed) / each)) return;
   faults.fail("cbf.chunk-too-small", row.at + 8,
-              "chunk " + std::to_string(chunk) + ": " + std::to_string(row.sequences) + " sequences need at least " +
-                  std::to_string(each) + " bytes each, the chunk has " + std::to_string(size) + " bytes");
+              "chunk " + std::to_string(chunk) + ": at least " + counted(each, "byte") + " each needed for " +
+                  counted(row.sequences, "sequence") + ", the chunk has " + counted(size, "byte"));
 }
 
 LegacyBlock legacy_block(const Header& header, std::size_t chunk, const FileStream& stream, Feed& feed,
@@ -134,7 +136,7 @@ LegacyBlock legacy_block(const Header& header, std::size_t chunk, const FileStre
   if (stream.storage == Storage::dense) {
     const std::uint64_t values = std::uint64_t{row.sequences} * stream.dim;
     if (values > feed.left() / width)
-      truncated(chunk, stream, feed, faults, std::to_string(row.sequences) + " sequences", values * width);
+      truncated(chunk, stream, feed, faults, counted(row.sequences, "sequence"), values * width);
     return {.values_at = feed.at(), .end = feed.at() + values * width};
   }
   if (feed.left() < 4) truncated(chunk, stream, feed, faults, "its entries' number would", 4);
@@ -147,8 +149,8 @@ LegacyBlock legacy_block(const Header& header, std::size_t chunk, const FileStre
   const std::uint64_t count = static_cast<std::uint32_t>(nnz);
   const std::uint64_t bytes = count * (width + 4) + (std::uint64_t{row.sequences} + 1) * 4;
   if (bytes > feed.left())
-    truncated(chunk, stream, feed, faults,
-              std::to_string(count) + " entries and " + std::to_string(row.sequences + 1ull) + " columns", bytes);
+    truncated(chunk, stream, feed, faults, counted(count, "entry") + " and " + counted(row.sequences + 1ull, "column"),
+              bytes);
   const std::uint64_t values_at = at + 4;
   return {.values_at = values_at,
           .rows_at = values_at + count * width,
@@ -214,9 +216,9 @@ void decode_legacy(const Decoder& decoder, std::size_t chunk, Feed& feed, Chunk&
     feed.seek(block.end);
   }
   if (feed.left() > 0 && chunk + 1 < decoder.header.rows.size()) {
-    decoder.sink.warning(decoder.faults.make("cbf.trailing-bytes-in-chunk", feed.at(),
-                                             "chunk " + std::to_string(chunk) + ": " + std::to_string(feed.left()) +
-                                                 " bytes are left behind its last stream"));
+    decoder.sink.warning(decoder.faults.make(
+        "cbf.trailing-bytes-in-chunk", feed.at(),
+        "chunk " + std::to_string(chunk) + ": " + counted(feed.left(), "byte") + " left behind its last stream"));
   }
 }
 

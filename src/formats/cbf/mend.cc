@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/counted.h"
 #include "base/saturate.h"
 #include "formats/cbf/feed.h"
 #include "formats/cbf/header.h"
@@ -113,8 +114,7 @@ class Mender {
       if (options_.progress) options_.progress(feed.at(), 2 * file_.size());
     }
     if (feed.left() != 0)
-      copy_.give_up(feed.at(),
-                    std::to_string(feed.left()) + " bytes follow the last chunk, where the header is expected");
+      copy_.give_up(feed.at(), counted(feed.left(), "byte") + " behind the last chunk, where the header is expected");
   }
 
   // Over the data of a chunk; its samples.
@@ -122,8 +122,8 @@ class Mender {
     const TableRow& row = found.rows[c];
     const auto take = [&](std::uint64_t bytes) {
       if (bytes <= feed.left()) return;
-      copy_.give_up(feed.at(), "chunk " + std::to_string(c) + " with " + std::to_string(row.sequences) +
-                                   " sequences reaches beyond the data");
+      copy_.give_up(feed.at(), "chunk " + std::to_string(c) + " with " + counted(row.sequences, "sequence") +
+                                   " reaches beyond the data");
     };
     take(std::uint64_t{row.sequences} * 4);
     std::uint64_t samples = 0;

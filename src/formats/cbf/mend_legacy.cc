@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/counted.h"
 #include "base/saturate.h"
 #include "formats/cbf/feed.h"
 #include "formats/cbf/header.h"
@@ -54,10 +55,10 @@ class LegacyMender {
     const auto chunks = field<std::int64_t>(feed);
     const auto streams = field<std::int32_t>(feed);
     if (streams < 1 || static_cast<std::uint64_t>(streams) > options_.limits.streams)
-      copy_.give_up(feed.at() - 4, "it says that it has " + std::to_string(streams) + " streams");
+      copy_.give_up(feed.at() - 4, "it says that it has " + counted(streams, "stream"));
     for (std::int32_t s = 0; s < streams; ++s) streams_.push_back(stream(feed));
     if (chunks < 0 || static_cast<std::uint64_t>(chunks) > feed.left() / kRowBytes)
-      copy_.give_up(8, "it says that it has " + std::to_string(chunks) + " chunks");
+      copy_.give_up(8, "it says that it has " + counted(chunks, "chunk"));
     table_at_ = feed.at();
     data_at_ = table_at_ + static_cast<std::uint64_t>(chunks) * kRowBytes;
     for (std::int64_t c = 0; c < chunks; ++c)
@@ -141,13 +142,13 @@ class LegacyMender {
       rows_[c].offset = offset;
       const std::optional<std::uint64_t> end = end_of(c, at, file_.size());
       if (!end) {
-        copy_.give_up(at, "chunk " + std::to_string(c) + " with " + std::to_string(rows_[c].sequences) +
-                              " sequences does not fit the data that stand there");
+        copy_.give_up(at, "chunk " + std::to_string(c) + " with " + counted(rows_[c].sequences, "sequence") +
+                              " does not fit the data that stand there");
       }
       at = *end;
     }
     if (at != file_.size())
-      copy_.give_up(at, std::to_string(file_.size() - at) + " bytes follow the last chunk, where the file should end");
+      copy_.give_up(at, counted(file_.size() - at, "byte") + " behind the last chunk, where the file should end");
   }
 
   void write() {

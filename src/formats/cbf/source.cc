@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "formats/cbf/cbf.h"
 #include "formats/cbf/decode.h"
@@ -192,8 +193,8 @@ class CbfSource final : public Source, private RowReader {
       throw Error(Fault{.kind = FaultKind::format,
                         .id = "cbf.no-samples",
                         .at = {.file = file_.path()},
-                        .what = "no samples: " + std::to_string(header_.rows.size()) + " chunks with " +
-                                std::to_string(key) + " sequences of length 0",
+                        .what = "no samples: " + counted(header_.rows.size(), "chunk") + " with " +
+                                counted(key, "sequence") + " of length 0",
                         .hint = "the corpus it was written from was empty"});
     }
   }
@@ -202,8 +203,8 @@ class CbfSource final : public Source, private RowReader {
     const ChunkRow& row = header_.rows[chunk];
     if (sum == row.samples) return;
     Fault fault = faults_.make("cbf.sample-count-mismatch", row.at + 12,
-                               "chunk " + std::to_string(chunk) + ": the table says " + std::to_string(row.samples) +
-                                   " samples, its sequences have " + std::to_string(sum),
+                               "chunk " + std::to_string(chunk) + ": the table says " + counted(row.samples, "sample") +
+                                   ", its sequences have " + std::to_string(sum),
                                "the lengths of the sequences are used");
     // Writers of the older layout often put the number of sequences there.
     header_.layout == Layout::legacy ? sink_.info(std::move(fault)) : sink_.warning(std::move(fault));

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/counted.h"
 #include "formats/cbf/build.h"
 #include "formats/cbf/decode.h"
 #include "formats/cbf/faults.h"
@@ -189,12 +190,12 @@ CbfWriter::~CbfWriter() = default;
 void CbfWriter::append(std::span<const SequenceData> sequence, std::string_view key) {
   const std::vector<StreamInfo>& streams = impl_->options.streams;
   if (sequence.size() != streams.size()) {
-    throw Error(Fault{
-        .kind = FaultKind::usage,
-        .id = "cbf.write-stream-count",
-        .at = {.file = impl_->path},
-        .what = std::to_string(sequence.size()) + " streams given, the file has " + std::to_string(streams.size()),
-        .hint = "give one element for each stream, in their order"});
+    throw Error(
+        Fault{.kind = FaultKind::usage,
+              .id = "cbf.write-stream-count",
+              .at = {.file = impl_->path},
+              .what = counted(sequence.size(), "stream") + " given, the file has " + std::to_string(streams.size()),
+              .hint = "give one element for each stream, in their order"});
   }
   impl_->pieces.resize(streams.size());
   for (std::size_t i = 0; i < streams.size(); ++i) {
@@ -220,7 +221,7 @@ void CbfWriter::append(const Chunk& chunk, std::uint32_t row, std::string_view k
     throw Error(Fault{.kind = FaultKind::usage,
                       .id = "cbf.write-stream-count",
                       .at = {.file = impl_->path},
-                      .what = "a chunk of " + std::to_string(chunk.columns.size()) + " streams, the file has " +
+                      .what = "a chunk of " + counted(chunk.columns.size(), "stream") + ", the file has " +
                               std::to_string(streams.size())});
   }
   impl_->pieces.resize(streams.size());

@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "base/counted.h"
+
 namespace batchfeed::ctf {
 
 Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end) {
@@ -79,7 +81,7 @@ bool LineBlocks::next() {
       throw Error(Fault{.kind = FaultKind::limit,
                         .id = "limit.line",
                         .at = {.file = file_, .byte = offset_, .has_byte = true},
-                        .what = "a line of more than " + std::to_string(line_.bytes) + " bytes starts here",
+                        .what = "a line of more than " + counted(line_.bytes, "byte") + " starts here",
                         .hint = std::string("raise limits.") + line_.limit + ", or check that this is a text corpus"});
     }
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/counted.h"
 #include "base/lookalike.h"
 
 namespace batchfeed::ctf {
@@ -17,8 +18,6 @@ Fault at_line(const std::string& file, const char* id, std::uint64_t byte, std::
           .what = std::move(what),
           .hint = std::move(hint)};
 }
-
-std::string plural(std::uint64_t n, const char* one) { return std::to_string(n) + ' ' + one + (n == 1 ? "" : "s"); }
 
 std::uint64_t count_values(const char* p) {
   std::uint64_t n = 0;
@@ -148,8 +147,8 @@ Fault id_range(const std::string& file, std::string_view id, std::uint64_t line_
                  "text ids need `useNumericSequenceKeys = false`");
 }
 Fault long_key(const std::string& file, std::uint64_t limit, std::uint64_t line_begin, std::uint64_t line) {
-  Fault fault = at_line(file, "limit.key", line_begin, line, 1,
-                        "a sequence id of more than " + std::to_string(limit) + " bytes", "raise limits.key_bytes");
+  Fault fault = at_line(file, "limit.key", line_begin, line, 1, "a sequence id of more than " + counted(limit, "byte"),
+                        "raise limits.key_bytes");
   fault.kind = FaultKind::limit;
   return fault;
 }
@@ -194,7 +193,7 @@ Fault FaultLog::sample_fault(ScanCode code, std::size_t s, const char* name, con
     }
     case ScanCode::too_many: {
       const std::uint64_t n = count_values(name + context_.schema->alias(s).size());
-      return fault("ctf.too-many-values", at, plural(n, "value") + ", expected dim " + dim,
+      return fault("ctf.too-many-values", at, counted(n, "value") + ", expected dim " + dim,
                    "set dim = " + std::to_string(n) + " if the data are right", i);
     }
     case ScanCode::bad_index:
@@ -246,7 +245,7 @@ void FaultLog::hole(const char* nul) {
   if (offset_of(end) == context_.told_end) return;
   const auto make = [&] {
     return fault("ctf.hole", nul,
-                 plural(static_cast<std::uint64_t>(end - nul), "NUL byte") +
+                 counted(static_cast<std::uint64_t>(end - nul), "NUL byte") +
                      (end - nul == 1 ? ", which counts as a blank" : ", which count as blanks") +
                      "; what was written here is lost",
                  "make or fetch the file again");
@@ -267,7 +266,7 @@ void FaultLog::repeated(std::size_t s, std::uint64_t samples, std::uint64_t rows
                         std::uint64_t line, std::uint64_t column) {
   if (context_.quiet) return;
   const auto make = [&] {
-    Fault f = fault("ctf.repeated-input", nullptr, plural(samples, "sample") + " in " + plural(rows, "row"),
+    Fault f = fault("ctf.repeated-input", nullptr, counted(samples, "sample") + " in " + counted(rows, "row"),
                     "an input may occur once in a line; lines of one sequence share its id", static_cast<int>(s));
     f.at.byte = byte;
     f.at.line = line != 0 ? line : context_.line_of(byte, nullptr);
@@ -293,7 +292,7 @@ void FaultLog::too_short(std::size_t s, std::uint64_t values, const char* name) 
   if (context_.first_short && !context_.first_short(s)) return;
   context_.sink->warning(
       fault("ctf.too-few-values", name,
-            plural(values, "value") + ", expected dim " + std::to_string(stream(s).dim) + "; the rest is 0",
+            counted(values, "value") + ", expected dim " + std::to_string(stream(s).dim) + "; the rest is 0",
             lookalike_or(sample_at(name),
                          "told once for each stream and chunk; of a last line, see whether the file was cut off"),
             static_cast<int>(s)));
@@ -312,8 +311,8 @@ void FaultLog::crowded_row(std::uint64_t samples, const char* at) {
   if (context_.quiet) return;
   const auto make = [&] {
     return fault("ctf.crowded-row", at,
-                 plural(samples, "sample") + " in a row" + of_sequence() + ", more than the " +
-                     plural(context_.schema->size(), "stream") + " declared");
+                 counted(samples, "sample") + " in a row" + of_sequence() + ", more than the " +
+                     counted(context_.schema->size(), "stream") + " declared");
   };
   context_.sink->warning("ctf.crowded-row", make);
 }
@@ -330,14 +329,14 @@ void FaultLog::unknown(const char* name) {
 
 void FaultLog::loaded(std::uint64_t rows) {
   const auto make = [&] {
-    return fault("ctf.loaded", nullptr, "sequence " + context_.key_text(key_) + " was read: " + plural(rows, "row"));
+    return fault("ctf.loaded", nullptr, "sequence " + context_.key_text(key_) + " was read: " + counted(rows, "row"));
   };
   context_.sink->info("ctf.loaded", make);
 }
 
 void FaultLog::too_much(std::size_t s, std::uint64_t limit) {
   Fault f = fault("limit.chunk-values", nullptr,
-                  "the chunk holds more than " + std::to_string(limit) + " values or samples of this stream",
+                  "the chunk holds more than " + counted(limit, "value") + " or samples of this stream",
                   "use smaller chunks, `chunkSizeInBytes`, or shorter sequences", static_cast<int>(s));
   f.kind = FaultKind::limit;
   throw Error(std::move(f));
@@ -346,8 +345,8 @@ void FaultLog::too_much(std::size_t s, std::uint64_t limit) {
 void FaultLog::too_short_rows(std::size_t s, std::uint64_t limit) {
   const StreamInfo& stream = context_.schema->streams()[s];
   Fault f = fault("limit.implied-values", nullptr,
-                  "dim is " + std::to_string(stream.dim) + ", and more than " + std::to_string(limit) +
-                      " values of the chunk are not in the text",
+                  "dim is " + std::to_string(stream.dim) + ", and more than " + counted(limit, "value") +
+                      " of the chunk are not in the text",
                   "set dim to what the rows have, or raise limits.implied_samples", static_cast<int>(s));
   f.kind = FaultKind::limit;
   throw Error(std::move(f));
@@ -355,7 +354,7 @@ void FaultLog::too_short_rows(std::size_t s, std::uint64_t limit) {
 
 void FaultLog::too_many_lost(std::uint64_t limit) {
   Fault f = fault("limit.lost-sequences", nullptr,
-                  "sequences of " + plural(context_.schema->size(), "stream") +
+                  "sequences of " + counted(context_.schema->size(), "stream") +
                       " were left out of the chunk until their places are more than " + std::to_string(limit),
                   "declare the inputs that the file has, or raise limits.implied_samples");
   f.kind = FaultKind::limit;

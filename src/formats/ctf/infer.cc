@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "base/counted.h"
 #include "formats/ctf/blocks.h"
 #include "formats/ctf/ctf.h"
 #include "formats/ctf/faults.h"
@@ -227,7 +228,7 @@ void Streams::add(const Streams& later, bool has_ids, const Limits& limits) {
   throw Error(Fault{.kind = FaultKind::limit,
                     .id = "limit.streams",
                     .at = {.file = file.path(), .byte = byte, .line = LineMap(file).line_of(byte), .has_byte = true},
-                    .what = "more than " + std::to_string(limits.streams) + " streams are named up to here",
+                    .what = "more than " + counted(limits.streams, "stream") + " are named up to here",
                     .hint = "a configuration declares those that are wanted; else raise limits.streams"});
 }
 
@@ -317,6 +318,7 @@ Inferred infer(const std::string& path, std::uint64_t bytes, const Progress& pro
   const io::File file(path, file_system, limits);
   if (file.size() == 0) throw Error(empty_file(path));
   Inferred result;
+  result.seen.emplace(path, file.identity());
   bool text_ids = false;
   const Start start = [&] {
     try {
@@ -337,6 +339,7 @@ Inferred infer(const std::string& path, std::uint64_t bytes, const Progress& pro
     all.add(part, result.has_ids, limits);
     if (all.full_at) too_many(file, *all.full_at, limits);
   }
+  file.expect_unchanged();
   result.sequences = all.sequences;
   for (const std::string& key : all.order) {
     Seen& s = all.seen.find(key)->second;

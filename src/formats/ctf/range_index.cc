@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/cpu.h"
 #include "formats/ctf/faults.h"
 #include "formats/ctf/line_map.h"
@@ -53,7 +54,7 @@ bool RangeIndexer::close(const Open& open, std::uint64_t end, std::uint64_t key,
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.sequence",
                       .at = {.file = file_.path(), .byte = open.begin, .has_byte = true},
-                      .what = "a sequence of " + std::to_string(length) + " samples starts here, the limit is " +
+                      .what = "a sequence of " + counted(length, "sample") + " starts here, the limit is " +
                               std::to_string(context_.limits.sequence_samples),
                       .hint = "raise limits.sequence_samples, or check the sequence ids"});
   }

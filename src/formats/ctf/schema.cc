@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/counted.h"
 #include "base/hash.h"
 
 namespace batchfeed::ctf {
@@ -50,8 +51,7 @@ Schema::Schema(const CtfOptions& options, const Limits& limits) {
     reject(file, "ctf.no-streams", {}, "no stream is declared", "declare at least one stream (name, storage, dim)");
   if (options.streams.size() > limits.streams) {
     reject(file, "limit.streams", {},
-           std::to_string(options.streams.size()) + " streams are declared, the limit is " +
-               std::to_string(limits.streams),
+           counted(options.streams.size(), "stream") + " are declared, the limit is " + std::to_string(limits.streams),
            "raise limits.streams");
   }
   if (options.chunk_bytes == 0)
@@ -60,8 +60,8 @@ Schema::Schema(const CtfOptions& options, const Limits& limits) {
     const std::string& alias = spec.alias.empty() ? spec.name : spec.alias;
     if (spec.name.empty()) reject(file, "ctf.name", {}, "a stream has an empty name");
     if (std::max(spec.name.size(), alias.size()) > limits.name_bytes) {
-      reject(file, "limit.name", spec.name.substr(0, 80),
-             "name or alias above " + std::to_string(limits.name_bytes) + " bytes", "raise limits.name_bytes");
+      reject(file, "limit.name", spec.name.substr(0, 80), "name or alias above " + counted(limits.name_bytes, "byte"),
+             "raise limits.name_bytes");
     }
     if (alias[0] == '#' || std::any_of(alias.begin(), alias.end(), ends_name)) {
       reject(file, "ctf.alias", spec.name, "alias '" + alias + "' can never be found in a file",

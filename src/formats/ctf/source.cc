@@ -79,7 +79,8 @@ void CtfSource::look_at_end() {
 CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const OpenContext& context,
                      const Tuning& tuning)
     : schema_(options, context.limits),
-      options_(options),
+      element_(options.element),
+      trace_level_(options.trace_level),
       context_(context),
       file_(file, context.file_system, context.limits),
       tuning_(tuning),
@@ -87,22 +88,23 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
             context.check ? std::max(options.trace_level, 1) : options.trace_level, context.report,
             context.check ? 0 : FaultSink::kPerId, context.count_only),
       lines_(file_) {
+  if (const auto before = options.seen.find(file); before != options.seen.end()) file_.expect_same(before->second);
   if (file_.size() == 0) throw Error(empty_file(file));
   file_.warn_if_slow(context.report);
-  if (options_.cache_index) {
-    const index_cache::Binding binding = bind(schema_, options_, text_keys(), file_);
-    const std::vector<std::string> places = index_cache::places(file, options_.cache_dir, context_.file_system);
+  if (options.cache_index) {
+    const index_cache::Binding binding = bind(schema_, options, text_keys(), file_);
+    const std::vector<std::string> places = index_cache::places(file, options.cache_dir, context_.file_system);
     if (!load_index(binding, places)) {
-      make_index();
+      make_index(options.skip_sequence_ids);
       store_index(binding, places);
     }
   } else {
-    make_index();
+    make_index(options.skip_sequence_ids);
   }
   // With an index that was kept, the end of these is still to be unpacked or fetched.
   if (indexed_ || !(file_.is_packed() || file_.is_remote())) look_at_end();
   if (!start_.line_mode) notes_.repeated = find_repeated(index_.entries);
-  cut_chunks(index_, std::min(options_.chunk_bytes, file_.size()));
+  cut_chunks(index_, std::min(options.chunk_bytes, file_.size()));
   chunks_.resize(index_.chunks());
   for (std::uint32_t c = 0; c < chunks_.size(); ++c) {
     const auto first = index_.entries.begin() + static_cast<std::ptrdiff_t>(index_.chunk_first[c]);
@@ -115,9 +117,9 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
   counted_.emplace(index_.entries.size());
 }
 
-void CtfSource::make_index() {
+void CtfSource::make_index(bool skip_sequence_ids) {
   indexed_ = true;
-  start_ = find_start(file_, options_.skip_sequence_ids, context_.keys->mode(), context_.limits);
+  start_ = find_start(file_, skip_sequence_ids, context_.keys->mode(), context_.limits);
   IndexResult result = index_file(file_, start_, schema_, context_, tuning_.range, tuning_.every_line);
   file_.expect_unchanged();
   index_ = std::move(result.index);
@@ -174,7 +176,7 @@ void CtfSource::read(Run run, Chunk& out) const {
   out.reset(schema_.streams());
   const Counted::Before counted = counted_->claim(run.first, run.last);
   try {
-    if (options_.element == Element::f32) {
+    if (element_ == Element::f32) {
       parse<float>(run, out, counted);
     } else {
       parse<double>(run, out, counted);
@@ -220,7 +222,7 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const
                     },
                 .told_end = ends_in_nul_ ? file_.size() : ~0ull,
                 .quiet = counted.all,
-                .trace_level = options_.trace_level});
+                .trace_level = trace_level_});
   Parser<T> parser(schema_, !start_.line_mode && context_.keys->mode() != KeyMode::numeric, log, context_.limits,
                    out.columns);
   if (context_.check) parser.keep_broken();
@@ -331,7 +333,7 @@ std::vector<Notice> CtfSource::notices() const {
                                       : "'" + schema_.alias(static_cast<std::size_t>(schema_.main())) + "'") +
                                  (notes_.left_out == 1 ? " was left out" : " were left out, the first is here")}});
   }
-  if (notes_.repeated && (context_.check || options_.trace_level > 0)) {
+  if (notes_.repeated && (context_.check || trace_level_ > 0)) {
     out.push_back({Severity::warning, Fault{.kind = FaultKind::format,
                                             .id = "ctf.repeated-id",
                                             .at = {.file = file_.path(),

@@ -63,7 +63,7 @@ class CtfSource final : public Source, private RowReader {
 
  private:
   void look_at_end();
-  void make_index();
+  void make_index(bool skip_sequence_ids);
   bool load_index(const index_cache::Binding& binding, const std::vector<std::string>& places);
   void store_index(const index_cache::Binding& binding, const std::vector<std::string>& places);
   bool text_keys() const noexcept { return context_.keys->mode() != KeyMode::numeric; }
@@ -93,7 +93,8 @@ class CtfSource final : public Source, private RowReader {
   void give_back(Buffer<char> buffer) const;
 
   Schema schema_;
-  CtfOptions options_;
+  Element element_;
+  int trace_level_;
   OpenContext context_;
   io::File file_;
   Tuning tuning_;

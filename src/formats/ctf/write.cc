@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/counted.h"
 #include "formats/ctf/bytes.h"
 #include "text/number.h"
 
@@ -88,7 +89,7 @@ Writer::Writer(std::vector<StreamInfo> streams, WriteOptions options)
   }
   if (options_.aliases.size() != streams_.size())
     refuse("ctf.write-names", FaultKind::config,
-           std::to_string(options_.aliases.size()) + " aliases for " + std::to_string(streams_.size()) + " streams",
+           counted(options_.aliases.size(), "alias") + " for " + counted(streams_.size(), "stream"),
            "give one for each, or none");
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     const std::string& alias = options_.aliases[i];
@@ -111,8 +112,8 @@ void Writer::sequence(const Chunk& chunk, std::uint32_t row, std::string_view ke
              "the id '" + std::string(key.substr(0, 80)) + "' holds a blank, a pipe or nothing",
              "number the sequences instead");
   } else if (rows > 1) {
-    refuse("ctf.write-rows", FaultKind::format,
-           "its " + std::to_string(rows) + " rows cannot be told apart without ids", "write ids");
+    refuse("ctf.write-rows", FaultKind::format, "its " + counted(rows, "row") + " cannot be told apart without ids",
+           "write ids");
   }
   for (std::uint32_t i = 0; i < rows; ++i) {
     if (options_.ids) out += key;

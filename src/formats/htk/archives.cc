@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/counted.h"
 #include "formats/htk/archive.h"
 #include "io/path_policy.h"
 
@@ -18,7 +19,7 @@ constexpr std::uint64_t kNamed = 4;  // of files that are not there
 void check_same(const Header& first, const std::string& first_path, const Header& header, const std::string& path) {
   std::string what;
   if (header.dim != first.dim) {
-    what = "frames of " + std::to_string(header.dim) + " values, those of '" + first_path + "' have " +
+    what = "frames of " + counted(header.dim, "value") + ", those of '" + first_path + "' have " +
            std::to_string(first.dim);
   } else if (header.kind != first.kind) {
     what = "kind " + header.kind + ", that of '" + first_path + "' is " + first.kind;
@@ -41,19 +42,19 @@ void warn_of_end(const Archive& archive, const HtkOptions& options, FaultSink& f
   const std::uint64_t size = archive.file().size();
   const Position end{.file = archive.file().path(), .byte = size, .has_byte = true};
   if (h.held < h.frames) {
-    faults.warning({.kind = FaultKind::format,
-                    .id = "htk.cut-short",
-                    .at = end,
-                    .what = "the header counts " + std::to_string(h.frames) + " frames, the file ends after " +
-                            std::to_string(h.held),
-                    .hint = "it may have been cut off",
-                    .stream = options.name});
+    faults.warning(
+        {.kind = FaultKind::format,
+         .id = "htk.cut-short",
+         .at = end,
+         .what = "the header counts " + counted(h.frames, "frame") + ", the file ends after " + std::to_string(h.held),
+         .hint = "it may have been cut off",
+         .stream = options.name});
   } else if (const std::uint64_t sum = (h.kind_code & kChecksum) != 0 ? kChecksumBytes : 0;
              h.held > h.frames && size - h.data >= (h.frames + 1) * h.frame_bytes + sum) {
     faults.warning({.kind = FaultKind::format,
                     .id = "htk.more-frames",
                     .at = {.file = end.file, .byte = h.data + h.frames * h.frame_bytes, .has_byte = true},
-                    .what = "the header counts " + std::to_string(h.frames) + " frames, the file goes on behind them",
+                    .what = "the header counts " + counted(h.frames, "frame") + ", the file goes on behind them",
                     .hint = "what follows is not read; was the header written before the last frames?",
                     .stream = options.name});
   } else if ((h.kind_code & kChecksum) != 0 && size < h.data + h.frames * h.frame_bytes + kChecksumBytes) {
@@ -72,8 +73,8 @@ void warn_of_end(const Archive& archive, const HtkOptions& options, FaultSink& f
   Fault fault = missing.front();
   fault.stream = options.name;
   if (all > 1) {
-    fault.what += "; so it is with " + std::to_string(all - 1) + " more of the " + std::to_string(index.paths.size()) +
-                  " files listed";
+    fault.what += "; so it is with " + std::to_string(all - 1) + " more of the " + counted(index.paths.size(), "file") +
+                  " listed";
     for (std::size_t i = 1; i < missing.size(); ++i) fault.what += (i == 1 ? ": " : ", ") + missing[i].at.file;
   }
   throw Error(std::move(fault));

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "base/counted.h"
 #include "base/cursor.h"
 
 namespace batchfeed::htk {
@@ -86,7 +87,7 @@ Header read_header(const io::File& file, bool idx) {
   std::array<std::byte, kHeaderBytes + kGuidBytes> raw;
   if (file.size() < kHeaderBytes) {
     io::fail_at(file, file.size(), "htk.header",
-                "not an HTK parameter file: it has " + std::to_string(file.size()) + " bytes, its header alone has 12");
+                "not an HTK parameter file: it has " + counted(file.size(), "byte") + ", its header alone has 12");
   }
   file.read(0, std::span(raw).first(kHeaderBytes));
   Header h;
@@ -109,9 +110,9 @@ Header read_header(const io::File& file, bool idx) {
   h.data = kHeaderBytes;
   const unsigned width = (f.kind & kCompressed) ? 2 : 4;
   if (f.size == 0 || f.size % width != 0) {
-    io::fail_at(file, 8, "htk.frame-size",
-                "a frame has " + std::to_string(f.size) + " bytes, expected a multiple of " + std::to_string(width) +
-                    " above 0");
+    io::fail_at(
+        file, 8, "htk.frame-size",
+        "a frame has " + counted(f.size, "byte") + ", expected a multiple of " + std::to_string(width) + " above 0");
   }
   h.dim = f.size / width;
   std::int64_t frames = f.samples;
@@ -133,12 +134,12 @@ Header read_header(const io::File& file, bool idx) {
   }
   if (frames < 0) {
     io::fail_at(file, 0, "htk.frames",
-                "the header counts " + std::to_string(f.samples) + " frames" +
+                "the header counts " + counted(f.samples, "frame") +
                     (h.encoding == Encoding::compressed ? ", compressed files have at least 4" : ""));
   }
   if (file.size() < h.data)
     io::fail_at(file, file.size(), "htk.header",
-                "the file ends in its scales, which take " + std::to_string(h.data) + " bytes with the header");
+                "the file ends in its scales, which take " + counted(h.data, "byte") + " with the header");
   h.frames = static_cast<std::uint64_t>(frames);
   h.held = (file.size() - h.data) / h.frame_bytes;
   return h;

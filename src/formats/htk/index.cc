@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/saturate.h"
 #include "formats/htk/archive.h"
 #include "formats/htk/archives.h"
@@ -17,10 +18,6 @@ namespace batchfeed::htk {
 namespace {
 
 constexpr std::uint64_t kLegacyMaxFrames = 65535, kLegacyChunkUtterances = 65535;
-
-std::string plural(std::uint64_t n, const char* one, const char* many) {
-  return std::to_string(n) + ' ' + (n == 1 ? one : many);
-}
 
 class Builder {
  public:
@@ -44,7 +41,7 @@ class Builder {
       throw Error(Fault{.kind = FaultKind::format,
                         .id = "htk.no-utterances",
                         .at = {.file = options_.first_file()},
-                        .what = "no utterance is left of " + plural(entries_, "entry", "entries") + why,
+                        .what = "no utterance is left of " + counted(entries_, "entry") + why,
                         .hint = too_long_ == 0 ? "" : raise_length(),
                         .stream = options_.name});
     }
@@ -201,7 +198,7 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
       throw Error(Fault{.kind = FaultKind::limit,
                         .id = "limit.sequence",
                         .at = at,
-                        .what = "'" + entry.path + "' has " + std::to_string(frames) + " frames, the limit is " +
+                        .what = "'" + entry.path + "' has " + counted(frames, "frame") + ", the limit is " +
                                 std::to_string(context_.limits.sequence_samples),
                         .hint = "raise limits.sequence_samples"});
     }
@@ -218,7 +215,7 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
   if (options_.legacy) longest = std::min({longest, options_.max_utterance_frames, kLegacyMaxFrames});
   if (frames > longest) {
     return left_out("htk.too-long", too_long_,
-                    "has " + std::to_string(frames) + " frames, more than " + std::to_string(longest));
+                    "has " + counted(frames, "frame") + ", more than " + std::to_string(longest));
   }
   index_.utterances.push_back({.key = *key,
                                .file = file,
@@ -257,8 +254,8 @@ void Builder::drop_duplicates() {
   for (std::size_t i = 0; i < repeated.size() && i < 3; ++i)
     named += (i == 0 ? "" : ", ") + context_.keys->text(repeated[i]);
   sum("htk.duplicate-key", dropped,
-      plural(dropped, "entry", "entries") + " with a key that occurs more than once were left out, all occurrences (" +
-          named + (repeated.size() > 3 ? ", ...)" : ")"),
+      counted(dropped, "entry") + " with a key that occurs more than once left out, all occurrences (" + named +
+          (repeated.size() > 3 ? ", ...)" : ")"),
       "keys must be unique in the list");
 }
 
@@ -267,7 +264,7 @@ void Builder::refuse_if_most_are_gone() {
   throw Error(Fault{.kind = FaultKind::format,
                     .id = "htk.most-skipped",
                     .at = {.file = options_.first_file()},
-                    .what = std::to_string(too_long_) + " of " + plural(entries_, "utterance", "utterances") +
+                    .what = std::to_string(too_long_) + " of " + counted(entries_, "utterance") +
                             " are too long and would be left out",
                     .hint = raise_length(),
                     .stream = options_.name});
@@ -296,12 +293,11 @@ void Builder::check_archives() {
 }
 
 void Builder::tell_what_was_left_out() {
-  count("htk.blank-lines", blank_lines_, plural(blank_lines_, "blank line was", "blank lines were") + " passed over");
+  count("htk.blank-lines", blank_lines_, counted(blank_lines_, "blank line") + " passed over");
   count("htk.blanks", blanks_,
-        plural(blanks_, "entry has", "entries have") +
-            " blanks around '=' or before '[', which are no part of key or path");
-  sum("htk.empty-utterance", empty_, plural(empty_, "utterance", "utterances") + " without frames left out");
-  sum("htk.too-long", too_long_, plural(too_long_, "utterance", "utterances") + " left out, longer than allowed",
+        counted(blanks_, "entry") + " with blanks around '=' or before '[', which are no part of key or path");
+  sum("htk.empty-utterance", empty_, counted(empty_, "utterance") + " without frames left out");
+  sum("htk.too-long", too_long_, counted(too_long_, "utterance") + " left out, longer than allowed",
       options_.legacy ? "see `maxUtteranceLength`" : "see `maxSequenceSize`");
 }
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/counted.h"
 #include "base/lookalike.h"
 #include "io/path_policy.h"
 
@@ -136,7 +137,7 @@ ScpEntry parse_scp_line(std::string_view line, const ScpRules& rules, const Posi
         throw Error(Fault{.kind = FaultKind::limit,
                           .id = "limit.sequence",
                           .at = where.position(from),
-                          .what = "the range has " + std::to_string(frames) + " frames, the limit is " +
+                          .what = "the range has " + counted(frames, "frame") + ", the limit is " +
                                   std::to_string(rules.limits.sequence_samples),
                           .hint = "raise limits.sequence_samples"});
       }
@@ -164,7 +165,7 @@ ScpEntry parse_scp_line(std::string_view line, const ScpRules& rules, const Posi
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.key",
                       .at = where.position(text),
-                      .what = "the key has " + std::to_string(entry.key.size()) + " bytes, the limit is " +
+                      .what = "the key has " + counted(entry.key.size(), "byte") + ", the limit is " +
                               std::to_string(rules.limits.key_bytes),
                       .hint = "raise limits.key_bytes"});
   }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/saturate.h"
 #include "formats/htk/archive.h"
 #include "formats/htk/htk.h"
@@ -97,7 +98,7 @@ class HtkSource final : public RowSource {
                         .id = "htk.expand",
                         .at = index_.place(i, options_),
                         .what = "stream '" + options_.name + "' is expanded to utterances, but '" + keys_->text(u.key) +
-                                "' has " + std::to_string(u.frames) + " frames, expected 1",
+                                "' has " + counted(u.frames, "frame") + ", expected 1",
                         .hint = "`expandToUtterance` is for one vector per utterance",
                         .stream = options_.name});
     }

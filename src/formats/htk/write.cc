@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/cursor.h"
 #include "formats/htk/header.h"
 #include "formats/htk/scp.h"
@@ -80,7 +81,7 @@ struct HtkWriter::Impl {
       : path(std::move(file)), options(wanted), target(companion(path, options.layout)) {
     if (options.dim == 0 || options.dim > htk::kMostDim) {
       htk::refuse("htk.write-dim", path,
-                  "frames of " + std::to_string(options.dim) + " values, a parameter file holds 1 to " +
+                  "frames of " + counted(options.dim, "value") + ", a parameter file holds 1 to " +
                       std::to_string(htk::kMostDim),
                   "write another format");
     }

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/counted.h"
 #include "base/cursor.h"
 #include "base/saturate.h"
 
@@ -82,7 +83,7 @@ Item text_matrix(const io::File& file, std::uint64_t offset, Value value) {
     if (in_row == 0) return;
     if (item.rows != 0 && in_row != item.cols)
       io::fail_at(file, in.at(), "kaldi.text",
-                  "a row of " + std::to_string(in_row) + " values, the first has " + std::to_string(item.cols));
+                  "a row of " + counted(in_row, "value") + ", the first has " + std::to_string(item.cols));
     item.cols = in_row;
     ++item.rows;
     in_row = 0;
@@ -149,9 +150,8 @@ Item read_item(const io::File& file, std::uint64_t offset, bool integers, const 
     const auto ignore = [](auto&&...) {};
     Item item = integers ? text_integers(file, offset, ignore) : text_matrix(file, offset, ignore);
     if (item.rows > limits.sequence_samples || item.cols > limits.dim)
-      io::fail_at(
-          file, offset, "kaldi.size",
-          std::to_string(item.rows) + " rows of " + std::to_string(item.cols) + " values, more than the limits allow");
+      io::fail_at(file, offset, "kaldi.size",
+                  counted(item.rows, "row") + " of " + counted(item.cols, "value") + ", more than the limits allow");
     return item;
   }
   if (raw[1] != std::byte{'B'}) io::fail_at(file, offset, "kaldi.object", "\\0 without B where an object begins");
@@ -195,16 +195,15 @@ Item read_item(const io::File& file, std::uint64_t offset, bool integers, const 
   }
   item.data = offset + in.at();
   if (item.rows > 0 && item.cols == 0)
-    io::fail_at(file, offset, "kaldi.size", std::to_string(item.rows) + " rows of no values");
+    io::fail_at(file, offset, "kaldi.size", counted(item.rows, "row") + " of no values");
   if (item.rows > limits.sequence_samples || item.cols > limits.dim)
-    io::fail_at(
-        file, offset, "kaldi.size",
-        std::to_string(item.rows) + " rows of " + std::to_string(item.cols) + " values, more than the limits allow");
+    io::fail_at(file, offset, "kaldi.size",
+                counted(item.rows, "row") + " of " + counted(item.cols, "value") + ", more than the limits allow");
   const std::uint64_t bytes = bytes_of(item);
   if (bytes > file.size() - item.data) {
     io::fail_at(file, item.data, "kaldi.short",
-                std::to_string(item.rows) + " rows of " + std::to_string(item.cols) + " values take " +
-                    std::to_string(bytes) + " bytes, the file ends after " + std::to_string(file.size() - item.data),
+                counted(bytes, "byte") + " needed for " + counted(item.rows, "row") + " of " +
+                    counted(item.cols, "value") + ", the file ends after " + std::to_string(file.size() - item.data),
                 "was the file cut off?");
   }
   item.end = item.data + bytes;
@@ -248,7 +247,7 @@ void read_rows(const io::File& file, const Item& item, std::uint64_t first, std:
     text_matrix(file, item.data, [&](std::uint64_t row, std::uint64_t column, double value) {
       if (row < first || row - first >= count) return;
       if (column >= item.cols)
-        io::fail_at(file, item.data, "kaldi.text", "a row of more than " + std::to_string(item.cols) + " values");
+        io::fail_at(file, item.data, "kaldi.text", "a row of more than " + counted(item.cols, "value"));
       out[(row - first) * item.cols + column] = static_cast<T>(value);
     });
     return;
@@ -309,7 +308,7 @@ void read_integers(const io::File& file, const Item& item, std::uint64_t first, 
   for (std::size_t i = 0; i < raw.size(); i += 5) {
     if (raw[i] != std::byte{4})
       io::fail_at(file, at + i, "kaldi.integer",
-                  "an integer of " + std::to_string(std::to_integer<int>(raw[i])) + " bytes, expected 4");
+                  "an integer of " + counted(std::to_integer<int>(raw[i]), "byte") + ", expected 4");
     out.push_back(load<std::int32_t>(raw.data() + i + 1));
   }
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/counted.h"
 #include "io/file_cache.h"
 #include "io/list.h"
 #include "io/path_policy.h"
@@ -94,7 +95,7 @@ class Builder {
       throw Error(Fault{.kind = FaultKind::limit,
                         .id = "limit.key",
                         .at = at,
-                        .what = "the key has " + std::to_string(key.size()) + " bytes, the limit is " +
+                        .what = "the key has " + counted(key.size(), "byte") + ", the limit is " +
                                 std::to_string(context_.limits.key_bytes),
                         .hint = "raise limits.key_bytes"});
     }
@@ -129,7 +130,7 @@ class Builder {
       index_.dim = item.cols;
     } else if (item.cols != index_.dim) {
       fail(at, "kaldi.mixed",
-           "key '" + std::string(key) + "' has rows of " + std::to_string(item.cols) + " values, those before have " +
+           "key '" + std::string(key) + "' has rows of " + counted(item.cols, "value") + ", those before have " +
                std::to_string(index_.dim));
     }
     index_.entries.push_back(entry);
@@ -189,8 +190,7 @@ class Builder {
         }
         if (key.size() > context_.limits.key_bytes)
           fail({.file = path, .byte = start, .has_byte = true}, "kaldi.key",
-               "a key of more than " + std::to_string(context_.limits.key_bytes) + " bytes",
-               "is this a Kaldi archive?");
+               "a key of more than " + counted(context_.limits.key_bytes, "byte"), "is this a Kaldi archive?");
       }
       if (key.empty()) {
         if (!found) break;
@@ -291,7 +291,7 @@ ScpLine parse_scp_line(std::string_view line, const Position& at, const Limits& 
       throw Error(Fault{.kind = FaultKind::limit,
                         .id = "limit.sequence",
                         .at = at,
-                        .what = "the range has more than " + std::to_string(limits.sequence_samples) + " rows",
+                        .what = "the range has more than " + counted(limits.sequence_samples, "row"),
                         .hint = "raise limits.sequence_samples"});
     }
     out.has_range = true;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/saturate.h"
 #include "formats/kaldi/index.h"
 #include "formats/kaldi/kaldi.h"
@@ -132,7 +133,7 @@ class KaldiSource final : public RowSource {
                         .id = "kaldi.expand",
                         .at = {.file = index_.paths[e.file], .byte = e.offset, .has_byte = true},
                         .what = "stream '" + options_.name + "' is expanded to utterances, but '" + keys_->text(e.key) +
-                                "' has " + std::to_string(e.frames) + " rows, expected 1",
+                                "' has " + counted(e.frames, "row") + ", expected 1",
                         .hint = "expand_to_utterance is for one vector per utterance",
                         .stream = options_.name});
     }

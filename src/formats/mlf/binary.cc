@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/cursor.h"
 #include "formats/mlf/index.h"
 
@@ -49,7 +50,7 @@ void index_binary(const io::File& file, IndexBuilder& builder) {
   Stream in(file);
   if (in.left() < 5)
     io::fail_at(file, file.size(), "mlf.binary-header",
-                "not a binary MLF: it has " + std::to_string(file.size()) + " bytes, its header alone has 5");
+                "not a binary MLF: it has " + counted(file.size(), "byte") + ", its header alone has 5");
   const std::byte* magic = in.take(3);
   if (std::string_view(reinterpret_cast<const char*>(magic), 3) != "MLF")
     io::fail_at(file, 0, "mlf.binary-header", "a binary MLF begins with 'MLF'",
@@ -76,7 +77,7 @@ void index_binary(const io::File& file, IndexBuilder& builder) {
       if (in.left() < 2) return ends_in_key();
       const std::size_t n = in.field<std::uint16_t>();
       if (n > kMaxKey)
-        io::fail_at(file, start, "mlf.binary-key", "a key of " + std::to_string(n) + " bytes, expected at most 256",
+        io::fail_at(file, start, "mlf.binary-key", "a key of " + counted(n, "byte") + ", expected at most 256",
                     "the file is damaged here or before");
       if (in.left() < n) return ends_in_key();
       key.assign(reinterpret_cast<const char*>(in.take(n)), n);
@@ -119,7 +120,7 @@ void parse_binary(std::span<const std::byte> bytes, const Position& at, std::str
   }
   if (sum != frames)
     bad(0, "mlf.binary-frames",
-        "its segments have " + std::to_string(sum) + " frames, its header says " + std::to_string(frames));
+        "its segments have " + counted(sum, "frame") + ", its header says " + std::to_string(frames));
   out.frames = frames;
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/saturate.h"
 
 namespace batchfeed::mlf {
@@ -32,7 +33,7 @@ void IndexBuilder::add(std::string_view key, const Position& at, std::uint64_t b
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.key",
                       .at = at,
-                      .what = "the utterance has a key of " + std::to_string(key.size()) + " bytes, the limit is " +
+                      .what = "the utterance has a key of " + counted(key.size(), "byte") + ", the limit is " +
                               std::to_string(context_.limits.key_bytes),
                       .hint = "raise limits.key_bytes",
                       .stream = options_.name});
@@ -75,8 +76,8 @@ void IndexBuilder::add(const IndexEntry& entry, const Position& at) {
                       .id = "limit.label-ratio",
                       .at = at,
                       .what = of + ("the labels are of " + std::to_string(frames)) + " frames, the " + in + " has " +
-                              std::to_string(bytes) + " bytes; the limit is " + std::to_string(limits.label_ratio) +
-                              " frames a byte",
+                              counted(bytes, "byte") + "; the limit is " + counted(limits.label_ratio, "frame") +
+                              " a byte",
                       .hint = "if the labels are meant so, raise limits.label_ratio",
                       .stream = options_.name});
   };

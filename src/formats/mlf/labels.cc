@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/counted.h"
 #include "base/lookalike.h"
 
 namespace batchfeed::mlf {
@@ -82,7 +83,7 @@ std::uint32_t whole(const Line& line, std::size_t column, double value) {
 
 Times times(const Line& line, bool to_its_end) {
   if (line.size() < 2)
-    line.fail("mlf.columns", 0, "a label line of " + std::to_string(line.size()) + " columns",
+    line.fail("mlf.columns", 0, "a label line of " + counted(line.size(), "column"),
               "label lines are: start end label");
   const double start = time(line, 0, to_its_end), end = time(line, 1, to_its_end);
   Times t;
@@ -101,7 +102,7 @@ std::uint32_t state_of(const Line& line, const LabelRules& rules) {
   std::uint32_t state = 0;
   if (rules.states != nullptr) {
     if (line.size() < 3)
-      line.fail("mlf.columns", 0, "a label line of " + std::to_string(line.size()) + " columns, expected at least 3",
+      line.fail("mlf.columns", 0, "a label line of " + counted(line.size(), "column") + ", expected at least 3",
                 "label lines are: start end label");
     state = rules.states->find(line.column(2));
     if (state == StateList::kUnknown) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "formats/mlf/binary.h"
 #include "formats/mlf/cache.h"
 #include "formats/mlf/index.h"
@@ -168,8 +169,8 @@ class MlfSource final : public RowSource {
           throw Error(Fault{.kind = FaultKind::stale,
                             .id = "mlf.changed",
                             .at = at,
-                            .what = "utterance '" + key + "' has " + std::to_string(labels.frames) +
-                                    " frames, it had " + std::to_string(e.samples) + " when the file was indexed",
+                            .what = "utterance '" + key + "' has " + counted(labels.frames, "frame") + ", it had " +
+                                    std::to_string(e.samples) + " when the file was indexed",
                             .hint = "open the reader again"});
         }
       }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/saturate.h"
 #include "io/file.h"
 #include "io/lines.h"
@@ -54,7 +55,7 @@ void StateList::split(const std::string& path, const Limits& limits) {
       throw Error(Fault{.kind = FaultKind::limit,
                         .id = "limit.mlf-states",
                         .at = {.file = path, .byte = byte, .line = number, .has_byte = true},
-                        .what = "more than " + std::to_string(limits.mlf_states) + " labels",
+                        .what = "more than " + counted(limits.mlf_states, "label"),
                         .hint = "raise limits.mlf_states"});
     }
     if (!classes_.emplace(name, static_cast<std::uint32_t>(names_.size())).second) {
@@ -78,7 +79,7 @@ std::vector<std::vector<std::int32_t>> read_targets(const std::string& path, con
     const std::string_view name = line.substr(0, blank);
     if (targets.size() == states.size())
       fail(path, number, byte, "mlf.targets",
-           "more lines than the " + std::to_string(states.size()) + " labels of the state list");
+           "more lines than the " + counted(states.size(), "label") + " of the state list");
     if (name != states.name(targets.size())) {
       fail(path, number, byte, "mlf.targets",
            "label '" + std::string(name) + "', expected '" + std::string(states.name(targets.size())) + "'",
@@ -88,7 +89,7 @@ std::vector<std::vector<std::int32_t>> read_targets(const std::string& path, con
     const std::string_view rest = line.substr(from), bits = rest.substr(0, rest.find_last_not_of(" \t") + 1);
     if (bits.size() != dim)
       fail(path, number, byte + from, "mlf.targets",
-           "a target of " + std::to_string(bits.size()) + " bits, targetDim is " + std::to_string(dim));
+           "a target of " + counted(bits.size(), "bit") + ", targetDim is " + std::to_string(dim));
     std::vector<std::int32_t>& ones = targets.emplace_back();
     for (std::size_t i = 0; i < bits.size(); ++i) {
       if (bits[i] != '0' && bits[i] != '1')
@@ -99,8 +100,7 @@ std::vector<std::vector<std::int32_t>> read_targets(const std::string& path, con
   });
   if (targets.size() != states.size()) {
     fail(path, 0, 0, "mlf.targets",
-         "targets for " + std::to_string(targets.size()) + " labels, the state list has " +
-             std::to_string(states.size()));
+         "targets for " + counted(targets.size(), "label") + ", the state list has " + std::to_string(states.size()));
   }
   return targets;
 }

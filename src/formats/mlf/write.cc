@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.h"
 #include "io/atomic_file.h"
 
 namespace batchfeed {
@@ -57,7 +58,7 @@ struct MlfWriter::Impl {
       frames += s.frames;
     }
     if (frames == 0 || frames > 0xFFFFFFFFu)
-      refuse("mlf.write-frames", who + " has " + std::to_string(frames) + " frames, expected 1 to 4294967295");
+      refuse("mlf.write-frames", who + " has " + counted(frames, "frame") + ", expected 1 to 4294967295");
     options.binary ? binary(key, segments, frames, who) : text(key, segments);
     ++utterances;
     if (pending.size() > mlf::kFlush) flush();
@@ -86,7 +87,7 @@ struct MlfWriter::Impl {
     std::uint64_t runs = 0;
     for (const MlfSegment& s : segments) runs += (s.frames + mlf::kMost - 1) / mlf::kMost;
     if (runs > mlf::kMost)
-      refuse("mlf.write-runs", who + " has " + std::to_string(runs) + " runs of labels, a binary file holds 65535",
+      refuse("mlf.write-runs", who + " has " + counted(runs, "run") + " of labels, a binary file holds 65535",
              "write text");
     mlf::put(pending, static_cast<std::uint16_t>(key.size()));
     pending.append(key);
