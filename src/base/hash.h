@@ -19,6 +19,17 @@ inline std::uint64_t hash_text(std::string_view text, std::uint64_t seed = 0) no
   return hash_bytes(text.data(), text.size(), seed);
 }
 
+// hash_bytes() of what comes piece by piece.
+class RunningHash {
+ public:
+  RunningHash() noexcept { XXH3_64bits_reset(&state_); }
+  void add(const void* data, std::size_t size) noexcept { XXH3_64bits_update(&state_, data, size); }
+  std::uint64_t value() const noexcept { return XXH3_64bits_digest(&state_); }
+
+ private:
+  XXH3_state_t state_;
+};
+
 // Hash of a running list of numbers and texts; order matters.
 class Fingerprint {
  public:

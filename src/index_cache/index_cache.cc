@@ -24,16 +24,7 @@ constexpr std::size_t kHeader = 88, kChecksumAt = 80;
 
 static_assert(sizeof(IndexEntry) == 32 && std::is_trivially_copyable_v<IndexEntry>);
 
-// XXH3 over pieces.
-class Hasher {
- public:
-  Hasher() { XXH3_64bits_reset(&state_); }
-  void add(std::span<const std::byte> bytes) { XXH3_64bits_update(&state_, bytes.data(), bytes.size()); }
-  std::uint64_t value() const { return XXH3_64bits_digest(&state_); }
-
- private:
-  XXH3_state_t state_;
-};
+using Entries = std::array<IndexEntry, IndexEntries::kBlock>;  // that are read or written at a time
 
 template <class Container>
 std::span<const std::byte> bytes_of(const Container& all) {
@@ -41,7 +32,7 @@ std::span<const std::byte> bytes_of(const Container& all) {
 }
 
 // Entries in the order of the disk; a no-op on little-endian machines.
-void to_disk_order(IndexEntries& entries) {
+void to_disk_order(std::span<IndexEntry> entries) {
   if constexpr (std::endian::native != std::endian::little) {
     for (IndexEntry& e : entries)
       e = {byte_swap(e.key), byte_swap(e.begin), byte_swap(e.bytes), byte_swap(e.samples), byte_swap(e.aux)};
@@ -119,12 +110,12 @@ std::optional<Payload> load_one(const io::File& file, const Binding& binding, st
   // allows is more than there is memory for.
   if (h.texts > h.entries || h.entries > h.size) return why = "it is damaged", std::nullopt;
   std::uint64_t at = kHeader;
-  Hasher hasher;
-  hasher.add(std::span(raw).first(kChecksumAt));
+  RunningHash hash;
+  hash.add(raw.data(), kChecksumAt);
   const auto read = [&](std::span<std::byte> out) {
     if (!out.empty()) file.read(at, out);
     at += out.size();
-    hasher.add(out);
+    hash.add(out.data(), out.size());
   };
   std::string options(static_cast<std::size_t>(h.options), '\0');
   read(std::as_writable_bytes(std::span(options)));
@@ -132,15 +123,22 @@ std::optional<Payload> load_one(const io::File& file, const Binding& binding, st
   Payload payload;
   payload.extra.resize(static_cast<std::size_t>(h.extra));
   read(std::as_writable_bytes(std::span(payload.extra)));
-  payload.entries.resize(static_cast<std::size_t>(h.entries));
-  read(std::as_writable_bytes(std::span(payload.entries)));
+  const auto some = std::make_unique<Entries>();
+  for (std::uint64_t i = 0; i < h.entries;) {
+    const auto part =
+        std::span(*some).first(static_cast<std::size_t>(std::min<std::uint64_t>(some->size(), h.entries - i)));
+    read(std::as_writable_bytes(part));
+    to_disk_order(part);
+    for (const IndexEntry& e : part) payload.entries.push_back(e);
+    i += part.size();
+  }
+  payload.entries.close();
   std::vector<std::uint32_t> lengths(static_cast<std::size_t>(h.texts));
   read(std::as_writable_bytes(std::span(lengths)));
   std::string texts(static_cast<std::size_t>(h.text_bytes), '\0');
   read(std::as_writable_bytes(std::span(texts)));
-  if (hasher.value() != h.checksum) return why = "its checksum is wrong", std::nullopt;
+  if (hash.value() != h.checksum) return why = "its checksum is wrong", std::nullopt;
 
-  to_disk_order(payload.entries);
   std::size_t from = 0;
   payload.texts.reserve(lengths.size());
   for (std::uint32_t& length : lengths) {
@@ -249,18 +247,24 @@ Stored store(const std::vector<std::string>& places, const Binding& binding, con
   std::string texts;
   texts.reserve(static_cast<std::size_t>(h.text_bytes));
   for (const std::string& text : payload.texts) texts += text;
-  IndexEntries swapped;
-  if constexpr (std::endian::native != std::endian::little) {
-    swapped = payload.entries;
-    to_disk_order(swapped);
-  }
-  const IndexEntries& entries = std::endian::native == std::endian::little ? payload.entries : swapped;
-  const std::array pieces = {bytes_of(binding.options), bytes_of(payload.extra), bytes_of(entries), bytes_of(lengths),
-                             bytes_of(texts)};
-  Hasher hasher;
-  hasher.add(std::span<const std::byte>(pack(h)).first(kChecksumAt));
-  for (const auto piece : pieces) hasher.add(piece);
-  h.checksum = hasher.value();
+  // All that stands behind the header, piece by piece.
+  const auto each_piece = [&](const auto& take) {
+    take(bytes_of(binding.options));
+    take(bytes_of(payload.extra));
+    const auto some = std::make_unique<Entries>();
+    for (std::size_t i = 0; i < payload.entries.size();) {
+      const auto part = std::span(*some).first(payload.entries.read(i, *some));
+      to_disk_order(part);
+      take(std::as_bytes(part));
+      i += part.size();
+    }
+    take(bytes_of(lengths));
+    take(bytes_of(texts));
+  };
+  RunningHash hash;
+  hash.add(pack(h).data(), kChecksumAt);
+  each_piece([&](std::span<const std::byte> piece) { hash.add(piece.data(), piece.size()); });
+  h.checksum = hash.value();
 
   Stored stored;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -271,7 +275,7 @@ Stored store(const std::vector<std::string>& places, const Binding& binding, con
       }
       io::AtomicFile out(places[i]);
       out.append(pack(h));
-      for (const auto piece : pieces) out.append(piece);
+      each_piece([&](std::span<const std::byte> piece) { out.append(piece); });
       out.commit();
       return {.path = places[i], .why = {}};
     } catch (const Error& e) {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // What an indexing pass finds in a file: where each sequence stands, its key and
-// its nominal length; and the cut into chunks. 32 bytes a sequence at most.
+// its nominal length; and the cut into chunks.
 #pragma once
 
-#include <batchfeed/buffer.h>
-
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <span>
 #include <vector>
 
 namespace batchfeed {
@@ -19,23 +21,106 @@ struct IndexEntry {
   std::uint64_t bytes = 0;
   std::uint32_t samples = 0;  // nominal length
   std::uint32_t aux = 0;      // the format's own (text: rows, or a line number's low bits)
+
+  bool operator==(const IndexEntry&) const = default;
 };
-static_assert(sizeof(IndexEntry) <= 32);
+static_assert(sizeof(IndexEntry) == 32);
 
-// On huge pages: where sequences are short, the first touch of their entries costs as much as finding them.
-template <class T>
-struct HugePages {
-  using value_type = T;
+// Entries in file order, which take 2 to 8 bytes each where they are of the usual kind: one behind the other in the
+// file, their keys in a row or near each other. They lie in blocks, each a column a field, as wide (0, 1, 2, 4 or 8
+// bytes) as the block needs. Any entry is found at once. Reading is thread-safe.
+class IndexEntries {
+ public:
+  static constexpr std::size_t kBlock = 1024;  // entries; those that append() put behind each other may be fewer
 
-  T* allocate(std::size_t n) {
-    void* const memory = n > SIZE_MAX / sizeof(T) ? nullptr : detail::allocate(n * sizeof(T));
-    if (memory == nullptr) throw std::bad_alloc();
-    return static_cast<T*>(memory);
+  IndexEntries() = default;
+  IndexEntries(std::initializer_list<IndexEntry> entries) {
+    for (const IndexEntry& e : entries) push_back(e);
   }
-  void deallocate(T* p, std::size_t /*n*/) noexcept { std::free(p); }
-  bool operator==(const HugePages&) const noexcept { return true; }
+
+  bool empty() const noexcept { return size() == 0; }
+  std::size_t size() const noexcept { return packed_ + open_.size(); }
+  IndexEntry operator[](std::size_t i) const noexcept;
+  IndexEntry back() const noexcept { return (*this)[size() - 1]; }
+
+  void push_back(const IndexEntry& entry) {
+    if (open_.size() == kBlock) [[unlikely]]
+      pack();
+    open_.push_back(entry);
+  }
+  // Moves the blocks; `more` is empty then.
+  void append(IndexEntries&& more);
+  void add_to_keys(std::uint64_t number);
+  template <class Function>
+  void map_keys(Function function) {
+    IndexEntries mapped;
+    for (IndexEntry e : *this) {
+      e.key = function(e.key);
+      mapped.push_back(e);
+    }
+    mapped.close();
+    *this = std::move(mapped);
+  }
+  // No more will come, or not soon: gives back what only they would need.
+  void close();
+
+  // From entry i on, up to out.size(); gives how many, which is 0 at the end only.
+  std::size_t read(std::size_t i, std::span<IndexEntry> out) const noexcept;
+
+  // Front to back; unpacks some at a time.
+  class Iterator {
+   public:
+    using value_type = IndexEntry;
+    using difference_type = std::ptrdiff_t;
+
+    Iterator(const IndexEntries& entries, std::size_t at) : entries_(&entries), from_(at), at_(at) { fetch(); }
+    const IndexEntry& operator*() const noexcept { return ready_[at_ - from_]; }
+    const IndexEntry* operator->() const noexcept { return &**this; }
+    Iterator& operator++() noexcept {
+      if (++at_ == from_ + there_) {
+        from_ = at_;
+        fetch();
+      }
+      return *this;
+    }
+    void operator++(int) noexcept { ++*this; }
+    std::size_t number() const noexcept { return at_; }
+    bool operator==(std::default_sentinel_t /*end*/) const noexcept { return there_ == 0; }
+
+   private:
+    void fetch() noexcept { there_ = entries_->read(from_, ready_); }
+
+    const IndexEntries* entries_;
+    std::size_t from_, at_, there_ = 0;
+    std::array<IndexEntry, 32> ready_;  // NOLINT(cppcoreguidelines-pro-type-member-init): `there_` of them
+  };
+  Iterator begin() const { return from(0); }
+  Iterator from(std::size_t i) const { return {*this, i}; }
+  static std::default_sentinel_t end() noexcept { return {}; }
+
+ private:
+  struct Block {
+    std::uint64_t first = 0;  // entry
+    std::uint32_t entries = 0;
+    // Columns hold what is beside these: keys above `key`, or above its place in the block where `in_a_row`; begins
+    // above `begin`. Without `bytes`, each entry ends where the next begins, the last at `end`.
+    bool in_a_row = false;
+    std::array<std::uint8_t, 5> width{};  // of key, begin, bytes, samples, aux
+    std::uint64_t key = 0, begin = 0, end = 0;
+    std::uint32_t samples = 0, aux = 0;  // of all, where there is no column
+    std::shared_ptr<const std::byte[]> columns = {};
+
+    void read(std::size_t i, std::span<IndexEntry> out) const noexcept;
+  };
+
+  static Block packed(std::span<const IndexEntry> entries, std::uint64_t first);
+  void pack();
+  const Block& block_of(std::size_t i) const noexcept;
+
+  std::vector<Block> blocks_;
+  std::size_t packed_ = 0;        // entries in them
+  std::vector<IndexEntry> open_;  // those behind, fewer than a block
 };
-using IndexEntries = std::vector<IndexEntry, HugePages<IndexEntry>>;
 
 struct Index {
   IndexEntries entries;                    // in file order

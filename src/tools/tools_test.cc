@@ -168,7 +168,7 @@ TEST_F(Tools, AFileReplacedSinceItsStreamsWereInferredIsNotRead) {
   const Inferred inferred = infer_ctf(std::vector{first, second});
   batchfeed::CtfOptions options{
       .files = {first, second}, .streams = {inferred.streams.at(0).spec}, .seen = inferred.seen};
-  Setup setup;
+  batchfeed::Setup setup;
   setup.sources = {options};
   EXPECT_EQ(open_sources(setup)->streams().size(), 1u);
   std::filesystem::remove(second);

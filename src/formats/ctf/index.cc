@@ -85,9 +85,11 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
   std::optional<Open> running;
   std::uint64_t lines = start.lines;
   const auto close = [&](const Open& open, std::uint64_t end) {
-    const bool kept = judge.close(open, end, open.id, result.notes, entries);
+    IndexEntries one;
+    if (!judge.close(open, end, open.id, result.notes, one)) return;
     // What is left out has no number: the numbers must not depend on the ranges.
-    if (kept && text) entries.back().key = context.keys->id(open.text);
+    if (text) one.map_keys([&](std::uint64_t) { return context.keys->id(open.text); });
+    entries.push_back(one.back());
   };
   for (Part& part : parts) {
     if (part.head && running) judge.merge(*running, *part.head);
@@ -105,19 +107,17 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
     }
     if (part.notes.left_out > 0 && result.notes.left_out == 0) result.notes.first_left_out = part.notes.first_left_out;
     result.notes.left_out += part.notes.left_out;
-    for (IndexEntry& e : part.middle) {
-      if (start.line_mode) e.key += lines;
-      if (text) e.key = context.keys->id(part.texts[static_cast<std::size_t>(e.key)]);
+    if (start.line_mode) part.middle.add_to_keys(lines);
+    if (text) {
+      part.middle.map_keys(
+          [&](std::uint64_t place) { return context.keys->id(part.texts[static_cast<std::size_t>(place)]); });
     }
-    if (entries.empty()) {  // it has room for all: no second touch of so much memory
-      entries = std::move(part.middle);
-    } else {
-      entries.insert(entries.end(), part.middle.begin(), part.middle.end());
-    }
+    entries.append(std::move(part.middle));
     lines += part.lines;
     part = Part();
   }
   if (running) close(*running, file.size());
+  entries.close();
   // Each range has kept to it by itself.
   if (entries.size() > io::room_for_index(file, context.limits).bytes / sizeof(IndexEntry))
     throw Error(
@@ -135,39 +135,40 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
 void cut_chunks(Index& index, std::uint64_t limit) {
   index.chunk_first.clear();
   std::uint64_t begin = 0, end = 0;
-  for (std::size_t i = 0; i < index.entries.size(); ++i) {
-    const IndexEntry& e = index.entries[i];
+  std::uint64_t i = 0;
+  for (const IndexEntry& e : index.entries) {
     if (i == 0 || end - begin + e.bytes > limit || i - index.chunk_first.back() == 0xFFFFFFFFu) {
       index.chunk_first.push_back(i);
       begin = e.begin;
     }
     end = e.begin + e.bytes;
+    ++i;
   }
-  index.chunk_first.push_back(index.entries.size());
+  index.chunk_first.push_back(i);
 }
 
 std::optional<IndexNotes::Repeated> find_repeated(const IndexEntries& entries) {
   const std::size_t n = entries.size();
   bool rising = true;
   std::uint64_t least = ~0ull, most = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    rising &= i == 0 || entries[i].key > entries[i - 1].key;
-    least = std::min(least, entries[i].key);
-    most = std::max(most, entries[i].key);
+  for (const IndexEntry& e : entries) {
+    rising &= least > most || e.key > most;  // the first has none before it
+    least = std::min(least, e.key);
+    most = std::max(most, e.key);
   }
   if (rising) return std::nullopt;
   std::size_t second = n;
   std::uint64_t sequences = 0;
   if ((most - least) / 64 < n) {  // dense keys: a bit for each
     std::vector<bool> seen(static_cast<std::size_t>(most - least) + 1);
-    for (std::size_t i = 0; i < n; ++i) {
-      const auto k = static_cast<std::size_t>(entries[i].key - least);
-      if (seen[k] && sequences++ == 0) second = i;
+    for (auto e = entries.begin(); e != entries.end(); ++e) {
+      const auto k = static_cast<std::size_t>(e->key - least);
+      if (seen[k] && sequences++ == 0) second = e.number();
       seen[k] = true;
     }
   } else {
     std::vector<std::pair<std::uint64_t, std::size_t>> order(n);
-    for (std::size_t i = 0; i < n; ++i) order[i] = {entries[i].key, i};
+    for (auto e = entries.begin(); e != entries.end(); ++e) order[e.number()] = {e->key, e.number()};
     std::sort(order.begin(), order.end());
     for (std::size_t i = 1; i < n; ++i) {
       if (order[i].first != order[i - 1].first) continue;
@@ -176,9 +177,10 @@ std::optional<IndexNotes::Repeated> find_repeated(const IndexEntries& entries) {
     }
   }
   if (second == n) return std::nullopt;
-  const std::uint64_t key = entries[second].key;
-  const auto first = std::find_if(entries.begin(), entries.end(), [&](const IndexEntry& e) { return e.key == key; });
-  return IndexNotes::Repeated{key, first->begin, entries[second].begin, sequences};
+  const IndexEntry again = entries[second];
+  auto first = entries.begin();
+  while (first->key != again.key) ++first;
+  return IndexNotes::Repeated{again.key, first->begin, again.begin, sequences};
 }
 
 }  // namespace batchfeed::ctf

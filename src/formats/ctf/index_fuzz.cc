@@ -40,8 +40,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ctf::CtfSource parts(c.options, file.path(), context(c.threads), {.block = c.block, .range = 1 + c.block / 2});
   const auto& a = one->index().entries;
   const auto& b = parts.index().entries;
-  require(a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0,
-          "the index depends on ranges");
+  bool same = a.size() == b.size();
+  for (std::size_t i = 0; same && i < a.size(); ++i) same = a[i] == b[i];
+  require(same, "the index depends on ranges");
 
   std::uint64_t sequences = 0, samples = 0, end = 0;
   Chunk chunk;

@@ -308,18 +308,6 @@ Part RangeIndexer::run(std::uint64_t begin, std::uint64_t end, const std::functi
     if (p != stop) {
       block(part, blocks, p, stop);
     }
-    // As many as the first block holds in each to come: not to touch more memory than the index takes. What the ranges
-    // behind the first one find is added to that.
-    if (blocks.offset() == from && !last) {
-      const auto bytes = static_cast<double>((inside_ ? end : file_.size()) - from);
-      const double parts = bytes / static_cast<double>(blocks.offset_of(stop) - from);
-      const double entries = static_cast<double>(part.middle.size() + 2) * parts * 1.05;
-      const std::size_t most = room_ / sizeof(IndexEntry);
-      try {
-        part.middle.reserve(static_cast<std::size_t>(std::min(entries, static_cast<double>(most))));
-      } catch (const std::exception&) {  // a guess; without it memory is taken as entries come
-      }
-    }
     passed(blocks.offset_of(stop));
     if (last) break;
   }

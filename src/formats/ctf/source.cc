@@ -106,13 +106,15 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
   if (!start_.line_mode) notes_.repeated = find_repeated(index_.entries);
   cut_chunks(index_, std::min(options.chunk_bytes, file_.size()));
   chunks_.resize(index_.chunks());
+  auto e = index_.entries.begin();
   for (std::uint32_t c = 0; c < chunks_.size(); ++c) {
-    const auto first = index_.entries.begin() + static_cast<std::ptrdiff_t>(index_.chunk_first[c]);
-    const auto last = index_.entries.begin() + static_cast<std::ptrdiff_t>(index_.chunk_first[c + 1]);
     ChunkInfo& info = chunks_[c];
-    info.sequences = static_cast<std::uint64_t>(last - first);
-    info.bytes = (last - 1)->begin + (last - 1)->bytes - first->begin;
-    for (auto e = first; e != last; ++e) info.samples += e->samples;
+    info.sequences = index_.chunk_first[c + 1] - index_.chunk_first[c];
+    const std::uint64_t begin = e->begin;
+    for (std::uint64_t s = 0; s < info.sequences; ++s, ++e) {
+      info.samples += e->samples;
+      info.bytes = e->begin + e->bytes - begin;
+    }
   }
   counted_.emplace(index_.entries.size());
 }
@@ -142,10 +144,11 @@ bool CtfSource::load_index(const index_cache::Binding& binding, const std::vecto
   if (!unpack(loaded.payload->extra, start_, notes_)) return refuse("it is damaged");
   index_.entries = std::move(loaded.payload->entries);
   if (text_keys()) {
-    for (IndexEntry& e : index_.entries) {
-      if (e.key >= loaded.payload->texts.size()) return refuse("it is damaged");
-      e.key = context_.keys->id(loaded.payload->texts[static_cast<std::size_t>(e.key)]);
-    }
+    const std::vector<std::string>& texts = loaded.payload->texts;
+    const auto has_text = [&](const IndexEntry& e) { return e.key < texts.size(); };
+    if (!std::ranges::all_of(index_.entries, has_text)) return refuse("it is damaged");
+    index_.entries.map_keys(
+        [&](std::uint64_t text) { return context_.keys->id(texts[static_cast<std::size_t>(text)]); });
   }
   cache_ = {.used = true, .path = loaded.path, .why = {}};
   return true;
@@ -154,10 +157,10 @@ bool CtfSource::load_index(const index_cache::Binding& binding, const std::vecto
 void CtfSource::store_index(const index_cache::Binding& binding, const std::vector<std::string>& places) {
   index_cache::Payload payload{.entries = index_.entries, .texts = {}, .extra = pack(start_, notes_)};
   if (text_keys()) {
-    for (std::size_t i = 0; i < payload.entries.size(); ++i) {
-      payload.texts.push_back(context_.keys->text(payload.entries[i].key));
-      payload.entries[i].key = i;
-    }
+    payload.entries.map_keys([&](std::uint64_t key) {
+      payload.texts.push_back(context_.keys->text(key));
+      return payload.texts.size() - 1;
+    });
   }
   const index_cache::Stored stored = index_cache::store(places, binding, payload);
   cache_.path = stored.path;
@@ -166,10 +169,9 @@ void CtfSource::store_index(const index_cache::Binding& binding, const std::vect
 
 void CtfSource::sequences(Run run, std::vector<SequenceInfo>& out) const {
   out.resize(run.last - run.first);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const IndexEntry& e = index_.entries[run.first + i];
-    out[i] = {.key = e.key, .row = static_cast<std::uint32_t>(i), .samples = e.samples};
-  }
+  auto e = index_.entries.from(run.first);
+  for (std::size_t i = 0; i < out.size(); ++i, ++e)
+    out[i] = {.key = e->key, .row = static_cast<std::uint32_t>(i), .samples = e->samples};
 }
 
 void CtfSource::read(Run run, Chunk& out) const {
@@ -190,7 +192,7 @@ void CtfSource::read(Run run, Chunk& out) const {
 
 // As pixels are, which have neither a sign nor a point, or labels: a look at the text of the first sequence.
 bool CtfSource::may_be_narrow(std::uint32_t chunk, std::size_t stream) const {
-  const IndexEntry& e = index_.entries[run_of(chunk).first];
+  const IndexEntry e = index_.entries[run_of(chunk).first];
   std::string text(static_cast<std::size_t>(std::min<std::uint64_t>(e.bytes, 4096)), '\0');
   file_.read(e.begin, std::as_writable_bytes(std::span(text)));
   const std::string name = "|" + schema_.alias(stream);
@@ -209,7 +211,8 @@ bool CtfSource::may_be_narrow(std::uint32_t chunk, std::size_t stream) const {
 
 template <class T>
 void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const {
-  const std::span entries(index_.entries.data() + run.first, run.last - run.first);
+  const std::size_t rows = run.last - run.first;
+  auto entry = index_.entries.from(run.first);
   FaultLog log({.schema = &schema_,
                 .sink = &sink_,
                 .file = file_.path(),
@@ -228,7 +231,8 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const
   if (context_.check) parser.keep_broken();
 
   Buffer<char> buffer = borrow();
-  const std::uint64_t begin = entries.front().begin, end = entries.back().begin + entries.back().bytes;
+  const IndexEntry last = index_.entries[run.last - 1];
+  const std::uint64_t begin = entry->begin, end = last.begin + last.bytes;
   parser.text(end - begin);
   file_.will_read(begin, end);
   LineBlocks blocks(fill_from(file_, begin, end), begin, buffer, file_.path(),
@@ -242,8 +246,8 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const
     const char* p = blocks.begin();
     // A newline added at the end of the file lies behind the last sequence's bytes.
     const std::uint64_t file_end = blocks.offset_of(blocks.end()) - (blocks.closed_by_end_of_file() ? 1 : 0);
-    while (row < entries.size() && entries[row].begin < file_end) {
-      const IndexEntry& e = entries[row];
+    while (row < rows && entry->begin < file_end) {
+      const IndexEntry& e = *entry;
       if (!open) {
         p = blocks.begin() + (e.begin - blocks.offset());
         if (!counted.each.empty()) log.be_quiet(counted.each[row]);
@@ -257,18 +261,19 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const
       p = stop;
       if (!ends_here) break;
       if (!parser.end()) {
-        if (out.invalid.empty()) out.invalid.assign(entries.size(), Chunk::kValid);
+        if (out.invalid.empty()) out.invalid.assign(rows, Chunk::kValid);
         out.invalid[row] = Chunk::kPaid;
       }
       open = false;
       ++row;
+      ++entry;
     }
     if (!measured) parser.expect(static_cast<double>(end - begin) / static_cast<double>(file_end - begin));
     measured = true;
   }
   parser.finish();
   give_back(std::move(buffer));
-  if (row != entries.size()) {
+  if (row != rows) {
     throw Error(Fault{.kind = FaultKind::stale,
                       .id = "io.changed",
                       .at = {.file = file_.path()},
@@ -291,7 +296,7 @@ void CtfSource::give_back(Buffer<char> buffer) const {
 }
 
 Place CtfSource::place(std::uint32_t chunk, std::uint32_t row) const {
-  const IndexEntry& e = index_.entries[static_cast<std::size_t>(index_.chunk_first[chunk]) + row];
+  const IndexEntry e = index_.entries[static_cast<std::size_t>(index_.chunk_first[chunk]) + row];
   const std::uint64_t end = e.begin + e.bytes;
   return {.file = file_.path(),
           .begin = e.begin,
@@ -303,7 +308,9 @@ Place CtfSource::place(std::uint32_t chunk, std::uint32_t row) const {
 std::uint64_t CtfSource::fingerprint() const {
   Fingerprint print;
   print.add(index_cache::content_fingerprint(file_));
-  print.add(hash_bytes(index_.entries.data(), index_.entries.size() * sizeof(IndexEntry)));
+  RunningHash hash;
+  for (const IndexEntry& e : index_.entries) hash.add(&e, sizeof e);
+  print.add(hash.value());
   for (std::size_t i = 0; i < schema_.size(); ++i) {
     const StreamInfo& s = schema_.streams()[i];
     print.add(s.name)

@@ -65,7 +65,7 @@ void index_cached(const io::File& file, const MlfOptions& options, const std::fu
   }
   if (loaded.payload) {
     builder.begin_file(file);
-    for (IndexEntry& e : loaded.payload->entries) {
+    for (IndexEntry e : loaded.payload->entries) {
       if (words) e.key = context.keys->key(loaded.payload->texts[static_cast<std::size_t>(e.key)]).value_or(0);
       builder.add(e, {.file = file.path(), .byte = e.begin, .has_byte = true});
     }
@@ -87,9 +87,11 @@ void index_cached(const io::File& file, const MlfOptions& options, const std::fu
   std::vector<std::uint64_t> counts = builder.counts();
   for (std::size_t i = 0; i < counts.size(); ++i) counts[i] -= before[i];
   payload.extra = pack(counts);
-  for (std::size_t i = 0; words && i < payload.entries.size(); ++i) {
-    payload.texts.push_back(context.keys->text(payload.entries[i].key));
-    payload.entries[i].key = i;
+  if (words) {
+    payload.entries.map_keys([&](std::uint64_t key) {
+      payload.texts.push_back(context.keys->text(key));
+      return payload.texts.size() - 1;
+    });
   }
   const index_cache::Stored stored = index_cache::store(places, binding, payload);
   if (stored.path.empty()) faults.warning(index_cache::not_kept(file.path(), stored));

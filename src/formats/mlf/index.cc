@@ -90,7 +90,10 @@ void IndexBuilder::add(const IndexEntry& entry, const Position& at) {
 }
 
 IndexEntries IndexBuilder::entries_of_file() const {
-  return {index_.entries.begin() + static_cast<std::ptrdiff_t>(file_first_.back()), index_.entries.end()};
+  IndexEntries out;
+  for (auto e = index_.entries.from(file_first_.back()); e != index_.entries.end(); ++e) out.push_back(*e);
+  out.close();
+  return out;
 }
 
 std::vector<std::uint64_t> IndexBuilder::counts() const {
@@ -123,37 +126,42 @@ void IndexBuilder::skip(Fault fault) {
 }
 
 void IndexBuilder::drop_duplicates() {
-  auto& entries = index_.entries;
-  const auto no_later = [](const IndexEntry& a, const IndexEntry& b) { return a.key >= b.key; };
-  if (std::adjacent_find(entries.begin(), entries.end(), no_later) == entries.end()) return;
-  std::vector<std::uint64_t> order(entries.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) {
-    return std::pair(entries[a].key, a) < std::pair(entries[b].key, b);
-  });
-  std::vector<std::uint64_t> repeats;  // all but the first of a key
+  std::vector<std::pair<std::uint64_t, std::size_t>> order;  // keys, and where they stand
+  order.reserve(index_.entries.size());
+  bool rising = true;
+  for (auto e = index_.entries.begin(); e != index_.entries.end(); ++e) {
+    rising = rising && (order.empty() || e->key > order.back().first);
+    order.emplace_back(e->key, e.number());
+  }
+  if (rising) return;
+  std::sort(order.begin(), order.end());
+  std::vector<std::size_t> repeats;  // all but the first of a key
   for (std::size_t i = 1; i < order.size(); ++i) {
-    if (entries[order[i]].key == entries[order[i - 1]].key) repeats.push_back(order[i]);
+    if (order[i].first == order[i - 1].first) repeats.push_back(order[i].second);
   }
   std::sort(repeats.begin(), repeats.end());
-  std::size_t kept = 0, file = 0, repeat = 0;
-  for (std::size_t i = 0; i <= entries.size(); ++i) {
-    while (file < file_first_.size() && file_first_[file] == i) file_first_[file++] = kept;
-    if (i == entries.size()) break;
-    if (repeat < repeats.size() && repeats[repeat] == i) {
-      ++repeat;
-      Fault fault{.kind = FaultKind::format,
-                  .id = "mlf.duplicate-key",
-                  .at = {.file = paths_[file - 1], .byte = entries[i].begin, .line = entries[i].aux, .has_byte = true},
-                  .what = "utterance '" + context_.keys->text(entries[i].key) + "' stands here a second time",
-                  .hint = "the first one is used"};
-      if (options_.legacy) throw Error(std::move(fault));
-      skip(std::move(fault));
+  IndexEntries kept;
+  std::size_t file = 0, repeat = 0;
+  const auto begin_files = [&](std::size_t i) {
+    while (file < file_first_.size() && file_first_[file] == i) file_first_[file++] = kept.size();
+  };
+  for (auto e = index_.entries.begin(); e != index_.entries.end(); ++e) {
+    begin_files(e.number());
+    if (repeat == repeats.size() || repeats[repeat] != e.number()) {
+      kept.push_back(*e);
       continue;
     }
-    entries[kept++] = entries[i];
+    ++repeat;
+    Fault fault{.kind = FaultKind::format,
+                .id = "mlf.duplicate-key",
+                .at = {.file = paths_[file - 1], .byte = e->begin, .line = e->aux, .has_byte = true},
+                .what = "utterance '" + context_.keys->text(e->key) + "' stands here a second time",
+                .hint = "the first one is used"};
+    if (options_.legacy) throw Error(std::move(fault));
+    skip(std::move(fault));
   }
-  entries.resize(kept);
+  begin_files(index_.entries.size());
+  index_.entries = std::move(kept);
 }
 
 void IndexBuilder::repeat_file(const io::File& file, std::size_t earlier) {
@@ -180,19 +188,20 @@ void IndexBuilder::cut() {
     const std::uint64_t limit = std::min(options_.chunk_bytes, file_bytes_[file]);
     std::uint64_t start = 0, end = 0;  // bytes of the current chunk
     std::uint64_t frames = 0;
-    for (std::uint64_t i = from; i < to; ++i) {
+    auto e = entries.from(from);
+    for (std::uint64_t i = from; i < to; ++i, ++e) {
       // Few bytes can stand for many frames: those are bounded as well.
-      const std::uint64_t bytes = entries[i].begin + entries[i].bytes - start;
+      const std::uint64_t bytes = e->begin + e->bytes - start;
       const std::uint64_t most =
           std::min(context_.limits.label_frames, std::max(kAnyChunk, mul_sat(bytes, kFramesOfByte)));
-      if (i == from || end - start + entries[i].bytes > limit || frames + entries[i].samples > most) {
+      if (i == from || end - start + e->bytes > limit || frames + e->samples > most) {
         index_.chunk_first.push_back(i);
         index_.chunk_file.push_back(static_cast<std::uint32_t>(file));
-        start = entries[i].begin;
+        start = e->begin;
         frames = 0;
       }
-      frames += entries[i].samples;
-      end = entries[i].begin + entries[i].bytes;
+      frames += e->samples;
+      end = e->begin + e->bytes;
     }
   }
   index_.chunk_first.push_back(entries.size());
@@ -200,6 +209,7 @@ void IndexBuilder::cut() {
 
 MlfIndex IndexBuilder::finish() {
   drop_duplicates();
+  index_.entries.close();
   cut();
   for (const Count& c : counts_) {
     if (c.n == 0 || context_.check) continue;  // then each has been told

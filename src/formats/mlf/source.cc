@@ -81,9 +81,13 @@ class MlfSource final : public RowSource {
                 .element = options_.element});
     for (std::uint32_t c = 0; c < index_.chunks(); ++c) {
       const std::uint64_t from = index_.chunk_first[c], to = index_.chunk_first[c + 1];
-      ChunkInfo info{.sequences = to - from,
-                     .bytes = index_.entries[to - 1].begin + index_.entries[to - 1].bytes - index_.entries[from].begin};
-      for (std::uint64_t i = from; i < to; ++i) info.samples += index_.entries[i].samples;
+      ChunkInfo info{.sequences = to - from};
+      auto e = index_.entries.from(from);
+      const std::uint64_t begin = e->begin;
+      for (std::uint64_t i = from; i < to; ++i, ++e) {
+        info.samples += e->samples;
+        info.bytes = e->begin + e->bytes - begin;
+      }
       add_chunk(info);
     }
   }
@@ -96,7 +100,7 @@ class MlfSource final : public RowSource {
   RowMemory row_memory(std::uint32_t /*chunk*/) const override { return RowMemory::far_more; }
 
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
-    const IndexEntry& e = index_.entries[first(chunk) + row];
+    const IndexEntry e = index_.entries[first(chunk) + row];
     return {.file = options_.files[index_.chunk_file[chunk]],
             .begin = e.begin,
             .end = e.begin + e.bytes,
@@ -106,7 +110,9 @@ class MlfSource final : public RowSource {
 
  private:
   void table(Run run, std::vector<SequenceInfo>& out) const override {
-    list_rows(index_.entries, &IndexEntry::samples, run.from, run.to, out);
+    out.resize(static_cast<std::size_t>(run.to - run.from));
+    auto e = index_.entries.from(run.from);
+    for (std::uint32_t row = 0; row < out.size(); ++row, ++e) out[row] = {e->key, row, e->samples};
   }
 
   void fetch(Run run, Chunk& out) const override {
@@ -114,18 +120,20 @@ class MlfSource final : public RowSource {
     Column& column = out.columns[0];
     const std::shared_ptr<const io::File> file = cache_.open(index_.chunk_file[run.chunk]);
     const std::uint64_t from = run.from, to = run.to;
+    const IndexEntry last = index_.entries[to - 1];
     const std::uint64_t base = index_.entries[from].begin;
     Buffer<std::byte> bytes;
-    bytes.resize(static_cast<std::size_t>(index_.entries[to - 1].begin + index_.entries[to - 1].bytes - base));
+    bytes.resize(static_cast<std::size_t>(last.begin + last.bytes - base));
     file->read(base, {bytes.data(), bytes.size()});
     file->expect_unchanged();
     std::size_t frames = 0;
-    for (std::uint64_t i = from; i < to; ++i) frames += index_.entries[i].samples;
+    for (auto e = index_.entries.from(from); e != index_.entries.end() && e.number() < to; ++e) frames += e->samples;
     column.first_value.reserve(frames + 1);
     column.indices.reserve(frames);
     thread_local Labels labels;  // for its memory
-    for (std::uint64_t i = from; i < to; ++i) {
-      const IndexEntry& e = index_.entries[i];
+    auto entry = index_.entries.from(from);
+    for (std::uint64_t i = from; i < to; ++i, ++entry) {
+      const IndexEntry& e = *entry;
       const bool sound = parse(
           file->path(), e,
           bytes.span().subspan(static_cast<std::size_t>(e.begin - base), static_cast<std::size_t>(e.bytes)), labels);

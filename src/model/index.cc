@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "model/index.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace batchfeed {
+
+namespace {
+
+enum Field : std::uint8_t { kKey, kBegin, kBytes, kSamples, kAux };
+
+std::uint8_t width_for(std::uint64_t most) {
+  if (most == 0) return 0;
+  if (most <= 0xFF) return 1;
+  if (most <= 0xFFFF) return 2;
+  return most <= 0xFFFFFFFFu ? 4 : 8;
+}
+
+template <class Function>
+void with_width(unsigned width, Function&& function) {
+  switch (width) {
+    case 1: return function(std::uint8_t{});
+    case 2: return function(std::uint16_t{});
+    case 4: return function(std::uint32_t{});
+    case 8: return function(std::uint64_t{});
+    default: return;  // there is no column
+  }
+}
+
+// The least and the most of a field.
+struct Range {
+  std::uint64_t least = ~0ull, most = 0;
+
+  void add(std::uint64_t value) noexcept {
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+};
+
+}  // namespace
+
+IndexEntries::Block IndexEntries::packed(std::span<const IndexEntry> entries, std::uint64_t first) {
+  Range keys, begins, bytes, samples, aux;
+  bool in_a_row = true, touching = true;
+  const IndexEntry& front = entries.front();
+  std::uint64_t key = front.key, end = front.begin;
+  for (const IndexEntry& e : entries) {
+    in_a_row &= e.key == key++;
+    touching &= e.begin == end;
+    end = e.begin + e.bytes;
+    keys.add(e.key);
+    begins.add(e.begin);
+    bytes.add(e.bytes);
+    samples.add(e.samples);
+    aux.add(e.aux);
+  }
+  Block block{.first = first,
+              .entries = static_cast<std::uint32_t>(entries.size()),
+              .in_a_row = in_a_row,
+              .width = {in_a_row ? std::uint8_t{0} : width_for(keys.most - keys.least),
+                        width_for(begins.most - begins.least), touching ? std::uint8_t{0} : width_for(bytes.most),
+                        samples.least == samples.most ? std::uint8_t{0} : width_for(samples.most),
+                        aux.least == aux.most ? std::uint8_t{0} : width_for(aux.most)},
+              .key = in_a_row ? front.key : keys.least,
+              .begin = begins.least,
+              .end = end,
+              .samples = front.samples,
+              .aux = front.aux};
+  // Where nothing is behind them, bytes of 0 must not be taken for such that reach to the next.
+  if (!touching && block.width[kBytes] == 0) block.width[kBytes] = 1;
+  std::size_t each = 0;
+  for (const std::uint8_t width : block.width) each += width;
+  const auto columns = std::make_shared_for_overwrite<std::byte[]>(each * entries.size());
+  std::byte* to = columns.get();
+  const auto put = [&](Field field, const auto& value) {
+    with_width(block.width[field], [&](auto word) {
+      for (const IndexEntry& e : entries) {
+        word = static_cast<decltype(word)>(value(e));
+        std::memcpy(to, &word, sizeof word);
+        to += sizeof word;
+      }
+    });
+  };
+  put(kKey, [&](const IndexEntry& e) { return e.key - block.key; });
+  put(kBegin, [&](const IndexEntry& e) { return e.begin - block.begin; });
+  put(kBytes, [](const IndexEntry& e) { return e.bytes; });
+  put(kSamples, [](const IndexEntry& e) { return e.samples; });
+  put(kAux, [](const IndexEntry& e) { return e.aux; });
+  block.columns = columns;
+  return block;
+}
+
+void IndexEntries::Block::read(std::size_t i, std::span<IndexEntry> out) const noexcept {
+  const std::byte* column = columns.get();
+  const auto get = [&](Field field, const auto& take) {
+    with_width(width[field], [&](auto word) {
+      const std::byte* from = column + i * sizeof word;
+      for (IndexEntry& e : out) {
+        std::memcpy(&word, from, sizeof word);
+        take(e, word);
+        from += sizeof word;
+      }
+    });
+    column += std::size_t{width[field]} * entries;
+  };
+  for (std::size_t k = 0; k < out.size(); ++k)
+    out[k] = {.key = in_a_row ? key + i + k : key, .begin = begin, .bytes = 0, .samples = samples, .aux = aux};
+  get(kKey, [](IndexEntry& e, std::uint64_t word) { e.key += word; });
+  const std::byte* const begins = column;
+  get(kBegin, [](IndexEntry& e, std::uint64_t word) { e.begin += word; });
+  if (width[kBytes] == 0) {
+    for (std::size_t k = 0; k + 1 < out.size(); ++k) out[k].bytes = out[k + 1].begin - out[k].begin;
+    std::uint64_t next = end;
+    if (const std::size_t behind = i + out.size(); behind != entries) {
+      with_width(width[kBegin], [&](auto word) {
+        std::memcpy(&word, begins + behind * sizeof word, sizeof word);
+        next = begin + word;
+      });
+      if (width[kBegin] == 0) next = begin;
+    }
+    out.back().bytes = next - out.back().begin;
+  }
+  get(kBytes, [](IndexEntry& e, std::uint64_t word) { e.bytes = word; });
+  get(kSamples, [](IndexEntry& e, std::uint64_t word) { e.samples = static_cast<std::uint32_t>(word); });
+  get(kAux, [](IndexEntry& e, std::uint64_t word) { e.aux = static_cast<std::uint32_t>(word); });
+}
+
+void IndexEntries::pack() {
+  blocks_.push_back(packed(open_, packed_));
+  packed_ += open_.size();
+  open_.clear();
+}
+
+void IndexEntries::close() {
+  if (!open_.empty()) pack();
+  open_ = {};
+  blocks_.shrink_to_fit();
+}
+
+void IndexEntries::append(IndexEntries&& more) {
+  if (!open_.empty()) pack();
+  if (!more.open_.empty()) more.pack();
+  for (Block& block : more.blocks_) {
+    block.first += packed_;
+    blocks_.push_back(std::move(block));
+  }
+  packed_ += more.packed_;
+  more = {};
+}
+
+void IndexEntries::add_to_keys(std::uint64_t number) {
+  for (Block& block : blocks_) block.key += number;
+  for (IndexEntry& e : open_) e.key += number;
+}
+
+// Blocks that are not full are few: the one meant is at its place if all before it are full, or a little further.
+const IndexEntries::Block& IndexEntries::block_of(std::size_t i) const noexcept {
+  const Block* block = blocks_.data() + i / kBlock;
+  while (i - block->first >= block->entries) ++block;
+  return *block;
+}
+
+std::size_t IndexEntries::read(std::size_t i, std::span<IndexEntry> out) const noexcept {
+  if (i >= packed_) {
+    const std::size_t n = std::min(out.size(), size() - i);
+    std::copy_n(open_.begin() + static_cast<std::ptrdiff_t>(i - packed_), n, out.begin());
+    return n;
+  }
+  const Block& block = block_of(i);
+  const std::size_t at = i - static_cast<std::size_t>(block.first);
+  const std::size_t n = std::min<std::size_t>(out.size(), block.entries - at);
+  block.read(at, out.first(n));
+  return n;
+}
+
+IndexEntry IndexEntries::operator[](std::size_t i) const noexcept {
+  IndexEntry entry;
+  read(i, {&entry, 1});
+  return entry;
+}
+
+}  // namespace batchfeed
