@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint64_t kMostLabelled = 1u << 24;
 constexpr std::uint64_t kAnyLabels = 1u << 22;  // of all streams, however few the bytes
-constexpr std::uint64_t kMostHashes = 1u << 24;
+constexpr std::uint64_t kMostHashes = 1u << 24, kAnyHashes = 1u << 20, kBytesOfHash = 16;
 
 // What one thread has seen.
 struct Part {
@@ -44,7 +44,9 @@ class Surveyor {
       out_.samples += chunk.samples;
       out_.bytes += chunk.bytes;
     }
-    while ((out_.sequences >> thinned_) > kMostHashes) ++thinned_;
+    // Nor does what is known of sequences take more memory than they themselves.
+    const std::uint64_t hashes = std::clamp(out_.bytes / kBytesOfHash, kAnyHashes, kMostHashes);
+    while ((out_.sequences >> thinned_) > hashes) ++thinned_;
     // There may be a thousand streams, and sequences of a few bytes.
     labelled_ = out_.sequences <= kMostLabelled &&
                 mul_sat(out_.sequences, source.streams().size()) <= add_sat(kAnyLabels, out_.bytes);
@@ -139,12 +141,13 @@ class Surveyor {
   }
 
   void merge(std::vector<Part>& parts) {
-    std::vector<std::uint64_t> hashes;
+    std::vector<std::uint64_t>& hashes = parts[0].hashes;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       out_.invalid += parts[i].invalid;
+      if (i == 0) continue;
       hashes.insert(hashes.end(), parts[i].hashes.begin(), parts[i].hashes.end());
-      for (std::size_t s = 0; i != 0 && s < parts[0].streams.size(); ++s)
-        parts[0].streams[s].merge(parts[i].streams[s]);
+      parts[i].hashes = {};
+      for (std::size_t s = 0; s < parts[0].streams.size(); ++s) parts[0].streams[s].merge(parts[i].streams[s]);
     }
     for (StreamTally& stream : parts[0].streams) out_.streams.push_back(stream.finish());
     std::sort(hashes.begin(), hashes.end());
