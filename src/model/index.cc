@@ -44,6 +44,7 @@ struct Range {
 
 IndexEntries::Block IndexEntries::packed(std::span<const IndexEntry> entries, std::uint64_t first) {
   Range keys, begins, bytes, samples, aux;
+  std::uint64_t sum = 0;
   bool in_a_row = true, touching = true;
   const IndexEntry& front = entries.front();
   std::uint64_t key = front.key, end = front.begin;
@@ -56,6 +57,7 @@ IndexEntries::Block IndexEntries::packed(std::span<const IndexEntry> entries, st
     bytes.add(e.bytes);
     samples.add(e.samples);
     aux.add(e.aux);
+    sum += e.samples;
   }
   Block block{.first = first,
               .entries = static_cast<std::uint32_t>(entries.size()),
@@ -68,7 +70,8 @@ IndexEntries::Block IndexEntries::packed(std::span<const IndexEntry> entries, st
               .begin = begins.least,
               .end = end,
               .samples = front.samples,
-              .aux = front.aux};
+              .aux = front.aux,
+              .sum = sum};
   // Where nothing is behind them, bytes of 0 must not be taken for such that reach to the next.
   if (!touching && block.width[kBytes] == 0) block.width[kBytes] = 1;
   std::size_t each = 0;
@@ -128,21 +131,30 @@ void IndexEntries::Block::read(std::size_t i, std::span<IndexEntry> out) const n
   get(kAux, [](IndexEntry& e, std::uint64_t word) { e.aux = static_cast<std::uint32_t>(word); });
 }
 
+void IndexEntries::open_block() {
+  if (filled_ == 0) {
+    open_.resize(kBlock);
+  } else {
+    pack();
+  }
+}
+
 void IndexEntries::pack() {
-  blocks_.push_back(packed(open_, packed_));
-  packed_ += open_.size();
-  open_.clear();
+  if (filled_ == 0) return;
+  blocks_.push_back(packed(std::span(open_).first(filled_), packed_));
+  packed_ += filled_;
+  filled_ = 0;
 }
 
 void IndexEntries::close() {
-  if (!open_.empty()) pack();
+  pack();
   open_ = {};
   blocks_.shrink_to_fit();
 }
 
 void IndexEntries::append(IndexEntries&& more) {
-  if (!open_.empty()) pack();
-  if (!more.open_.empty()) more.pack();
+  pack();
+  more.pack();
   for (Block& block : more.blocks_) {
     block.first += packed_;
     blocks_.push_back(std::move(block));
@@ -153,7 +165,7 @@ void IndexEntries::append(IndexEntries&& more) {
 
 void IndexEntries::add_to_keys(std::uint64_t number) {
   for (Block& block : blocks_) block.key += number;
-  for (IndexEntry& e : open_) e.key += number;
+  for (IndexEntry& e : std::span(open_).first(filled_)) e.key += number;
 }
 
 // Blocks that are not full are few: the one meant is at its place if all before it are full, or a little further.
@@ -174,6 +186,13 @@ std::size_t IndexEntries::read(std::size_t i, std::span<IndexEntry> out) const n
   const std::size_t n = std::min<std::size_t>(out.size(), block.entries - at);
   block.read(at, out.first(n));
   return n;
+}
+
+IndexEntries::Stretch IndexEntries::stretch(std::size_t i) const noexcept {
+  if (i >= packed_) return {};
+  const Block& block = block_of(i);
+  if (block.first != i) return {};
+  return {.entries = block.entries, .begin = block.begin, .end = block.end, .samples = block.sum};
 }
 
 IndexEntry IndexEntries::operator[](std::size_t i) const noexcept {

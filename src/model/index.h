@@ -39,14 +39,14 @@ class IndexEntries {
   }
 
   bool empty() const noexcept { return size() == 0; }
-  std::size_t size() const noexcept { return packed_ + open_.size(); }
+  std::size_t size() const noexcept { return packed_ + filled_; }
   IndexEntry operator[](std::size_t i) const noexcept;
   IndexEntry back() const noexcept { return (*this)[size() - 1]; }
 
   void push_back(const IndexEntry& entry) {
-    if (open_.size() == kBlock) [[unlikely]]
-      pack();
-    open_.push_back(entry);
+    if (filled_ == open_.size()) [[unlikely]]
+      open_block();
+    open_[filled_++] = entry;
   }
   // Moves the blocks; `more` is empty then.
   void append(IndexEntries&& more);
@@ -66,6 +66,14 @@ class IndexEntries {
 
   // From entry i on, up to out.size(); gives how many, which is 0 at the end only.
   std::size_t read(std::size_t i, std::span<IndexEntry> out) const noexcept;
+
+  // A block that begins with entry i, or nothing: for who need not look at each. Of entries that follow each other in
+  // the file.
+  struct Stretch {
+    std::size_t entries = 0;
+    std::uint64_t begin = 0, end = 0, samples = 0;
+  };
+  Stretch stretch(std::size_t i) const noexcept;
 
   // Front to back; unpacks some at a time.
   class Iterator {
@@ -107,19 +115,22 @@ class IndexEntries {
     bool in_a_row = false;
     std::array<std::uint8_t, 5> width{};  // of key, begin, bytes, samples, aux
     std::uint64_t key = 0, begin = 0, end = 0;
-    std::uint32_t samples = 0, aux = 0;  // of all, where there is no column
+    std::uint32_t samples = 0, aux = 0;  // of each, where there is no column
+    std::uint64_t sum = 0;               // of samples
     std::shared_ptr<const std::byte[]> columns = {};
 
     void read(std::size_t i, std::span<IndexEntry> out) const noexcept;
   };
 
   static Block packed(std::span<const IndexEntry> entries, std::uint64_t first);
+  void open_block();
   void pack();
   const Block& block_of(std::size_t i) const noexcept;
 
   std::vector<Block> blocks_;
   std::size_t packed_ = 0;        // entries in them
-  std::vector<IndexEntry> open_;  // those behind, fewer than a block
+  std::vector<IndexEntry> open_;  // the block that comes next; empty, or room for all of it,
+  std::size_t filled_ = 0;        // of which this is there
 };
 
 struct Index {

@@ -132,19 +132,40 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
   return result;
 }
 
-void cut_chunks(Index& index, std::uint64_t limit) {
+std::vector<ChunkInfo> cut_chunks(Index& index, std::uint64_t limit) {
+  const IndexEntries& entries = index.entries;
+  std::vector<ChunkInfo> chunks;
   index.chunk_first.clear();
-  std::uint64_t begin = 0, end = 0;
-  std::uint64_t i = 0;
-  for (const IndexEntry& e : index.entries) {
-    if (i == 0 || end - begin + e.bytes > limit || i - index.chunk_first.back() == 0xFFFFFFFFu) {
-      index.chunk_first.push_back(i);
-      begin = e.begin;
+  std::uint64_t begin = 0;  // of the chunk
+  const auto fits = [&](std::uint64_t end, std::size_t n) {
+    return end - begin <= limit && n <= 0xFFFFFFFFu - chunks.back().sequences;
+  };
+  const auto take = [&](std::uint64_t end, std::size_t n, std::uint64_t samples) {
+    chunks.back().sequences += n;
+    chunks.back().samples += samples;
+    chunks.back().bytes = end - begin;
+  };
+  for (std::size_t i = 0; i < entries.size();) {
+    const IndexEntries::Stretch whole = entries.stretch(i);
+    if (whole.entries != 0 && !chunks.empty() && fits(whole.end, whole.entries)) {
+      take(whole.end, whole.entries, whole.samples);
+      i += whole.entries;
+      continue;
     }
-    end = e.begin + e.bytes;
-    ++i;
+    std::array<IndexEntry, 32> some;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
+    for (const IndexEntry& e : std::span(some).first(entries.read(i, some))) {
+      const std::uint64_t end = e.begin + e.bytes;
+      if (chunks.empty() || !fits(end, 1)) {
+        index.chunk_first.push_back(i);
+        chunks.emplace_back();
+        begin = e.begin;
+      }
+      take(end, 1, e.samples);
+      ++i;
+    }
   }
-  index.chunk_first.push_back(i);
+  index.chunk_first.push_back(entries.size());
+  return chunks;
 }
 
 std::optional<IndexNotes::Repeated> find_repeated(const IndexEntries& entries) {

@@ -49,7 +49,7 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
                        std::uint64_t range_bytes = 8ull << 20, bool every_line = false);
 
 // Cuts the entries into chunks of at most `limit` bytes (ctf.md 12.1).
-void cut_chunks(Index& index, std::uint64_t limit);
+std::vector<ChunkInfo> cut_chunks(Index& index, std::uint64_t limit);
 
 // The first key that comes back later.
 std::optional<IndexNotes::Repeated> find_repeated(const IndexEntries& entries);

@@ -104,18 +104,7 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
   // With an index that was kept, the end of these is still to be unpacked or fetched.
   if (indexed_ || !(file_.is_packed() || file_.is_remote())) look_at_end();
   if (!start_.line_mode) notes_.repeated = find_repeated(index_.entries);
-  cut_chunks(index_, std::min(options.chunk_bytes, file_.size()));
-  chunks_.resize(index_.chunks());
-  auto e = index_.entries.begin();
-  for (std::uint32_t c = 0; c < chunks_.size(); ++c) {
-    ChunkInfo& info = chunks_[c];
-    info.sequences = index_.chunk_first[c + 1] - index_.chunk_first[c];
-    const std::uint64_t begin = e->begin;
-    for (std::uint64_t s = 0; s < info.sequences; ++s, ++e) {
-      info.samples += e->samples;
-      info.bytes = e->begin + e->bytes - begin;
-    }
-  }
+  chunks_ = cut_chunks(index_, std::min(options.chunk_bytes, file_.size()));
   counted_.emplace(index_.entries.size());
 }
 
