@@ -61,6 +61,7 @@ ConvertOptions options_of(const ConvertArguments& a, const std::string& target) 
   options.frame_period = a.frame_period;
   options.parameter_kind = htk_kind(a.parameter_kind);
   options.chunk_bytes = parse_bytes(a.chunk_size, "--chunk-size");
+  if (options.chunk_bytes == 0) throw UsageError("--chunk-size 0: expected bytes, such as 33554432, 32M or 1G");
   options.streams = a.streams;
   for (const std::string& rename : a.renames) {
     const std::size_t equals = rename.find('=');

@@ -8,6 +8,7 @@
 
 #include "format.h"
 #include "in_memory.h"
+#include "raise.h"
 
 namespace batchfeed::cli {
 
@@ -194,6 +195,13 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
   app.add_option("--threads", threads, "Threads that index and parse (default: one per core)")
       ->type_name("N")
       ->group(index);
+  app.add_option(
+         "--raise", raised,
+         "Let a file ask for more than the limit that a message names allows, such as implied_samples=100000000; "
+         "repeatable")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->type_name("FIELD=N");
   const char* const packed = "Compressed files";
   const auto bytes = [&](const char* name, std::optional<std::uint64_t>& field, const char* what) {
     app.add_option(name, field, what)
@@ -233,6 +241,7 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
 
 Limits CorpusArguments::limits() const {
   Limits out;
+  for (const std::string& rule : raised) raise(out, rule);
   if (unpacked_bytes) out.unpacked_bytes = *unpacked_bytes;
   if (unpack_ratio) out.unpack_ratio = *unpack_ratio;
   if (unpack_window_bytes) out.unpack_window_bytes = *unpack_window_bytes;
@@ -297,13 +306,14 @@ Corpus load_one(const CorpusArguments& arguments, Console& console, const Report
   // Of a compressed file that does not stay in memory three passes are left: where reading can begin and how much
   // there is; which streams it has; and where its sequences stand, which depends on which streams count.
   corpus.setup.file_system.unpacked = share_unpacked(arguments.unpacked_text);
-  const std::string first =
-      looks_like_config(arguments.files.front()) ? arguments.files.front() : expand_files(arguments.files).front();
+  const std::vector<std::string> files =
+      looks_like_config(arguments.files.front()) ? arguments.files : expand_files(arguments.files);
+  const std::string& first = files.front();
   if (looks_like_config(first) || !arguments.section.empty() || !arguments.set.empty()) {
     corpus.format = Format::config;
     if (!looks_like_config(first)) expect_config(first, arguments);
   } else {
-    corpus.format = detect_format(first, {}, arguments.limits());
+    corpus.format = detect_format(files, {}, arguments.limits());
   }
   const Report told = report ? report : console.report();
   switch (corpus.format) {

@@ -49,7 +49,9 @@ void DriveOptions::add_to(CLI::App& app) {
   app.add_option("--start-epoch", start_epoch, "Number of the first epoch (default 0)")
       ->type_name("N")
       ->group(run_group);
-  auto* size = app.add_option("--epoch-size", epoch_size, "Samples in an epoch; 0 = one sweep, inf = no end")
+  auto* size = app.add_option("--epoch-size", epoch_size,
+                              "Samples in an epoch; 0 = one sweep, inf = one sweep, or without an end if there are no "
+                              "epochs (--driver minibatch-source)")
                    ->type_name("N")
                    ->group(run_group);
   app.add_option("--epoch-sweeps", epoch_sweeps, "Sweeps in an epoch instead")

@@ -47,6 +47,15 @@ std::string flag(std::string_view name, std::string_view value) {
 
 Fault in_flags(Fault fault) {
   fault.hint = with_names(fault.hint, flag);
+  // "raise limits.line_bytes"
+  constexpr std::string_view kRaise = "raise limits.";
+  if (const std::size_t at = fault.hint.find(kRaise); at != std::string::npos) {
+    const std::size_t name = at + kRaise.size();
+    const std::size_t end =
+        std::min(fault.hint.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", name), fault.hint.size());
+    fault.hint.insert(end, "=N");
+    fault.hint.replace(at, kRaise.size(), "allow more with --raise ");
+  }
   return fault;
 }
 

@@ -64,6 +64,7 @@ struct Plan {
 
 Plan make_plan(const ReadArguments& a) {
   Plan plan;
+  if (a.epochs == 0) throw UsageError("--epochs 0: expected 1 or more; hint: --limit 0 reads nothing");
   plan.timeline = a.drive.timeline();
   plan.end_epoch = a.drive.start_epoch + a.epochs;
   if (!a.change.empty()) {

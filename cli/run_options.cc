@@ -66,7 +66,7 @@ void RunOptions::add_to(CLI::App& app) {
       ->group(group);
   app.add_option("--last-minibatch", last_minibatch,
                  "The last minibatch of a sweep where it is not full: keep (default), drop with a count, or cross, "
-                 "filled up from the next sweep")
+                 "filled up from the next sweep of the epoch")
       ->check(one_of(kLast))
       ->type_name("HOW")
       ->group(group);

@@ -25,6 +25,10 @@ enum class Format : std::uint8_t { unknown, ctf, cbf, htk, scp, mlf, kaldi, conf
 std::string_view name(Format format) noexcept;
 // By content; the file's name is looked at only where bytes do not decide.
 Format detect_format(const std::string& path, const FileSystem& file_system = {}, const Limits& limits = {});
+// Of the first of several. Throws Error(usage) where that is text or binary data and a local file behind it is the
+// other of the two: those are shards, read one after the other.
+Format detect_format(const std::vector<std::string>& files, const FileSystem& file_system = {},
+                     const Limits& limits = {});
 
 // The first bytes of a file, or of what it unpacks to (gzip, zstd). Throws Error.
 struct FirstBytes {

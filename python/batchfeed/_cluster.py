@@ -108,7 +108,7 @@ class Cluster:
         opened = file_system(self._storage, names_in(corpus), {}, folder)
         files = _core.expand_files(paths(source.files if source else corpus), opened)
         if source is None:
-            first = _core.detect_format(files[0], opened)
+            first = _core.detect_format(files[:1], opened)
             if first not in ("ctf", "cbf"):
                 raise usage("python.not-a-corpus", f"is of format {first}", "clusters work on text and binary corpora", path=files[0])
             source = CTF(files) if first == "ctf" else CBF(files)

@@ -125,7 +125,7 @@ def _limits(setup: _core.Setup, limits: Limits) -> None:
 
 
 def _corpus(path: str, files: _core.FileSystem) -> Union[CTF, CBF]:
-    kind = _core.detect_format(path, files)
+    kind = _core.detect_format([path], files)
     if kind == "cbf":
         return CBF(path)
     if kind == "ctf":
@@ -231,7 +231,7 @@ class FromFile:
         """Where it is taken for one although its name does not say so: every line of a corpus would be a fault."""
         if not self.is_config() or os.path.splitext(self.files[0])[1] in CONFIGS:
             return
-        kind = _core.detect_format(self.files[0], files)
+        kind = _core.detect_format(self.files[:1], files)
         if kind in ("ctf", "cbf", "htk", "mlf"):
             given = f"section is {self.section!r}" if self.section else f"set is {self.set!r}"
             raise usage("python.option", f"is a {kind} file, and {given}, which is for configurations", "leave it out", path=self.files[0])
@@ -243,7 +243,7 @@ class FromFile:
         remote = self.file_system()
         self._expect_config(remote)
         files = self.files if self.is_config() else _core.expand_files(self.files, remote)
-        kind = "config" if self.is_config() else _core.detect_format(files[0], remote)
+        kind = "config" if self.is_config() else _core.detect_format(files, remote)
         if kind in ("scp", "htk", "mlf", "kaldi"):
             setup = _core.Setup()
             setup.file_system = remote

@@ -153,10 +153,15 @@ def _translate(given: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
+OF_A_LOADER = ("num_workers", "persistent_workers", "prefetch_factor", "worker_init_fn", "collate_fn", "multiprocessing_context")
+
+
 def unexpected(name: str, *, but: Sequence[str] = ()) -> TypeError:
     """`but`: keywords of a reader that cannot be given here."""
     if name in but:
         return TypeError(f"{name!r} cannot be given here: it is set for the processes of a DataLoader")
+    if name in OF_A_LOADER:
+        return TypeError(f"unexpected keyword argument {name!r}: it is a DataLoader's, as in DataLoader(dataset, batch_size=None, {name}=...)")
     meant = get_close_matches(name, NAMES, 1)
     hint = f"did you mean {meant[0]!r}?" if meant else f"the keywords of a reader are {', '.join(NAMES)}"
     return TypeError(f"unexpected keyword argument {name!r}; {hint}")

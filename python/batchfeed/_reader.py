@@ -279,15 +279,8 @@ class Reader:
         if not state:
             raise TypeError("a state is a mapping, as state_dict() gives it; got an empty one")
         core = self._here()
-        # In the library's own order, whatever became of it on the way: a checksum is over the text.
-        order = [*json.loads(core.state())]
-        for before, some in (("ended", ["follows"]), ("skipped", ["padding", "past", "queue"])):  # not in every state
-            behind = order.index(before) + 1
-            order[behind:behind] = some
-        rank = {name: i for i, name in enumerate(dict.fromkeys(order))}
-        text = {name: state[name] for name in sorted(state, key=lambda n: rank.get(n, len(rank) - 2))}
         try:
-            told = json.dumps(text, separators=(",", ":"))
+            told = json.dumps(dict(state), separators=(",", ":"))
         except TypeError as error:
             raise TypeError(f"a state is numbers and texts, as state_dict() gives it: {error}") from None
         core.restore(told)

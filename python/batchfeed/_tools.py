@@ -99,7 +99,7 @@ def _inferred(opening: _open.Opening, progress: Optional[Progress]) -> tuple[Opt
         files = _core.expand_files(paths(only.files), remote)
     else:
         return None, []
-    if _core.detect_format(files[0], remote) != "ctf":
+    if _core.detect_format(files, remote) != "ctf":
         return None, []
     return _core.infer_ctf(files, told(progress), remote), files
 

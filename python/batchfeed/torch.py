@@ -134,9 +134,15 @@ class Dataset(IterableDataset[Any]):
     def state_dict(self) -> dict[str, Any]:
         """The place behind the last item that was handed out.
 
-        Where DataLoader has worker processes, their datasets are ahead of this one: take the state of a
-        torchdata.stateful_dataloader.StatefulDataLoader then.
+        Where worker processes of a DataLoader read, only a torchdata.stateful_dataloader.StatefulDataLoader knows
+        which item that is: ConfigError then, and its own state_dict() tells.
         """
+        if get_worker_info() is None and self._iterations.are_of_workers():
+            raise usage(
+                "python.state-of-workers",
+                "worker processes read this dataset, ahead of what their DataLoader has handed out",
+                "torchdata's StatefulDataLoader keeps the place: take its state_dict()",
+            )
         return dict(self._state) if self._state is not None else self._here().state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -190,6 +196,9 @@ class _Iterations:
             self._now[0] = self.LOADED
         else:
             self._own = True
+
+    def are_of_workers(self) -> bool:
+        return int(self._now[0]) >= 0
 
     def begin(self, worker: Any, state: Optional[Mapping[str, Any]], first: int) -> tuple[Optional[Mapping[str, Any]], int]:
         """The state to load, or else the epoch to begin. `first`: the epoch a run begins with."""

@@ -89,8 +89,10 @@ void bind_config(nb::module_& m) {
         "inferred"_a);
   m.def(
       "detect_format",
-      [](const std::string& path, const FileSystem& file_system) { return detect_format(path, file_system); }, "path"_a,
-      "file_system"_a, nb::call_guard<nb::gil_scoped_release>());
+      [](const std::vector<std::string>& files, const FileSystem& file_system) {
+        return detect_format(files, file_system);
+      },
+      "files"_a, "file_system"_a, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace batchfeed::python

@@ -18,7 +18,7 @@ bool is_matchable(std::string_view alias) {
   if (alias.starts_with('#')) return false;
   for (const char c : alias) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte <= 0x20 || byte == 0x7f || c == '|') return false;
+    if (byte <= 0x20 || c == '|') return false;
   }
   return true;
 }

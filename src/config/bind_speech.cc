@@ -21,6 +21,9 @@ struct Streams {
 
 Streams sort_streams(Binder& binder, const Section& reader) {
   Streams out;
+  for (const auto& [key, entry] : reader.entries()) {  // each is looked at as if it were a section
+    if (entry.value.empty()) binder.missing(reader, entry.key, entry.key_at);
+  }
   for (SpeechStream& stream : classify(reader)) {
     out.keys.push_back(lower(stream.key));
     if (stream.kind == StreamKind::feature) {

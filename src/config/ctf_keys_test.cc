@@ -53,6 +53,7 @@ TEST(ConfigReaders, FollowTheTextFormatsCatalogue) {
       {"F31", "reader=[file=\".../t.txt\";input=[A=[dim=1;format=dense]]]", "file=.../t.txt"},
       {"F32a", text_reader("", "A=[dim=1;format=dense;alias=\"A B\"]"), "!config.bad-alias"},
       {"F32b", text_reader("", "A=[dim=1;format=dense;alias=\"A|B\"]"), "!config.bad-alias"},
+      {"1.1: 7F is printable", text_reader("", "A=[dim=1;format=dense;alias=\"A\x7f\"]"), "A<A\x7f:1d"},
       {"F32c", text_reader("", "A=[dim=1;format=dense;alias=\"#A\"]"), "!config.bad-alias"},
       {"F32: a name is an alias", text_reader("", "my stream=[dim=1;format=dense]"), "!config.bad-alias"},
       {"F33a", text_reader("randomize=NONE"), "in order"},

@@ -66,6 +66,7 @@ TEST(ConfigReaders, BindOldSpeechReaders) {
       {"neither file nor list",
        "reader=[readerType=HTKDeserializers;f=[dim=40;scpFile=f];l=[labelDim=2;phoneFile=x;mlfFile=default]]",
        "!config.missing-required"},
+      {"an entry without a value", speech("zz=\"\""), "!config.missing-required"},
       {"a window below zero", speech("randomize=-5"), "!config.bad-int"},
       {"sections in braces",
        "reader=[readerType=HTKDeserializers;f={dim=40;scpFile=f.scp};l={labelDim=9;mlfFile=l.mlf}]", "htk f, mlf l"},

@@ -90,7 +90,7 @@ std::vector<Notice> FaultSink::finish() const {
                                           (n - per_id_ == 1 ? "' was not shown" : "' were not shown"),
                                   .hint = "`check()` lists all of them"}});
   }
-  if (errors_ > 0) {
+  if (errors_ > 0 && errors_ <= budget_) {  // one more was no skip but the end, if ever it came to that
     out.push_back({Severity::warning, Fault{.kind = FaultKind::format,
                                             .id = "errors-skipped",
                                             .at = {.file = file_},

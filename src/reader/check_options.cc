@@ -124,7 +124,16 @@ bool crosses_sweeps(const ReaderOptions& o) noexcept {
   return o.last_minibatch == LastMinibatch::cross || (o.driver == Driver::timeline && o.bucket_minibatches == 0);
 }
 
-std::optional<Notice> warn_of_starving(const ReaderOptions& o, std::uint64_t sequences, std::uint64_t samples) {
+std::optional<Notice> warn_of_starving(const ReaderOptions& o, std::uint64_t chunks, std::uint64_t sequences,
+                                       std::uint64_t samples) {
+  if (o.shard == Shard::chunk && chunks < o.workers) {
+    return Notice{.severity = Severity::warning,
+                  .fault = {.kind = FaultKind::usage,
+                            .id = "reader.few-chunks",
+                            .what = counted(chunks, "chunk") + " for " + counted(o.workers, "worker") +
+                                    " that share by chunk: some go without data",
+                            .hint = "share evenly (`shard = even`), or cut smaller chunks (`chunkSizeInBytes`)"}};
+  }
   if (o.shard != Shard::even || o.workers == 1 || o.pack.kind == Packing::truncated || sequences == 0)
     return std::nullopt;
   const std::uint64_t size = *std::min_element(o.minibatch_size.begin(), o.minibatch_size.end());

@@ -22,7 +22,8 @@ void check_gaps(const ReaderOptions& options, std::uint64_t samples, const Limit
 
 // What is allowed and probably not meant: minibatches too small for Shard::even to
 // give every worker something. The counts are those of a sweep.
-std::optional<Notice> warn_of_starving(const ReaderOptions& options, std::uint64_t sequences, std::uint64_t samples);
+std::optional<Notice> warn_of_starving(const ReaderOptions& options, std::uint64_t chunks, std::uint64_t sequences,
+                                       std::uint64_t samples);
 
 // May a minibatch span two sweeps.
 bool crosses_sweeps(const ReaderOptions& options) noexcept;

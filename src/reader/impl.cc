@@ -62,7 +62,8 @@ Reader::Impl::Impl(std::vector<std::shared_ptr<const Source>> parts, const Reade
 
 void Reader::Impl::tell() const {
   if (!report) return;
-  if (const auto notice = warn_of_starving(options, corpus.total_sequences(), corpus.total_samples())) report(*notice);
+  if (const auto notice = warn_of_starving(options, corpus.chunks(), corpus.total_sequences(), corpus.total_samples()))
+    report(*notice);
   const std::uint64_t needed = memory_needed();
   if (needed == 0) return;  // chunks do not say how large they are
   report({.severity = Severity::info,
@@ -114,7 +115,7 @@ std::unique_ptr<Planner> Reader::Impl::make_whole_planner(bool with_data) {
     hooks.inspect = [this](const order::Item& item, Mark& place) -> std::optional<std::uint32_t> {
       const Chunk& chunk = store->get(item.chunk).chunk;
       if (chunk.is_invalid(item.row)) {
-        if (chunk.invalid[item.row] == Chunk::kUnpaid) ++place.invalid;
+        ++(chunk.invalid[item.row] == Chunk::kUnpaid ? place.invalid : place.tolerated);
         return std::nullopt;
       }
       return chunk.columns[0].samples(item.row);
@@ -201,6 +202,7 @@ void Reader::Impl::start() {
                                         Pipeline::Settings{.streams = streams,
                                                            .max_invalid = options.max_invalid,
                                                            .invalid_before = mark.invalid,
+                                                           .tolerated_before = mark.tolerated,
                                                            .memory_limit = options.memory_limit,
                                                            .keep_in_memory = options.keep_in_memory,
                                                            .frames = options.pack.kind == Packing::frames,

@@ -37,7 +37,7 @@ class Pipeline {
   struct Settings {
     std::vector<StreamInfo> streams;  // as delivered
     std::uint64_t max_invalid = 0;
-    std::uint64_t invalid_before = 0;  // damaged sequences of a run that goes on
+    std::uint64_t invalid_before = 0, tolerated_before = 0;  // of a run that goes on, as in its Mark
     std::uint64_t memory_limit = 0;
     bool keep_in_memory = false;
     bool frames = false;        // frame packing
@@ -149,8 +149,9 @@ class Pipeline {
   std::uint64_t window_generation_ = 0;
   bool window_moved_ = false;                         // with it; chunks may go when it is packed
   std::vector<std::uint32_t> looked_into_;            // chunks of answers that are being packed, or will be
-  std::uint64_t invalid_ = settings_.invalid_before;  // damaged sequences
-  std::uint64_t planned_invalid_ = invalid_;          // those the planner knows of
+  std::uint64_t invalid_ = settings_.invalid_before;  // damaged sequences, as in Mark
+  std::uint64_t tolerated_ = settings_.tolerated_before;
+  std::uint64_t planned_invalid_ = invalid_, planned_tolerated_ = tolerated_;  // those the planner knows of
   bool first_plan_ = true;
   bool delivered_ = false;                            // a sequence, ever
   std::vector<std::unique_ptr<Ready>> fresh_, made_;  // to be filled; filled, on their way into the queue

@@ -24,7 +24,8 @@ struct Mark {
   bool begun = false;                // false: the epoch has not been entered yet
   bool ended = false;                // the last answer carried end_of_epoch
   bool follows = false;              // not begun, and all else is of the end of the epoch before
-  std::uint64_t invalid = 0;         // damaged sequences counted so far
+  std::uint64_t invalid = 0;         // damaged sequences so far that count against max_invalid
+  std::uint64_t tolerated = 0;       // others, which their source counts itself (max_errors)
   std::uint64_t skipped = 0;         // sequences left out on request (too long, last partial minibatch)
   Padding padding;                   // what bucketing saved so far
   order::Past past;                  // of the timeline, as of the begin of the epoch
@@ -100,6 +101,7 @@ class Planner {
   // What the run counted before it came to this planner.
   virtual void count_on(const Mark& before) {
     mark_.invalid = before.invalid;
+    mark_.tolerated = before.tolerated;
     mark_.skipped = before.skipped;
     mark_.padding = before.padding;
   }

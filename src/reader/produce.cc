@@ -202,11 +202,13 @@ void Pipeline::resolve(const Plan& plan, Ready& out) {
     delivered_ = settings_.invalid_before <= settings_.max_invalid && (batch.epoch != 0 || batch.index != 0);
   }
   // Truncated planning has counted damaged sequences itself, where it first met them.
-  const std::uint64_t planned = plan.after.invalid - planned_invalid_;
+  const std::uint64_t invalid = unpaid + plan.after.invalid - planned_invalid_;
+  const std::uint64_t tolerated = batch.invalid - unpaid + plan.after.tolerated - planned_tolerated_;
   planned_invalid_ = plan.after.invalid;
-  batch.invalid += planned;
-  invalid_ += unpaid + planned;
-  out.mark.invalid = invalid_;
+  planned_tolerated_ = plan.after.tolerated;
+  batch.invalid = invalid + tolerated;
+  out.mark.invalid = invalid_ += invalid;
+  out.mark.tolerated = tolerated_ += tolerated;
   // As long as there was none but damaged ones, the answers are empty, as in the reference (minibatch.md 9). It did not
   // look at later empty ones either.
   delivered_ = delivered_ || !slices.empty();

@@ -85,6 +85,7 @@ void Reader::begin_epoch(std::uint64_t epoch) {
   Mark fresh;
   fresh.epoch = epoch;
   fresh.invalid = mark.invalid;
+  fresh.tolerated = mark.tolerated;
   fresh.skipped = mark.skipped;
   fresh.padding = mark.padding;
   mark = fresh;
@@ -132,7 +133,7 @@ void Reader::restore(std::string_view state) {
 }
 
 std::uint64_t Reader::skipped() const noexcept { return impl_->mark.skipped; }
-std::uint64_t Reader::invalid() const noexcept { return impl_->mark.invalid; }
+std::uint64_t Reader::invalid() const noexcept { return impl_->mark.invalid + impl_->mark.tolerated; }
 Padding Reader::padding() const noexcept { return impl_->mark.padding; }
 
 std::uint64_t Reader::memory_held() const noexcept { return impl_->store ? impl_->store->memory() : 0; }

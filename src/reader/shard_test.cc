@@ -129,6 +129,25 @@ TEST(ReaderShard, TheEndOfASweepInSkippedSequencesIsTold) {
   EXPECT_EQ(told, "[0][1][0]s[1]");
 }
 
+TEST(ReaderShard, TellsAtOpenThatThereAreFewerChunksThanWorkersWhoShareThem) {
+  const auto told = [](std::uint64_t workers, Shard shard) {
+    ReaderOptions o;
+    o.minibatch_size = {100};
+    o.workers = workers;
+    o.shard = shard;
+    std::string out;
+    const Reader reader(std::make_shared<MemorySource>(kV), o, {}, [&](const Notice& notice) {
+      if (notice.fault.id == "reader.few-chunks") out = notice.fault.what;
+    });
+    return out;
+  };
+  const std::size_t chunks = MemorySource(kV).chunks().size();
+  EXPECT_EQ(told(chunks, Shard::chunk), "");
+  EXPECT_EQ(told(chunks + 1, Shard::chunk), std::to_string(chunks) + " chunks for " + std::to_string(chunks + 1) +
+                                                " workers that share by chunk: some go without data");
+  EXPECT_EQ(told(chunks + 1, Shard::even), "");
+}
+
 TEST(ReaderShard, TellsAtOpenThatMinibatchesAreTooSmallForTheWorkers) {
   const auto told = [](std::uint64_t size, std::uint64_t workers, Shard shard, SizeUnit unit) {
     ReaderOptions o;

@@ -14,6 +14,44 @@ namespace {
 
 constexpr std::uint64_t kVersion = 1;
 
+// Fields as they are written. Whoever keeps a state may bring them into another order; its checksum is over this one.
+constexpr const char* kFields[] = {"batchfeed_state",
+                                   "data",
+                                   "epoch",
+                                   "minibatch",
+                                   "position",
+                                   "begun",
+                                   "ended",
+                                   "follows",
+                                   "invalid",
+                                   "tolerated",
+                                   "skipped",
+                                   "padding",
+                                   "past",
+                                   "queue",
+                                   "order",
+                                   "window",
+                                   "seed",
+                                   "pack",
+                                   "minibatch_size",
+                                   "size_unit",
+                                   "epoch_samples",
+                                   "epoch_sweeps",
+                                   "driver",
+                                   "cross_sweeps",
+                                   "long_sequence",
+                                   "last_minibatch",
+                                   "shard",
+                                   "truncation_length",
+                                   "right_splice",
+                                   "bucket_minibatches",
+                                   "mix_weights",
+                                   "legacy",
+                                   "rows_per_epoch",
+                                   "local_timeline",
+                                   "workers",
+                                   "rank"};
+
 std::string hex(std::uint64_t value) {
   char text[17] = {};
   for (int i = 15; i >= 0; --i, value >>= 4) text[i] = "0123456789abcdef"[value & 15];
@@ -37,7 +75,9 @@ class Fields {
     while (true) {
       const std::string name = string();
       expect(':');
-      values_[name] = value();
+      const std::string_view before = rest_;
+      if (!values_.emplace(name, value()).second) damaged("two fields '" + name + "'");
+      written_[name] = before.substr(0, before.size() - rest_.size());
       if (peek() == '}') break;
       expect(',');
     }
@@ -46,6 +86,18 @@ class Fields {
     if (!rest_.empty()) damaged("text behind the object");
   }
 
+  // The text that the checksum is over.
+  std::string checked() const {
+    std::string out;
+    std::size_t found = 0;
+    for (const char* const name : kFields) {
+      const auto field = written_.find(name);
+      if (field == written_.end()) continue;
+      (((out += found++ == 0 ? "{\"" : ",\"") += name) += "\":") += field->second;
+    }
+    if (found + 1 != written_.size()) damaged("it has unknown fields");  // but for the checksum itself
+    return out;
+  }
   const std::string* find(const std::string& name) const {
     const auto found = values_.find(name);
     return found == values_.end() ? nullptr : &found->second;
@@ -105,6 +157,7 @@ class Fields {
 
   std::string_view rest_;
   std::map<std::string, std::string> values_;
+  std::map<std::string, std::string_view> written_;  // with quotes and brackets
 };
 
 std::string list(const std::vector<std::uint64_t>& values, char between) {
@@ -180,6 +233,7 @@ std::string write_state(const Mark& mark, std::uint64_t data, const ReaderOption
   number("ended", mark.ended ? 1 : 0);
   if (mark.follows) number("follows", 1);
   number("invalid", mark.invalid);
+  if (mark.tolerated != 0) number("tolerated", mark.tolerated);
   number("skipped", mark.skipped);
   if (mark.padding.unbucketed != 0)
     out += ",\"padding\":[" +
@@ -208,10 +262,7 @@ Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& 
                                 ", known: " + std::to_string(kVersion) + ')',
                             "use that version to go on"));
   }
-  const std::string& check = fields.text("check");
-  const std::size_t end = text.rfind(",\"check\"");
-  if (end == std::string_view::npos || hex(hash_text(text.substr(0, end))) != check)
-    damaged("its checksum does not fit");
+  if (fields.text("check") != hex(hash_text(fields.checked()))) damaged("its checksum does not fit");
   for (const auto& [name, value] : identity(options)) {
     const std::string* saved = fields.find(name);
     if (saved != nullptr && *saved == value) continue;
@@ -235,6 +286,7 @@ Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& 
   mark.follows = fields.find("follows") != nullptr && fields.number("follows") != 0;
   if (mark.follows && (mark.begun || mark.ended || mark.epoch == 0)) damaged("an epoch that follows one has begun");
   mark.invalid = fields.number("invalid");
+  if (fields.find("tolerated") != nullptr) mark.tolerated = fields.number("tolerated");
   mark.skipped = fields.number("skipped");
   if (fields.find("padding") != nullptr) {
     const std::vector<std::uint64_t> padding = fields.numbers("padding");

@@ -68,7 +68,7 @@ void compare_streams(const std::string& name, const Column& a, std::uint32_t row
     std::string what;
     if (i == samples) {
       if (a.samples(row_a) == b.samples(row_b)) return;
-      what = ": " + std::to_string(a.samples(row_a)) + " and " + counted(b.samples(row_b), "sample");
+      what = ": " + counted(a.samples(row_a), "sample") + " and " + std::to_string(b.samples(row_b));
     } else {
       entries_of(a, row_a, i, left);
       entries_of(b, row_b, i, right);

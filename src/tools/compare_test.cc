@@ -107,7 +107,7 @@ TEST(Compare, LengthsAndEntriesAreTold) {
   const auto what = [&](const std::string& a, const std::string& b) {
     return compare(ragged(folder, "a", a), ragged(folder, "b", b)).differences.at(0).what;
   };
-  EXPECT_EQ(what("1 |v 1 2 |t 1:1\n1 |v 1 2\n", "1 |v 1 2 |t 1:1\n"), "stream 'v': 2 and 1 samples");
+  EXPECT_EQ(what("1 |v 1 2 |t 1:1\n1 |v 1 2\n", "1 |v 1 2 |t 1:1\n"), "stream 'v': 2 samples and 1");
   EXPECT_EQ(what("1 |v 1 2 |t 1:1 5:2\n", "1 |v 1 2 |t 1:1\n"), "stream 't', sample 0: [5] is 2 and not there");
   EXPECT_EQ(what("1 |v 1 2 |t 1:1\n", "1 |v 1 2 |t 0:4 1:1\n"), "stream 't', sample 0: [0] is not there and 4");
 }

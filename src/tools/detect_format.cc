@@ -178,4 +178,22 @@ Format detect_format(const std::string& path, const FileSystem& file_system, con
   return format == Format::unknown || (format == Format::config && named == Format::scp) ? named : format;
 }
 
+Format detect_format(const std::vector<std::string>& files, const FileSystem& file_system, const Limits& limits) {
+  const Format first = detect_format(files.at(0), file_system, limits);
+  if (first != Format::ctf && first != Format::cbf) return first;
+  const auto words = [](Format format) { return format == Format::ctf ? "text" : "binary"; };
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    if (is_url(files[i])) continue;  // a request for each
+    const Format other = detect_format(files[i], file_system, limits);
+    if (other == first || (other != Format::ctf && other != Format::cbf)) continue;
+    throw Error(Fault{.kind = FaultKind::usage,
+                      .id = "infer.mixed-formats",
+                      .at = {.file = files[i]},
+                      .what = std::string("is in the ") + words(other) + " format, '" + files[0] + "' in the " +
+                              words(first) + " format",
+                      .hint = "the files of one corpus are read one after the other and are of one format"});
+  }
+  return first;
+}
+
 }  // namespace batchfeed

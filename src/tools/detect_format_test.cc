@@ -110,6 +110,23 @@ TEST(DetectFormat, ByNameWhereBytesDoNotDecide) {
   EXPECT_EQ(detected("\xff\xd8\xff\xe0 picture", "x.jpg"), Format::unknown);
 }
 
+TEST(DetectFormat, ShardsAreOfOneFormat) {
+  const ScratchFolder folder;
+  const std::string text = folder.write("a.ctf", "0 |x 1\n"), binary = folder.write("b", "nib_ktnc"),
+                    other = folder.write("c", "words");
+  EXPECT_EQ(detect_format({text, text, other}), Format::ctf) << "what it is, its reader says";
+  EXPECT_EQ(detect_format({other, text, binary}), Format::unknown);
+  try {
+    detect_format({text, text, binary});
+    FAIL() << "taken for shards";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault().id, "infer.mixed-formats");
+    EXPECT_EQ(error.fault().at.file, binary);
+    EXPECT_EQ(error.fault().what, "is in the binary format, '" + text + "' in the text format");
+  }
+  EXPECT_THROW(detect_format({binary, text}), Error);
+}
+
 TEST(DetectFormat, RefusesWhatIsNoFile) {
   const ScratchFolder folder;
   EXPECT_THROW(detect_format(folder.path()), Error);

@@ -273,3 +273,32 @@ def test_what_a_join_leaves_out_is_said_once_at_open(batchfeed, write):
     for key, of, other in ((50, "labels", "features"), (51, "labels", "features"), (17, "features", "labels"), (23, "features", "labels")):
         assert out.count(f"sequence '{key}' of '{of}' has no partner in '{other}'") == 1
     assert [x["what"] for x in batchfeed("info", "c.cntk", "--json").json["notices"]] == [first, second]
+
+
+def test_nothing_is_read_without_a_word(batchfeed, write):
+    write("a.ctf", "0 |t 1:1\n")
+    done = batchfeed("read", "a.ctf", "--epochs", "0")
+    assert done.code == 2 and "--epochs 0: expected 1 or more" in done.err
+    done = batchfeed("convert", "a.ctf", "a.cbf", "--chunk-size", "0")
+    assert done.code == 2 and "--chunk-size 0: expected bytes" in done.err
+    assert batchfeed("convert", "a.ctf", "a.cbf").code == 0
+    done = batchfeed("info", "a.ctf", "a.cbf")
+    assert done.code == 3 and "a.cbf: is in the binary format, 'a.ctf' in the text format" in done.err
+
+
+def test_a_limit_that_a_message_names_can_be_raised(batchfeed, write):
+    write("a.ctf", "".join(f"{i} |t 1\n" for i in range(5000)))
+    write("a.cntk", 'reader = [ readerType = "CNTKTextFormatReader" ; file = "a.ctf" ; input = [ t = [ dim = 1000 ; format = "dense" ] ] ]')
+    done = batchfeed("read", "a.cntk")
+    assert done.code == 3 and "allow more with --raise implied_samples=N" in done.err
+    assert batchfeed("read", "a.cntk", "--format", "none", "--raise", "implied_samples=10000000").code == 0
+    for rule in ("implied_samples", "implied=1", "dim=x", "dim=", "=1"):
+        done = batchfeed("read", "a.cntk", "--raise", rule)
+        assert done.code == 2 and f"--raise {rule}: expected FIELD=N, a whole number for one of line_bytes, " in done.err
+
+
+def test_damage_behind_what_was_read_is_no_skip(batchfeed, write):
+    write("a.ctf", "1 |A 1\n2 |A 2\n3 |A x\n")
+    write("a.cntk", 'reader = [ readerType = "CNTKTextFormatReader" ; file = "a.ctf" ; chunkSizeInBytes = 7 ; randomize = false ; input = [ A = [ dim = 1 ; format = "dense" ] ] ]')
+    done = batchfeed("read", "a.cntk", "--minibatch-size", "1", "--limit", "2")
+    assert done.code == 0 and "skipped" not in done.err

@@ -18,6 +18,31 @@ from hypothesis import strategies as st
 import batchfeed as bf
 
 
+def test_a_state_of_other_options_is_no_damaged_one(corpus):
+    state = json.loads(json.dumps(corpus.reader(order="uniform").state_dict(), sort_keys=True))
+    with pytest.raises(bf.StateError, match="saved with order = uniform, the reader has file"):
+        corpus.reader(order="file").load_state_dict(state)
+    for change in ({"minibatch": 1}, {"unheard": 1}):
+        with pytest.raises(bf.StateError, match="is damaged"):
+            corpus.reader(order="uniform").load_state_dict({**state, **change})
+
+
+def test_all_damaged_sequences_are_counted_those_that_the_source_tolerates_too(tmp_path):
+    (tmp_path / "a.ctf").write_text("".join(f"{i} |x {'1 2' if i % 5 else '1 ?'}\n" for i in range(100)))
+    source = bf.CTF(str(tmp_path / "a.ctf"), {"x": bf.dense(2)}, max_errors=100)
+    for pack in ("sequences", "truncated"):
+        options = {"minibatch_samples": 20, "order": "file", "pack": pack, "truncation_length": 4 if pack == "truncated" else 0}
+        reader = bf.Reader(source, **options)
+        seen = 0
+        for batch in reader:
+            seen += batch.invalid
+            assert reader.invalid == seen
+        assert seen == 20
+        again = bf.Reader(source, **options)
+        again.load_state_dict(reader.state_dict())
+        assert again.invalid == 20
+
+
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     stop=st.integers(0, 40),

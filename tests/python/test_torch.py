@@ -52,6 +52,25 @@ def test_tensors_share_memory_with_the_minibatch(corpus):
     assert forms["x"].shape == x.shape and forms["y"].shape == y.padded().values.shape
 
 
+def test_the_place_of_worker_processes_is_not_this_processs(corpus):
+    data = dataset(corpus)
+    data.load_state_dict(state := data.state_dict())
+    assert data.state_dict() == state
+    items = iter(loader(data, 2))
+    next(items)
+    with pytest.raises(bf.ConfigError, match="StatefulDataLoader keeps the place"):
+        data.state_dict()
+    for _ in items:
+        pass
+    with pytest.raises(bf.ConfigError, match="ahead of what their DataLoader has handed out"):
+        data.state_dict()
+
+
+def test_what_is_a_loaders_is_no_keyword_of_a_dataset(corpus):
+    with pytest.raises(TypeError, match=r"'num_workers': it is a DataLoader's, as in DataLoader\(dataset, "):
+        dataset(corpus, num_workers=2)
+
+
 def test_items_are_tensors_by_name(corpus):
     data = dataset(corpus, transform=None, form={"x": "padded"})
     for item, batch in zip(data, corpus.reader()):

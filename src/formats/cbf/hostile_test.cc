@@ -132,6 +132,7 @@ std::vector<Row> mutations() {
       {"chunk offset 13", at(0xa7, std::int64_t{13}), {"cbf.sample-count-mismatch", "cbf.sequence-truncated"}},
       {"chunk offset -1", at(0xa7, std::int64_t{-1}), {"cbf.bad-chunk-offset"}},
       {"chunk offset 200", at(0xa7, std::int64_t{200}), {"cbf.bad-chunk-offset"}},
+      {"numSequences 0", at(0xaf, 0u), {"cbf.sample-count-mismatch", "cbf.trailing-bytes-in-chunk", "cbf.no-samples"}},
       {"numSequences 1", at(0xaf, 1u), {"cbf.sample-count-mismatch", "cbf.sequence-truncated"}},
       {"numSequences 5", at(0xaf, 5u), {"cbf.sample-count-mismatch", "cbf.sequence-truncated"}},
       {"numSamples 99", at(0xb3, 99u), {"cbf.sample-count-mismatch"}},

@@ -171,6 +171,11 @@ class CbfSource final : public Source, private RowReader {
       key += row.sequences;
       compare_samples(i, table.lengths.sum());
       zeros += table.lengths.zeros();
+      if (row.sequences == 0 && row.end != row.begin) {
+        sink_.warning(faults_.make("cbf.trailing-bytes-in-chunk", row.begin,
+                                   "chunk " + std::to_string(i) + ": " + counted(row.end - row.begin, "byte") +
+                                       ", and no sequence according to the chunk table"));
+      }
       if (table.lengths.sum() > 0) {  // an order has no place for a chunk without samples
         samples += table.lengths.sum();
         chunks_.push_back({.sequences = row.sequences - table.lengths.zeros(),
@@ -207,7 +212,8 @@ class CbfSource final : public Source, private RowReader {
                                    ", its sequences have " + std::to_string(sum),
                                "the lengths of the sequences are used");
     // Writers of the older layout often put the number of sequences there.
-    header_.layout == Layout::legacy ? sink_.info(std::move(fault)) : sink_.warning(std::move(fault));
+    header_.layout == Layout::legacy&& row.samples == row.sequences ? sink_.info(std::move(fault))
+                                                                    : sink_.warning(std::move(fault));
   }
 
   io::File file_;

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "raise.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+
+#include "command.h"
+#include "format.h"
+
+namespace batchfeed::cli {
+
+namespace {
+
+struct Field {
+  std::string_view name;
+  std::uint64_t Limits::*value;
+};
+constexpr Field kFields[] = {{"line_bytes", &Limits::line_bytes},
+                             {"list_line_bytes", &Limits::list_line_bytes},
+                             {"dim", &Limits::dim},
+                             {"streams", &Limits::streams},
+                             {"name_bytes", &Limits::name_bytes},
+                             {"key_bytes", &Limits::key_bytes},
+                             {"sequence_samples", &Limits::sequence_samples},
+                             {"label_frames", &Limits::label_frames},
+                             {"label_ratio", &Limits::label_ratio},
+                             {"chunk_values", &Limits::chunk_values},
+                             {"implied_samples", &Limits::implied_samples},
+                             {"scp_entries", &Limits::scp_entries},
+                             {"mlf_states", &Limits::mlf_states},
+                             {"unpacked_bytes", &Limits::unpacked_bytes},
+                             {"unpack_ratio", &Limits::unpack_ratio},
+                             {"unpack_window_bytes", &Limits::unpack_window_bytes},
+                             {"packed_ratio", &Limits::packed_ratio}};
+
+}  // namespace
+
+void raise(Limits& limits, const std::string& rule) {
+  const std::size_t equals = rule.find('=');
+  const std::string_view name = std::string_view(rule).substr(0, equals);
+  for (const Field& field : kFields) {
+    if (field.name != name || equals == std::string::npos) continue;
+    const char* const end = rule.data() + rule.size();
+    std::uint64_t value = 0;
+    const auto [stop, code] = std::from_chars(rule.data() + equals + 1, end, value);
+    if (code != std::errc() || stop != end) break;
+    limits.*field.value = value;
+    return;
+  }
+  std::string names;
+  for (const Field& field : kFields) (names += names.empty() ? "" : ", ") += field.name;
+  throw UsageError(fmt::format("--raise {}: expected FIELD=N, a whole number for one of {}", printable(rule), names));
+}
+
+}  // namespace batchfeed::cli
