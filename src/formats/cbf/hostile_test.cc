@@ -250,7 +250,7 @@ std::vector<Row> older_layout() {
       {"nnz 2^31-1", old(0x63, 0x7FFFFFFF), {"cbf.sequence-truncated"}},
       {"row -1", old(0x77, -1), {"cbf.bad-legacy-row"}},
       {"rows go back a sample", old(0x7b, 12), {"cbf.bad-legacy-row"}},
-      {"row 2^31-1 of a sequence", old(0x7f, 0x7FFFFFFF), {"limit.implied-samples"}},
+      {"row 2^31-1 of a sequence", old(0x7f, 0x7FFFFFFF), {"cbf.sample-count-mismatch", "limit.implied-samples"}},
       {"rows not sorted", old(0x77, 4), {"cbf.unsorted-indices"}},
       {"row twice", old(0x77, 3), {"cbf.duplicate-index"}},
       {"first column 1", old(0x87, 1), {"cbf.bad-legacy-columns"}},

@@ -137,8 +137,8 @@ std::vector<ChunkInfo> cut_chunks(Index& index, std::uint64_t limit) {
   std::vector<ChunkInfo> chunks;
   index.chunk_first.clear();
   std::uint64_t begin = 0;  // of the chunk
-  const auto fits = [&](std::uint64_t end, std::size_t n) {
-    return end - begin <= limit && n <= 0xFFFFFFFFu - chunks.back().sequences;
+  const auto fits = [&](std::uint64_t bytes, std::size_t n) {
+    return bytes <= limit && n <= 0xFFFFFFFFu - chunks.back().sequences;
   };
   const auto take = [&](std::uint64_t end, std::size_t n, std::uint64_t samples) {
     chunks.back().sequences += n;
@@ -147,7 +147,7 @@ std::vector<ChunkInfo> cut_chunks(Index& index, std::uint64_t limit) {
   };
   for (std::size_t i = 0; i < entries.size();) {
     const IndexEntries::Stretch whole = entries.stretch(i);
-    if (whole.entries != 0 && !chunks.empty() && fits(whole.end, whole.entries)) {
+    if (whole.entries != 0 && !chunks.empty() && fits(whole.end - begin, whole.entries)) {
       take(whole.end, whole.entries, whole.samples);
       i += whole.entries;
       continue;
@@ -155,7 +155,8 @@ std::vector<ChunkInfo> cut_chunks(Index& index, std::uint64_t limit) {
     std::array<IndexEntry, 32> some;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
     for (const IndexEntry& e : std::span(some).first(entries.read(i, some))) {
       const std::uint64_t end = e.begin + e.bytes;
-      if (chunks.empty() || !fits(end, 1)) {
+      // What lies between it and the one before does not count until there is another.
+      if (chunks.empty() || !fits(chunks.back().bytes + e.bytes, 1)) {
         index.chunk_first.push_back(i);
         chunks.emplace_back();
         begin = e.begin;
