@@ -50,11 +50,12 @@ Fault in_flags(Fault fault) {
   // "raise limits.line_bytes"
   constexpr std::string_view kRaise = "raise limits.";
   if (const std::size_t at = fault.hint.find(kRaise); at != std::string::npos) {
-    const std::size_t name = at + kRaise.size();
+    const std::size_t begin = at + kRaise.size();
     const std::size_t end =
-        std::min(fault.hint.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", name), fault.hint.size());
-    fault.hint.insert(end, "=N");
-    fault.hint.replace(at, kRaise.size(), "allow more with --raise ");
+        std::min(fault.hint.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", begin), fault.hint.size());
+    const std::string name = fault.hint.substr(begin, end - begin);
+    const bool has_flag = name.starts_with("unpack");
+    fault.hint.replace(at, end - at, "allow more with " + (has_flag ? flag(name, "N") : "--raise " + name + "=N"));
   }
   return fault;
 }

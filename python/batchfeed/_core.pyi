@@ -1,6 +1,6 @@
 """The library behind the package; private."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, overload
 
 import numpy
@@ -68,6 +68,9 @@ class StreamSpec:
     @defines_mb_size.setter
     def defines_mb_size(self, arg: bool, /) -> None: ...
 
+class FileIdentity:
+    pass
+
 class CtfOptions:
     def __init__(self) -> None: ...
 
@@ -125,7 +128,11 @@ class CtfOptions:
     @cache_dir.setter
     def cache_dir(self, arg: str, /) -> None: ...
 
-    def seen_in(self, arg: Inferred, /) -> None: ...
+    @property
+    def seen(self) -> dict[str, FileIdentity]: ...
+
+    @seen.setter
+    def seen(self, arg: Mapping[str, FileIdentity], /) -> None: ...
 
 class Rename:
     def __init__(self, name: str, alias: str) -> None: ...
@@ -969,6 +976,9 @@ class Inferred:
 
     @property
     def text_ids(self) -> bool: ...
+
+    @property
+    def seen(self) -> dict[str, FileIdentity]: ...
 
     @property
     def whole_file(self) -> bool: ...

@@ -137,7 +137,7 @@ class CTF:
         inferred = _core.infer_ctf(files, None, file_system)
         if not inferred.streams:
             raise usage("python.no-stream", "no stream (|name ...) found in it", "is it in the text format?", path=files[0])
-        options.seen_in(inferred)
+        options.seen = inferred.seen
         skip = not inferred.has_ids if self.skip_sequence_ids is None else self.skip_sequence_ids
         return [s.spec for s in inferred.streams], skip, "text" if inferred.text_ids and not skip else None
 

@@ -23,7 +23,7 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 from ._batch import Batch
-from ._errors import Fault
+from ._errors import Fault, usage
 from ._convert import need_form
 from ._files import Limits, StorageOptions
 from ._given import flag, function, mapping, whole

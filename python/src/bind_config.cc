@@ -71,6 +71,7 @@ void bind_config(nb::module_& m) {
       .def_ro("streams", &Inferred::streams)
       .def_ro("has_ids", &Inferred::has_ids)
       .def_ro("text_ids", &Inferred::text_ids)
+      .def_ro("seen", &Inferred::seen)
       .def_ro("whole_file", &Inferred::whole_file);
   m.def(
       "infer_ctf",

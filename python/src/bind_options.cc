@@ -4,6 +4,7 @@
 #include <batchfeed/options.h>
 #include <batchfeed/source.h>
 #include <batchfeed/tools.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -25,6 +26,7 @@ void bind_sources(nb::module_& m) {
       .def_rw("storage", &StreamSpec::storage)
       .def_rw("dim", &StreamSpec::dim)
       .def_rw("defines_mb_size", &StreamSpec::defines_mb_size);
+  nb::class_<FileIdentity>(m, "FileIdentity");
   nb::class_<CtfOptions>(m, "CtfOptions")
       .def(nb::init<>())
       .def_rw("files", &CtfOptions::files)
@@ -36,7 +38,7 @@ void bind_sources(nb::module_& m) {
       .def_rw("chunk_bytes", &CtfOptions::chunk_bytes)
       .def_rw("cache_index", &CtfOptions::cache_index)
       .def_rw("cache_dir", &CtfOptions::cache_dir)
-      .def("seen_in", [](CtfOptions& options, const Inferred& inferred) { options.seen = inferred.seen; });
+      .def_rw("seen", &CtfOptions::seen);
   nb::class_<CbfOptions::Rename>(m, "Rename")
       .def(nb::init<std::string, std::string>(), "name"_a, "alias"_a)
       .def_rw("name", &CbfOptions::Rename::name)

@@ -203,10 +203,23 @@ void Binder::fail(const Value& value, std::string id, std::string what, std::str
   doc_.fail(value.at(), std::move(id), std::move(what), std::move(hint));
 }
 
+namespace {
+// Streams look for the keys they have not in the section of their reader (config.md 10.4).
+bool is_inherited(std::string_view section, std::string_view key) {
+  if (section != "HTKDeserializers" && section != "HTKMLFReader") return false;
+  const auto has = [&](std::string_view streams) {
+    const ConfigKey* const known = find_key(streams, key);
+    return known != nullptr && !known->option.empty();
+  };
+  return has("speech.FEATURES") || has("speech.LABELS");
+}
+}  // namespace
+
 void Binder::check_keys(const Section& section, std::string_view name, const std::vector<std::string>& skip) {
   for (const auto& [key, entry] : section.entries()) {
     if (std::find(skip.begin(), skip.end(), key) != skip.end()) continue;
     const ConfigKey* known = find_key(name, key);
+    if (known == nullptr && is_inherited(name, key)) continue;
     const std::string path = section.path_of(entry.key);
     if (known == nullptr) {
       const std::string_view nearest = nearest_key(name, key);

@@ -123,6 +123,18 @@ TEST(ConfigReaders, BindOldSpeechReaders) {
   check({"102: a list", "", "file=a.mlf file=b.mlf"}, list, "");
 }
 
+TEST(ConfigReaders, KnowKeysOfStreamsInTheSectionOfTheirReader) {
+  const auto unknown = [](const std::string& more) {
+    World world("reader=[readerType=HTKDeserializers;" + more +
+                ";f=[dim=40;scpFile=f.scp];l=[labelDim=9;mlfFile=l.mlf]]");
+    world.bind("");
+    return std::count_if(world.notices.begin(), world.notices.end(),
+                         [](const Notice& n) { return n.fault.id == "config.unknown-key"; });
+  };
+  EXPECT_EQ(unknown("prefixPathInSCP=p;labelMappingFile=m;maxSequenceSize=9"), 0);
+  EXPECT_EQ(unknown("prefixPathInScps=p"), 1);
+}
+
 TEST(ConfigReaders, TellThatTheLegacyOrderIsAnother) {
   const auto warnings = [](const std::string& more, const std::string& type = "HTKMLFReader") {
     World world("reader=[readerType=" + type + ";" + more + ";f=[dim=40;scpFile=f.scp];l=[labelDim=9;mlfFile=l.mlf]]");

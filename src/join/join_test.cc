@@ -302,7 +302,7 @@ TEST(Join, OfALargePartnerInStepNothingIsKept) {
 
 // A few bytes of labels may stand for more frames than there is memory for.
 TEST(Join, OfAPartnerThatOutgrowsItsFileNoMoreThanRunsOfRowsAreRead) {
-  constexpr std::uint32_t kLong = 200'000;  // two of them are more than is read at a time
+  constexpr std::uint32_t kLong = 50'000;  // two of them are more than is read at a time
   for (const bool frames : {false, true}) {
     for (const bool in_step : {false, true}) {
       auto first = corpus("x", {{{1, 1}, {2, 1}, {3, 1}, {4, 1}}});

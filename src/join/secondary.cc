@@ -179,7 +179,7 @@ Parts read_parts(const ChunkCache& cache, Reading reading, std::span<const Locat
 
 // The first of `where`: those that stand one behind the other, until they are many samples.
 std::size_t run_of(std::span<const Location> where) {
-  constexpr std::uint64_t kMost = 1u << 18;  // samples, or those of one sequence
+  constexpr std::uint64_t kMost = 1u << 16;  // samples, or those of one sequence
   const Location* last = nullptr;
   std::uint64_t samples = 0;
   for (std::size_t r = 0; r < where.size(); ++r) {

@@ -39,7 +39,7 @@ class Pieces final : public Source {
 
  private:
   static constexpr std::uint64_t kMost = 1u << 18;  // some 25 MB of tables in all
-  static constexpr std::uint64_t kExpanded = 4;     // bytes of a sample that takes none of the file, at least
+  static constexpr std::uint64_t kExpanded = 12;    // bytes of a sample that takes none of the file: of a label
 
   void cut(std::uint32_t chunk, std::uint64_t parts);
 

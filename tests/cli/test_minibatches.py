@@ -45,7 +45,7 @@ def test_what_cannot_be_packed_is_named_with_its_place(batchfeed, write):
     config = """R = [ MODE ; randomize = false ; deserializers = ( [ type = CNTKTextFormatDeserializer ; module = CNTKTextFormatReader
       file = "odd.ctf" ; input = [ a = [ dim = 1 ; format = dense ] ; b = [ dim = 1 ; format = dense ] ] ] ) ]"""
     for mode, message in (
-        ("truncated=true;truncationLength=2", "odd.ctf:7: sequence '7' has 1 samples in stream 'b', but 2 in others; truncated packing needs"),
+        ("truncated=true;truncationLength=2", "odd.ctf:7: sequence '7' has 1 sample in stream 'b', but 2 in others; truncated packing needs"),
         ("frameMode=true", "odd.ctf:1: sequence '0' has 2 samples in stream 'a', expected 1 in frame mode"),
     ):
         write("one.cntk", config.replace("MODE", mode))
