@@ -109,8 +109,11 @@ int run_check(const ConfigArguments& a, Console& console) {
       report({.severity = Severity::error, .fault = error.fault()});
     }
   }
-  const auto faults = static_cast<std::uint64_t>(std::count_if(
-      found.begin(), found.end(), [](const Notice& notice) { return notice.severity == Severity::error; }));
+  const auto count = [&](Severity severity) {
+    return static_cast<std::uint64_t>(
+        std::count_if(found.begin(), found.end(), [&](const Notice& notice) { return notice.severity == severity; }));
+  };
+  const std::uint64_t faults = count(Severity::error), warnings = count(Severity::warning);
   Output output;
   if (a.json) {
     ordered_json all;
@@ -124,8 +127,9 @@ int run_check(const ConfigArguments& a, Console& console) {
       if (notice.severity != Severity::info || console.verbose)
         output.append(printable(in_flags(notice.fault).text(), std::string::npos) + "\n");
     }
-    output.append(fmt::format("checked {}: {}\n", plural(sections.size(), "reader section"),
-                              faults == 0 ? "no fault" : plural(faults, "fault")));
+    output.append(fmt::format("checked {}: {}{}\n", plural(sections.size(), "reader section"),
+                              faults == 0 ? "no fault" : plural(faults, "fault"),
+                              warnings == 0 ? "" : ", " + plural(warnings, "warning")));
   }
   output.flush();
   return faults == 0 ? kDone : kFaults;

@@ -357,6 +357,7 @@ Corpus load_mixture(const CorpusArguments& arguments, Console& console, const Re
     }
     out.setup.mix.push_back(std::move(sources));
   }
+  fit_inferred(out.setup.mix);
   out.setup.reader.mix_weights = arguments.mix_weights;
   return out;
 }

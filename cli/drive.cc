@@ -95,4 +95,14 @@ void DriveOptions::apply(const Corpus& corpus, ReaderOptions& options, Console& 
   if (cross || no_cross) options.cross_sweeps = cross;
 }
 
+void restore(Reader& reader, const std::string& state, const std::string& file) {
+  try {
+    reader.restore(state);
+  } catch (const Error& error) {
+    Fault fault = error.fault();
+    if (fault.kind == FaultKind::state && fault.at.file.empty()) fault.at.file = file;
+    throw Error(std::move(fault));
+  }
+}
+
 }  // namespace batchfeed::cli

@@ -4,6 +4,8 @@
 // `resume verify` must understand alike, since a state belongs to it.
 #pragma once
 
+#include <batchfeed/reader.h>
+
 #include <CLI/App.hpp>
 #include <cstdint>
 #include <optional>
@@ -33,5 +35,8 @@ struct DriveOptions {
 
 // Throws UsageError.
 std::uint64_t parse_number(std::string_view text, const char* option);
+
+// Goes on from a state that was read from `file`, which its faults name.
+void restore(Reader& reader, const std::string& state, const std::string& file);
 
 }  // namespace batchfeed::cli

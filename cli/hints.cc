@@ -53,9 +53,8 @@ Fault in_flags(Fault fault) {
     const std::size_t begin = at + kRaise.size();
     const std::size_t end =
         std::min(fault.hint.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", begin), fault.hint.size());
-    const std::string name = fault.hint.substr(begin, end - begin);
-    const bool has_flag = name.starts_with("unpack");
-    fault.hint.replace(at, end - at, "allow more with " + (has_flag ? flag(name, "N") : "--raise " + name + "=N"));
+    fault.hint.insert(end, "=N");
+    fault.hint.replace(at, kRaise.size(), "allow more with --raise ");
   }
   return fault;
 }

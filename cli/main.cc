@@ -51,9 +51,11 @@ class HelpFormatter : public CLI::Formatter {
     return out + " [options]\n";
   }
   std::string make_option_opts(const CLI::Option* option) const override {
-    // Words to choose from, and ranges, stand in the description.
-    return option->get_type_size() == 0 ? ""
-                                        : " " + option->get_type_name().substr(0, option->get_type_name().find(':'));
+    if (option->get_type_size() == 0) return "";
+    // Words to choose from, and ranges, stand in the description; M:N is all of it.
+    const std::string name = option->get_type_name();
+    const bool is_whole = name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ:") == name.npos;
+    return " " + (is_whole ? name : name.substr(0, name.find(':')));
   }
 };
 

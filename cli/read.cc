@@ -219,7 +219,7 @@ int run_read(const ReadArguments& a, Console& console) {
     console.clear_progress();
     if (!a.state.empty()) {
       const std::string state = load_state(a.state);
-      reader.restore(state);
+      restore(reader, state, a.state);
       plan.over = !plan.timeline && next_epoch(state) >= plan.end_epoch;
     }
     interrupt::deferred(true);

@@ -27,7 +27,8 @@ std::string glance(const Facts& f) {
   const std::uint64_t faults = f.survey.check.faults;
   return "<div class=\"glance\">\n" + box("sequences", count_text(f.survey.sequences)) +
          box("samples", count_text(f.survey.samples)) + box("streams", std::to_string(f.survey.streams.size())) +
-         box("bytes", bytes_text(f.survey.bytes)) + box("chunks", count_text(f.about.chunks)) +
+         box("bytes", bytes_text(f.survey.bytes)) +
+         box(f.about.chunks == 1 ? "chunk" : "chunks", count_text(f.about.chunks)) +
          box("faults", faults == 0 ? "none" : fmt::format("<span class=\"bad\">{}</span>", count_text(faults))) +
          "</div>\n";
 }

@@ -111,7 +111,7 @@ int run_verify(const ResumeArguments& a, Console& console) {
   console.clear_progress();
   Output output;
   try {
-    reader.restore(state);
+    restore(reader, state, a.corpus.files.front());
   } catch (const Error& error) {
     if (error.fault().kind != FaultKind::state) throw;
     const Fault fault = in_flags(error.fault());

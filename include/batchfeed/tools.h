@@ -107,6 +107,9 @@ Inferred infer_ctf(const std::string& path, std::uint64_t bytes = ~0ull, const P
 // Of several shards of one corpus: what fits all of them.
 Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progress = {}, const Limits& limits = {},
                    const FileSystem& file_system = {});
+// Of the corpora of a mixture: streams of one name that were inferred (CtfOptions::seen) get the storage and dim that
+// fit all of them, as those of shards do.
+void fit_inferred(std::vector<std::vector<SourceOptions>>& mix);
 // What is to be told of its `rare` streams, each with the line where it is met first.
 std::vector<Notice> rare_streams(const Inferred& inferred, const Limits& limits = {},
                                  const FileSystem& file_system = {});

@@ -18,8 +18,14 @@ Paths = Union[Path, Sequence[Path]]
 WHOLE = "a whole number that is not negative"
 
 
+def shown(value: Any) -> str:
+    """As a caller wrote it, but for what is long."""
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:100]} ... {text[-20:]} ({type(value).__name__})"
+
+
 def wrong(name: str, value: Any, expected: str, hint: Optional[str] = None) -> ConfigError:
-    return usage("python.option", f"{name} is {value!r}, expected {expected}", hint)
+    return usage("python.option", f"{name} is {shown(value)}, expected {expected}", hint)
 
 
 @contextmanager
@@ -76,7 +82,7 @@ def path(name: str, value: Any) -> str:
     try:
         return os.fsdecode(value)
     except TypeError:
-        raise TypeError(f"{name} is {value!r}, expected a path (str, bytes or os.PathLike)") from None
+        raise TypeError(f"{name} is {shown(value)}, expected a path (str, bytes or os.PathLike)") from None
 
 
 def paths(value: Any, name: str = "files") -> list[str]:
@@ -84,7 +90,7 @@ def paths(value: Any, name: str = "files") -> list[str]:
     if isinstance(value, (str, bytes, os.PathLike)):
         return [os.fsdecode(value)]
     if not isinstance(value, (list, tuple)) and (isinstance(value, Mapping) or not hasattr(value, "__iter__")):
-        raise TypeError(f"{name} is {value!r}, expected a path (str, bytes or os.PathLike) or a list of them")
+        raise TypeError(f"{name} is {shown(value)}, expected a path (str, bytes or os.PathLike) or a list of them")
     return [path(f"one of {name}", one) for one in value]
 
 

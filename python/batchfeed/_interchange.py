@@ -35,7 +35,7 @@ def _stream(name: str, data: Any) -> Stream:
             raise usage("python.data", f"stream {name!r}: {array.min()} is no class", hint, stream=name)
         return sparse(int(array.max(initial=0)) + 1)
     if array.dtype.kind not in "iufb" or array.ndim > 2:
-        raise usage("python.data", f"stream {name!r}: an array of {array.dtype} with {array.ndim} axes", "numbers, [samples, dim]")
+        raise usage("python.data", f"stream {name!r}: an array of {array.dtype} of shape {array.shape}", "numbers, [samples, dim]")
     return dense(1 if array.ndim == 1 else int(array.shape[1]))
 
 

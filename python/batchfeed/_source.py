@@ -176,7 +176,7 @@ class Writer:
         if isinstance(batches, (Batch, Mapping)):
             one = isinstance(batches, Batch)
             hint = "write([batch]) takes one" if one else "append() takes the data of one sequence, extend() those of many"
-            raise usage("python.option", f"batches are {'a minibatch' if one else 'a mapping'}, expected several minibatches", hint)
+            raise usage("python.option", f"batches is {'one minibatch' if one else 'a mapping'}, expected an iterable of minibatches", hint)
         for batch in batches:
             if not isinstance(batch, Batch):
                 raise wrong("a minibatch", batch, "a bf.Batch, such as a reader gives")

@@ -3,6 +3,7 @@
 // Configuration files, and what is in a corpus that comes without one.
 #include <batchfeed/config.h>
 #include <batchfeed/tools.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 

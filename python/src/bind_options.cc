@@ -264,7 +264,11 @@ void bind_options(nb::module_& m) {
       .def("cache_index", &cache_index, "folder"_a)
       .def("add_from", [](Setup& s, const Setup& other, std::size_t i) { s.sources.push_back(other.sources.at(i)); })
       // The sources added so far become one corpus of a mixture.
-      .def("end_corpus", [](Setup& s) { s.mix.push_back(std::exchange(s.sources, {})); })
+      .def("end_corpus",
+           [](Setup& s) {
+             s.mix.push_back(std::exchange(s.sources, {}));
+             fit_inferred(s.mix);
+           })
       .def(
           "set_report", [](Setup& s, nb::handle function) { s.report = to_report(function); }, nb::arg().none())
       .def(

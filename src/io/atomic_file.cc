@@ -116,9 +116,10 @@ AtomicFile::AtomicFile(std::string path, AtomicFileOptions options)
   expect_replaceable(path_);
   if (!options_.replace && exists(path_)) refuse_existing(path_);
   if (options_.clear) remove_leftovers(path_);
+  unfinished_.emplace();
   fd_ = sys().mkostemp(temp_.data(), O_CLOEXEC);
   if (fd_ < 0) fail("create", path_, errno);
-  unfinished_.emplace(temp_);
+  unfinished_->list(temp_);
   if (!options_.plain && path_.ends_with(".zst")) {
     zstd_ = std::make_unique<packed::ZstdWriter>([this](auto bytes) { write_all(fd_, path_, bytes); });
   }

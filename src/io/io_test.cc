@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -16,6 +18,7 @@
 #include "io/atomic_file.h"
 #include "io/file.h"
 #include "io/folder.h"
+#include "io/unfinished.h"
 #include "support/fault_of.h"
 #include "support/faulty_sys.h"
 
@@ -349,6 +352,28 @@ TEST(AtomicFile, WhoEndsTheProcessAtOnceCanRemoveWhatIsHalfWritten) {
   AtomicFile last(folder / "4");
   remove_unfinished();
   EXPECT_THAT(folder.names(), ElementsAre("3"));
+}
+
+// A file that has been created, and not yet named to who would remove it.
+TEST(Unfinished, WhoEndsTheProcessWaitsForAFileThatIsBeingCreated) {
+  const ScratchFolder folder;
+  std::atomic<bool> begun = false;
+  std::jthread creates([&] {
+    Unfinished file;
+    ::sigset_t blocked;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    EXPECT_EQ(sigismember(&blocked, SIGTERM), 1);
+    begun = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    file.list(folder.write("late", "x"));
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    EXPECT_EQ(sigismember(&blocked, SIGTERM), 0);
+    while (std::filesystem::exists(folder / "late")) std::this_thread::yield();
+  });
+  while (!begun) std::this_thread::yield();
+  remove_unfinished();
+  creates.join();
+  EXPECT_TRUE(folder.names().empty());
 }
 
 TEST(AtomicFile, WhatKilledWritersLeftLongAgoGoes) {

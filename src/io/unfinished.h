@@ -3,6 +3,7 @@
 // The temporary files that are being written, for who ends the process at once.
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 #include <string>
 
@@ -11,13 +12,22 @@ namespace batchfeed::io {
 // Lists a file while it lives; where there is no room for one more, the file stays unlisted.
 class Unfinished {
  public:
-  explicit Unfinished(const std::string& path) noexcept;
+  // Of a file that is about to be created under a name not yet known. Until list() says it no signal that ends the
+  // process is taken by this thread, and remove_unfinished() waits for it in others.
+  Unfinished() noexcept;
+  explicit Unfinished(const std::string& path) noexcept : Unfinished() { list(path); }
   Unfinished(const Unfinished&) = delete;
   Unfinished& operator=(const Unfinished&) = delete;
   ~Unfinished();
 
+  void list(const std::string& path) noexcept;
+
  private:
-  std::size_t slot_;
+  void take_signals() noexcept;
+
+  std::size_t slot_ = 0;
+  bool holds_back_ = false;
+  ::sigset_t before_{};  // signals held back already
 };
 
 // Removes those that are listed. Async-signal-safe.

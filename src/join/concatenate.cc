@@ -95,15 +95,31 @@ class Concatenated final : public Source, private RowReader {
   std::vector<std::uint64_t> first_key_;  // added to the keys of each shard
 };
 
+std::string described(const StreamInfo& s) {
+  return "'" + s.name + "' (" + (s.storage == Storage::dense ? "dense " : "sparse ") + std::to_string(s.dim) +
+         (s.element == Element::f64 ? ", double)" : ")");
+}
+
+// The first stream that is another one; nothing, if only what defines the minibatch size is.
+std::string difference(const std::vector<StreamInfo>& there, const std::vector<StreamInfo>& first) {
+  for (std::size_t i = 0; i < std::max(there.size(), first.size()); ++i) {
+    const std::string a = i < there.size() ? described(there[i]) : "none",
+                      b = i < first.size() ? described(first[i]) : "none";
+    if (a != b) return ": " + a + ", not " + b;
+  }
+  return {};
+}
+
 void check_streams(const std::vector<std::shared_ptr<const Source>>& shards, const std::string& piece,
                    const std::string& whole) {
   for (std::size_t s = 1; s < shards.size(); ++s) {
     if (shards[s]->streams() == shards[0]->streams()) continue;
-    throw Error(
-        Fault{.kind = FaultKind::config,
-              .id = "join.shards-differ",
-              .what = piece + ' ' + std::to_string(s + 1) + " of " + whole + " has other streams than the first",
-              .hint = "they must agree in names, dims, storage and element type"});
+    throw Error(Fault{.kind = FaultKind::config,
+                      .id = "join.shards-differ",
+                      .what = piece + ' ' + std::to_string(s + 1) + " of " + whole +
+                              " has other streams than the first" +
+                              difference(shards[s]->streams(), shards[0]->streams()),
+                      .hint = "they must agree in names, dims, storage and element type"});
   }
 }
 

@@ -55,9 +55,10 @@ class Scratch {
   explicit Scratch(std::string_view text) {
     const char* folder = std::getenv("TMPDIR");
     path_ = std::string(folder == nullptr || *folder == '\0' ? "/tmp" : folder) + "/batchfeed-XXXXXX";
+    unfinished_.emplace();
     const int fd = ::mkstemp(path_.data());
     if (fd < 0) io::fail("create", path_, errno);
-    unfinished_.emplace(path_);
+    unfinished_->list(path_);
     const bool whole = write_all(fd, text);
     const int error = errno;
     ::close(fd);

@@ -4,6 +4,7 @@
 #include <batchfeed/tools.h>
 
 #include <algorithm>
+#include <map>
 
 #include "assemble/open.h"
 #include "base/counted.h"
@@ -90,6 +91,29 @@ Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progre
   }
   set_rare_apart(all);
   return all;
+}
+
+void fit_inferred(std::vector<std::vector<SourceOptions>>& mix) {
+  std::map<std::string, StreamSpec> fits;
+  const auto each_stream = [&](const auto& function) {
+    for (std::vector<SourceOptions>& corpus : mix) {
+      for (SourceOptions& source : corpus) {
+        auto* const text = std::get_if<CtfOptions>(&source);
+        if (text == nullptr || text->seen.empty()) continue;
+        for (StreamSpec& stream : text->streams) function(stream);
+      }
+    }
+  };
+  each_stream([&](const StreamSpec& stream) {
+    StreamSpec& fit = fits.try_emplace(stream.name, stream).first->second;
+    fit.dim = std::max(fit.dim, stream.dim);
+    if (stream.storage == Storage::dense) fit.storage = Storage::dense;
+  });
+  each_stream([&](StreamSpec& stream) {
+    const StreamSpec& fit = fits.find(stream.name)->second;
+    stream.dim = fit.dim;
+    stream.storage = fit.storage;
+  });
 }
 
 std::vector<std::string> expand_files(const std::vector<std::string>& names, const FileSystem& file_system) {

@@ -128,11 +128,18 @@ def test_a_mixture_takes_each_file_as_a_corpus(batchfeed, write):
     assert "mix_weights = 3:1, the reader has 3:2" in done.err
 
 
+def test_streams_of_a_mixture_are_inferred_so_that_they_fit_all(batchfeed, write):
+    write("a.ctf", "".join(f"{i} |x {i % 4}:1 |y 1 2\n" for i in range(100)))
+    write("b.ctf", "".join(f"{i} |x {i % 9}:1 |y 1 2\n" for i in range(100)))
+    lines = batchfeed("read", "a.ctf", "b.ctf", "--mix-weights", "1,1", "--order", "uniform").lines
+    assert {tuple(s["shape"]) for x in lines for s in x["streams"]} == {(9,), (2,)}
+
+
 def test_mixtures_that_cannot_be(batchfeed, write):
     write("a.ctf", text([1] * 10))
     write("b.ctf", "0 |w 1\n")
     assert "1 weight for 2 files" in batchfeed("read", "a.ctf", "b.ctf", "--mix-weights", "3").err
-    assert "other streams than the first" in batchfeed("read", "a.ctf", "b.ctf", "--mix-weights", "3,1").err
+    assert "other streams than the first: 'w' (" in batchfeed("read", "a.ctf", "b.ctf", "--mix-weights", "3,1").err
     assert "not a positive number" in batchfeed("read", "a.ctf", "a.ctf", "--mix-weights", "3,-1").err
     assert "shard = even" in batchfeed("read", "a.ctf", "a.ctf", "--mix-weights", "3,1", "--shard", "chunk", "--workers",
                                        2, "--rank", 0).err

@@ -121,7 +121,7 @@ def test_a_bomb_meets_a_limit(batchfeed, write):
         pytest.skip("needs zstd")
     write("bomb.ctf.zst", zstd(b"|v " + b"0" * (80 << 20) + b"\n"))
     done = batchfeed("info", "bomb.ctf.zst")
-    assert done.code == 3 and "allow more with --unpack-ratio N" in done.err
+    assert done.code == 3 and "allow more with --raise unpack_ratio=N" in done.err
 
 
 def test_one_large_frame_is_warned_of(batchfeed, write):  # packed.slow

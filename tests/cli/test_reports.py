@@ -114,7 +114,7 @@ def test_check_lists_every_fault_of_a_configuration(batchfeed, corpus):
     report = batchfeed("check", config, "--json").json
     assert (report["faults"], report["warnings"], report["complete"]) == (3, 1, False)
     assert [f["severity"] for f in report["findings"]] == ["error", "error", "error", "warning"]
-    assert batchfeed("config", "check", config).out.endswith("checked 1 reader section: 3 faults\n")
+    assert batchfeed("config", "check", config).out.endswith("checked 1 reader section: 3 faults, 1 warning\n")
     assert len(batchfeed("read", config).err.splitlines()) == 1
 
 

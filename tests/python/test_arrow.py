@@ -57,10 +57,10 @@ def test_columns_of_lists_and_of_categories():
 @pytest.mark.parametrize(
     "column, message",
     [
-        ([1, None, 3], "stream 'a': 1 row has no value; hint: fill_null"),
+        ([1, None, 3], "stream 'a': 1 row without a value; hint: fill_null"),
         ([[1.0], None, None], "stream 'a': 2 rows without a value"),
-        ([[1.0, None], [2.0]], "stream 'a': 1 row has no value"),
-        (pa.array([[1.0, 2.0], None], pa.list_(pa.float32(), 2)), "stream 'a': 1 row has no value"),
+        ([[1.0, None], [2.0]], "stream 'a': 1 row without a value"),
+        (pa.array([[1.0, 2.0], None], pa.list_(pa.float32(), 2)), "stream 'a': 1 row without a value"),
         ([[[1.0], [2.0, 3.0]]], "stream 'a': samples of 1 and of 2 numbers"),
         (["x", "y"], "stream 'a': a column of string; hint: .*dictionary"),
         (pa.array([1, 2], pa.timestamp("s")), "stream 'a': a column of timestamp"),
@@ -84,8 +84,8 @@ def test_data_frames_as_they_come():
 @pytest.mark.parametrize(
     "frame, columns, message",
     [
-        ({"a": pandas.array([1, None], dtype="Int64")}, None, "stream 'a': 1 row has no value; hint: fillna"),
-        ({"a": pandas.array([1.5, None], dtype="Float64"), "b": [1, 2]}, {"x": ["a", "b"]}, "stream 'x': 1 row has no value"),
+        ({"a": pandas.array([1, None], dtype="Int64")}, None, "stream 'a': 1 row without a value; hint: fillna"),
+        ({"a": pandas.array([1.5, None], dtype="Float64"), "b": [1, 2]}, {"x": ["a", "b"]}, "stream 'x': 1 row without a value"),
         ({"a": pandas.Categorical(["p", None, None])}, None, "stream 'a': 2 rows without a value"),
         ({"a": [[1.0, 2.0], [3.0]]}, None, "stream 'a': rows of different lengths"),
         ({"a": ["x", "y"]}, None, r"stream 'a': 'x' is no number; hint: astype\('category'\)"),
