@@ -194,7 +194,7 @@ Run add_check(CLI::App& app, Console& console) {
                   "batchfeed check train.cntk --json > faults.json\n"
                   "batchfeed check train.ctf --fix mended.ctf     # what needs no guessing, then check that\n"
                   "\n"
-                  "Exit status: 0 no fault, 1 faults found, 3 cannot be read at all.");
+                  "Exit status: 0 no fault, 1 faults found, also where the data cannot be read, 3 no such file.");
   arguments->corpus.add_to(command, false);
   command.add_option("--max-faults", arguments->max_faults, "List at most so many (default 1000); all are counted")
       ->type_name("N");

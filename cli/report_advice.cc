@@ -110,9 +110,10 @@ void order(const Facts& f, std::vector<Advice>& out) {
 
 void speed(const Facts& f, std::vector<Advice>& out) {
   if (f.format == "ctf" && f.survey.bytes > 50'000'000) {
-    out.push_back({false,
-                   "As text it has to be parsed in every epoch. The binary format takes about half of the time: "
-                   "batchfeed convert."});
+    out.push_back(
+        {false,
+         "As text it has to be parsed in every epoch. The binary format takes half to three quarters of the time: "
+         "batchfeed convert."});
   }
   if (f.about.chunks < 4 && !f.in_parts && f.survey.bytes > 50'000'000) {
     out.push_back({false, fmt::format("With {} few threads can share the work; a smaller chunkSizeInBytes helps.",

@@ -41,7 +41,8 @@ std::string stream_table(const Survey& survey) {
   for (const StreamSurvey& s : survey.streams) {
     std::vector<std::string> row = {printable(s.stream.name), kind(s), std::to_string(s.stream.dim),
                                     count_text(s.samples), share_text(s.density())};
-    for (const double value : {s.min, s.counts.quantile(0.5), s.max, s.mean, s.deviation}) row.push_back(figure(value));
+    for (const double value : {s.min, s.counts.quantile(0.5), s.max, s.mean, s.deviation})
+      row.push_back(s.values == 0 ? "-" : figure(value));
     row.push_back(count_text(s.nans + s.infinities));
     table.row(std::move(row));
   }

@@ -8,6 +8,7 @@
 #include <batchfeed/buffer.h>
 #include <batchfeed/schema.h>
 
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -70,8 +71,10 @@ struct StreamBatch {
   Buffer<std::int64_t> sample_begin;  // sparse: samples + 1 (CSR over packed samples)
 
   std::uint64_t samples() const noexcept { return offsets.empty() ? 0 : static_cast<std::uint64_t>(offsets.back()); }
+  // T is float or double, as `element` says.
   template <class T>
   const T* as() const noexcept {
+    assert(sizeof(T) == size_of(element));
     return reinterpret_cast<const T*>(values.data());
   }
 

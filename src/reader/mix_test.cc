@@ -179,7 +179,8 @@ TEST(ReaderMix, RefusesByNameWhatItCannotDo) {
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.fault().id, "join.shards-differ");
-    EXPECT_EQ(error.fault().what, "corpus 2 of the mixture has other streams than the first: 'y' (dense 1), not 'x' (dense 1)");
+    EXPECT_EQ(error.fault().what,
+              "corpus 2 of the mixture has other streams than the first: 'y' (dense 1), not 'x' (dense 1)");
   }
 }
 
