@@ -54,7 +54,7 @@ class Findings {
 
  private:
   std::string text(const Notice& notice) const {
-    const std::string line = printable(in_flags(notice.fault).text(), std::string::npos);
+    const std::string line = finding_text(notice);
     if (!console_.colour_out()) return line + "\n";
     return fmt::format("\033[{}m{}\033[0m\n", notice.severity == Severity::error ? 31 : 33, line);
   }
@@ -86,7 +86,7 @@ std::string next_step(const CheckResult& result, const CheckArguments& a) {
 std::string summary(const CheckResult& result, const CheckArguments& a) {
   std::string out;
   if (!result.by_id.empty()) {
-    Table table({"count", "kind"});
+    Table table({"count", "rule"});
     for (const auto& [id, count] : result.by_id) table.row({count_text(count), id});
     out += "\n" + table.text();
     if (result.faults + result.warnings > a.max_faults) {

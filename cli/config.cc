@@ -124,8 +124,7 @@ int run_check(const ConfigArguments& a, Console& console) {
     output.append(dump(all, 2) + "\n");
   } else {
     for (const Notice& notice : found) {
-      if (notice.severity != Severity::info || console.verbose)
-        output.append(printable(in_flags(notice.fault).text(), std::string::npos) + "\n");
+      if (notice.severity != Severity::info || console.verbose) output.append(finding_text(notice) + "\n");
     }
     output.append(fmt::format("checked {}: {}{}\n", plural(sections.size(), "reader section"),
                               faults == 0 ? "no fault" : plural(faults, "fault"),

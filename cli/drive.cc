@@ -54,7 +54,7 @@ void DriveOptions::add_to(CLI::App& app) {
                               "epochs (--driver minibatch-source)")
                    ->type_name("N")
                    ->group(run_group);
-  app.add_option("--epoch-sweeps", epoch_sweeps, "Sweeps in an epoch instead")
+  app.add_option("--epoch-sweeps", epoch_sweeps, "Sweeps in an epoch instead; 0: nothing is read")
       ->type_name("N")
       ->excludes(size)
       ->group(run_group);
@@ -80,8 +80,8 @@ void DriveOptions::apply(const Corpus& corpus, ReaderOptions& options, Console& 
   run.apply(corpus, options);
   options.driver = timeline() ? ReaderOptions::Driver::timeline : ReaderOptions::Driver::epochs;
   options.start_epoch = start_epoch;
-  if (epoch_sweeps != 0) {
-    options.epoch_sweeps = epoch_sweeps;
+  if (epoch_sweeps.value_or(0) != 0) {
+    options.epoch_sweeps = *epoch_sweeps;
   } else if (epoch_size == "inf") {
     options.epoch_samples = timeline() ? ~0ull : kWholeSet;  // without end; an epoch then is a sweep
   } else {

@@ -22,7 +22,7 @@ struct DriveOptions {
   RunOptions run;
   std::uint64_t start_epoch = 0;
   std::string epoch_size;
-  std::uint64_t epoch_sweeps = 0;
+  std::optional<std::uint64_t> epoch_sweeps;
   bool cross = false, no_cross = false;
   std::string driver = "reader";
   std::optional<std::uint64_t> workers, rank;

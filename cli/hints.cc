@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "format.h"
+
 namespace batchfeed::cli {
 
 namespace {
@@ -57,6 +59,12 @@ Fault in_flags(Fault fault) {
     fault.hint.replace(at, kRaise.size(), "allow more with --raise ");
   }
   return fault;
+}
+
+std::string finding_text(const Notice& notice) {
+  Fault fault = in_flags(notice.fault);
+  if (notice.severity == Severity::warning) fault.what = "warning: " + fault.what;
+  return printable(fault.text(), std::string::npos);
 }
 
 }  // namespace batchfeed::cli

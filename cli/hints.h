@@ -10,4 +10,7 @@ namespace batchfeed::cli {
 // The fault with `section = A.B` of its hint as --section A.B, and `check()` as batchfeed check.
 Fault in_flags(Fault fault);
 
+// A line of a list of findings: of warnings it says that they are.
+std::string finding_text(const Notice& notice);
+
 }  // namespace batchfeed::cli

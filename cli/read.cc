@@ -57,7 +57,7 @@ struct Mark {
 struct Plan {
   bool timeline = false;
   std::uint64_t end_epoch = 1;  // first epoch not to be read
-  bool over = false;            // the state it begins with stands behind all epochs
+  bool over = false;            // before it begins: the state stands behind all epochs, or there are none
   std::optional<Switch> change;
   std::optional<Mark> save_after;
 };
@@ -66,6 +66,7 @@ Plan make_plan(const ReadArguments& a) {
   Plan plan;
   if (a.epochs == 0) throw UsageError("--epochs 0: expected 1 or more; hint: --limit 0 reads nothing");
   plan.timeline = a.drive.timeline();
+  plan.over = a.drive.epoch_sweeps == 0u;  // at its end at once, as in the reference
   plan.end_epoch = a.drive.start_epoch + a.epochs;
   if (!a.change.empty()) {
     const auto n = parse_colons(a.change, 3, "--switch", "M:N:K, go on after M minibatches as rank K of N workers");
@@ -220,7 +221,7 @@ int run_read(const ReadArguments& a, Console& console) {
     if (!a.state.empty()) {
       const std::string state = load_state(a.state);
       restore(reader, state, a.state);
-      plan.over = !plan.timeline && next_epoch(state) >= plan.end_epoch;
+      plan.over = plan.over || (!plan.timeline && next_epoch(state) >= plan.end_epoch);
     }
     interrupt::deferred(true);
     if (a.explain) {

@@ -262,17 +262,6 @@ class ArrayScanner final : public Scanner {
 
 }  // namespace
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = lower(c);
-  return out;
-}
-
-bool same_word(std::string_view a, std::string_view b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); });
-}
-
 Span trim(std::string_view bytes, Span span) {
   while (span.begin < span.end && is_blank(bytes[span.begin])) ++span.begin;
   while (span.end > span.begin && is_blank(bytes[span.end - 1])) --span.end;

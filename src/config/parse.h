@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/words.h"
 #include "config/document.h"
 
 namespace batchfeed::config {
@@ -18,9 +19,6 @@ constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
 constexpr char closer_of(char open) noexcept {
   return open == '[' ? ']' : open == '{' ? '}' : open == '(' ? ')' : open == '"' ? '"' : '\0';
 }
-constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-std::string lower(std::string_view text);
-bool same_word(std::string_view a, std::string_view b);  // ignoring ASCII case
 
 struct Span {
   std::size_t begin = 0, end = 0;

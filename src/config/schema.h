@@ -20,8 +20,4 @@ const ConfigKey* find_key(std::string_view section, std::string_view key);
 // The known key nearest to `key`, or nothing if none is near.
 std::string_view nearest_key(std::string_view section, std::string_view key);
 
-// How many single-byte edits (or swaps of neighbours) part two words, ignoring
-// case; `most` + 1 if more than `most`.
-std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t most);
-
 }  // namespace batchfeed::config

@@ -279,6 +279,9 @@ def test_nothing_is_read_without_a_word(batchfeed, write):
     write("a.ctf", "0 |t 1:1\n")
     done = batchfeed("read", "a.ctf", "--epochs", "0")
     assert done.code == 2 and "--epochs 0: expected 1 or more" in done.err
+    for driver in ("reader", "minibatch-source"):
+        done = batchfeed("read", "a.ctf", "--epoch-sweeps", "0", "--driver", driver)
+        assert (done.code, done.out) == (0, "")
     done = batchfeed("convert", "a.ctf", "a.cbf", "--chunk-size", "0")
     assert done.code == 2 and "--chunk-size 0: expected bytes" in done.err
     assert batchfeed("convert", "a.ctf", "a.cbf").code == 0

@@ -132,8 +132,8 @@ def test_what_does_not_fit_together_is_counted_once_and_listed_by_check(batchfee
     assert [line.split(":", 1)[0] for line in read.err.splitlines()] == ["batchfeed"] * 3, read.err
     assert "1 of 2 sequences of 'features' have no partner in 'labels' and were left out, first: x" in read.err
     check = batchfeed("check", "part.scp", "short.mlf")
-    assert "in.htk (byte 36): sequence 'x' of 'features' has no partner in 'labels'; left out" in check.out
-    assert "short.mlf:5: sequence 'y' of 'labels' has no partner" in check.out
+    assert "in.htk (byte 36): warning: sequence 'x' of 'features' has no partner in 'labels'; left out" in check.out
+    assert "short.mlf:5: warning: sequence 'y' of 'labels' has no partner" in check.out
     assert "sequence 'd/u' has 3 samples in 'features' and 2 in 'labels'" in check.out
     by_id = batchfeed("check", "part.scp", "short.mlf", "--json").json["by_id"]
     assert by_id["join.no-partner"] == 2 and by_id["join.unequal-length"] == 1

@@ -5,6 +5,7 @@
 
 #include "base/counted.h"
 #include "base/hash.h"
+#include "base/words.h"
 #include "formats/cbf/cbf.h"
 #include "formats/cbf/decode.h"
 #include "formats/cbf/header.h"
@@ -16,14 +17,6 @@
 
 namespace batchfeed::cbf {
 namespace {
-
-// ASCII letters only, as the configuration language compares names.
-std::string lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
 
 // The name a stream of the file is delivered under: of several renames of it the
 // one that sorts last.

@@ -6,6 +6,7 @@
 
 #include "base/counted.h"
 #include "base/hash.h"
+#include "base/words.h"
 
 namespace batchfeed::ctf {
 namespace {
@@ -20,27 +21,6 @@ constexpr std::size_t kFewStreams = 8;
                     .what = (stream.empty() ? std::string() : "stream '" + stream + "': ") + std::move(what),
                     .hint = std::move(hint),
                     .stream = std::move(stream)});
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row.back();
 }
 
 }  // namespace
@@ -80,7 +60,7 @@ Schema::Schema(const CtfOptions& options, const Limits& limits) {
       if (aliases_[i] == alias)
         reject(file, "ctf.alias", spec.name,
                "alias '" + alias + "' is already that of stream '" + streams_[i].name + "'");
-      if (lower(streams_[i].name) == lower(spec.name)) {
+      if (same_word(streams_[i].name, spec.name)) {
         reject(file, "ctf.name", spec.name, "name is already taken by stream '" + streams_[i].name + "'",
                "upper and lower case are not told apart");
       }
@@ -139,10 +119,9 @@ int Schema::search(const char* p) const noexcept {
 std::string_view Schema::nearest(std::string_view name) const {
   std::string_view best;
   std::size_t least = name.size() <= 64 ? std::max<std::size_t>(name.size() / 3, 1) + 1 : 0;
-  const std::string folded = lower(name.substr(0, 64));
   for (const std::string& alias : aliases_) {
-    if (alias.size() > 128) continue;
-    const std::size_t distance = edit_distance(folded, lower(alias));
+    if (least == 0 || alias.size() > 128) continue;
+    const std::size_t distance = edit_distance(name, alias, least - 1);
     if (distance < least) {
       least = distance;
       best = alias;
