@@ -87,9 +87,10 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
   const auto close = [&](const Open& open, std::uint64_t end) {
     IndexEntries one;
     if (!judge.close(open, end, open.id, result.notes, one)) return;
+    IndexEntry entry = one.back();
     // What is left out has no number: the numbers must not depend on the ranges.
-    if (text) one.map_keys([&](std::uint64_t) { return context.keys->id(open.text); });
-    entries.push_back(one.back());
+    if (text) entry.key = context.keys->id(open.text);
+    entries.push_back(entry);
   };
   for (Part& part : parts) {
     if (part.head && running) judge.merge(*running, *part.head);
