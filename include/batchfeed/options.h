@@ -90,7 +90,7 @@ struct HtkOptions {
   int trace_level = 1;
   // The legacy reader: every scp form, utterances joined by line, its own filters.
   bool legacy = false;
-  std::uint64_t max_utterance_frames = ~0ull;
+  std::uint64_t max_utterance_frames = 65'535;                     // of it: longer ones are left out
   std::vector<std::pair<std::string, std::string>> path_map = {};  // prefix in the scp -> prefix on this machine
 
   const std::string& first_file() const { return scp_files.empty() ? files.front() : scp_files.front(); }
@@ -236,6 +236,9 @@ struct ReaderOptions {
   bool full_minibatches = false;                   // minibatchMode = full
   std::vector<std::uint64_t> rows_per_epoch = {};  // nbruttsineachrecurrentiter, where it shapes minibatches
   bool rolling_window = false;
+  // Each minibatch is one sequence, of whatever minibatch_size, and a single sample of a source stands for all of its
+  // partner in the first (HTKMLFReader with action = write, spec: htk.md 14.4). With PackOptions::sequences.
+  bool one_sequence = false;
 };
 
 // A corpus and how to read it: what a reader section says.

@@ -41,6 +41,7 @@ ABOUT = {
     "full_minibatches": "of that: minibatchMode = full",
     "rows_per_epoch": "of that: parallel sequences for each epoch; a list",
     "rolling_window": "of that: readMethod = rollingWindow",
+    "one_sequence": "each minibatch is one sequence, whatever minibatch_size is; one sample of a joined source stands for all of its partner",
 }
 
 

@@ -69,6 +69,7 @@ class ReaderKeywords(TypedDict, total=False):
     full_minibatches: bool
     rows_per_epoch: Sequence[int]
     rolling_window: bool
+    one_sequence: bool
 
 
 SHORT = ("minibatch_samples", "shuffle")  # for others

@@ -150,7 +150,8 @@ void bind_reader_options(nb::module_& m) {
       .def_rw("legacy_speech", &ReaderOptions::legacy_speech)
       .def_rw("full_minibatches", &ReaderOptions::full_minibatches)
       .def_rw("rows_per_epoch", &ReaderOptions::rows_per_epoch)
-      .def_rw("rolling_window", &ReaderOptions::rolling_window);
+      .def_rw("rolling_window", &ReaderOptions::rolling_window)
+      .def_rw("one_sequence", &ReaderOptions::one_sequence);
 }
 
 void frame_mode(Setup& setup) {

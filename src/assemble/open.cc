@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "formats/htk/htk.h"
 #include "join/join.h"
 
 namespace batchfeed {
@@ -61,13 +62,18 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context,
     }
   };
   for (const auto& source : sources) tell(*source);
+  // HTKMLFReader cuts chunks of the utterances that all sources have (htk.md 5, 11.2).
+  Source* const features =
+      setup.reader.legacy_speech && std::holds_alternative<HtkOptions>(setup.sources[0]) ? sources[0].get() : nullptr;
   if (context.around) {
     for (auto& source : sources) source = context.around(std::move(source));
   }
   // Joining checks names and sizes, so it is done for one source too.
   const bool frames = setup.reader.pack.kind == Packing::frames && sources[0]->splits_frames();
   if (sources.size() == 1) return std::move(sources[0]);
-  join::Options how{.frames = frames, .exact = setup.reader.legacy_speech};
+  join::Options how{.frames = frames, .exact = setup.reader.legacy_speech, .strict = setup.reader.one_sequence};
+  if (features != nullptr)
+    how.cut_again = [features](const std::vector<std::uint64_t>& gone) { htk::leave_out(*features, gone); };
   for (const SourceOptions& options : setup.sources)
     how.same_length.push_back(is_speech(setup.sources[0]) && is_speech(options));
   if (context.check && context.report && !only_sums) {

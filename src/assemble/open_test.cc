@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/speech.h"
+
 namespace batchfeed::assemble {
 namespace {
 
@@ -202,6 +204,48 @@ TEST_F(Opening, AJoinThatIsLookedAtTellsEachSequenceItLeavesOut) {
   };
   EXPECT_EQ(open_all(setup, context)->streams().size(), 2u);
   EXPECT_EQ(around, 2u);
+}
+
+// Chunks are closed when they have more than 3 frames of utterances that have labels (htk.md 5, 11.2).
+TEST_F(Opening, TheLegacyReaderCutsChunksOfUtterancesThatAreLabelled) {
+  std::string list, labels = "#!MLF!#\n";
+  for (int i = 1; i <= 9; ++i) {
+    const std::string key = "u" + std::to_string(i);
+    list += key + '=' + write(key, testing::htk_file(testing::ramp(2))) + "[0,1]\n";
+    if (i != 2 && i != 4 && i != 5) labels += "\"" + key + "\"\n0 2 a 1\n.\n";
+  }
+  batchfeed::Setup setup;
+  setup.reader.keys = KeyMode::text;
+  setup.reader.legacy_speech = true;
+  HtkOptions features{.name = "f", .scp_files = {write("list", list)}, .dim = 1, .chunk_frames = 3, .legacy = true};
+  MlfOptions states{.name = "l", .files = {write("labels", labels)}, .dim = 2, .legacy = true};
+  setup.sources = {features, states};
+  std::vector<std::string> told;
+  setup.report = [&](const Notice& notice) { told.push_back(notice.fault.what); };
+  const auto keys = [&] {
+    const auto source = open_sources(setup);
+    std::string out;
+    std::vector<SequenceInfo> table;
+    Chunk chunk;
+    for (std::uint32_t c = 0; c < source->chunks().size(); ++c) {
+      source->sequences(c, table);
+      source->read(c, chunk);
+      EXPECT_EQ(source->chunks()[c].samples, 2 * table.size());
+      out += '[';
+      for (const SequenceInfo& s : table) {
+        EXPECT_EQ(chunk.columns[0].samples(s.row), 2u);
+        EXPECT_EQ(chunk.columns[1].samples(s.row), 2u);
+        out += source->key_text(s.key);
+      }
+      out += ']';
+    }
+    return out;
+  };
+  EXPECT_EQ(keys(), "[u1u3][u6u7][u8u9]");
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].substr(0, 6), "3 of 9") << told[0];
+  setup.reader.legacy_speech = false;
+  EXPECT_EQ(keys(), "[u1][u3][u6][u7u8][u9]");
 }
 
 TEST_F(Opening, AJoinSaysByKeyWhatItLeavesOut) {

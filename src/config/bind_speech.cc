@@ -116,9 +116,10 @@ void add_streams(Binder& binder, const Section& reader, const Streams& streams, 
     if (!legacy) {
       out.max_sequence_frames = binder.count(section, "maxSequenceSize", ~0ull);
       out.defines_mb_size = binder.flag(section, "definesMBSize", false);
+    } else if (setup.reader.one_sequence) {
+      out.max_utterance_frames = ~0ull;
     } else if (setup.reader.pack.kind == Packing::sequences) {
-      const std::uint64_t most = binder.count(reader, "maxUtteranceLength", 10000);
-      out.max_utterance_frames = most;
+      out.max_utterance_frames = std::min(out.max_utterance_frames, binder.count(reader, "maxUtteranceLength", 10000));
     }
     setup.sources.emplace_back(std::move(out));
     binder.check_keys(section, "speech.FEATURES");
@@ -183,7 +184,7 @@ void bind_legacy_order(Binder& binder, const Section& reader, ReaderOptions& out
   order.window = bind_frames_window(binder, reader);
   order.window_in_samples = true;
   if (order.window == 0 && !out.rolling_window) no_window(binder, reader, "rollingWindow");
-  order.kind = order.window == 0 || command_of(reader).writes ? OrderKind::file : OrderKind::cntk;
+  order.kind = order.window == 0 ? OrderKind::file : OrderKind::cntk;
   if (order.kind == OrderKind::cntk && !binder.flag(reader, "useMersenneTwisterRand", false)) {
     binder.doc().warn(reader.at(), "legacy-order",
                       reader.path() +
@@ -192,6 +193,34 @@ void bind_legacy_order(Binder& binder, const Section& reader, ReaderOptions& out
                           "everywhere",
                       "write useMersenneTwisterRand = true");
   }
+}
+
+void bind_legacy_minibatches(Binder& binder, const Section& reader, ReaderOptions& out) {
+  out.legacy_speech = true;
+  bool frames = false;
+  binder.attempt([&] { frames = bind_modes(binder, reader, out.pack); });
+  out.rows_per_epoch = bind_rows(binder, reader);
+  binder.attempt([&] {
+    if (frames && std::any_of(out.rows_per_epoch.begin(), out.rows_per_epoch.end(),
+                              [](std::uint64_t rows) { return rows != 1; })) {
+      const Value rows = *reader.find("nbruttsineachrecurrentiter");
+      binder.fail(rows, "conflict", reader.path_of("nbruttsineachrecurrentiter") + ": must be 1 in frame mode",
+                  "add frameMode = false");
+    }
+  });
+  out.full_minibatches = !same_word(binder.text(reader, "miniBatchMode", "partial"), "partial");
+  binder.attempt([&] { bind_legacy_order(binder, reader, out); });
+}
+
+// What a command writes of each utterance it finds by its number in the list (htk.md 14.4).
+void bind_writing(const Streams& streams, Document& doc, ReaderOptions& out) {
+  out.order.kind = OrderKind::file;
+  out.pack.kind = Packing::sequences;
+  out.one_sequence = true;
+  if (streams.labels.empty()) return;
+  const Section& label = *streams.labels.front().section;
+  doc.fail(label.at(), "conflict", label.path() + ": a command with action 'write' reads features only",
+           "remove the labels");
 }
 
 }  // namespace
@@ -226,36 +255,21 @@ void bind_speech_legacy(Binder& binder, const Section& reader, Setup& setup) {
     binder.fail(*mode, "unsupported", mode->path + ": this key is refused, by the reference too", "remove it");
   }
   const Streams streams = sort_streams(binder, reader);
-  if (streams.features.empty() || streams.features.size() + streams.labels.size() < 2) {
+  const bool writes = command_of(reader).writes;
+  if (streams.features.empty() || (!writes && streams.features.size() + streams.labels.size() < 2)) {
     doc.fail(reader.at(), "no-features",
              reader.path() + ": this reader needs at least two streams, one of them with an scpFile; it has " +
                  std::to_string(streams.features.size()) + " of features and " + std::to_string(streams.labels.size()) +
                  " of labels",
              "use readerType = \"HTKDeserializers\" for one stream");
   }
-  setup.reader.legacy_speech = true;
   setup.reader.local_timeline = false;
   setup.reader.keys = KeyMode::text;
-  bool frames = false;
-  binder.attempt([&] { frames = bind_modes(binder, reader, setup.reader.pack); });
-  setup.reader.rows_per_epoch = bind_rows(binder, reader);
-  binder.attempt([&] {
-    if (frames && std::any_of(setup.reader.rows_per_epoch.begin(), setup.reader.rows_per_epoch.end(),
-                              [](std::uint64_t rows) { return rows != 1; })) {
-      const Value rows = *reader.find("nbruttsineachrecurrentiter");
-      binder.fail(rows, "conflict", reader.path_of("nbruttsineachrecurrentiter") + ": must be 1 in frame mode",
-                  "add frameMode = false");
-    }
-  });
-  setup.reader.full_minibatches = !same_word(binder.text(reader, "miniBatchMode", "partial"), "partial");
-
-  binder.attempt([&] { bind_legacy_order(binder, reader, setup.reader); });
-  if (command_of(reader).writes && !streams.labels.empty()) {
-    doc.fail(streams.labels.front().section->at(), "conflict",
-             streams.labels.front().section->path() + ": a command with action 'write' reads features only",
-             "remove the labels");
+  if (writes) {
+    bind_writing(streams, doc, setup.reader);
+  } else {
+    bind_legacy_minibatches(binder, reader, setup.reader);
   }
-
   add_streams(binder, reader, streams, true, setup);
   binder.check_keys(reader, "HTKMLFReader", streams.keys);
 }

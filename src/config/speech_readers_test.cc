@@ -108,6 +108,12 @@ TEST(ConfigReaders, BindOldSpeechReaders) {
        "!config.conflict"},
       {"legacy: writing", "t=[action=write;reader=[readerType=HTKMLFReader;f=[dim=4;scpFile=f];g=[dim=4;scpFile=g]]]",
        "in order"},
+      {"legacy: writing gives one utterance after the other, whatever is said of order and minibatches",
+       "t=[action=write;reader=[readerType=HTKMLFReader;f=[dim=4;scpFile=f];readMethod=rollingWindow;randomize=1000;"
+       "frameMode=true;nbruttsineachrecurrentiter=7;maxUtteranceLength=3]]",
+       "one-sequence"},
+      {"legacy: writing leaves out no utterance",
+       "t=[action=write;reader=[readerType=HTKMLFReader;f=[dim=4;scpFile=f]]]", "max-utterance=any"},
       {"legacy: one stream", "reader=[readerType=HTKMLFReader;f=[dim=40;scpFile=f]]", "!config.no-features"},
       {"legacy: legacyMode", legacy("legacyMode=true"), "!config.unsupported"},
       {"legacy: targets need a dimension", legacy("", "", "labelToTargetMappingFile=m"), "!config.missing-required"},

@@ -112,7 +112,8 @@ std::string describe(const HtkOptions& o) {
   if (o.context) out += " context=" + std::to_string(o.context->first) + ',' + std::to_string(o.context->second);
   if (o.expand_to_utterance) out += " expand";
   if (o.max_sequence_frames != ~0ull) out += " max=" + number(o.max_sequence_frames);
-  if (o.max_utterance_frames != ~0ull) out += " max-utterance=" + number(o.max_utterance_frames);
+  if (o.legacy && o.max_utterance_frames != 65'535)
+    out += " max-utterance=" + (o.max_utterance_frames == ~0ull ? std::string("any") : number(o.max_utterance_frames));
   if (o.defines_mb_size) out += " !";
   if (o.trace_level != 1) out += " trace=" + std::to_string(o.trace_level);
   if (o.legacy) out += " legacy";
@@ -159,6 +160,7 @@ std::string summary(const Setup& setup) {
   if (r.legacy_speech) out += " legacy";
   if (r.rolling_window) out += " rolling";
   if (r.full_minibatches) out += " full";
+  if (r.one_sequence) out += " one-sequence";
   for (std::size_t i = 0; i < r.rows_per_epoch.size(); ++i)
     out += (i == 0 ? " rows=" : ":") + number(r.rows_per_epoch[i]);
   return out;

@@ -21,6 +21,12 @@ struct Options {
   // Utterances whose sources differ in length are left out, and an Error if these
   // or those without a partner are more than half (HTKMLFReader, htk.md 11.2).
   bool exact = false;
+  // Each sequence of the primary needs a partner in every source, as long as it is or of one sample, which then stands
+  // for all of them; else an Error (HTKMLFReader that writes, htk.md 14.4).
+  bool strict = false;
+  // Where `exact` has left some out: receives which sequences of the primary these are, counted over its chunks, to
+  // cut chunks of the others anew. The primary's tables must then have no others. Empty: chunks stay as they are.
+  std::function<void(const std::vector<std::uint64_t>&)> cut_again = {};
   // Of each source: its sequences should be as long as the primary's (features and
   // their labels); others are kept, and counted in a notice. Empty: none.
   std::vector<bool> same_length = {};

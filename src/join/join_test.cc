@@ -194,6 +194,23 @@ TEST(Join, CountsUtterancesWhoseSourcesDifferInLength) {
   EXPECT_TRUE(join(two(), {})->notices().empty());  // sequences of text may well differ
 }
 
+// htk.md 14.4: what is written of the i-th utterance is found by its number.
+TEST(Join, StrictlyLeavesOutNothingAndRepeatsOneSample) {
+  const auto joined = join(pair_of(corpus("x", {{{1, 2}, {2, 1}}, {{4, 3}}}), corpus("y", {{{2, 1}, {1, 1}, {4, 3}}})),
+                           {.strict = true});
+  EXPECT_THAT(all_of(*joined),
+              ElementsAre("1(2): 100 101 | 100 100", "2(1): 200 | 200", "4(3): 400 401 402 | 400 401 402"));
+  const auto refused = [](Chunks second) {
+    return fault_of([&] {
+      join(pair_of(corpus("x", {{{1, 2}, {2, 2}}}), corpus("y", std::move(second))), {.strict = true});
+    });
+  };
+  EXPECT_EQ(refused({{{1, 2}}}).id, "join.no-partner");
+  EXPECT_EQ(refused({{{1, 2}}}).what, "sequence '2' has no partner in 'y'");
+  EXPECT_EQ(refused({{{1, 2}, {2, 3}}}).id, "join.other-length");
+  EXPECT_EQ(refused({{{1, 2}, {2, 3}}}).what, "sequence '2' has 2 frames in 'x', but 3 in 'y'");
+}
+
 TEST(Join, RefusesSourcesThatDoNotBelongTogether) {
   EXPECT_EQ(fault_of([] {
               join(pair_of(corpus("x", {{{1, 1}}}), corpus("y", {{{2, 1}}})), {});

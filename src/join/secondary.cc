@@ -133,7 +133,7 @@ void copy_sparse(const Column& from, std::uint32_t row, std::uint32_t n, std::ui
 }
 
 // Appends a row of `from` (or nothing) to `to`: at most so many samples, or one of them `length` times.
-void copy_row(const StreamInfo& info, const Column* from, std::uint32_t row, std::uint32_t length, std::uint32_t most,
+void copy_row(bool broadcast, const Column* from, std::uint32_t row, std::uint32_t length, std::uint32_t most,
               Column& to) {
   if (from == nullptr) {
     to.begin.push_back(0);
@@ -141,8 +141,8 @@ void copy_row(const StreamInfo& info, const Column* from, std::uint32_t row, std
     return;
   }
   std::uint32_t samples = std::min(from->samples(row), most);
-  const bool repeat = info.broadcast && samples == 1;
-  if (info.storage == Storage::dense) {
+  const bool repeat = broadcast && samples == 1;
+  if (from->storage == Storage::dense) {
     copy_dense(*from, row, samples, to);
     if (repeat) to.step = 0;
   } else {
@@ -224,12 +224,12 @@ void append(const std::vector<StreamInfo>& streams, const Parts& parts, const Wa
       const Location& at = wanted.where[r];
       const std::uint32_t length = wanted.samples[r];
       if (at.chunk == Location::kNone) {
-        copy_row(streams[s], nullptr, 0, length, 0, column);
+        copy_row(false, nullptr, 0, length, 0, column);
         continue;
       }
       const Part& part = parts.at(at.chunk);
-      copy_row(streams[s], &part.chunk().columns[s], at.row - part.first, length, wanted.no_more ? length : ~0u,
-               column);
+      copy_row(wanted.repeat || streams[s].broadcast, &part.chunk().columns[s], at.row - part.first, length,
+               wanted.no_more ? length : ~0u, column);
     }
   }
   for (std::size_t r = from; r < to; ++r) {

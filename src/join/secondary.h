@@ -69,6 +69,7 @@ struct Wanted {
   std::span<const Location> where;         // for each row; kNone: nothing
   std::span<const std::uint32_t> samples;  // the primary's for each row: as often one sample is repeated
   bool no_more = false;                    // more samples than those are not wanted
+  bool repeat = false;                     // a single sample is repeated in every stream
 };
 
 // Fills columns [first, first + streams) of `out` with the rows that are wanted. Damaged ones are marked.

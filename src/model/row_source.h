@@ -58,6 +58,11 @@ class RowSource : public Source, protected RowReader {
     first_.push_back(first_.back() + chunk.sequences);
   }
 
+  void drop_chunks() {
+    chunks_.clear();
+    first_ = {0};
+  }
+
   // The first entry of a chunk.
   std::uint64_t first(std::uint32_t chunk) const noexcept { return first_[chunk]; }
   // What row_reader() gives for a chunk that may be cut.

@@ -77,6 +77,19 @@ void check_one_line(const ReaderOptions& o, const char* option) {
         "use shard = even");
 }
 
+void check_one_sequence(const ReaderOptions& o) {
+  if (!o.one_sequence) return;
+  const char* const other = o.legacy_speech                          ? "legacy_speech"
+                            : o.pack.kind != Packing::sequences      ? "packing of frames or truncated sequences"
+                            : o.bucket_minibatches != 0              ? "bucket_minibatches"
+                            : o.long_sequence != LongSequence::alone ? "long_sequence"
+                                                                     : nullptr;
+  if (other == nullptr) return;
+  usage("one-sequence",
+        std::string("one_sequence makes a minibatch of each sequence, which leaves nothing to ") + other,
+        "leave one of them out");
+}
+
 void check_bucketing(const ReaderOptions& o) {
   if (o.bucket_minibatches == 0) return;
   check_one_line(o, "bucket_minibatches");
@@ -173,6 +186,7 @@ void check_options(const ReaderOptions& o, std::size_t corpora) {
   check_stride(o);
   check_sizes(o);
   check_truncated(o);
+  check_one_sequence(o);
   check_bucketing(o);
   check_mixture(o, corpora);
 }

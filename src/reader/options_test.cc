@@ -130,6 +130,15 @@ TEST(ReaderRefuses, WhatMakesNoSenseByTheNameOfTheRule) {
               o.long_sequence = LongSequence::skip;
             }),
             "reader.long-sequence");
+  for (void (*const other)(ReaderOptions&) :
+       {+[](ReaderOptions& o) { o.pack.kind = Packing::frames; }, +[](ReaderOptions& o) { o.bucket_minibatches = 2; },
+        +[](ReaderOptions& o) { o.long_sequence = LongSequence::skip; }}) {
+    EXPECT_EQ(with([&](ReaderOptions& o) {
+                o.one_sequence = true;
+                other(o);
+              }),
+              "reader.one-sequence");
+  }
   EXPECT_EQ(with([](ReaderOptions& o) { o.pack.kind = Packing::truncated; }), "reader.truncation-length");
   EXPECT_EQ(with([](ReaderOptions& o) { o.pack = {Packing::truncated, 2, 2}; }), "reader.right-splice");
   EXPECT_EQ(with([](ReaderOptions& o) {

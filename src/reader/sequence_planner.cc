@@ -35,6 +35,7 @@ EpochTable::EpochTable(const ReaderOptions& options, std::uint64_t sweep_samples
 }
 
 std::uint64_t minibatch_size(const ReaderOptions& options, std::uint64_t epoch, std::uint64_t index) {
+  if (options.one_sequence) return 1;  // sample, to which a sequence of any length is added alone
   const auto& sizes = options.minibatch_size;
   const std::uint64_t at = options.driver == ReaderOptions::Driver::epochs ? epoch : index;
   return sizes[static_cast<std::size_t>(std::min<std::uint64_t>(at, sizes.size() - 1))];

@@ -209,9 +209,10 @@ std::vector<std::pair<std::string, std::string>> identity(const ReaderOptions& o
   }
   out.emplace_back("bucket_minibatches", number(o.bucket_minibatches));
   out.emplace_back("mix_weights", o.mix_weights.empty() ? "none" : list(o.mix_weights));
-  out.emplace_back("legacy", !o.legacy_speech ? "no"
-                                              : std::string(o.full_minibatches ? "full" : "partial") +
-                                                    (o.rolling_window ? " rolling" : ""));
+  out.emplace_back("legacy", o.one_sequence     ? "one"
+                             : !o.legacy_speech ? "no"
+                                                : std::string(o.full_minibatches ? "full" : "partial") +
+                                                      (o.rolling_window ? " rolling" : ""));
   if (!o.rows_per_epoch.empty()) out.emplace_back("rows_per_epoch", list(o.rows_per_epoch, ':'));
   if (o.shard == Shard::chunk) {
     out.emplace_back("local_timeline", o.local_timeline ? "yes" : "no");

@@ -166,6 +166,23 @@ def test_frames_without_a_label_are_damaged_and_counted(batchfeed, corpus, write
     assert [m["streams"][1]["S"] for m in long.lines] == [6]
 
 
+def test_a_command_that_writes_reads_one_utterance_after_the_other(batchfeed, write):
+    write("long.htk", htk(range(24)))
+    write("vector.htk", htk([7, 8]))
+    write("f.scp", "b=long.htk[0,4]\na=long.htk[5,10]\nc=long.htk[11,11]\n")
+    write("v.scp", "a=vector.htk[0,0]\nb=vector.htk[0,0]\nc=vector.htk[0,0]\n")
+    write("in.cntk", """Write = [ action = "write" ; reader = [ readerType = "HTKMLFReader" ; randomize = "auto" ; frameMode = true
+      f = [ dim = 2 ; scpFile = "f.scp" ]
+      v = [ dim = 2 ; scpFile = "v.scp" ] ] ]""")
+    read = batchfeed("read", "in.cntk", "--minibatch-size", 1000, "--format", "jsonl")
+    assert read.code == 0 and read.err == "", read.err
+    assert [[s["T"] for s in m["streams"]] for m in read.lines] == [[5, 5], [6, 6], [1, 1]]
+    assert [m["streams"][1]["columns"] for m in read.lines][0] == [[7, 8]] * 5
+    write("v.scp", "a=vector.htk[0,0]\nb=long.htk[0,1]\nc=vector.htk[0,0]\n")
+    wrong = batchfeed("read", "in.cntk")
+    assert wrong.code == 3 and "sequence 'b' has 5 frames in 'f', but 2 in 'v'" in wrong.err, wrong.err
+
+
 def test_a_list_of_states_is_known_for_what_it_is(batchfeed, write):
     write("state.list", "sil\na_s2\na_s3\n")
     done = batchfeed("info", "state.list")

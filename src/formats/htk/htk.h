@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "model/open_context.h"
 
@@ -24,5 +25,9 @@ struct Facts {
 
 // Reads the scp files and the header of every archive they name. Throws Error.
 std::unique_ptr<Source> open(const HtkOptions& options, const OpenContext& context, Facts* facts = nullptr);
+
+// Of a source that open() gave: leaves out sequences by their numbers over its chunks, ascending, and cuts chunks of
+// the others anew. Not beside any other call.
+void leave_out(Source& source, const std::vector<std::uint64_t>& gone);
 
 }  // namespace batchfeed::htk

@@ -17,7 +17,19 @@
 namespace batchfeed::htk {
 namespace {
 
-constexpr std::uint64_t kLegacyMaxFrames = 65535, kLegacyChunkUtterances = 65535;
+constexpr std::uint64_t kLegacyChunkUtterances = 65535;
+
+// Leaves out utterances for which gone(number, utterance) says so.
+template <class Gone>
+void remove(Index& index, Gone gone) {
+  auto& all = index.utterances;
+  std::size_t kept = 0, list = 0;
+  for (std::size_t i = 0; i <= all.size(); ++i) {
+    while (list < index.list_first.size() && index.list_first[list] == i) index.list_first[list++] = kept;
+    if (i < all.size() && !gone(i, all[i])) all[kept++] = all[i];
+  }
+  all.resize(kept);
+}
 
 class Builder {
  public:
@@ -45,7 +57,7 @@ class Builder {
                         .hint = too_long_ == 0 ? "" : raise_length(),
                         .stream = options_.name});
     }
-    cut();
+    index_.cut(options_);
     return std::move(index_);
   }
 
@@ -98,10 +110,6 @@ class Builder {
   }
   void check_archives();
   void tell_what_was_left_out();
-  void cut();
-  // Leaves out utterances for which gone(number, utterance) says so.
-  template <class Gone>
-  void remove(Gone gone);
 
   const HtkOptions& options_;
   const OpenContext& context_;
@@ -112,17 +120,6 @@ class Builder {
   std::optional<Fault> last_missing_;  // of the last that was looked for
   std::uint64_t entries_ = 0, too_long_ = 0, empty_ = 0, blank_lines_ = 0, blanks_ = 0;
 };
-
-template <class Gone>
-void Builder::remove(Gone gone) {
-  auto& all = index_.utterances;
-  std::size_t kept = 0, list = 0;
-  for (std::size_t i = 0; i <= all.size(); ++i) {
-    while (list < index_.list_first.size() && index_.list_first[list] == i) index_.list_first[list++] = kept;
-    if (i < all.size() && !gone(i, all[i])) all[kept++] = all[i];
-  }
-  all.resize(kept);
-}
 
 void Builder::read_list(const std::string& list) {
   index_.list_first.push_back(index_.utterances.size());
@@ -212,7 +209,7 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
   };
   if (frames == 0) return left_out("htk.empty-utterance", empty_, "has no frames");
   std::uint64_t longest = options_.max_sequence_frames;
-  if (options_.legacy) longest = std::min({longest, options_.max_utterance_frames, kLegacyMaxFrames});
+  if (options_.legacy) longest = std::min(longest, options_.max_utterance_frames);
   if (frames > longest) {
     return left_out("htk.too-long", too_long_,
                     "has " + counted(frames, "frame") + ", more than " + std::to_string(longest));
@@ -238,7 +235,7 @@ void Builder::drop_duplicates() {
   }
   if (repeated.empty()) return;
   std::uint64_t dropped = 0;
-  remove([&](std::size_t i, const Utterance& u) {
+  remove(index_, [&](std::size_t i, const Utterance& u) {
     if (!std::binary_search(repeated.begin(), repeated.end(), u.key)) return false;
     const std::string key = context_.keys->text(u.key);
     ++dropped;
@@ -276,7 +273,7 @@ void Builder::check_archives() {
   std::vector<std::uint64_t> wanted(held.size());
   for (const Utterance& u : index_.utterances)
     wanted[u.file] = std::max(wanted[u.file], std::uint64_t{u.first} + u.frames);
-  remove([&](std::size_t i, const Utterance& u) {
+  remove(index_, [&](std::size_t i, const Utterance& u) {
     const Held& file = held[u.file];
     if (file.damaged) return true;
     if (wanted[u.file] <= file.frames || std::uint64_t{u.first} + u.frames <= file.frames) return false;
@@ -301,21 +298,32 @@ void Builder::tell_what_was_left_out() {
       options_.legacy ? "see `maxUtteranceLength`" : "see `maxSequenceSize`");
 }
 
-void Builder::cut() {
+}  // namespace
+
+void Index::cut(const HtkOptions& options) {
+  chunk_first.clear();
   std::uint64_t frames = 0;
-  for (std::size_t i = 0; i < index_.utterances.size(); ++i) {
-    const bool full = frames > options_.chunk_frames || (options_.legacy && !index_.chunk_first.empty() &&
-                                                         i - index_.chunk_first.back() >= kLegacyChunkUtterances);
-    if (index_.chunk_first.empty() || full) {
-      index_.chunk_first.push_back(i);
+  for (std::size_t i = 0; i < utterances.size(); ++i) {
+    const bool full = frames > options.chunk_frames ||
+                      (options.legacy && !chunk_first.empty() && i - chunk_first.back() >= kLegacyChunkUtterances);
+    if (chunk_first.empty() || full) {
+      chunk_first.push_back(i);
       frames = 0;
     }
-    frames += index_.utterances[i].frames;
+    frames += utterances[i].frames;
   }
-  index_.chunk_first.push_back(index_.utterances.size());
+  chunk_first.push_back(utterances.size());
 }
 
-}  // namespace
+void Index::leave_out(const std::vector<std::uint64_t>& gone, const HtkOptions& options) {
+  auto next = gone.begin();
+  remove(*this, [&](std::size_t i, const Utterance&) {
+    if (next == gone.end() || *next != i) return false;
+    ++next;
+    return true;
+  });
+  cut(options);
+}
 
 Position Index::place(std::uint64_t utterance, const HtkOptions& options) const {
   const auto behind = std::upper_bound(list_first.begin(), list_first.end(), utterance);

@@ -35,6 +35,11 @@ struct Index {
   std::vector<Notice> notices;             // counts of what was left out
   std::string damage;                      // of the first file or line that was left out for it
 
+  // Cuts chunks, none of which holds more than it must.
+  void cut(const HtkOptions& options);
+  // Leaves out utterances by number, ascending, and cuts the others anew.
+  void leave_out(const std::vector<std::uint64_t>& gone, const HtkOptions& options);
+
   // Where the scp file names an utterance.
   Position place(std::uint64_t utterance, const HtkOptions& options) const;
 };

@@ -38,16 +38,16 @@ class HtkSource final : public RowSource {
     left_out_ = std::move(index_.notices);
     if (options_.expand_to_utterance) expect_single_frames();
     remote_ = std::any_of(index_.paths.begin(), index_.paths.end(), is_url);
-    for (std::size_t c = 0; c + 1 < index_.chunk_first.size(); ++c) {
-      ChunkInfo info{.sequences = index_.chunk_first[c + 1] - index_.chunk_first[c]};
-      for (std::uint64_t u = index_.chunk_first[c]; u < index_.chunk_first[c + 1]; ++u)
-        info.samples += index_.utterances[u].frames;
-      info.bytes = info.samples * index_.header.frame_bytes;
-      add_chunk(info);
-    }
+    add_chunks();
   }
 
   Facts facts() const { return {index_.header.kind, index_.header.dim, index_.header.period, index_.paths.size()}; }
+
+  void leave_out(const std::vector<std::uint64_t>& gone) {
+    index_.leave_out(gone, options_);
+    drop_chunks();
+    add_chunks();
+  }
 
   bool splits_frames() const override { return true; }
 
@@ -63,6 +63,16 @@ class HtkSource final : public RowSource {
   }
 
  private:
+  void add_chunks() {
+    for (std::size_t c = 0; c + 1 < index_.chunk_first.size(); ++c) {
+      ChunkInfo info{.sequences = index_.chunk_first[c + 1] - index_.chunk_first[c]};
+      for (std::uint64_t u = index_.chunk_first[c]; u < index_.chunk_first[c + 1]; ++u)
+        info.samples += index_.utterances[u].frames;
+      info.bytes = info.samples * index_.header.frame_bytes;
+      add_chunk(info);
+    }
+  }
+
   void table(Run run, std::vector<SequenceInfo>& out) const override {
     list_rows(index_.utterances, &Utterance::frames, run.from, run.to, out);
   }
@@ -180,6 +190,10 @@ std::unique_ptr<Source> open(const HtkOptions& options, const OpenContext& conte
   auto source = std::make_unique<HtkSource>(options, context);
   if (facts != nullptr) *facts = source->facts();
   return source;
+}
+
+void leave_out(Source& source, const std::vector<std::uint64_t>& gone) {
+  dynamic_cast<HtkSource&>(source).leave_out(gone);
 }
 
 }  // namespace batchfeed::htk
