@@ -40,6 +40,8 @@ struct CorpusArguments {
 
   void add_to(CLI::App& app, bool with_order);
   Limits limits() const;
+  // What is said of order, index and paths here goes before what a configuration says. Throws UsageError.
+  void overlay(Setup& setup) const;
 };
 
 struct Corpus {

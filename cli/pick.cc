@@ -98,9 +98,16 @@ std::optional<int> head_of_text(const PickArguments& a, Console& console) {
   return std::nullopt;
 }
 
+void tell_of_all(std::uint64_t all, const char* what, Console& console) {
+  if (console.quiet) return;
+  console.say(fmt::format("batchfeed: there {} only {}; {}", all == 1 ? "is" : "are", plural(all, "sequence"), what));
+}
+
 int run_head(const PickArguments& a, Console& console) {
   if (const std::optional<int> done = head_of_text(a, console)) return *done;
   return run_pick(a, true, console, [&](const std::shared_ptr<const Source>& source) {
+    const std::uint64_t all = sequences_of(*source);
+    if (a.from != 0 && a.from >= all) tell_of_all(all, "none is left to show", console);
     return std::shared_ptr<const Source>(subset(source, rows_from(*source, a.from, a.count)));
   });
 }
@@ -116,9 +123,7 @@ int run_sample(const PickArguments& a, Console& console) {
     const std::uint64_t all = sequences_of(*source);
     const auto most =
         a.fraction ? static_cast<std::uint64_t>(std::llround(*a.fraction * static_cast<double>(all))) : a.count;
-    if (most > all && !console.quiet)
-      console.say(
-          fmt::format("batchfeed: there {} only {}; all are taken", all == 1 ? "is" : "are", plural(all, "sequence")));
+    if (most > all) tell_of_all(all, "all are taken", console);
     return std::shared_ptr<const Source>(subset(source, sample_rows(*source, most, a.seed)));
   });
 }

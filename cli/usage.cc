@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <regex>
 #include <string_view>
 #include <vector>
 
@@ -85,6 +86,30 @@ std::string unexpected(const CLI::App& command) {
       guess.empty() ? fmt::format("{} --help", path_of(command)) : fmt::format("did you mean {}", guess));
 }
 
+// "a, b or c" of "a,b,c".
+std::string any_of(std::string words) {
+  if (const std::size_t last = words.rfind(','); last != std::string::npos) words.replace(last, 1, " or ");
+  for (std::size_t at = 0; (at = words.find(',', at)) != std::string::npos; at += 2) words.replace(at, 1, ", ");
+  return words;
+}
+
+// What the parser of options says, as everything else here is said.
+std::string in_our_words(const std::string& what) {
+  std::smatch is;
+  const auto like = [&](const char* pattern) { return std::regex_match(what, is, std::regex(pattern)); };
+  if (like("(.*): [0-9]+ required .*\\{(.*)\\} missing"))
+    return fmt::format("{}: a value is missing, expected {}", is.str(1), any_of(is.str(2)));
+  if (like("(.*): [0-9]+ required (.*) missing"))
+    return fmt::format("{}: a value is missing, {}", is.str(1), is.str(2));
+  if (like("(.*): (.*) not in \\{(.*)\\}"))
+    return fmt::format("{}: expected {}, found '{}'", is.str(1), any_of(is.str(3)), is.str(2));
+  if (like("(--.*) excludes (--.*)")) return fmt::format("{} and {}: give one of them", is.str(1), is.str(2));
+  if (like("(--.*) requires (--.*)")) return fmt::format("{} is for {} only", is.str(1), is.str(2));
+  if (like("file is required")) return "a corpus is missing: name a configuration or a file";
+  if (like("(.*) is required")) return fmt::format("{} is missing", is.str(1));
+  return what;
+}
+
 }  // namespace
 
 std::string path_of(const CLI::App& app) {
@@ -99,6 +124,7 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   }
   std::string what = error.what();
   std::replace(what.begin(), what.end(), '\n', ' ');
+  what = in_our_words(what);
   if (!what.empty() && what[0] >= 'A' && what[0] <= 'Z' && what.size() > 1 && what[1] >= 'a')
     what[0] = static_cast<char>(what[0] - 'A' + 'a');
   return fmt::format("{}; hint: {} --help", what, path_of(command));

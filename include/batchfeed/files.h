@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace batchfeed {
@@ -55,6 +56,8 @@ struct FileSystem {
   // The configuration that names the files, if one does. Of a relative path that leads nowhere
   // is told if it would from there.
   std::string configuration = {};
+  // Names of files and where that configuration gives them ("train.cntk:3:10"), for one that is not there.
+  std::vector<std::pair<std::string, std::string>> named_at = {};
   // What opening a compressed file found out, for who opens it again; see share_unpacked().
   std::shared_ptr<UnpackedFiles> unpacked = {};
 };

@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "base/words.h"
 #include "config/binder.h"
 #include "config/order_keys.h"
 #include "config/parse.h"
@@ -283,6 +284,22 @@ void warn_of_sets(Document& doc, const Section& root) {
   }
 }
 
+// Each file and where it is named.
+std::vector<std::pair<std::string, std::string>> files_named(const std::vector<ResolvedValue>& resolved) {
+  constexpr std::array kKeys = {"file",        "scpFile",          "mlfFile",
+                                "mlfFileList", "labelMappingFile", "labelToTargetMappingFile"};
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const ResolvedValue& value : resolved) {
+    const std::string_view key = std::string_view(value.path).substr(value.path.rfind('.') + 1);
+    if (value.from == ResolvedValue::From::fallback || value.at.line == 0 ||
+        std::none_of(kKeys.begin(), kKeys.end(), [&](const char* k) { return same_word(key, k); }))
+      continue;
+    out.emplace_back(value.value,
+                     value.at.file + ':' + std::to_string(value.at.line) + ':' + std::to_string(value.at.column));
+  }
+  return out;
+}
+
 }  // namespace
 
 LoadedConfig load(Document& doc, const ConfigRequest& request) {
@@ -305,6 +322,7 @@ LoadedConfig load(Document& doc, const ConfigRequest& request) {
   out.setup.limits = request.limits;
   out.setup.file_system = request.file_system;
   if (!request.files.empty()) out.setup.file_system.configuration = request.files.front();
+  out.setup.file_system.named_at = files_named(out.resolved);
   out.setup.report = request.report;
   return out;
 }

@@ -40,6 +40,12 @@ std::string from_where(const std::string& path, const FileSystem& files) {
   return there.empty() ? from : from + "; it is there from '" + there + "', where the configuration is: run this there";
 }
 
+std::string who_names(const std::string& path, const FileSystem& files) {
+  const auto named =
+      std::find_if(files.named_at.begin(), files.named_at.end(), [&](const auto& file) { return file.first == path; });
+  return named == files.named_at.end() ? std::string() : "it is named at " + named->second + "; ";
+}
+
 std::string hint_for(int error, const std::string& path, const FileSystem& files) {
   switch (error) {
     case ENOENT:
@@ -48,7 +54,7 @@ std::string hint_for(int error, const std::string& path, const FileSystem& files
         return "data must be in a file that can be read at any offset; of all commands `check()` alone reads a pipe";
       if (std::string found = lookalike(path); !found.empty()) return found;
       if (is_url(path)) return "URLs are read by the Python package, those in a local list with storage_options=";
-      return from_where(path, files);
+      return who_names(path, files) + from_where(path, files);
     case EMFILE:
     case ENFILE: return "raise the limit (ulimit -n)";
     case ENOSPC:

@@ -79,6 +79,19 @@ def test_rank_must_be_below_workers(batchfeed, corpus):
     assert batchfeed("read", corpus(), "--workers", 2, "--rank", 2).code == 2
 
 
+@pytest.mark.parametrize("arguments, words", [
+    (["read", "a.ctf", "--workers"], "--workers: a value is missing, N"),
+    (["read", "a.ctf", "--precision"], "--precision: a value is missing, expected float or double"),
+    (["read", "a.ctf", "--order", "x"], "--order: expected file, cntk or uniform, found 'x'"),
+    (["read", "a.ctf", "--window-chunks", 1, "--window-samples", 2], "--window-chunks and --window-samples: give one of them"),
+    (["read"], "a corpus is missing: name a configuration or a file"),
+    (["completion"], "shell is missing"),
+])
+def test_what_is_wrong_with_an_option_is_said_in_words(batchfeed, arguments, words):
+    result = batchfeed(*arguments)
+    assert result.code == 2 and result.err.startswith(f"batchfeed: {words}; hint: batchfeed {arguments[0]} --help"), result.err
+
+
 @pytest.mark.parametrize("command", ["info", "head", "cat", "sample", "stats", "check", "read", "plan", "index", "bench"])
 def test_a_missing_file_is_status_3_and_named(batchfeed, command):
     for name in ("nowhere.ctf", "nowhere.cntk"):

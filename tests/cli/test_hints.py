@@ -24,6 +24,10 @@ CASES = {
     "nothing waits": (["read", "a.ctf", "--prefetch-depth", "0"], "--prefetch-depth: expected at least 1, found 0"),
     "a path for a key": (["read", "other.cntk", "--set", "reader.file=b.ctf"], "write 'reader=[file=...]'"),
     "data beside the configuration": (["info", "far/one.cntk"], "it is there from 'far', where the configuration is: run this there"),
+    "a file that is not there": (["info", "lost.cntk"], "it is named at lost.cntk:1:58; relative paths count from"),
+    "a folder for a file": (["convert", "a.ctf", "far", "--to", "ctf", "--force"], "'far' is a folder; hint: name a file in it"),
+    "behind the last": (["head", "a.ctf", "--from", "7"], "there are only 2 sequences; none is left to show"),
+    "UTF-16 without its mark": (["info", "wide.ctf"], "iconv -f UTF-16LE -t UTF-8"),
     "no sequence": (["read", "other.cntk", "--format", "none"], "batchfeed info lists them"),
 }
 
@@ -43,6 +47,8 @@ def files(write, tmp_path):
     write("other.cntk", f"reader = {READER.replace('x = ', 'z = ')}\n")
     write("moved.scp", "u=/old/u.htk[0,1]\n")
     write("u.htk", "x")
+    write("lost.cntk", f"reader = {READER.replace('a.ctf', 'lost.ctf')}\n")
+    write("wide.ctf", "1 |x 1 2\n2 |x 3 4\n".encode("utf-16-le"))
 
 
 @pytest.mark.parametrize("call, hint", CASES.values(), ids=CASES)
