@@ -27,10 +27,26 @@ namespace batchfeed::cli {
 
 namespace {
 
+constexpr std::size_t kColumn = 34, kWidth = 100;  // where descriptions begin, and how far they go
+
+// In lines of at most `width` characters; longer words stay whole.
+std::string wrapped(const std::string& text, std::size_t width) {
+  std::string out;
+  std::size_t begin = 0;
+  while (text.size() - begin > width) {
+    std::size_t end = text.rfind(' ', begin + width);
+    if (end == std::string::npos || end <= begin) end = text.find(' ', begin + width);
+    if (end == std::string::npos) break;
+    out += text.substr(begin, end - begin) + '\n';
+    begin = end + 1;
+  }
+  return out + text.substr(begin);
+}
+
 // Examples, then usage and options: most who ask for help want something to copy.
 class HelpFormatter : public CLI::Formatter {
  public:
-  HelpFormatter() { column_width(34); }
+  HelpFormatter() { column_width(kColumn); }
 
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
     std::string out = app->get_description() + "\n";
@@ -49,6 +65,9 @@ class HelpFormatter : public CLI::Formatter {
     }
     (void)name;
     return out + " [options]\n";
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return wrapped(CLI::Formatter::make_option_desc(option), kWidth - kColumn);
   }
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_type_size() == 0) return "";

@@ -31,6 +31,12 @@ void FileTimeline::begin_epoch(std::uint64_t begin, std::uint64_t size, std::uin
   seek(begin);
   first_sweep_ = position_ / corpus_->total_samples();
   number_ = starts_->sequences[chunk_] + row_;
+  renumbered_ = 0;
+}
+
+void FileTimeline::set_past(const Past& past) {
+  renumbered_ = past.renumbered;
+  if (renumbered_ != 0) first_sweep_ = renumbered_ - 1;
 }
 
 void FileTimeline::restore(std::uint64_t position) {

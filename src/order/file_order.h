@@ -21,6 +21,8 @@ class FileTimeline final : public Timeline {
   void set_workers(std::uint64_t workers, std::uint64_t rank) override;
   void next(std::uint64_t global_limit, std::uint64_t local_limit, Batch& out) override;
   std::uint64_t position() const override { return position_; }
+  Past past() const override { return {.renumbered = renumbered_}; }
+  void set_past(const Past& past) override;
   std::unique_ptr<Timeline> clone() const override { return std::make_unique<FileTimeline>(*this); }
 
  private:
@@ -40,9 +42,9 @@ class FileTimeline final : public Timeline {
   std::uint64_t workers_ = 1, rank_ = 0;
   std::uint64_t next_workers_ = 1, next_rank_ = 0;
   std::uint64_t end_ = 0, position_ = 0;
-  // Numbering starts with the sweep in which the epoch began and runs on over
-  // sweep ends, so that restoring finds the number an uninterrupted run has.
-  std::uint64_t first_sweep_ = 0, number_ = 0;
+  // Numbering starts with the sweep in which the epoch began, or that `renumbered_` says, and
+  // runs on over sweep ends, so that restoring finds the number an uninterrupted run has.
+  std::uint64_t first_sweep_ = 0, number_ = 0, renumbered_ = 0;
 
   std::shared_ptr<const Table> table_;  // of the chunk at the cursor
   std::uint32_t chunk_ = 0, row_ = 0;

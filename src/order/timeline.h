@@ -69,13 +69,16 @@ struct Batch {
   std::uint64_t window_generation = 0;
 };
 
-// What order `cntk` remembers, at the begin of an epoch, of how it came there. Nothing
-// where the run began with that epoch.
+// What a timeline remembers of how it came where it is. Nothing where the run began with
+// this epoch.
 struct Past {
-  // The sweep goes on in the order of the bare sweep number, without the seed: it was
-  // entered again where chunks had been let go (minibatch.md 6.2).
+  // Order `cntk`, at the begin of the epoch. The sweep goes on in the order of the bare sweep number, without the seed:
+  // it was entered again where chunks had been let go (minibatch.md 6.2).
   bool reordered = false;
   std::uint64_t let_go = 0;  // samples of the sweep whose chunks have been let go
+  // Order `file`: 1 + the sweep with which the workers began to number sequences anew, as
+  // they do where the epoch begins and where their options change (minibatch.md 13).
+  std::uint64_t renumbered = 0;
 
   bool operator==(const Past&) const = default;
 };
@@ -95,7 +98,7 @@ class Timeline {
   virtual void next_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t index) {
     begin_epoch(begin, size, index);
   }
-  // As of the begin of this epoch; set_past() follows begin_epoch() and comes before all else.
+  // set_past() follows begin_epoch() and comes before all else.
   virtual Past past() const { return {}; }
   virtual void set_past(const Past& /*past*/) {}
   // To the first sequence start at or behind `position` (minibatch.md 6.2, 7).

@@ -90,6 +90,11 @@ void Reader::Impl::tell_of_reordering() {
            .hint = "order = uniform, `randomizationSeed = 0`, a larger window or epochs of whole sweeps lose none"}});
 }
 
+void Reader::Impl::number_anew() {
+  if (options.order.kind != OrderKind::file || options.shard != Shard::chunk || !mark.begun || mark.ended) return;
+  mark.past.renumbered = 1 + mark.position / corpus.total_samples();
+}
+
 Reader::Impl::~Impl() {
   if (pid == ::getpid()) return;
   // In a forked child the threads do not exist: nothing to wait for.

@@ -37,6 +37,8 @@ struct Reader::Impl {
   void expect_same_process() const;
   // Once a reader, when the first minibatch of such an epoch is handed out.
   void tell_of_reordering();
+  // After a change of options that cuts minibatches anew.
+  void number_anew();
 
   // Samples of the timeline without a sound sequence behind which none will come.
   std::uint64_t most_damaged() const noexcept;

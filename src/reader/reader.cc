@@ -103,6 +103,7 @@ void Reader::set_workers(std::uint64_t workers, std::uint64_t rank) {
   // Sequences that wait in this worker's rows are given up, as in the reference
   // (minibatch.md 11); with Shard::even rows are those of all workers and stay.
   if (changed.shard == Shard::chunk) impl_->mark.queue.clear();
+  impl_->number_anew();
 }
 
 void Reader::set_minibatch_size(std::uint64_t size) {
@@ -121,6 +122,7 @@ void Reader::set_minibatch_size(std::uint64_t size) {
   impl_->stop();
   impl_->options = changed;
   impl_->mark.queue.clear();
+  impl_->number_anew();
 }
 
 std::string Reader::state() const { return write_state(impl_->mark, impl_->fingerprint(), impl_->options); }

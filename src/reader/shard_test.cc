@@ -46,6 +46,35 @@ TEST(ReaderShard, EvenGivesEveryRankItsPartOfTheSameMinibatches) {
   }));
 }
 
+// S9 with a change of size where the script restores: in the second sweep the share of this worker is that of the first
+// again, not of numbers that go on.
+TEST(ReaderShard, InFileOrderAChangeOfOptionsNumbersSequencesOfTheSweepAnew) {
+  ReaderOptions o = reference(OrderKind::file, 6);
+  o.workers = 2;
+  o.cross_sweeps = true;
+  o.driver = Driver::timeline;
+  o.epoch_samples = 100;
+  const auto open_one = [&](std::uint64_t rank) {
+    o.rank = rank;
+    return open({{1, 1, 1}, {1, 1}}, o);
+  };
+  for (const std::uint64_t rank : {0u, 1u}) {
+    Reader reader = open_one(rank);
+    EXPECT_EQ(run(reader, 2), rank == 0 ? "[0 2 4]s [1 3 0]s" : "[1 3 0]s [2 4 1]s");
+    reader.set_minibatch_size(4);
+    EXPECT_EQ(run(reader, 1), rank == 0 ? "[2 4]s" : "[3 0]s");
+    const std::string state = reader.state();
+    EXPECT_NE(state.find("\"past\":[0,0,3]"), std::string::npos) << state;
+    const std::string expected = run(reader, 6);
+    o.minibatch_size = {4};
+    Reader later = open_one(rank);
+    later.restore(state);
+    EXPECT_EQ(run(later, 6), expected);
+    EXPECT_EQ(later.state(), reader.state());
+    o.minibatch_size = {6};
+  }
+}
+
 TEST(ReaderShard, AStateOfFourWorkersGoesOnWithAnyNumber) {
   ReaderOptions o;
   o.order.kind = OrderKind::uniform;

@@ -240,8 +240,11 @@ std::string write_state(const Mark& mark, std::uint64_t data, const ReaderOption
     out += ",\"padding\":[" +
            list(std::vector<std::uint64_t>{mark.padding.samples, mark.padding.cells, mark.padding.unbucketed}, ',') +
            ']';
-  if (mark.past != order::Past{})
-    out += ",\"past\":[" + list(std::vector<std::uint64_t>{mark.past.reordered ? 1u : 0u, mark.past.let_go}, ',') + ']';
+  if (const order::Past& past = mark.past; past != order::Past{}) {
+    std::vector<std::uint64_t> numbers = {past.reordered ? 1u : 0u, past.let_go};
+    if (past.renumbered != 0) numbers.push_back(past.renumbered);
+    out += ",\"past\":[" + list(numbers, ',') + ']';
+  }
   if (!mark.queue.empty()) out += ",\"queue\":[" + list(mark.queue, ',') + ']';
   for (const auto& [name, value] : identity(options)) out += ",\"" + name + "\":\"" + value + '"';
   out += ",\"check\":\"" + hex(hash_text(out)) + "\"}";
@@ -300,8 +303,10 @@ Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& 
   }
   if (fields.find("past") != nullptr) {
     const std::vector<std::uint64_t> past = fields.numbers("past");
-    if (past.size() != 2 || past[0] > 1) damaged("past is two numbers, the first of them 0 or 1");
-    mark.past = {.reordered = past[0] != 0, .let_go = past[1]};
+    if (past.size() < 2 || past.size() > 3 || past[0] > 1)
+      damaged("past is two or three numbers, the first of them 0 or 1");
+    mark.past = {
+        .reordered = past[0] != 0, .let_go = past[1], .renumbered = past.size() == 3 ? past[2] : std::uint64_t{0}};
   }
   if (fields.find("queue") != nullptr) mark.queue = fields.numbers("queue");
   return mark;

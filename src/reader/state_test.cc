@@ -231,10 +231,12 @@ TEST(ReaderState, WhatCannotBeIsRefusedWithTheReason) {
   for (const char* follows : {",\"follows\":1", ",\"follows\":1,\"begun\":0,\"epoch\":0",
                               ",\"follows\":1,\"begun\":0,\"ended\":1,\"epoch\":3"})
     EXPECT_NE(refusal(with(follows)).find("an epoch that follows one has begun"), std::string::npos) << follows;
-  for (const char* past : {"", "1", "2,0", "0,1,2"})
-    EXPECT_NE(refusal(with(",\"past\":[" + std::string(past) + "]")).find("past is two numbers"), std::string::npos)
+  for (const char* past : {"", "1", "2,0", "0,1,2,3"})
+    EXPECT_NE(refusal(with(",\"past\":[" + std::string(past) + "]")).find("past is two or three numbers"),
+              std::string::npos)
         << past;
   EXPECT_EQ(refusal(with(",\"past\":[0,0]")), "accepted");
+  EXPECT_EQ(refusal(with(",\"past\":[0,0,7]")), "accepted");
   // A field that is missing is named.
   for (const char* field : {"position", "minibatch", "data"}) {
     const std::size_t at = state.find("\"" + std::string(field) + "\":");
