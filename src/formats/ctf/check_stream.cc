@@ -53,6 +53,7 @@ class StreamCheck {
     chunk_.reset(schema_.streams());
     tokens_.assign(schema_.size(), 0);
     parser_ = std::make_unique<Parser<double>>(schema_, text_ && !line_mode_, log_, limits, chunk_.columns);
+    parser_->look_closely();
   }
 
   CheckResult run(int descriptor);

@@ -307,6 +307,14 @@ void FaultLog::overflow(std::size_t s, const char* name) {
   context_.sink->warning("ctf.overflow", make);
 }
 
+void FaultLog::duplicate_index(std::size_t s, std::int32_t index, const char* name) {
+  if (context_.quiet) return;
+  context_.sink->warning("ctf.duplicate-index", [&] {
+    return fault("ctf.duplicate-index", name, "index " + std::to_string(index) + " stands twice in a sample",
+                 "both values are delivered, as they stand", static_cast<int>(s));
+  });
+}
+
 void FaultLog::crowded_row(std::uint64_t samples, const char* at) {
   if (context_.quiet) return;
   const auto make = [&] {

@@ -78,6 +78,7 @@ class FaultLog {
   // Warnings and notes.
   void too_short(std::size_t stream, std::uint64_t values, const char* name);
   void overflow(std::size_t stream, const char* name);
+  void duplicate_index(std::size_t stream, std::int32_t index, const char* name);
   void crowded_row(std::uint64_t samples, const char* at);
   void unknown(const char* name);
   void loaded(std::uint64_t rows);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "base/cpu.h"
 #include "base/saturate.h"
@@ -342,6 +343,8 @@ const char* Parser<T>::sparse(const char* name, StreamState& s, std::size_t stre
   }
   if (room.overflow) [[unlikely]]
     log_.overflow(stream, name);
+  if (closely_) [[unlikely]]
+    tell_duplicate({s.indices + s.values, static_cast<std::size_t>(room.count - s.values)}, stream, name);
   s.vector = room.count - s.values >= kFewPairs;
   s.values = room.count;
   if (s.stored + 2 > s.first_capacity) [[unlikely]]
@@ -349,6 +352,15 @@ const char* Parser<T>::sparse(const char* name, StreamState& s, std::size_t stre
   s.first_value[s.stored + 1] = static_cast<std::uint32_t>(s.values);
   added(s, stream, name);
   return end.at;
+}
+
+template <class T>
+void Parser<T>::tell_duplicate(std::span<const std::int32_t> indices, std::size_t stream, const char* name) {
+  if (std::adjacent_find(indices.begin(), indices.end(), std::greater_equal()) == indices.end()) return;
+  std::vector<std::int32_t> sorted(indices.begin(), indices.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) log_.duplicate_index(stream, *twice, name);
 }
 
 // The first place where a stream ran ahead of its rows; end() decides whether it is a fault.
@@ -386,7 +398,7 @@ bool Parser<T>::end() {
   }
   if (!whole && (lost_ += streams_.size()) > max_lost_) log_.too_many_lost(max_lost_);
   for (StreamState& s : streams_) {
-    if (!whole && !keeps_broken_) {
+    if (!whole && !closely_) {
       s.stored = s.begin_stored;
       s.values = s.begin_values;
     }

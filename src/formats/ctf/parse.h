@@ -7,6 +7,7 @@
 #include <batchfeed/source.h>
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "formats/ctf/faults.h"
@@ -39,8 +40,9 @@ class Parser {
   // Checks the sequence; a dropped one leaves rows without samples, unless they are to be kept. Returns whether it is
   // whole.
   bool end();
-  // What an invalid sequence has is kept: for those who want to see it.
-  void keep_broken() noexcept { keeps_broken_ = true; }
+  // For those who want to see damage: what an invalid sequence has is kept, and an index that stands twice in a sample
+  // is told.
+  void look_closely() noexcept { closely_ = true; }
 
   // What has been read so far is one in `parts` of what is to come: makes room for it at once.
   void expect(double parts);
@@ -103,6 +105,7 @@ class Parser {
   const char* one_hot(const char* name, StreamState& s, std::size_t stream);
   void added(StreamState& s, std::size_t stream, const char* name);
   void note_repeat(std::size_t stream, const char* name);
+  void tell_duplicate(std::span<const std::int32_t> indices, std::size_t stream, const char* name);
 
   const Schema& schema_;
   const bool text_ids_;
@@ -121,7 +124,7 @@ class Parser {
   std::uint64_t rows_ = 0;     // with a declared input
   std::uint64_t counted_ = 0;  // rows that bound the samples: `rows_`, or those with the main stream
   bool damaged_ = false;       // an error was counted in this sequence
-  bool keeps_broken_ = false;
+  bool closely_ = false;
   struct Repeat {
     bool seen = false;
     std::size_t stream = 0;

@@ -217,7 +217,7 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const
                 .trace_level = trace_level_});
   Parser<T> parser(schema_, !start_.line_mode && context_.keys->mode() != KeyMode::numeric, log, context_.limits,
                    out.columns);
-  if (context_.check) parser.keep_broken();
+  if (context_.check) parser.look_closely();
 
   Buffer<char> buffer = borrow();
   const IndexEntry last = index_.entries[run.last - 1];
