@@ -309,10 +309,11 @@ void FaultLog::overflow(std::size_t s, const char* name) {
 
 void FaultLog::duplicate_index(std::size_t s, std::int32_t index, const char* name) {
   if (context_.quiet) return;
-  context_.sink->warning("ctf.duplicate-index", [&] {
+  const auto make = [&] {
     return fault("ctf.duplicate-index", name, "index " + std::to_string(index) + " stands twice in a sample",
                  "both values are delivered, as they stand", static_cast<int>(s));
-  });
+  };
+  context_.sink->warning("ctf.duplicate-index", make);
 }
 
 void FaultLog::crowded_row(std::uint64_t samples, const char* at) {
