@@ -101,7 +101,7 @@ def test_check_tells_an_index_that_stands_twice(batchfeed, write):
     text = "0 |v 1:2 3:1\n1 |w 4 |v 3:2 1:1 3:3\n1 |v 2:1 2:1 |w 4\n"
     write("a.ctf", text.replace("0 |v", "0 |w 1 |v"))
     for done in (batchfeed("check", "a.ctf"), batchfeed("check", "-", stdin=(batchfeed.folder / "a.ctf").read_bytes())):
-        assert done.code == 0 and "no fault, 2 warnings" in done.out, done.out
+        assert done.code == 0 and "no fault, 2 warnings" in done.out and "2  ctf.duplicate-index" in done.out, done.out
         assert ":2:9 (byte " in done.out and "stream 'v' of sequence 1: index 3 stands twice in a sample" in done.out
         assert ":3:4 (byte " in done.out and "stream 'v' of sequence 1: index 2 stands twice in a sample" in done.out
     assert batchfeed("read", "a.ctf", "--format", "none").code == 0
