@@ -124,7 +124,7 @@ ordered_json summary_json(const CheckResult& result, ordered_json findings, orde
 CheckResult check_input(const CheckArguments& a, const CheckOptions& options, const Report& report) {
   CtfOptions ctf;
   if (a.corpus.precision == "double") ctf.element = Element::f64;
-  return check_stream(STDIN_FILENO, "-", ctf, options, report);
+  return check_stream(STDIN_FILENO, "-", ctf, options, report, a.corpus.limits());
 }
 
 // What is to be looked at; nothing if the configuration or the file is at fault, of which

@@ -124,12 +124,13 @@ Format target_format(const std::string& to, const std::string& path) {
 
 std::vector<std::string> label_names(const std::string& state_list, const Setup& setup,
                                      const std::vector<std::string>& streams) {
-  if (!state_list.empty()) return read_state_list(state_list);
+  if (!state_list.empty()) return read_state_list(state_list, setup.limits, setup.file_system);
   for (const SourceOptions& source : setup.sources) {
     const auto* mlf = std::get_if<MlfOptions>(&source);
     if (mlf == nullptr || !mlf->target_mapping_file.empty()) continue;
     if (!streams.empty() && std::find(streams.begin(), streams.end(), mlf->name) == streams.end()) continue;
-    return mlf->mapping_file.empty() ? mlf->labels : read_state_list(mlf->mapping_file);
+    return mlf->mapping_file.empty() ? mlf->labels
+                                     : read_state_list(mlf->mapping_file, setup.limits, setup.file_system);
   }
   return {};
 }

@@ -22,6 +22,7 @@ struct ReportArguments {
 };
 
 int run_report(const ReportArguments& a, Console& console) {
+  if (!a.corpus.mix_weights.empty()) throw UsageError("--mix-weights: a page is of one corpus; hint: a page for each");
   const bool to_file = !a.output.empty() && a.output != "-";
   if (to_file) expect_own(a.output, a.json ? "{\n  \"files\"" : "<!doctype html>", "report");
   const Facts facts = gather_facts(a.corpus, a.run, console);

@@ -57,7 +57,8 @@ struct ConvertResult {
   bool verified = false;
 };
 
-// Throws Error; then the target is as it was before.
+// Throws Error; then the target is as it was before, unless `verify` found that the new one does not read back as
+// written: that is then in place.
 ConvertResult convert(const Source& source, const std::string& target, const ConvertOptions& options);
 
 }  // namespace batchfeed

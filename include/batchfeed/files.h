@@ -53,8 +53,8 @@ struct FileSystem {
   // What relative paths count from; empty: the working directory, whichever that is when a
   // file is opened. Files are opened again later on, and what is told names them as given.
   std::string folder = {};
-  // The configuration that names the files, if one does. Of a relative path that leads nowhere
-  // is told if it would from there.
+  // The configuration that names the files, if any. When a relative path does not exist, the
+  // error says whether it would exist beside this configuration.
   std::string configuration = {};
   // Names of files and where that configuration gives them ("train.cntk:3:10"), for one that is not there.
   std::vector<std::pair<std::string, std::string>> named_at = {};

@@ -9,10 +9,9 @@
 
 namespace batchfeed {
 
-// In a hint stands `section = Train.reader` for an option and what it could be, `force` for one without a value, and
-// `check()` for a tool; also keys of a configuration, `maxErrors` or `frameMode = false`, where options of the
-// library's own mean the same. Gives the hint with each of them as `words` says, who is told "section" and
-// "Train.reader", "force" and "", "check()" and "".
+// Hints name options, tools and keys of a configuration between backquotes: `section = Train.reader` is an option and
+// a value for it, `force` one without, `check()` a tool. Gives the hint with each of them replaced by
+// words(name, value), which is called here with ("section", "Train.reader"), ("force", "") and ("check()", "").
 std::string with_names(std::string_view hint,
                        const std::function<std::string(std::string_view name, std::string_view value)>& words);
 

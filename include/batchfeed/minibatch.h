@@ -78,9 +78,12 @@ struct StreamBatch {
     return reinterpret_cast<const T*>(values.data());
   }
 
-  PaddedView padded() const;           // dense or sparse (made dense)
-  CntkDenseView cntk_dense() const;    // dense streams
-  CntkSparseView cntk_sparse() const;  // sparse streams
+  // Each in memory of its own, of `element`; const and thread-safe. In the first two sparse samples are made dense, and
+  // of an index that stands twice in one the last value counts. Throw std::bad_alloc; cntk_sparse() Error(usage) for a
+  // dense stream.
+  PaddedView padded() const;
+  CntkDenseView cntk_dense() const;
+  CntkSparseView cntk_sparse() const;
 };
 
 namespace detail {

@@ -65,7 +65,7 @@ struct CheckOptions {
 CheckResult check(const Setup& setup, const CheckOptions& options, const Report& report);
 // A text corpus from a stream (`-`): checked while it passes, never held whole.
 CheckResult check_stream(int descriptor, const std::string& name, const CtfOptions& options, const CheckOptions& check,
-                         const Report& report);
+                         const Report& report, const Limits& limits = {});
 
 // What became of the index of one file.
 struct IndexBuild {

@@ -108,7 +108,7 @@ class Cluster:
         opened = file_system(self._storage, names_in(corpus), {}, folder)
         files = _core.expand_files(paths(source.files if source else corpus), opened)
         if source is None:
-            first = _core.detect_format(files[:1], opened)
+            first = _core.detect_format(files[:1], opened, _core.Limits())
             if first not in ("ctf", "cbf"):
                 raise usage("python.not-a-corpus", f"is of format {first}", "clusters work on text and binary corpora", path=files[0])
             source = CTF(files) if first == "ctf" else CBF(files)
@@ -134,7 +134,7 @@ class _Infer:
     folder: str
 
     def __call__(self, file: str) -> tuple[list[tuple[str, str, int]], bool, bool]:
-        seen = _core.infer_ctf([file], None, file_system(self.storage, [file], {}, self.folder))
+        seen = _core.infer_ctf([file], None, file_system(self.storage, [file], {}, self.folder), _core.Limits())
         return [(s.spec.name, s.spec.storage, s.spec.dim) for s in seen.streams], seen.has_ids, seen.text_ids
 
 

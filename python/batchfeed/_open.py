@@ -109,23 +109,25 @@ def given_limits(limits: Optional[Limits]) -> dict[str, Any]:
     return mapping("limits", limits or {}, '{"line_bytes": 1 << 20}')
 
 
-def _limits(setup: _core.Setup, limits: Limits) -> None:
+def core_limits(limits: Limits) -> _core.Limits:
+    out = _core.Limits()
     for name, value in limits.items():
         if name == "roots":  # of the file system
             continue
-        if not isinstance(name, str) or not hasattr(setup.limits, name):
-            meant = get_close_matches(str(name), [n for n in dir(setup.limits) if not n.startswith("_")], 1)
+        if not isinstance(name, str) or not hasattr(out, name):
+            meant = get_close_matches(str(name), [n for n in dir(out) if not n.startswith("_")], 1)
             hint = f"did you mean {meant[0]!r}?" if meant else "docs/reference/limits.md lists them"
             raise usage("python.limit", f"no limit {name!r}", hint)
-        now = getattr(setup.limits, name)
+        now = getattr(out, name)
         with expecting(f"limits[{name!r}]", value, like(now)):
             if counts(value, now):
                 raise TypeError
-            setattr(setup.limits, name, value)
+            setattr(out, name, value)
+    return out
 
 
-def _corpus(path: str, files: _core.FileSystem) -> Union[CTF, CBF]:
-    kind = _core.detect_format([path], files)
+def _corpus(path: str, files: _core.FileSystem, limits: _core.Limits) -> Union[CTF, CBF]:
+    kind = _core.detect_format([path], files, limits)
     if kind == "cbf":
         return CBF(path)
     if kind == "ctf":
@@ -177,10 +179,10 @@ class FromSources:
 
     def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
         setup = _core.Setup()
-        setup.file_system = files = self.file_system()
-        _limits(setup, self.limits)
+        setup.file_system = self.file_system()
+        setup.limits = core_limits(self.limits)
         mix = self.sources if isinstance(self.sources, Mix) else None
-        built = [[_build(source, files) for source in corpus] for corpus in self._corpora()]
+        built = [[_build(source, setup) for source in corpus] for corpus in self._corpora()]
         keys = [wanted for corpus in built for _, wanted in corpus if wanted]
         weights = {"mix_weights": mix.weights} if mix else {}
         apply(setup.reader, {"keys": keys[0] if keys else "numeric", **weights, **self.options})
@@ -196,12 +198,12 @@ class FromSources:
         return repr(self.sources) if isinstance(self.sources, Mix) else _names(self.sources)
 
 
-def _build(source: Any, files: _core.FileSystem) -> tuple[Any, Optional[str]]:
+def _build(source: Any, setup: _core.Setup) -> tuple[Any, Optional[str]]:
     """The library's options for a source, and the key mode it needs."""
     _need_source(source)
     if isinstance(source, (str, bytes, os.PathLike)):
-        source = _corpus(os.fsdecode(source), files)
-    options: tuple[Any, Optional[str]] = source._options(files)
+        source = _corpus(os.fsdecode(source), setup.file_system, setup.limits)
+    options: tuple[Any, Optional[str]] = source._options(setup)
     return options
 
 
@@ -227,11 +229,11 @@ class FromFile:
         extension = os.path.splitext(self.files[0])[1]
         return bool(self.section or self.set) or extension in CONFIGS
 
-    def _expect_config(self, files: _core.FileSystem) -> None:
+    def _expect_config(self, files: _core.FileSystem, limits: _core.Limits) -> None:
         """Where it is taken for one although its name does not say so: every line of a corpus would be a fault."""
         if not self.is_config() or os.path.splitext(self.files[0])[1] in CONFIGS:
             return
-        kind = _core.detect_format(self.files[:1], files)
+        kind = _core.detect_format(self.files[:1], files, limits)
         if kind in ("ctf", "cbf", "htk", "mlf"):
             given = f"section is {self.section!r}" if self.section else f"set is {self.set!r}"
             raise usage("python.option", f"is a {kind} file, and {given}, which is for configurations", "leave it out", path=self.files[0])
@@ -240,26 +242,25 @@ class FromFile:
         return file_system(self.storage, [*self.files, self.state_list], self.limits, self.folder)
 
     def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
-        remote = self.file_system()
-        self._expect_config(remote)
+        remote, limits = self.file_system(), core_limits(self.limits)
+        self._expect_config(remote, limits)
         files = self.files if self.is_config() else _core.expand_files(self.files, remote)
-        kind = "config" if self.is_config() else _core.detect_format(files, remote)
+        kind = "config" if self.is_config() else _core.detect_format(files, remote, limits)
         if kind in ("scp", "htk", "mlf", "kaldi"):
             setup = _core.Setup()
             setup.file_system = remote
-            _limits(setup, self.limits)
+            setup.limits = limits
             setup.add_speech(files, self.state_list or "", "float32" if self.dtype is None else _element(self.dtype))
             apply(setup.reader, {"keys": "text", **self.options})
             setup.frame_mode()
             return setup
         if kind != "config":
-            corpus = _corpus(files[0], remote)
+            corpus = _corpus(files[0], remote, limits)
             source = type(corpus)(files, dtype=self.dtype or corpus.dtype)
             return FromSources([source], self.limits, self.options, self.storage, self.folder).setup(report)
         element = None if self.dtype is None else _element(self.dtype)
-        loaded = _core.load_config(self.files, self.set, self.section, element, report, remote)
+        loaded = _core.load_config(self.files, self.set, self.section, element, report, remote, limits)
         setup = loaded.setup
-        _limits(setup, self.limits)
         given = dict(self.options)
         if not given.keys() & {"minibatch_size", "minibatch_samples"} and loaded.minibatch_size:
             setup.reader.minibatch_size = loaded.minibatch_size

@@ -60,7 +60,7 @@ class Source:
         """
         raise NotImplementedError(f"{type(self).__name__} does not read()")
 
-    def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
+    def _options(self, setup: _core.Setup) -> tuple[Any, Optional[str]]:
         streams, dtype = declared(self.streams()), _element(self.dtype)
         if not streams:
             raise usage("python.data", "a corpus needs a stream")

@@ -98,11 +98,14 @@ class CTF:
     cache_index: bool = False
     cache_dir: Optional[Path] = None
 
-    def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
-        """The library's options, and the key mode that the file asks for, if it was looked at."""
-        files = _core.expand_files(paths(self.files), file_system)
+    def _options(self, setup: _core.Setup) -> tuple[Any, Optional[str]]:
+        """The library's options, and the key mode that the file asks for, if it was looked at.
+
+        Files are looked at with the file system and the limits of `setup`.
+        """
+        files = _core.expand_files(paths(self.files), setup.file_system)
         options = _core.CtfOptions()
-        specs, skip, keys = self._specs(files, file_system, options)
+        specs, skip, keys = self._specs(files, setup, options)
         return fill(
             options,
             files=files,
@@ -117,7 +120,7 @@ class CTF:
         ), keys
 
     def _specs(
-        self, files: list[str], file_system: _core.FileSystem, options: _core.CtfOptions
+        self, files: list[str], setup: _core.Setup, options: _core.CtfOptions
     ) -> tuple[list[Any], bool, Optional[str]]:
         if self.streams is not None:
             specs = [
@@ -134,7 +137,7 @@ class CTF:
             return specs, bool(self.skip_sequence_ids), None
         if not files:
             raise usage("python.no-file", "no file given")
-        inferred = _core.infer_ctf(files, None, file_system)
+        inferred = _core.infer_ctf(files, None, setup.file_system, setup.limits)
         if not inferred.streams:
             raise usage("python.no-stream", "no stream (|name ...) found in it", "is it in the text format?", path=files[0])
         options.seen = inferred.seen
@@ -151,7 +154,7 @@ class CBF:
     dtype: Any = None  # None: as in the file
     trace_level: int = 1
 
-    def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
+    def _options(self, setup: _core.Setup) -> tuple[Any, Optional[str]]:
         options = fill(
             _core.CbfOptions(),
             files=paths(self.files),
@@ -161,11 +164,11 @@ class CBF:
             trace_level=self.trace_level,
         )
         if self.dtype is None:
-            setup = _core.Setup()
-            setup.file_system = file_system
-            setup.add(options)
+            probe = _core.Setup()
+            probe.file_system, probe.limits = setup.file_system, setup.limits
+            probe.add(options)
             try:
-                _core.probe_source(setup)
+                _core.probe_source(probe)
             except FormatError as error:
                 if error.id != "cbf.precision-mismatch":
                     raise
@@ -193,7 +196,7 @@ class HTKFeatures:
     max_utterance_frames: Optional[int] = None
     path_map: Optional[Mapping[str, str]] = None
 
-    def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
+    def _options(self, setup: _core.Setup) -> tuple[Any, Optional[str]]:
         if not self.scp_files and not self.files:
             raise usage("python.no-file", f"stream {self.name!r}: no file given", "bf.HTKFeatures('features', 'train.scp')", stream=self.name)
         return fill(
@@ -236,7 +239,7 @@ class MLF:
     target_mapping_file: Optional[Path] = None
     target_dim: int = 0
 
-    def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
+    def _options(self, setup: _core.Setup) -> tuple[Any, Optional[str]]:
         return fill(
             _core.MlfOptions(),
             name=self.name,
@@ -272,7 +275,7 @@ class Kaldi:
     dtype: Any = "float32"
     trace_level: int = 1
 
-    def _options(self, file_system: _core.FileSystem) -> tuple[Any, Optional[str]]:
+    def _options(self, setup: _core.Setup) -> tuple[Any, Optional[str]]:
         return fill(
             _core.KaldiOptions(),
             expand_to_utterance=self.expand_to_utterance,

@@ -83,6 +83,7 @@ def info(
     opening = opening_of(what, section, set, dtype, limits, storage_options)
     inferred, files = _inferred(opening, progress)
     setup = opening.setup(log)
+    setup.set_report(log)
     setup.set_progress(told(progress))
     return glance(_core.describe(setup), inferred, files)
 
@@ -99,9 +100,10 @@ def _inferred(opening: _open.Opening, progress: Optional[Progress]) -> tuple[Opt
         files = _core.expand_files(paths(only.files), remote)
     else:
         return None, []
-    if _core.detect_format(files, remote) != "ctf":
+    limits = _open.core_limits(opening.limits)
+    if _core.detect_format(files, remote, limits) != "ctf":
         return None, []
-    return _core.infer_ctf(files, told(progress), remote), files
+    return _core.infer_ctf(files, told(progress), remote, limits), files
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,7 @@ def convert(
 
     Values keep the bits of `dtype` (float32 unless a source or `dtype` says float64). Raises FormatError where the data
     are damaged beyond what their source allows, ConfigError where the target exists (unless `force`) or options do not
-    fit, FileError where it cannot be written; then the target is what it was.
+    fit, FileError where it cannot be written; then the target is what it was, unless `verify` found that the new one differs.
     """
     file = path("target", target)
     form = target_format(file) if to is None else to

@@ -16,8 +16,9 @@ namespace {
 
 ConfigRequest request(const std::vector<std::string>& files, const std::vector<std::string>& set,
                       const std::string& section, std::optional<Element> precision, nb::handle report,
-                      const FileSystem& file_system) {
+                      const FileSystem& file_system, const Limits& limits) {
   ConfigRequest out;
+  out.limits = limits;
   out.file_system = file_system;
   out.files = files;
   out.set = set;
@@ -46,16 +47,16 @@ void bind_config(nb::module_& m) {
   m.def(
       "load_config",
       [](const std::vector<std::string>& files, const std::vector<std::string>& set, const std::string& section,
-         std::optional<Element> precision, nb::handle report, const FileSystem& file_system) {
-        const ConfigRequest wanted = request(files, set, section, precision, report, file_system);
+         std::optional<Element> precision, nb::handle report, const FileSystem& file_system, const Limits& limits) {
+        const ConfigRequest wanted = request(files, set, section, precision, report, file_system, limits);
         const nb::gil_scoped_release unlocked;
         return load_config(wanted);
       },
-      "files"_a, "set"_a, "section"_a, "precision"_a.none(), "report"_a.none(), "file_system"_a);
+      "files"_a, "set"_a, "section"_a, "precision"_a.none(), "report"_a.none(), "file_system"_a, "limits"_a);
   m.def(
       "reader_sections",
       [](const std::vector<std::string>& files, const std::vector<std::string>& set) {
-        return reader_sections(request(files, set, "", std::nullopt, nb::none(), {}));
+        return reader_sections(request(files, set, "", std::nullopt, nb::none(), {}, {}));
       },
       "files"_a, "set"_a);
 
@@ -76,25 +77,26 @@ void bind_config(nb::module_& m) {
       .def_ro("whole_file", &Inferred::whole_file);
   m.def(
       "infer_ctf",
-      [](const std::vector<std::string>& files, nb::handle progress, const FileSystem& file_system) {
+      [](const std::vector<std::string>& files, nb::handle progress, const FileSystem& file_system,
+         const Limits& limits) {
         const Progress told = to_progress(progress);
         const nb::gil_scoped_release unlocked;
-        Inferred all = infer_ctf(files, told, {}, file_system);
+        Inferred all = infer_ctf(files, told, limits, file_system);
         // Nobody is told of slips here: all streams count, and reading says which sequence lacks one.
         all.streams.insert(all.streams.end(), all.rare.begin(), all.rare.end());
         all.rare.clear();
         return all;
       },
-      "files"_a, "progress"_a.none(), "file_system"_a);
+      "files"_a, "progress"_a.none(), "file_system"_a, "limits"_a);
   m.def("expand_files", &expand_files, "names"_a, "file_system"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("reader_section", nb::overload_cast<const std::string&, const Inferred&>(&reader_section), "path"_a,
         "inferred"_a);
   m.def(
       "detect_format",
-      [](const std::vector<std::string>& files, const FileSystem& file_system) {
-        return detect_format(files, file_system);
+      [](const std::vector<std::string>& files, const FileSystem& file_system, const Limits& limits) {
+        return detect_format(files, file_system, limits);
       },
-      "files"_a, "file_system"_a, nb::call_guard<nb::gil_scoped_release>());
+      "files"_a, "file_system"_a, "limits"_a, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace batchfeed::python

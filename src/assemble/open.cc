@@ -62,15 +62,22 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context,
     }
   };
   for (const auto& source : sources) tell(*source);
+  if (const auto same = context.keys->collision(); same && context.report) {
+    context.report(
+        {.severity = Severity::warning,
+         .fault = {.kind = FaultKind::format,
+                   .id = "keys.collision",
+                   .what = "keys '" + same->first + "' and '" + same->second + "' have one hash and count as one key",
+                   .hint = "compare the keys themselves: `keys = text`"}});
+  }
   // HTKMLFReader cuts chunks of the utterances that all sources have (htk.md 5, 11.2).
   Source* const features =
       setup.reader.legacy_speech && std::holds_alternative<HtkOptions>(setup.sources[0]) ? sources[0].get() : nullptr;
   if (context.around) {
     for (auto& source : sources) source = context.around(std::move(source));
   }
-  // Joining checks names and sizes, so it is done for one source too.
-  const bool frames = setup.reader.pack.kind == Packing::frames && sources[0]->splits_frames();
   if (sources.size() == 1) return std::move(sources[0]);
+  const bool frames = setup.reader.pack.kind == Packing::frames && sources[0]->splits_frames();
   join::Options how{.frames = frames, .exact = setup.reader.legacy_speech, .strict = setup.reader.one_sequence};
   if (features != nullptr)
     how.cut_again = [features](const std::vector<std::uint64_t>& gone) { htk::leave_out(*features, gone); };
@@ -108,6 +115,12 @@ std::vector<std::shared_ptr<const Source>> open_corpora(const Setup& setup, cons
   return out;
 }
 
+std::unique_ptr<Source> open_as_one(const Setup& setup, const OpenContext& context, bool only_sums) {
+  std::vector<std::unique_ptr<Source>> corpora;
+  for (const Setup& corpus : corpora_of(setup)) corpora.push_back(open_all(corpus, context, only_sums));
+  return join::concatenate(std::move(corpora));
+}
+
 }  // namespace assemble
 
 std::unique_ptr<Source> open_source(const SourceOptions& options, const Limits& limits, const Report& report,
@@ -119,20 +132,14 @@ std::unique_ptr<Source> open_source(const SourceOptions& options, const Limits& 
   return assemble::open_one(options, assemble::context_of(setup));
 }
 
-namespace {
-std::unique_ptr<Source> open_in(const Setup& setup, const OpenContext& context) {
-  std::vector<std::unique_ptr<Source>> corpora;
-  for (const Setup& corpus : assemble::corpora_of(setup)) corpora.push_back(assemble::open_all(corpus, context, true));
-  return join::concatenate(std::move(corpora));
+std::unique_ptr<Source> open_sources(const Setup& setup) {
+  return assemble::open_as_one(setup, assemble::context_of(setup), true);
 }
-}  // namespace
-
-std::unique_ptr<Source> open_sources(const Setup& setup) { return open_in(setup, assemble::context_of(setup)); }
 
 std::unique_ptr<Source> open_to_look(const Setup& setup) {
   OpenContext context = assemble::context_of(setup);
   context.check = true;
-  return open_in(setup, context);
+  return assemble::open_as_one(setup, context, true);
 }
 
 Reader::Reader(const Setup& setup)

@@ -22,6 +22,9 @@ std::unique_ptr<Source> open_one(const SourceOptions& options, const OpenContext
 // go to the context's report; of a check each by itself, unless only the sum is wanted.
 std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context, bool only_sums = false);
 
+// All corpora of a setup, one behind the other.
+std::unique_ptr<Source> open_as_one(const Setup& setup, const OpenContext& context, bool only_sums = false);
+
 // The corpora of a mixture, else the one there is; each as open_all().
 std::vector<std::shared_ptr<const Source>> open_corpora(const Setup& setup, const OpenContext& context);
 

@@ -248,6 +248,18 @@ TEST_F(Opening, TheLegacyReaderCutsChunksOfUtterancesThatAreLabelled) {
   EXPECT_EQ(keys(), "[u1][u3][u6][u7u8][u9]");
 }
 
+TEST_F(Opening, TwoKeysWithOneHashAreTold) {
+  batchfeed::Setup setup;
+  setup.sources = {corpus({write("a.ctf", "!B |A 1\n\"! |A 2\n")})};
+  setup.reader.keys = KeyMode::hashed;
+  std::vector<Fault> told;
+  setup.report = [&](const Notice& notice) { told.push_back(notice.fault); };
+  EXPECT_EQ(open_sources(setup)->chunks()[0].sequences, 2u);
+  const auto found = std::find_if(told.begin(), told.end(), [](const Fault& f) { return f.id == "keys.collision"; });
+  ASSERT_NE(found, told.end());
+  EXPECT_EQ(found->what, "keys '!B' and '\"!' have one hash and count as one key");
+}
+
 TEST_F(Opening, AJoinSaysByKeyWhatItLeavesOut) {
   batchfeed::Setup setup;
   setup.sources = {corpus({write("features.ctf", "1 |A 1\n2 |A 2\n17 |A 3\n")}, "A"),

@@ -116,13 +116,13 @@ AtomicFile::AtomicFile(std::string path, AtomicFileOptions options)
   expect_replaceable(path_);
   if (!options_.replace && exists(path_)) refuse_existing(path_);
   if (options_.clear) remove_leftovers(path_);
+  // Before there is a file that nobody would delete if this throws.
+  if (!options_.plain && path_.ends_with(".zst"))
+    zstd_ = std::make_unique<packed::ZstdWriter>([this](auto bytes) { write_all(fd_, path_, bytes); });
   unfinished_.emplace();
   fd_ = sys().mkostemp(temp_.data(), O_CLOEXEC);
   if (fd_ < 0) fail("create", path_, errno);
   unfinished_->list(temp_);
-  if (!options_.plain && path_.ends_with(".zst")) {
-    zstd_ = std::make_unique<packed::ZstdWriter>([this](auto bytes) { write_all(fd_, path_, bytes); });
-  }
 }
 
 AtomicFile::~AtomicFile() {

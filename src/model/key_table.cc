@@ -13,7 +13,7 @@ std::uint64_t KeyTable::id(std::string_view text) {
   if (mode_ == KeyMode::hashed) {
     const std::uint64_t hash = cntk_key_hash(text);
     const auto [at, fresh] = hashed_.try_emplace(hash, text);
-    if (!fresh && at->second != text) ++collisions_;
+    if (!fresh && !collision_ && at->second != text) collision_.emplace(at->second, text);
     return hash;
   }
   return texts_.number(text);
@@ -37,9 +37,9 @@ std::string KeyTable::text(std::uint64_t key) const {
   return std::to_string(key);
 }
 
-std::size_t KeyTable::collisions() const {
+std::optional<std::pair<std::string, std::string>> KeyTable::collision() const {
   const std::lock_guard lock(mutex_);
-  return collisions_;
+  return collision_;
 }
 
 }  // namespace batchfeed

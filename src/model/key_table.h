@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "base/seeded_hash.h"
 #include "base/text_table.h"
@@ -38,15 +39,15 @@ class KeyTable {
   // Back to text; numeric keys in decimal.
   std::string text(std::uint64_t key) const;
 
-  // Pairs of texts whose hashes are equal (mode hashed), as "a" and "b".
-  std::size_t collisions() const;
+  // The first two texts met whose hashes are equal (mode hashed).
+  std::optional<std::pair<std::string, std::string>> collision() const;
 
  private:
   KeyMode mode_;
   mutable std::mutex mutex_;
   TextTable texts_;  // mode text: by number
   std::unordered_map<std::uint64_t, std::string, SeededHash> hashed_;
-  std::size_t collisions_ = 0;
+  std::optional<std::pair<std::string, std::string>> collision_;
 };
 
 }  // namespace batchfeed

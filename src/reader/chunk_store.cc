@@ -191,6 +191,7 @@ void ChunkStore::read(std::uint32_t id, LoadedChunk& out) {
 std::optional<std::uint32_t> ChunkStore::id_of(const Chunk& chunk) const {
   const std::lock_guard lock(mutex_);
   for (const auto& [id, slot] : slots_) {
+    if (slot->state == State::loading) continue;  // its thread has it
     if (slot->data != nullptr && &slot->data->chunk == &chunk) return id;
   }
   return std::nullopt;

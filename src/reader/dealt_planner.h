@@ -20,6 +20,7 @@ class DealtPlanner final : public Planner {
   void begin_epoch(std::uint64_t epoch) override { inner_->begin_epoch(epoch); }
   void restore(const Mark& mark) override { inner_->restore(mark); }
   std::vector<std::uint32_t> first_chunks(std::size_t most) const override { return inner_->first_chunks(most); }
+  bool draws_ahead() const override { return inner_->draws_ahead(); }
   void count_on(const Mark& mark) override { inner_->count_on(mark); }
   void next(Plan& out) override {
     inner_->next(out);

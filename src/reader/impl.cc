@@ -24,6 +24,12 @@ namespace {
 
 std::vector<std::shared_ptr<const Source>> checked(std::vector<std::shared_ptr<const Source>> parts,
                                                    const ReaderOptions& options) {
+  if (parts.empty() || std::count(parts.begin(), parts.end(), nullptr) != 0) {
+    throw Error(Fault{.kind = FaultKind::usage,
+                      .id = "reader.no-corpus",
+                      .what = parts.empty() ? "a reader of no corpus" : "a reader of a corpus that is null",
+                      .hint = "give at least one"});
+  }
   check_options(options, parts.size());
   return parts;
 }
@@ -88,6 +94,11 @@ void Reader::Impl::tell_of_reordering() {
                    " begins before the end of the last sequence of the one before; as in the reference, the "
                    "rest of the sweep comes in another order, so sequences come twice and others do not",
            .hint = "order = uniform, `randomizationSeed = 0`, a larger window or epochs of whole sweeps lose none"}});
+}
+
+void Reader::Impl::give_up_waiting() {
+  if (options.pack.kind == Packing::truncated && !options.legacy_speech) mark.skipped += waiting(mark.queue);
+  mark.queue.clear();
 }
 
 void Reader::Impl::number_anew() {

@@ -37,6 +37,8 @@ struct Reader::Impl {
   void expect_same_process() const;
   // Once a reader, when the first minibatch of such an epoch is handed out.
   void tell_of_reordering();
+  // What waits in rows of truncated packing: another size or number of rows drops it.
+  void give_up_waiting();
   // After a change of options that cuts minibatches anew.
   void number_anew();
 

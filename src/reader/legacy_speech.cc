@@ -159,7 +159,6 @@ void LegacyPlanner::next(Plan& out) {
   } else {
     whole_utterances(out);
   }
-  // Entries are numbered in the order they are put; a row's belong together.
   out.end_of_sweep = swept_;
   out.end_of_epoch = draws_.exhausted() && !pending_ &&
                      std::none_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.piece.has_value(); });

@@ -169,6 +169,16 @@ TEST(ReaderRefuses, WhatMakesNoSenseByTheNameOfTheRule) {
         << length;
   }
   EXPECT_EQ(refusal({}, good), "reader.no-samples");
+  const auto of = [&](std::vector<std::shared_ptr<const Source>> corpora) {
+    try {
+      const Reader reader(std::move(corpora), good);
+    } catch (const Error& error) {
+      return error.fault().id;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(of({}), "reader.no-corpus");
+  EXPECT_EQ(of({nullptr}), "reader.no-corpus");
 }
 
 // 16 samples: 16 places for each of them, and those that the limit grants.

@@ -102,7 +102,7 @@ void Reader::set_workers(std::uint64_t workers, std::uint64_t rank) {
   impl_->options = changed;
   // Sequences that wait in this worker's rows are given up, as in the reference
   // (minibatch.md 11); with Shard::even rows are those of all workers and stay.
-  if (changed.shard == Shard::chunk) impl_->mark.queue.clear();
+  if (changed.shard == Shard::chunk) impl_->give_up_waiting();
   impl_->number_anew();
 }
 
@@ -121,7 +121,7 @@ void Reader::set_minibatch_size(std::uint64_t size) {
   }
   impl_->stop();
   impl_->options = changed;
-  impl_->mark.queue.clear();
+  impl_->give_up_waiting();
   impl_->number_anew();
 }
 

@@ -79,8 +79,12 @@ TEST(ReaderTruncated, AnotherSizeGivesUpWhatWaitsThoughTheRowsStayAsMany) {
             "{k0@0[0,2) k1@0[2,5) k2@1[0,4)} {k3@0[0,1) k4@0[1,3) gap@1[0,3)} {k5@0[0,2) gap@0[2,3) gap@1[0,3)}se");
   EXPECT_EQ(reader.skipped(), 2u);
   o.minibatch_size = {6};
-  Reader undisturbed = open(kD, o), told_again = open(kD, o);
   Minibatch batch;
+  Reader changed = open(kD, o);
+  ASSERT_TRUE(changed.read(batch));
+  changed.set_minibatch_size(7);
+  EXPECT_EQ(changed.skipped(), 2u);
+  Reader undisturbed = open(kD, o), told_again = open(kD, o);
   ASSERT_TRUE(undisturbed.read(batch) && told_again.read(batch));
   told_again.set_minibatch_size(6);
   told_again.set_workers(1, 0);

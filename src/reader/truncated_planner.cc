@@ -80,6 +80,16 @@ void TruncatedPlanner::save_queue(std::vector<std::uint64_t>& out) const {
   }
 }
 
+std::uint64_t waiting(const std::vector<std::uint64_t>& queue) noexcept {
+  std::uint64_t n = 0;
+  for (std::size_t at = 1; at + 1 < queue.size();) {
+    const std::uint64_t row = std::min<std::uint64_t>(queue[at + 1], queue.size() - at - 2);
+    n += row;
+    at += 2 + static_cast<std::size_t>(row);
+  }
+  return n;
+}
+
 void TruncatedPlanner::restore(const Mark& mark) {
   enter(mark.epoch, false);
   mark_ = mark;

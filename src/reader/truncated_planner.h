@@ -16,6 +16,9 @@
 
 namespace batchfeed::reader {
 
+// Sequences in rows of a Mark::queue that this planner wrote.
+std::uint64_t waiting(const std::vector<std::uint64_t>& queue) noexcept;
+
 class TruncatedPlanner final : public Planner {
  public:
   TruncatedPlanner(Draws draws, std::uint64_t sweep_samples, const ReaderOptions& options);

@@ -142,6 +142,19 @@ TEST(ReaderStride, DealsTheMinibatchesOfOneStream) {
   EXPECT_THROW(Reader(std::make_shared<MemorySource>(kCorpus), {.stride = 2, .offset = 2}), Error);  // reader.offset
 }
 
+// What opens chunks as it plans is not planned far ahead, whoever the answers are for.
+TEST(ReaderStride, APlannerThatReadsIsKnownAsOne) {
+  ReaderOptions options = {.pack = {.kind = Packing::truncated, .truncation_length = 1}, .minibatch_size = {1}};
+  options.order.kind = OrderKind::file;
+  options.stride = 2;
+  const auto source =
+      std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>(400, std::vector<std::uint32_t>{1}));
+  Reader reader(source, options);
+  Minibatch batch;
+  ASSERT_TRUE(reader.next(batch));
+  EXPECT_LT(source->reads.load(), 100);
+}
+
 TEST(ReaderStride, AStateIsGoodForEveryStride) {
   ReaderOptions options = {.minibatch_size = {3}};
   Reader whole(std::make_shared<MemorySource>(kCorpus), options);

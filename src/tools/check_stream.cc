@@ -172,8 +172,7 @@ void declare(CtfOptions& options, KeyMode& keys, const Inferred& inferred) {
 }  // namespace
 
 CheckResult check_stream(int descriptor, const std::string& name, const CtfOptions& options, const CheckOptions& check,
-                         const Report& report) {
-  const Limits limits;
+                         const Report& report, const Limits& limits) {
   packed::Pipe input(
       name,
       [&](std::span<std::byte> out) {

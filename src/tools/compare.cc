@@ -135,11 +135,12 @@ class Comparer {
     a = select_streams(std::move(a), names_);
     b = select_streams(std::move(b), names_);
     streams_ = a->streams();
-    const auto has_doubles = [](const Source& source) {
-      return std::any_of(source.streams().begin(), source.streams().end(),
-                         [](const StreamInfo& s) { return s.element == Element::f64; });
-    };
-    if (const bool x = has_doubles(*a), y = has_doubles(*b); x != y) (x ? a : b) = as_floats(x ? a : b);
+    const bool alike = std::equal(a->streams().begin(), a->streams().end(), b->streams().begin(), b->streams().end(),
+                                  [](const StreamInfo& x, const StreamInfo& y) { return x.element == y.element; });
+    if (!alike) {
+      a = as_floats(std::move(a));
+      b = as_floats(std::move(b));
+    }
     std::uint64_t bytes_a = 0, bytes_b = 0;
     for (const ChunkInfo& chunk : a->chunks()) bytes_a += chunk.bytes;
     for (const ChunkInfo& chunk : b->chunks()) bytes_b += chunk.bytes;

@@ -4,6 +4,7 @@
 #include <batchfeed/subset.h>
 #include <gtest/gtest.h>
 
+#include "join/join.h"
 #include "tools/testing.h"
 
 namespace batchfeed {
@@ -32,6 +33,27 @@ TEST(Compare, TheBinaryCopyIsTheSameInEitherPrecision) {
     options.element = element;
     EXPECT_TRUE(compare(a, open_source(options)).equal());
   }
+}
+
+// Streams of two precisions, each other's on either side: as floats they are the same.
+TEST(Compare, EachStreamMayHaveThePrecisionOfTheOther) {
+  const ScratchFolder folder;
+  const auto half = [&](const std::string& file, const char* alias, const char* name, Element element) {
+    CtfOptions options;
+    options.files = {folder.write(file, "1 |p 1.5 |q 2.5\n2 |p 3 |q 4\n")};
+    options.streams = {{.name = name, .alias = alias, .dim = 1}};
+    options.element = element;
+    return open_source(options);
+  };
+  const auto both = [&](const std::string& file, Element first) {
+    std::vector<std::unique_ptr<Source>> sources;
+    sources.push_back(half(file, "p", "P", first));
+    sources.push_back(half(file + "2", "q", "Q", first == Element::f64 ? Element::f32 : Element::f64));
+    return std::shared_ptr<const Source>(join::join(std::move(sources), {}));
+  };
+  const Comparison same = compare(both("a", Element::f64), both("b", Element::f32));
+  EXPECT_TRUE(same.equal());
+  EXPECT_EQ(same.same, 2u);
 }
 
 TEST(Compare, AChangedValueIsLocated) {

@@ -56,6 +56,14 @@ class Sequel final : public Source {
   std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
     return corpora_[at_[chunk].corpus]->places(at_[chunk].chunk, row);
   }
+  bool splits_frames() const override { return corpora_.front()->splits_frames(); }
+  std::vector<Notice> notices() const override {
+    std::vector<Notice> out;
+    for (const auto& corpus : corpora_) {
+      for (Notice& notice : corpus->notices()) out.push_back(std::move(notice));
+    }
+    return out;
+  }
 
  private:
   struct At {

@@ -68,7 +68,7 @@ struct Describe {
     if (!o.labels.empty()) {
       for (std::size_t i = 0; i < o.labels.size() && i < out.labels.size(); ++i) out.labels[i].name = o.labels[i];
     } else if (!o.mapping_file.empty()) {
-      const mlf::StateList states(o.mapping_file, context.limits);
+      const mlf::StateList states(o.mapping_file, context.limits, context.file_system);
       for (std::size_t i = 0; i < states.size() && i < out.labels.size(); ++i) out.labels[i].name = states.name(i);
     }
     return out;

@@ -38,12 +38,13 @@ std::vector<Fix> fix_file(const std::string& path, const std::string& target, co
   file.read(0, std::as_writable_bytes(std::span(head)));
   if (head.starts_with("\x1F\x8B") || head == "\x28\xB5\x2F\xFD")
     refuse("fix.format", path, "it is compressed", "mend the unpacked file");
+  const std::string keys = cbf::keys_path(path);
+  const bool has_keys = format == Format::cbf && std::filesystem::exists(keys, none);
+  if (has_keys && !options.force) cbf::refuse_foreign_keys(target);
   io::AtomicFile out(target, {.replace = options.force});
   std::vector<Fix> fixes = format == Format::ctf ? ctf::mend(file, out, options) : cbf::mend(file, out, options);
   cbf::commit_without_keys(out, target, options.force);
-  if (format != Format::cbf) return fixes;
-  const std::string keys = path + ".keys";
-  if (std::filesystem::exists(keys, none)) copy(io::File(keys), target + ".keys");
+  if (has_keys) copy(io::File(keys), cbf::keys_path(target));
   return fixes;
 }
 

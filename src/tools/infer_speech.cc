@@ -35,7 +35,7 @@ std::vector<SourceOptions> infer_speech(const std::vector<std::string>& files, c
   MlfOptions mlf{.mapping_file = state_list, .element = element};
   KaldiOptions matrices{.element = element}, alignments{.alignment = true, .element = element};
   for (const std::string& file : assemble::expand(files, file_system)) {
-    switch (const Format format = detect_format(file, file_system)) {
+    switch (const Format format = detect_format(file, file_system, limits)) {
       case Format::scp: htk.scp_files.push_back(file); break;
       case Format::htk: htk.files.push_back(file); break;
       case Format::mlf: mlf.files.push_back(file); break;

@@ -72,7 +72,7 @@ void SpeechTarget::write_features(const Column& column, std::uint32_t row, const
       }
       const std::size_t n = std::size_t{column.first_sample[row]} + i;
       for (std::uint32_t v = column.first_value[n]; v < column.first_value[n + 1]; ++v)
-        out[column.indices[v]] += column.as<float>()[v];
+        out[column.indices[v]] = column.as<float>()[v];  // of a repeated index the last counts
     }
     values = dense_.data();
   }

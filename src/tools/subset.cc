@@ -42,6 +42,7 @@ class Subset final : public Source {
   std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
     return source_->places(of_[chunk], row);
   }
+  bool splits_frames() const override { return source_->splits_frames(); }
   std::vector<Notice> notices() const override { return source_->notices(); }
   std::uint64_t fingerprint() const override {
     Fingerprint print;
@@ -75,6 +76,7 @@ class Streams final : public Source {
   std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
     return source_->places(chunk, row);
   }
+  bool splits_frames() const override { return source_->splits_frames(); }
   std::vector<Notice> notices() const override { return source_->notices(); }
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <batchfeed/error.h>
+#include <batchfeed/reader.h>
 #include <batchfeed/subset.h>
 #include <batchfeed/writer.h>
 #include <gtest/gtest.h>
@@ -47,6 +48,17 @@ TEST(Subset, HasTheChosenSequencesAndNoEmptyChunk) {
   EXPECT_NE(some->fingerprint(), ten()->fingerprint());
   EXPECT_NE(some->fingerprint(), subset(ten(), {{0, 1}, {}, {1, 3}})->fingerprint());
   EXPECT_EQ(subset(ten(), {})->chunks().size(), 0u);
+}
+
+TEST(Subset, UtterancesStayWhatFramesAreDrawnFrom) {
+  const auto speech =
+      std::make_shared<reader::MemorySource>(std::vector<std::vector<std::uint32_t>>{{2, 3}, {1}}, true);
+  Reader frames(std::shared_ptr<const Source>(select_streams(subset(speech, {{1}, {0}}), {"x"})),
+                {.order = {.kind = OrderKind::file}, .pack = {.kind = Packing::frames}, .minibatch_size = {3}});
+  Minibatch batch;
+  std::vector<std::uint64_t> drawn;
+  while (frames.next(batch)) drawn.insert(drawn.end(), batch.keys.begin(), batch.keys.end());
+  EXPECT_EQ(drawn, (std::vector<std::uint64_t>{1, 1, 1, 2}));
 }
 
 TEST(Subset, RowsFromANumberOn) {

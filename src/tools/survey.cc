@@ -215,7 +215,7 @@ Survey survey(const Setup& setup, const CheckOptions& options, const Report& rep
   context.check = true;
   context.report = [&](const Notice& notice) { tally.add(notice); };
   context.count_only = [&](Severity severity, std::string_view id) { return tally.count_only(severity, id); };
-  const std::unique_ptr<Source> source = assemble::open_all(setup, context);
+  const std::unique_ptr<Source> source = assemble::open_as_one(setup, context);
   return Surveyor(*source, tally, options.progress, context.threads).run();
 }
 

@@ -47,6 +47,18 @@ Setup setup_of(const std::string& file, std::vector<StreamSpec> streams, unsigne
 const std::vector<StreamSpec> kStreams = {{.name = "f", .dim = 3},
                                           {.name = "t", .storage = Storage::sparse, .dim = 10}};
 
+TEST(SurveyOf, AMixtureIsThatOfAllItsCorpora) {
+  const TempFolder folder;
+  batchfeed::Setup setup = setup_of(folder.write("a", "|f 1 2 3 |t 1:1\n|f 4 5 6 |t 2:1\n"), kStreams);
+  const batchfeed::Setup other = setup_of(folder.write("b", "|f 7 8 9 |t 3:1\n"), kStreams);
+  setup.mix = {setup.sources, other.sources};
+  setup.sources.clear();
+  setup.reader.mix_weights = {1, 1};
+  const Survey found = survey(setup, {}, {});
+  EXPECT_EQ(found.sequences, 3u);
+  EXPECT_EQ(found.streams[0].max, 9);
+}
+
 // Labels are read some at a time, and counted by their runs.
 TEST(Survey, CountsLabelsOfManyFrames) {
   const TempFolder folder;

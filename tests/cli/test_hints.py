@@ -26,6 +26,7 @@ CASES = {
     "data beside the configuration": (["info", "far/one.cntk"], "it is there from 'far', where the configuration is: run this there"),
     "a file that is not there": (["info", "lost.cntk"], "it is named at lost.cntk:1:58; relative paths count from"),
     "a folder for a file": (["convert", "a.ctf", "far", "--to", "ctf", "--force"], "'far' is a folder; hint: name a file in it"),
+    "a page of a mixture": (["report", "a.ctf", "a.ctf", "--mix-weights", "1,1"], "a page is of one corpus; hint: a page for each"),
     "behind the last": (["head", "a.ctf", "--from", "7"], "there are only 2 sequences; none is left to show"),
     "UTF-16 without its mark": (["info", "wide.ctf"], "iconv -f UTF-16LE -t UTF-8"),
     "no sequence": (["read", "other.cntk", "--format", "none"], "batchfeed info lists them"),

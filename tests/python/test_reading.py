@@ -331,3 +331,20 @@ def test_check_finds_what_reading_would_refuse(corpus, tmp_path):
         next(iter(bf.open(str(path))))
     (found,) = bf.check(str(path))
     assert (found.id, found.kind) == (caught.value.id, "limit") == ("limit.gaps", "limit")
+
+
+def test_limits_hold_for_all_that_looks_at_a_file(tmp_path):
+    (tmp_path / "a.ctf").write_text("0 |x 1 2\n1 |x 3 4\n")
+    (tmp_path / "a.cntk").write_text(f'r = [ readerType = "CNTKTextFormatReader" ; file = "{tmp_path}/a.ctf" ; input = [ x = [ dim = 2 ; format = "dense" ] ] ]\n')
+    for what in (tmp_path / "a.ctf", bf.CTF(tmp_path / "a.ctf")):
+        with pytest.raises(bf.Error, match="line_bytes"):
+            bf.Reader(what, limits={"line_bytes": 4})
+    with pytest.raises(bf.Error, match="config_bytes"):
+        bf.open(tmp_path / "a.cntk", limits={"config_bytes": 10})
+    assert bf.open(tmp_path / "a.cntk", limits={"config_bytes": 1000}).num_sequences == 2
+
+
+def test_of_an_index_that_stands_twice_the_last_value_counts(tmp_path):
+    (tmp_path / "a.ctf").write_text("0 |x 1:2 1:5 0:1\n")
+    batch = next(iter(bf.Reader(bf.CTF(tmp_path / "a.ctf", streams={"x": bf.sparse(3)}))))
+    assert batch["x"].numpy().tolist() == [[1, 5, 0]] and batch["x"].padded()[0].tolist() == [[[1, 5, 0]]]

@@ -21,15 +21,29 @@ std::string keys_trailer(std::uint64_t sequences, std::uint64_t bytes) {
   return "#end " + std::to_string(sequences) + ' ' + std::to_string(bytes) + '\n';
 }
 
-void remove_keys(const std::string& path) {
-  const std::string name = keys_path(path);
+namespace {
+
+bool wrote(const std::string& name) {
   std::error_code none;
-  if (!std::filesystem::is_regular_file(name, none)) return;
+  if (!std::filesystem::is_regular_file(name, none)) return false;
   const io::File file(name);
   std::string head(kKeysHead.size(), '\0');
-  if (file.size() < head.size()) return;
+  if (file.size() < head.size()) return false;
   file.read(0, std::as_writable_bytes(std::span(head)));
-  if (head == kKeysHead && io::sys().unlink(name.c_str()) != 0) io::fail("remove", name, errno);
+  return head == kKeysHead;
+}
+
+}  // namespace
+
+void refuse_foreign_keys(const std::string& path) {
+  const std::string name = keys_path(path);
+  std::error_code none;
+  if (std::filesystem::exists(std::filesystem::symlink_status(name, none)) && !wrote(name)) io::refuse_existing(name);
+}
+
+void remove_keys(const std::string& path) {
+  const std::string name = keys_path(path);
+  if (wrote(name) && io::sys().unlink(name.c_str()) != 0) io::fail("remove", name, errno);
 }
 
 void commit_without_keys(io::AtomicFile& file, const std::string& path, bool replace) {

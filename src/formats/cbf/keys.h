@@ -25,6 +25,9 @@ inline constexpr std::string_view kKeysHead = "#batchfeed-keys 1\n";
 std::string keys_path(const std::string& path);
 std::string keys_trailer(std::uint64_t sequences, std::uint64_t bytes);
 
+// Throws Error if there is a PATH.keys that batchfeed did not write.
+void refuse_foreign_keys(const std::string& path);
+
 // Deletes PATH.keys if batchfeed wrote it.
 void remove_keys(const std::string& path);
 

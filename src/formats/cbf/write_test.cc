@@ -68,6 +68,15 @@ TEST(CbfWriter, OfWritersThatMayNotReplaceTheFirstWinsWithItsKeys) {
   without.append(kFirst.data());
   without.commit();
   EXPECT_FALSE(std::filesystem::exists(folder / "y.cbf.keys"));
+  folder.write("z.cbf.keys", "the keys of my flat\n");
+  try {
+    CbfWriter writer(folder / "z.cbf", options);
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault().id, "convert.exists");
+    EXPECT_EQ(e.fault().at.file, folder / "z.cbf.keys");
+  }
+  EXPECT_EQ(::batchfeed::testing::content_of(folder / "z.cbf.keys"), "the keys of my flat\n");
 }
 
 std::string refusal(const CbfWriterOptions& options, const std::vector<SequenceData>& sequence) {

@@ -187,6 +187,7 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
     if (is_missing(entry, at)) return;
     try {
       frames = Archive(entry.path, true, context_.file_system).header().frames;
+      missing_ = 0;
     } catch (const Error& e) {
       missing_ = e.fault().id == "io.open" ? missing_ + 1 : 0;
       throw Error(listed(e.fault(), at, entry.key, context_.file_system));

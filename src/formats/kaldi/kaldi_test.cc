@@ -221,7 +221,8 @@ TEST_F(Kaldi, LocatesDamage) {
   mode_ = KeyMode::numeric;
   EXPECT_EQ(fault("a.ark", "u " + matrix(1, 1, {1})), "kaldi.numeric-key");
   mode_ = KeyMode::text;
-  EXPECT_THROW(kaldi::open({}, {}), Error);  // kaldi.no-file
+  EXPECT_THROW(kaldi::open({}, {}), Error);                    // kaldi.no-file
+  EXPECT_THROW(kaldi::open({.files = {"a.ark"}}, {}), Error);  // kaldi.no-name
 }
 
 TEST_F(Kaldi, BoundsWhatAFileMaySay) {

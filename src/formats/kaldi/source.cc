@@ -248,6 +248,7 @@ class KaldiSource final : public RowSource {
 
 std::unique_ptr<Source> open(const KaldiOptions& options, const OpenContext& context) {
   if (options.files.empty()) bad_options(options.name, "kaldi.no-file", "no scp or ark file");
+  if (options.name.empty()) bad_options(options.name, "kaldi.no-name", "the stream has no name");
   return std::make_unique<KaldiSource>(options, context);
 }
 

@@ -23,7 +23,7 @@ class StateList {
   static constexpr std::uint32_t kUnknown = 0xFFFFFFFFu;
 
   // Throws Error: no label at all, or one twice.
-  StateList(const std::string& path, const Limits& limits, const FileSystem& file_system = {});
+  StateList(const std::string& path, const Limits& limits, const FileSystem& file_system);
   // Of names in memory, which are checked alike; `place` is told in faults.
   StateList(const std::vector<std::string>& names, const std::string& place, const Limits& limits);
   StateList(const StateList&) = delete;
@@ -47,6 +47,6 @@ class StateList {
 // For each class the ones of its target: lines `label bits`, in the order of the
 // state list, bits all `dim` long. Throws Error.
 std::vector<std::vector<std::int32_t>> read_targets(const std::string& path, const StateList& states, std::uint64_t dim,
-                                                    const Limits& limits, const FileSystem& file_system = {});
+                                                    const Limits& limits, const FileSystem& file_system);
 
 }  // namespace batchfeed::mlf
