@@ -104,7 +104,7 @@ def _setup(deserializers: list[Any], options: Mapping[str, Any], trace_level: in
         flags = {"frameMode": options["pack"] == "frames", "precision": "float", "traceLevel": trace_level}
         text = "reader = " + config_text({**flags, "deserializers": native})
         files = file_system({} if "://" in text else None, (), {}, folder)
-        loaded = _core.load_config([], [text], "reader", None, log, files).setup
+        loaded = _core.load_config([], [text], "reader", None, log, files, _core.Limits()).setup
         keys = loaded.reader.keys
     setup = _core.Setup()
     setup.file_system = loaded.file_system
@@ -117,7 +117,7 @@ def _setup(deserializers: list[Any], options: Mapping[str, Any], trace_level: in
             taken += 1
         else:
             source = one if isinstance(one, Source) else _Adapted(one)
-            setup.add(source._options(_core.FileSystem())[0])
+            setup.add(source._options(setup)[0])
     return setup
 
 
