@@ -4,9 +4,11 @@
 #include <batchfeed/split.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -35,6 +37,14 @@ struct Named {
   std::vector<double> fractions;
 };
 
+// The file that a part is written to, wherever its name leads; of a list of features that of the features.
+std::filesystem::path file_of(const std::string& part) {
+  std::error_code none;
+  std::filesystem::path out = std::filesystem::weakly_canonical(std::filesystem::absolute(part, none), none);
+  if (out.extension() == ".scp") out.replace_extension(".htk");
+  return out;
+}
+
 // FILE=FRACTION; one of them may be FILE alone and takes the rest.
 Named parts_of(const SplitArguments& a) {
   Named out;
@@ -45,8 +55,11 @@ Named parts_of(const SplitArguments& a) {
     const std::string& part = a.parts[i];
     const std::size_t equals = part.rfind('=');
     const std::string name = part.substr(0, equals);
-    if (std::find(out.targets.begin(), out.targets.end(), name) != out.targets.end())
-      throw UsageError(fmt::format("--part {}: this file is named twice", part));
+    const auto same = std::find_if(out.targets.begin(), out.targets.end(),
+                                   [&](const std::string& target) { return file_of(target) == file_of(name); });
+    if (same != out.targets.end())
+      throw UsageError(fmt::format("--part {}: this file is named twice{}", part,
+                                   *same == name ? "" : fmt::format(", as {} is the same or writes it too", *same)));
     out.targets.push_back(name);
     out.fractions.push_back(0);
     if (equals == std::string::npos) {

@@ -49,6 +49,8 @@ def test_exact_and_stratified(batchfeed, labelled):
     (("--part", "a.ctf=0.5", "--part", "b.ctf=0.6"), "sum to 1.1"),
     (("--part", "a.ctf=0.5", "--part", "b.ctf=x"), "FILE=FRACTION"),
     (("--part", "a.ctf=0.5", "--part", "a.ctf"), "named twice"),
+    (("--part", "a.ctf=0.5", "--part", "./a.ctf", "--force"), "named twice, as a.ctf is the same"),
+    (("--part", "a.scp=0.5", "--part", "a.htk", "--force"), "named twice, as a.scp is the same or writes it too"),
     (("--part", "all.ctf=0.5", "--part", "a.ctf"), "exists already"),
     (("--part", "a.ctf", "--part", "b.ctf=0.5", "--stratify", "x"), "no stream 'x'"),
     (("--part", "a.ctf", "--part", "b.ctf=0.5", "--exact", "--group", "k"), "exact"),
