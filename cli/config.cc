@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "command.h"
 #include "format.h"
@@ -84,30 +85,17 @@ int run_show(const ConfigArguments& a, Console& console) {
 // All reader sections, or the one named; each is bound, and what is found is listed.
 int run_check(const ConfigArguments& a, Console& console) {
   std::vector<Notice> found;
+  std::set<std::string> told;  // sections share what they are made of
   const Report report = [&](const Notice& notice) {
-    if (std::find_if(found.begin(), found.end(),
-                     [&](const Notice& n) { return n.fault.text() == notice.fault.text(); }) == found.end()) {
-      found.push_back(notice);
-    }
+    if (told.insert(notice.fault.text()).second) found.push_back(notice);
   };
-  const std::vector<std::string> sections =
-      a.section.empty() ? reader_sections(a.request(report)) : std::vector<std::string>{a.section};
+  const std::vector<std::string> sections = check_config(a.request(report));
   if (sections.empty()) {
     throw Error(Fault{.kind = FaultKind::config,
                       .id = "config.no-reader",
                       .at = {.file = a.files.front()},
                       .what = "no reader section found",
                       .hint = "a section with the key readerType is one"});
-  }
-  for (const std::string& section : sections) {
-    ConfigRequest request = a.request(report);
-    request.section = section;
-    request.all_faults = true;
-    try {
-      (void)load_config(request);
-    } catch (const Error& error) {
-      report({.severity = Severity::error, .fault = error.fault()});
-    }
   }
   const auto count = [&](Severity severity) {
     return static_cast<std::uint64_t>(

@@ -81,6 +81,17 @@ std::string files_text(const std::vector<std::string>& files) {
   return files.size() > kMost ? out + fmt::format(" and {} more", files.size() - kMost) : out;
 }
 
+// Empty, and the reason, where a name cannot stand in one.
+std::string section_of(const Corpus& corpus, const std::vector<std::string>& files, std::string& why) {
+  try {
+    return reader_section(files, *corpus.inferred);
+  } catch (const Error& error) {
+    if (error.fault().id != "infer.no-section") throw;
+    why = error.fault().what;
+    return {};
+  }
+}
+
 std::string text(const Corpus& corpus, const InfoArguments& a, const Description& about,
                  const std::vector<IndexBuild>& indexes, const std::vector<SpeechStream>& speech) {
   std::string out = files_text(a.corpus.files);
@@ -112,8 +123,10 @@ std::string text(const Corpus& corpus, const InfoArguments& a, const Description
   }
   if (!speech.empty()) out += speech_text(speech, about);
   if (corpus.inferred) {
-    out += "\nA reader section for it, with the dims that its values need:\n\n" +
-           reader_section(a.corpus.files.front(), *corpus.inferred);
+    std::string why;
+    const std::string section = section_of(corpus, a.corpus.files, why);
+    out += section.empty() ? fmt::format("\nNo reader section can say this: {}\n", printable(why, 300))
+                           : "\nA reader section for it, with the dims that its values need:\n\n" + section;
   }
   return out;
 }
@@ -165,7 +178,11 @@ ordered_json json(const Corpus& corpus, const InfoArguments& a, const Descriptio
                               {"cache", index.was_valid ? ordered_json(index.cache) : ordered_json()},
                               {"why", index.why}});
   }
-  if (corpus.inferred) out["reader_section"] = reader_section(a.corpus.files.front(), *corpus.inferred);
+  if (corpus.inferred) {
+    std::string why;
+    const std::string section = section_of(corpus, a.corpus.files, why);
+    out["reader_section"] = section.empty() ? ordered_json() : ordered_json(section);
+  }
   out["notices"] = ordered_json::array();
   for (const Notice& notice : about.notices) out["notices"].push_back(notice_json(notice));
   return out;

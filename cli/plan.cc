@@ -133,18 +133,27 @@ int run_plan(const PlanArguments& a, Console& console) {
   Measured m;
   for (std::uint64_t rank = 0; rank < a.workers; ++rank) {
     reader.set_workers(a.workers, rank);
-    m.loads.push_back(load_of(reader.plan(kAllMinibatches)));
+    LoadMeasure load;
+    reader.plan(kAllMinibatches, [&](const BatchPlan& plan) { load.add(plan); });
+    m.loads.push_back(load.load());
   }
   reader.set_workers(1, 0);
-  const std::vector<BatchPlan> all = reader.plan(kAllMinibatches);
-  m.quality = quality_of(all);
-  m.cells = cells_of(all);
-  if (!options.mix_weights.empty()) m.shares = shares_of(all, options.mix_weights.size());
+  ShuffleMeasure shuffle;
+  CellsMeasure cells;
+  m.shares.resize(options.mix_weights.size());
+  reader.plan(kAllMinibatches, [&](const BatchPlan& plan) {
+    shuffle.add(plan);
+    cells.add(plan);
+    if (m.shares.empty()) return;
+    for (const BatchPlan::Item& item : plan.items) m.shares[item.corpus] += item.samples;
+  });
+  m.quality = shuffle.quality();
+  m.cells = cells.cells();
   if (options.bucket_minibatches != 0) {
     ReaderOptions plain = options;
     plain.bucket_minibatches = 0;
     plain.workers = 1;
-    m.cells.unbucketed = cells_of(Reader(corpora, plain, corpus.setup.limits).plan(kAllMinibatches)).cells;
+    m.cells.unbucketed = cells_of(Reader(corpora, plain, corpus.setup.limits)).cells;
   }
   Output output;
   output.append(a.json ? dump(json(reader, m, a), 2) + "\n" : text(reader, m, a));

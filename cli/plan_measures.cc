@@ -5,81 +5,71 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <new>
+#include <numeric>
 
 namespace batchfeed::cli {
 
-RankLoad load_of(const std::vector<BatchPlan>& plans) {
-  RankLoad load;
-  std::vector<std::uint32_t> chunks;
-  for (const BatchPlan& plan : plans) {
-    ++load.minibatches;
-    if (plan.items.empty()) ++load.empty;
-    load.sequences += plan.items.size();
-    for (const BatchPlan::Item& item : plan.items) {
-      load.samples += item.samples;
-      if (chunks.empty() || chunks.back() != item.chunk) chunks.push_back(item.chunk);
-    }
+void LoadMeasure::add(const BatchPlan& plan) {
+  ++load_.minibatches;
+  if (plan.items.empty()) ++load_.empty;
+  load_.sequences += plan.items.size();
+  for (const BatchPlan::Item& item : plan.items) {
+    load_.samples += item.samples;
+    if (item.chunk >= seen_.size()) seen_.resize(item.chunk + 1);
+    if (!seen_[item.chunk]) ++load_.chunks;
+    seen_[item.chunk] = true;
   }
-  std::sort(chunks.begin(), chunks.end());
-  load.chunks = static_cast<std::uint64_t>(std::unique(chunks.begin(), chunks.end()) - chunks.begin());
-  return load;
 }
 
-ShuffleQuality quality_of(const std::vector<BatchPlan>& plans) {
-  struct Place {
-    std::uint64_t file, frame;
-    bool operator<(const Place& other) const { return file != other.file ? file < other.file : frame < other.frame; }
-  };
-  std::vector<std::pair<Place, std::uint64_t>> order;  // place in the file, place in the epoch
-  for (const BatchPlan& plan : plans) {
-    for (const BatchPlan::Item& item : plan.items) {
-      order.push_back(
-          {{static_cast<std::uint64_t>(item.chunk) << 32 | item.row, item.frame.value_or(0)}, order.size()});
-    }
-    if (plan.end_of_sweep) break;
-  }
-  const auto n = static_cast<double>(order.size());
-  if (order.size() < 2) return {.displacement = 1, .spread = 1};
-  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<std::uint64_t> rank(order.size());  // in the file, by place in the epoch
+void ShuffleMeasure::add(const BatchPlan& plan) {
+  if (swept_) return;
+  for (const BatchPlan::Item& item : plan.items) places_.push_back({item.chunk, item.row, item.frame.value_or(0)});
+  swept_ = plan.end_of_sweep;
+}
+
+ShuffleQuality ShuffleMeasure::quality() const {
+  if (places_.size() < 2) return {.displacement = 1, .spread = 1};
+  if (places_.size() > ~std::uint32_t{0}) throw std::bad_alloc();
+  const auto items = static_cast<std::uint32_t>(places_.size());
+  const double n = items;
+  std::vector<std::uint32_t> in_file(items);  // places in the epoch, in the order of the file
+  std::iota(in_file.begin(), in_file.end(), 0u);
+  std::sort(in_file.begin(), in_file.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const auto order = places_[a] <=> places_[b];
+    return order != 0 ? order < 0 : a < b;
+  });
+  std::vector<std::uint32_t> rank(items);  // in the file, by place in the epoch
   double moved = 0;
-  for (std::uint64_t i = 0; i < order.size(); ++i) {
-    rank[order[i].second] = i;
-    moved += std::abs(static_cast<double>(i) - static_cast<double>(order[i].second));
+  for (std::uint32_t i = 0; i < items; ++i) {
+    rank[in_file[i]] = i;
+    moved += std::abs(static_cast<double>(i) - static_cast<double>(in_file[i]));
   }
   double apart = 0;
-  for (std::size_t i = 1; i < rank.size(); ++i)
+  for (std::uint32_t i = 1; i < items; ++i)
     apart += std::abs(static_cast<double>(rank[i]) - static_cast<double>(rank[i - 1]));
   // Both are n/3 on average in a full shuffle; neighbours in an unshuffled file are 1 apart.
   const double full = n / 3;
   return {.displacement = moved / n / full, .spread = std::max(0.0, (apart / (n - 1) - 1) / full)};
 }
 
-Cells cells_of(const std::vector<BatchPlan>& plans) {
-  Cells out;
-  std::vector<std::uint32_t> lengths;
-  for (const BatchPlan& plan : plans) {
-    std::uint64_t longest = 0;
-    lengths.clear();
-    for (const BatchPlan::Item& item : plan.items) {
-      longest = std::max(longest, item.samples);
-      out.samples += item.samples;
-      lengths.push_back(static_cast<std::uint32_t>(item.samples));
-    }
-    out.cells += longest * plan.items.size();
-    const Layout layout = cntk_layout(lengths);
-    out.cntk += std::uint64_t{layout.rows} * layout.steps;
+void CellsMeasure::add(const BatchPlan& plan) {
+  std::uint64_t longest = 0;
+  lengths_.clear();
+  for (const BatchPlan::Item& item : plan.items) {
+    longest = std::max(longest, item.samples);
+    cells_.samples += item.samples;
+    lengths_.push_back(static_cast<std::uint32_t>(item.samples));
   }
-  return out;
+  cells_.cells += longest * plan.items.size();
+  const Layout layout = cntk_layout(lengths_);
+  cells_.cntk += std::uint64_t{layout.rows} * layout.steps;
 }
 
-std::vector<std::uint64_t> shares_of(const std::vector<BatchPlan>& plans, std::size_t corpora) {
-  std::vector<std::uint64_t> out(corpora);
-  for (const BatchPlan& plan : plans) {
-    for (const BatchPlan::Item& item : plan.items) out[item.corpus] += item.samples;
-  }
-  return out;
+Cells cells_of(const Reader& reader) {
+  CellsMeasure cells;
+  reader.plan(~0ull, [&](const BatchPlan& plan) { cells.add(plan); });
+  return cells.cells();
 }
 
 double unevenness(const std::vector<RankLoad>& loads) {

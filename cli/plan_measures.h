@@ -5,6 +5,7 @@
 
 #include <batchfeed/reader.h>
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -37,11 +38,43 @@ struct Cells {
   }
 };
 
-RankLoad load_of(const std::vector<BatchPlan>& plans);
-ShuffleQuality quality_of(const std::vector<BatchPlan>& plans);
-Cells cells_of(const std::vector<BatchPlan>& plans);
-// Samples that each corpus of a mixture gives.
-std::vector<std::uint64_t> shares_of(const std::vector<BatchPlan>& plans, std::size_t corpora);
+// One minibatch after the other, as they are planned. Memory: 20 bytes an item of the first sweep for the shuffle, a
+// bit a chunk for the load.
+class LoadMeasure {
+ public:
+  void add(const BatchPlan& plan);
+  const RankLoad& load() const noexcept { return load_; }
+
+ private:
+  RankLoad load_;
+  std::vector<bool> seen_;  // by chunk
+};
+
+class ShuffleMeasure {
+ public:
+  void add(const BatchPlan& plan);
+  ShuffleQuality quality() const;
+
+ private:
+  struct Place {
+    std::uint32_t chunk, row, frame;
+    auto operator<=>(const Place&) const = default;
+  };
+  std::vector<Place> places_;  // by place in the epoch
+  bool swept_ = false;
+};
+
+class CellsMeasure {
+ public:
+  void add(const BatchPlan& plan);
+  const Cells& cells() const noexcept { return cells_; }
+
+ private:
+  Cells cells_;
+  std::vector<std::uint32_t> lengths_;
+};
+
+Cells cells_of(const Reader& reader);
 // What the busiest rank has beyond a fair share, as a part of that.
 double unevenness(const std::vector<RankLoad>& loads);
 

@@ -5,6 +5,7 @@
 #include <batchfeed/tools.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -67,7 +68,7 @@ Plan make_plan(const ReadArguments& a) {
   if (a.epochs == 0) throw UsageError("--epochs 0: expected 1 or more; hint: --limit 0 reads nothing");
   plan.timeline = a.drive.timeline();
   plan.over = a.drive.epoch_sweeps == 0u;  // at its end at once, as in the reference
-  plan.end_epoch = a.drive.start_epoch + a.epochs;
+  plan.end_epoch = a.drive.start_epoch + std::min(a.epochs, ~a.drive.start_epoch);
   if (!a.change.empty()) {
     const auto n = parse_colons(a.change, 3, "--switch", "M:N:K, go on after M minibatches as rank K of N workers");
     if (n[2] >= n[1])

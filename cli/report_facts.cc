@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -21,9 +22,8 @@ namespace batchfeed::cli {
 
 namespace {
 
-constexpr std::uint64_t kMostPlanned = 20'000'000;  // items of a sweep, 40 bytes each
+constexpr std::uint64_t kMostPlanned = 20'000'000;  // items of a sweep, 20 bytes each, and 16 where there are labels
 constexpr std::uint64_t kMostFindings = 50;
-constexpr std::uint64_t kAll = ~0ull;
 
 std::string order_text(const ReaderOptions& options, bool from_config) {
   const OrderOptions& order = options.order;
@@ -62,39 +62,56 @@ class Effective {
   double sum_ = 0;
 };
 
-Mixing mixing_of(const std::vector<BatchPlan>& plans, const Survey& survey) {
-  std::vector<std::uint32_t> labels;  // of the items, in the order of the plan
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> in_file;
-  std::vector<std::size_t> ends;
-  for (const BatchPlan& plan : plans) {
+// Of the first sweep, one minibatch after the other; without a stream of labels there is nothing to measure.
+class MixingMeasure {
+ public:
+  explicit MixingMeasure(const Survey& survey) : survey_(survey) {}
+
+  void add(const BatchPlan& plan) {
+    if (survey_.labels.empty() || swept_) return;
     for (const BatchPlan::Item& item : plan.items) {
-      const std::uint32_t label =
-          survey.labels[item.chunk].empty() ? Survey::kNoLabel : survey.labels[item.chunk][item.row];
-      labels.push_back(label);
-      in_file.emplace_back(static_cast<std::uint64_t>(item.chunk) << 32 | item.row, label);
+      const std::vector<std::uint32_t>& chunk = survey_.labels[item.chunk];
+      labels_.push_back(chunk.empty() ? Survey::kNoLabel : chunk[item.row]);
+      places_.push_back(static_cast<std::uint64_t>(item.chunk) << 32 | item.row);
     }
-    ends.push_back(labels.size());
-    if (plan.end_of_sweep) break;
+    ends_.push_back(labels_.size());
+    swept_ = plan.end_of_sweep;
   }
-  const auto mean = [&](const auto& label_at) {
+
+  Mixing mixing() {
+    Mixing out;
+    out.configured = mean([&](std::size_t i) { return labels_[i]; });
+    std::vector<std::uint32_t> in_file(labels_.size());
+    std::iota(in_file.begin(), in_file.end(), 0u);
+    std::sort(in_file.begin(), in_file.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return places_[a] != places_[b] ? places_[a] < places_[b] : a < b;
+    });
+    out.file = mean([&](std::size_t i) { return labels_[in_file[i]]; });
+    std::shuffle(labels_.begin(), labels_.end(), std::mt19937_64(1));
+    out.full = mean([&](std::size_t i) { return labels_[i]; });
+    return out;
+  }
+
+ private:
+  template <class LabelAt>
+  double mean(const LabelAt& label_at) const {
     Effective effective;
     std::size_t i = 0;
-    for (const std::size_t end : ends) {
+    for (const std::size_t end : ends_) {
       for (; i < end; ++i) {
         if (const std::uint32_t label = label_at(i); label != Survey::kNoLabel) effective.add(label);
       }
       effective.close();
     }
     return effective.mean();
-  };
-  Mixing out;
-  out.configured = mean([&](std::size_t i) { return labels[i]; });
-  std::stable_sort(in_file.begin(), in_file.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  out.file = mean([&](std::size_t i) { return in_file[i].second; });
-  std::shuffle(labels.begin(), labels.end(), std::mt19937_64(1));
-  out.full = mean([&](std::size_t i) { return labels[i]; });
-  return out;
-}
+  }
+
+  const Survey& survey_;
+  std::vector<std::uint32_t> labels_;  // of the items, in the order of the plan
+  std::vector<std::uint64_t> places_;  // in the file
+  std::vector<std::size_t> ends_;      // of minibatches
+  bool swept_ = false;
+};
 
 void judge_order(const Corpus& corpus, const std::shared_ptr<const Source>& source, ReaderOptions options,
                  Facts& facts) {
@@ -110,20 +127,25 @@ void judge_order(const Corpus& corpus, const std::shared_ptr<const Source>& sour
                                                                : "padded cells";
   if (std::max(facts.about.sequences, options.pack.kind == Packing::frames ? facts.about.samples : 0) > kMostPlanned)
     return;
-  const std::vector<BatchPlan> plan = reader.plan(kAll);
-  facts.minibatches = plan.size();
-  facts.shuffle = quality_of(plan);
-  if (!facts.survey.labels.empty()) {
-    // Where all sequences begin with one class, as speech does with silence, there is nothing to mix.
-    if (const Mixing mixing = mixing_of(plan, facts.survey); mixing.full > 1.01) facts.mixing = mixing;
-  }
-  facts.cells = cells_of(plan);
+  ShuffleMeasure shuffle;
+  CellsMeasure cells;
+  MixingMeasure mixing(facts.survey);
+  reader.plan(~0ull, [&](const BatchPlan& plan) {
+    ++facts.minibatches;
+    shuffle.add(plan);
+    cells.add(plan);
+    mixing.add(plan);
+  });
+  facts.shuffle = shuffle.quality();
+  // Where all sequences begin with one class, as speech does with silence, there is nothing to mix.
+  if (const Mixing found = mixing.mixing(); found.full > 1.01) facts.mixing = found;
+  facts.cells = cells.cells();
   facts.bucketed = facts.cells;
   if (options.pack.kind == Packing::sequences && options.bucket_minibatches == 0 &&
       facts.about.lengths.min != facts.about.lengths.max && options.minibatch_size.size() == 1) {
     options.bucket_minibatches = 16;
     options.shard = Shard::even;
-    facts.bucketed = cells_of(Reader(source, options, corpus.setup.limits).plan(kAll));
+    facts.bucketed = cells_of(Reader(source, options, corpus.setup.limits));
   }
 }
 

@@ -56,6 +56,10 @@ LoadedConfig load_config(const ConfigRequest& request);
 // Every reader section in the files, as dotted paths in file order.
 std::vector<std::string> reader_sections(const ConfigRequest& request);
 
+// Binds each of them, or the one that is asked for: `report` gets every notice, and every fault as an error. Returns
+// what was looked at. Throws Error where the language itself is broken (brackets), so that nothing else can be told.
+std::vector<std::string> check_config(const ConfigRequest& request);
+
 // One key of a reader section: the table behind binding, warnings and
 // docs/reference/config.md.
 struct ConfigKey {

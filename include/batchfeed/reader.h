@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -96,6 +97,8 @@ class Reader {
 
   // Minibatches of the current epoch from the next on, planned without data.
   std::vector<BatchPlan> plan(std::uint64_t minibatches) const;
+  // The same one by one, each gone behind `each`.
+  void plan(std::uint64_t minibatches, const std::function<void(const BatchPlan&)>& each) const;
   // How many minibatches with data next() will still give in the current epoch (of
   // an ended one: none), as far as can be planned without data; ~0 if there is no end.
   std::uint64_t remaining() const;

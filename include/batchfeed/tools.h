@@ -113,8 +113,8 @@ void fit_inferred(std::vector<std::vector<SourceOptions>>& mix);
 // What is to be told of its `rare` streams, each with the line where it is met first.
 std::vector<Notice> rare_streams(const Inferred& inferred, const Limits& limits = {},
                                  const FileSystem& file_system = {});
-// The reader section that fits, ready to paste.
-std::string reader_section(const std::string& path, const Inferred& inferred);
+// The reader section that fits, ready to paste. Throws Error(usage) for names that no section can say.
+std::string reader_section(const std::vector<std::string>& files, const Inferred& inferred);
 // The same for any setup that files without a configuration gave; `streams` are
 // those of the opened source. Throws Error(usage) for what no section can say.
 std::string reader_section(const Setup& setup, const std::vector<StreamInfo>& streams);

@@ -8,6 +8,7 @@ from html import escape
 from typing import Optional
 
 from . import _core
+from ._errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,15 @@ def _row(s: StreamDescription) -> tuple[str, ...]:
     return (s.name, s.storage, str(s.dim), s.dtype, seen, values, span)
 
 
+def _section(files: Sequence[str], inferred: _core.Inferred) -> Optional[str]:
+    try:
+        return _core.reader_section(list(files), inferred)
+    except UsageError as error:
+        if error.id != "infer.no-section":
+            raise
+        return None
+
+
 def glance(about: _core.Description, inferred: Optional[_core.Inferred] = None, files: Sequence[str] = ()) -> Info:
     """What is there, with what the values of a text told where nobody declared its streams."""
     seen = {s.spec.name: s for s in inferred.streams} if inferred else {}
@@ -99,5 +109,5 @@ def glance(about: _core.Description, inferred: Optional[_core.Inferred] = None, 
         for s in about.streams
     ]
     lengths = {n: float(getattr(about.lengths, n)) for n in ("min", "max", "mean", "p50", "p90", "p99")}
-    text = _core.reader_section(files[0], inferred) if inferred else None
+    text = _section(files, inferred) if inferred else None
     return Info(streams, about.sequences, about.samples, about.chunks, about.bytes, lengths, about.steps, text)

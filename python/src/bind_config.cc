@@ -89,8 +89,8 @@ void bind_config(nb::module_& m) {
       },
       "files"_a, "progress"_a.none(), "file_system"_a, "limits"_a);
   m.def("expand_files", &expand_files, "names"_a, "file_system"_a, nb::call_guard<nb::gil_scoped_release>());
-  m.def("reader_section", nb::overload_cast<const std::string&, const Inferred&>(&reader_section), "path"_a,
-        "inferred"_a);
+  m.def("reader_section", nb::overload_cast<const std::vector<std::string>&, const Inferred&>(&reader_section),
+        "files"_a, "inferred"_a);
   m.def(
       "detect_format",
       [](const std::vector<std::string>& files, const FileSystem& file_system, const Limits& limits) {

@@ -43,6 +43,11 @@ void Document::hold(const Error& error) {
   if (report_) report_({Severity::error, fault});
 }
 
+void Document::start_anew() noexcept {
+  faults_.clear();
+  expansions_ = expanded_bytes_ = 0;
+}
+
 void Document::tell(Severity severity, Origin at, std::string id, std::string what, std::string hint) {
   if (!report_ || quiet_) return;
   std::uint64_t& given = given_[id];

@@ -59,6 +59,8 @@ class Document {
   // In a handler of Error: holds it; throws it again unless faults are collected, or
   // while quiet.
   void hold(const Error& error);
+  // Before another section: its own budget of $variables$, and no fault yet. What was warned of stays told.
+  void start_anew() noexcept;
   // Those that were held, in the order in which they were met.
   const std::vector<Fault>& faults() const noexcept { return faults_; }
 

@@ -300,16 +300,23 @@ std::vector<std::pair<std::string, std::string>> files_named(const std::vector<R
   return out;
 }
 
-}  // namespace
+// The whole document, whose faults are held like any other.
+const Section& root_of(Document& doc) {
+  try {
+    return doc.keep(std::make_unique<Section>(doc));
+  } catch (const Error& error) {
+    doc.hold(error);
+    throw;
+  }
+}
 
-LoadedConfig load(Document& doc, const ConfigRequest& request) {
+LoadedConfig bind_section(Document& doc, const Section& root, const ConfigRequest& request,
+                          const std::string& section) {
   LoadedConfig out;
   Binder binder(doc, request.precision, out.resolved);
   const Section* chosen = nullptr;
   binder.attempt([&] {
-    const Section& root = doc.keep(std::make_unique<Section>(doc));
-    chosen = &choose(doc, root, request.section);
-    warn_of_sets(doc, root);
+    chosen = &choose(doc, root, section);
     const Bind bind = binder_of(doc, binder, *chosen);
     bind_common(binder, *chosen, out.setup);
     bind(binder, *chosen, out.setup);
@@ -325,6 +332,30 @@ LoadedConfig load(Document& doc, const ConfigRequest& request) {
   out.setup.file_system.named_at = files_named(out.resolved);
   out.setup.report = request.report;
   return out;
+}
+
+}  // namespace
+
+LoadedConfig load(Document& doc, const ConfigRequest& request) {
+  const Section& root = root_of(doc);
+  warn_of_sets(doc, root);
+  return bind_section(doc, root, request, request.section);
+}
+
+std::vector<std::string> check(Document& doc, const ConfigRequest& request) {
+  std::vector<std::string> sections =
+      request.section.empty() ? find_readers(doc) : std::vector<std::string>{request.section};
+  const Section& root = root_of(doc);
+  warn_of_sets(doc, root);
+  for (const std::string& section : sections) {
+    doc.start_anew();
+    try {
+      static_cast<void>(bind_section(doc, root, request, section));
+    } catch (const Error& error) {
+      if (doc.faults().empty() && request.report) request.report({Severity::error, error.fault()});
+    }
+  }
+  return sections;
 }
 
 namespace {
@@ -359,6 +390,13 @@ namespace batchfeed {
 LoadedConfig load_config(const ConfigRequest& request) {
   const auto doc = config::read(request);
   return config::load(*doc, request);
+}
+
+std::vector<std::string> check_config(const ConfigRequest& request) {
+  ConfigRequest all = request;
+  all.all_faults = true;
+  const auto doc = config::read(all);
+  return config::check(*doc, all);
 }
 
 std::vector<std::string> reader_sections(const ConfigRequest& request) {

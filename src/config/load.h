@@ -16,6 +16,9 @@ namespace batchfeed::config {
 // `set` of the request are not looked at.
 LoadedConfig load(Document& doc, const ConfigRequest& request);
 
+// Binds every reader section, or the one that is asked for, and reports what is wrong; the sections.
+std::vector<std::string> check(Document& doc, const ConfigRequest& request);
+
 // Every reader section, as dotted paths in file order.
 std::vector<std::string> find_readers(Document& doc);
 

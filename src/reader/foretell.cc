@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What a reader will give, without reading: plans, and how many minibatches there are.
+#include <algorithm>
 #include <map>
 
 #include "reader/impl.h"
@@ -9,24 +10,35 @@ namespace batchfeed {
 
 using namespace reader;
 
+namespace {
+constexpr std::size_t kMostKeys = 64;  // chunks whose keys are held beside the window's
+}
+
 std::vector<BatchPlan> Reader::plan(std::uint64_t minibatches) const {
+  std::vector<BatchPlan> out;
+  plan(minibatches, [&](const BatchPlan& batch) { out.push_back(batch); });
+  return out;
+}
+
+void Reader::plan(std::uint64_t minibatches, const std::function<void(const BatchPlan&)>& each) const {
   const std::unique_ptr<Planner> planner = impl_->make_planner(false);
   Impl::enter(*planner, impl_->mark);
-  std::vector<BatchPlan> out;
   Plan plan;
+  BatchPlan batch;
   std::vector<SequenceInfo> table;
   std::map<std::uint32_t, std::vector<std::uint64_t>> keys;  // of each chunk, by row
-  while (out.size() < minibatches) {
+  for (std::uint64_t i = 0; i < minibatches; ++i) {
     planner->next(plan);
-    BatchPlan& batch = out.emplace_back();
     batch.position = plan.after.position;
     batch.end_of_epoch = plan.end_of_epoch;
     batch.end_of_sweep = plan.end_of_sweep;
+    batch.items.clear();
     for (const PlanItem& item : plan.items) {
       // A shuffled order jumps between chunks, so each table is looked at once only.
       const auto [found, fresh] = keys.try_emplace(item.chunk);
       if (fresh) {
         impl_->read->sequences(item.chunk, table);
+        found->second.reserve(table.size());
         for (const SequenceInfo& sequence : table) {
           if (sequence.row >= found->second.size()) found->second.resize(sequence.row + 1);
           found->second[sequence.row] = sequence.key;
@@ -41,9 +53,14 @@ std::vector<BatchPlan> Reader::plan(std::uint64_t minibatches) const {
       if (impl_->frames) to.frame = item.first;
       to.corpus = impl_->corpora.part_of(item.chunk);
     }
+    each(batch);
     if (plan.end_of_epoch) break;
+    if (keys.size() > 2 * plan.window.size() + kMostKeys) {  // those that the order has left behind
+      std::erase_if(keys, [&](const auto& chunk) {
+        return std::find(plan.window.begin(), plan.window.end(), chunk.first) == plan.window.end();
+      });
+    }
   }
-  return out;
 }
 
 namespace {

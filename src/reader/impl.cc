@@ -61,6 +61,7 @@ Reader::Impl::Impl(std::vector<std::shared_ptr<const Source>> parts, const Reade
     for (StreamInfo& s : streams) s.storage = Storage::dense;
   }
   mark.epoch = options.driver == ReaderOptions::Driver::timeline ? 0 : options.start_epoch;
+  static_cast<void>(epochs().begin(mark.epoch));  // is there such an epoch
   // Of minibatches that wait, two that are being packed and two that the caller has.
   memory = std::make_unique<Pipeline::Memory>(add_sat(options.prefetch ? options.prefetch_depth : 0, 4));
   tell();

@@ -15,6 +15,7 @@
 
 #include "reader/chunk_store.h"
 #include "reader/corpora.h"
+#include "reader/epoch_table.h"
 #include "reader/pipeline.h"
 
 namespace batchfeed {
@@ -51,6 +52,7 @@ struct Reader::Impl {
   // many again wait to be read, and one waits to be packed.
   std::size_t chunks_ahead() const noexcept;
   std::uint64_t fingerprint() const;
+  reader::EpochTable epochs() const { return {options, corpus.total_samples()}; }
 
   ReaderOptions options;
   Limits limits;

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "reader/draws.h"
+#include "reader/epoch_table.h"
 #include "reader/plan.h"
-#include "reader/sequence_planner.h"
 
 namespace batchfeed::reader {
 

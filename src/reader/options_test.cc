@@ -11,6 +11,50 @@
 namespace batchfeed::reader {
 namespace {
 
+// 2^63 - 1 samples are counted; epochs that end behind them wrapped once, and read nothing or for ever.
+TEST(ReaderEpochs, BeyondTheLastPositionThereIsNone) {
+  ReaderOptions o = reference(OrderKind::cntk, 4);
+  const std::uint64_t last = ((1ull << 63) - 1) / 16 - 1;  // kV has 16 samples
+  for (const Packing pack : {Packing::sequences, Packing::truncated, Packing::frames}) {
+    o.pack = {pack, pack == Packing::truncated ? 2u : 0u, 0};
+    o.epoch_samples = 16;
+    const auto source = std::make_shared<MemorySource>(kV, pack == Packing::frames);
+    const auto id = [&](const auto& work) -> std::string {
+      try {
+        work();
+      } catch (const Error& error) {
+        return error.fault().id;
+      }
+      return "";
+    };
+    const auto start_at = [&](std::uint64_t epoch) {
+      return [&, epoch] {
+        ReaderOptions there = o;
+        there.start_epoch = epoch;
+        Reader reader(source, there);
+        Minibatch batch;
+        std::uint64_t samples = 0;
+        while (reader.next(batch)) samples += batch.num_samples;
+        EXPECT_EQ(samples, 16u);
+      };
+    };
+    EXPECT_EQ(id(start_at(last)), "");
+    for (const std::uint64_t epoch : {last + 1, std::uint64_t{1} << 60, ~std::uint64_t{0}}) {
+      EXPECT_EQ(id(start_at(epoch)), "reader.epoch-too-far") << epoch;
+      Reader reader(source, o);
+      EXPECT_EQ(id([&] { reader.begin_epoch(epoch); }), "reader.epoch-too-far");
+      EXPECT_EQ(id([&] { reader.num_minibatches(epoch); }), "reader.epoch-too-far");
+    }
+    ReaderOptions there = o;
+    there.start_epoch = last;
+    Reader reader(source, there);
+    Minibatch batch;
+    while (reader.next(batch)) {
+    }
+    EXPECT_EQ(id([&] { reader.begin_epoch(last + 1); }), "reader.epoch-too-far") << "behind the last one";
+  }
+}
+
 TEST(ReaderMemory, NeverHoldsMoreChunksThanWindowAndReadAhead) {
   const std::vector<std::vector<std::uint32_t>> corpus(64, std::vector<std::uint32_t>(64, 4));
   const auto source = std::make_shared<MemorySource>(corpus);

@@ -74,6 +74,7 @@ void Reader::begin_epoch(std::uint64_t epoch) {
   impl_->expect_same_process();
   Mark& mark = impl_->mark;
   if (mark.follows && mark.epoch == epoch) return;
+  static_cast<void>(impl_->epochs().begin(epoch));  // is there such an epoch
   if (mark.ended && epoch == mark.epoch + 1 && impl_->options.driver == ReaderOptions::Driver::epochs) {
     mark.epoch = epoch;  // the planner goes on to it by itself
     mark.index = 0;
@@ -130,6 +131,7 @@ std::string Reader::state() const { return write_state(impl_->mark, impl_->finge
 void Reader::restore(std::string_view state) {
   impl_->expect_same_process();
   const Mark mark = read_state(state, impl_->fingerprint(), impl_->options, impl_->limits);
+  check_place(mark, impl_->epochs(), impl_->corpus.total_samples(), impl_->options);
   impl_->stop();
   impl_->mark = mark;
 }

@@ -8,6 +8,7 @@
 
 #include "base/counted.h"
 #include "base/hash.h"
+#include "base/saturate.h"
 
 namespace batchfeed::reader {
 namespace {
@@ -107,6 +108,11 @@ class Fields {
     damaged("no field '" + name + "'");
   }
   std::uint64_t number(const std::string& name) const { return to_number(text(name)); }
+  bool flag(const std::string& name) const {
+    const std::uint64_t value = number(name);
+    if (value > 1) damaged(name + " is 0 or 1, found " + std::to_string(value));
+    return value != 0;
+  }
   std::vector<std::uint64_t> numbers(const std::string& name) const {
     std::vector<std::uint64_t> out;
     std::string_view list = text(name);
@@ -260,7 +266,9 @@ Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& 
                       .hint = "raise limits.state_bytes"});
   }
   const Fields fields(text);
-  if (const std::uint64_t version = fields.number("batchfeed_state"); version > kVersion) {
+  const std::uint64_t version = fields.number("batchfeed_state");
+  if (version == 0) damaged("there is no state version 0");
+  if (version > kVersion) {
     throw Error(state_fault("newer",
                             "the state was saved by a newer batchfeed (state version " + std::to_string(version) +
                                 ", known: " + std::to_string(kVersion) + ')',
@@ -288,9 +296,9 @@ Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& 
   mark.epoch = fields.number("epoch");
   mark.index = fields.number("minibatch");
   mark.position = fields.number("position");
-  mark.begun = fields.number("begun") != 0;
-  mark.ended = fields.number("ended") != 0;
-  mark.follows = fields.find("follows") != nullptr && fields.number("follows") != 0;
+  mark.begun = fields.flag("begun");
+  mark.ended = fields.flag("ended");
+  mark.follows = fields.find("follows") != nullptr && fields.flag("follows");
   if (mark.follows && (mark.begun || mark.ended || mark.epoch == 0)) damaged("an epoch that follows one has begun");
   mark.invalid = fields.number("invalid");
   if (fields.find("tolerated") != nullptr) mark.tolerated = fields.number("tolerated");
@@ -310,6 +318,27 @@ Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& 
   }
   if (fields.find("queue") != nullptr) mark.queue = fields.numbers("queue");
   return mark;
+}
+
+void check_place(const Mark& mark, const EpochTable& epochs, std::uint64_t sweep_samples,
+                 const ReaderOptions& options) {
+  if (!epochs.reaches(mark.epoch)) damaged("there is no epoch " + std::to_string(mark.epoch));
+  if (!mark.queue.empty() && options.pack.kind != Packing::truncated && !options.legacy_speech)
+    damaged("a queue, where no sequence waits");
+  if (!mark.begun && !mark.follows) {
+    if (mark.position != 0 || mark.index != 0 || mark.ended || !mark.queue.empty() || mark.past != order::Past{})
+      damaged("an epoch that has not begun, and a place in it");
+    return;
+  }
+  // The last sequence may go beyond the end. Whole minibatches make epochs of another size when theirs changes.
+  const std::uint64_t epoch = mark.follows ? mark.epoch - 1 : mark.epoch;
+  const std::uint64_t begin = options.full_minibatches ? 0 : epochs.begin(epoch);
+  const std::uint64_t end =
+      options.full_minibatches ? EpochTable::kEndless : add_sat(add_sat(begin, epochs.size(epoch)), sweep_samples);
+  if (mark.position < begin || mark.position > end)
+    damaged("position " + std::to_string(mark.position) + " lies outside epoch " + std::to_string(epoch));
+  if (mark.past.let_go > sweep_samples || mark.past.renumbered > 1 + mark.position / sweep_samples)
+    damaged("its past lies ahead");
 }
 
 }  // namespace batchfeed::reader

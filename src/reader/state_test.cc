@@ -236,7 +236,22 @@ TEST(ReaderState, WhatCannotBeIsRefusedWithTheReason) {
               std::string::npos)
         << past;
   EXPECT_EQ(refusal(with(",\"past\":[0,0]")), "accepted");
-  EXPECT_EQ(refusal(with(",\"past\":[0,0,7]")), "accepted");
+  EXPECT_EQ(refusal(with(",\"past\":[0,0,1]")), "accepted");
+  for (const char* past : {"0,99", "0,0,7"})
+    EXPECT_NE(refusal(with(",\"past\":[" + std::string(past) + "]")).find("its past lies ahead"), std::string::npos);
+  // The epoch has 5 samples, the sweep 16, and the last sequence may go beyond the end.
+  const auto changed = [&](const std::string& field, const std::string& value) {
+    const std::size_t at = state.find("\"" + field + "\":") + field.size() + 3;
+    return refusal(forged(state, at, state.find_first_of(",}", at) - at, value));
+  };
+  EXPECT_NE(changed("position", "22").find("position 22 lies outside epoch 0"), std::string::npos);
+  EXPECT_NE(changed("position", "18446744073709551615").find("lies outside epoch 0"), std::string::npos);
+  EXPECT_NE(changed("epoch", "3").find("lies outside epoch 3"), std::string::npos);
+  EXPECT_NE(changed("epoch", "1844674407370955161").find("there is no epoch 1844674407370955161"), std::string::npos);
+  EXPECT_NE(changed("begun", "7").find("begun is 0 or 1, found 7"), std::string::npos);
+  EXPECT_NE(changed("begun", "0").find("an epoch that has not begun, and a place in it"), std::string::npos);
+  EXPECT_NE(changed("batchfeed_state", "0").find("there is no state version 0"), std::string::npos);
+  EXPECT_NE(refusal(with(",\"queue\":[0,0,1]")).find("a queue, where no sequence waits"), std::string::npos);
   // A field that is missing is named.
   for (const char* field : {"position", "minibatch", "data"}) {
     const std::size_t at = state.find("\"" + std::string(field) + "\":");

@@ -15,7 +15,18 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+// There is no escape in a configuration (docs/reference/config-language.md).
+std::string quoted(const std::string& text) {
+  const bool comment = text.find(" #") != text.npos || text.find("\t#") != text.npos;
+  const bool trimmed = !text.empty() && (is_blank(text.front()) || is_blank(text.back()));
+  if (text.find_first_of(std::string_view("\"$\r\n\0", 5)) != text.npos || comment || trimmed) {
+    refuse("infer.no-section", {}, "a configuration cannot quote the name '" + text + '\'',
+           "quotes, `$`, ends of lines, `#` behind a blank and blanks at an end cannot be in it");
+  }
+  return "\"" + text + "\"";
+}
 
 // file = "a", or files = ( "a" : "b" )
 std::string files_line(const std::vector<std::string>& files) {
@@ -76,7 +87,12 @@ std::string of(const MlfOptions& options, std::uint64_t dim) {
            "its classes have names, which a reader section takes from a list", "give a list of states", options.name);
   }
   std::string files;
-  for (const std::string& file : options.files) files += (files.empty() ? "" : ":") + file;
+  for (const std::string& file : options.files) {
+    if (options.files.size() > 1 && file.find(':') != file.npos) {
+      refuse("infer.no-section", file, "a list of label files has a ':' between them", "rename it", options.name);
+    }
+    files += (files.empty() ? "" : ":") + file;
+  }
   std::string keys = "dim = " + std::to_string(dim) + " ; " +
                      (options.files.size() == 1 ? "mlfFile = " : "mlfFileList = ") + quoted(files);
   if (!options.mapping_file.empty()) keys += " ; labelMappingFile = " + quoted(options.mapping_file);
@@ -85,9 +101,9 @@ std::string of(const MlfOptions& options, std::uint64_t dim) {
 
 }  // namespace
 
-std::string reader_section(const std::string& path, const Inferred& inferred) {
+std::string reader_section(const std::vector<std::string>& files, const Inferred& inferred) {
   CtfOptions options;
-  options.files = {path};
+  options.files = files;
   options.skip_sequence_ids = !inferred.has_ids;
   for (const Inferred::Stream& stream : inferred.streams) options.streams.push_back(stream.spec);
   return "reader = [\n" + of(options) + "]\n";

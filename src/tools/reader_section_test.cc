@@ -45,12 +45,42 @@ TEST_F(ReaderSection, OfAnInferenceLoads) {
   const std::string path = folder_.write("a.ctf", "|a-b 1 2 |2c 5:1\n|a-b 3 4 |2c 9:1\n");
   const Inferred inferred = infer_ctf(path);
   EXPECT_FALSE(inferred.has_ids);
-  const batchfeed::Setup setup = loaded(reader_section(path, inferred));
+  const batchfeed::Setup setup = loaded(reader_section({path}, inferred));
   const auto& options = std::get<CtfOptions>(setup.sources.at(0));
   ASSERT_EQ(options.streams.size(), 2u);
   std::vector<std::uint64_t> dims = {options.streams[0].dim, options.streams[1].dim};
   EXPECT_THAT(dims, ::testing::UnorderedElementsAre(2u, 10u));
   EXPECT_TRUE(options.skip_sequence_ids);
+}
+
+// Names come from files: what a configuration would read as something else is refused.
+TEST_F(ReaderSection, QuotesNamesOrRefusesThem) {
+  const auto text_of = [&](const std::string& name) {
+    CtfOptions text;
+    text.files = {"a.ctf", name + ".ctf"};
+    text.streams = {{.name = name, .storage = Storage::dense, .dim = 3}};
+    return text;
+  };
+  for (const char* name : {"a\" ; dim = 9 ; b = \"", "$HOME$", "a$", "a #b", "a\t#", "a\nb", "a\r", " a", "a "})
+    EXPECT_EQ(refusal(of({text_of(name)}), {}).id, "infer.no-section") << name;
+  for (const char* name :
+       {"a:b", "a;b", "a,b", "#a", "a#b", "[a]", "(a", "a)", "{", "a*3", "a=b", "'a'", "a\\b", "//"}) {
+    const std::string section = reader_section(of({text_of(name)}), {});
+    const auto& back = std::get<CtfOptions>(loaded(section).sources.at(0));
+    EXPECT_EQ(back.streams.at(0).alias.empty() ? back.streams.at(0).name : back.streams.at(0).alias, name);
+    EXPECT_EQ(back.files, text_of(name).files);
+  }
+  MlfOptions labels;
+  labels.name = "labels";
+  labels.files = {"a:b.mlf", "c.mlf"};
+  labels.mapping_file = "states";
+  HtkOptions features;
+  features.name = "features";
+  features.scp_files = {"a.scp"};
+  const std::vector<StreamInfo> streams = {{.name = "features", .dim = 3}, {.name = "labels", .dim = 2}};
+  EXPECT_EQ(refusal(of({features, labels}), streams).id, "infer.no-section");
+  features.scp_files = {"a\".scp"};
+  EXPECT_EQ(refusal(of({features}), streams).id, "infer.no-section");
 }
 
 TEST_F(ReaderSection, OfTextKeepsFilesPrecisionAndNames) {

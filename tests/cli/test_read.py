@@ -64,6 +64,15 @@ def test_epochs_start_where_asked(batchfeed, corpus):
     assert [x["epoch"] for x in lines] == [5, 6]
 
 
+def test_epochs_beyond_the_last_position_are_none(batchfeed, corpus):  # reader.epoch-too-far
+    config = corpus()
+    for arguments in (["read", config, "--start-epoch"], ["plan", config, "--epoch"]):
+        for epoch in (2**63 - 1, 2**64 - 1):
+            done = batchfeed(*arguments, epoch)
+            assert done.code == 3 and f"epoch {epoch} of" in done.err and "name an earlier epoch" in done.err
+    assert batchfeed("read", config, "--start-epoch", 10**15, "--epochs", 2, "--limit", 1, "--format", "none").code == 0
+
+
 def test_workers_share_the_corpus(batchfeed, corpus):
     config = corpus(30, extra="chunkSizeInBytes = 40", randomize="true")
     parts = []

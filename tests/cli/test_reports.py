@@ -30,6 +30,23 @@ def test_the_reader_section_it_offers_can_be_read(batchfeed, write):
     assert about["sequences"] == 2
 
 
+def test_names_that_no_configuration_can_quote_add_nothing_to_the_section(batchfeed, write):
+    write("a.ctf", '|a";dim=9;b=" 1 2\n|$HOME$ 3:1\n')
+    done = batchfeed("info", "a.ctf")
+    assert done.code == 0 and "No reader section can say this: a configuration cannot quote the name" in done.out
+    assert batchfeed("info", "a.ctf", "--json").json["reader_section"] is None
+    done = batchfeed("schema", "a.ctf")
+    assert done.code == 2 and "cannot quote the name" in done.err and done.out == ""
+
+
+def test_the_section_of_several_files_names_all(batchfeed, write):
+    write("a.ctf", "|f 1 2\n")
+    write("b.ctf", "|f 3 4\n|f 5 6\n")
+    section = batchfeed("info", "a.ctf", "b.ctf", "--json").json["reader_section"]
+    write("a.cntk", f"Train = [\n{section}\n]\n")
+    assert batchfeed("info", "a.cntk", "--json").json["sequences"] == 3
+
+
 def test_one_row_too_wide_does_not_change_what_is_inferred(batchfeed, write):
     write("a.ctf", "|v 1 2\n" * 300 + "|v 1 2 3\n")
     assert batchfeed("info", "a.ctf", "--json").json["streams"][0]["dim"] == 2

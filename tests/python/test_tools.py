@@ -118,6 +118,20 @@ def test_info_of_every_kind(corpus, tmp_path):
     assert "range" not in str(declared)
 
 
+def test_info_of_names_that_no_section_can_say(tmp_path):
+    (tmp_path / "a.ctf").write_text('|a";b=" 1 2\n')
+    about = bf.info(tmp_path / "a.ctf")
+    assert about.streams[0].name == 'a";b="' and about.reader_section is None
+
+
+def test_info_of_several_files_offers_a_section_of_all(tmp_path):
+    (tmp_path / "a.ctf").write_text("|f 1 2\n")
+    (tmp_path / "b.ctf").write_text("|f 3 4\n|f 5 6\n")
+    config = tmp_path / "pasted.cntk"
+    config.write_text(bf.info([tmp_path / "a.ctf", tmp_path / "b.ctf"]).reader_section)
+    assert bf.info(config).samples == 3
+
+
 def test_convert_there_and_back(corpus, tmp_path):
     done = bf.convert(corpus.source(), tmp_path / "a.cbf", verify=True)
     assert (done.sequences, done.samples, done.verified) == (len(corpus.lengths), sum(corpus.lengths), True)
