@@ -30,8 +30,8 @@ Input or configuration cannot be read, or output not written.
 .B 4
 A defect of batchfeed.
 .TP
-.B 130, 143, 129
-Ended by an interrupt, SIGTERM or SIGHUP.
+.B 130, 143, 129, 152
+Ended by an interrupt, SIGTERM, SIGHUP or SIGXCPU (a limit of CPU time).
 )";
 
 constexpr const char* kEnvironment = R"(.SH ENVIRONMENT

@@ -68,9 +68,10 @@ void walk(Document& doc, const Section& section, std::vector<std::pair<Origin, s
 }
 
 std::string list_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 20;
   std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
+  for (std::size_t i = 0; i < names.size() && i < kMost; ++i) out += (out.empty() ? "" : ", ") + names[i];
+  return names.size() > kMost ? out + " and " + std::to_string(names.size() - kMost) + " more" : out;
 }
 
 // The parts of a dotted path; a key may itself hold dots, so parts are joined

@@ -44,7 +44,8 @@ void expect_replaceable(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code none;
   const fs::file_status status = fs::status(path, none);
-  const bool special = fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+  if (fs::is_directory(status)) fail("write", path, EISDIR);
+  const bool special = fs::exists(status) && !fs::is_regular_file(status);
   if (!special && !(path.starts_with("/dev/") && fs::is_symlink(fs::symlink_status(path, none)))) return;
   throw Error(Fault{.kind = FaultKind::io,
                     .id = "io.special-target",

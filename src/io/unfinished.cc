@@ -31,7 +31,7 @@ std::array<Slot, 64> slots;
 Unfinished::Unfinished() noexcept {
   ::sigset_t ending;
   sigemptyset(&ending);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ending, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGXCPU}) sigaddset(&ending, signal);
   holds_back_ = ::pthread_sigmask(SIG_BLOCK, &ending, &before_) == 0;
   while (slot_ < slots.size() && !slots[slot_].change(free_slot, filling)) ++slot_;
 }

@@ -138,6 +138,19 @@ def test_keys_come_back_and_others_files_of_that_name_stay(batchfeed, binary, tm
     assert [line.split()[0] for line in (tmp_path / "b.ctf").read_text().splitlines()] == [line.split()[0] for line in TEXT.splitlines()]
 
 
+def test_keys_of_other_data_are_told_and_not_used(batchfeed, binary, write, tmp_path):  # cbf.keys-not-used
+    binary("--keys", "keep")
+    assert "keys" not in batchfeed("cat", "a.cbf").err
+    lines = (tmp_path / "a.cbf.keys").read_text().splitlines()
+    for keys in ("\n".join([*lines[:-1], "#end 39 1234"]) + "\n", "\n".join(lines[:2]) + "\n"):
+        write("a.cbf.keys", keys)
+        done = batchfeed("cat", "a.cbf")
+        assert done.code == 0 and done.out.split()[0] == "0"
+        assert done.err.count("a.cbf.keys: these keys belong to other data; sequences have their numbers") == 1
+    write("a.cbf.keys", "the keys of my flat\n")
+    assert "keys" not in batchfeed("cat", "a.cbf").err
+
+
 def test_a_terminal_sees_rate_and_time_left(write, tmp_path):
     write("big.ctf", "".join(f"|F {k} 0.25 |S {k % 5}:1\n" for k in range(3000)) * 500)
     ours, theirs = pty.openpty()

@@ -141,7 +141,7 @@ def test_an_interrupt_is_status_130(corpus, batchfeed):
         assert run.returncode == 130 and b"Traceback" not in err
 
 
-@pytest.mark.parametrize("name", ("SIGINT", "SIGTERM", "SIGHUP"))
+@pytest.mark.parametrize("name", ("SIGINT", "SIGTERM", "SIGHUP", "SIGXCPU"))
 def test_who_ends_a_conversion_finds_the_old_file_or_the_new_one_and_nothing_else(batchfeed, write, name):
     number = getattr(signal, name)
     write("a.ctf", "".join(f"{i} |a {' '.join(str(i * j % 97 / 8) for j in range(40))}\n" for i in range(40_000)))

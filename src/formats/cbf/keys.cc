@@ -43,7 +43,19 @@ void refuse_foreign_keys(const std::string& path) {
 
 void remove_keys(const std::string& path) {
   const std::string name = keys_path(path);
-  if (wrote(name) && io::sys().unlink(name.c_str()) != 0) io::fail("remove", name, errno);
+  // Another writer of the same file may have been first.
+  if (wrote(name) && io::sys().unlink(name.c_str()) != 0 && errno != ENOENT) io::fail("remove", name, errno);
+}
+
+bool has_other_keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes) {
+  const std::string name = keys_path(path);
+  if (is_url(path) || !wrote(name)) return false;
+  const io::File file(name);
+  const std::string trailer = keys_trailer(sequences, bytes);
+  if (file.size() < kKeysHead.size() + trailer.size()) return true;
+  std::string end(trailer.size(), '\0');
+  file.read(file.size() - end.size(), std::as_writable_bytes(std::span(end)));
+  return end != trailer;
 }
 
 void commit_without_keys(io::AtomicFile& file, const std::string& path, bool replace) {

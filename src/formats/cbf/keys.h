@@ -31,6 +31,9 @@ void refuse_foreign_keys(const std::string& path);
 // Deletes PATH.keys if batchfeed wrote it.
 void remove_keys(const std::string& path);
 
+// Whether there is a PATH.keys of batchfeed's that belongs to other data: of no use, and worth a word.
+bool has_other_keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes);
+
 // file.commit(), where keys of an older file must not outlive it: readers trust keys that fit.
 // They go before `file` takes the place of another, but if it may not, only behind it:
 // until then they may be of one who was first.

@@ -53,6 +53,13 @@ class CbfSource final : public Source, private RowReader {
     name_streams(options);
     index(context);
     file_.expect_unchanged();
+    if (has_other_keys(file, all_sequences_, file_.size())) {
+      sink_.warning(Fault{.kind = FaultKind::stale,
+                          .id = "cbf.keys-not-used",
+                          .at = {.file = keys_path(file)},
+                          .what = "these keys belong to other data; sequences have their numbers",
+                          .hint = "write the file again with its keys, or delete the keys"});
+    }
   }
 
   const std::vector<StreamInfo>& streams() const override { return streams_; }

@@ -79,6 +79,15 @@ TEST(CbfWriter, OfWritersThatMayNotReplaceTheFirstWinsWithItsKeys) {
   EXPECT_EQ(::batchfeed::testing::content_of(folder / "z.cbf.keys"), "the keys of my flat\n");
 }
 
+TEST(CbfWriter, AFolderOfTheNameOfItsKeysIsSeenBeforeAnythingIsWritten) {
+  const ScratchFolder folder;
+  std::filesystem::create_directory(folder / "x.cbf.keys");
+  for (const bool replace : {false, true}) {
+    EXPECT_THROW(CbfWriter(folder / "x.cbf", {.streams = kFeatLab, .keys = true, .replace = replace}), Error);
+    EXPECT_TRUE(folder.names().empty()) << "replace " << replace;
+  }
+}
+
 std::string refusal(const CbfWriterOptions& options, const std::vector<SequenceData>& sequence) {
   const ScratchFolder folder;
   try {
