@@ -9,7 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "limits.h"
+#include "machine_limits.h"
 
 namespace batchfeed::cli {
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+//
+// Limits on the command line.
 #pragma once
 
 #include <batchfeed/limits.h>

@@ -31,9 +31,8 @@ struct EpochTimes {
   double reading = 0, reading_cpu = 0, disk_wait = 0;
   double join_cpu = 0;   // of reading_cpu: putting sources together by key
   double order_cpu = 0;  // planning the minibatches, once more and alone
-  // What is paid for small chunks, measured apart; 0 where they are few or large. Of
-  // packing_cpu(): handling them, less handling the same sequences in large ones. Of
-  // reading_cpu: new memory for each, less reading into memory that is there.
+  // What small chunks cost, in two runs beside this one; 0 where they are few or large. The part of packing_cpu() that
+  // the same sequences in large chunks would not need, and the part of reading_cpu that goes into new memory for each.
   double small_chunks_cpu = 0, small_chunks_read_cpu = 0;
 
   unsigned cores = 1, threads = 1;  // of the machine; that may read

@@ -229,7 +229,6 @@ struct ReaderOptions {
   std::uint64_t prefetch_depth = 4;  // packed minibatches that wait
   unsigned threads = 0;              // that read and parse; 0 = one per core
   std::uint64_t memory_limit = 0;    // bytes for chunks and waiting minibatches; 0 = what the window needs
-  bool check_data = true;
   KeyMode keys = KeyMode::numeric;
   // HTKMLFReader's minibatches (spec: htk.md 14.3), where a size of 0 stands for "not legacy".
   bool legacy_speech = false;

@@ -95,7 +95,8 @@ class Reader {
   std::string state() const;
   void restore(std::string_view state);
 
-  // Minibatches of the current epoch from the next on, planned without data.
+  // Minibatches of the current epoch from the next on, planned without data: up to `minibatches`, and none behind the
+  // end of the epoch. Of an epoch that has ended: those of the next one (Driver::epochs).
   std::vector<BatchPlan> plan(std::uint64_t minibatches) const;
   // The same one by one, each gone behind `each`.
   void plan(std::uint64_t minibatches, const std::function<void(const BatchPlan&)>& each) const;
@@ -131,6 +132,8 @@ struct OpenOptions {
   std::optional<std::uint64_t> minibatch_samples = {};
   std::optional<std::uint64_t> workers = {}, rank = {};
   std::optional<unsigned> threads = {};
+  Limits limits = {};
+  FileSystem file_system = {};  // reads URLs, and says which folders may be read
   Report report = {};
 };
 

@@ -133,9 +133,8 @@ class Source {
   // The data of one chunk; `out` is overwritten, its memory reused. Throws Error.
   virtual void read(std::uint32_t chunk, Chunk& out) const = 0;
 
-  // Who reads a chunk in parts, where that is possible and rows stand in table order; the
-  // default does not. In the files' own order parts of some MB are read, so that all of a
-  // large chunk need not be in memory. Lives as long as the source.
+  // Reads a chunk in parts, which the files' own order does, so that not all of a large chunk need be in memory.
+  // Null, as by default, where parts cannot be read or rows do not stand in table order. Lives as long as the source.
   virtual const RowReader* row_reader(std::uint32_t /*chunk*/) const { return nullptr; }
 
   // A key as people know it. The default prints it in decimal.

@@ -17,7 +17,7 @@
 
 namespace batchfeed {
 
-// Called now and then with bytes (or sequences) done and in all (0 = unknown).
+// Called now and then with bytes (or sequences) done and in all (0 = unknown): by any thread that works, one at a time.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 // The formats batchfeed knows.

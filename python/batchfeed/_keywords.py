@@ -35,7 +35,6 @@ ABOUT = {
     "prefetch_depth": "minibatches that wait, at most",
     "threads": "threads that read and parse; 0: one for each core",
     "memory_limit": "bytes for chunks and waiting minibatches; 0: what the window needs",
-    "check_data": "of joined sources: sequences that one of them lacks are left out",
     "keys": "of sequences: 'numeric', 'text', or 'hashed' text, as CNTK joins sources",
     "legacy_speech": "minibatches as CNTK's HTKMLFReader makes them",
     "full_minibatches": "of that: minibatchMode = full",

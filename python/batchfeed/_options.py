@@ -63,7 +63,6 @@ class ReaderKeywords(TypedDict, total=False):
     prefetch_depth: int
     threads: int
     memory_limit: int
-    check_data: bool
     keys: Keys
     legacy_speech: bool
     full_minibatches: bool

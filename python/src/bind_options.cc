@@ -145,7 +145,6 @@ void bind_reader_options(nb::module_& m) {
       .def_rw("prefetch_depth", &ReaderOptions::prefetch_depth)
       .def_rw("threads", &ReaderOptions::threads)
       .def_rw("memory_limit", &ReaderOptions::memory_limit)
-      .def_rw("check_data", &ReaderOptions::check_data)
       .def_rw("keys", &ReaderOptions::keys)
       .def_rw("legacy_speech", &ReaderOptions::legacy_speech)
       .def_rw("full_minibatches", &ReaderOptions::full_minibatches)

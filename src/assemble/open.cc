@@ -151,6 +151,8 @@ Reader open(const std::string& config, const OpenOptions& options) {
   request.set = options.set;
   request.section = options.section;
   request.precision = options.precision;
+  request.limits = options.limits;
+  request.file_system = options.file_system;
   request.report = options.report;
   LoadedConfig loaded = load_config(request);
   ReaderOptions& reader = loaded.setup.reader;

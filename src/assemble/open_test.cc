@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/fault_of.h"
 #include "support/speech.h"
 
 namespace batchfeed::assemble {
@@ -175,6 +176,12 @@ TEST_F(Opening, AConfigurationIsOpenedAndCallersChange) {
   EXPECT_EQ(sizes(options), (std::vector<std::uint64_t>{2, 1}));
   options.precision = Element::f64;
   EXPECT_EQ((*open(config, options).next())["A"].element, Element::f64);
+  OpenOptions narrow = options;
+  narrow.limits.config_bytes = 40;
+  EXPECT_EQ(testing::fault_of([&] { sizes(narrow); }).kind, FaultKind::limit);
+  narrow = options;
+  narrow.file_system.roots = {(folder_ / "elsewhere").string()};
+  EXPECT_EQ(testing::fault_of([&] { sizes(narrow); }).id, "io.outside-roots");
   options.set = {"Train=[reader=[file=\"elsewhere\"]]"};
   EXPECT_THROW(open(config, options), Error);
   EXPECT_THROW(open(config, {}), Error) << "of two sections one has to be named";

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+//
+// Threads as many as the system gives, and the CPU that one runs on.
 #pragma once
 
 #if defined(__linux__)

@@ -249,7 +249,7 @@ void bind_composite(Binder& binder, const Section& reader, Setup& setup) {
   const bool has_text = has(Kind::text);
 
   setup.reader.local_timeline = binder.flag(reader, "localTimeline", true);
-  setup.reader.check_data = binder.flag(reader, "checkData", true);
+  static_cast<void>(binder.flag(reader, "checkData", true));  // no effect, in the reference either
   setup.reader.max_invalid = binder.count(reader, "maxErrors", 0);
   binder.expect(Binder::Form::flag, reader, "multiThreadedDeserialization");
   binder.expect(Binder::Form::size, reader, "nbruttsineachrecurrentiter");

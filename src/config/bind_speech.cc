@@ -241,7 +241,7 @@ void bind_speech_shim(Binder& binder, const Section& reader, Setup& setup) {
   if (setup.reader.pack.kind == Packing::truncated && setup.reader.pack.truncation_length == 0) {
     setup.reader.rows_per_epoch = rows;
   }
-  setup.reader.check_data = binder.flag(reader, "checkData", true);
+  static_cast<void>(binder.flag(reader, "checkData", true));  // no effect, in the reference either
   setup.reader.keys = binder.flag(reader, "useNumericSequenceKeys", false) ? KeyMode::numeric : KeyMode::text;
 
   binder.attempt([&] { bind_shim_order(binder, reader, setup.reader.order); });

@@ -156,7 +156,6 @@ std::string summary(const Setup& setup) {
   if (r.max_invalid != 0) out += " invalid=" + number(r.max_invalid);
   if (r.keep_in_memory) out += " keep";
   if (!r.prefetch) out += " no-prefetch";
-  if (!r.check_data) out += " no-check";
   if (r.legacy_speech) out += " legacy";
   if (r.rolling_window) out += " rolling";
   if (r.full_minibatches) out += " full";

@@ -37,8 +37,8 @@ struct Payload {
   std::string extra;  // the format's own
 };
 
-// The size and samples of a file's bytes: head, tail and places between. Cheap
-// for files of any size; independent of name and time.
+// A hash of a file's size and of some of its bytes: the first and last 64 KiB, and 4 KiB at 16 places between (all of a
+// small file). Cheap for files of any size; independent of name and time. Throws Error.
 std::uint64_t content_fingerprint(const io::File& file);
 
 // Where the cache of a data file may lie, best first: beside it, else in the

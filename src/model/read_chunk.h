@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+//
+// The fault of a chunk that does not fit into memory.
 #pragma once
 
 #include <batchfeed/source.h>

@@ -32,10 +32,10 @@ class BlockTimeline final : public Timeline {
         identity_(identity),
         cross_sweeps_(cross_sweeps) {
     set_workers(workers, rank);
-    begin_epoch(0, kWholeSet, 0);
+    begin_epoch(0, kWholeSet);
   }
 
-  void begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t /*index*/) override {
+  void begin_epoch(std::uint64_t begin, std::uint64_t size) override {
     check_epoch(size);
     begin_ = begin;
     end_ = add_sat(begin, size);
@@ -43,7 +43,7 @@ class BlockTimeline final : public Timeline {
     set_past({});  // whatever was read before
   }
 
-  void next_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t /*index*/) override {
+  void next_epoch(std::uint64_t begin, std::uint64_t size) override {
     check_epoch(size);
     begin_ = begin;
     end_ = add_sat(begin, size);
@@ -109,9 +109,6 @@ class BlockTimeline final : public Timeline {
     }
     return chunks;
   }
-  std::unique_ptr<Timeline> clone() const override { return std::make_unique<BlockTimeline>(*this); }
-
-  const Sweep& cursor() const noexcept { return sweep_; }
 
  private:
   struct Taken {

@@ -72,19 +72,8 @@ BucketTimeline::BucketTimeline(std::unique_ptr<Timeline> inner, std::uint64_t sw
       pool_samples_(std::max<std::uint64_t>(pool_samples, 1)),
       block_(block),
       seed_(seed) {
-  begin_epoch(0, kWholeSet, 0);
+  begin_epoch(0, kWholeSet);
 }
-
-BucketTimeline::BucketTimeline(const BucketTimeline& other)
-    : PoolTimeline(other),
-      inner_(other.inner_->clone()),
-      sweep_samples_(other.sweep_samples_),
-      pool_samples_(other.pool_samples_),
-      block_(other.block_),
-      seed_(other.seed_),
-      padding_(other.padding_) {}
-
-std::unique_ptr<Timeline> BucketTimeline::clone() const { return std::unique_ptr<Timeline>(new BucketTimeline(*this)); }
 
 std::shared_ptr<Pool> BucketTimeline::find(std::uint64_t position) {
   const std::uint64_t offset = position % sweep_samples_;
@@ -95,7 +84,7 @@ std::shared_ptr<Pool> BucketTimeline::find(std::uint64_t position) {
   std::uint64_t k = std::min(offset / pool_samples_, last);
   for (;; --k) {
     const std::uint64_t begin = k * pool_samples_;
-    inner_->begin_epoch(sweep_begin + begin, k == last ? sweep_samples_ - begin : pool_samples_, 0);
+    inner_->begin_epoch(sweep_begin + begin, k == last ? sweep_samples_ - begin : pool_samples_);
     if (inner_->position() <= position) break;
   }
   auto pool = std::make_shared<BucketPool>();

@@ -23,7 +23,6 @@ class BucketTimeline final : public PoolTimeline {
   BucketTimeline(std::unique_ptr<Timeline> inner, std::uint64_t sweep_samples, std::uint64_t pool_samples,
                  const Size& block, std::uint64_t seed);
 
-  std::unique_ptr<Timeline> clone() const override;
   const Padding* padding() const override { return &padding_; }
 
  protected:
@@ -31,8 +30,6 @@ class BucketTimeline final : public PoolTimeline {
   void entered(const Pool& pool) override;
 
  private:
-  BucketTimeline(const BucketTimeline& other);
-
   std::unique_ptr<Timeline> inner_;
   std::uint64_t sweep_samples_;  // kWholeSet where there are no sweeps
   std::uint64_t pool_samples_;

@@ -20,10 +20,10 @@ FileTimeline::FileTimeline(const Corpus& corpus, bool cross_sweeps, std::uint64_
   }
   starts_ = std::move(starts);
   set_workers(workers, rank);
-  begin_epoch(0, kWholeSet, 0);
+  begin_epoch(0, kWholeSet);
 }
 
-void FileTimeline::begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t /*index*/) {
+void FileTimeline::begin_epoch(std::uint64_t begin, std::uint64_t size) {
   check_epoch(size);
   end_ = add_sat(begin, size);
   workers_ = next_workers_;

@@ -16,14 +16,13 @@ class FileTimeline final : public Timeline {
  public:
   FileTimeline(const Corpus& corpus, bool cross_sweeps, std::uint64_t workers, std::uint64_t rank);
 
-  void begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t index) override;
+  void begin_epoch(std::uint64_t begin, std::uint64_t size) override;
   void restore(std::uint64_t position) override;
   void set_workers(std::uint64_t workers, std::uint64_t rank) override;
   void next(std::uint64_t global_limit, std::uint64_t local_limit, Batch& out) override;
   std::uint64_t position() const override { return position_; }
   Past past() const override { return {.renumbered = renumbered_}; }
   void set_past(const Past& past) override;
-  std::unique_ptr<Timeline> clone() const override { return std::make_unique<FileTimeline>(*this); }
 
  private:
   // Where each chunk begins; shared by copies.

@@ -34,15 +34,8 @@ MixTimeline::MixTimeline(std::vector<MixPart> parts, std::uint64_t seed, std::ui
     round_samples_ += made.quota;
     parts_.push_back(std::move(made));
   }
-  begin_epoch(0, kWholeSet, 0);
+  begin_epoch(0, kWholeSet);
 }
-
-MixTimeline::MixTimeline(const MixTimeline& other)
-    : PoolTimeline(other), seed_(other.seed_), round_samples_(other.round_samples_) {
-  for (const Part& part : other.parts_) parts_.push_back({part.timeline->clone(), part.quota, part.first_chunk});
-}
-
-std::unique_ptr<Timeline> MixTimeline::clone() const { return std::unique_ptr<Timeline>(new MixTimeline(*this)); }
 
 std::shared_ptr<Pool> MixTimeline::find(std::uint64_t position) {
   // Round r holds what starts in [r * quota, (r + 1) * quota) of every part's line.
@@ -52,7 +45,7 @@ std::shared_ptr<Pool> MixTimeline::find(std::uint64_t position) {
   for (;; --round) {
     pool->begin = 0;
     for (Part& part : parts_) {
-      part.timeline->begin_epoch(round * part.quota, part.quota, 0);
+      part.timeline->begin_epoch(round * part.quota, part.quota);
       pool->begin += part.timeline->position();
     }
     if (pool->begin <= position) break;

@@ -23,14 +23,10 @@ class MixTimeline final : public PoolTimeline {
   // Throws Error (usage) if there is no part or a weight is not positive and finite.
   MixTimeline(std::vector<MixPart> parts, std::uint64_t seed, std::uint64_t round_samples = kRoundSamples);
 
-  std::unique_ptr<Timeline> clone() const override;
-
  protected:
   std::shared_ptr<Pool> find(std::uint64_t position) override;
 
  private:
-  MixTimeline(const MixTimeline& other);
-
   struct Part {
     std::unique_ptr<Timeline> timeline;
     std::uint64_t quota = 1;  // samples of a round

@@ -46,7 +46,7 @@ void BM_Sweep(benchmark::State& state) {
   Batch batch;
   std::uint64_t sweep = 0, batches = 0;
   for (auto _ : state) {
-    timeline->begin_epoch(sweep * corpus.total_samples(), corpus.total_samples(), sweep);
+    timeline->begin_epoch(sweep * corpus.total_samples(), corpus.total_samples());
     do {
       timeline->next(256, 256, batch);
       ++batches;

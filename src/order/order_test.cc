@@ -118,7 +118,7 @@ TEST(Timelines, RefuseNumbersThatMakeNoSense) {
   for (const char* order : {"file", "cntk 2 chunks 0"}) {
     const auto timeline = parse_timeline(corpus, order);
     Batch batch;
-    EXPECT_EQ(id_of([&] { timeline->begin_epoch(0, 0, 0); }), "order.epoch-size");
+    EXPECT_EQ(id_of([&] { timeline->begin_epoch(0, 0); }), "order.epoch-size");
     EXPECT_EQ(id_of([&] { timeline->next(0, 1, batch); }), "order.minibatch-size");
     EXPECT_EQ(id_of([&] { timeline->next(1, 0, batch); }), "order.minibatch-size");
     EXPECT_EQ(id_of([&] { timeline->set_workers(0, 0); }), "order.workers");

@@ -11,7 +11,7 @@
 
 namespace batchfeed::order {
 
-void PoolTimeline::begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t /*index*/) {
+void PoolTimeline::begin_epoch(std::uint64_t begin, std::uint64_t size) {
   check_epoch(size);
   end_ = add_sat(begin, size);
   restore(begin);

@@ -27,7 +27,7 @@ struct Pool {
 // For one worker; Shard::even shares what it gives.
 class PoolTimeline : public Timeline {
  public:
-  void begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t index) override;
+  void begin_epoch(std::uint64_t begin, std::uint64_t size) override;
   void restore(std::uint64_t position) override;
   void set_workers(std::uint64_t workers, std::uint64_t rank) override;
   void next(std::uint64_t global_limit, std::uint64_t local_limit, Batch& out) override;

@@ -74,9 +74,9 @@ RC_GTEST_PROP(AnyOrder, GivesEverySequenceOnceASweepWhateverTheMinibatchSize, ()
   const auto timeline = make_timeline(corpus, setting.options, false, 1, 0);
   const std::uint64_t sweep = corpus.total_samples();
   for (std::uint64_t index = 0; index < 3; ++index) {
-    timeline->begin_epoch(index * sweep, sweep, index);
+    timeline->begin_epoch(index * sweep, sweep);
     const auto large = read_epoch(source, *timeline, *rc::gen::inRange<std::uint64_t>(1, 14));
-    timeline->begin_epoch(index * sweep, sweep, index);
+    timeline->begin_epoch(index * sweep, sweep);
     RC_ASSERT(read_epoch(source, *timeline, 1) == large);
     auto sorted = large;
     std::sort(sorted.begin(), sorted.end());
@@ -95,20 +95,19 @@ RC_GTEST_PROP(AnyOrder, GoesOnFromARestoredPositionAsIfNeverLeft, ()) {
   const auto limit = *rc::gen::inRange<std::uint64_t>(1, 12);
   const auto used = make_timeline(corpus, setting.options, cross, workers, rank);
   const auto visited = make_timeline(corpus, setting.options, cross, workers, rank);
-  used->begin_epoch(size, size, 1);
-  visited->begin_epoch(size, size, 1);
+  used->begin_epoch(size, size);
+  visited->begin_epoch(size, size);
   Batch batch;
   for (int i = 0; i < 40 && !batch.end_of_epoch; ++i) {
     const auto fresh = make_timeline(corpus, setting.options, cross, workers, rank);
-    fresh->begin_epoch(size, size, 1);
+    fresh->begin_epoch(size, size);
     fresh->restore(used->position());
     visited->restore(*rc::gen::inRange<std::uint64_t>(0, 4 * corpus.total_samples()));
     visited->restore(used->position());
     RC_ASSERT(fresh->position() == used->position());
-    const auto copy = used->clone();
     Batch other;
     used->next(Timeline::kUnlimited, limit, batch);
-    for (const auto& timeline : {fresh.get(), visited.get(), copy.get()}) {
+    for (const auto& timeline : {fresh.get(), visited.get()}) {
       timeline->next(Timeline::kUnlimited, limit, other);
       RC_ASSERT(other.items == batch.items);
       RC_ASSERT(other.position == batch.position);
@@ -132,7 +131,7 @@ RC_GTEST_PROP(AnyOrder, TakesUpAlikeInEveryEpochThatFollows, ()) {
   const std::uint64_t size = std::max<std::uint64_t>(1, near / *rc::gen::inRange<std::uint64_t>(1, 5));
   const auto limit = *rc::gen::inRange<std::uint64_t>(1, 12);
   const auto used = make_timeline(corpus, setting.options, cross, workers, rank);
-  used->begin_epoch(0, size, 0);
+  used->begin_epoch(0, size);
   std::unique_ptr<Timeline> later;  // took up `used` at some batch of some epoch and goes on beside it
   Batch batch, other;
   for (std::uint64_t epoch = 0; epoch < 12; ++epoch) {
@@ -147,13 +146,13 @@ RC_GTEST_PROP(AnyOrder, TakesUpAlikeInEveryEpochThatFollows, ()) {
       }
       if (!*rc::gen::inRange(0, 3)) {
         later = make_timeline(corpus, setting.options, cross, workers, rank);
-        later->begin_epoch(epoch * size, size, epoch);
+        later->begin_epoch(epoch * size, size);
         later->set_past(used->past());
         later->restore(used->position());
       }
     }
-    used->next_epoch((epoch + 1) * size, size, epoch + 1);
-    if (later) later->next_epoch((epoch + 1) * size, size, epoch + 1);
+    used->next_epoch((epoch + 1) * size, size);
+    if (later) later->next_epoch((epoch + 1) * size, size);
   }
 }
 
@@ -163,12 +162,12 @@ RC_GTEST_PROP(AnyOrder, CutIntoShortEpochsIsOneLongRun, ()) {
   const Corpus corpus(source, setting.frames);
   const auto timeline = make_timeline(corpus, setting.options, false, 1, 0);
   const std::uint64_t far = 3 * corpus.total_samples();
-  timeline->begin_epoch(0, far, 0);
+  timeline->begin_epoch(0, far);
   const auto whole = read_epoch(source, *timeline, 4);
   const auto size = *rc::gen::inRange<std::uint64_t>(1, far + 1);
   std::vector<Key> cut;
   for (std::uint64_t index = 0; index * size < far; ++index) {
-    timeline->begin_epoch(index * size, std::min(size, far - index * size), index);
+    timeline->begin_epoch(index * size, std::min(size, far - index * size));
     const auto part = read_epoch(source, *timeline, 4);
     cut.insert(cut.end(), part.begin(), part.end());
   }
@@ -183,7 +182,7 @@ RC_GTEST_PROP(AnyOrder, SharedAmongWorkersGivesEverySequenceOnce, ()) {
   std::vector<Key> keys;
   for (std::uint64_t rank = 0; rank < workers; ++rank) {
     const auto timeline = make_timeline(corpus, setting.options, false, workers, rank);
-    timeline->begin_epoch(0, corpus.total_samples(), 0);
+    timeline->begin_epoch(0, corpus.total_samples());
     const auto own = read_epoch(source, *timeline, 3);
     keys.insert(keys.end(), own.begin(), own.end());
   }
@@ -197,14 +196,15 @@ RC_GTEST_PROP(AnyOrder, NamesTheChunksOfEveryBatchInItsWindow, ()) {
   const Corpus corpus(source, setting.frames);
   const bool cross = *rc::gen::arbitrary<bool>();
   const auto timeline = make_timeline(corpus, setting.options, cross, 2, 0);
-  timeline->begin_epoch(0, 4 * corpus.total_samples(), 0);
+  const auto twin = make_timeline(corpus, setting.options, cross, 2, 0);
+  timeline->begin_epoch(0, 4 * corpus.total_samples());
+  twin->begin_epoch(0, 4 * corpus.total_samples());
   const auto limit = *rc::gen::inRange<std::uint64_t>(1, 3 * corpus.total_samples());
   Batch reused, fresh;
   do {
-    const auto copy = timeline->clone();
     timeline->next(Timeline::kUnlimited, limit, reused);
     fresh = Batch{};
-    copy->next(Timeline::kUnlimited, limit, fresh);
+    twin->next(Timeline::kUnlimited, limit, fresh);
     RC_ASSERT(reused.window == fresh.window);
     RC_ASSERT(reused.window_generation == fresh.window_generation);
     const std::set<std::uint32_t> window(reused.window.begin(), reused.window.end());
@@ -263,7 +263,7 @@ RC_GTEST_PROP(CntkOrder, ComputedLazilyIsTheOneComputedAtOnce, ()) {
       for (const Item& item : batch.items) keys.push_back(source.key(item));
     } while (!batch.end_of_sweep);
     RC_ASSERT(keys == eager_order(source, corpus, setting.options));
-    timeline->begin_epoch(static_cast<std::uint64_t>(sweep + 1) * corpus.total_samples(), kWholeSet, 0);
+    timeline->begin_epoch(static_cast<std::uint64_t>(sweep + 1) * corpus.total_samples(), kWholeSet);
   }
 }
 
@@ -279,7 +279,7 @@ TEST(AnyOrder, IsTheSameWhereNumbersNeedMoreThan32Bits) {
       for (const std::uint64_t window : {std::uint64_t{300}, kWholeSet}) {
         const OrderOptions options{.kind = kind, .window = window, .seed = 5};
         const auto timeline = make_timeline(corpus, options, false, 1, 0);
-        timeline->begin_epoch(0, corpus.total_samples(), 0);
+        timeline->begin_epoch(0, corpus.total_samples());
         std::vector<std::uint64_t> keys;
         for (const Key& key : read_epoch(source, *timeline, 1000)) keys.push_back(key.first);
         if (kind == OrderKind::cntk) {

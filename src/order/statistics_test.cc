@@ -23,7 +23,7 @@ std::vector<std::uint64_t> order_of(const LengthSource& source, const Corpus& co
                                     std::uint64_t sweep) {
   options.kind = OrderKind::uniform;
   const auto timeline = make_timeline(corpus, options, false, 1, 0);
-  timeline->begin_epoch(sweep * corpus.total_samples(), corpus.total_samples(), sweep);
+  timeline->begin_epoch(sweep * corpus.total_samples(), corpus.total_samples());
   Batch batch;
   timeline->next(Timeline::kUnlimited, Timeline::kUnlimited, batch);
   std::vector<std::uint64_t> keys;

@@ -146,9 +146,9 @@ inline std::string run_script(const LengthSource& source, Timeline& timeline, co
       const std::uint64_t size = number(), index = number(), workers = number(), rank = number();
       timeline.set_workers(workers, rank);
       if (command == "e") {
-        timeline.begin_epoch(size * index, size, index);
+        timeline.begin_epoch(size * index, size);
       } else {
-        timeline.next_epoch(size * index, size, index);
+        timeline.next_epoch(size * index, size);
       }
     } else if (command == "n") {
       const std::uint64_t global = number(), local = number();

@@ -90,14 +90,11 @@ class Timeline {
 
   virtual ~Timeline() = default;
 
-  // Epoch [begin, begin + size); restores position `begin`. `index` is the
-  // epoch's number: the ordered reader's end is size * (index + 1).
-  virtual void begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t index) = 0;
+  // Epoch [begin, begin + size); restores position `begin`.
+  virtual void begin_epoch(std::uint64_t begin, std::uint64_t size) = 0;
   // The same behind an epoch that was read to its end, as the reference does it: where
   // that one overshot its end, order `cntk` may enter the sweep in another order.
-  virtual void next_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t index) {
-    begin_epoch(begin, size, index);
-  }
+  virtual void next_epoch(std::uint64_t begin, std::uint64_t size) { begin_epoch(begin, size); }
   // set_past() follows begin_epoch() and comes before all else.
   virtual Past past() const { return {}; }
   virtual void set_past(const Past& /*past*/) {}
@@ -113,8 +110,6 @@ class Timeline {
   virtual std::vector<std::uint32_t> first_chunks(std::size_t /*most*/) const { return {}; }
   // What bucketing by length saves, over the pools entered so far; null without it.
   virtual const Padding* padding() const { return nullptr; }
-  // A copy that runs on alone, for looking ahead. Tables are shared.
-  virtual std::unique_ptr<Timeline> clone() const = 0;
 };
 
 // Kinds cntk, uniform and file, sharded as Shard::chunk says; Shard::even shares out

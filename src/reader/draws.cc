@@ -18,13 +18,13 @@ void all_damaged() {
                     .hint = "`check()` says where"});
 }
 
-void Draws::begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t epoch) {
-  timeline_->begin_epoch(begin, size, epoch);
+void Draws::begin_epoch(std::uint64_t begin, std::uint64_t size) {
+  timeline_->begin_epoch(begin, size);
   forget();
 }
 
-void Draws::next_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t epoch) {
-  timeline_->next_epoch(begin, size, epoch);
+void Draws::next_epoch(std::uint64_t begin, std::uint64_t size) {
+  timeline_->next_epoch(begin, size);
   forget();
 }
 

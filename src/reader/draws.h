@@ -41,8 +41,8 @@ class Draws {
   Draws(std::unique_ptr<order::Timeline> timeline, Data data)
       : timeline_(std::move(timeline)), data_(std::move(data)) {}
 
-  void begin_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t epoch);
-  void next_epoch(std::uint64_t begin, std::uint64_t size, std::uint64_t epoch);
+  void begin_epoch(std::uint64_t begin, std::uint64_t size);
+  void next_epoch(std::uint64_t begin, std::uint64_t size);
   order::Past past() const { return timeline_->past(); }
   void set_past(const order::Past& past) { timeline_->set_past(past); }
   // The next sound sequence of this worker; nothing at the end of the epoch. Throws Error where none comes: an

@@ -35,7 +35,7 @@ void LegacyPlanner::begin_epoch(std::uint64_t epoch) {
 }
 
 void LegacyPlanner::enter(std::uint64_t epoch) {
-  draws_.begin_epoch(epochs_.begin(epoch), epochs_.size(epoch), epoch);
+  draws_.begin_epoch(epochs_.begin(epoch), epochs_.size(epoch));
   epoch_end_ = epochs_.begin(epoch) + epochs_.size(epoch);
   mark_.epoch = epoch;
   mark_.index = 0;

@@ -23,9 +23,9 @@ void SequencePlanner::begin_epoch(std::uint64_t epoch) { enter(epoch, false); }
 
 void SequencePlanner::enter(std::uint64_t epoch, bool behind_another) {
   if (behind_another && reorders_between_epochs(options_)) {
-    timeline_->next_epoch(epochs_.begin(epoch), epochs_.size(epoch), epoch);
+    timeline_->next_epoch(epochs_.begin(epoch), epochs_.size(epoch));
   } else {
-    timeline_->begin_epoch(epochs_.begin(epoch), epochs_.size(epoch), epoch);
+    timeline_->begin_epoch(epochs_.begin(epoch), epochs_.size(epoch));
   }
   mark_.past = timeline_->past();
   drawn_to_ = timeline_->position();

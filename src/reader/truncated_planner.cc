@@ -54,9 +54,9 @@ void TruncatedPlanner::begin_epoch(std::uint64_t epoch) {
 
 void TruncatedPlanner::enter(std::uint64_t epoch, bool behind_another) {
   if (behind_another && reorders_between_epochs(options_)) {
-    draws_.next_epoch(epochs_.begin(epoch), epochs_.size(epoch), epoch);
+    draws_.next_epoch(epochs_.begin(epoch), epochs_.size(epoch));
   } else {
-    draws_.begin_epoch(epochs_.begin(epoch), epochs_.size(epoch), epoch);
+    draws_.begin_epoch(epochs_.begin(epoch), epochs_.size(epoch));
   }
   mark_.past = draws_.past();
   mark_.epoch = epoch;

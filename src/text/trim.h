@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+//
+// Lines of lists and labels without what surrounds them.
 #pragma once
 
 #include <string_view>

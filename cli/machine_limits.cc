@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "limits.h"
+#include "machine_limits.h"
 
 #include <batchfeed/error.h>
 #include <fast_float/fast_float.h>
