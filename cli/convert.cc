@@ -28,10 +28,10 @@ using nlohmann::ordered_json;
 
 struct ConvertArguments {
   CorpusArguments corpus;
-  std::string to, layout, parameter_kind = "USER", keys = "auto", chunk_size = "32M";
+  std::string to, layout, parameter_kind = "USER", keys = "auto";
   std::vector<std::string> streams, renames;
   std::optional<std::uint64_t> shuffle;
-  std::string shuffle_memory = "256M";
+  std::uint64_t chunk_size = kChunkBytes, shuffle_memory = kShuffleMemory;
   unsigned jobs = 0;
   std::uint32_t frame_period = 100'000;
   bool force = false, verify = false, json = false;
@@ -60,7 +60,7 @@ ConvertOptions options_of(const ConvertArguments& a, const std::string& target) 
   set_layout(a.layout, options);
   options.frame_period = a.frame_period;
   options.parameter_kind = htk_kind(a.parameter_kind);
-  options.chunk_bytes = parse_bytes(a.chunk_size, "--chunk-size");
+  options.chunk_bytes = a.chunk_size;
   if (options.chunk_bytes == 0) throw UsageError("--chunk-size 0: expected bytes, such as 33554432, 32M or 1G");
   options.streams = a.streams;
   for (const std::string& rename : a.renames) {
@@ -75,7 +75,7 @@ ConvertOptions options_of(const ConvertArguments& a, const std::string& target) 
                  : a.keys == "none"   ? Keys::none
                                       : Keys::automatic;
   options.shuffle = a.shuffle;
-  options.shuffle_memory = parse_bytes(a.shuffle_memory, "--shuffle-memory");
+  options.shuffle_memory = a.shuffle_memory;
   options.jobs = a.jobs;
   options.force = a.force;
   options.verify = a.verify;
@@ -171,18 +171,6 @@ void expect_own(const std::string& target, std::string_view beginning, const cha
   file.read(found.data(), static_cast<std::streamsize>(found.size()));
   if (found == beginning) return;
   throw UsageError(fmt::format("'{}' exists already and is no {}; hint: choose another name", target, kind));
-}
-
-std::uint64_t parse_bytes(const std::string& text, const char* option) {
-  std::uint64_t value = 0;
-  std::size_t i = 0;
-  for (; i < text.size() && text[i] >= '0' && text[i] <= '9' && value < (1ull << 58) / 10; ++i)
-    value = value * 10 + static_cast<std::uint64_t>(text[i] - '0');
-  const std::string unit = text.substr(i);
-  const int shift = unit.empty() ? 0 : unit == "K" || unit == "k" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
-  if (i == 0 || shift < 0 || value > (~0ull >> shift))
-    throw UsageError(fmt::format("{} {}: expected bytes, such as 33554432, 32M or 1G", option, text));
-  return value << shift;
 }
 
 void cut_small(Setup& setup) {

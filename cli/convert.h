@@ -16,8 +16,7 @@
 
 namespace batchfeed::cli {
 
-// "33554432", "32M", "1G". Throws UsageError.
-std::uint64_t parse_bytes(const std::string& text, const char* option);
+inline constexpr std::uint64_t kChunkBytes = 32u << 20, kShuffleMemory = 256u << 20;  // where nobody says
 
 // By `--to`, else by the target's name. Throws UsageError.
 Format target_format(const std::string& to, const std::string& path);

@@ -117,10 +117,7 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
       ->type_name("FIELD=N");
   const char* const packed = "Compressed files";
   const auto bytes = [&](const char* name, std::optional<std::uint64_t>& field, const char* what) {
-    app.add_option(name, field, what)
-        ->transform(CLI::AsSizeValue(false).description(""))
-        ->type_name("BYTES")
-        ->group(packed);
+    app.add_option(name, field, what)->type_name("BYTES")->group(packed);
   };
   bytes("--unpacked-bytes", unpacked_bytes, "What a compressed file may unpack to, such as 2T (default 1T)");
   app.add_option("--unpack-ratio", unpack_ratio, "That beside its size (default 2000 times)")

@@ -21,15 +21,32 @@ constexpr std::string_view kList = "N[,N...]";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The fault of one word, or nothing; zeros in front are taken away. Of bytes the unit is left to who knows units.
+// How far the unit behind a count of bytes shifts it: K, M, G and T are powers of 1024, with B or iB behind them or
+// not, in any case. Below 0: no unit.
+int shift_of(std::string_view unit) {
+  std::string word;
+  for (const char c : unit) word += static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  if (word.size() > 2 && word.ends_with("IB")) word.erase(word.size() - 2);
+  if (word.ends_with('B')) word.pop_back();
+  constexpr std::string_view kUnits = "KMGT";
+  if (word.empty()) return 0;
+  const std::size_t at = word.size() == 1 ? kUnits.find(word.front()) : kUnits.npos;
+  return at == kUnits.npos ? -1 : 10 * (static_cast<int>(at) + 1);
+}
+
+// The fault of one word, or nothing: then it is a decimal number without zeros in front, of bytes without the unit.
 std::string fault_of(std::string& word, bool bytes) {
   const auto end = std::find_if_not(word.begin(), word.end(), is_digit);
-  const bool whole = end != word.begin() && (end == word.end() || bytes);
-  if (!whole) return "expected a whole number, found '" + printable(word) + "'";
+  const int shift = bytes ? shift_of(std::string_view(end, word.end())) : end == word.end() ? 0 : -1;
+  if (end == word.begin() || shift < 0) {
+    return std::string("expected a whole number") + (bytes ? " of bytes, such as 33554432, 32M or 1G" : "") +
+           ", found '" + printable(word) + "'";
+  }
   std::uint64_t value = 0;
-  if (std::from_chars(word.data(), word.data() + (end - word.begin()), value).ec != std::errc{})
+  if (std::from_chars(word.data(), word.data() + (end - word.begin()), value).ec != std::errc{} ||
+      value > ~std::uint64_t{0} >> shift)
     return "'" + printable(word) + "' is too large a number";
-  word.erase(0, std::min(word.find_first_not_of('0'), static_cast<std::size_t>(end - word.begin()) - 1));
+  word = std::to_string(value << shift);
   return {};
 }
 
@@ -57,7 +74,6 @@ void expect_digits(CLI::Option& option) {
     return;
   }
   const bool bytes = type == "BYTES";
-  // In front of those that know units.
   option.transform(CLI::Validator(
       [bytes](std::string& word) {
         return word == "inf" ? std::string() : fault_of(word, bytes);  // without end, where an option knows it

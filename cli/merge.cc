@@ -20,8 +20,8 @@ namespace {
 struct MergeArguments {
   CorpusArguments corpus;
   TargetOptions target;
-  std::string keys = "auto", memory = "256M";
-  std::uint64_t seed = 0;
+  std::string keys = "auto";
+  std::uint64_t seed = 0, memory = kShuffleMemory;
   bool shuffle = false;
 };
 
@@ -67,7 +67,7 @@ int run_merge(const MergeArguments& a, Console& console) {
   ConvertOptions options = a.target.options(a.target.output, a.corpus, setup);
   options.keys = keys_of(a, *all, own, console);
   if (a.shuffle) options.shuffle = a.seed;
-  options.shuffle_memory = parse_bytes(a.memory, "--memory");
+  options.shuffle_memory = a.memory;
   return run_conversion(*all, a.target.output, options, a.target.json, console);
 }
 
@@ -78,7 +78,7 @@ int run_shuffle(const MergeArguments& a, Console& console) {
   ConvertOptions options = a.target.options(a.target.output, a.corpus, setup);
   options.shuffle = a.seed;
   keep_ids(options, setup);
-  options.shuffle_memory = parse_bytes(a.memory, "--memory");
+  options.shuffle_memory = a.memory;
   return run_conversion(*source, a.target.output, options, a.target.json, console);
 }
 

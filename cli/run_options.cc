@@ -77,7 +77,6 @@ void RunOptions::add_to(CLI::App& app) {
       ->group(group);
   app.add_option("--memory-limit", memory_limit,
                  "Bytes for chunks and waiting minibatches, such as 800M or 2G (default: what the window needs)")
-      ->transform(CLI::AsSizeValue(false).description(""))
       ->type_name("BYTES")
       ->group(group);
   app.add_option("--prefetch-depth", prefetch_depth, "Packed minibatches that wait (default 4)")

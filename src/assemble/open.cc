@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <thread>
 
+#include "base/threads.h"
 #include "formats/htk/htk.h"
 #include "join/join.h"
 
@@ -24,8 +24,7 @@ OpenContext context_of(const Setup& setup) {
   context.report = setup.report;
   context.progress = setup.progress;
   context.keys = std::make_shared<KeyTable>(setup.reader.keys);
-  context.threads =
-      setup.reader.threads != 0 ? setup.reader.threads : std::max(1u, std::thread::hardware_concurrency());
+  context.threads = threads_of(setup.reader.threads);
   return context;
 }
 

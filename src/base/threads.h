@@ -7,9 +7,11 @@
 #include <sched.h>
 #endif
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 namespace batchfeed {
@@ -21,6 +23,11 @@ inline int current_cpu() noexcept {
 #else
   return -1;
 #endif
+}
+
+// As many threads as are wanted; for 0 one a core.
+inline unsigned threads_of(unsigned wanted) noexcept {
+  return wanted != 0 ? wanted : std::max(1u, std::thread::hardware_concurrency());
 }
 
 // Starts work(i) for i = 0 .. n-1, each in a thread of its own, and returns how many the system gave, if need be

@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "base/counted.h"
 #include "base/saturate.h"
+#include "base/threads.h"
 #include "reader/check_options.h"
 #include "reader/dealt_planner.h"
 #include "reader/legacy_speech.h"
@@ -36,8 +36,7 @@ std::vector<std::shared_ptr<const Source>> checked(std::vector<std::shared_ptr<c
 
 // Threads that read chunks: no more than there are chunks.
 unsigned loaders(unsigned wanted, std::size_t chunks) {
-  if (wanted == 0) wanted = std::max(1u, std::thread::hardware_concurrency());
-  return static_cast<unsigned>(std::clamp<std::size_t>(chunks, 1, wanted));
+  return static_cast<unsigned>(std::clamp<std::size_t>(chunks, 1, threads_of(wanted)));
 }
 
 }  // namespace

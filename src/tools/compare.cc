@@ -8,11 +8,11 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
 #include <unordered_map>
 
 #include "base/hash.h"
 #include "base/seeded_hash.h"
+#include "base/threads.h"
 #include "tools/compare_rows.h"
 #include "tools/in_order.h"
 #include "tools/row_hash.h"
@@ -32,7 +32,7 @@ class Side {
  public:
   Side(std::shared_ptr<const Source> source, const CompareOptions& options, std::uint64_t done, std::uint64_t all)
       : source_(std::move(source)) {
-    const unsigned jobs = options.jobs != 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
+    const unsigned jobs = threads_of(options.jobs);
     in_order<Item>(
         source_->chunks().size(), jobs, [&](std::uint64_t i, Item& item) { hash(static_cast<std::uint32_t>(i), item); },
         [&](std::uint64_t i, Item& item) {

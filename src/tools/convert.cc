@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <batchfeed/convert.h>
+#include <batchfeed/subset.h>
 
 #include <algorithm>
 #include <array>
@@ -7,11 +8,11 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
-#include <thread>
 
 #include "base/counted.h"
 #include "base/hash.h"
 #include "base/rng.h"
+#include "base/threads.h"
 #include "io/folder.h"
 #include "tools/buckets.h"
 #include "tools/in_order.h"
@@ -61,20 +62,10 @@ bool has_samples(const Chunk& chunk, std::uint32_t row) {
   return std::any_of(chunk.columns.begin(), chunk.columns.end(), [row](const Column& c) { return c.samples(row) > 0; });
 }
 
-// Whether sequences carry their number as key, each has one sample, and text
-// without ids would therefore say the same.
-bool keys_are_numbers(const Source& source, bool one_sample) {
-  std::uint64_t number = 0;
-  std::vector<SequenceInfo> table;
-  for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
-    if (one_sample && source.chunks()[c].samples != source.chunks()[c].sequences) return false;
-    source.sequences(c, table);
-    for (const SequenceInfo& s : table) {
-      if (s.key != number || source.key_text(s.key) != std::to_string(number)) return false;
-      ++number;
-    }
-  }
-  return true;
+// Whether text without ids, where each line is a sequence, would say the same.
+bool says_no_more_than_lines(const Source& source) {
+  const auto one_sample = [](const ChunkInfo& chunk) { return chunk.samples == chunk.sequences; };
+  return std::all_of(source.chunks().begin(), source.chunks().end(), one_sample) && !has_own_keys(source);
 }
 
 KeyUse key_use(const Source& source, const ConvertOptions& options) {
@@ -94,7 +85,7 @@ KeyUse key_use(const Source& source, const ConvertOptions& options) {
     case ConvertOptions::Keys::none: return {};
     case ConvertOptions::Keys::automatic: break;
   }
-  return {.write = !keys_are_numbers(source, text)};
+  return {.write = text ? !says_no_more_than_lines(source) : has_own_keys(source)};
 }
 
 class Conversion {
@@ -104,7 +95,7 @@ class Conversion {
         options_(options),
         use_(key_use(source, options)),
         target_(path, source_.streams(), options, use_.write),
-        jobs_(options.jobs != 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency())),
+        jobs_(threads_of(options.jobs)),
         content_(!options.shuffle) {
     for (const ChunkInfo& chunk : source_.chunks()) {
       first_.push_back(sequences_);

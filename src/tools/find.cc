@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <thread>
 #include <unordered_set>
 
+#include "base/threads.h"
 #include "text/trim.h"
 #include "tools/in_order.h"
 
@@ -55,9 +55,7 @@ class Finder {
   void run(const std::function<void(const Hit&)>& found) {
     std::uint64_t bytes = 0, done = 0;
     for (const ChunkInfo& chunk : source_.chunks()) bytes += chunk.bytes;
-    const unsigned jobs = !reads_              ? 1
-                          : options_.jobs != 0 ? options_.jobs
-                                               : std::max(1u, std::thread::hardware_concurrency());
+    const unsigned jobs = reads_ ? threads_of(options_.jobs) : 1;
     in_order<Item>(
         source_.chunks().size(), jobs,
         [&](std::uint64_t i, Item& item) { search(static_cast<std::uint32_t>(i), item); },

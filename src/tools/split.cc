@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <map>
 #include <numeric>
-#include <thread>
 
 #include "base/hash.h"
 #include "base/rng.h"
+#include "base/threads.h"
 #include "io/folder.h"
 #include "tools/in_order.h"
 #include "tools/refuse.h"
@@ -21,8 +21,6 @@ namespace batchfeed {
 namespace {
 
 constexpr std::size_t kMostParts = 255;
-
-unsigned jobs_of(unsigned jobs) { return jobs != 0 ? jobs : std::max(1u, std::thread::hardware_concurrency()); }
 
 std::uint64_t key_hash(std::string_view key, const SplitOptions& options) {
   if (!options.group.empty()) key = key.substr(0, key.find_last_of(options.group));
@@ -120,7 +118,7 @@ class Divider {
     std::uint64_t bytes = 0, done = 0;
     for (const ChunkInfo& chunk : source_.chunks()) bytes += chunk.bytes;
     in_order<Item>(
-        out_.size(), jobs_of(options_.jobs),
+        out_.size(), threads_of(options_.jobs),
         [&](std::uint64_t i, Item& item) {
           const auto c = static_cast<std::uint32_t>(i);
           source_.sequences(c, item.table);
@@ -212,7 +210,7 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
     if (options.progress) options.progress(done, bytes);
   };
   in_order<Item>(
-      source.chunks().size(), jobs_of(options.jobs),
+      source.chunks().size(), threads_of(options.jobs),
       [&](std::uint64_t i, Item& item) {
         const auto c = static_cast<std::uint32_t>(i);
         selected.read(c, item.chunk);

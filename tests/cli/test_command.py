@@ -277,6 +277,20 @@ def test_zeros_in_front_of_a_number_do_not_make_it_octal(batchfeed, write):
     assert batchfeed("read", "many.ctf", "--memory-limit", "0800M", "--limit", "1").code == 0
 
 
+def test_bytes_have_the_same_units_in_every_option(batchfeed, write):
+    write("many.ctf", "".join(f"{i} |a 1\n" for i in range(12)))
+    options = (["read", "many.ctf", "--memory-limit"], ["read", "many.ctf", "--unpacked-bytes"], ["convert", "many.ctf", "o.cbf", "--force", "--chunk-size"],
+               ["convert", "many.ctf", "o.cbf", "--force", "--shuffle", 1, "--shuffle-memory"], ["shuffle", "many.ctf", "--force", "-o", "o.ctf", "--memory"])
+    for command in options:
+        for word in ("67108864", "64M", "64m", "64MB", "64MiB", "1g", "1T"):
+            assert batchfeed(*command, word).code == 0, (command, word)
+        for word in ("M", "64 M", "64X", "64MM", "64BB", "6.4G", "64IB"):
+            done = batchfeed(*command, word)
+            assert done.code == 2 and f"{command[-1]}: expected a whole number of bytes, such as 33554432, 32M or 1G, found '{word}'" in done.err
+        done = batchfeed(*command, "16777216T")
+        assert done.code == 2 and "'16777216T' is too large a number" in done.err
+
+
 def test_threads_and_ranks_beyond_measure_cost_nothing(batchfeed, corpus):
     assert batchfeed("read", corpus(), "--limit", 1, "--threads", 4294967295).code == 0
     done = batchfeed("plan", corpus(), "--workers", 4294967295)

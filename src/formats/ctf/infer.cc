@@ -10,9 +10,9 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "base/counted.h"
+#include "base/threads.h"
 #include "formats/ctf/blocks.h"
 #include "formats/ctf/ctf.h"
 #include "formats/ctf/faults.h"
@@ -286,7 +286,7 @@ Streams read_range(const Range& range, const std::function<void(std::uint64_t)>&
 // On as many threads as pay; the parts in the order of the file.
 std::vector<Streams> read_ranges(const io::File& file, std::uint64_t begin, std::uint64_t end, const Progress& progress,
                                  bool has_ids, const Limits& limits, const InferTuning& tuning) {
-  const unsigned threads = tuning.threads != 0 ? tuning.threads : std::thread::hardware_concurrency();
+  const unsigned threads = threads_of(tuning.threads);
   const auto read = [&](std::uint64_t from, std::uint64_t to, const auto& passed) {
     return read_range({file, limits, begin, from, to, end, has_ids}, passed);
   };
