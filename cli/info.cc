@@ -56,7 +56,15 @@ std::string streams_text(const Corpus& corpus, const Description& about) {
     }
     table.row(std::move(row));
   }
-  return table.text();
+  std::string out = table.text();
+  for (const StreamInfo& stream : about.streams) {
+    const Inferred::Stream* const seen = inferred_stream(corpus, stream.name);
+    if (seen != nullptr && seen->odd != 0) {
+      out += fmt::format("  {}: {} cannot be read as such; batchfeed check says where\n", printable(stream.name),
+                         plural(seen->odd, "sample"));
+    }
+  }
+  return out;
 }
 
 std::string chunks_text(const Description& about) {
@@ -144,6 +152,7 @@ ordered_json stream_json(const Corpus& corpus, const StreamInfo& stream) {
     out["max"] = seen->max;
     out["integral"] = seen->integral;
     out["one_hot"] = seen->one_hot;
+    out["odd"] = seen->odd;
   }
   return out;
 }

@@ -89,6 +89,7 @@ struct Inferred {
     bool integral = true;     // all values are whole numbers
     double min = 0, max = 0;  // of the values
     std::uint64_t samples = 0, values = 0;
+    std::uint64_t odd = 0;        // samples that a reader of `spec` takes for damaged, but for indices beyond dim
     bool one_hot = false;         // sparse with one value 1 everywhere
     std::uint64_t sequences = 0;  // that have it
     std::string file = {};        // where it is met first

@@ -967,6 +967,9 @@ class InferredStream:
     @property
     def one_hot(self) -> bool: ...
 
+    @property
+    def odd(self) -> int: ...
+
 class Inferred:
     @property
     def streams(self) -> list[InferredStream]: ...

@@ -24,6 +24,7 @@ class StreamDescription:
     max: Optional[float] = None
     integral: Optional[bool] = None
     one_hot: Optional[bool] = None
+    odd: Optional[int] = None  # samples that cannot be read as such
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,19 +51,25 @@ class Info:
         rows = self.table()
         widths = [max(map(len, column)) for column in zip(*rows)]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows]
+        return "\n".join(lines + self._remarks())
+
+    def _remarks(self) -> list[str]:
         length = self.lengths
         counts = [(self.sequences, "sequence"), (self.samples, "sample"), (self.chunks, "chunk")]
         sequences, samples, chunks = (f"{n} {word}" if n == 1 else f"{n} {word}s" for n, word in counts)
-        lines.append(f"{sequences}, {samples} in {chunks}")
-        lines.append(f"samples of a sequence: {length['min']:g} to {length['max']:g}, mean {length['mean']:.1f}")
-        return "\n".join(lines)
+        odd = [(s.name, s.odd) for s in self.streams if s.odd]
+        return [
+            *(f"{name}: {n} sample{'' if n == 1 else 's'} cannot be read as such; bf.check() says where" for name, n in odd),
+            f"{sequences}, {samples} in {chunks}",
+            f"samples of a sequence: {length['min']:g} to {length['max']:g}, mean {length['mean']:.1f}",
+        ]
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         cells = [["td" if i else "th", row] for i, row in enumerate(self.table())]
         body = "".join("<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>" for tag, row in cells)
-        tail = "<br>".join(map(escape, str(self).rsplit("\n", 2)[1:]))
+        tail = "<br>".join(map(escape, self._remarks()))
         return f"<table>{body}</table><p>{tail}</p>{self.plot()}"
 
     def plot(self) -> str:
@@ -101,7 +108,7 @@ def _section(files: Sequence[str], inferred: _core.Inferred) -> Optional[str]:
 def glance(about: _core.Description, inferred: Optional[_core.Inferred] = None, files: Sequence[str] = ()) -> Info:
     """What is there, with what the values of a text told where nobody declared its streams."""
     seen = {s.spec.name: s for s in inferred.streams} if inferred else {}
-    names = ("samples", "values", "min", "max", "integral", "one_hot")
+    names = ("samples", "values", "min", "max", "integral", "one_hot", "odd")
     streams = [
         StreamDescription(
             s.name, s.storage, s.dim, s.element, **{n: getattr(seen[s.name], n) for n in names if s.name in seen}

@@ -68,7 +68,8 @@ void bind_config(nb::module_& m) {
       .def_ro("max", &InferredStream::max)
       .def_ro("samples", &InferredStream::samples)
       .def_ro("values", &InferredStream::values)
-      .def_ro("one_hot", &InferredStream::one_hot);
+      .def_ro("one_hot", &InferredStream::one_hot)
+      .def_ro("odd", &InferredStream::odd);
   nb::class_<Inferred>(m, "Inferred")
       .def_ro("streams", &Inferred::streams)
       .def_ro("has_ids", &Inferred::has_ids)

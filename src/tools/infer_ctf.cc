@@ -35,6 +35,7 @@ void add(const Inferred& one, Inferred& all) {
     known->integral = known->integral && stream.integral;
     known->one_hot = known->one_hot && stream.one_hot;
     known->samples += stream.samples;
+    known->odd += stream.odd;
     known->values += stream.values;
     known->sequences += stream.sequences;
   }

@@ -30,6 +30,17 @@ def test_the_reader_section_it_offers_can_be_read(batchfeed, write):
     assert about["sequences"] == 2
 
 
+def test_info_tells_samples_that_cannot_be_read_so(batchfeed, write):
+    write("a.ctf", "|f 1 2 |l 3:1\n" * 500 + "|f 1 x |l 3:1\n|f 1 2 3 |l 9\n|f 1 2:1 |l 1:1 2\n")
+    done = batchfeed("info", "a.ctf")
+    assert "  f: 3 samples cannot be read as such; batchfeed check says where\n" in done.out
+    assert "  l: 2 samples cannot be read as such" in done.out
+    assert [s["odd"] for s in batchfeed("info", "a.ctf", "--json").json["streams"]] == [3, 2]
+    assert batchfeed("check", "a.ctf").out.count("stream 'f'") == 3
+    write("b.ctf", "|f 1 2 |l 3:1\n|f |l\n|f 1 |l 4:1 5:2\n")
+    assert "cannot" not in batchfeed("info", "b.ctf").out and batchfeed("check", "b.ctf").code == 0
+
+
 def test_names_that_no_configuration_can_quote_add_nothing_to_the_section(batchfeed, write):
     write("a.ctf", '|a";dim=9;b=" 1 2\n|$HOME$ 3:1\n')
     done = batchfeed("info", "a.ctf")

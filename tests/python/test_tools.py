@@ -118,6 +118,13 @@ def test_info_of_every_kind(corpus, tmp_path):
     assert "range" not in str(declared)
 
 
+def test_info_tells_samples_that_cannot_be_read_so(tmp_path):
+    (tmp_path / "a.ctf").write_text("|f 1 2\n" * 300 + "|f 1 x\n")
+    about = bf.info(tmp_path / "a.ctf")
+    said = "f: 1 sample cannot be read as such; bf.check() says where"
+    assert about.streams[0].odd == 1 and said in str(about) and said in about._repr_html_()
+
+
 def test_info_of_names_that_no_section_can_say(tmp_path):
     (tmp_path / "a.ctf").write_text('|a";b=" 1 2\n')
     about = bf.info(tmp_path / "a.ctf")

@@ -33,6 +33,8 @@ struct Seen {
   Inferred::Stream stream;
   std::uint64_t pairs = 0, plain = 0;             // values of either kind
   std::map<std::uint64_t, std::uint64_t> widths;  // how many dense samples had so many values
+  std::uint64_t unreadable = 0;                   // samples with something that is no value
+  std::uint64_t with_pairs = 0, with_plain = 0;   // samples, of the others
   std::uint64_t indices = 0;                      // largest index + 1
   bool any_value = false;
   bool one_hot = true;
@@ -92,6 +94,9 @@ void Seen::add(const Seen& later) {
   one_hot &= later.one_hot;
   pairs += later.pairs;
   plain += later.plain;
+  unreadable += later.unreadable;
+  with_pairs += later.with_pairs;
+  with_plain += later.with_plain;
   indices = std::max(indices, later.indices);
   for (const auto& [width, samples] : later.widths) add_width(width, samples);
 }
@@ -102,11 +107,17 @@ class SampleReader {
   // One sample behind its name, as far as it can be read.
   void read(Seen& seen, const char* p) {
     ++seen.stream.samples;
-    const std::uint64_t pairs_before = seen.pairs;
+    const std::uint64_t pairs_before = seen.pairs, plain_before = seen.plain;
     std::uint64_t n = 0;
     while (take_plain(seen, p, n) && take_some(seen, p, n)) {
     }
     seen.one_hot &= n == 1;
+    if (!ends_sample(*skip_blanks(p))) {
+      ++seen.unreadable;
+      return;
+    }
+    seen.with_pairs += seen.pairs != pairs_before ? 1 : 0;
+    seen.with_plain += seen.plain != plain_before ? 1 : 0;
     if (seen.pairs == pairs_before) seen.add_width(n, 1);
   }
 
@@ -311,6 +322,14 @@ std::uint64_t dense_dim(const Seen& seen) {
   return wider * kFewOf <= all || seen.widths.empty() ? dim : seen.widths.rbegin()->first;
 }
 
+// Samples that are no samples of the stream as it is taken to be.
+std::uint64_t odd_samples(const Seen& seen, const StreamSpec& as) {
+  if (as.storage == Storage::sparse) return seen.unreadable + seen.with_plain;
+  std::uint64_t odd = seen.unreadable + seen.with_pairs;
+  for (const auto& [width, count] : seen.widths) odd += width > as.dim ? count : 0;
+  return odd;
+}
+
 }  // namespace
 
 Inferred infer(const std::string& path, std::uint64_t bytes, const Progress& progress, const Limits& limits,
@@ -347,6 +366,7 @@ Inferred infer(const std::string& path, std::uint64_t bytes, const Progress& pro
     const bool sparse = s.pairs > s.plain;
     s.stream.spec.storage = sparse ? Storage::sparse : Storage::dense;
     s.stream.spec.dim = std::max<std::uint64_t>(1, sparse ? s.indices : dense_dim(s));
+    s.stream.odd = odd_samples(s, s.stream.spec);
     s.stream.one_hot = sparse && s.one_hot;
     s.stream.file = path;
     s.stream.first_byte = s.first_byte;
