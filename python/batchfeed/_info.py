@@ -8,7 +8,7 @@ from html import escape
 from typing import Optional
 
 from . import _core
-from ._errors import UsageError
+from ._errors import Error
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _row(s: StreamDescription) -> tuple[str, ...]:
 def _section(files: Sequence[str], inferred: _core.Inferred) -> Optional[str]:
     try:
         return _core.reader_section(list(files), inferred)
-    except UsageError as error:
+    except Error as error:
         if error.id != "infer.no-section":
             raise
         return None

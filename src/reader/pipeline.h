@@ -121,6 +121,11 @@ class Pipeline {
   void want_chunks(Plan& plan);
   void expect_parts(const PlanItem& item, const LoadedChunk& chunk) const;
   void resolve(const Plan& plan, Ready& out);
+  struct Lost {
+    std::uint64_t unpaid = 0, paid = 0;  // damaged sequences: what counts against max_invalid, and what does not
+  };
+  Lost find_rows(const Plan& plan, Ready& out);
+  void count_damaged(const Plan& plan, Lost lost, Ready& out);
   void pack(Ready& job) const noexcept;
   std::exception_ptr located(const TooLong& sequence) const noexcept;
   std::exception_ptr located(const pack::Misfit& misfit, const Ready& job) const noexcept;

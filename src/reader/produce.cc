@@ -161,9 +161,6 @@ void Pipeline::expect_parts(const PlanItem& item, const LoadedChunk& chunk) cons
 }
 
 void Pipeline::resolve(const Plan& plan, Ready& out) {
-  std::vector<pack::Slice>& slices = out.slices;
-  slices.clear();
-  out.pieces.clear();
   Minibatch& batch = out.batch;
   memory_.pool->lend(batch.keys);
   batch.keys.clear();
@@ -172,10 +169,28 @@ void Pipeline::resolve(const Plan& plan, Ready& out) {
   batch.end_of_epoch = plan.end_of_epoch;
   batch.end_of_sweep = plan.end_of_sweep;
   batch.position = plan.after.position;
-  batch.num_samples = 0;
-  batch.invalid = 0;
+  out.mark = plan.after;
+  const Lost lost = find_rows(plan, out);
+  count_damaged(plan, lost, out);
+  out.pieces.clear();
+  for (std::size_t i = 0; i < plan.parts.size() && !out.slices.empty(); ++i) {
+    const Plan::Part& part = plan.parts[i];
+    out.pieces.push_back({.slice = out.slices[part.item],
+                          .sequence = static_cast<std::uint32_t>(i),
+                          .row = part.row,
+                          .step = part.step,
+                          .first = part.first,
+                          .count = part.count,
+                          .length = part.length});
+  }
+}
 
-  std::uint64_t unpaid = 0;
+// The rows of the plan that are sound, with their keys; what was lost with the others.
+Pipeline::Lost Pipeline::find_rows(const Plan& plan, Ready& out) {
+  Minibatch& batch = out.batch;
+  batch.num_samples = 0;
+  out.slices.clear();
+  Lost lost;
   for (const PlanItem& item : plan.items) {
     const LoadedChunk*& chunk = held_[item.chunk];
     if (chunk == nullptr) {
@@ -184,45 +199,37 @@ void Pipeline::resolve(const Plan& plan, Ready& out) {
       ++holds_;
     }
     if (chunk->chunk.is_invalid(item.row)) {
-      const std::uint64_t lost = settings_.frames ? item.samples : 1;  // each frame is a sequence
-      batch.invalid += lost;
-      if (chunk->chunk.invalid[item.row] == Chunk::kUnpaid) unpaid += lost;
+      const std::uint64_t sequences = settings_.frames ? item.samples : 1;  // each frame is a sequence
+      (chunk->chunk.invalid[item.row] == Chunk::kUnpaid ? lost.unpaid : lost.paid) += sequences;
       continue;
     }
     if (item.count != PlanItem::kAll && !settings_.frames) expect_parts(item, *chunk);
-    slices.push_back({&chunk->chunk, item.row, item.first, item.count, chunk->plain.data()});
+    out.slices.push_back({&chunk->chunk, item.row, item.first, item.count, chunk->plain.data()});
     batch.keys.push_back(chunk->keys[item.row]);
     batch.num_samples += item.samples;
   }
-  batch.num_sequences = slices.size();
-  out.mark = plan.after;
+  batch.num_sequences = out.slices.size();
+  return lost;
+}
+
+void Pipeline::count_damaged(const Plan& plan, Lost lost, Ready& out) {
   if (first_plan_) {
     first_plan_ = false;
     // Of a run that goes on: more than are tolerated would have been an error if a sequence had been delivered.
-    delivered_ = settings_.invalid_before <= settings_.max_invalid && (batch.epoch != 0 || batch.index != 0);
+    delivered_ = settings_.invalid_before <= settings_.max_invalid && (plan.epoch != 0 || plan.index != 0);
   }
   // Truncated planning has counted damaged sequences itself, where it first met them.
-  const std::uint64_t invalid = unpaid + plan.after.invalid - planned_invalid_;
-  const std::uint64_t tolerated = batch.invalid - unpaid + plan.after.tolerated - planned_tolerated_;
+  lost.unpaid += plan.after.invalid - planned_invalid_;
+  lost.paid += plan.after.tolerated - planned_tolerated_;
   planned_invalid_ = plan.after.invalid;
   planned_tolerated_ = plan.after.tolerated;
-  batch.invalid = invalid + tolerated;
-  out.mark.invalid = invalid_ += invalid;
-  out.mark.tolerated = tolerated_ += tolerated;
+  out.batch.invalid = lost.unpaid + lost.paid;
+  out.mark.invalid = invalid_ += lost.unpaid;
+  out.mark.tolerated = tolerated_ += lost.paid;
   // As long as there was none but damaged ones, the answers are empty, as in the reference (minibatch.md 9). It did not
   // look at later empty ones either.
-  delivered_ = delivered_ || !slices.empty();
+  delivered_ = delivered_ || !out.slices.empty();
   if (delivered_) expect_within(invalid_, settings_.max_invalid);
-  for (std::size_t i = 0; i < plan.parts.size() && !slices.empty(); ++i) {
-    const Plan::Part& part = plan.parts[i];
-    out.pieces.push_back({.slice = slices[part.item],
-                          .sequence = static_cast<std::uint32_t>(i),
-                          .row = part.row,
-                          .step = part.step,
-                          .first = part.first,
-                          .count = part.count,
-                          .length = part.length});
-  }
 }
 
 std::exception_ptr Pipeline::located(const TooLong& sequence) const noexcept {

@@ -167,23 +167,20 @@ class Divider {
 };
 
 // Targets that were finished go again, unless all are.
-class Commit {
- public:
-  explicit Commit(std::vector<std::unique_ptr<Target>>& targets) {
-    std::size_t done = 0;
-    try {
-      for (; done < targets.size(); ++done) targets[done]->commit();
-    } catch (...) {
-      std::error_code none;
-      for (std::size_t i = 0; i < done; ++i) {
-        const std::string& path = targets[i]->path();
-        for (const std::string& one : {path, path + ".keys", targets[i]->companion()})
-          if (!one.empty()) std::filesystem::remove_all(one, none);
-      }
-      throw;
+void commit(const std::vector<std::unique_ptr<Target>>& targets) {
+  std::size_t done = 0;
+  try {
+    for (; done < targets.size(); ++done) targets[done]->commit();
+  } catch (...) {
+    std::error_code none;
+    for (std::size_t i = 0; i < done; ++i) {
+      const std::string& path = targets[i]->path();
+      for (const std::string& one : {path, path + ".keys", targets[i]->companion()})
+        if (!one.empty()) std::filesystem::remove_all(one, none);
     }
+    throw;
   }
-};
+}
 
 }  // namespace
 
@@ -240,7 +237,7 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
     refuse("split.empty", targets[t], "no sequence falls into this part",
            "a larger fraction, another seed, or exact sizes");
   }
-  const Commit commit(open);
+  commit(open);
   std::vector<ConvertResult> out;
   for (const auto& target : open) {
     ConvertResult& result = out.emplace_back();
