@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/words.h"
 #include "tools/refuse.h"
 
 namespace batchfeed {
@@ -28,12 +29,20 @@ std::string quoted(const std::string& text) {
   return "\"" + text + "\"";
 }
 
+// In a list `*` repeats what stands before it, in quotes too, and ':' stands between the elements of one text.
+const std::string& list_element(const std::string& file, const char* cannot) {
+  if (file.find_first_of(cannot) != file.npos)
+    refuse("infer.no-section", file, "a list of files cannot have a name with one of " + std::string(cannot),
+           "rename it");
+  return file;
+}
+
 // file = "a", or files = ( "a" : "b" )
 std::string files_line(const std::vector<std::string>& files) {
   if (files.size() == 1) return "    file = " + quoted(files.front()) + "\n";
   std::string out = "    files = (\n";
   for (std::size_t i = 0; i < files.size(); ++i)
-    out += "        " + quoted(files[i]) + (i + 1 < files.size() ? " :\n" : "\n");
+    out += "        " + quoted(list_element(files[i], "*")) + (i + 1 < files.size() ? " :\n" : "\n");
   return out + "    )\n";
 }
 
@@ -52,7 +61,8 @@ std::string of(const CtfOptions& options) {
     std::string section;
     for (const char c : stream.name) section += is_digit(c) || is_letter(c) ? c : '_';
     if (is_digit(section[0])) section.insert(0, 1, '_');
-    while (std::find(used.begin(), used.end(), section) != used.end()) section += '_';
+    while (std::any_of(used.begin(), used.end(), [&](const std::string& other) { return same_word(other, section); }))
+      section += '_';  // keys match in any case
     used.push_back(section);
     out += "        " + section + " = [ ";
     if (section != stream.name) out += "alias = " + quoted(stream.name) + " ; ";
@@ -87,12 +97,8 @@ std::string of(const MlfOptions& options, std::uint64_t dim) {
            "its classes have names, which a reader section takes from a list", "give a list of states", options.name);
   }
   std::string files;
-  for (const std::string& file : options.files) {
-    if (options.files.size() > 1 && file.find(':') != file.npos) {
-      refuse("infer.no-section", file, "a list of label files has a ':' between them", "rename it", options.name);
-    }
-    files += (files.empty() ? "" : ":") + file;
-  }
+  for (const std::string& file : options.files)
+    files += files.empty() && options.files.size() == 1 ? file : (files.empty() ? "" : ":") + list_element(file, "*:");
   std::string keys = "dim = " + std::to_string(dim) + " ; " +
                      (options.files.size() == 1 ? "mlfFile = " : "mlfFileList = ") + quoted(files);
   if (!options.mapping_file.empty()) keys += " ; labelMappingFile = " + quoted(options.mapping_file);

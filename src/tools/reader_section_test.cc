@@ -63,14 +63,22 @@ TEST_F(ReaderSection, QuotesNamesOrRefusesThem) {
   };
   for (const char* name : {"a\" ; dim = 9 ; b = \"", "$HOME$", "a$", "a #b", "a\t#", "a\nb", "a\r", " a", "a "})
     EXPECT_EQ(refusal(of({text_of(name)}), {}).id, "infer.no-section") << name;
-  for (const char* name :
-       {"a:b", "a;b", "a,b", "a#b", "[a]", "(a", "a)", "{", "a*3", "a=b", "'a'", "a\\b", "//"}) {
+  for (const char* name : {"a:b", "a;b", "a,b", "a#b", "[a]", "(a", "a)", "{", "a=b", "'a'", "a\\b", "//"}) {
     const std::string section = reader_section(of({text_of(name)}), {});
     const batchfeed::Setup setup = loaded(section);
     const auto& back = std::get<CtfOptions>(setup.sources.at(0));
     EXPECT_EQ(back.streams.at(0).alias.empty() ? back.streams.at(0).name : back.streams.at(0).alias, name);
     EXPECT_EQ(back.files, text_of(name).files);
   }
+  CtfOptions starred = text_of("a*3");
+  EXPECT_EQ(refusal(of({starred}), {}).id, "infer.no-section") << "in a list a*3 is a : a : a";
+  starred.files.pop_back();
+  const batchfeed::Setup alone = loaded(reader_section(of({starred}), {}));
+  EXPECT_EQ(std::get<CtfOptions>(alone.sources.at(0)).streams.at(0).alias, "a*3");
+  CtfOptions cases = text_of("Word");
+  cases.streams.push_back({.name = "word", .storage = Storage::dense, .dim = 4});
+  const batchfeed::Setup both = loaded(reader_section(of({cases}), {}));
+  EXPECT_EQ(std::get<CtfOptions>(both.sources.at(0)).streams.size(), 2u) << "keys match in any case";
   MlfOptions labels;
   labels.name = "labels";
   labels.files = {"a:b.mlf", "c.mlf"};
