@@ -44,9 +44,6 @@ void write_all(int fd, std::string_view text) {
   }
 }
 
-// A message holds names out of files: they may not steer the terminal, nor begin a line.
-std::string text_of(const Fault& fault) { return printable(in_flags(fault).text(), std::string::npos); }
-
 std::sig_atomic_t volatile interrupts = 0;
 std::sig_atomic_t volatile wait_for_step = 0;
 std::sig_atomic_t volatile last_signal = SIGINT;
@@ -80,13 +77,13 @@ void Console::say(std::string_view line) {
 }
 
 void Console::fail(const Fault& fault) {
-  const std::string text = text_of(fault);
+  const std::string text = message_text(fault);
   say(colour_err_ ? fmt::format("\033[31m{}\033[0m", text) : text);
 }
 
 void Console::notice(const Notice& notice) {
   if (quiet || (notice.severity == Severity::info && !verbose)) return;
-  const std::string text = text_of(notice.fault);
+  const std::string text = message_text(notice.fault);
   {
     const std::lock_guard lock(mutex_);
     if (told_.size() < 10'000 && !told_.insert(text).second) return;

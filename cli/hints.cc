@@ -2,6 +2,7 @@
 #include "hints.h"
 
 #include <batchfeed/hint.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
@@ -61,10 +62,21 @@ Fault in_flags(Fault fault) {
   return fault;
 }
 
+std::string message_text(const Fault& fault) {
+  // A name out of a file may be as long as the file. Where the fault stands is in front, what to do at the end.
+  constexpr std::size_t kMost = 4096, kEnd = 1024;
+  const std::string text = in_flags(fault).text();
+  if (text.size() <= kMost) return printable(text, std::string::npos);
+  const std::string_view whole = text;
+  return printable(whole.substr(0, kMost - kEnd), std::string::npos) +
+         fmt::format(" [{} left out] ", plural(whole.size() - kMost, "byte")) +
+         printable(whole.substr(whole.size() - kEnd), std::string::npos);
+}
+
 std::string finding_text(const Notice& notice) {
-  Fault fault = in_flags(notice.fault);
+  Fault fault = notice.fault;
   if (notice.severity == Severity::warning) fault.what = "warning: " + fault.what;
-  return printable(fault.text(), std::string::npos);
+  return message_text(fault);
 }
 
 }  // namespace batchfeed::cli

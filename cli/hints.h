@@ -10,6 +10,10 @@ namespace batchfeed::cli {
 // The fault with `section = A.B` of its hint as --section A.B, and `check()` as batchfeed check.
 Fault in_flags(Fault fault);
 
+// A message for people, of 5 KiB at most. It holds names out of files: they may not steer the terminal, nor begin a
+// line.
+std::string message_text(const Fault& fault);
+
 // A line of a list of findings: of warnings it says that they are.
 std::string finding_text(const Notice& notice);
 

@@ -22,7 +22,7 @@ from ._info import Info, StreamDescription
 from ._open import FromSources
 from ._reader import Reader
 from ._source import Writer
-from ._sources import CBF, CTF, Stream, dense, sparse
+from ._sources import CBF, CTF, StreamSpec, dense, sparse
 from ._told import log
 from ._tools import CheckReport, Converted, IndexInfo, check, convert, index, info
 
@@ -140,10 +140,10 @@ class _Infer:
 
 def _declared(source: CTF, seen: list[tuple[list[tuple[str, str, int]], bool, bool]]) -> tuple[CTF, bool]:
     """A text corpus whose streams fit all shards, and whether its ids are words."""
-    streams: dict[str, Stream] = {}
+    streams: dict[str, StreamSpec] = {}
     for found, _, _ in seen:
         for name, storage, dim in found:
-            known = streams.get(name, Stream(storage, 0))
+            known = streams.get(name, StreamSpec(storage, 0))
             make = dense if "dense" in (known.storage, storage) else sparse
             streams[name] = make(max(dim, known.dim))
     without = not all(has_ids for _, has_ids, _ in seen)
@@ -219,7 +219,7 @@ class _Deal:
         writers: dict[int, Writer] = {}
         options = {**shard.opening.options, "order": "file", "minibatch_size": 1 << 16}
         with Reader._of(replace(shard.opening, options=options), log) as reader:
-            streams = {s.name: Stream(s.storage, s.dim) for s in reader.streams.values()}
+            streams = {s.name: StreamSpec(s.storage, s.dim) for s in reader.streams.values()}
             dtype = next(iter(reader.streams.values())).element
             for batch in reader:
                 to = random.integers(0, self.shards, batch.num_sequences)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from . import _core
 from ._errors import usage
 from ._given import wrong
-from ._sources import Stream
+from ._sources import StreamSpec
 
 Array = npt.NDArray[Any]
 
@@ -29,7 +29,7 @@ class Column(NamedTuple):
     indptr: Optional[npt.NDArray[np.uint32]] = None  # sparse: samples + 1
 
 
-def infos(streams: Mapping[str, Stream], dtype: str) -> list[_core.StreamInfo]:
+def infos(streams: Mapping[str, StreamSpec], dtype: str) -> list[_core.StreamInfo]:
     out = []
     for name, stream in streams.items():
         info = _core.StreamInfo()
@@ -89,7 +89,7 @@ def _is_csr(data: Any) -> bool:
     return isinstance(data, tuple) and len(data) == 3
 
 
-def _dense(name: str, stream: Stream, data: Any, dtype: str) -> tuple[Array, int]:
+def _dense(name: str, stream: StreamSpec, data: Any, dtype: str) -> tuple[Array, int]:
     """All values in a row, and the number of samples."""
     if _is_scipy(data):
         data = data.toarray()
@@ -104,7 +104,7 @@ def _dense(name: str, stream: Stream, data: Any, dtype: str) -> tuple[Array, int
     return values.reshape(-1), len(values)
 
 
-def _sparse(name: str, stream: Stream, data: Any, dtype: str) -> tuple[Array, Array, Array]:
+def _sparse(name: str, stream: StreamSpec, data: Any, dtype: str) -> tuple[Array, Array, Array]:
     """(values, indices, indptr) of scipy.sparse, of such a tuple, or of the classes of one-hot samples."""
     if _is_scipy(data):
         data = data.tocsr()
@@ -134,7 +134,7 @@ def _sparse(name: str, stream: Stream, data: Any, dtype: str) -> tuple[Array, Ar
     return _numbers(name, values, dtype), indices, indptr
 
 
-def _joined(name: str, stream: Stream, parts: Sequence[Any], dtype: str) -> Column:
+def _joined(name: str, stream: StreamSpec, parts: Sequence[Any], dtype: str) -> Column:
     """A list with the data of each sequence."""
     columns = [column(name, stream, part, dtype) for part in parts]
     if not columns:
@@ -152,7 +152,7 @@ def _joined(name: str, stream: Stream, parts: Sequence[Any], dtype: str) -> Colu
     return Column(values, lengths, indices, np.concatenate(([0], np.cumsum(counts))).astype(np.uint32))
 
 
-def column(name: str, stream: Stream, data: Any, dtype: str, lengths: Optional[Array] = None) -> Column:
+def column(name: str, stream: StreamSpec, data: Any, dtype: str, lengths: Optional[Array] = None) -> Column:
     """One array for one sequence, or for as many as `lengths` says."""
     if stream.storage == "dense":
         values, samples = _dense(name, stream, data, dtype)
@@ -168,7 +168,7 @@ def column(name: str, stream: Stream, data: Any, dtype: str, lengths: Optional[A
     return Column(values, lengths.astype(np.uint32), indices, indptr)
 
 
-def column_of(stream: _core.StreamData, declared: Stream, dtype: str) -> Optional[Column]:
+def column_of(stream: _core.StreamData, declared: StreamSpec, dtype: str) -> Optional[Column]:
     """A stream of a minibatch; None if it is declared otherwise than it is."""
     if (stream.storage, stream.dim) != (declared.storage, declared.dim):
         return None
@@ -179,7 +179,7 @@ def column_of(stream: _core.StreamData, declared: Stream, dtype: str) -> Optiona
 
 
 def columns(
-    streams: Mapping[str, Stream], data: Mapping[str, Any], dtype: str, lengths: Optional[Array] = None, told: str = "data"
+    streams: Mapping[str, StreamSpec], data: Mapping[str, Any], dtype: str, lengths: Optional[Array] = None, told: str = "data"
 ) -> list[Column]:
     """The streams of some sequences: of one if there are no `lengths` and no lists. `told`: where the data come from."""
     if not isinstance(data, Mapping):

@@ -19,12 +19,12 @@ from ._given import Path, expecting, path as as_path, whole, wrong
 from ._open import What, opening_of
 from ._reader import Reader
 from ._source import Source
-from ._sources import Stream, _element, declared, dense, sparse
+from ._sources import StreamSpec, _element, declared, dense, sparse
 from ._told import log
 from ._words import counted
 
 
-def _stream(name: str, data: Any) -> Stream:
+def _stream(name: str, data: Any) -> StreamSpec:
     """How data in memory are declared, if the user does not say."""
     if hasattr(data, "tocsr"):
         return sparse(int(data.shape[1]))
@@ -78,7 +78,7 @@ class Arrays(Source):
         self,
         data: Mapping[str, Any],
         *,
-        streams: Optional[Mapping[str, Stream]] = None,
+        streams: Optional[Mapping[str, StreamSpec]] = None,
         lengths: Union[Sequence[int], Mapping[str, Sequence[int]], None] = None,
         keys: Optional[Sequence[int]] = None,
         dtype: Any = "float32",
@@ -138,7 +138,7 @@ class Arrays(Source):
         streams = ", ".join(f"{name!r}: {s.storage} {s.dim}" for name, s in self._streams.items())
         return f"<Arrays: {counted(len(self._lengths), 'sequence')}, {counted(self._lengths.sum(), 'sample')}; {streams}>"
 
-    def streams(self) -> Mapping[str, Stream]:
+    def streams(self) -> Mapping[str, StreamSpec]:
         """As declared, or as the data suggest."""
         return self._streams
 

@@ -14,7 +14,7 @@ from ._columns import column_of, columns, infos, keys_of, lengths_of
 from ._errors import usage
 from ._files import StorageOptions, need_storage
 from ._given import Path, expecting, flag, key as as_key, path as as_path, target_format, whole, wrong
-from ._sources import Stream, _element, declared
+from ._sources import StreamSpec, _element, declared
 from ._upload import named, upload_for
 
 
@@ -39,7 +39,7 @@ class Source:
 
     dtype: Any = "float32"
 
-    def streams(self) -> Mapping[str, Stream]:
+    def streams(self) -> Mapping[str, StreamSpec]:
         """{name: dense(dim) or sparse(dim)}"""
         raise NotImplementedError(f"{type(self).__name__} does not say its streams()")
 
@@ -104,7 +104,7 @@ class Writer:
     def __init__(
         self,
         path: Path,
-        streams: Mapping[str, Stream],
+        streams: Mapping[str, StreamSpec],
         *,
         to: Optional[str] = None,
         dtype: Any = "float32",

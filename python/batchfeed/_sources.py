@@ -14,7 +14,7 @@ Context = Optional[tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Stream:
+class StreamSpec:
     """How a stream of a text corpus is declared; see `dense` and `sparse`."""
 
     storage: str
@@ -23,25 +23,25 @@ class Stream:
     defines_mb_size: bool = False
 
 
-def dense(dim: int, *, alias: Optional[str] = None, defines_mb_size: bool = False) -> Stream:
+def dense(dim: int, *, alias: Optional[str] = None, defines_mb_size: bool = False) -> StreamSpec:
     """A stream of `dim` values a sample. `alias`: its name in the file, if that is another one."""
     return _stream("dense", dim, alias, defines_mb_size)
 
 
-def sparse(dim: int, *, alias: Optional[str] = None, defines_mb_size: bool = False) -> Stream:
+def sparse(dim: int, *, alias: Optional[str] = None, defines_mb_size: bool = False) -> StreamSpec:
     """A stream of index:value pairs, indices below `dim`."""
     return _stream("sparse", dim, alias, defines_mb_size)
 
 
-def _stream(storage: str, dim: int, alias: Optional[str], defines_mb_size: bool) -> Stream:
+def _stream(storage: str, dim: int, alias: Optional[str], defines_mb_size: bool) -> StreamSpec:
     if alias is not None and not (isinstance(alias, str) and alias):
         raise wrong("alias", alias, "the stream's name in the file")
-    return Stream(storage, whole("dim", dim, 1), alias, flag("defines_mb_size", defines_mb_size))
+    return StreamSpec(storage, whole("dim", dim, 1), alias, flag("defines_mb_size", defines_mb_size))
 
 
-def declared(streams: Any) -> dict[str, Stream]:
+def declared(streams: Any) -> dict[str, StreamSpec]:
     """What names streams and says how they are, as a dictionary."""
-    if not isinstance(streams, Mapping) or not all(isinstance(n, str) and isinstance(s, Stream) for n, s in streams.items()):
+    if not isinstance(streams, Mapping) or not all(isinstance(n, str) and isinstance(s, StreamSpec) for n, s in streams.items()):
         raise TypeError(f'streams are declared as {{"name": bf.dense(3), ...}}; got {streams!r}')
     return dict(streams)
 
@@ -89,7 +89,7 @@ class CTF:
     """
 
     files: Paths
-    streams: Optional[Mapping[str, Stream]] = None
+    streams: Optional[Mapping[str, StreamSpec]] = None
     dtype: Any = "float32"
     skip_sequence_ids: Optional[bool] = None  # None: as inferred, else False
     max_errors: int = 0

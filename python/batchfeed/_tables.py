@@ -14,7 +14,7 @@ from ._errors import usage
 from ._given import Path, path as as_path, wrong
 from ._interchange import Arrays, batches_of, replacing
 from ._open import What
-from ._sources import Stream, declared, sparse
+from ._sources import StreamSpec, declared, sparse
 from ._words import counted
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def from_pandas(frame: pandas.DataFrame, columns: Optional[Mapping[str, Any]] = 
     if not hasattr(frame, "columns"):
         raise wrong("frame", frame, "a pandas.DataFrame")
     data: dict[str, Any] = {}
-    streams: dict[str, Stream] = {}
+    streams: dict[str, StreamSpec] = {}
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
         raise usage("python.data", f"two columns have the name {twice[0]!r}")

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -83,6 +84,15 @@ int rename_new(const std::string& from, const std::string& to) {
   return -1;
 }
 
+// Beside the file; of a name that leaves no room for more, the beginning.
+std::string temporary_name(const std::string& path) {
+  constexpr std::string_view kSuffix = ".tmp.XXXXXX";
+  const std::size_t name = path.size() - (path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1);
+  const std::size_t most = NAME_MAX - kSuffix.size();
+  if (name > NAME_MAX) fail("create", path, ENAMETOOLONG);
+  return path.substr(0, path.size() - (name > most ? name - most : 0)).append(kSuffix);
+}
+
 }  // namespace
 
 void refuse_existing(const std::string& path) {
@@ -113,7 +123,7 @@ void exchange(const std::string& one, const std::string& other) {
 }
 
 AtomicFile::AtomicFile(std::string path, AtomicFileOptions options)
-    : path_(std::move(path)), temp_(path_ + ".tmp.XXXXXX"), options_(options) {
+    : path_(std::move(path)), temp_(temporary_name(path_)), options_(options) {
   expect_replaceable(path_);
   if (!options_.replace && exists(path_)) refuse_existing(path_);
   if (options_.clear) remove_leftovers(path_);

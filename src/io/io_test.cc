@@ -240,6 +240,19 @@ TEST(AtomicFile, DoesNotReplaceAPipeOrADevice) {  // io.special-target
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
+TEST(AtomicFile, MayHaveTheLongestNameThereIs) {
+  const ScratchFolder folder;
+  for (const std::size_t length : {244u, 245u, 255u}) {
+    const std::string name(length, 'n');
+    AtomicFile file(folder / name);
+    file.append(std::as_bytes(std::span(name)));
+    file.commit();
+    EXPECT_EQ(::batchfeed::testing::content_of(folder / name), name);
+  }
+  EXPECT_EQ(folder.names().size(), 3u);
+  EXPECT_THROW(AtomicFile(folder / std::string(256, 'n')), Error);
+}
+
 TEST(AtomicFile, WithoutCommitThereIsNothing) {
   const ScratchFolder folder;
   folder.write("out", "old");
