@@ -50,10 +50,8 @@ std::string precision_line(Element element) {
   return element == Element::f64 ? "    precision = \"double\"\n" : std::string();
 }
 
-std::string of(const CtfOptions& options) {
-  std::string out = "    readerType = \"CNTKTextFormatReader\"\n" + files_line(options.files);
-  out += "    randomize = true\n" + precision_line(options.element);
-  if (options.skip_sequence_ids) out += "    skipSequenceIds = true\n";
+std::string input_of(const CtfOptions& options) {
+  std::string out = options.skip_sequence_ids ? "    skipSequenceIds = true\n" : "";
   out += "    input = [\n";
   std::vector<std::string> used;
   for (const StreamSpec& stream : options.streams) {
@@ -70,6 +68,27 @@ std::string of(const CtfOptions& options) {
            (stream.storage == Storage::dense ? "dense" : "sparse") + "\" ]\n";
   }
   return out + "    ]\n";
+}
+
+std::string indented(const std::string& text, const std::string& by) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t next = text.find('\n', at) + 1;
+    out += by + text.substr(at, next - at);
+    at = next;
+  }
+  return out;
+}
+
+// The text reader takes ids that are numbers; words are for deserializers.
+std::string of(const CtfOptions& options, bool ids_are_words) {
+  const std::string common = "    randomize = true\n" + precision_line(options.element);
+  if (!ids_are_words || options.skip_sequence_ids) {
+    return "    readerType = \"CNTKTextFormatReader\"\n" + files_line(options.files) + common + input_of(options);
+  }
+  return common + "    useNumericSequenceKeys = false\n    deserializers = (\n        [\n" +
+         "            type = \"CNTKTextFormatDeserializer\" ; module = \"CNTKTextFormatReader\"\n" +
+         indented(files_line(options.files) + input_of(options), "        ") + "        ]\n    )\n";
 }
 
 std::string of(const CbfOptions& options) {
@@ -112,12 +131,13 @@ std::string reader_section(const std::vector<std::string>& files, const Inferred
   options.files = files;
   options.skip_sequence_ids = !inferred.has_ids;
   for (const Inferred::Stream& stream : inferred.streams) options.streams.push_back(stream.spec);
-  return "reader = [\n" + of(options) + "]\n";
+  return "reader = [\n" + of(options, inferred.text_ids) + "]\n";
 }
 
 std::string reader_section(const Setup& setup, const std::vector<StreamInfo>& streams) {
   if (!setup.sources.empty()) {
-    if (const auto* ctf = std::get_if<CtfOptions>(&setup.sources.front())) return "reader = [\n" + of(*ctf) + "]\n";
+    if (const auto* ctf = std::get_if<CtfOptions>(&setup.sources.front()))
+      return "reader = [\n" + of(*ctf, setup.reader.keys != KeyMode::numeric) + "]\n";
     if (const auto* cbf = std::get_if<CbfOptions>(&setup.sources.front())) return "reader = [\n" + of(*cbf) + "]\n";
   }
   if (!setup.sources.empty() && std::holds_alternative<MlfOptions>(setup.sources.front())) {

@@ -31,7 +31,8 @@ class ReaderSection : public ::testing::Test {
   static batchfeed::Setup of(std::vector<SourceOptions> sources) {
     batchfeed::Setup setup;
     setup.sources = std::move(sources);
-    setup.reader.keys = KeyMode::text;
+    const bool text = std::holds_alternative<CtfOptions>(setup.sources.front());
+    setup.reader.keys = text ? KeyMode::numeric : KeyMode::text;
     return setup;
   }
   static Fault refusal(const batchfeed::Setup& setup, const std::vector<StreamInfo>& streams) {
@@ -108,6 +109,18 @@ TEST_F(ReaderSection, OfTextKeepsFilesPrecisionAndNames) {
   for (const StreamSpec& stream : options.streams) in_file.push_back(stream.alias.empty() ? stream.name : stream.alias);
   EXPECT_THAT(in_file, ::testing::UnorderedElementsAre("x-y", "x_y", "7"));
   EXPECT_EQ(open_sources(back)->streams().size(), 3u);
+}
+
+TEST_F(ReaderSection, OfTextWithIdsThatAreWordsIsThatOfADeserializer) {
+  const std::vector<std::string> files = {folder_.write("a.ctf", "utt-a |x 1 2\nutt-a |x 3 4\nutt-b |x 5 6\n"),
+                                          folder_.write("b.ctf", "utt-c |x 7 8\n")};
+  const batchfeed::Setup back = loaded(reader_section(files, infer_ctf(files)));
+  EXPECT_EQ(back.reader.keys, KeyMode::text);
+  EXPECT_EQ(std::get<CtfOptions>(back.sources.at(0)).files, files);
+  const auto source = open_sources(back);
+  EXPECT_EQ(source->chunks().at(0).sequences + source->chunks().at(1).sequences, 3u);
+  EXPECT_EQ(source->streams().at(0).dim, 2u);
+  EXPECT_EQ(loaded(reader_section(back, {})).reader.keys, KeyMode::text) << "of a setup too";
 }
 
 TEST_F(ReaderSection, OfABinaryFileNamesIt) {
