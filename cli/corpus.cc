@@ -147,16 +147,17 @@ Corpus load_mixture(const CorpusArguments& arguments, Console& console, const Re
 }
 
 // traceLevel = 2.
-bool wants_notes(const Setup& setup) {
-  const auto wants = [](const SourceOptions& source) {
+bool wants_notes(Setup& setup) {
+  const auto wants = [](const SourceOptions* source) {
     return std::visit(
         [](const auto& options) {
           if constexpr (requires { options.trace_level; }) return options.trace_level > 1;
           return false;
         },
-        source);
+        *source);
   };
-  return std::any_of(setup.sources.begin(), setup.sources.end(), wants);
+  const std::vector<SourceOptions*> sources = sources_of(setup);
+  return std::any_of(sources.begin(), sources.end(), wants);
 }
 
 }  // namespace

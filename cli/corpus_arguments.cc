@@ -11,15 +11,6 @@ namespace batchfeed::cli {
 
 namespace {
 
-std::vector<SourceOptions*> sources_of(Setup& setup) {
-  std::vector<SourceOptions*> out;
-  for (SourceOptions& source : setup.sources) out.push_back(&source);
-  for (std::vector<SourceOptions>& corpus : setup.mix) {
-    for (SourceOptions& source : corpus) out.push_back(&source);
-  }
-  return out;
-}
-
 std::vector<std::pair<std::string, std::string>> path_map(const std::vector<std::string>& rules) {
   std::vector<std::pair<std::string, std::string>> out;
   for (const std::string& rule : rules) {

@@ -255,4 +255,14 @@ struct Setup {
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;
 };
 
+// Every source of a setup, those of each corpus of a mixture too; as long as it lives unchanged.
+inline std::vector<SourceOptions*> sources_of(Setup& setup) {
+  std::vector<SourceOptions*> out;
+  for (SourceOptions& source : setup.sources) out.push_back(&source);
+  for (std::vector<SourceOptions>& corpus : setup.mix) {
+    for (SourceOptions& source : corpus) out.push_back(&source);
+  }
+  return out;
+}
+
 }  // namespace batchfeed

@@ -189,9 +189,9 @@ class FromSources:
         for corpus in built:
             for options, _ in corpus:
                 setup.add(options)
-            setup.frame_mode()
             if mix:
                 setup.end_corpus()
+        setup.frame_mode()
         return setup
 
     def __str__(self) -> str:

@@ -155,22 +155,22 @@ void bind_reader_options(nb::module_& m) {
 
 void frame_mode(Setup& setup) {
   const bool frames = setup.reader.pack.kind == Packing::frames;
-  for (SourceOptions& source : setup.sources) {
+  for (SourceOptions* const source : sources_of(setup)) {
     std::visit(
         [&](auto& options) {
           if constexpr (requires { options.frame_mode; }) options.frame_mode = frames;
         },
-        source);
+        *source);
   }
 }
 
 void cache_index(Setup& setup, const std::string& folder) {
-  for (SourceOptions& source : setup.sources) {
-    if (auto* ctf = std::get_if<CtfOptions>(&source)) {
+  for (SourceOptions* const source : sources_of(setup)) {
+    if (auto* ctf = std::get_if<CtfOptions>(source)) {
       ctf->cache_index = true;
       if (!folder.empty()) ctf->cache_dir = folder;
     }
-    if (auto* mlf = std::get_if<MlfOptions>(&source)) {
+    if (auto* mlf = std::get_if<MlfOptions>(source)) {
       mlf->cache_index = true;
       if (!folder.empty()) mlf->cache_dir = folder;
     }

@@ -65,7 +65,7 @@ IndexBuild of_other(const SourceOptions& options, const OpenContext& context) {
 }
 
 // Of every corpus of a mixture, else of the one there is.
-std::vector<SourceOptions> sources_of(const Setup& setup) {
+std::vector<SourceOptions> all_sources(const Setup& setup) {
   std::vector<SourceOptions> out;
   for (const Setup& corpus : assemble::corpora_of(setup))
     out.insert(out.end(), corpus.sources.begin(), corpus.sources.end());
@@ -77,7 +77,7 @@ std::vector<SourceOptions> sources_of(const Setup& setup) {
 std::vector<IndexBuild> build_indexes(const Setup& setup, bool rebuild) {
   const OpenContext context = assemble::context_of(setup);
   std::vector<IndexBuild> out;
-  for (const SourceOptions& options : sources_of(setup)) {
+  for (const SourceOptions& options : all_sources(setup)) {
     if (const auto* text = std::get_if<CtfOptions>(&options)) {
       for (const std::string& file : assemble::expand(text->files, context.file_system))
         out.push_back(of_text(*text, file, context, rebuild));
@@ -93,7 +93,7 @@ std::vector<IndexBuild> build_indexes(const Setup& setup, bool rebuild) {
 std::vector<IndexBuild> find_indexes(const Setup& setup) {
   const OpenContext context = assemble::context_of(setup);
   std::vector<IndexBuild> out;
-  for (const SourceOptions& options : sources_of(setup)) {
+  for (const SourceOptions& options : all_sources(setup)) {
     if (const auto* labels = std::get_if<MlfOptions>(&options)) {
       for (const std::string& file : labels->files) out.push_back(of_labels(*labels, file, context));
     }

@@ -168,6 +168,15 @@ def test_an_index_is_built_once(corpus, tmp_path):
     assert first[0].cache == again[0].cache
 
 
+def test_every_corpus_of_a_mixture_gets_its_index(tmp_path):
+    parts = [Corpus(tmp_path / name, [2] * 5) for name in ("a.ctf", "b.ctf")]
+    mixture = bf.Mix((parts[0].source(), 1), (parts[1].source(), 3))
+    first = bf.index(mixture, cache_dir=tmp_path / "cache")
+    again = bf.index(mixture, cache_dir=tmp_path / "cache")
+    assert [i.was_valid for i in first + again] == [False, False, True, True]
+    assert len({i.cache for i in first}) == 2
+
+
 def test_progress_is_told_and_may_give_up(tmp_path):
     corpus = Corpus(tmp_path / "big.ctf", [5] * 2000)
     calls = []
