@@ -36,8 +36,7 @@ ShuffleQuality ShuffleMeasure::quality() const {
   std::vector<std::uint32_t> in_file(items);  // places in the epoch, in the order of the file
   std::iota(in_file.begin(), in_file.end(), 0u);
   std::sort(in_file.begin(), in_file.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const auto order = places_[a] <=> places_[b];
-    return order != 0 ? order < 0 : a < b;
+    return places_[a] < places_[b] || (!(places_[b] < places_[a]) && a < b);
   });
   std::vector<std::uint32_t> rank(items);  // in the file, by place in the epoch
   double moved = 0;

@@ -5,9 +5,9 @@
 
 #include <batchfeed/reader.h>
 
-#include <compare>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 namespace batchfeed::cli {
@@ -58,7 +58,9 @@ class ShuffleMeasure {
  private:
   struct Place {
     std::uint32_t chunk, row, frame;
-    auto operator<=>(const Place&) const = default;
+    bool operator<(const Place& other) const {
+      return std::tie(chunk, row, frame) < std::tie(other.chunk, other.row, other.frame);
+    }
   };
   std::vector<Place> places_;  // by place in the epoch
   bool swept_ = false;

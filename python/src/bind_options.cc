@@ -26,7 +26,7 @@ void bind_sources(nb::module_& m) {
       .def_rw("storage", &StreamSpec::storage)
       .def_rw("dim", &StreamSpec::dim)
       .def_rw("defines_mb_size", &StreamSpec::defines_mb_size);
-  nb::class_<FileIdentity>(m, "FileIdentity");
+  static_cast<void>(nb::class_<FileIdentity>(m, "FileIdentity"));
   nb::class_<CtfOptions>(m, "CtfOptions")
       .def(nb::init<>())
       .def_rw("files", &CtfOptions::files)
