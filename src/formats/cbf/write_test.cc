@@ -88,6 +88,20 @@ TEST(CbfWriter, AFolderOfTheNameOfItsKeysIsSeenBeforeAnythingIsWritten) {
   }
 }
 
+TEST(CbfWriter, KeysThatCannotBeReadKeepNobodyFromTheData) {
+  const ScratchFolder folder;
+  CbfWriter writer(folder / "x.cbf", {.streams = kFeatLab, .keys = true});
+  writer.append(kFirst.data(), "first");
+  writer.commit();
+  ::batchfeed::testing::FaultySys sys([](const ::batchfeed::testing::Call& call) {
+    return call.name == "open" && call.path.ends_with(".keys") ? EACCES : 0;
+  });
+  const Opened opened(folder / "x.cbf");
+  EXPECT_EQ(opened.source->chunks().at(0).sequences, 1u);
+  EXPECT_TRUE(opened.notices.empty());
+  EXPECT_THROW(opened.source->key_text(0), Error);
+}
+
 std::string refusal(const CbfWriterOptions& options, const std::vector<SequenceData>& sequence) {
   const ScratchFolder folder;
   try {
