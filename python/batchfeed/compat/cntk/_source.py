@@ -17,7 +17,7 @@ from ..._options import ENDLESS, apply
 from ..._reader import Reader
 from ..._told import log
 from ..._source import Source
-from ..._sources import Stream
+from ..._sources import StreamSpec
 from ._data import Minibatch, Read, StreamInformation, Streams
 from ._deserializers import Deserializer, config_text
 
@@ -75,9 +75,9 @@ class _Adapted(Source):
         lengths = [[s.shape[0] for s in _sequences(chunk[name])] for name in self._infos]
         return [max(row) for row in zip(*lengths)]
 
-    def streams(self) -> dict[str, Stream]:
+    def streams(self) -> dict[str, StreamSpec]:
         return {
-            name: Stream(info.storage_format, int(np.prod(info.shape)), None, info.defines_mb_size)
+            name: StreamSpec(info.storage_format, int(np.prod(info.shape)), None, info.defines_mb_size)
             for name, info in self._infos.items()
         }
 
