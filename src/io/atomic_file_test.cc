@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "io/atomic_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
