@@ -130,9 +130,8 @@ Fault torn_end(const std::string& file, std::uint64_t byte, std::uint64_t line, 
 Fault no_id(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column, const char* at) {
   return at_line(
       file, "ctf.no-id", byte, line, column, "expected a sequence id (decimal digits) or '|', found " + quoted(at),
-      lookalike_or(token_at(at), class_of(*at) == Byte::printable
-                                     ? "text ids need `useNumericSequenceKeys = false`"
-                                     : ""));
+      lookalike_or(token_at(at),
+                   class_of(*at) == Byte::printable ? "text ids need `useNumericSequenceKeys = false`" : ""));
 }
 Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column,
                     const char* at) {
