@@ -10,8 +10,8 @@ namespace batchfeed::cli {
 // The fault with `section = A.B` of its hint as --section A.B, and `check()` as batchfeed check.
 Fault in_flags(Fault fault);
 
-// A message for people, of 5 KiB at most. It holds names out of files: they may not steer the terminal, nor begin a
-// line.
+// A message for people, of 4 KiB and what is written out of them. It holds names out of files: they may not steer the
+// terminal, nor begin a line.
 std::string message_text(const Fault& fault);
 
 // A line of a list of findings: of warnings it says that they are.

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/words.h"
+#include "text/trim.h"
 #include "tools/refuse.h"
 
 namespace batchfeed {
@@ -16,24 +17,23 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
 // There is no escape in a configuration (docs/reference/config-language.md).
-std::string quoted(const std::string& text) {
-  const bool comment = text.find(" #") != text.npos || text.find("\t#") != text.npos;
-  const bool trimmed = !text.empty() && (is_blank(text.front()) || is_blank(text.back()));
-  if (text.find_first_of(std::string_view("\"$\r\n\0", 5)) != text.npos || comment || trimmed) {
-    refuse("infer.no-section", {}, "a configuration cannot quote the name '" + text + '\'',
+std::string quoted(const std::string& name) {
+  const bool comment = name.find(" #") != name.npos || name.find("\t#") != name.npos;
+  const bool blank_end = text::trimmed(name).size() != name.size();
+  if (name.find_first_of(std::string_view("\"$\r\n\0", 5)) != name.npos || comment || blank_end) {
+    refuse("infer.no-section", {}, "a configuration cannot quote the name '" + name + '\'',
            "quotes, `$`, ends of lines, `#` behind a blank and blanks at an end cannot be in it");
   }
-  return "\"" + text + "\"";
+  return "\"" + name + "\"";
 }
 
 // In a list `*` repeats what stands before it, in quotes too, and ':' stands between the elements of one text.
 const std::string& list_element(const std::string& file, const char* cannot) {
-  if (file.find_first_of(cannot) != file.npos)
-    refuse("infer.no-section", file, "a list of files cannot have a name with one of " + std::string(cannot),
+  if (file.find_first_of(cannot) != file.npos) {
+    refuse("infer.no-section", file, "this name cannot stand in a list: '*' and ':' are taken for more than themselves",
            "rename it");
+  }
   return file;
 }
 
@@ -115,9 +115,11 @@ std::string of(const MlfOptions& options, std::uint64_t dim) {
     refuse("infer.no-section", options.files.front(),
            "its classes have names, which a reader section takes from a list", "give a list of states", options.name);
   }
-  std::string files;
-  for (const std::string& file : options.files)
-    files += files.empty() && options.files.size() == 1 ? file : (files.empty() ? "" : ":") + list_element(file, "*:");
+  std::string files = options.files.front();
+  if (options.files.size() > 1) {
+    files.clear();
+    for (const std::string& file : options.files) files += (files.empty() ? "" : ":") + list_element(file, "*:");
+  }
   std::string keys = "dim = " + std::to_string(dim) + " ; " +
                      (options.files.size() == 1 ? "mlfFile = " : "mlfFileList = ") + quoted(files);
   if (!options.mapping_file.empty()) keys += " ; labelMappingFile = " + quoted(options.mapping_file);
