@@ -89,6 +89,12 @@ std::string files_text(const std::vector<std::string>& files) {
   return files.size() > kMost ? out + fmt::format(" and {} more", files.size() - kMost) : out;
 }
 
+// Whether a terminal may be given these lines as they are.
+bool is_printable(std::string lines) {
+  std::erase(lines, '\n');
+  return printable(lines, std::string::npos) == lines;
+}
+
 // Empty, and the reason, where a name cannot stand in one.
 std::string section_of(const Corpus& corpus, const std::vector<std::string>& files, std::string& why) {
   try {
@@ -133,8 +139,13 @@ std::string text(const Corpus& corpus, const InfoArguments& a, const Description
   if (corpus.inferred) {
     std::string why;
     const std::string section = section_of(corpus, a.corpus.files, why);
-    out += section.empty() ? fmt::format("\nNo reader section can say this: {}\n", printable(why, 300))
-                           : "\nA reader section for it, with the dims that its values need:\n\n" + section;
+    if (section.empty()) {
+      out += fmt::format("\nNo reader section can say this: {}\n", printable(why, 300));
+    } else if (!is_printable(section)) {
+      out += "\nIts names are not for a terminal; batchfeed schema -o FILE writes a reader section with them\n";
+    } else {
+      out += "\nA reader section for it, with the dims that its values need:\n\n" + section;
+    }
   }
   return out;
 }

@@ -50,6 +50,14 @@ def test_names_that_no_configuration_can_quote_add_nothing_to_the_section(batchf
     assert done.code == 2 and "cannot quote the name" in done.err and done.out == ""
 
 
+def test_names_that_may_steer_a_terminal_are_not_shown_in_a_section(batchfeed, write):
+    write("a.ctf", b"|a\xc2\x9b31m 1 2\n|b\xff 3\n")
+    done = batchfeed("info", "a.ctf")
+    assert done.code == 0 and "batchfeed schema -o FILE writes a reader section with them" in done.out and "\x9b" not in done.out
+    assert batchfeed("schema", "a.ctf", "-o", "a.cntk").code == 0
+    assert batchfeed("info", "a.cntk", "--json").json["sequences"] == 2
+
+
 def test_the_section_of_several_files_names_all(batchfeed, write):
     write("a.ctf", "|f 1 2\n")
     write("b.ctf", "|f 3 4\n|f 5 6\n")
