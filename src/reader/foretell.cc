@@ -10,10 +10,6 @@ namespace batchfeed {
 
 using namespace reader;
 
-namespace {
-constexpr std::size_t kMostKeys = 64;  // chunks whose keys are held beside the window's
-}
-
 std::vector<BatchPlan> Reader::plan(std::uint64_t minibatches) const {
   std::vector<BatchPlan> out;
   plan(minibatches, [&](const BatchPlan& batch) { out.push_back(batch); });
@@ -21,6 +17,7 @@ std::vector<BatchPlan> Reader::plan(std::uint64_t minibatches) const {
 }
 
 void Reader::plan(std::uint64_t minibatches, const std::function<void(const BatchPlan&)>& each) const {
+  constexpr std::size_t kMostKeys = 64;  // chunks whose keys are held beside the window's
   const std::unique_ptr<Planner> planner = impl_->make_planner(false);
   Impl::enter(*planner, impl_->mark);
   Plan plan;
