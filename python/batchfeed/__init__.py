@@ -25,9 +25,10 @@ from ._files import Remote
 from ._interchange import Arrays, from_npz, from_svmlight, to_npz, to_svmlight
 from ._open import BatchPlan, Mix, PlanItem
 from ._info import Info
+from ._options import ReaderKeywords
 from ._reader import Reader, open
 from ._source import Source, Writer
-from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, dense, sparse
+from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, StreamSpec, dense, sparse
 from ._tables import (
     from_arrow,
     from_datasets,
@@ -69,10 +70,12 @@ __all__ = [
     "Padded",
     "PlanItem",
     "Reader",
+    "ReaderKeywords",
     "Remote",
     "Source",
     "StateError",
     "Stream",
+    "StreamSpec",
     "Writer",
     "__version__",
     "check",

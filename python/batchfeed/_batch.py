@@ -136,6 +136,8 @@ class Stream(_core.StreamData):
         return _convert.jax_array(self, form)
 
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Array:
+        if copy is False and self.is_sparse:
+            raise ValueError("a sparse stream is made dense by a copy")
         out = self.numpy()
         if dtype is not None and out.dtype != dtype:
             if copy is False:

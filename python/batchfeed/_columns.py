@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Real
+from operator import index
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
@@ -52,14 +53,24 @@ def lengths_of(given: Any, name: str = "lengths") -> npt.NDArray[np.uint32]:
 
 def keys_of(given: Any) -> npt.NDArray[np.uint64]:
     """Whole numbers, not negative."""
-    array = np.asarray(given if hasattr(given, "__len__") else list(given))
+    given = given if hasattr(given, "__len__") else list(given)
+    array = np.asarray(given)
+    if array.ndim == 1 and array.dtype.kind in "fO" and not hasattr(given, "dtype"):  # some of them beyond 2^63
+        array = np.array([index(key) for key in given], dtype=np.uint64)
     if array.size and (array.dtype.kind not in "iu" or array.min() < 0):
         raise TypeError
     return array.astype(np.uint64)
 
 
+def expect_unmasked(name: str, data: Any) -> None:
+    """A masked array would give what lies beneath."""
+    if np.ma.is_masked(data):
+        raise _refuse(name, "some values are masked", "filled(0) puts a number in their places")
+
+
 def _numbers(name: str, data: Any, dtype: Any) -> Array:
     """Texts, dates and None are no numbers, although NumPy would make some of them."""
+    expect_unmasked(name, data)
     try:
         array = np.asarray(data)
         if array.dtype.kind not in "biuf" and not (array.dtype == object and all(isinstance(v, Real) for v in array.flat)):
@@ -114,6 +125,7 @@ def _sparse(name: str, stream: StreamSpec, data: Any, dtype: str) -> tuple[Array
     elif _is_csr(data):
         values, indices, indptr = map(np.asarray, data)
     else:
+        expect_unmasked(name, data)
         indices = np.atleast_1d(np.asarray(data))
         if indices.ndim != 1 or indices.dtype.kind not in "iu":
             raise _refuse(name, "expected scipy.sparse, (values, indices, indptr), or whole numbers: a class for each sample")

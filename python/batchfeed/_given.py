@@ -89,7 +89,8 @@ def paths(value: Any, name: str = "files") -> list[str]:
     """One path or several, as text."""
     if isinstance(value, (str, bytes, os.PathLike)):
         return [os.fsdecode(value)]
-    if not isinstance(value, (list, tuple)) and (isinstance(value, Mapping) or not hasattr(value, "__iter__")):
+    no_list = isinstance(value, Mapping) or hasattr(value, "read") or not hasattr(value, "__iter__")
+    if no_list and not isinstance(value, (list, tuple)):
         raise TypeError(f"{name} is {shown(value)}, expected a path (str, bytes or os.PathLike) or a list of them")
     return [path(f"one of {name}", one) for one in value]
 

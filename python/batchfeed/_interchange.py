@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._batch import Batch
-from ._columns import column, keys_of, lengths_of
+from ._columns import column, expect_unmasked, keys_of, lengths_of
 from ._convert import library
 from ._errors import usage
 from ._given import Path, expecting, path as as_path, whole, wrong
@@ -44,6 +44,7 @@ def _array(name: str, data: Any) -> Any:
         raise wrong("the name of a stream", name, "a text")
     if hasattr(data, "tocsr"):
         return data.tocsr()
+    expect_unmasked(name, data)
     try:
         return np.asarray(data)
     except ValueError:
@@ -166,10 +167,16 @@ class Arrays(Source):
 
 
 def batches_of(what: What, options: Mapping[str, Any]) -> Iterator[Batch]:
-    """One sweep, in the data's own order."""
-    given = {"order": "file", "minibatch_size": 65536, **options}
-    storage = given.pop("storage_options", None)
-    opening = opening_of(what, "", (), None, None, storage, given)
+    """One sweep, in the data's own order unless the options, which are open()'s keywords, say another."""
+    given = dict(options)
+    if "shuffle" not in given:
+        given.setdefault("order", "file")
+    if "minibatch_samples" not in given:
+        given.setdefault("minibatch_size", 65536)
+    section, changes, dtype = given.pop("section", ""), given.pop("set", ()), given.pop("dtype", None)
+    limits, storage = given.pop("limits", None), given.pop("storage_options", None)
+    states = given.pop("state_list", None)
+    opening = opening_of(what, section, changes, dtype, limits, storage, given, states)
     with Reader._of(opening, log) as reader:
         yield from reader
 

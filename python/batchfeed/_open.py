@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 from . import _core
 from ._errors import Fault, usage
 from ._files import Limits, StorageOptions, file_system, names_in, working_directory
-from ._given import counts, expecting, like, mapping, paths, texts, weight, wrong
+from ._given import Path, counts, expecting, like, mapping, path as as_path, paths, texts, weight, wrong
 from ._options import apply
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element
 
@@ -79,21 +79,24 @@ def opening_of(
     limits: Optional[Limits],
     storage: StorageOptions = None,
     options: Mapping[str, Any] = {},
+    state_list: Optional[Path] = None,
 ) -> Opening:
     """Files as open() takes them, or sources as Reader() does."""
+    states = None if state_list is None else as_path("state_list", state_list)
     if isinstance(what, (FromSources, FromFile)):
         return what
     bounds = given_limits(limits)
     many = [] if isinstance(what, Mix) else as_list(what)
     if isinstance(what, Mix) or not all(isinstance(one, (str, bytes, os.PathLike)) for one in many):
-        for name, value in (("section", section or None), ("set", set or None), ("dtype", dtype)):
+        hints = {"dtype": "say bf.CTF(file, dtype=...)", "state_list": "say bf.MLF(files, mapping_file=...)"}
+        for name, value in (("section", section or None), ("set", set or None), ("dtype", dtype), ("state_list", states)):
             if value is not None:
-                where = "say bf.CTF(file, dtype=...)" if name == "dtype" else "name the configuration instead"
+                where = hints.get(name, "name the configuration instead")
                 raise usage("python.option", f"{name} is {value!r}, which is for files and not for sources", where)
     if isinstance(what, Mix):
         return FromSources(what, bounds, dict(options), storage)
     if all(isinstance(one, (str, bytes, os.PathLike)) for one in many):
-        return FromFile(paths(many), section, texts("set", set), dtype, bounds, dict(options), storage=storage)
+        return FromFile(paths(many), section, texts("set", set), dtype, bounds, dict(options), states, storage)
     for one in many:
         _need_source(one)
     return FromSources(many, bounds, dict(options), storage)

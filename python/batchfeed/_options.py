@@ -9,6 +9,8 @@ from difflib import get_close_matches
 from numbers import Integral
 from typing import Any, Callable, Literal, Optional, TypedDict, Union, get_args
 
+import numpy as np
+
 from . import _core
 from ._errors import usage
 from ._given import WHOLE, counts, like, plain, weight, whole, wrong
@@ -133,7 +135,7 @@ def _plain(name: str, value: Any, options: Any) -> Any:
 
 
 def _shuffled(yes: Any) -> str:
-    if yes not in (True, False):
+    if not isinstance(yes, (bool, np.bool_)):
         raise wrong("shuffle", yes, "True or False", "order= takes the name of an order")
     return "uniform" if yes else "file"
 
@@ -183,6 +185,8 @@ def apply(options: Any, given: Mapping[str, Any]) -> None:
             _set(options, name, _plain(name, value, options))
         except (TypeError, ValueError, RuntimeError):
             raise wrong(told, value, expected) from None
+    if "workers" in settings and "rank" not in settings and options.workers > 1:
+        raise usage("python.option", f"workers is {options.workers}, and no rank is given", "every worker says its own, rank=0 ...")
 
 
 NAMES = sorted(ReaderKeywords.__annotations__)

@@ -8,6 +8,7 @@ import json
 import os
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from operator import index
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from . import _core, _open
@@ -280,7 +281,7 @@ class Reader:
             raise TypeError("a state is a mapping, as state_dict() gives it; got an empty one")
         core = self._here()
         try:
-            told = json.dumps(dict(state), separators=(",", ":"))
+            told = json.dumps(dict(state), separators=(",", ":"), default=index)  # NumPy's numbers too
         except TypeError as error:
             raise TypeError(f"a state is numbers and texts, as state_dict() gives it: {error}") from None
         core.restore(told)

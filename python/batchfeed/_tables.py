@@ -42,6 +42,10 @@ def from_pandas(frame: pandas.DataFrame, columns: Optional[Mapping[str, Any]] = 
     if len(twice):
         raise usage("python.data", f"two columns have the name {twice[0]!r}")
     for name, chosen in (columns or {str(c): c for c in frame.columns}).items():
+        for one in chosen if isinstance(chosen, (list, tuple)) else [chosen]:
+            if one not in frame.columns:
+                known = ", ".join(map(repr, frame.columns))
+                raise usage("python.data", f"stream {name!r}: there is no column {one!r}, only {known}", stream=name)
         if isinstance(chosen, (list, tuple)):
             data[name] = np.stack([_column(name, frame[one]).astype(np.float64) for one in chosen], axis=1)
         else:
@@ -79,24 +83,35 @@ def to_pandas(what: What, **options: Any) -> pandas.DataFrame:
 def to_arrow(what: What, **options: Any) -> pyarrow.Table:
     """A pyarrow.Table with a row for each sequence: its key, and for each stream a list of samples.
 
-    A dense sample is a fixed_size_list, a sparse one a list of structs (index, value). `options` are the
-    keywords of a Reader.
+    A dense sample is a fixed_size_list, a sparse one a list of structs (index, value), with the stream's dim in the
+    field's metadata. `options` are the keywords of open().
     """
     pa = library("pyarrow", "to_arrow()")
     table: pyarrow.Table = pa.Table.from_batches([_record_batch(pa, b) for b in batches_of(what, options)])
     return table
 
 
+DIM = b"batchfeed.dim"  # in the metadata of a sparse stream's field
+
+
 def _record_batch(pa: Any, batch: Batch) -> Any:
-    return pa.RecordBatch.from_pydict({"key": pa.array(batch.sequence_keys), **{name: pa.array(s) for name, s in batch.items()}})
+    columns = {"key": pa.array(batch.sequence_keys), **{name: pa.array(s) for name, s in batch.items()}}
+    dims = {name: {DIM: str(s.dim)} for name, s in batch.items() if s.storage == "sparse"}
+    fields = [pa.field(name, column.type, metadata=dims.get(name)) for name, column in columns.items()]
+    return pa.RecordBatch.from_arrays(list(columns.values()), schema=pa.schema(fields))
+
+
+def _dim_in(field: Any) -> Optional[int]:
+    told = (field.metadata or {}).get(DIM, b"")
+    return int(told) if told.isdigit() else None
 
 
 def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **options: Any) -> Arrays:
     """A corpus of a pyarrow.Table as to_arrow() makes it, or of plain columns: numbers are one sample a row.
 
     A dictionary (of categories) is a class. A list of numbers is a sequence of them; or one sample, if `streams`
-    declares it: streams={"x": bf.dense(128)}. `dims`: of sparse streams; without it one more than the largest
-    index. `options` are those of Arrays.
+    declares it: streams={"x": bf.dense(128)}. `dims`: of sparse streams; without it what to_arrow() noted, or
+    else one more than the largest index. `options` are those of Arrays.
     """
     pa = library("pyarrow", "from_arrow()")
     if not hasattr(table, "column_names"):
@@ -114,7 +129,7 @@ def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **option
         if _is_list(pa, column.type) and not (_is_number(pa, column.type.value_type) and name in said and said[name].dim > 1):
             lengths[name] = np.diff(column.offsets.to_numpy())
             column = column.flatten()
-        data[name] = _samples(pa, name, column, (dims or {}).get(name))
+        data[name] = _samples(pa, name, column, (dims or {}).get(name) or _dim_in(table.schema.field(name)))
     if lengths:
         options["lengths"] = {name: lengths.get(name, np.ones(table.num_rows, np.int64)) for name in data}
     return Arrays(data, streams=said, **options)

@@ -43,6 +43,7 @@ def check(
     section: str = "",
     set: Sequence[str] = (),
     dtype: Any = None,
+    state_list: Optional[Path] = None,
     max_faults: int = 100_000,
     limits: Optional[Limits] = None,
     storage_options: StorageOptions = None,
@@ -57,7 +58,7 @@ def check(
     corpus that a configuration names and that is not there is a fault of the report. Other threads run meanwhile.
     """
     most = whole("max_faults", max_faults)
-    setup = opening_of(what, section, set, dtype, limits, storage_options).setup(None)
+    setup = opening_of(what, section, set, dtype, limits, storage_options, state_list=state_list).setup(None)
     bar = told(progress)
     setup.set_progress(bar)
     found: list[Fault] = []
@@ -71,6 +72,7 @@ def info(
     section: str = "",
     set: Sequence[str] = (),
     dtype: Any = None,
+    state_list: Optional[Path] = None,
     limits: Optional[Limits] = None,
     storage_options: StorageOptions = None,
     progress: Optional[Progress] = None,
@@ -80,7 +82,7 @@ def info(
     Streams with their dim and dtype, counts and lengths, from the index; only where nobody declares the streams of a
     text corpus its values are looked at as well. Raises FileError, FormatError or ConfigError as open() does.
     """
-    opening = opening_of(what, section, set, dtype, limits, storage_options)
+    opening = opening_of(what, section, set, dtype, limits, storage_options, state_list=state_list)
     inferred, files = _inferred(opening, progress)
     setup = opening.setup(log)
     setup.set_report(log)
@@ -168,6 +170,7 @@ def convert(
     section: str = "",
     set: Sequence[str] = (),
     dtype: Any = None,
+    state_list: Optional[Path] = None,
     streams: Sequence[str] = (),
     renames: Optional[Mapping[str, str]] = None,
     keys: str = "automatic",
@@ -231,7 +234,7 @@ def convert(
     options = fill(_core.ConvertOptions(), **given)
     if os.path.exists(file) and not force:
         raise usage("python.exists", "the file exists", "force=True replaces it", path=file)
-    setup = opening_of(what, section, set, dtype, limits, storage_options).setup(report)
+    setup = opening_of(what, section, set, dtype, limits, storage_options, state_list=state_list).setup(report)
     setup.set_report(report)
     upload = upload_for(file, storage_options, form, force)
     try:

@@ -59,10 +59,16 @@ class ReaderCore {
     bool given = false;
     {
       const nb::gil_scoped_release unlocked;
-      const std::lock_guard lock(mutex_);
+      const auto lock = locked();
       Reader& reader = open();
       while (!reader.wait(std::chrono::milliseconds(50), *batch)) check_signals();
-      given = all ? reader.read(*batch) : reader.next(*batch);
+      try {
+        given = all ? reader.read(*batch) : reader.next(*batch);
+      } catch (const Raised& raised) {
+        // Ctrl-C in a source, and the like, is nothing of the data: the next call reads on.
+        if (!raised.is_of_data()) reader.restore(reader.state());
+        throw;
+      }
     }
     if (!given) batch.reset();
     return hand_out(std::move(batch), all);
@@ -89,7 +95,7 @@ class ReaderCore {
   template <class Work>
   auto with(const Work& work) {
     const nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(mutex_);
+    const auto lock = locked();
     return work(open());
   }
 
@@ -102,6 +108,20 @@ class ReaderCore {
     epoch = batch->epoch;
     read = batch->index + 1;
     return make(origin_->batch_type, BatchData{.batch = std::move(batch), .origin = origin_});
+  }
+
+  // In a forked child a thread that held it is gone, and nobody knows how far it came.
+  std::unique_lock<std::mutex> locked() {
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (!forked()) {
+      lock.lock();
+    } else if (!lock.try_lock()) {
+      throw Error(Fault{.kind = FaultKind::usage,
+                        .id = "reader.forked-while-read",
+                        .what = "another thread was reading when this process was forked",
+                        .hint = "fork where none reads, or open a reader in the child and load_state_dict() there"});
+    }
+    return lock;
   }
 
   Reader& open() {

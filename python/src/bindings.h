@@ -60,6 +60,11 @@ class Raised : public std::exception {
   explicit Raised(nb::handle exception) : exception_(exception) {}
   const char* what() const noexcept override { return "an exception in Python"; }
   nb::handle exception() const noexcept { return exception_.get(); }
+  // An Exception; not KeyboardInterrupt, SystemExit and the like. May be called without the GIL.
+  bool is_of_data() const {
+    const nb::gil_scoped_acquire gil;
+    return PyObject_IsInstance(exception_.get().ptr(), PyExc_Exception) == 1;
+  }
 
  private:
   Held exception_;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a caller gives wrong is told with what it was and what is expected."""
 import gc
+import io
 import os
 import re
 
@@ -119,6 +120,12 @@ WRONG = [
     (lambda f: writer(f).extend({"x": [[1, 2]]}, keys=[1.5]), "one of keys is 1.5, expected a text or a whole number"),
     (lambda f: writer(f).write([3]), "a minibatch is 3, expected a bf.Batch"),
     (lambda f: writer(f, "z").write(bf.open(f)), "the minibatch has no stream 'z', only 'x', 'y'"),
+    (lambda f: bf.Arrays({"x": np.ma.array([[1.0, 2.0]], mask=[[0, 1]])}), "stream 'x': some values are masked"),
+    (lambda f: bf.open(f, workers=2), "workers is 2, and no rank is given"),
+    (lambda f: bf.open(f, shuffle=np.array([1, 2])), "shuffle is array([1, 2]), expected True or False"),
+    (lambda f: bf.from_pandas(pytest.importorskip("pandas").DataFrame({"a": [1]}), {"x": "z"}), "there is no column 'z', only 'a'"),
+    (lambda f: bf.info(bf.CTF(f), state_list=f), "which is for files and not for sources"),
+    (lambda f: bf.open(io.StringIO("|x 1")), "path is <_io.StringIO object"),
     (lambda f: bf.Arrays(3), "data is 3, expected a mapping"),
     (lambda f: bf.Arrays({"x": "ab"}), "stream 'x': 'ab' is no array"),
     (lambda f: bf.Arrays({"x": np.zeros((2, 2))}, keys=[1]), "keys is [1], expected a whole number for each of 2 sequences"),

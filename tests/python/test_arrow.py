@@ -16,9 +16,26 @@ def test_arrow_and_parquet_there_and_back(corpus, tmp_path):
     same(bf.from_arrow(table, dims={"y": 5}), corpus)
     bf.to_parquet(corpus.source(), tmp_path / "a.parquet", minibatch_size=20)
     same(bf.from_parquet(tmp_path / "a.parquet"), corpus)
+    wide = bf.CTF(corpus.path, streams={"x": bf.dense(3), "y": bf.sparse(943)})  # wider than its largest index
+    bf.to_parquet(wide, tmp_path / "wide.parquet")
+    for there in (bf.from_parquet(tmp_path / "wide.parquet"), bf.from_arrow(bf.to_arrow(wide))):
+        assert bf.Reader(there).streams["y"].dim == 943
+    assert bf.Reader(bf.from_parquet(tmp_path / "wide.parquet", dims={"y": 1000})).streams["y"].dim == 1000
     plain = pa.table({"a": [1.5, 2.5], "label": [0, 3]})
     batch = whole(bf.from_arrow(plain))
     assert batch["a"].numpy().tolist() == [[1.5], [2.5]] and batch["label"].classes().tolist() == [0, 3]
+
+
+def test_what_is_read_is_said_with_the_keywords_of_open(corpus, tmp_path):
+    text = 'readerType="CNTKTextFormatReader";file="train.ctf";input=[x=[dim=3;format="dense"];y=[dim=5;format="sparse"]]'
+    (tmp_path / "two.cntk").write_text(f"Train=[reader=[{text}]]\nTest=[reader=[{text}]]\n")
+    two = str(tmp_path / "two.cntk")
+    with pytest.raises(bf.ConfigError, match="section"):
+        bf.to_arrow(two)
+    changes = f'Test=[reader=[file="{corpus.path}"]]'
+    assert bf.to_arrow(two, section="Test.reader", set=changes, dtype="float64")["x"].type.value_type.value_type == pa.float64()
+    keys = bf.to_pandas(corpus.source(), shuffle=True, seed=3, minibatch_samples=4)["key"].tolist()
+    assert keys != sorted(keys, key=int) == bf.to_arrow(corpus.source(), minibatch_samples=4)["key"].to_pylist()
 
 
 def test_a_data_frame():

@@ -23,7 +23,7 @@ CASES = {
     "pairs in a dense stream": (lambda: bf.Reader(bf.CTF("pairs.ctf", {"x": bf.dense(2)})).next(), "declare this one with bf.sparse(dim)"),
     "frames of several samples": (lambda: bf.open("long.ctf", pack="frames").next(), "set pack='sequences' (in a configuration frameMode = false)"),
     "too few rows": (
-        lambda: bf.open("a.ctf", pack="truncated", truncation_length=9, minibatch_samples=9, workers=2).next(),
+        lambda: bf.open("a.ctf", pack="truncated", truncation_length=9, minibatch_samples=9, workers=2, rank=0).next(),
         "workers x truncation_length= (in a configuration truncationLength)",
     ),
     "too little memory": (lambda: bf.open("a.ctf", memory_limit=1).next(), "lower the window, window= (in a configuration randomizationWindow)"),

@@ -4,6 +4,7 @@ import gc
 import json
 import os
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -86,6 +87,62 @@ def test_a_forked_child_goes_on_inside_a_loop(small):
         there = json.load(pipe)
     assert os.waitpid(child, 0)[1] == 0
     assert there == keys_of(loop) and len(there) == len(reader) - 100
+
+
+class Slow(bf.Source):
+    """Tells when it is read, and waits."""
+
+    def __init__(self, interrupt=-1):
+        self.reading, self.go_on, self.interrupt = threading.Event(), threading.Event(), interrupt
+
+    def streams(self):
+        return {"x": bf.dense(1)}
+
+    def chunks(self):
+        return [[1]] * 5
+
+    def read(self, chunk):
+        if chunk == self.interrupt:
+            self.interrupt = -1
+            raise KeyboardInterrupt
+        self.reading.set()
+        assert self.interrupt == -1 or chunk < self.interrupt or self.go_on.wait(60)
+        return {"x": np.full((1, 1), chunk)}
+
+
+def test_a_child_that_is_forked_while_a_thread_reads_is_told_so(tmp_path):
+    source = Slow(interrupt=-2)  # waits
+    reader = bf.Reader(source, minibatch_samples=1, shuffle=False)
+    thread = threading.Thread(target=reader.next)
+    thread.start()
+    assert source.reading.wait(60)
+    time.sleep(0.2)  # for the thread to wait in the library
+    child = os.fork()
+    if child == 0:
+        try:
+            reader.next()
+        except bf.ConfigError as error:
+            os._exit(7 if error.id == "reader.forked-while-read" else 8)
+        finally:
+            os._exit(9)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    source.go_on.set()
+    thread.join()
+    assert reader.next()["x"].numpy().tolist() == [[1]]
+
+
+@pytest.mark.parametrize("options", [{"prefetch": False}, {"prefetch": False, "threads": 1}])
+def test_what_interrupts_a_source_is_no_fault_of_its_data(options):
+    source = Slow(interrupt=2)
+    source.go_on.set()
+    reader = bf.Reader(source, minibatch_samples=1, shuffle=False, **options)
+    seen = []
+    with pytest.raises(KeyboardInterrupt):
+        for batch in reader:
+            seen += batch["x"].numpy().ravel().tolist()
+    while (batch := reader.next()) is not None:
+        seen += batch["x"].numpy().ravel().tolist()
+    assert seen == [0, 1, 2, 3, 4]
 
 
 def test_threads_may_share_a_loop(small):

@@ -73,6 +73,8 @@ def test_speech_files_need_no_configuration(speech, tmp_path):
         reader = bf.open([speech.scp, speech.mlf], state_list=speech.states, minibatch_samples=100, **options)
         assert (reader.num_samples, sorted(s.dim for s in reader.streams.values())) == (13, [2, 3])
     assert reader.num_sequences == 13, "each frame is one"
+    both, told = [speech.scp, speech.mlf], {"state_list": speech.states}
+    assert {s.dim for s in bf.info(both, **told).streams} == {2, 3} and not bf.check(both, **told)
     done = bf.convert(speech.scp, tmp_path / "copy.scp", parameter_kind="FBANK")
     assert (done.sequences, done.samples) == (3, 13)
     copy = next(iter(bf.open(tmp_path / "copy.scp", minibatch_samples=100)))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
+import itertools
 import json
+import multiprocessing
 import pickle
 import subprocess
 import sys
@@ -128,6 +130,27 @@ def test_processes_that_are_spawned_or_persist(corpus, expected):
     assert list(loader(dataset(corpus), 2, multiprocessing_context="spawn")) == expected[0]
     data = loader(dataset(corpus), 2, persistent_workers=True)
     assert [list(data) for _ in range(3)] == expected
+
+
+def test_seeds_may_repeat_and_epochs_be_broken_off(corpus, expected):
+    for _ in range(3):
+        data = loader(dataset(corpus), 2)
+        for stop, keys in [(None, expected[0]), (2, expected[1]), (3, expected[1]), (None, expected[1]), (None, expected[2])]:
+            torch.manual_seed(0)
+            assert list(itertools.islice(data, stop)) == keys[:stop]
+
+
+def test_other_processes_may_be_made_between_those_of_a_loader(corpus, expected, monkeypatch):
+    data = loader(dataset(corpus), 2)
+    start = multiprocessing.Process.start
+
+    def start_another(process):
+        start(process)
+        for _ in range(5):
+            multiprocessing.Process(target=int)
+
+    monkeypatch.setattr(multiprocessing.Process, "start", start_another)
+    assert [list(data) for _ in range(2)] == expected[:2]
 
 
 def test_tensors_come_through_processes(corpus):
