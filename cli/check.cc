@@ -123,7 +123,7 @@ ordered_json summary_json(const CheckResult& result, ordered_json findings, orde
 // Text from a pipe; its streams are inferred from its beginning.
 CheckResult check_input(const CheckArguments& a, const CheckOptions& options, const Report& report) {
   CtfOptions ctf;
-  if (a.corpus.precision == "double") ctf.element = Element::f64;
+  ctf.element = a.corpus.precision.value_or(Element::f32);
   return check_stream(STDIN_FILENO, "-", ctf, options, report, a.corpus.limits());
 }
 

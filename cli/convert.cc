@@ -189,7 +189,7 @@ std::unique_ptr<Source> open_for_conversion(const CorpusArguments& arguments, Co
   } catch (const Error& error) {
     auto* binary = corpus.setup.sources.size() == 1 ? std::get_if<CbfOptions>(&corpus.setup.sources.front()) : nullptr;
     // A binary file alone: what it holds is what is wanted.
-    if (binary == nullptr || corpus.format != Format::cbf || !arguments.precision.empty() ||
+    if (binary == nullptr || corpus.format != Format::cbf || arguments.precision ||
         error.fault().id != "cbf.precision-mismatch")
       throw;
     binary->element = Element::f64;
@@ -216,10 +216,8 @@ int run_conversion(const Source& source, const std::string& target, ConvertOptio
   if (json) {
     ordered_json streams = ordered_json::array();
     for (const StreamInfo& s : result.streams) {
-      streams.push_back({{"name", s.name},
-                         {"storage", s.storage == Storage::dense ? "dense" : "sparse"},
-                         {"dim", s.dim},
-                         {"precision", s.element == Element::f32 ? "float" : "double"}});
+      streams.push_back(
+          {{"name", s.name}, {"storage", name(s.storage)}, {"dim", s.dim}, {"precision", precision_of(s.element)}});
     }
     output.append(dump({{"target", target},
                         {"format", std::string(name(options.to))},

@@ -14,17 +14,12 @@ namespace batchfeed::cli {
 
 namespace {
 
-std::optional<Element> element(const std::string& precision) {
-  if (precision.empty()) return std::nullopt;
-  return precision == "double" ? Element::f64 : Element::f32;
-}
-
 void from_config(const CorpusArguments& arguments, const Report& report, Corpus& corpus) {
   ConfigRequest request;
   request.files = arguments.files;
   request.set = arguments.set;
   request.section = arguments.section;
-  request.precision = element(arguments.precision);
+  request.precision = arguments.precision;
   request.report = report;
   request.file_system = corpus.setup.file_system;
   request.all_faults = arguments.all_faults;
@@ -51,7 +46,7 @@ void from_text(const CorpusArguments& arguments, Console& console, const Report&
     throw no_stream(file, arguments.limits());
   }
   options.skip_sequence_ids = !corpus.inferred->has_ids;
-  options.element = element(arguments.precision).value_or(Element::f32);
+  options.element = arguments.precision.value_or(Element::f32);
   corpus.setup.sources.emplace_back(std::move(options));
   if (corpus.inferred->text_ids) corpus.setup.reader.keys = KeyMode::text;
 }
@@ -59,7 +54,7 @@ void from_text(const CorpusArguments& arguments, Console& console, const Report&
 void from_binary(const CorpusArguments& arguments, Corpus& corpus) {
   CbfOptions options;
   options.files = arguments.files;
-  const auto wanted = element(arguments.precision);
+  const auto wanted = arguments.precision;
   options.element = wanted.value_or(Element::f32);
   options.convert_element = wanted.has_value();
   if (!wanted) {
@@ -78,9 +73,8 @@ void from_binary(const CorpusArguments& arguments, Corpus& corpus) {
 
 // Features and labels without a configuration, joined by key.
 void from_speech(const CorpusArguments& arguments, Corpus& corpus) {
-  corpus.setup.sources =
-      infer_speech(arguments.files, arguments.state_list, element(arguments.precision).value_or(Element::f32),
-                   arguments.limits(), corpus.setup.file_system);
+  corpus.setup.sources = infer_speech(arguments.files, arguments.state_list, arguments.precision.value_or(Element::f32),
+                                      arguments.limits(), corpus.setup.file_system);
   corpus.setup.reader.keys = KeyMode::text;
 }
 

@@ -21,16 +21,16 @@ struct CorpusArguments {
   std::vector<std::string> files;
   std::string section;
   std::vector<std::string> set;
-  std::string precision;
+  std::optional<Element> precision;
   std::string state_list;
   std::vector<std::string> map_path;
   std::vector<std::string> roots;
   std::string cache_dir;
   bool cache_index = false;
-  std::string order;
+  std::optional<OrderKind> order;
   std::optional<std::uint64_t> seed, window, window_samples;
   std::vector<double> mix_weights;
-  std::string shard;
+  std::optional<Shard> shard;
   std::optional<unsigned> threads;
   std::vector<std::string> raised;  // limits
   std::optional<std::uint64_t> unpacked_bytes, unpack_ratio, unpack_window_bytes;
@@ -42,6 +42,12 @@ struct CorpusArguments {
   Limits limits() const;
   // What is said of order, index and paths here goes before what a configuration says. Throws UsageError.
   void overlay(Setup& setup) const;
+
+ private:
+  void add_configuration(CLI::App& app);
+  void add_index(CLI::App& app);
+  void add_limits(CLI::App& app);
+  void add_order(CLI::App& app);
 };
 
 struct Corpus {

@@ -6,6 +6,7 @@
 #include "corpus.h"
 #include "format.h"
 #include "raise.h"
+#include "word_option.h"
 
 namespace batchfeed::cli {
 
@@ -26,9 +27,7 @@ std::vector<std::pair<std::string, std::string>> path_map(const std::vector<std:
 
 void CorpusArguments::overlay(Setup& setup) const {
   OrderOptions& out = setup.reader.order;
-  if (order == "file") out.kind = OrderKind::file;
-  if (order == "cntk") out.kind = OrderKind::cntk;
-  if (order == "uniform") out.kind = OrderKind::uniform;
+  if (order) out.kind = *order;
   if (seed) out.seed = *seed;
   if (window) {
     out.window = *window;
@@ -38,8 +37,7 @@ void CorpusArguments::overlay(Setup& setup) const {
     out.window = *window_samples;
     out.window_in_samples = true;
   }
-  if (shard == "chunk") setup.reader.shard = Shard::chunk;
-  if (shard == "even") setup.reader.shard = Shard::even;
+  if (shard) setup.reader.shard = *shard;
   if (threads) setup.reader.threads = *threads;
   const auto mapped = path_map(map_path);
   for (SourceOptions* source : sources_of(setup)) {
@@ -61,6 +59,13 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
   app.add_option("file", files, "A .cntk configuration (several: later ones override), or a corpus file")
       ->required()
       ->type_name("CONFIG|FILE");
+  add_configuration(app);
+  add_index(app);
+  add_limits(app);
+  if (with_order) add_order(app);
+}
+
+void CorpusArguments::add_configuration(CLI::App& app) {
   const char* const config = "Configuration";
   app.add_option("--section", section, "Reader section to use, such as Train.reader (default: the only one)")
       ->type_name("A.B")
@@ -71,7 +76,9 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
       ->take_all()
       ->allow_extra_args(false)
       ->group(config);
-  app.add_option("--precision", precision, "float or double, instead of every precision key")
+  app.add_option_function<std::string>(
+         "--precision", [this](const std::string& word) { precision = word == "double" ? Element::f64 : Element::f32; },
+         "float or double, instead of every precision key")
       ->check(CLI::IsMember({"float", "double"}))
       ->type_name("TYPE")
       ->group(config);
@@ -92,6 +99,9 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
       ->allow_extra_args(false)
       ->type_name("DIR")
       ->group(config);
+}
+
+void CorpusArguments::add_index(CLI::App& app) {
   const char* const index = "Index";
   app.add_flag("--cache-index", cache_index, "Keep the index beside the data, or in the user's cache folder")
       ->group(index);
@@ -99,6 +109,9 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
   app.add_option("--threads", threads, "Threads that index and parse (default: one per core)")
       ->type_name("N")
       ->group(index);
+}
+
+void CorpusArguments::add_limits(CLI::App& app) {
   app.add_option(
          "--raise", raised,
          "Let a file ask for more than the limit that a message names allows, such as implied_samples=100000000; "
@@ -115,10 +128,12 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
       ->type_name("N")
       ->group(packed);
   bytes("--unpack-window-bytes", unpack_window_bytes, "Memory that unpacking a zstd file may need (default 128M)");
-  if (!with_order) return;
+}
+
+void CorpusArguments::add_order(CLI::App& app) {
   const char* const group = "Order";
-  app.add_option("--order", order, "file, cntk (as the reference) or uniform, instead of what the configuration says")
-      ->check(CLI::IsMember({"file", "cntk", "uniform"}))
+  add_word_option(app, "--order", order,
+                  "file, cntk (as the reference) or uniform, instead of what the configuration says")
       ->type_name("KIND")
       ->group(group);
   app.add_option("--seed", seed, "Seed of the shuffle")->type_name("N")->group(group);
@@ -128,8 +143,7 @@ void CorpusArguments::add_to(CLI::App& app, bool with_order) {
       ->type_name("N")
       ->excludes(chunks)
       ->group(group);
-  app.add_option("--shard", shard, "chunk (as the reference) or even: how work is split among workers")
-      ->check(CLI::IsMember({"chunk", "even"}))
+  add_word_option(app, "--shard", shard, "chunk (as the reference) or even: how work is split among workers")
       ->type_name("KIND")
       ->group(group);
   app.add_option("--mix-weights", mix_weights,

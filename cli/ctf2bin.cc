@@ -42,12 +42,12 @@ std::vector<StreamSpec> read_header(const std::string& path) {
     for (std::string word; words >> word;) fields.push_back(word);
     if (fields.size() != 4) throw Error(bad_line(path, line, fmt::format("{} fields, expected 4", fields.size())));
     for (char& c : fields[2]) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    if (fields[2] != "dense" && fields[2] != "sparse")
-      throw Error(bad_line(path, line, fmt::format("kind '{}', expected dense or sparse", fields[2])));
+    const auto storage = named<Storage>(fields[2]);
+    if (!storage) throw Error(bad_line(path, line, fmt::format("kind '{}', expected dense or sparse", fields[2])));
     StreamSpec spec;
     spec.name = fields[0];
     spec.alias = fields[1];
-    spec.storage = fields[2] == "dense" ? Storage::dense : Storage::sparse;
+    spec.storage = *storage;
     for (const char c : fields[3]) {
       if (c < '0' || c > '9' || spec.dim > 0x7FFFFFFF)
         throw Error(bad_line(path, line, fmt::format("dimension '{}', expected 1 to 2147483647", fields[3])));

@@ -48,6 +48,15 @@ static bool steers(std::string_view c) {
          (c.size() == 3 && (within("\xE2\x80\xA8", "\xE2\x80\xAE") || within("\xE2\x81\xA6", "\xE2\x81\xA9")));
 }
 
+std::string indented(std::string_view text, std::string_view by) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if ((i == 0 || text[i - 1] == '\n') && text[i] != '\n') out += by;
+    out += text[i];
+  }
+  return out;
+}
+
 std::string printable(std::string_view text, std::size_t limit) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

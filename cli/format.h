@@ -18,6 +18,8 @@ std::string plural(std::uint64_t n, std::string_view word);  // "1 sequence", "2
 // For a line on a terminal: control characters, what turns the direction of text, and broken UTF-8 as \xNN, at most
 // `limit` bytes.
 std::string printable(std::string_view text, std::size_t limit = 80);
+// Every line but empty ones begins with `by`.
+std::string indented(std::string_view text, std::string_view by);
 constexpr std::size_t kPathLength = 4096 * 4;  // where a path, or what names one, stands whole
 
 // Columns that line up; numbers stand right, words left.

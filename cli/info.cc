@@ -25,9 +25,6 @@ struct InfoArguments {
   bool json = false;
 };
 
-const char* storage_text(Storage storage) { return storage == Storage::dense ? "dense" : "sparse"; }
-const char* element_text(Element element) { return element == Element::f32 ? "float" : "double"; }
-
 const Inferred::Stream* inferred_stream(const Corpus& corpus, const std::string& name) {
   if (!corpus.inferred) return nullptr;
   for (const Inferred::Stream& stream : corpus.inferred->streams) {
@@ -49,8 +46,8 @@ std::string streams_text(const Corpus& corpus, const Description& about) {
   if (corpus.inferred) head.insert(head.end(), {"samples", "values", "range"});
   Table table(head);
   for (const StreamInfo& stream : about.streams) {
-    std::vector<std::string> row = {printable(stream.name), storage_text(stream.storage), std::to_string(stream.dim),
-                                    element_text(stream.element)};
+    std::vector<std::string> row = {printable(stream.name), std::string(name(stream.storage)),
+                                    std::to_string(stream.dim), std::string(precision_of(stream.element))};
     if (const Inferred::Stream* seen = inferred_stream(corpus, stream.name)) {
       row.insert(row.end(), {count_text(seen->samples), count_text(seen->values), range_text(*seen)});
     }
@@ -153,9 +150,9 @@ std::string text(const Corpus& corpus, const InfoArguments& a, const Description
 ordered_json stream_json(const Corpus& corpus, const StreamInfo& stream) {
   ordered_json out;
   out["name"] = stream.name;
-  out["storage"] = storage_text(stream.storage);
+  out["storage"] = name(stream.storage);
   out["dim"] = stream.dim;
-  out["dtype"] = stream.element == Element::f32 ? "float32" : "float64";
+  out["dtype"] = name(stream.element);
   if (const Inferred::Stream* seen = inferred_stream(corpus, stream.name)) {
     out["samples"] = seen->samples;
     out["values"] = seen->values;

@@ -141,15 +141,6 @@ ordered_json fault_json(const Fault& fault) {
   return out;
 }
 
-const char* name(Severity severity) {
-  switch (severity) {
-    case Severity::info: return "info";
-    case Severity::warning: return "warning";
-    case Severity::error: return "error";
-  }
-  return "error";
-}
-
 ordered_json notice_json(const Notice& notice) {
   ordered_json out = fault_json(notice.fault);
   out["id"] = notice.fault.id;

@@ -20,6 +20,7 @@
 
 #include "command.h"
 #include "digits.h"
+#include "format.h"
 #include "hints.h"
 #include "usage.h"
 
@@ -214,11 +215,7 @@ int main_of(int argc, char** argv) {
 
 CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& summary, const std::string& examples) {
   CLI::App* command = app.add_subcommand(name, summary);
-  std::string indented = "  " + examples;
-  for (std::size_t at = 0; (at = indented.find('\n', at)) != std::string::npos; ++at) {
-    if (at + 1 < indented.size() && indented[at + 1] != '\n') indented.insert(at + 1, "  ");
-  }
-  command->footer(indented);
+  command->footer(indented(examples, "  "));
   return *command;
 }
 

@@ -42,6 +42,8 @@ class Text {
   void real(Real value, std::string_view quote = "\"") {
     if (value >= 0 && value < 10 && value == std::floor(value) && !std::signbit(value)) {
       add(static_cast<char>('0' + static_cast<int>(value)));
+    } else if (value == 0) {
+      add("-0.0");  // -0 is a whole number to readers of JSON, which have no minus zero among those
     } else if (std::isfinite(value)) {
       char* const at = room();
       advance(std::to_chars(at, at + kRoom, value).ptr);

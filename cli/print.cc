@@ -80,11 +80,10 @@ std::string sequence_head(const StreamBatch& stream, std::size_t e, const Miniba
 void stream_block(const StreamBatch& stream, const Minibatch& batch, const Reader& reader, const PrintOptions& options,
                   std::string& out) {
   const Layout& layout = stream.layout;
-  out +=
-      fmt::format("  {}{}{}  {} {}{}, {} in {} parallel x {}", options.colour ? "\033[1m" : "", printable(stream.name),
-                  options.colour ? "\033[0m" : "", stream.storage == Storage::dense ? "dense" : "sparse", stream.dim,
-                  stream.element == Element::f64 ? " double" : "", plural(stream.samples(), "sample"), layout.rows,
-                  plural(layout.steps, "step"));
+  out += fmt::format("  {}{}{}  {} {}{}, {} in {} parallel x {}", options.colour ? "\033[1m" : "",
+                     printable(stream.name), options.colour ? "\033[0m" : "", name(stream.storage), stream.dim,
+                     stream.element == Element::f64 ? " double" : "", plural(stream.samples(), "sample"), layout.rows,
+                     plural(layout.steps, "step"));
   if (stream.storage == Storage::sparse) out += fmt::format(", {}", plural(stream.indices.size(), "value"));
   out += '\n';
   const std::size_t shown = options.sequences == 0 ? layout.sequences : std::min(options.sequences, layout.sequences);

@@ -31,7 +31,7 @@ std::string order_text(const ReaderOptions& options, bool from_config) {
   std::string window = order.window >= kWholeSet
                            ? "everything"
                            : fmt::format("{} {}", order.window, order.window_in_samples ? "samples" : "chunks");
-  return fmt::format("order = {}, window of {}{}", order.kind == OrderKind::cntk ? "cntk" : "uniform", window,
+  return fmt::format("order = {}, window of {}{}", name(order.kind), window,
                      from_config ? ", as configured" : ", the default");
 }
 
@@ -122,9 +122,7 @@ void judge_order(const Corpus& corpus, const std::shared_ptr<const Source>& sour
   facts.order = order_text(options, corpus.config.has_value());
   facts.memory = reader.memory_needed();
   facts.minibatch_size = options.minibatch_size.front();
-  facts.size_unit = options.size_unit == SizeUnit::samples     ? "samples"
-                    : options.size_unit == SizeUnit::sequences ? "sequences"
-                                                               : "padded cells";
+  facts.size_unit = options.size_unit == SizeUnit::cells ? "padded cells" : name(options.size_unit);
   if (std::max(facts.about.sequences, options.pack.kind == Packing::frames ? facts.about.samples : 0) > kMostPlanned)
     return;
   ShuffleMeasure shuffle;
@@ -218,7 +216,7 @@ Facts gather_facts(const CorpusArguments& arguments, const RunOptions& run, Cons
   facts.kinds = kinds_of(corpus.setup);
   facts.joined = corpus.setup.sources.size() > 1;
   if (corpus.config) facts.section = corpus.config->section;
-  const bool chosen = corpus.config || !arguments.order.empty();
+  const bool chosen = corpus.config || arguments.order;
   if (!chosen) corpus.setup.reader.order.kind = OrderKind::uniform;
 
   CheckOptions options;

@@ -79,9 +79,8 @@ std::string index_chart(const StreamSurvey& s, const std::vector<std::string>& n
 std::string stream_card(const StreamSurvey& s, const std::vector<std::string>& names) {
   const bool sparse = s.stream.storage == Storage::sparse;
   std::vector<std::pair<std::string, std::string>> facts = {
-      {"kind",
-       fmt::format("{}, dim {}, {}{}", sparse ? "sparse" : "dense", count_text(s.stream.dim),
-                   s.stream.element == Element::f32 ? "float" : "double", s.one_hot ? "; one-hot, a label" : "")},
+      {"kind", fmt::format("{}, dim {}, {}{}", sparse ? "sparse" : "dense", count_text(s.stream.dim),
+                           precision_of(s.stream.element), s.one_hot ? "; one-hot, a label" : "")},
       {"samples", count_text(s.samples)},
       {sparse ? "values stored" : "values",
        count_text(s.values) +

@@ -3,31 +3,17 @@
 
 #include <batchfeed/error.h>
 
-#include <CLI/Validators.hpp>
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "command.h"
+#include "word_option.h"
 
 namespace batchfeed::cli {
 
 namespace {
-
-constexpr std::array<std::string_view, 3> kUnits = {"samples", "sequences", "cells"};
-constexpr std::array<std::string_view, 4> kLong = {"alone", "skip", "split", "error"};
-constexpr std::array<std::string_view, 3> kLast = {"keep", "drop", "cross"};
-
-// Sets `field` to the enumerator whose name was given; names in the enum's order.
-template <class Enum, std::size_t N>
-void set_by_name(const std::string& given, const std::array<std::string_view, N>& names, Enum& field) {
-  for (std::size_t i = 0; i < N; ++i) {
-    if (given == names[i]) field = static_cast<Enum>(i);
-  }
-}
 
 // The numbers of a list that `expect_digits` let through.
 std::vector<std::uint64_t> sizes_of(const std::string& list) {
@@ -35,11 +21,6 @@ std::vector<std::uint64_t> sizes_of(const std::string& list) {
   for (const char *at = list.data(), *const end = at + list.size(); at < end; ++at)
     at = std::from_chars(at, end, sizes.emplace_back()).ptr;
   return sizes;
-}
-
-template <std::size_t N>
-CLI::IsMember one_of(const std::array<std::string_view, N>& names) {
-  return CLI::IsMember(std::vector<std::string>(names.begin(), names.end()));
 }
 
 }  // namespace
@@ -53,21 +34,18 @@ void RunOptions::add_to(CLI::App& app) {
          "configuration's SGD section says, or 256)")
       ->type_name("N[,N...]")
       ->group(group);
-  app.add_option("--size-unit", size_unit,
-                 "What sizes count: samples (default), sequences, or cells of the padded rectangle, sequences times "
-                 "longest")
-      ->check(one_of(kUnits))
+  add_word_option(app, "--size-unit", size_unit,
+                  "What sizes count: samples (default), sequences, or cells of the padded rectangle, sequences times "
+                  "longest")
       ->type_name("UNIT")
       ->group(group);
-  app.add_option("--long-sequence", long_sequence,
-                 "A sequence longer than a minibatch: alone in one (default), skip with a count, split, or error")
-      ->check(one_of(kLong))
+  add_word_option(app, "--long-sequence", long_sequence,
+                  "A sequence longer than a minibatch: alone in one (default), skip with a count, split, or error")
       ->type_name("HOW")
       ->group(group);
-  app.add_option("--last-minibatch", last_minibatch,
-                 "The last minibatch of a sweep where it is not full: keep (default), drop with a count, or cross, "
-                 "filled up from the next sweep of the epoch")
-      ->check(one_of(kLast))
+  add_word_option(app, "--last-minibatch", last_minibatch,
+                  "The last minibatch of a sweep where it is not full: keep (default), drop with a count, or cross, "
+                  "filled up from the next sweep of the epoch")
       ->type_name("HOW")
       ->group(group);
   app.add_option("--bucket-minibatches", bucket_minibatches,
@@ -100,9 +78,9 @@ void RunOptions::apply(const Corpus& corpus, ReaderOptions& options) const {
                         .hint = "--minibatch-size 256"});
     }
   }
-  set_by_name(size_unit, kUnits, options.size_unit);
-  set_by_name(long_sequence, kLong, options.long_sequence);
-  set_by_name(last_minibatch, kLast, options.last_minibatch);
+  if (size_unit) options.size_unit = *size_unit;
+  if (long_sequence) options.long_sequence = *long_sequence;
+  if (last_minibatch) options.last_minibatch = *last_minibatch;
   if (bucket_minibatches) options.bucket_minibatches = *bucket_minibatches;
   if (memory_limit) options.memory_limit = *memory_limit;
   if (prefetch_depth == 0u) throw UsageError("--prefetch-depth: expected at least 1, found 0");

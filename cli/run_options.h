@@ -18,7 +18,9 @@ namespace batchfeed::cli {
 
 struct RunOptions {
   std::vector<std::uint64_t> minibatch_size;
-  std::string size_unit, long_sequence, last_minibatch;
+  std::optional<SizeUnit> size_unit;
+  std::optional<LongSequence> long_sequence;
+  std::optional<LastMinibatch> last_minibatch;
   std::optional<std::uint64_t> bucket_minibatches;
   std::optional<std::uint64_t> memory_limit, prefetch_depth;
 

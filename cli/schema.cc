@@ -42,16 +42,6 @@ std::string remarks(const Inferred& inferred) {
   return out;
 }
 
-std::string indented(const std::string& text) {
-  std::string out = "    ";
-  for (const char c : text) {
-    out += c;
-    if (c == '\n') out += "    ";
-  }
-  while (out.ends_with(' ')) out.pop_back();
-  return out;
-}
-
 // Names of classes that came with the labels go into a list beside the configuration.
 void keep_names(Setup& setup, const std::string& output, bool force) {
   const auto has_labels = [](const SourceOptions& source) { return std::holds_alternative<MlfOptions>(source); };
@@ -90,8 +80,9 @@ int run_schema(const SchemaArguments& a, Console& console) {
   damage.tell_rest();
   keep_names(corpus.setup, to_file ? a.output : std::string(), a.force);
   const std::string section = as_asked([&] { return reader_section(corpus.setup, streams); });
-  std::string text = fmt::format("# Streams as the data suggest them.\n{}{} = [\n{}]\n",
-                                 corpus.inferred ? remarks(*corpus.inferred) : "", a.section, indented(section));
+  std::string text =
+      fmt::format("# Streams as the data suggest them.\n{}{} = [\n{}]\n",
+                  corpus.inferred ? remarks(*corpus.inferred) : "", a.section, indented(section, "    "));
   if (to_file) {
     as_asked([&] { save_file(a.output, text, a.force); });
     if (!a.json) {
@@ -107,10 +98,8 @@ int run_schema(const SchemaArguments& a, Console& console) {
     out["format"] = name(corpus.format);
     out["streams"] = ordered_json::array();
     for (const StreamInfo& s : streams) {
-      out["streams"].push_back({{"name", s.name},
-                                {"storage", s.storage == Storage::dense ? "dense" : "sparse"},
-                                {"dim", s.dim},
-                                {"dtype", s.element == Element::f32 ? "float32" : "float64"}});
+      out["streams"].push_back(
+          {{"name", s.name}, {"storage", name(s.storage)}, {"dim", s.dim}, {"dtype", name(s.element)}});
     }
     out["reader_section"] = section;
     out["configuration"] = text;

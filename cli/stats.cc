@@ -30,7 +30,7 @@ struct StatsArguments {
 };
 
 std::string kind(const StreamSurvey& s) {
-  const std::string storage = s.stream.storage == Storage::dense ? "dense" : "sparse";
+  const std::string storage(name(s.stream.storage));
   return s.one_hot ? storage + ", one-hot" : s.whole && s.values != 0 ? storage + ", whole" : storage;
 }
 
@@ -129,7 +129,7 @@ ordered_json lengths_json(const Description::Lengths& l) {
 ordered_json survey_json(const StreamSurvey& s, const std::vector<std::string>& names) {
   ordered_json out;
   out["name"] = s.stream.name;
-  out["storage"] = s.stream.storage == Storage::dense ? "dense" : "sparse";
+  out["storage"] = name(s.stream.storage);
   out["dim"] = s.stream.dim;
   out["samples"] = s.samples;
   out["values"] = s.values;

@@ -16,6 +16,7 @@
 #include <batchfeed/layout.h>
 #include <batchfeed/limits.h>
 #include <batchfeed/minibatch.h>
+#include <batchfeed/names.h>
 #include <batchfeed/options.h>
 #include <batchfeed/reader.h>
 #include <batchfeed/schema.h>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <batchfeed/minibatch.h>
+#include <batchfeed/names.h>
 #include <batchfeed/options.h>
 
 #include <cstdint>
@@ -65,7 +66,11 @@ enum class Bound : std::uint8_t {
   parse,     // turning bytes into values
   pack,      // ordering and making minibatches, which one thread does
 };
-std::string_view name(Bound bound) noexcept;
+template <>
+struct Names<Bound> {
+  static constexpr std::string_view all[] = {"unknown", "consumer", "machine", "disk",
+                                             "window",  "chunk",    "parse",   "pack"};
+};
 
 // What bounds the epoch, from its times alone.
 Bound judge(const EpochTimes& times) noexcept;

@@ -5,6 +5,7 @@
 // all; its bytes do not depend on the number of threads.
 #pragma once
 
+#include <batchfeed/names.h>
 #include <batchfeed/source.h>
 #include <batchfeed/tools.h>
 
@@ -46,6 +47,10 @@ struct ConvertOptions {
   bool verify = false;                   // read the target back and compare
   Progress progress = {};                // bytes of the source; may throw to give up
   Report report = {};
+};
+template <>
+struct Names<ConvertOptions::Keys> {
+  static constexpr std::string_view all[] = {"automatic", "keep", "number", "none"};
 };
 
 struct ConvertResult {

@@ -4,6 +4,8 @@
 // library reports with these values; nothing here prints.
 #pragma once
 
+#include <batchfeed/names.h>
+
 #include <cstdint>
 #include <functional>
 #include <stdexcept>
@@ -36,8 +38,10 @@ enum class FaultKind : std::uint8_t {
   internal,  // a defect of batchfeed
 };
 
-// "config", "io", ... as printed in JSON.
-std::string_view name(FaultKind kind) noexcept;
+template <>
+struct Names<FaultKind> {
+  static constexpr std::string_view all[] = {"usage", "config", "io", "format", "limit", "stale", "state", "internal"};
+};
 
 // A plain value: `check` collects thousands of them, a reader throws the first
 // fatal one.
@@ -69,6 +73,10 @@ class Error : public std::runtime_error {
 // tolerated because the user allowed some (maxErrors), or because all of it is
 // being collected (check).
 enum class Severity : std::uint8_t { info, warning, error };
+template <>
+struct Names<Severity> {
+  static constexpr std::string_view all[] = {"info", "warning", "error"};
+};
 
 struct Notice {
   Severity severity = Severity::warning;

@@ -8,6 +8,7 @@
 #include <batchfeed/error.h>
 #include <batchfeed/files.h>
 #include <batchfeed/limits.h>
+#include <batchfeed/names.h>
 #include <batchfeed/schema.h>
 
 #include <cstdint>
@@ -31,6 +32,10 @@ enum class KeyMode : std::uint8_t {
   numeric,  // unsigned 64-bit numbers
   text,     // any bytes, compared as text; numbered in order of first appearance
   hashed,   // any bytes, compared by a 64-bit hash; collisions are reported
+};
+template <>
+struct Names<KeyMode> {
+  static constexpr std::string_view all[] = {"numeric", "text", "hashed"};
 };
 
 // One stream as declared by the user for a text corpus.
@@ -140,6 +145,10 @@ enum class OrderKind : std::uint8_t {
   cntk,     // the reference's windowed shuffle, bit-exact (spec: minibatch.md 5)
   uniform,  // unbiased inside the window, independent for every (seed, sweep)
 };
+template <>
+struct Names<OrderKind> {
+  static constexpr std::string_view all[] = {"file", "cntk", "uniform"};
+};
 
 enum class Shard : std::uint8_t {
   chunk,  // the reference's: shuffled by chunk position, unshuffled by sequence number
@@ -150,11 +159,23 @@ enum class Shard : std::uint8_t {
   // half a minibatch has enough.
   even,
 };
+template <>
+struct Names<Shard> {
+  static constexpr std::string_view all[] = {"chunk", "even"};
+};
 
 enum class Packing : std::uint8_t { sequences, frames, truncated };
+template <>
+struct Names<Packing> {
+  static constexpr std::string_view all[] = {"sequences", "frames", "truncated"};
+};
 
 // How a minibatch's size is counted; cells are those of the padded rectangle, sequences times longest.
 enum class SizeUnit : std::uint8_t { samples, sequences, cells };
+template <>
+struct Names<SizeUnit> {
+  static constexpr std::string_view all[] = {"samples", "sequences", "cells"};
+};
 
 // What becomes of a sequence that is longer than a minibatch (sizes that count samples or cells).
 enum class LongSequence : std::uint8_t {
@@ -163,12 +184,20 @@ enum class LongSequence : std::uint8_t {
   split,  // pieces of the minibatch's size, each presented as a sequence
   error,
 };
+template <>
+struct Names<LongSequence> {
+  static constexpr std::string_view all[] = {"alone", "skip", "split", "error"};
+};
 
 // What becomes of samples at the end of a sweep that do not fill a minibatch.
 enum class LastMinibatch : std::uint8_t {
   keep,   // a smaller minibatch; Shard::even: see there
   drop,   // left out; Reader::skipped() counts
   cross,  // filled up from the next sweep (as cross_sweeps = true)
+};
+template <>
+struct Names<LastMinibatch> {
+  static constexpr std::string_view all[] = {"keep", "drop", "cross"};
 };
 
 struct OrderOptions {
@@ -238,6 +267,10 @@ struct ReaderOptions {
   // Each minibatch is one sequence, of whatever minibatch_size, and a single sample of a source stands for all of its
   // partner in the first (HTKMLFReader with action = write, spec: htk.md 14.4). With PackOptions::sequences.
   bool one_sequence = false;
+};
+template <>
+struct Names<ReaderOptions::Driver> {
+  static constexpr std::string_view all[] = {"epochs", "timeline"};
 };
 
 // A corpus and how to read it: what a reader section says.

@@ -3,15 +3,28 @@
 // What a stream is: one named input of a corpus.
 #pragma once
 
+#include <batchfeed/names.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace batchfeed {
 
 enum class Storage : std::uint8_t { dense, sparse };
-enum class Element : std::uint8_t { f32, f64 };
+template <>
+struct Names<Storage> {
+  static constexpr std::string_view all[] = {"dense", "sparse"};
+};
 
+enum class Element : std::uint8_t { f32, f64 };
+// As NumPy says; configurations say precision_of().
+template <>
+struct Names<Element> {
+  static constexpr std::string_view all[] = {"float32", "float64"};
+};
+constexpr std::string_view precision_of(Element e) noexcept { return e == Element::f32 ? "float" : "double"; }
 constexpr std::size_t size_of(Element e) noexcept { return e == Element::f32 ? 4 : 8; }
 
 struct StreamInfo {

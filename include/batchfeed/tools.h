@@ -3,6 +3,7 @@
 // Work on whole corpora: check, describe, index, convert.
 #pragma once
 
+#include <batchfeed/names.h>
 #include <batchfeed/options.h>
 #include <batchfeed/source.h>
 
@@ -22,7 +23,10 @@ using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 // The formats batchfeed knows.
 enum class Format : std::uint8_t { unknown, ctf, cbf, htk, scp, mlf, kaldi, config };
-std::string_view name(Format format) noexcept;
+template <>
+struct Names<Format> {
+  static constexpr std::string_view all[] = {"unknown", "ctf", "cbf", "htk", "scp", "mlf", "kaldi", "config"};
+};
 // By content; the file's name is looked at only where bytes do not decide.
 Format detect_format(const std::string& path, const FileSystem& file_system = {}, const Limits& limits = {});
 // Of the first of several. Throws Error(usage) where that is text or binary data and a local file behind it is the

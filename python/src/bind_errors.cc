@@ -88,7 +88,7 @@ void rethrow(const nb::python_error& error) {
     const nb::object value = from.attr(field);
     return value.is_none() ? std::uint64_t{0} : nb::cast<std::uint64_t>(value);
   };
-  Fault fault{.kind = FaultKind::internal,
+  Fault fault{.kind = named<FaultKind>(text("kind")).value_or(FaultKind::internal),
               .id = text("id"),
               .at = {.file = text("path"),
                      .byte = number("byte"),
@@ -98,11 +98,6 @@ void rethrow(const nb::python_error& error) {
               .what = text("what"),
               .hint = text("hint"),
               .stream = text("stream")};
-  const std::string kind = text("kind");
-  for (const FaultKind known : {FaultKind::usage, FaultKind::config, FaultKind::io, FaultKind::format, FaultKind::limit,
-                                FaultKind::stale, FaultKind::state}) {
-    if (name(known) == kind) fault.kind = known;
-  }
   throw Error(std::move(fault));
 }
 

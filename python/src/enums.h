@@ -9,17 +9,6 @@
 #include <nanobind/nanobind.h>
 
 #include <string_view>
-#include <utility>
-
-namespace batchfeed::python {
-
-template <class E>
-using Word = std::pair<std::string_view, E>;
-
-template <class E>
-struct Words;
-
-}  // namespace batchfeed::python
 
 namespace nanobind::detail {
 
@@ -34,69 +23,43 @@ struct word_caster {
       PyErr_Clear();
       return false;
     }
-    for (const auto& [word, e] : batchfeed::python::Words<E>::all) {
-      if (word != std::string_view(text, static_cast<std::size_t>(size))) continue;
-      value = e;
-      return true;
-    }
-    return false;
+    const auto found = batchfeed::named<E>(std::string_view(text, static_cast<std::size_t>(size)));
+    if (found) value = *found;
+    return found.has_value();
   }
 
   static handle from_cpp(E e, rv_policy, cleanup_list*) noexcept {
-    for (const auto& [word, other] : batchfeed::python::Words<E>::all) {
-      if (other == e) return PyUnicode_FromStringAndSize(word.data(), static_cast<Py_ssize_t>(word.size()));
-    }
-    return {};
+    const std::string_view word = batchfeed::name(e);
+    return PyUnicode_FromStringAndSize(word.data(), static_cast<Py_ssize_t>(word.size()));
   }
 };
 
+// Each is to be known wherever one is bound.
+template <>
+struct type_caster<batchfeed::Storage> : word_caster<batchfeed::Storage> {};
+template <>
+struct type_caster<batchfeed::Element> : word_caster<batchfeed::Element> {};
+template <>
+struct type_caster<batchfeed::KeyMode> : word_caster<batchfeed::KeyMode> {};
+template <>
+struct type_caster<batchfeed::OrderKind> : word_caster<batchfeed::OrderKind> {};
+template <>
+struct type_caster<batchfeed::Shard> : word_caster<batchfeed::Shard> {};
+template <>
+struct type_caster<batchfeed::Packing> : word_caster<batchfeed::Packing> {};
+template <>
+struct type_caster<batchfeed::SizeUnit> : word_caster<batchfeed::SizeUnit> {};
+template <>
+struct type_caster<batchfeed::LongSequence> : word_caster<batchfeed::LongSequence> {};
+template <>
+struct type_caster<batchfeed::LastMinibatch> : word_caster<batchfeed::LastMinibatch> {};
+template <>
+struct type_caster<batchfeed::ReaderOptions::Driver> : word_caster<batchfeed::ReaderOptions::Driver> {};
+template <>
+struct type_caster<batchfeed::Severity> : word_caster<batchfeed::Severity> {};
+template <>
+struct type_caster<batchfeed::Format> : word_caster<batchfeed::Format> {};
+template <>
+struct type_caster<batchfeed::ConvertOptions::Keys> : word_caster<batchfeed::ConvertOptions::Keys> {};
+
 }  // namespace nanobind::detail
-
-#define BATCHFEED_WORDS(E, ...)                              \
-  template <>                                                \
-  struct batchfeed::python::Words<batchfeed::E> {            \
-    static constexpr Word<batchfeed::E> all[] = __VA_ARGS__; \
-  };                                                         \
-  template <>                                                \
-  struct nanobind::detail::type_caster<batchfeed::E> : word_caster<batchfeed::E> {}
-
-BATCHFEED_WORDS(Storage, {{"dense", batchfeed::Storage::dense}, {"sparse", batchfeed::Storage::sparse}});
-BATCHFEED_WORDS(Element, {{"float32", batchfeed::Element::f32}, {"float64", batchfeed::Element::f64}});
-BATCHFEED_WORDS(KeyMode, {{"numeric", batchfeed::KeyMode::numeric},
-                          {"text", batchfeed::KeyMode::text},
-                          {"hashed", batchfeed::KeyMode::hashed}});
-BATCHFEED_WORDS(OrderKind, {{"file", batchfeed::OrderKind::file},
-                            {"cntk", batchfeed::OrderKind::cntk},
-                            {"uniform", batchfeed::OrderKind::uniform}});
-BATCHFEED_WORDS(Shard, {{"chunk", batchfeed::Shard::chunk}, {"even", batchfeed::Shard::even}});
-BATCHFEED_WORDS(Packing, {{"sequences", batchfeed::Packing::sequences},
-                          {"frames", batchfeed::Packing::frames},
-                          {"truncated", batchfeed::Packing::truncated}});
-BATCHFEED_WORDS(SizeUnit, {{"samples", batchfeed::SizeUnit::samples},
-                           {"sequences", batchfeed::SizeUnit::sequences},
-                           {"cells", batchfeed::SizeUnit::cells}});
-BATCHFEED_WORDS(LongSequence, {{"alone", batchfeed::LongSequence::alone},
-                               {"skip", batchfeed::LongSequence::skip},
-                               {"split", batchfeed::LongSequence::split},
-                               {"error", batchfeed::LongSequence::error}});
-BATCHFEED_WORDS(LastMinibatch, {{"keep", batchfeed::LastMinibatch::keep},
-                                {"drop", batchfeed::LastMinibatch::drop},
-                                {"cross", batchfeed::LastMinibatch::cross}});
-BATCHFEED_WORDS(ReaderOptions::Driver, {{"epochs", batchfeed::ReaderOptions::Driver::epochs},
-                                        {"timeline", batchfeed::ReaderOptions::Driver::timeline}});
-BATCHFEED_WORDS(Severity, {{"info", batchfeed::Severity::info},
-                           {"warning", batchfeed::Severity::warning},
-                           {"error", batchfeed::Severity::error}});
-BATCHFEED_WORDS(Format, {{"unknown", batchfeed::Format::unknown},
-                         {"ctf", batchfeed::Format::ctf},
-                         {"cbf", batchfeed::Format::cbf},
-                         {"htk", batchfeed::Format::htk},
-                         {"scp", batchfeed::Format::scp},
-                         {"mlf", batchfeed::Format::mlf},
-                         {"kaldi", batchfeed::Format::kaldi},
-                         {"config", batchfeed::Format::config}});
-BATCHFEED_WORDS(ConvertOptions::Keys, {{"automatic", batchfeed::ConvertOptions::Keys::automatic},
-                                       {"keep", batchfeed::ConvertOptions::Keys::keep},
-                                       {"number", batchfeed::ConvertOptions::Keys::number},
-                                       {"none", batchfeed::ConvertOptions::Keys::none}});
-#undef BATCHFEED_WORDS

@@ -17,4 +17,25 @@ bool same_word(std::string_view a, std::string_view b) noexcept;  // ignoring ca
 // case; `most` + 1 if more than `most`.
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t most);
 
+// For "did you mean": of the words that are tried, the first of those nearest to `meant`.
+class Nearest {
+ public:
+  // Only words less than `below` edits away count.
+  Nearest(std::string_view meant, std::size_t below) : meant_(meant), below_(below) {}
+
+  // Whether it is the best so far. What best() returns refers to it.
+  bool offer(std::string_view word) {
+    const std::size_t distance = below_ == 0 ? 0 : edit_distance(meant_, word, below_ - 1);
+    if (distance >= below_) return false;
+    below_ = distance;
+    best_ = word;
+    return true;
+  }
+  std::string_view best() const noexcept { return best_; }  // empty: none
+
+ private:
+  std::string_view meant_, best_;
+  std::size_t below_;
+};
+
 }  // namespace batchfeed

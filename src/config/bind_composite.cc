@@ -40,16 +40,13 @@ const Type& type_of(Binder& binder, const Section& element) {
     std::string hint =
         "known are CNTKTextFormatDeserializer, CNTKBinaryFormatDeserializer, HTKFeatureDeserializer, "
         "HTKMLFDeserializer and HTKMLFBinaryDeserializer";
-    std::size_t distance = 5;
+    Nearest nearest(name, 5);
     for (const Type& t : kTypes) {
       if (same_word(t.name, name)) {
         hint = "case matters: write " + std::string(t.name);
         break;
       }
-      if (const std::size_t d = edit_distance(name, t.name, distance - 1); d < distance) {
-        distance = d;
-        hint = "did you mean '" + std::string(t.name) + "'?";
-      }
+      if (nearest.offer(t.name)) hint = "did you mean '" + std::string(t.name) + "'?";
     }
     if (name == "ImageDeserializer" || name == "Base64ImageDeserializer" || name == "LatticeDeserializer") {
       binder.fail(value, "unsupported", value.path + ": " + quoted(name) + " is not one of batchfeed's formats", hint);
@@ -250,7 +247,7 @@ void bind_composite(Binder& binder, const Section& reader, Setup& setup) {
 
   setup.reader.local_timeline = binder.flag(reader, "localTimeline", true);
   static_cast<void>(binder.flag(reader, "checkData", true));  // no effect, in the reference either
-  setup.reader.max_invalid = binder.count(reader, "maxErrors", 0);
+  setup.reader.max_invalid = binder.small_count(reader, "maxErrors", 0);
   binder.expect(Binder::Form::flag, reader, "multiThreadedDeserialization");
   binder.expect(Binder::Form::size, reader, "nbruttsineachrecurrentiter");
   binder.attempt([&] { bind_packing(binder, reader, setup.reader.pack); });

@@ -158,20 +158,14 @@ CtfOptions bind_ctf_source(Binder& binder, const Section& section, const PushedD
     return pushed != nullptr ? Reach::own : key == "traceLevel" ? Reach::outwards : Reach::surprising;
   };
   out.skip_sequence_ids = binder.flag(section, "skipSequenceIds", false, reach_of("skipSequenceIds"));
-  const Section& errors = owner("maxErrors");
-  const std::int32_t max_errors = binder.integer(errors, "maxErrors", 0, reach_of("maxErrors"));
-  binder.attempt([&] {
-    if (max_errors >= 0) return;
-    const auto value = errors.find("maxErrors");
-    binder.fail(*value, "bad-value", value->path + ": expected 0 or more, found " + std::to_string(max_errors),
-                "write a large number to tolerate everything");
-  });
-  out.max_errors = static_cast<std::uint64_t>(max_errors);
+  out.max_errors = binder.small_count(owner("maxErrors"), "maxErrors", 0, reach_of("maxErrors"),
+                                      "write a large number to tolerate everything");
   out.trace_level = bind_trace_level(binder, section, pushed, 2);
   out.chunk_bytes = chunk_bytes(binder, section, 32ull << 20, reach_of("chunkSizeInBytes"));
   out.cache_index = binder.flag(owner("cacheIndex"), "cacheIndex", false, reach_of("cacheIndex"));
   if (pushed != nullptr) {
     check_ignored_order_keys(binder, section);
+    binder.expect(Binder::Form::flag, section, "frameMode");
     binder.check_keys(section, "CNTKTextFormatDeserializer", {lower(kSizing)});
   }
   return out;

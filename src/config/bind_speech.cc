@@ -103,7 +103,8 @@ std::vector<std::uint64_t> bind_rows(Binder& binder, const Section& reader) {
 void add_streams(Binder& binder, const Section& reader, const Streams& streams, bool legacy, Setup& setup) {
   const bool frames = setup.reader.pack.kind == Packing::frames;
   const Element element = binder.precision(reader);
-  const int trace = binder.trace_level(reader, 1);
+  const int trace = binder.unread_trace_level(reader, 1);
+  const std::uint64_t longest = legacy ? binder.small_count(reader, "maxUtteranceLength", 10000) : 0;
   binder.each(streams.features, [&](const SpeechStream& one) {
     const Section& section = *one.section;
     HtkOptions out = bind_feature(binder, section, one.key);
@@ -114,12 +115,12 @@ void add_streams(Binder& binder, const Section& reader, const Streams& streams, 
     out.frame_mode = frames;
     out.legacy = legacy;
     if (!legacy) {
-      out.max_sequence_frames = binder.count(section, "maxSequenceSize", ~0ull);
+      out.max_sequence_frames = binder.size(section, "maxSequenceSize", ~0ull);
       out.defines_mb_size = binder.flag(section, "definesMBSize", false);
     } else if (setup.reader.one_sequence) {
       out.max_utterance_frames = ~0ull;
     } else if (setup.reader.pack.kind == Packing::sequences) {
-      out.max_utterance_frames = std::min(out.max_utterance_frames, binder.count(reader, "maxUtteranceLength", 10000));
+      out.max_utterance_frames = std::min(out.max_utterance_frames, longest);
     }
     setup.sources.emplace_back(std::move(out));
     binder.check_keys(section, "speech.FEATURES");

@@ -2,6 +2,7 @@
 #include "config/binder.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "config/parse.h"
@@ -97,6 +98,17 @@ std::uint64_t Binder::count(const Section& section, std::string_view key, std::u
   return found.value_or(otherwise);
 }
 
+std::uint64_t Binder::small_count(const Section& section, std::string_view key, std::int32_t otherwise, Reach reach,
+                                  std::string hint) {
+  const std::int32_t n = integer(section, key, otherwise, reach);
+  attempt([&] {
+    if (n >= 0) return;
+    const Value given = *section.find(key);
+    fail(given, "bad-value", given.path + ": expected 0 or more, found " + std::to_string(n), std::move(hint));
+  });
+  return static_cast<std::uint64_t>(n);
+}
+
 std::string Binder::required(const Section& section, std::string_view key, Reach reach, std::string hint) {
   const std::optional<Value> found = value(section, key, reach);
   if (!found) {
@@ -147,6 +159,21 @@ int Binder::trace_level(const Section& section, int otherwise, int most) {
          "2 tells most");
   });
   return std::clamp(level, 0, 2);
+}
+
+int Binder::unread_trace_level(const Section& section, int otherwise) {
+  const std::optional<Value> found = value(section, "traceLevel");
+  if (!found) {
+    fallback(section, "traceLevel", std::to_string(otherwise));
+    return otherwise;
+  }
+  const std::string_view digits = found->text.bytes();
+  int level = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), level);
+  if (error == std::errc{} && end == digits.data() + digits.size()) return std::clamp(level, 0, 2);
+  doc_.warn(found->at(), "dead-key",
+            found->path + ": expected 0, 1 or 2, found " + quoted(digits) + "; it has no effect", "2 tells most");
+  return otherwise;
 }
 
 void Binder::expect(Form form, const Section& section, std::string_view key) {

@@ -58,9 +58,11 @@ class Binder {
                      Reach reach = Reach::outwards);
   std::optional<std::uint64_t> maybe_size(const Section& section, std::string_view key, Reach reach = Reach::outwards);
   std::string text(const Section& section, std::string_view key, std::string otherwise, Reach reach = Reach::outwards);
-  // A minus sign is a fault.
+  // A minus sign is a fault. The second: of 32 bits.
   std::uint64_t count(const Section& section, std::string_view key, std::uint64_t otherwise,
                       Reach reach = Reach::outwards);
+  std::uint64_t small_count(const Section& section, std::string_view key, std::int32_t otherwise,
+                            Reach reach = Reach::outwards, std::string hint = {});
   // Absent, empty or `default`: Error missing-required.
   std::string required(const Section& section, std::string_view key, Reach reach = Reach::outwards,
                        std::string hint = {});
@@ -72,6 +74,8 @@ class Binder {
   // 0, 1 or 2. What the section itself says must be so, up to `most`; else larger ones are 2.
   static constexpr int kAnyTrace = 0x7FFFFFFF;
   int trace_level(const Section& section, int otherwise, int most = 2);
+  // The same where the reference does not look at the key: nothing it says is a fault.
+  int unread_trace_level(const Section& section, int otherwise);
   // Of a key without effect here: its value must have this form all the same, as in the reference.
   enum class Form : std::uint8_t { flag, integer, size };
   void expect(Form form, const Section& section, std::string_view key);

@@ -89,24 +89,4 @@ Section& Document::keep(std::unique_ptr<Section> section) {
   return *sections_.back();
 }
 
-std::string quoted(std::string_view text) {
-  constexpr std::size_t kMost = 80;
-  std::string out = "'";
-  for (const char c : text.substr(0, kMost)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      out += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      constexpr char kHex[] = "0123456789abcdef";
-      out += "\\x";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-    } else {
-      out += c;
-    }
-  }
-  out += text.size() > kMost ? "...'" : "'";
-  return out;
-}
-
 }  // namespace batchfeed::config

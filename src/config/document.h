@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/quoted.h"
 #include "config/text.h"
 
 namespace batchfeed::config {
@@ -97,8 +98,5 @@ class Document {
   std::uint64_t expanded_bytes_ = 0;
   std::vector<std::unique_ptr<Section>> sections_;
 };
-
-// Evidence in a message: quoted, at most 80 bytes, unprintable ones escaped.
-std::string quoted(std::string_view text);
 
 }  // namespace batchfeed::config

@@ -89,14 +89,9 @@ const Section& descend(Document& doc, const Section& root, std::string_view path
     if (entry == nullptr || !holds_section(*section, *entry)) {
       const std::string_view wanted = rest.substr(0, rest.find('.'));
       std::string nearest;
-      std::size_t distance = std::max<std::size_t>(2, wanted.size() / 2);
-      for (const auto& [key, other] : section->entries()) {
-        if (!is_section(other)) continue;
-        if (const std::size_t d = edit_distance(key, wanted, distance); d < distance) {
-          distance = d;
-          nearest = section->path_of(other.key);
-        }
-      }
+      Nearest keys(wanted, std::max<std::size_t>(2, wanted.size() / 2));
+      for (const auto& [key, other] : section->entries())
+        if (is_section(other) && keys.offer(key)) nearest = section->path_of(other.key);
       const std::vector<std::string> readers = find_readers(doc);
       const bool is_flag = entry != nullptr && entry->value.bytes() == "true";
       std::string hint = is_flag            ? "put its bracket on the line of its name; "
@@ -157,19 +152,16 @@ Bind binder_of(Document& doc, Binder& binder, const Section& reader) {
     return composite ? bind_composite : bind_ctf_reader;
   }
   const std::string_view name = type->text.bytes();
-  std::string_view nearest;
-  std::size_t distance = 6;
+  Nearest nearest(name, 6);
   for (const ReaderType& one : kReaders) {
     if (name == one.name || name == one.other_name) return one.bind;
-    if (const std::size_t d = edit_distance(name, one.name, distance); d < distance) {
-      distance = d;
-      nearest = one.name;
-    }
+    nearest.offer(one.name);
   }
   binder.fail(*type, "unknown-reader", type->path + ": no reader is called " + quoted(name),
-              nearest.empty() ? "known are CNTKTextFormatReader, CNTKBinaryReader, HTKMLFReader, HTKDeserializers and "
-                                "CompositeDataReader"
-                              : "did you mean '" + std::string(nearest) + "'? case matters");
+              nearest.best().empty()
+                  ? "known are CNTKTextFormatReader, CNTKBinaryReader, HTKMLFReader, HTKDeserializers and "
+                    "CompositeDataReader"
+                  : "did you mean '" + std::string(nearest.best()) + "'? case matters");
 }
 
 // Minibatch and epoch sizes belong to the SGD section beside the reader, or to
@@ -219,7 +211,12 @@ void check_truncated(Document& doc, const Section& reader, const LoadedConfig& o
   const Section* owner = reader.parent();
   if (out.setup.reader.pack.kind != Packing::truncated || owner == nullptr || !reader.has("truncated")) return;
   const Entry* entry = owner->entry("SGD");
-  if (entry == nullptr || !is_section(*entry) || owner->child("SGD").find("truncated")) return;
+  if (entry == nullptr || !is_section(*entry)) return;
+  try {
+    if (owner->child("SGD").find("truncated")) return;
+  } catch (const Error&) {
+    return;  // bind_sizes() has told it, to those who want to know
+  }
   doc.warn(reader.find("truncated")->key_at, "truncated-not-in-sgd",
            reader.path_of("truncated") + ": is not in " + owner->child("SGD").path() +
                " too, and CNTK does not train with it in one place alone",

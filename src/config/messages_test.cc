@@ -243,6 +243,7 @@ TEST(ConfigMessages, WarnWhereTrainingWouldNotTakeTruncation) {
             "c.cntk:4:1: t.reader.truncated: is not in t.SGD too, and CNTK does not train with it in one place alone; "
             "hint: add truncated = true to the SGD section, if CNTK is to read this configuration");
   EXPECT_EQ(warning(train("minibatchSize=4;truncated=true"), "config.truncated-not-in-sgd"), "none");
+  EXPECT_EQ(warning(train("x="), "config.truncated-not-in-sgd"), "none");  // a section that nobody reads
   EXPECT_EQ(warning(train("minibatchSize=4", "truncated=true | "), "config.truncated-not-in-sgd"), "none");
 }
 

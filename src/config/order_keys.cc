@@ -45,7 +45,6 @@ void check_ignored_order_keys(Binder& binder, const Section& section) {
   binder.flag(section, "sampleBasedRandomizationWindow", false, Reach::own);
   binder.size(section, "randomizationSeed", 0, Reach::own);
   binder.flag(section, "keepDataInMemory", false, Reach::own);
-  binder.flag(section, "frameMode", false, Reach::own);
   binder.expect(Binder::Form::integer, section, "verbosity");
 }
 

@@ -246,17 +246,10 @@ const ConfigKey* find_key(std::string_view section, std::string_view key) {
 }
 
 std::string_view nearest_key(std::string_view section, std::string_view key) {
-  std::string_view best;
-  std::size_t nearest = std::min<std::size_t>(4, key.size() / 3) + 1;
-  for (const ConfigKey& row : kTable) {
-    if (!applies(row, section)) continue;
-    const std::size_t distance = edit_distance(row.key, key, nearest);
-    if (distance < nearest) {
-      nearest = distance;
-      best = row.key;
-    }
-  }
-  return best;
+  Nearest nearest(key, std::min<std::size_t>(4, key.size() / 3) + 1);
+  for (const ConfigKey& row : kTable)
+    if (applies(row, section)) nearest.offer(row.key);
+  return nearest.best();
 }
 
 }  // namespace batchfeed::config

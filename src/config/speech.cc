@@ -190,10 +190,6 @@ std::uint64_t bind_frames_window(Binder& binder, const Section& reader) {
   }
   if (same_word(value->text.bytes(), "auto")) return kWholeSet;
   if (same_word(value->text.bytes(), "none")) return 0;
-  if (value->text.bytes().starts_with('-')) {
-    binder.fail(*value, "bad-int",
-                value->path + ": expected auto, none or a window in frames, found " + quoted(value->text.bytes()));
-  }
   return std::min(parse_size(binder.doc(), value->text, value->path), kWholeSet);
 }
 
@@ -202,11 +198,12 @@ HtkOptions bind_htk_source(Binder& binder, const Section& element, const PushedD
   const Section& stream = first_stream(binder, input);
   const std::string& name = input.entries().begin()->second.key;
   HtkOptions out = bind_feature(binder, stream, name);
-  out.max_sequence_frames = binder.count(input, "maxSequenceSize", ~0ull);
+  out.max_sequence_frames = binder.size(input, "maxSequenceSize", ~0ull);
   out.defines_mb_size = binder.flag(input, "definesMBSize", false);
   out.element = binder.precision(*pushed.reader);
   out.frame_mode = pushed.frame_mode;
-  out.trace_level = binder.trace_level(element.has("traceLevel") ? element : *pushed.reader, 1);
+  out.trace_level = binder.unread_trace_level(element.has("traceLevel") ? element : *pushed.reader, 1);
+  binder.expect(Binder::Form::integer, element, "verbosity");
   binder.check_keys(stream, "HTKFeatureDeserializer.input.STREAM");
   binder.check_keys(element, "HTKFeatureDeserializer");
   return out;
@@ -231,7 +228,7 @@ MlfOptions bind_mlf_source(Binder& binder, const Section& element, const PushedD
   out.cache_index = binder.flag(stream_caches ? stream : *pushed.reader, "cacheIndex", false);
   out.element = binder.precision(*pushed.reader);
   out.frame_mode = pushed.frame_mode;
-  out.trace_level = binder.trace_level(element.has("traceLevel") ? element : *pushed.reader, 1);
+  out.trace_level = binder.unread_trace_level(element.has("traceLevel") ? element : *pushed.reader, 1);
   binder.check_keys(stream, "HTKMLFDeserializer.input.STREAM");
   binder.check_keys(element, "HTKMLFDeserializer");
   return out;

@@ -144,13 +144,14 @@ std::string summary(const Setup& setup) {
     out += std::visit([](const auto& options) { return describe(options); }, source) + " | ";
   }
   const ReaderOptions& r = setup.reader;
-  out += r.order.kind == OrderKind::file ? "in order" : r.order.kind == OrderKind::cntk ? "cntk" : "uniform";
+  out += r.order.kind == OrderKind::file ? "in order" : name(r.order.kind);
   out += " window=" + number(r.order.window) + (r.order.window_in_samples ? " samples" : " chunks");
   out += " seed=" + number(r.order.seed) + " | ";
-  out += r.pack.kind == Packing::frames ? "frames" : r.pack.kind == Packing::sequences ? "sequences" : "truncated";
+  out += name(r.pack.kind);
   if (r.pack.kind == Packing::truncated)
     out += '=' + number(r.pack.truncation_length) + '+' + number(r.pack.right_splice);
-  out += r.keys == KeyMode::numeric ? " numeric" : r.keys == KeyMode::text ? " text" : " hashed";
+  out += ' ';
+  out += name(r.keys);
   out += r.local_timeline ? " local" : " global";
   if (r.shard != Shard::chunk) out += " even";
   if (r.max_invalid != 0) out += " invalid=" + number(r.max_invalid);

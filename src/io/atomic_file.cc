@@ -110,7 +110,7 @@ void put_in_place(const std::string& from, const std::string& to, bool replace) 
 }
 
 void exchange(const std::string& one, const std::string& other) {
-  if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0) return;
+  if (sys().exchange(one.c_str(), other.c_str()) == 0) return;
   if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) fail("rename", other, errno);
   const std::string aside = one + ".old";
   if (sys().rename(other.c_str(), aside.c_str()) != 0) fail("rename", other, errno);
@@ -119,7 +119,7 @@ void exchange(const std::string& one, const std::string& other) {
     sys().rename(aside.c_str(), other.c_str());
     fail("rename", other, error);
   }
-  sys().rename(aside.c_str(), one.c_str());
+  if (sys().rename(aside.c_str(), one.c_str()) != 0) fail("rename", aside, errno);
 }
 
 AtomicFile::AtomicFile(std::string path, AtomicFileOptions options)

@@ -124,10 +124,6 @@ packed::Packing packing_of(const File& file) {
   return packed::packing_of(head);
 }
 
-}  // namespace
-
-namespace {
-
 [[noreturn]] void fail(const char* action, const std::string& path, int error, const FileSystem& files) {
   throw Error(Fault{.kind = FaultKind::io,
                     .id = std::string("io.") + action,

@@ -54,6 +54,8 @@ const Sys kSystem = {
     .rename = [](const char* from, const char* to) { return ::rename(from, to); },
     .rename_new = [](const char* from,
                      const char* to) { return ::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE); },
+    .exchange = [](const char* one,
+                   const char* other) { return ::renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE); },
     .link = [](const char* from, const char* to) { return ::link(from, to); },
     .unlink = [](const char* path) { return ::unlink(path); },
     .close = [](int fd) { return ::close(fd); },

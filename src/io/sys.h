@@ -20,6 +20,7 @@ struct Sys {
   int (*fsync)(int fd);
   int (*rename)(const char* from, const char* to);
   int (*rename_new)(const char* from, const char* to);  // EEXIST where `to` exists
+  int (*exchange)(const char* one, const char* other);  // of two that exist
   int (*link)(const char* from, const char* to);
   int (*unlink)(const char* path);
   int (*close)(int fd);

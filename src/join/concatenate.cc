@@ -96,7 +96,7 @@ class Concatenated final : public Source, private RowReader {
 };
 
 std::string described(const StreamInfo& s) {
-  return "'" + s.name + "' (" + (s.storage == Storage::dense ? "dense " : "sparse ") + std::to_string(s.dim) +
+  return "'" + s.name + "' (" + std::string(name(s.storage)) + " " + std::to_string(s.dim) +
          (s.element == Element::f64 ? ", double)" : ")");
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/saturate.h"
+#include "model/stream_faults.h"
 
 namespace batchfeed::join {
 
@@ -125,7 +126,7 @@ void copy_sparse(const Column& from, std::uint32_t row, std::uint32_t n, std::ui
   for (std::uint32_t t = 0; t < times; ++t) {
     const std::uint32_t* begin = from.first_value.data() + from.first_sample[row];
     const std::uint32_t count = begin[n] - begin[0];
-    const auto at = static_cast<std::uint32_t>(to.indices.size());
+    const std::uint32_t at = expect_offset(std::uint64_t{to.indices.size()} + count) - count;
     to.values.append(from.values.data() + begin[0] * each, count * each);
     to.indices.append(from.indices.data() + begin[0], count);
     for (std::uint32_t i = 1; i <= n; ++i) to.first_value.push_back(at + (begin[i] - begin[0]));
@@ -149,7 +150,7 @@ void copy_row(bool broadcast, const Column* from, std::uint32_t row, std::uint32
     copy_sparse(*from, row, samples, repeat ? length : 1, to);
   }
   if (repeat) samples = length;
-  to.first_sample.push_back(to.first_sample.back() + samples);
+  to.first_sample.push_back(expect_offset(std::uint64_t{to.first_sample.back()} + samples));
 }
 
 // Rows [first, ...) of a chunk of the secondary source.

@@ -25,4 +25,11 @@ void expect_dim(const std::string& stream, std::uint64_t dim, const Limits& limi
                     .stream = stream});
 }
 
+void chunk_too_large() {
+  throw Error(Fault{.kind = FaultKind::limit,
+                    .id = "limit.chunk-values",
+                    .what = "a chunk of the join or the file has more than 4294967295 values or samples of a stream",
+                    .hint = "use smaller chunks, `chunkSizeInBytes`, or shorter sequences"});
+}
+
 }  // namespace batchfeed

@@ -16,4 +16,11 @@ namespace batchfeed {
 // Throws Error(limit) if a stream may not be so wide.
 void expect_dim(const std::string& stream, std::uint64_t dim, const Limits& limits);
 
+[[noreturn]] void chunk_too_large();
+// Where samples or values of a column begin is counted in 32 bits: throws Error(limit) beyond those.
+inline std::uint32_t expect_offset(std::uint64_t at) {
+  if (at > 0xFFFFFFFFu) chunk_too_large();
+  return static_cast<std::uint32_t>(at);
+}
+
 }  // namespace batchfeed

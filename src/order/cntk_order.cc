@@ -54,7 +54,7 @@ std::uint32_t CntkSweep::Plan::chunk_of(std::uint64_t place) const noexcept {
 }
 
 CntkSweep::CntkSweep(const Corpus& corpus, const OrderOptions& options)
-    : corpus_(&corpus), options_(options), row_(std::make_shared<Row>(EntryBits(corpus))) {}
+    : corpus_(&corpus), options_(options), entries_(std::make_shared<Entries>(EntryBits(corpus))) {}
 
 void CntkSweep::begin(std::uint64_t sweep) {
   const std::uint64_t seed = options_.seed + sweep;
@@ -115,21 +115,21 @@ void CntkSweep::rewind() {
   raw_at_ = 0;
   kept_ = loaded_ = placed_ = 0;
   tables_.clear();
-  if (row_.use_count() == 1) {
-    row_->clear();
+  if (entries_.use_count() == 1) {
+    entries_->clear();
   } else {
-    row_ = std::make_shared<Row>(row_->bits());
+    entries_ = std::make_shared<Entries>(entries_->bits());
   }
-  row_begin_ = 0;
+  entries_begin_ = 0;
   chunk_ = 0;
   slot_ = chunk_end_ = sample_ = 0;
   begins_.clear();
 }
 
-// A copy of the cursor may share the row; whoever writes takes one of its own.
-Row& CntkSweep::row() {
-  if (row_.use_count() > 1) row_ = std::make_shared<Row>(*row_);
-  return *row_;
+// A copy of the cursor may share the entries; whoever writes takes one of its own.
+Entries& CntkSweep::own_entries() {
+  if (entries_.use_count() > 1) entries_ = std::make_shared<Entries>(*entries_);
+  return *entries_;
 }
 
 bool CntkSweep::enter_next() {
@@ -156,9 +156,9 @@ void CntkSweep::make_final(std::uint32_t chunk) {
   while (behind < chunks() && windows.lo[behind] <= chunk) ++behind;
   if (behind == placed_) return;
   const std::uint32_t end = windows.hi[behind - 1];
-  const EntryBits& bits = row().bits();
-  row_->visit([&]<class Word>(std::vector<Word>& words) {
-    if (words.empty()) words.reserve(static_cast<std::size_t>(plan_->first[end] - row_begin_));
+  const EntryBits& bits = own_entries().bits();
+  entries_->visit([&]<class Word>(std::vector<Word>& words) {
+    if (words.empty()) words.reserve(static_cast<std::size_t>(plan_->first[end] - entries_begin_));
     for (; loaded_ < end; ++loaded_) {
       tables_.push_back(std::make_shared<const Table>(*corpus_, plan_->chunks[loaded_]));
       const std::uint32_t size = tables_.back()->size();
@@ -169,9 +169,9 @@ void CntkSweep::make_final(std::uint32_t chunk) {
 }
 
 template <class Word>
-void CntkSweep::place_chunk(std::uint32_t chunk, Word* row) {
+void CntkSweep::place_chunk(std::uint32_t chunk, Word* entries) {
   const Plan& plan = *plan_;
-  const EntryBits bits = row_->bits();
+  const EntryBits bits = entries_->bits();
   const std::uint32_t lo = plan.windows.lo[chunk];
   const std::uint32_t width = plan.windows.hi[chunk] - lo;
   const std::uint64_t from = plan.first[lo];
@@ -179,15 +179,15 @@ void CntkSweep::place_chunk(std::uint32_t chunk, Word* row) {
   if (plan.first[chunk] == plan.first[chunk + 1]) return;
   const Remainder remainder(places);
   for (std::uint64_t t = plan.first[chunk]; t < plan.first[chunk + 1]; ++t) {
-    Word& here = row[t - row_begin_];
+    Word& here = entries[t - entries_begin_];
     for (;;) {
       const std::uint64_t j = from + remainder(raw_[raw_at_]);
       raw_[raw_at_] = rng_.next();
 #ifdef __GNUC__
-      __builtin_prefetch(row + (from + remainder(raw_[raw_at_]) - row_begin_), 1);
+      __builtin_prefetch(entries + (from + remainder(raw_[raw_at_]) - entries_begin_), 1);
 #endif
       raw_at_ = (raw_at_ + 1) % kAhead;
-      Word& there = row[j - row_begin_];
+      Word& there = entries[j - entries_begin_];
       if (!plan.whole) {
         const std::uint32_t other = plan.chunk_of(j);
         const std::uint32_t other_lo = plan.windows.lo[other];
@@ -212,16 +212,16 @@ void CntkSweep::drop_behind(std::uint32_t chunk) {
     ++kept_;
   }
   let_go_ = std::max(let_go_, begins_.empty() ? sample_ : begins_.front());
-  const auto dead = static_cast<std::size_t>(plan_->first[kept_] - row_begin_);
-  if (dead == 0 || dead < row_->size() / 2) return;
-  if (row_.use_count() > 1) {
-    auto kept = std::make_shared<Row>(row_->bits());
-    kept->append(*row_, dead, row_->size());
-    row_ = std::move(kept);
+  const auto dead = static_cast<std::size_t>(plan_->first[kept_] - entries_begin_);
+  if (dead == 0 || dead < entries_->size() / 2) return;
+  if (entries_.use_count() > 1) {
+    auto kept = std::make_shared<Entries>(entries_->bits());
+    kept->append(*entries_, dead, entries_->size());
+    entries_ = std::move(kept);
   } else {
-    row_->erase_front(dead);
+    entries_->erase_front(dead);
   }
-  row_begin_ = plan_->first[kept_];
+  entries_begin_ = plan_->first[kept_];
 }
 
 void CntkSweep::seek(std::uint64_t offset) {

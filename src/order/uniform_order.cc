@@ -161,7 +161,7 @@ std::uint64_t UniformSweep::held_samples(std::uint32_t slab) const noexcept {
 
 void UniformSweep::enter(std::uint32_t slab, std::uint64_t begin) {
   hold(slab);
-  auto entries = std::make_shared<Row>(bits_);
+  auto entries = std::make_shared<Entries>(bits_);
   std::uint64_t end = begin;
   for (const auto& group : held_) {
     const std::size_t s = slab - group->first_slab;

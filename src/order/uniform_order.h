@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "order/row.h"
+#include "order/entries.h"
 #include "order/table.h"
 #include "order/windows.h"
 
@@ -84,7 +84,7 @@ class UniformSweep {
 
     std::vector<std::shared_ptr<const Table>> tables;
     std::uint32_t first_slab = 0;
-    Row entries;
+    Entries entries;
     std::vector<std::size_t> begin;      // of the entries of slab first_slab + i; one more than slabs
     std::vector<std::uint64_t> samples;  // running sums over the slabs; one more than slabs
   };
@@ -109,7 +109,7 @@ class UniformSweep {
   std::deque<std::shared_ptr<const Table>> tables_;  // their tables
 
   std::uint32_t slab_at_ = kBefore;
-  std::shared_ptr<const Row> slab_;
+  std::shared_ptr<const Entries> slab_;
   std::uint64_t slab_begin_ = 0, slab_end_ = 0;  // in samples
   std::size_t slot_ = 0, slab_size_ = 0;
   std::uint64_t sample_ = 0;

@@ -89,10 +89,6 @@ void fill(const StreamInfo& info, Storage storage, Scratch& scratch, StreamBatch
   }
 }
 
-}  // namespace
-
-namespace {
-
 // Whether each value n is n. Blocks are compared without a branch for each.
 bool counts_up(const Buffer<std::uint32_t>& values) noexcept {
   constexpr std::size_t kBlock = 512;

@@ -46,8 +46,8 @@ Corpora::Corpora(Sources parts, Packing packing, bool in_pieces)
     : source_(join::concatenate(parts)),
       pieces_(in_pieces ? cut(parts) : std::vector<std::shared_ptr<const Pieces>>()),
       parts_(in_pieces ? Sources(pieces_.begin(), pieces_.end()) : parts),
-      read_(in_pieces ? join::concatenate(parts_) : source_),
-      whole_(*read_, packing == Packing::frames && source_->splits_frames()) {
+      as_read_(in_pieces ? join::concatenate(parts_) : source_),
+      whole_(*as_read_, packing == Packing::frames && source_->splits_frames()) {
   std::uint32_t chunk = 0, source_chunk = 0;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     part_corpora_.emplace_back(*parts_[i], whole_.split_frames());
@@ -70,7 +70,7 @@ std::uint32_t Corpora::part_of(std::uint32_t chunk) const noexcept {
 }
 
 bool Corpora::in_pieces() const noexcept {
-  const std::vector<ChunkInfo>& chunks = read_->chunks();
+  const std::vector<ChunkInfo>& chunks = as_read_->chunks();
   return !pieces_.empty() &&
          std::all_of(chunks.begin(), chunks.end(), [](const ChunkInfo& chunk) { return chunk.bytes <= 2 * kPiece; });
 }

@@ -24,13 +24,13 @@ class Corpora {
 
   const std::shared_ptr<const Source>& source() const noexcept { return source_; }  // all parts, one behind the other
   // The same, as it is read: its chunks are those of the order.
-  const std::shared_ptr<const Source>& read() const noexcept { return read_; }
+  const std::shared_ptr<const Source>& as_read() const noexcept { return as_read_; }
   // Whether it was cut, and no large chunk is left.
   bool in_pieces() const noexcept;
   const order::Corpus& whole() const noexcept { return whole_; }
   bool split_frames() const noexcept { return whole_.split_frames(); }
   std::size_t parts() const noexcept { return part_corpora_.size(); }
-  // Of which part a chunk of read() is, and which chunk of source() its rows are of.
+  // Of which part a chunk of as_read() is, and which chunk of source() its rows are of.
   std::uint32_t part_of(std::uint32_t chunk) const noexcept;
   Pieces::Part in_source(std::uint32_t chunk) const noexcept;
 
@@ -43,10 +43,10 @@ class Corpora {
   std::shared_ptr<const Source> source_;
   std::vector<std::shared_ptr<const Pieces>> pieces_;  // of each part, or none
   std::vector<std::shared_ptr<const Source>> parts_;   // as they are read
-  std::shared_ptr<const Source> read_;
+  std::shared_ptr<const Source> as_read_;
   order::Corpus whole_;
   std::vector<order::Corpus> part_corpora_;
-  std::vector<std::uint32_t> first_chunk_;         // of each part, in read_
+  std::vector<std::uint32_t> first_chunk_;         // of each part, in as_read_
   std::vector<std::uint32_t> first_source_chunk_;  // the same, in source_
 };
 

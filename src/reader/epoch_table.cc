@@ -42,9 +42,17 @@ std::uint64_t EpochTable::begin(std::uint64_t epoch) const {
 
 std::uint64_t minibatch_size(const ReaderOptions& options, std::uint64_t epoch, std::uint64_t index) {
   if (options.one_sequence) return 1;  // sample, to which a sequence of any length is added alone
-  const auto& sizes = options.minibatch_size;
-  const std::uint64_t at = options.driver == ReaderOptions::Driver::epochs ? epoch : index;
-  return sizes[static_cast<std::size_t>(std::min<std::uint64_t>(at, sizes.size() - 1))];
+  return by_epoch(options.minibatch_size, options.driver == ReaderOptions::Driver::epochs ? epoch : index);
+}
+
+bool is_resized(const ReaderOptions& options, const Mark& mark) {
+  return options.driver == ReaderOptions::Driver::timeline && mark.index != 0 && !mark.ended &&
+         minibatch_size(options, mark.epoch, mark.index) != minibatch_size(options, mark.epoch, mark.index - 1);
+}
+
+void number_anew(const ReaderOptions& options, std::uint64_t sweep_samples, Mark& mark) {
+  if (options.order.kind != OrderKind::file || options.shard != Shard::chunk || !mark.begun || mark.ended) return;
+  mark.past.renumbered = 1 + mark.position / sweep_samples;
 }
 
 }  // namespace batchfeed::reader

@@ -9,7 +9,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "reader/plan.h"
+
 namespace batchfeed::reader {
+
+// What a list says of an epoch: the last one repeats.
+template <class T>
+const T& by_epoch(const std::vector<T>& list, std::uint64_t epoch) noexcept {
+  return list[static_cast<std::size_t>(std::min<std::uint64_t>(epoch, list.size() - 1))];
+}
 
 // Where epochs begin and how long they are, in samples (minibatch.md 3).
 class EpochTable {
@@ -17,9 +25,7 @@ class EpochTable {
   EpochTable(const ReaderOptions& options, std::uint64_t sweep_samples);
   // Throws Error(usage) for an epoch that ends beyond the last position there is.
   std::uint64_t begin(std::uint64_t epoch) const;
-  std::uint64_t size(std::uint64_t epoch) const noexcept {
-    return sizes_[static_cast<std::size_t>(std::min<std::uint64_t>(epoch, sizes_.size() - 1))];
-  }
+  std::uint64_t size(std::uint64_t epoch) const noexcept { return by_epoch(sizes_, epoch); }
   bool reaches(std::uint64_t epoch) const noexcept { return size(epoch) == 0 || epoch < kEndless / size(epoch); }
 
   static constexpr std::uint64_t kEndless = (1ull << 63) - 1;  // the last position
@@ -30,6 +36,13 @@ class EpochTable {
 
 // The minibatch size of an answer: a list by epoch, or by call on the timeline.
 std::uint64_t minibatch_size(const ReaderOptions& options, std::uint64_t epoch, std::uint64_t index);
+
+// Whether a list by call gives the next answer another size than the last, which the reference takes for a reader that
+// is configured anew (minibatch.md 13).
+bool is_resized(const ReaderOptions& options, const Mark& mark);
+// The numbers of sequences, by which ordered workers share them, begin at the mark's place in the sweep, as in a
+// reader that is configured anew.
+void number_anew(const ReaderOptions& options, std::uint64_t sweep_samples, Mark& mark);
 
 // Whether sequences may be lost and repeated between two epochs as in the reference
 // (Timeline::next_epoch). Neither its older speech reader does that nor what it has not.

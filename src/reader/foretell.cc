@@ -34,7 +34,7 @@ void Reader::plan(std::uint64_t minibatches, const std::function<void(const Batc
       // A shuffled order jumps between chunks, so each table is looked at once only.
       const auto [found, fresh] = keys.try_emplace(item.chunk);
       if (fresh) {
-        impl_->read->sequences(item.chunk, table);
+        impl_->as_read->sequences(item.chunk, table);
         found->second.reserve(table.size());
         for (const SequenceInfo& sequence : table) {
           if (sequence.row >= found->second.size()) found->second.resize(sequence.row + 1);

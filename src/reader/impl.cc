@@ -49,10 +49,10 @@ Reader::Impl::Impl(std::vector<std::shared_ptr<const Source>> parts, const Reade
       corpora(checked(std::move(parts), options), options.pack.kind,
               options.order.kind == OrderKind::file && !options.keep_in_memory && !options.legacy_speech),
       source(corpora.source()),
-      read(corpora.read()),
+      as_read(corpora.as_read()),
       corpus(corpora.whole()),
       frames(corpora.split_frames()),
-      threads(loaders(options.threads, read->chunks().size())),
+      threads(loaders(options.threads, as_read->chunks().size())),
       pid(::getpid()) {
   streams = source->streams();
   if (options.legacy_speech) {
@@ -101,10 +101,7 @@ void Reader::Impl::give_up_waiting() {
   mark.queue.clear();
 }
 
-void Reader::Impl::number_anew() {
-  if (options.order.kind != OrderKind::file || options.shard != Shard::chunk || !mark.begun || mark.ended) return;
-  mark.past.renumbered = 1 + mark.position / corpus.total_samples();
-}
+void Reader::Impl::number_anew() { reader::number_anew(options, corpus.total_samples(), mark); }
 
 Reader::Impl::~Impl() {
   if (pid == ::getpid()) return;
@@ -152,7 +149,7 @@ std::uint64_t Reader::Impl::most_damaged() const noexcept {
 }
 
 std::uint64_t Reader::Impl::memory_needed() const noexcept {
-  const std::vector<ChunkInfo>& chunks = read->chunks();
+  const std::vector<ChunkInfo>& chunks = as_read->chunks();
   std::uint64_t largest = 0, all = 0;
   for (const ChunkInfo& c : chunks) {
     largest = std::max(largest, c.bytes);
@@ -174,7 +171,7 @@ std::uint64_t Reader::Impl::memory_needed() const noexcept {
 }
 
 std::size_t Reader::Impl::chunks_ahead() const noexcept {
-  if (threads == 0 || !options.prefetch) return 0;
+  if (!options.prefetch) return 0;
   return small_chunks() ? 2 * std::max(threads, 2u) + 1 : std::max(threads, 2u);
 }
 
@@ -206,17 +203,18 @@ void Reader::Impl::start() {
   if (!store) {
     // Where none is tolerated, packing names the first one instead.
     const bool equal = options.pack.kind == Packing::truncated && !options.legacy_speech && options.max_invalid != 0;
-    store = std::make_unique<ChunkStore>(*read, ChunkStore::Settings{.frames = frames,
-                                                                     .equal = equal,
-                                                                     .threads = options.prefetch ? threads : 0,
-                                                                     .spares = chunks_ahead() + 1,
-                                                                     .memory_limit = options.memory_limit});
+    store = std::make_unique<ChunkStore>(*as_read, ChunkStore::Settings{.frames = frames,
+                                                                        .equal = equal,
+                                                                        .threads = options.prefetch ? threads : 0,
+                                                                        .spares = chunks_ahead() + 1,
+                                                                        .memory_limit = options.memory_limit});
   }
   planner = make_planner(true);
   enter(*planner, mark);
-  pipeline = std::make_unique<Pipeline>(*read, *store, *planner, *memory,
+  pipeline = std::make_unique<Pipeline>(*as_read, *store, *planner, *memory,
                                         Pipeline::Settings{.streams = streams,
                                                            .max_invalid = options.max_invalid,
+                                                           .goes_on = mark.begun || mark.follows,
                                                            .invalid_before = mark.invalid,
                                                            .tolerated_before = mark.tolerated,
                                                            .memory_limit = options.memory_limit,
@@ -224,7 +222,6 @@ void Reader::Impl::start() {
                                                            .frames = options.pack.kind == Packing::frames,
                                                            .small_chunks = small_chunks(),
                                                            .prefetch = options.prefetch,
-                                                           .stop_at_epoch_end = true,
                                                            .chunks_ahead = chunks_ahead(),
                                                            .depth = options.prefetch_depth});
 }
@@ -236,8 +233,8 @@ void Reader::Impl::stop() {
 }
 
 std::uint64_t Reader::Impl::fingerprint() const {
-  if (!data) data = source->fingerprint();
-  return *data;
+  if (!known_fingerprint) known_fingerprint = source->fingerprint();
+  return *known_fingerprint;
 }
 
 }  // namespace batchfeed

@@ -58,8 +58,8 @@ struct Reader::Impl {
   Limits limits;
   Report report;
   reader::Corpora corpora;
-  std::shared_ptr<const Source> source;  // all of it
-  std::shared_ptr<const Source> read;    // the same, in the chunks that are read
+  std::shared_ptr<const Source> source;   // all of it
+  std::shared_ptr<const Source> as_read;  // the same, in the chunks that are read
   const order::Corpus& corpus;
   bool frames;                      // frames are drawn one by one
   std::vector<StreamInfo> streams;  // as delivered
@@ -67,7 +67,7 @@ struct Reader::Impl {
   pid_t pid;
   reader::Mark mark;  // behind the minibatch last handed out
   bool told_of_reordering = false;
-  mutable std::optional<std::uint64_t> data;
+  mutable std::optional<std::uint64_t> known_fingerprint;
   std::unique_ptr<reader::ChunkStore> store;
   std::unique_ptr<reader::Planner> planner;
   std::unique_ptr<reader::Pipeline::Memory> memory;

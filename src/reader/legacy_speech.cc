@@ -37,14 +37,9 @@ void LegacyPlanner::begin_epoch(std::uint64_t epoch) {
 void LegacyPlanner::enter(std::uint64_t epoch) {
   draws_.begin_epoch(epochs_.begin(epoch), epochs_.size(epoch));
   epoch_end_ = epochs_.begin(epoch) + epochs_.size(epoch);
-  mark_.epoch = epoch;
-  mark_.index = 0;
-  mark_.begun = true;
-  mark_.ended = false;
+  enter_mark(epoch);
   pending_.reset();
-  const auto& list = options_.rows_per_epoch;
-  const std::uint64_t all =
-      list.empty() ? 1 : list[static_cast<std::size_t>(std::min<std::uint64_t>(epoch, list.size() - 1))];
+  const std::uint64_t all = options_.rows_per_epoch.empty() ? 1 : by_epoch(options_.rows_per_epoch, epoch);
   if (all < options_.workers) {
     throw refuse("rows",
                  std::to_string(all) + " parallel utterances (nbruttsineachrecurrentiter) are too few for " +
@@ -170,12 +165,8 @@ void LegacyPlanner::next(Plan& out) {
     for (const Utterance& u : row.piece->utterances) out.window.push_back(u.item.chunk);
   }
   if (pending_) out.window.push_back(pending_->item.chunk);
-  out.epoch = mark_.epoch;
-  out.index = mark_.index++;
-  mark_.position = draws_.position();
-  mark_.ended = out.end_of_epoch;
   save(mark_.queue);
-  out.after = mark_;
+  leave_mark(draws_.position(), out);
 }
 
 // The oldest position; pending (a list of 0 or 1); then of each row: cursor and its

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "join/join.h"
-#include "reader/memory_source.h"
+#include "support/memory_source.h"
 
 namespace batchfeed::reader {
 namespace {
@@ -153,6 +153,9 @@ TEST(LegacySpeech, FullMinibatchesPassOverWhatIsShort) {
   Reader reader = open_frames({{30, 20}}, o);
   EXPECT_EQ(fill(reader), "20 20 20 20 0e 20 20 20 20 20e");
   EXPECT_EQ(reader.skipped(), 40u);
+  o.epoch_samples = 30;
+  Reader rest = open_frames({{12, 8}}, o);  // an epoch of one and a half sweeps of one minibatch each
+  EXPECT_EQ(fill(rest), "20 0e 20e");
   o.epoch_samples = 15;
   Reader small = open_frames({{12, 8}}, o);  // a set of no more than a minibatch: nothing is passed over
   EXPECT_EQ(fill(small), "15e 5 10e");

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "pack/minibatch_pool.h"
-#include "reader/memory_source.h"
+#include "support/memory_source.h"
 
 namespace batchfeed::reader {
 namespace {

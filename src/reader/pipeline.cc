@@ -271,7 +271,7 @@ void Pipeline::produce_all() {
     make_answers(together, most);
     lock.lock();
     const Ready& last = *made_.back();
-    waiting_at_end_ = settings_.stop_at_epoch_end && last.end_of_epoch;
+    waiting_at_end_ = last.end_of_epoch;
     const bool failed = last.error != nullptr;
     for (auto& ready : made_) {
       queue_bytes_ += ready->bytes;

@@ -37,15 +37,15 @@ class Pipeline {
   struct Settings {
     std::vector<StreamInfo> streams;  // as delivered
     std::uint64_t max_invalid = 0;
+    bool goes_on = false;                                    // behind answers of the same run
     std::uint64_t invalid_before = 0, tolerated_before = 0;  // of a run that goes on, as in its Mark
     std::uint64_t memory_limit = 0;
     bool keep_in_memory = false;
     bool frames = false;        // frame packing
     bool small_chunks = false;  // may stay a little longer than needed, rather than be waited for
     bool prefetch = true;
-    bool stop_at_epoch_end = true;  // plan no further until asked to
-    std::size_t chunks_ahead = 2;   // asked for in front of the window, to keep the loaders busy
-    std::size_t depth = 4;          // minibatches that wait
+    std::size_t chunks_ahead = 2;  // asked for in front of the window, to keep the loaders busy
+    std::size_t depth = 4;         // minibatches that wait
   };
 
   enum class Stage : std::uint8_t { resolved, packing, done };

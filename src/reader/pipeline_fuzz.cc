@@ -8,9 +8,9 @@
 #include <map>
 #include <optional>
 
-#include "reader/memory_source.h"
 #include "support/batch_hash.h"
 #include "support/fuzz_file.h"
+#include "support/memory_source.h"
 
 namespace {
 

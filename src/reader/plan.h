@@ -107,6 +107,22 @@ class Planner {
   }
 
  protected:
+  // The mark as it is where an epoch begins.
+  void enter_mark(std::uint64_t epoch) {
+    mark_.epoch = epoch;
+    mark_.index = 0;
+    mark_.begun = true;
+    mark_.ended = false;
+  }
+  // Puts the mark behind an answer that is complete but for it.
+  void leave_mark(std::uint64_t position, Plan& out) {
+    out.epoch = mark_.epoch;
+    out.index = mark_.index++;
+    mark_.position = position;
+    mark_.ended = out.end_of_epoch;
+    out.after = mark_;
+  }
+
   Mark mark_;  // behind the last answer
 };
 

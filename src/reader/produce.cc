@@ -83,7 +83,7 @@ void Pipeline::look_ahead() {
       return;
     }
     want_chunks(*plan);
-    paused_ = settings_.stop_at_epoch_end && plan->end_of_epoch;
+    paused_ = plan->end_of_epoch;
     planned_.push_back(std::move(plan));
   }
 }
@@ -215,8 +215,8 @@ Pipeline::Lost Pipeline::find_rows(const Plan& plan, Ready& out) {
 void Pipeline::count_damaged(const Plan& plan, Lost lost, Ready& out) {
   if (first_plan_) {
     first_plan_ = false;
-    // Of a run that goes on: more than are tolerated would have been an error if a sequence had been delivered.
-    delivered_ = settings_.invalid_before <= settings_.max_invalid && (plan.epoch != 0 || plan.index != 0);
+    // More than are tolerated would have been an error if a sequence had been delivered.
+    delivered_ = settings_.goes_on && settings_.invalid_before <= settings_.max_invalid;
   }
   // Truncated planning has counted damaged sequences itself, where it first met them.
   lost.unpaid += plan.after.invalid - planned_invalid_;

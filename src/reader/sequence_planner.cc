@@ -30,10 +30,7 @@ void SequencePlanner::enter(std::uint64_t epoch, bool behind_another) {
   mark_.past = timeline_->past();
   drawn_to_ = timeline_->position();
   has_pending_ = has_ahead_ = false;
-  mark_.epoch = epoch;
-  mark_.index = 0;
-  mark_.begun = true;
-  mark_.ended = false;
+  enter_mark(epoch);
 }
 
 void SequencePlanner::restore(const Mark& mark) {
@@ -230,7 +227,9 @@ void SequencePlanner::keep_own(Plan& out) {
 
 // Of HTKMLFReader's minibatchMode = full: whether the batch of all workers is not full, so that none of it is given.
 bool SequencePlanner::is_short_legacy(std::uint64_t size) const noexcept {
-  return options_.full_minibatches && sweep_samples_ > size && now_.batch.position - now_.begin < size;
+  const std::uint64_t samples = now_.batch.position - now_.begin;
+  const bool none_is_full = sweep_samples_ <= size && epochs_.size(mark_.epoch) < sweep_samples_;
+  return options_.full_minibatches && samples < size && samples < sweep_samples_ && !none_is_full;
 }
 
 // The last minibatch of a sweep or epoch, when it is to be full or not at all.
@@ -245,6 +244,11 @@ void SequencePlanner::drop_partial(std::uint64_t size, Plan& out) {
 
 void SequencePlanner::next(Plan& out) {
   if (mark_.ended && options_.driver == ReaderOptions::Driver::epochs) enter(mark_.epoch + 1, true);
+  if (is_resized(options_, mark_)) {
+    Mark place = mark_;
+    number_anew(options_, sweep_samples_, place);
+    if (place.past != mark_.past) restore(place);
+  }
   const std::uint64_t size = minibatch_size(options_, mark_.epoch, mark_.index);
   out.items.clear();
   out.parts.clear();
@@ -273,11 +277,7 @@ void SequencePlanner::next(Plan& out) {
     out.window_generation = batch.window_generation;
   }
   count_padding();
-  out.epoch = mark_.epoch;
-  out.index = mark_.index++;
-  mark_.position = batch.position;
-  mark_.ended = out.end_of_epoch;
-  out.after = mark_;
+  leave_mark(batch.position, out);
 }
 
 }  // namespace batchfeed::reader

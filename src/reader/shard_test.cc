@@ -71,8 +71,15 @@ TEST(ReaderShard, InFileOrderAChangeOfOptionsNumbersSequencesOfTheSweepAnew) {
     later.restore(state);
     EXPECT_EQ(run(later, 6), expected);
     EXPECT_EQ(later.state(), reader.state());
+    o.minibatch_size = {6, 6, 4};  // a list by call says the same
+    Reader list = open_one(rank);
+    run(list, 3);
+    EXPECT_EQ(run(list, 6), expected);
     o.minibatch_size = {6};
   }
+  o.minibatch_size = {6, 4};
+  Reader list = open_one(0);
+  EXPECT_EQ(run(list, 4), "[0 2 4]s [0 2] [4 1]s [3 0]s");
 }
 
 TEST(ReaderShard, AStateOfFourWorkersGoesOnWithAnyNumber) {

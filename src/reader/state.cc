@@ -8,6 +8,7 @@
 
 #include "base/counted.h"
 #include "base/hash.h"
+#include "base/hex.h"
 #include "base/saturate.h"
 
 namespace batchfeed::reader {
@@ -52,12 +53,6 @@ constexpr const char* kFields[] = {"batchfeed_state",
                                    "local_timeline",
                                    "workers",
                                    "rank"};
-
-std::string hex(std::uint64_t value) {
-  char text[17] = {};
-  for (int i = 15; i >= 0; --i, value >>= 4) text[i] = "0123456789abcdef"[value & 15];
-  return text;
-}
 
 Fault state_fault(std::string id, std::string what, std::string hint) {
   return {.kind = FaultKind::state, .id = "state." + std::move(id), .what = std::move(what), .hint = std::move(hint)};
@@ -187,25 +182,21 @@ std::string list(const std::vector<double>& values) {
 
 std::vector<std::pair<std::string, std::string>> identity(const ReaderOptions& o) {
   const auto number = [](auto value) { return std::to_string(static_cast<std::uint64_t>(value)); };
-  static constexpr const char* kOrders[] = {"file", "cntk", "uniform"};
-  static constexpr const char* kPacks[] = {"sequences", "frames", "truncated"};
-  static constexpr const char* kUnits[] = {"samples", "sequences", "cells"};
-  static constexpr const char* kLast[] = {"keep", "drop", "cross"};
-  static constexpr const char* kLong[] = {"alone", "skip", "split", "error"};
+  const auto word = [](auto value) { return std::string(name(value)); };
   std::vector<std::pair<std::string, std::string>> out = {
-      {"order", kOrders[static_cast<int>(o.order.kind)]},
+      {"order", word(o.order.kind)},
       {"window", number(o.order.window) + (o.order.window_in_samples ? " samples" : " chunks")},
       {"seed", number(o.order.seed)},
-      {"pack", kPacks[static_cast<int>(o.pack.kind)]},
+      {"pack", word(o.pack.kind)},
       {"minibatch_size", list(o.minibatch_size, ':')},
-      {"size_unit", kUnits[static_cast<int>(o.size_unit)]},
+      {"size_unit", word(o.size_unit)},
       {"epoch_samples", number(o.epoch_samples)},
       {"epoch_sweeps", number(o.epoch_sweeps)},
-      {"driver", o.driver == ReaderOptions::Driver::epochs ? "epochs" : "timeline"},
+      {"driver", word(o.driver)},
       {"cross_sweeps", o.cross_sweeps ? (*o.cross_sweeps ? "yes" : "no") : "default"},
-      {"long_sequence", kLong[static_cast<int>(o.long_sequence)]},
-      {"last_minibatch", kLast[static_cast<int>(o.last_minibatch)]},
-      {"shard", o.shard == Shard::chunk ? "chunk" : "even"},
+      {"long_sequence", word(o.long_sequence)},
+      {"last_minibatch", word(o.last_minibatch)},
+      {"shard", word(o.shard)},
   };
   if (o.order.kind == OrderKind::file)
     std::erase_if(out, [](const auto& f) { return f.first == "window" || f.first == "seed"; });

@@ -8,9 +8,10 @@
 #include <string_view>
 
 #include "base/hash.h"
-#include "reader/memory_source.h"
+#include "base/hex.h"
 #include "support/batch_hash.h"
 #include "support/fuzz_file.h"
+#include "support/memory_source.h"
 
 namespace {
 
@@ -37,12 +38,6 @@ ReaderOptions options(unsigned choice) {
     default: break;
   }
   return o;
-}
-
-std::string hex(std::uint64_t value) {
-  std::string out(16, '0');
-  for (std::size_t i = 16; i-- > 0; value >>= 4) out[i] = "0123456789abcdef"[value & 15];
-  return out;
 }
 
 // The bytes choose numbers of the text and what is put in their places.

@@ -108,6 +108,13 @@ TEST(ReaderErrors, AnswersOfDamagedSequencesAloneCountToo) {  // X10
   EXPECT_EQ(batch.invalid, 1u);
   EXPECT_EQ(as_reference.invalid(), 1u);
   EXPECT_THROW(as_reference.read(batch), Error);
+  o.start_epoch = 1;  // whichever epoch is the first that is read
+  o.epoch_samples = 16;
+  Reader later(source, o);
+  ASSERT_TRUE(later.read(batch));
+  EXPECT_TRUE(batch.empty());
+  EXPECT_THROW(later.read(batch), Error);
+  o.start_epoch = o.epoch_samples = 0;
   source = std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>{{3}});
   source->damaged_key = 0;
   Reader all(source, o);

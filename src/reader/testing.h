@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "reader/memory_source.h"
+#include "support/memory_source.h"
 
 namespace batchfeed::reader {
 

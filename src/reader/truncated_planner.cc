@@ -10,7 +10,7 @@
 namespace batchfeed::reader {
 
 TruncatedPlanner::TruncatedPlanner(Draws draws, std::uint64_t sweep_samples, const ReaderOptions& options)
-    : draws_(std::move(draws)), options_(options), epochs_(options, sweep_samples) {}
+    : draws_(std::move(draws)), options_(options), epochs_(options, sweep_samples), sweep_samples_(sweep_samples) {}
 
 std::uint64_t TruncatedPlanner::length() const {
   return options_.pack.truncation_length != 0 ? options_.pack.truncation_length
@@ -21,8 +21,7 @@ void TruncatedPlanner::resize_rows() {
   std::uint64_t size = minibatch_size(options_, mark_.epoch, mark_.index);
   if (options_.pack.truncation_length == 0) {
     // The size is the length, and a list says how many rows (nbruttsineachrecurrentiter).
-    const auto& rows = options_.rows_per_epoch;
-    size = mul_sat(size, rows[static_cast<std::size_t>(std::min<std::uint64_t>(mark_.epoch, rows.size() - 1))]);
+    size = mul_sat(size, by_epoch(options_.rows_per_epoch, mark_.epoch));
   }
   const std::uint64_t all = std::max<std::uint64_t>(1, size / length());
   if (options_.workers > all) {
@@ -59,10 +58,7 @@ void TruncatedPlanner::enter(std::uint64_t epoch, bool behind_another) {
     draws_.begin_epoch(epochs_.begin(epoch), epochs_.size(epoch));
   }
   mark_.past = draws_.past();
-  mark_.epoch = epoch;
-  mark_.index = 0;
-  mark_.begun = true;
-  mark_.ended = false;
+  enter_mark(epoch);
   rows_.clear();
 }
 
@@ -172,6 +168,15 @@ std::uint32_t TruncatedPlanner::take(Row& row, std::uint32_t index, Plan& out) {
 
 void TruncatedPlanner::next(Plan& out) {
   if (mark_.ended && options_.driver == ReaderOptions::Driver::epochs) enter(mark_.epoch + 1, true);
+  if (is_resized(options_, mark_)) {
+    Mark place = mark_;
+    number_anew(options_, sweep_samples_, place);
+    if (place.past != mark_.past) {
+      place.skipped += waiting(place.queue);
+      place.queue.clear();
+      restore(place);
+    }
+  }
   resize_rows();
   out.items.clear();
   out.parts.clear();
@@ -190,12 +195,8 @@ void TruncatedPlanner::next(Plan& out) {
   for (const Row& row : rows_) {
     for (const Draws::Drawn& drawn : row.queue) out.window.push_back(drawn.item.chunk);
   }
-  out.epoch = mark_.epoch;
-  out.index = mark_.index++;
-  mark_.position = draws_.position();
-  mark_.ended = out.end_of_epoch;
   save_queue(mark_.queue);
-  out.after = mark_;
+  leave_mark(draws_.position(), out);
 }
 
 }  // namespace batchfeed::reader

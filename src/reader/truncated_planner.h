@@ -45,6 +45,7 @@ class TruncatedPlanner final : public Planner {
   Draws draws_;
   ReaderOptions options_;
   EpochTable epochs_;
+  std::uint64_t sweep_samples_;
   std::vector<Row> rows_;
   std::uint64_t size_ = 0;                      // minibatch size that the rows were made for
   std::uint64_t first_row_ = 0, own_rows_ = 0;  // Shard::even plans all rows and delivers these

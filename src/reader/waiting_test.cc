@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string>
 
-#include "reader/memory_source.h"
+#include "support/memory_source.h"
 
 namespace batchfeed::reader {
 namespace {

@@ -53,18 +53,4 @@ Bound judge(const EpochTimes& t) noexcept {
   return parsing >= packing_cpu(t) ? Bound::parse : Bound::pack;
 }
 
-std::string_view name(Bound bound) noexcept {
-  switch (bound) {
-    case Bound::unknown: return "unknown";
-    case Bound::consumer: return "consumer";
-    case Bound::machine: return "machine";
-    case Bound::disk: return "disk";
-    case Bound::window: return "window";
-    case Bound::chunk: return "chunk";
-    case Bound::parse: return "parse";
-    case Bound::pack: return "pack";
-  }
-  return "unknown";
-}
-
 }  // namespace batchfeed

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "reader/memory_source.h"
+#include "support/memory_source.h"
 #include "tools/clocks.h"
 #include "tools/timed_source.h"
 

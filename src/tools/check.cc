@@ -5,113 +5,75 @@
 #include <batchfeed/reader.h>
 #include <batchfeed/tools.h>
 
-#include <algorithm>
-#include <atomic>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
+#include <new>
+#include <span>
 
 #include "assemble/open.h"
-#include "base/threads.h"
 #include "model/held_notices.h"
 #include "model/read_chunk.h"
 #include "reader/check_options.h"
+#include "tools/in_order.h"
 #include "tools/tally.h"
 
 namespace batchfeed {
 
 namespace {
 
-// What a thread finds while it reads a chunk waits here until the chunks before
-// it have been told.
+// What is found while a chunk is read waits here until the chunks before it have been told.
 struct ChunkFindings {
   HeldNotices held;
-  bool done = false, complete = true, no_memory = false;
+  bool complete = true, no_memory = false;
+  Chunk data;
 };
-thread_local ChunkFindings* pending = nullptr;
+thread_local HeldNotices* pending = nullptr;
 
-class SourceCheck {
- public:
-  SourceCheck(const Source& source, Tally& tally, const Progress& progress, CheckResult& result)
-      : source_(source), tally_(tally), progress_(progress), result_(result), slots_(source.chunks().size()) {
-    for (const ChunkInfo& chunk : source.chunks()) bytes_ += chunk.bytes;
-  }
-
-  void run(unsigned threads) {
-    std::vector<std::jthread> pool;
-    if (start_threads(pool, std::min<std::size_t>(threads, slots_.size()), [this](std::size_t) { work(); }) == 0)
-      work();
-    std::uint64_t done = 0;
-    for (std::uint32_t c = 0; c < slots_.size(); ++c) {
-      const ChunkInfo& chunk = source_.chunks()[c];
-      ChunkFindings found = wait_for(c);
-      found.held.release(
-          [&](const Notice& notice) { tally_.add(notice); },
-          [&](const std::string& id, Severity severity, std::uint64_t n) { tally_.count(id, severity, n); });
-      if (found.no_memory) {
-        tally_.add({.severity = Severity::error,
-                    .fault = {.kind = FaultKind::limit,
-                              .id = "check.memory",
-                              .what = "no memory for chunk " + std::to_string(c),
-                              .hint = "a smaller `chunkSizeInBytes` needs less"}});
-      }
-      result_.complete = result_.complete && found.complete;
-      result_.sequences += chunk.sequences;
-      result_.samples += chunk.samples;
-      result_.bytes += chunk.bytes;
-      done += chunk.bytes;
-      try {
-        if (progress_) progress_(done, bytes_);
-      } catch (...) {
-        next_ = slots_.size();  // the threads end after the chunk they are at
-        throw;
-      }
+void read_chunk(const Source& source, std::uint32_t c, ChunkFindings& found) {
+  found.held = {};
+  found.complete = true;
+  found.no_memory = false;
+  struct Scope {
+    explicit Scope(HeldNotices& held) { pending = &held; }
+    ~Scope() { pending = nullptr; }
+  } const scope(found.held);
+  try {
+    try {
+      read_in_parts(source, c, found.data, [](std::uint32_t) {});
+    } catch (const Error& error) {
+      found.complete = false;
+      found.held.add({.severity = Severity::error, .fault = error.fault()}, ~0ull);
     }
+  } catch (const std::bad_alloc&) {
+    found.complete = false;
+    found.no_memory = true;  // nor, maybe, for a fault
   }
+}
 
- private:
-  void work() {
-    Chunk data;
-    for (;;) {
-      const std::size_t c = next_++;
-      if (c >= slots_.size()) return;
-      ChunkFindings found;
-      pending = &found;
-      try {
-        try {
-          read_in_parts(source_, static_cast<std::uint32_t>(c), data, [](std::uint32_t) {});
-        } catch (const Error& error) {
-          found.complete = false;
-          found.held.add({.severity = Severity::error, .fault = error.fault()}, ~0ull);
+void check_chunks(const Source& source, unsigned threads, const Progress& progress, Tally& tally, CheckResult& result) {
+  const std::span<const ChunkInfo> chunks = source.chunks();
+  std::uint64_t bytes = 0, done = 0;
+  for (const ChunkInfo& chunk : chunks) bytes += chunk.bytes;
+  in_order<ChunkFindings>(
+      chunks.size(), threads,
+      [&](std::uint64_t c, ChunkFindings& found) { read_chunk(source, static_cast<std::uint32_t>(c), found); },
+      [&](std::uint64_t c, ChunkFindings& found) {
+        found.held.release(
+            [&](const Notice& notice) { tally.add(notice); },
+            [&](const std::string& id, Severity severity, std::uint64_t n) { tally.count(id, severity, n); });
+        if (found.no_memory) {
+          tally.add({.severity = Severity::error,
+                     .fault = {.kind = FaultKind::limit,
+                               .id = "check.memory",
+                               .what = "no memory for chunk " + std::to_string(c),
+                               .hint = "a smaller `chunkSizeInBytes` needs less"}});
         }
-      } catch (const std::bad_alloc&) {
-        found.complete = false;
-        found.no_memory = true;  // nor, maybe, for a fault
-      }
-      pending = nullptr;
-      found.done = true;
-      const std::lock_guard lock(mutex_);
-      slots_[c] = std::move(found);
-      ready_.notify_all();
-    }
-  }
-
-  ChunkFindings wait_for(std::size_t c) {
-    std::unique_lock lock(mutex_);
-    ready_.wait(lock, [&] { return slots_[c].done; });
-    return std::move(slots_[c]);
-  }
-
-  const Source& source_;
-  Tally& tally_;
-  const Progress& progress_;
-  CheckResult& result_;
-  std::uint64_t bytes_ = 0;
-  std::vector<ChunkFindings> slots_;
-  std::atomic<std::size_t> next_ = 0;
-  std::mutex mutex_;
-  std::condition_variable ready_;
-};
+        result.complete = result.complete && found.complete;
+        result.sequences += chunks[c].sequences;
+        result.samples += chunks[c].samples;
+        result.bytes += chunks[c].bytes;
+        done += chunks[c].bytes;
+        if (progress) progress(done, bytes);
+      });
+}
 
 // The list of files, the streams' names and the like can be wrong for each
 // source alone: one that cannot be opened does not hide the others' faults.
@@ -150,12 +112,11 @@ CheckResult check(const Setup& setup, const CheckOptions& options, const Report&
     if (pending == nullptr) {
       tally.add(notice);
     } else {
-      pending->held.add(notice, options.max_faults);
+      pending->add(notice, options.max_faults);
     }
   };
   context.count_only = [&](Severity severity, std::string_view id) {
-    return pending == nullptr ? tally.count_only(severity, id)
-                              : pending->held.count_only(severity, id, options.max_faults);
+    return pending == nullptr ? tally.count_only(severity, id) : pending->count_only(severity, id, options.max_faults);
   };
   std::vector<std::shared_ptr<const Source>> corpora;
   const std::vector<Setup> setups = assemble::corpora_of(setup);
@@ -168,7 +129,7 @@ CheckResult check(const Setup& setup, const CheckOptions& options, const Report&
       ++result.sources;
       if (!source) continue;
       for (const Notice& notice : source->notices()) tally.add(notice);
-      SourceCheck(*source, tally, options.progress, result).run(context.threads);
+      check_chunks(*source, context.threads, options.progress, tally, result);
     }
     // What a join leaves out, and whether there is one at all.
     if (!all_open) continue;

@@ -171,14 +171,14 @@ class Comparer {
                                    [&](const StreamInfo& s) { return s.name == name; });
       return at == source.streams().end() ? nullptr : &*at;
     };
-    const auto storage = [](const StreamInfo& s) { return s.storage == Storage::dense ? "dense" : "sparse"; };
     for (const StreamInfo& s : a.streams()) {
       const StreamInfo* const other = find(b, s.name);
       const std::string name = "stream '" + s.name + "'";
       if (other == nullptr) {
         out_.streams.push_back(name + " is only in the first");
       } else if (other->storage != s.storage) {
-        out_.streams.push_back(name + " is " + storage(s) + " and " + storage(*other));
+        out_.streams.push_back(name + " is " + std::string(batchfeed::name(s.storage)) + " and " +
+                               std::string(batchfeed::name(other->storage)));
       } else if (other->dim != s.dim && (s.storage == Storage::dense || options_.sparse_dims)) {
         out_.streams.push_back(name + " has dim " + std::to_string(s.dim) + " and " + std::to_string(other->dim));
         if (s.storage == Storage::sparse) names_.push_back(s.name);

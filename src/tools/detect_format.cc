@@ -19,8 +19,6 @@ namespace {
 constexpr std::size_t kHead = 64u << 10;
 constexpr std::size_t kLines = 64;  // looked at, of a text file
 
-bool starts(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
-
 std::uint32_t number(std::string_view bytes, std::size_t at, std::size_t n, bool big_endian) {
   std::uint32_t value = 0;
   for (std::size_t i = 0; i < n; ++i)
@@ -39,7 +37,7 @@ bool is_htk(std::string_view head, std::uint64_t size, bool big_endian) {
 
 // "\0B" stands in front of a matrix or vector, behind the key in an archive.
 bool is_kaldi(std::string_view head) {
-  if (starts(head, std::string_view("\0B", 2))) return true;
+  if (head.starts_with(std::string_view("\0B", 2))) return true;
   const std::size_t mark = head.substr(0, 4096).find(std::string_view(" \0B", 3));
   return mark != std::string_view::npos && head.substr(0, mark).find('\n') == std::string_view::npos;
 }
@@ -63,7 +61,7 @@ bool is_word(std::string_view text) {
 bool is_config_line(std::string_view line) {
   if (line[0] == '#' || line.find_first_not_of("[](){} \t;") == std::string_view::npos) return true;
   const std::size_t equals = line.find('=');
-  if (starts(line, "include")) return true;
+  if (line.starts_with("include")) return true;
   if (equals == std::string_view::npos || !is_word(text::trimmed(line.substr(0, equals)))) return false;
   const std::string_view value = text::trimmed(line.substr(equals + 1));
   // `key=path[0,9]` is a line of an scp file.
@@ -91,15 +89,15 @@ bool is_kaldi_line(std::string_view line) {
   const std::size_t blank = line.find_first_of(" \t");
   if (blank == std::string_view::npos || line.find('=') != std::string_view::npos || line[0] == '"') return false;
   const std::string_view rest = text::trimmed(line.substr(blank));
-  if (rest == "[" || starts(rest, "[ ")) return true;
+  if (rest == "[" || rest.starts_with("[ ")) return true;
   if (rest.find_first_not_of("0123456789 \t") == std::string_view::npos) return line[0] > '9' || line[0] < '0';
   if (rest.find_first_of(" \t|{}\"") != std::string_view::npos) return false;
   return rest.find_first_of("/.:") != std::string_view::npos;
 }
 
 Format of_text(std::string_view head) {
-  if (starts(head, "\xEF\xBB\xBF")) head.remove_prefix(3);
-  if (starts(head, "#!MLF!#")) return Format::mlf;
+  if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
+  if (head.starts_with("#!MLF!#")) return Format::mlf;
   std::size_t ctf = 0, config = 0, scp = 0, kaldi = 0, lines = 0;
   while (!head.empty() && lines < kLines) {
     const std::size_t end = std::min(head.find('\n'), head.size());
@@ -145,20 +143,6 @@ Format of_name(const std::string& path) {
 
 }  // namespace
 
-std::string_view name(Format format) noexcept {
-  switch (format) {
-    case Format::unknown: return "unknown";
-    case Format::ctf: return "ctf";
-    case Format::cbf: return "cbf";
-    case Format::htk: return "htk";
-    case Format::scp: return "scp";
-    case Format::mlf: return "mlf";
-    case Format::kaldi: return "kaldi";
-    case Format::config: return "config";
-  }
-  return "unknown";
-}
-
 FirstBytes first_bytes(const std::string& path, std::size_t most, const Limits& limits) {
   io::Head head = io::read_head(path, most, {}, limits);
   const bool packed = head.size == 0 && !head.bytes.empty();  // the size of a plain file is known
@@ -168,8 +152,9 @@ FirstBytes first_bytes(const std::string& path, std::size_t most, const Limits& 
 
 Format detect_format(const std::string& path, const FileSystem& file_system, const Limits& limits) {
   const auto [head, size] = io::read_head(path, kHead, file_system, limits);
-  if (starts(head, "nib_ktnc") || starts(head, std::string_view("\1\0\0\0\0\0\0\0", 8))) return Format::cbf;
-  if (starts(head, std::string_view("MLF\1\0", 5)) || starts(head, std::string_view("MLF\2\0", 5))) return Format::mlf;
+  if (head.starts_with("nib_ktnc") || head.starts_with(std::string_view("\1\0\0\0\0\0\0\0", 8))) return Format::cbf;
+  if (head.starts_with(std::string_view("MLF\1\0", 5)) || head.starts_with(std::string_view("MLF\2\0", 5)))
+    return Format::mlf;
   if (is_kaldi(head)) return Format::kaldi;
   if (is_htk(head, size, true) || is_htk(head, size, false)) return Format::htk;
   const Format format = of_text(head);

@@ -71,7 +71,10 @@ TEST(Fix, PlacesNameTheOldFile) {
   EXPECT_THROW(fix_file(path, path), Error);                                      // fix.same-file
   EXPECT_THROW(fix_file(path, folder / "b.ctf"), Error);                          // convert.exists
   EXPECT_THROW(fix_file(folder.write("x.png", "\x89PNG"), folder / "c"), Error);  // fix.format
-  EXPECT_THROW(fix_file(folder.write("x.ctf", "\x1F\x8B|v 1\n"), folder / "c"), Error);
+  const std::string gzip = std::string("\x1F\x8B\x08\0", 4) + "|v 1\n";
+  EXPECT_THROW(fix_file(folder.write("x.ctf", gzip), folder / "c"), Error);
+  const std::string behind_a_skippable_frame = "\x50\x2A\x4D\x18" + std::string(4, '\0') + "\x28\xB5\x2F\xFD";
+  EXPECT_THROW(fix_file(folder.write("x.ctf", behind_a_skippable_frame), folder / "c"), Error);
 }
 
 TEST(Fix, DoesNotReplaceWhatCameMeanwhile) {

@@ -18,7 +18,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // There is no escape in a configuration (docs/reference/config-language.md).
-std::string quoted(const std::string& name) {
+std::string in_quotes(const std::string& name) {
   const bool comment = name.find(" #") != name.npos || name.find("\t#") != name.npos;
   const bool blank_end = text::trimmed(name).size() != name.size();
   if (name.find_first_of(std::string_view("\"$\r\n\0", 5)) != name.npos || comment || blank_end) {
@@ -39,10 +39,10 @@ const std::string& list_element(const std::string& file, const char* cannot) {
 
 // file = "a", or files = ( "a" : "b" )
 std::string files_line(const std::vector<std::string>& files) {
-  if (files.size() == 1) return "    file = " + quoted(files.front()) + "\n";
+  if (files.size() == 1) return "    file = " + in_quotes(files.front()) + "\n";
   std::string out = "    files = (\n";
   for (std::size_t i = 0; i < files.size(); ++i)
-    out += "        " + quoted(list_element(files[i], "*")) + (i + 1 < files.size() ? " :\n" : "\n");
+    out += "        " + in_quotes(list_element(files[i], "*")) + (i + 1 < files.size() ? " :\n" : "\n");
   return out + "    )\n";
 }
 
@@ -63,9 +63,8 @@ std::string input_of(const CtfOptions& options) {
       section += '_';  // keys match in any case
     used.push_back(section);
     out += "        " + section + " = [ ";
-    if (section != stream.name) out += "alias = " + quoted(stream.name) + " ; ";
-    out += "dim = " + std::to_string(stream.dim) + " ; format = \"" +
-           (stream.storage == Storage::dense ? "dense" : "sparse") + "\" ]\n";
+    if (section != stream.name) out += "alias = " + in_quotes(stream.name) + " ; ";
+    out += "dim = " + std::to_string(stream.dim) + " ; format = \"" + std::string(name(stream.storage)) + "\" ]\n";
   }
   return out + "    ]\n";
 }
@@ -107,7 +106,7 @@ std::string of(const HtkOptions& options, std::uint64_t dim) {
            "write the paths of all files into one scp list");
   }
   return deserializer("HTKFeatureDeserializer", options.name,
-                      "dim = " + std::to_string(dim) + " ; scpFile = " + quoted(options.scp_files.front()));
+                      "dim = " + std::to_string(dim) + " ; scpFile = " + in_quotes(options.scp_files.front()));
 }
 
 std::string of(const MlfOptions& options, std::uint64_t dim) {
@@ -121,8 +120,8 @@ std::string of(const MlfOptions& options, std::uint64_t dim) {
     for (const std::string& file : options.files) files += (files.empty() ? "" : ":") + list_element(file, "*:");
   }
   std::string keys = "dim = " + std::to_string(dim) + " ; " +
-                     (options.files.size() == 1 ? "mlfFile = " : "mlfFileList = ") + quoted(files);
-  if (!options.mapping_file.empty()) keys += " ; labelMappingFile = " + quoted(options.mapping_file);
+                     (options.files.size() == 1 ? "mlfFile = " : "mlfFileList = ") + in_quotes(files);
+  if (!options.mapping_file.empty()) keys += " ; labelMappingFile = " + in_quotes(options.mapping_file);
   return deserializer(options.binary ? "HTKMLFBinaryDeserializer" : "HTKMLFDeserializer", options.name, keys);
 }
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <map>
 
-#include "reader/memory_source.h"
+#include "support/memory_source.h"
 
 namespace batchfeed {
 namespace {

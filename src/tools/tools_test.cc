@@ -7,7 +7,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <new>
+#include <stdexcept>
+
+#include "model/shared_source.h"
 
 namespace batchfeed {
 namespace {
@@ -60,6 +64,25 @@ TEST_F(Tools, ChecksOnWhereMemoryRunsOut) {
   EXPECT_THAT(ids, ElementsAre("check.memory", "ctf.bad-number"));
   EXPECT_EQ(result.faults, 2u);
   EXPECT_FALSE(result.complete);
+}
+
+// What a source of the user's throws that is no fault ends the check, and nothing else.
+TEST_F(Tools, CheckPassesOnWhatASourceThrows) {
+  struct Throws : SharedSource {
+    using SharedSource::SharedSource;
+    void read(std::uint32_t chunk, Chunk& out) const override {
+      if (chunk == 2) throw std::out_of_range("the user's own");
+      SharedSource::read(chunk, out);
+    }
+  };
+  const batchfeed::Setup text = text_setup(put("five.ctf", "0 |v 1\n1 |v x\n2 |v 3\n3 |v 4\n4 |v 5\n"), 1, 7);
+  const auto source = std::make_shared<Throws>(open_to_look(text));
+  for (const unsigned threads : {1u, 4u}) {
+    batchfeed::Setup setup;
+    setup.sources.emplace_back(source);
+    setup.reader.threads = threads;
+    EXPECT_THROW(check(setup, {}, {}), std::out_of_range);
+  }
 }
 
 // What a reader refuses although all of the data can be read.

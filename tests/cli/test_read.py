@@ -27,9 +27,9 @@ def test_gap_columns_of_dense_streams_are_zeros(batchfeed, write):
 def test_numbers_are_the_shortest_that_read_back(batchfeed, write):
     write("a.ctf", "|v 0.1 1e30 -0 16777216 1e-45\n")
     out = batchfeed("read", "a.ctf").out
-    assert '"columns":[[0.1,1e+30,-0,16777216,1e-45]]' in out
+    assert '"columns":[[0.1,1e+30,-0.0,16777216,1e-45]]' in out
     out = batchfeed("read", "a.ctf", "--precision", "double").out
-    assert '"columns":[[0.1,1e+30,-0,16777216,1e-45]]' in out
+    assert '"columns":[[0.1,1e+30,-0.0,16777216,1e-45]]' in out
     write("b.ctf", "|v 0.1234567890123\n")
     assert '[[0.12345679]]' in batchfeed("read", "b.ctf").out
     assert '[[0.1234567890123]]' in batchfeed("read", "b.ctf", "--precision", "double").out

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "base/rng.h"
-#include "reader/memory_source.h"
+#include "support/memory_source.h"
 
 namespace batchfeed::resume {
 namespace {

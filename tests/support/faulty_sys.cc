@@ -48,6 +48,9 @@ struct Hooks {
   static int rename_new(const char* from, const char* to) {
     return refuse("rename_new", to) != 0 ? -1 : io::kSystem.rename_new(from, to);
   }
+  static int exchange(const char* one, const char* other) {
+    return refuse("exchange", other) != 0 ? -1 : io::kSystem.exchange(one, other);
+  }
   static int link(const char* from, const char* to) {
     return refuse("link", to) != 0 ? -1 : io::kSystem.link(from, to);
   }
@@ -76,6 +79,7 @@ const io::Sys kHooks = {
     .fsync = Hooks::fsync,
     .rename = Hooks::rename,
     .rename_new = Hooks::rename_new,
+    .exchange = Hooks::exchange,
     .link = Hooks::link,
     .unlink = Hooks::unlink,
     .close = Hooks::close,

@@ -31,8 +31,9 @@ void compare_lengths(const Decoder& decoder, std::size_t chunk, const Lengths& l
 void Decoder::damaged(Chunk& out, std::uint32_t row, Fault fault) const {
   if (!check) throw Error(std::move(fault));
   sink.error(std::move(fault));
-  if (out.invalid.empty()) out.invalid.resize(out.columns.empty() ? 0 : out.columns[0].first_sample.size() - 1);
-  if (row < out.invalid.size()) out.invalid[row] = 1;
+  if (out.invalid.empty())
+    out.invalid.resize(out.columns.empty() ? 0 : out.columns[0].first_sample.size() - 1, Chunk::kValid);
+  if (row < out.invalid.size()) out.invalid[row] = Chunk::kPaid;
 }
 
 std::string StreamJob::who(std::uint32_t sequence) const {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/counted.h"
+#include "base/hex.h"
 #include "formats/cbf/faults.h"
 #include "formats/cbf/feed.h"
 #include "formats/cbf/header_parts.h"
@@ -138,13 +139,11 @@ Header read_modern(const io::File& file, const HeaderParts& parts, Buffer<std::b
 }
 
 // The first 8 bytes, for a message.
-std::string hex(std::uint64_t word) {
-  static constexpr char kDigits[] = "0123456789abcdef";
+std::string bytes_text(std::uint64_t word) {
   std::string out;
   for (int i = 0; i < 8; ++i, word >>= 8) {
     if (i != 0) out += ' ';
-    out += kDigits[(word >> 4) & 15];
-    out += kDigits[word & 15];
+    append_hex(out, static_cast<unsigned char>(word));
   }
   return out;
 }
@@ -168,7 +167,7 @@ Header read_header(const io::File& file, const Limits& limits, FaultSink& sink) 
     header = read_legacy(file, parts, scratch);
   } else {
     faults.fail("cbf.not-cbf", 0,
-                "starts with " + hex(first) +
+                "starts with " + bytes_text(first) +
                     ", expected 6e 69 62 5f 6b 74 6e 63 ('nib_ktnc') or, in the older layout, "
                     "01 00 00 00 00 00 00 00",
                 first == byte_swap(kMagic) ? "the bytes are those of a big-endian machine; convert the file there"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/hex.h"
 #include "formats/cbf/faults.h"
 
 namespace batchfeed::cbf {
@@ -30,7 +31,6 @@ bool is_utf8(std::string_view text) {
 }
 
 std::string printable(std::string_view name) {
-  static constexpr char kDigits[] = "0123456789abcdef";
   const bool text = is_utf8(name);
   std::string out;
   for (const char c : name.substr(0, 80)) {
@@ -39,8 +39,7 @@ std::string printable(std::string_view name) {
       out += c;
     } else {
       out += "\\x";
-      out += kDigits[byte >> 4];
-      out += kDigits[byte & 15];
+      append_hex(out, byte);
     }
   }
   return name.size() > 80 ? out + "..." : out;

@@ -130,13 +130,10 @@ class CbfSource final : public Source, private RowReader {
   void name_streams(const CbfOptions& options) {
     for (const FileStream& stream : header_.streams) {
       if (stream.element != options.element && !options.convert_element) {
-        const auto word = [](Element e) { return e == Element::f32 ? "float" : "double"; };
+        const std::string held(precision_of(stream.element)), asked(precision_of(options.element));
         faults_.fail("cbf.precision-mismatch", stream.element_at,
-                     "stream '" + printable(stream.name) + "': the file holds " + word(stream.element) + ", " +
-                         word(options.element) + " is asked for",
-                     std::string("set precision = \"") + word(stream.element) +
-                         "\", or let the values be converted (convert_element)",
-                     stream.name);
+                     "stream '" + printable(stream.name) + "': the file holds " + held + ", " + asked + " is asked for",
+                     "set precision = \"" + held + "\", or let the values be converted (convert_element)", stream.name);
       }
       StreamInfo info{.name = delivered_name(stream.name, options.renames),
                       .dim = stream.dim,

@@ -86,21 +86,6 @@ const char* id_of(ScanCode code) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
-  constexpr std::size_t kClip = 80;
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string out = "'";
-  for (const char c : text.substr(0, kClip)) {
-    const auto u = static_cast<unsigned char>(c);
-    if (u < 0x20 || u == 0x7F) {
-      out += {'\\', 'x', kHex[u >> 4], kHex[u & 15]};
-    } else {
-      out += c;
-    }
-  }
-  return out + (text.size() > kClip ? "...'" : "'");
-}
-
 std::string quoted(const char* p) {
   if (const std::string_view token = token_at(p); !token.empty()) return quoted(token);
   return *p == '\n' || *p == '\r' ? "the end of the line" : "a blank";

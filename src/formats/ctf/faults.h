@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/quoted.h"
 #include "formats/ctf/scan.h"
 #include "formats/ctf/schema.h"
 #include "model/fault_sink.h"
@@ -28,10 +29,9 @@ Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t l
 Fault id_range(const std::string& file, std::string_view id, std::uint64_t line_begin, std::uint64_t line);
 Fault long_key(const std::string& file, std::uint64_t limit, std::uint64_t line_begin, std::uint64_t line);
 
-// Evidence for a message: the text at p up to a blank, pipe or line end, at most
-// 80 bytes, in single quotes, unprintable bytes escaped.
+using batchfeed::quoted;
+// The text at p up to a blank, pipe or line end.
 std::string quoted(const char* p);
-std::string quoted(std::string_view text);
 
 // Tells the sink what the parser meets, while it is in one block of one file.
 class FaultLog {

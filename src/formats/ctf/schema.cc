@@ -23,6 +23,30 @@ constexpr std::size_t kFewStreams = 8;
                     .stream = std::move(stream)});
 }
 
+const std::string& alias_of(const StreamSpec& spec) noexcept { return spec.alias.empty() ? spec.name : spec.alias; }
+
+// What is wrong with a stream by itself.
+void check_spec(const StreamSpec& spec, const std::string& file, const Limits& limits) {
+  const std::string& alias = alias_of(spec);
+  if (spec.name.empty()) reject(file, "ctf.name", {}, "a stream has an empty name");
+  if (std::max(spec.name.size(), alias.size()) > limits.name_bytes) {
+    reject(file, "limit.name", spec.name.substr(0, 80), "name or alias above " + counted(limits.name_bytes, "byte"),
+           "raise limits.name_bytes");
+  }
+  if (alias[0] == '#' || std::any_of(alias.begin(), alias.end(), ends_name)) {
+    reject(file, "ctf.alias", spec.name, "alias '" + alias + "' can never be found in a file",
+           "an alias has no blank, pipe or control byte and does not start with '#'");
+  }
+  if (spec.dim == 0) reject(file, "ctf.dim", spec.name, "dim 0, must be at least 1");
+  if (spec.dim > limits.dim) {
+    reject(file, "limit.dim", spec.name,
+           "dim " + std::to_string(spec.dim) + ", the limit is " + std::to_string(limits.dim), "raise limits.dim");
+  }
+  if (spec.storage == Storage::sparse &&
+      spec.dim > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max()))
+    reject(file, "ctf.dim", spec.name, "dim " + std::to_string(spec.dim) + ", sparse streams go up to 2147483647");
+}
+
 }  // namespace
 
 Schema::Schema(const CtfOptions& options, const Limits& limits) {
@@ -37,50 +61,41 @@ Schema::Schema(const CtfOptions& options, const Limits& limits) {
   if (options.chunk_bytes == 0)
     reject(file, "ctf.chunk-size", {}, "chunk size 0, must be at least 1 byte", "33554432 is the default");
   for (const StreamSpec& spec : options.streams) {
-    const std::string& alias = spec.alias.empty() ? spec.name : spec.alias;
-    if (spec.name.empty()) reject(file, "ctf.name", {}, "a stream has an empty name");
-    if (std::max(spec.name.size(), alias.size()) > limits.name_bytes) {
-      reject(file, "limit.name", spec.name.substr(0, 80), "name or alias above " + counted(limits.name_bytes, "byte"),
-             "raise limits.name_bytes");
-    }
-    if (alias[0] == '#' || std::any_of(alias.begin(), alias.end(), ends_name)) {
-      reject(file, "ctf.alias", spec.name, "alias '" + alias + "' can never be found in a file",
-             "an alias has no blank, pipe or control byte and does not start with '#'");
-    }
-    if (spec.dim == 0) reject(file, "ctf.dim", spec.name, "dim 0, must be at least 1");
-    if (spec.dim > limits.dim) {
-      reject(file, "limit.dim", spec.name,
-             "dim " + std::to_string(spec.dim) + ", the limit is " + std::to_string(limits.dim), "raise limits.dim");
-    }
-    if (spec.storage == Storage::sparse &&
-        spec.dim > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())) {
-      reject(file, "ctf.dim", spec.name, "dim " + std::to_string(spec.dim) + ", sparse streams go up to 2147483647");
-    }
-    for (std::size_t i = 0; i < streams_.size(); ++i) {
-      if (aliases_[i] == alias)
-        reject(file, "ctf.alias", spec.name,
-               "alias '" + alias + "' is already that of stream '" + streams_[i].name + "'");
-      if (same_word(streams_[i].name, spec.name)) {
-        reject(file, "ctf.name", spec.name, "name is already taken by stream '" + streams_[i].name + "'",
-               "upper and lower case are not told apart");
-      }
-    }
-    if (spec.defines_mb_size) {
-      if (main_ != kNone) {
-        reject(
-            file, "ctf.main-stream", spec.name,
-            "defines the minibatch size, and so does stream '" + streams_[static_cast<std::size_t>(main_)].name + "'",
-            "only one stream can");
-      }
-      main_ = static_cast<int>(streams_.size());
-    }
-    streams_.push_back({.name = spec.name,
-                        .dim = spec.dim,
-                        .storage = spec.storage,
-                        .element = options.element,
-                        .defines_mb_size = spec.defines_mb_size});
-    aliases_.push_back(alias);
+    check_spec(spec, file, limits);
+    add(spec, options.element, file);
   }
+  index_names();
+}
+
+// Beside those that are there already.
+void Schema::add(const StreamSpec& spec, Element element, const std::string& file) {
+  const std::string& alias = alias_of(spec);
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (aliases_[i] == alias)
+      reject(file, "ctf.alias", spec.name,
+             "alias '" + alias + "' is already that of stream '" + streams_[i].name + "'");
+    if (same_word(streams_[i].name, spec.name)) {
+      reject(file, "ctf.name", spec.name, "name is already taken by stream '" + streams_[i].name + "'",
+             "upper and lower case are not told apart");
+    }
+  }
+  if (spec.defines_mb_size) {
+    if (main_ != kNone) {
+      reject(file, "ctf.main-stream", spec.name,
+             "defines the minibatch size, and so does stream '" + streams_[static_cast<std::size_t>(main_)].name + "'",
+             "only one stream can");
+    }
+    main_ = static_cast<int>(streams_.size());
+  }
+  streams_.push_back({.name = spec.name,
+                      .dim = spec.dim,
+                      .storage = spec.storage,
+                      .element = element,
+                      .defines_mb_size = spec.defines_mb_size});
+  aliases_.push_back(alias);
+}
+
+void Schema::index_names() {
   for (const std::string& alias : aliases_) {
     Name name;
     name.length = static_cast<std::uint32_t>(alias.size());
@@ -117,17 +132,11 @@ int Schema::search(const char* p) const noexcept {
 }
 
 std::string_view Schema::nearest(std::string_view name) const {
-  std::string_view best;
-  std::size_t least = name.size() <= 64 ? std::max<std::size_t>(name.size() / 3, 1) + 1 : 0;
-  for (const std::string& alias : aliases_) {
-    if (least == 0 || alias.size() > 128) continue;
-    const std::size_t distance = edit_distance(name, alias, least - 1);
-    if (distance < least) {
-      least = distance;
-      best = alias;
-    }
-  }
-  return best;
+  if (name.size() > 64) return {};
+  Nearest nearest(name, std::max<std::size_t>(name.size() / 3, 1) + 1);
+  for (const std::string& alias : aliases_)
+    if (alias.size() <= 128) nearest.offer(alias);
+  return nearest.best();
 }
 
 std::string_view name_at(const char* p) noexcept {

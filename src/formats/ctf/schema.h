@@ -58,6 +58,8 @@ class Schema {
     }
     return ends_name(p[name.length]);
   }
+  void add(const StreamSpec& spec, Element element, const std::string& file);
+  void index_names();
   int search(const char* p) const noexcept;
 
   std::vector<StreamInfo> streams_;

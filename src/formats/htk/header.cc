@@ -6,6 +6,7 @@
 
 #include "base/counted.h"
 #include "base/cursor.h"
+#include "base/hex.h"
 
 namespace batchfeed::htk {
 namespace {
@@ -125,11 +126,7 @@ Header read_header(const io::File& file, bool idx) {
     if (file.size() < raw.size()) io::fail_at(file, file.size(), "htk.header", "the file ends in its GUID");
     file.read(kHeaderBytes, std::span(raw).subspan(kHeaderBytes));
     h.kind += ";guid=";
-    for (std::size_t i = kHeaderBytes; i < raw.size(); ++i) {
-      const unsigned byte = std::to_integer<unsigned>(raw[i]);
-      h.kind += "0123456789abcdef"[byte >> 4];
-      h.kind += "0123456789abcdef"[byte & 15];
-    }
+    for (std::size_t i = kHeaderBytes; i < raw.size(); ++i) append_hex(h.kind, std::to_integer<unsigned char>(raw[i]));
     h.data += kGuidBytes;
   }
   if (frames < 0) {

@@ -13,6 +13,7 @@
 #include "formats/htk/scp.h"
 #include "io/list.h"
 #include "io/path_policy.h"
+#include "model/repeats.h"
 
 namespace batchfeed::htk {
 namespace {
@@ -223,18 +224,11 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
 }
 
 void Builder::drop_duplicates() {
-  const auto no_later = [](const Utterance& a, const Utterance& b) { return a.key >= b.key; };
-  const auto& all = index_.utterances;
-  if (std::adjacent_find(all.begin(), all.end(), no_later) == all.end()) return;
-  std::vector<std::uint64_t> keys;
-  keys.reserve(index_.utterances.size());
-  for (const Utterance& u : index_.utterances) keys.push_back(u.key);
-  std::sort(keys.begin(), keys.end());
   std::vector<std::uint64_t> repeated;
-  for (std::size_t i = 1; i < keys.size(); ++i) {
-    if (keys[i] == keys[i - 1] && (repeated.empty() || repeated.back() != keys[i])) repeated.push_back(keys[i]);
-  }
+  for (const std::size_t i : repeats(index_.utterances, [](const Utterance& u) { return u.key; }))
+    repeated.push_back(index_.utterances[i].key);
   if (repeated.empty()) return;
+  std::sort(repeated.begin(), repeated.end());
   std::uint64_t dropped = 0;
   remove(index_, [&](std::size_t i, const Utterance& u) {
     if (!std::binary_search(repeated.begin(), repeated.end(), u.key)) return false;

@@ -78,6 +78,38 @@ class Line {
   Position at_;
 };
 
+// `[first,last]`, the end of a line.
+void parse_range(std::string_view text, const Line& where, const Limits& limits, ScpEntry& entry) {
+  const std::string_view range = text.substr(1);
+  const std::size_t comma = range.find(','), close = range.find(']');
+  if (comma == range.npos || close == range.npos || close < comma) {
+    where.fail("scp.range", text, "'" + std::string(text) + "' is not a range",
+               "a range is [first,last], both counted from 0");
+  }
+  if (close + 1 != range.size()) {
+    where.fail("scp.after-range", range.substr(close + 1),
+               "'" + std::string(range.substr(close + 1)) + "' behind the range, expected the end of the line");
+  }
+  const std::string_view from = range.substr(0, comma), to = range.substr(comma + 1, close - comma - 1);
+  entry.first = where.frame(from);
+  const std::uint32_t last = where.frame(to);
+  if (last < entry.first) {
+    where.fail(
+        "scp.range-order", from,
+        "the range ends at frame " + std::to_string(last) + ", before its first, " + std::to_string(entry.first));
+  }
+  const std::uint64_t frames = std::uint64_t{last} - entry.first + 1;
+  if (frames > limits.sequence_samples || frames > 0xFFFFFFFFu) {
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = "limit.sequence",
+                      .at = where.position(from),
+                      .what = "the range has " + counted(frames, "frame") + ", the limit is " +
+                              std::to_string(limits.sequence_samples),
+                      .hint = "raise limits.sequence_samples"});
+  }
+  entry.frames = static_cast<std::uint32_t>(frames);
+}
+
 }  // namespace
 
 std::string normalise_prefix(std::string_view prefix) {
@@ -114,34 +146,7 @@ ScpEntry parse_scp_line(std::string_view line, const ScpRules& rules, const Posi
     const std::size_t open = path.find('[');
     entry.whole = open == path.npos;
     if (!entry.whole) {
-      const std::string_view range = path.substr(open + 1);
-      const std::size_t comma = range.find(','), close = range.find(']');
-      if (comma == range.npos || close == range.npos || close < comma) {
-        where.fail("scp.range", path.substr(open), "'" + std::string(path.substr(open)) + "' is not a range",
-                   "a range is [first,last], both counted from 0");
-      }
-      if (close + 1 != range.size()) {
-        where.fail("scp.after-range", range.substr(close + 1),
-                   "'" + std::string(range.substr(close + 1)) + "' behind the range, expected the end of the line");
-      }
-      const std::string_view from = range.substr(0, comma), to = range.substr(comma + 1, close - comma - 1);
-      entry.first = where.frame(from);
-      const std::uint32_t last = where.frame(to);
-      if (last < entry.first) {
-        where.fail(
-            "scp.range-order", from,
-            "the range ends at frame " + std::to_string(last) + ", before its first, " + std::to_string(entry.first));
-      }
-      const std::uint64_t frames = std::uint64_t{last} - entry.first + 1;
-      if (frames > rules.limits.sequence_samples || frames > 0xFFFFFFFFu) {
-        throw Error(Fault{.kind = FaultKind::limit,
-                          .id = "limit.sequence",
-                          .at = where.position(from),
-                          .what = "the range has " + counted(frames, "frame") + ", the limit is " +
-                                  std::to_string(rules.limits.sequence_samples),
-                          .hint = "raise limits.sequence_samples"});
-      }
-      entry.frames = static_cast<std::uint32_t>(frames);
+      parse_range(path.substr(open), where, rules.limits, entry);
       path = path.substr(0, open);
     }
     logical = trim(name);

@@ -137,6 +137,67 @@ std::uint64_t bytes_of(const Item& item) {
   }
 }
 
+void expect_within(const Limits& limits, const Item& item, const io::File& file, std::uint64_t offset) {
+  const auto expect = [&](const char* id, std::uint64_t n, const char* unit, std::uint64_t most, const char* limit) {
+    if (n <= most) return;
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = id,
+                      .at = {.file = file.path(), .byte = offset, .has_byte = true},
+                      .what = "the object has " + counted(n, unit) + ", the limit is " + std::to_string(most),
+                      .hint = std::string("raise limits.") + limit});
+  };
+  expect("limit.sequence", item.rows, "row", limits.sequence_samples, "sequence_samples");
+  expect("limit.dim", item.cols, "column", limits.dim, "dim");
+}
+
+using Size = std::optional<std::int32_t>;
+
+void take_sizes(Size rows, Size cols, const io::File& file, std::uint64_t at, Item& item) {
+  if (!rows || !cols) io::fail_at(file, at, "kaldi.short", "no size of 4 bytes where one is due");
+  if (*rows < 0 || *cols < 0)
+    io::fail_at(file, at, "kaldi.size", "a size of " + std::to_string(std::min(*rows, *cols)));
+  item.rows = static_cast<std::uint64_t>(*rows);
+  item.cols = static_cast<std::uint64_t>(*cols);
+}
+
+// What stands between \0B and the values. `offset` is that of the object, of which `in` is the beginning.
+Item integers_head(Cursor& in, const io::File& file, std::uint64_t offset) {
+  Item item{.kind = Kind::integers};
+  const Size rows = size_field(in);
+  take_sizes(rows, 1, file, offset + in.at(), item);
+  return item;
+}
+
+Item matrix_head(Cursor& in, const io::File& file, std::uint64_t offset) {
+  std::string token;
+  while (token.size() < 4 && !token.ends_with(' ')) {
+    const auto c = in.field<char>();
+    if (!c) break;
+    token += *c;
+  }
+  Item item;
+  if (token == "FM " || token == "DM ") {
+    item.kind = token == "FM " ? Kind::f32 : Kind::f64;
+    const Size rows = size_field(in), cols = size_field(in);
+    take_sizes(rows, cols, file, offset + in.at(), item);
+  } else if (token == "FV " || token == "DV ") {
+    item.kind = token == "FV " ? Kind::f32 : Kind::f64;
+    const Size cols = size_field(in);
+    take_sizes(1, cols, file, offset + in.at(), item);
+  } else if (token == "CM " || token == "CM2 " || token == "CM3 ") {
+    item.kind = token == "CM " ? Kind::cm1 : token == "CM2 " ? Kind::cm2 : Kind::cm3;
+    const auto least = in.field<float>(), range = in.field<float>();
+    const Size rows = in.field<std::int32_t>(), cols = in.field<std::int32_t>();
+    take_sizes(rows, cols, file, offset + in.at(), item);
+    item.least = *least;
+    item.range = *range;
+  } else {
+    io::fail_at(file, offset + 2, "kaldi.object", "an object of a kind that is no matrix",
+                "known are FM, DM, FV, DV, CM, CM2 and CM3; set alignment for integers");
+  }
+  return item;
+}
+
 }  // namespace
 
 Item read_item(const io::File& file, std::uint64_t offset, bool integers, const Limits& limits) {
@@ -149,56 +210,16 @@ Item read_item(const io::File& file, std::uint64_t offset, bool integers, const 
   if (have < 2 || raw[0] != std::byte{0}) {
     const auto ignore = [](auto&&...) {};
     Item item = integers ? text_integers(file, offset, ignore) : text_matrix(file, offset, ignore);
-    if (item.rows > limits.sequence_samples || item.cols > limits.dim)
-      io::fail_at(file, offset, "kaldi.size",
-                  counted(item.rows, "row") + " of " + counted(item.cols, "value") + ", more than the limits allow");
+    expect_within(limits, item, file, offset);
     return item;
   }
   if (raw[1] != std::byte{'B'}) io::fail_at(file, offset, "kaldi.object", "\\0 without B where an object begins");
   (void)in.take(2, 1);
-  Item item;
-  const auto sizes = [&](std::optional<std::int32_t> rows, std::optional<std::int32_t> cols) {
-    if (!rows || !cols) io::fail_at(file, offset + in.at(), "kaldi.short", "no size of 4 bytes where one is due");
-    if (*rows < 0 || *cols < 0)
-      io::fail_at(file, offset + in.at(), "kaldi.size", "a size of " + std::to_string(std::min(*rows, *cols)));
-    item.rows = static_cast<std::uint64_t>(*rows);
-    item.cols = static_cast<std::uint64_t>(*cols);
-  };
-  if (integers) {
-    item.kind = Kind::integers;
-    sizes(size_field(in), 1);
-  } else {
-    std::string token;
-    while (token.size() < 4 && !token.ends_with(' ')) {
-      const auto c = in.field<char>();
-      if (!c) break;
-      token += *c;
-    }
-    if (token == "FM " || token == "DM ") {
-      item.kind = token == "FM " ? Kind::f32 : Kind::f64;
-      const auto rows = size_field(in);
-      sizes(rows, size_field(in));
-    } else if (token == "FV " || token == "DV ") {
-      item.kind = token == "FV " ? Kind::f32 : Kind::f64;
-      sizes(1, size_field(in));
-    } else if (token == "CM " || token == "CM2 " || token == "CM3 ") {
-      item.kind = token == "CM " ? Kind::cm1 : token == "CM2 " ? Kind::cm2 : Kind::cm3;
-      const auto least = in.field<float>(), range = in.field<float>();
-      const auto rows = in.field<std::int32_t>(), cols = in.field<std::int32_t>();
-      sizes(rows, cols);
-      item.least = *least;
-      item.range = *range;
-    } else {
-      io::fail_at(file, offset + 2, "kaldi.object", "an object of a kind that is no matrix",
-                  "known are FM, DM, FV, DV, CM, CM2 and CM3; set alignment for integers");
-    }
-  }
+  Item item = integers ? integers_head(in, file, offset) : matrix_head(in, file, offset);
   item.data = offset + in.at();
   if (item.rows > 0 && item.cols == 0)
     io::fail_at(file, offset, "kaldi.size", counted(item.rows, "row") + " of no values");
-  if (item.rows > limits.sequence_samples || item.cols > limits.dim)
-    io::fail_at(file, offset, "kaldi.size",
-                counted(item.rows, "row") + " of " + counted(item.cols, "value") + ", more than the limits allow");
+  expect_within(limits, item, file, offset);
   const std::uint64_t bytes = bytes_of(item);
   if (bytes > file.size() - item.data) {
     io::fail_at(file, item.data, "kaldi.short",

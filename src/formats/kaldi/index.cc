@@ -10,6 +10,7 @@
 #include "io/file_cache.h"
 #include "io/list.h"
 #include "io/path_policy.h"
+#include "model/repeats.h"
 
 namespace batchfeed::kaldi {
 namespace {
@@ -157,53 +158,52 @@ class Builder {
     }
   }
 
+  // The key that begins at `at`, which is moved behind it; blank lines between texts are passed over. Nothing at the
+  // end of the file.
+  std::optional<std::string> read_key(const io::File& file, std::uint64_t& at) {
+    const Position start{.file = file.path(), .byte = at, .has_byte = true};
+    std::string key;
+    while (at < file.size()) {
+      std::array<char, 512> raw;
+      const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(raw.size(), file.size() - at));
+      file.read(at, std::as_writable_bytes(std::span(raw).first(n)));
+      const std::size_t end = std::string_view(raw.data(), n).find_first_of(std::string_view(" \t\n\r\0", 5));
+      key.append(raw.data(), std::min(end, n));
+      at += std::min(end, n);
+      if (key.size() > context_.limits.key_bytes)
+        fail(start, "kaldi.key", "a key of more than " + counted(context_.limits.key_bytes, "byte"),
+             "is this a Kaldi archive?");
+      if (end >= n) continue;
+      const char stop = raw[end];
+      if (key.empty() && stop == '\n') {
+        ++at;
+        continue;
+      }
+      const bool is_line = stop == '\n' || stop == '\r' || stop == '\0';
+      if (is_line && !(options_.alignment && stop != '\0'))
+        fail({.file = file.path(), .byte = at, .has_byte = true}, "kaldi.key",
+             "no blank behind the key '" + key.substr(0, 80) + "'", "is this a Kaldi archive?");
+      if (key.empty()) fail(start, "kaldi.key", "no key where one is due", "is this a Kaldi archive?");
+      if (!is_line) ++at;
+      return key;
+    }
+    if (key.empty()) return std::nullopt;
+    fail(start, "kaldi.short", "the file ends behind the key '" + key.substr(0, 80) + "'", "was the file cut off?");
+  }
+
   // Keys and objects, one behind the other.
   void read_ark(const std::string& path) {
     const std::uint32_t number = file_number(path, {.file = path});
     const auto file = cache_.open(number);
-    std::uint64_t at = 0;
-    std::array<char, 512> raw;
-    std::string key;
-    std::uint64_t reported = 0;
-    while (at < file->size()) {
-      key.clear();
-      const std::uint64_t start = at;
-      bool found = false;
-      while (!found && at < file->size()) {
-        const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(raw.size(), file->size() - at));
-        file->read(at, std::as_writable_bytes(std::span(raw).first(n)));
-        const std::size_t end = std::string_view(raw.data(), n).find_first_of(std::string_view(" \t\n\r\0", 5));
-        key.append(raw.data(), std::min(end, n));
-        found = end < n;
-        at += std::min(end, n);
-        if (found) {
-          if (key.empty() && raw[end] == '\n') {  // a blank line between texts
-            ++at;
-            found = false;
-            continue;
-          }
-          const bool line = raw[end] == '\n' || raw[end] == '\r' || raw[end] == '\0';
-          if (line && !(options_.alignment && raw[end] != '\0'))
-            fail({.file = path, .byte = at, .has_byte = true}, "kaldi.key",
-                 "no blank behind the key '" + key.substr(0, 80) + "'", "is this a Kaldi archive?");
-          if (!line) ++at;
-        }
-        if (key.size() > context_.limits.key_bytes)
-          fail({.file = path, .byte = start, .has_byte = true}, "kaldi.key",
-               "a key of more than " + counted(context_.limits.key_bytes, "byte"), "is this a Kaldi archive?");
-      }
-      if (key.empty()) {
-        if (!found) break;
-        fail({.file = path, .byte = start, .has_byte = true}, "kaldi.key", "no key where one is due",
-             "is this a Kaldi archive?");
-      }
-      if (!found)
-        fail({.file = path, .byte = start, .has_byte = true}, "kaldi.short",
-             "the file ends behind the key '" + key.substr(0, 80) + "'", "was the file cut off?");
+    std::uint64_t at = 0, reported = 0;
+    for (;;) {
+      const Position start{.file = path, .byte = at, .has_byte = true};
+      const std::optional<std::string> key = read_key(*file, at);
+      if (!key) return;
       Item item;
       // Where one object is damaged the next cannot be found.
       if (!tolerant([&] { item = read_item(*file, at, options_.alignment, context_.limits); })) return;
-      tolerant([&] { add(key, {.file = path, .byte = start, .has_byte = true}, number, at, item, nullptr); });
+      tolerant([&] { add(*key, start, number, at, item, nullptr); });
       at = item.end;
       if (context_.progress && at - reported > (16u << 20)) context_.progress(reported = at, file->size());
     }
@@ -212,23 +212,28 @@ class Builder {
   // Of a repeated key the first counts.
   void drop_duplicates() {
     auto& all = index_.entries;
-    const auto no_later = [](const Entry& a, const Entry& b) { return a.key >= b.key; };
-    if (std::adjacent_find(all.begin(), all.end(), no_later) == all.end()) return;
-    std::vector<std::uint64_t> order(all.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::sort(order.begin(), order.end(),
-              [&](std::uint64_t a, std::uint64_t b) { return std::pair(all[a].key, a) < std::pair(all[b].key, b); });
-    std::vector<bool> repeated(all.size());
-    std::uint64_t n = 0;
-    for (std::size_t i = 1; i < order.size(); ++i) {
-      if (all[order[i]].key != all[order[i - 1]].key) continue;
-      repeated[order[i]] = true;
-      ++n;
+    const std::vector<std::size_t> repeated = repeats(all, [](const Entry& e) { return e.key; });
+    if (context_.check) {
+      for (const std::size_t i : repeated) {
+        faults_.warning({.kind = FaultKind::format,
+                         .id = "kaldi.duplicate-key",
+                         .at = {.file = index_.paths[all[i].file], .byte = all[i].offset, .has_byte = true},
+                         .what = "utterance '" + context_.keys->text(all[i].key) + "' stands here a second time",
+                         .hint = "the first one is used",
+                         .stream = options_.name});
+      }
     }
     std::size_t i = 0;
-    std::erase_if(all, [&](const Entry&) { return repeated[i++]; });
-    note("kaldi.duplicate-key", n,
-         n == 1 ? " utterance with a repeated key was left out" : " utterances with repeated keys were left out");
+    auto next = repeated.begin();
+    std::erase_if(all, [&](const Entry&) {
+      const bool drop = next != repeated.end() && *next == i++;
+      if (drop) ++next;
+      return drop;
+    });
+    if (context_.check) return;
+    note("kaldi.duplicate-key", repeated.size(),
+         repeated.size() == 1 ? " utterance with a repeated key was left out"
+                              : " utterances with repeated keys were left out");
   }
 
   void cut() {

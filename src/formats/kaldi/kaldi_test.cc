@@ -232,12 +232,12 @@ TEST_F(Kaldi, BoundsWhatAFileMaySay) {
   EXPECT_EQ(fault("b.scp", "abcde " + one + ":2\n"), "limit.key");
   EXPECT_EQ(read("b.scp", "abcd " + one + ":2\n").size(), 1u);
   limits_.sequence_samples = 3;
-  EXPECT_EQ(fault("a.ark", "u " + matrix(4, 1, {1, 2, 3, 4})), "kaldi.size");
+  EXPECT_EQ(fault("a.ark", "u " + matrix(4, 1, {1, 2, 3, 4})), "limit.sequence");
   EXPECT_EQ(read("a.ark", "u " + matrix(3, 1, {1, 2, 3})).at("u").size(), 3u);
   EXPECT_EQ(fault("c.scp", "u " + ark + ":2[0:3]\n"), "limit.sequence");
   EXPECT_EQ(read("c.scp", "u " + ark + ":2[0:2]\n").at("u").size(), 3u);
   limits_.dim = 2;
-  EXPECT_EQ(fault("a.ark", "u " + matrix(1, 3, {1, 2, 3})), "kaldi.size");
+  EXPECT_EQ(fault("a.ark", "u " + matrix(1, 3, {1, 2, 3})), "limit.dim");
 }
 
 TEST_F(Kaldi, RefusesListsThatSaySomethingElse) {
@@ -295,6 +295,11 @@ TEST_F(Kaldi, CountsWhatIsLeftOut) {
   EXPECT_EQ(read("a.ark", "u " + matrix(1, 1, {1}) + "v " + matrix(1, 2, {1, 2}) + "w " + matrix(2, 1, {3})).size(),
             1u);
   EXPECT_EQ(reported_, (std::vector<std::string>{"kaldi.mixed", "kaldi.short"}));
+  reported_.clear();  // each, with its place
+  EXPECT_EQ(read("a.ark", "u " + matrix(1, 1, {1}) + "v " + matrix(1, 1, {2}) + "u " + matrix(1, 1, {3}) + "u " +
+                              matrix(1, 1, {4})),
+            (std::map<std::string, Rows>{{"u", {{1}}}, {"v", {{2}}}}));
+  EXPECT_EQ(reported_, (std::vector<std::string>{"kaldi.duplicate-key", "kaldi.duplicate-key"}));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/counted.h"
 #include "base/saturate.h"
+#include "model/repeats.h"
 
 namespace batchfeed::mlf {
 
@@ -126,20 +127,9 @@ void IndexBuilder::skip(Fault fault) {
 }
 
 void IndexBuilder::drop_duplicates() {
-  std::vector<std::pair<std::uint64_t, std::size_t>> order;  // keys, and where they stand
-  order.reserve(index_.entries.size());
-  bool rising = true;
-  for (auto e = index_.entries.begin(); e != index_.entries.end(); ++e) {
-    rising = rising && (order.empty() || e->key > order.back().first);
-    order.emplace_back(e->key, e.number());
-  }
-  if (rising) return;
-  std::sort(order.begin(), order.end());
-  std::vector<std::size_t> repeats;  // all but the first of a key
-  for (std::size_t i = 1; i < order.size(); ++i) {
-    if (order[i].first == order[i - 1].first) repeats.push_back(order[i].second);
-  }
-  std::sort(repeats.begin(), repeats.end());
+  // All but the first of a key.
+  const std::vector<std::size_t> repeated = repeats(index_.entries, [](const auto& e) { return e.key; });
+  if (repeated.empty()) return;
   IndexEntries kept;
   std::size_t file = 0, repeat = 0;
   const auto begin_files = [&](std::size_t i) {
@@ -147,7 +137,7 @@ void IndexBuilder::drop_duplicates() {
   };
   for (auto e = index_.entries.begin(); e != index_.entries.end(); ++e) {
     begin_files(e.number());
-    if (repeat == repeats.size() || repeats[repeat] != e.number()) {
+    if (repeat == repeated.size() || repeated[repeat] != e.number()) {
       kept.push_back(*e);
       continue;
     }

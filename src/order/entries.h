@@ -48,9 +48,9 @@ class EntryBits {
 };
 
 // Words; of the two vectors only the one that `bits` tells is used.
-class Row {
+class Entries {
  public:
-  explicit Row(const EntryBits& bits) : bits_(bits) {}
+  explicit Entries(const EntryBits& bits) : bits_(bits) {}
 
   const EntryBits& bits() const noexcept { return bits_; }
   Entry operator[](std::size_t i) const noexcept { return bits_.entry(bits_.narrow() ? narrow_[i] : wide_[i]); }
@@ -67,7 +67,7 @@ class Row {
     visit([count](auto& words) { words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count)); });
   }
   // Entries [from, to) of a row with the same bits.
-  void append(const Row& other, std::size_t from, std::size_t to) {
+  void append(const Entries& other, std::size_t from, std::size_t to) {
     append(narrow_, other.narrow_, from, to);
     append(wide_, other.wide_, from, to);
   }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// Which sequences of an index have a key that one before them has.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace batchfeed {
+
+// Their numbers in `entries`, rising; key_of(entry) is the key. Takes no memory where keys only rise.
+template <class Entries, class KeyOf>
+std::vector<std::size_t> repeats(const Entries& entries, const KeyOf& key_of) {
+  std::vector<std::size_t> out;
+  std::size_t n = 0;
+  std::uint64_t before = 0;
+  bool rising = true;
+  for (auto e = entries.begin(); rising && e != entries.end(); ++e) {
+    rising = n++ == 0 || key_of(*e) > before;
+    before = key_of(*e);
+  }
+  if (rising) return out;
+  std::vector<std::pair<std::uint64_t, std::size_t>> order;
+  order.reserve(entries.size());
+  for (auto e = entries.begin(); e != entries.end(); ++e) order.emplace_back(key_of(*e), order.size());
+  std::sort(order.begin(), order.end());
+  for (std::size_t i = 1; i < order.size(); ++i)
+    if (order[i].first == order[i - 1].first) out.push_back(order[i].second);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace batchfeed
