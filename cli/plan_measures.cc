@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <new>
-#include <numeric>
 
 namespace batchfeed::cli {
 
@@ -33,11 +32,8 @@ ShuffleQuality ShuffleMeasure::quality() const {
   if (places_.size() > ~std::uint32_t{0}) throw std::bad_alloc();
   const auto items = static_cast<std::uint32_t>(places_.size());
   const double n = items;
-  std::vector<std::uint32_t> in_file(items);  // places in the epoch, in the order of the file
-  std::iota(in_file.begin(), in_file.end(), 0u);
-  std::sort(in_file.begin(), in_file.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return places_[a] < places_[b] || (!(places_[b] < places_[a]) && a < b);
-  });
+  // Places in the epoch, in the order of the file.
+  const std::vector<std::uint32_t> in_file = in_file_order(items, [&](std::size_t i) { return places_[i]; });
   std::vector<std::uint32_t> rank(items);  // in the file, by place in the epoch
   double moved = 0;
   for (std::uint32_t i = 0; i < items; ++i) {

@@ -5,9 +5,11 @@
 
 #include <batchfeed/reader.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
-#include <tuple>
 #include <vector>
 
 namespace batchfeed::cli {
@@ -50,19 +52,46 @@ class LoadMeasure {
   std::vector<bool> seen_;  // by chunk
 };
 
+// Where an item of a plan stands in the data.
+struct FilePlace {
+  std::uint32_t chunk = 0, row = 0, frame = 0;
+};
+// The numbers 0 to items - 1 in the order of the file, where place(number) stands; of equal places the first comes
+// first. Counted by rows, as comparisons of so many that lie anywhere in memory take ten times as long. Memory: 4 bytes
+// an item, and 4 a row of the data meanwhile.
+template <class PlaceOf>
+std::vector<std::uint32_t> in_file_order(std::uint32_t items, const PlaceOf& place_of) {
+  std::vector<std::uint64_t> first_row;  // of each chunk, among the rows of all
+  bool frames = false;
+  for (std::uint32_t i = 0; i < items; ++i) {
+    const FilePlace place = place_of(i);
+    if (place.chunk + std::size_t{1} >= first_row.size()) first_row.resize(place.chunk + std::size_t{2});
+    std::uint64_t& rows = first_row[place.chunk + std::size_t{1}];
+    rows = std::max(rows, std::uint64_t{place.row} + 1);
+    frames = frames || place.frame != 0;
+  }
+  std::partial_sum(first_row.begin(), first_row.end(), first_row.begin());
+  const auto row_of = [&](const FilePlace& place) { return first_row[place.chunk] + place.row; };
+  std::vector<std::uint32_t> begins(items == 0 ? 0 : first_row.back());  // of each row, in what is returned
+  for (std::uint32_t i = 0; i < items; ++i) ++begins[row_of(place_of(i))];
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());  // the ends, until all are placed
+  std::vector<std::uint32_t> out(items);
+  for (std::uint32_t i = items; i-- > 0;) out[--begins[row_of(place_of(i))]] = i;
+  for (std::size_t row = 0; frames && row < begins.size(); ++row) {
+    const auto end = row + 1 == begins.size() ? out.end() : out.begin() + begins[row + 1];
+    std::stable_sort(out.begin() + begins[row], end,
+                     [&](std::uint32_t a, std::uint32_t b) { return place_of(a).frame < place_of(b).frame; });
+  }
+  return out;
+}
+
 class ShuffleMeasure {
  public:
   void add(const BatchPlan& plan);
   ShuffleQuality quality() const;
 
  private:
-  struct Place {
-    std::uint32_t chunk, row, frame;
-    bool operator<(const Place& other) const {
-      return std::tie(chunk, row, frame) < std::tie(other.chunk, other.row, other.frame);
-    }
-  };
-  std::vector<Place> places_;  // by place in the epoch
+  std::vector<FilePlace> places_;  // by place in the epoch
   bool swept_ = false;
 };
 

@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <random>
 #include <thread>
 
@@ -22,7 +21,7 @@ namespace batchfeed::cli {
 
 namespace {
 
-constexpr std::uint64_t kMostPlanned = 20'000'000;  // items of a sweep, 20 bytes each, and 16 where there are labels
+constexpr std::uint64_t kMostPlanned = 20'000'000;  // items of a sweep, 20 bytes each, and 20 where there are labels
 constexpr std::uint64_t kMostFindings = 50;
 
 std::string order_text(const ReaderOptions& options, bool from_config) {
@@ -81,11 +80,10 @@ class MixingMeasure {
   Mixing mixing() {
     Mixing out;
     out.configured = mean([&](std::size_t i) { return labels_[i]; });
-    std::vector<std::uint32_t> in_file(labels_.size());
-    std::iota(in_file.begin(), in_file.end(), 0u);
-    std::sort(in_file.begin(), in_file.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return places_[a] != places_[b] ? places_[a] < places_[b] : a < b;
-    });
+    const std::vector<std::uint32_t> in_file =
+        in_file_order(static_cast<std::uint32_t>(labels_.size()), [&](std::size_t i) {
+          return FilePlace{static_cast<std::uint32_t>(places_[i] >> 32), static_cast<std::uint32_t>(places_[i])};
+        });
     out.file = mean([&](std::size_t i) { return labels_[in_file[i]]; });
     std::shuffle(labels_.begin(), labels_.end(), std::mt19937_64(1));
     out.full = mean([&](std::size_t i) { return labels_[i]; });

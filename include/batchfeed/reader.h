@@ -49,6 +49,7 @@ class Reader {
   Reader& operator=(Reader&&) noexcept;
   ~Reader();
 
+  // As they are delivered: truncated packing and the legacy reader make sparse ones dense.
   const std::vector<StreamInfo>& streams() const noexcept;
   // Known at open: of one sweep, all workers (a mixture: of all corpora together).
   std::uint64_t num_samples() const noexcept;

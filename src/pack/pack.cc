@@ -199,7 +199,7 @@ void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::
     try {
       fill(streams[s], Storage::dense, scratch, stream);
     } catch (const std::bad_alloc&) {
-      if (streams[s].storage == Storage::dense) throw;
+      if (slices.empty() || slices[0].chunk->columns[s].storage == Storage::dense) throw;
       refuse_dense(streams[s], rows, steps);
     }
   }

@@ -55,10 +55,9 @@ Reader::Impl::Impl(std::vector<std::shared_ptr<const Source>> parts, const Reade
       threads(loaders(options.threads, as_read->chunks().size())),
       pid(::getpid()) {
   streams = source->streams();
-  if (options.legacy_speech) {
-    check_legacy(options);
+  if (options.legacy_speech) check_legacy(options);
+  if (options.legacy_speech || options.pack.kind == Packing::truncated)
     for (StreamInfo& s : streams) s.storage = Storage::dense;
-  }
   mark.epoch = options.driver == ReaderOptions::Driver::timeline ? 0 : options.start_epoch;
   static_cast<void>(epochs().begin(mark.epoch));  // is there such an epoch
   // Of minibatches that wait, two that are being packed and two that the caller has.

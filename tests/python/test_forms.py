@@ -32,6 +32,13 @@ def test_a_batch_is_a_mapping(batch):
         batch["z"]
 
 
+def test_truncated_packing_makes_sparse_streams_dense_and_the_reader_says_so(corpus):
+    reader = corpus.reader(pack="truncated", truncation_length=3, minibatch_samples=9)
+    batch = reader.next()
+    assert reader.streams["y"].storage == batch["y"].storage == "dense" and "'y': dense 5" in repr(reader)
+    assert batch["y"].shape[1] == reader.streams["y"].dim == 5
+
+
 def test_views_do_not_copy(batch):
     x, y = batch["x"], batch["y"]
     start = address(x.values)
