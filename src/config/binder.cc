@@ -162,7 +162,8 @@ int Binder::trace_level(const Section& section, int otherwise, int most) {
 }
 
 int Binder::unread_trace_level(const Section& section, int otherwise) {
-  const std::optional<Value> found = value(section, "traceLevel");
+  std::optional<Value> found;
+  attempt([&] { found = value(section, "traceLevel"); });
   if (!found) {
     fallback(section, "traceLevel", std::to_string(otherwise));
     return otherwise;

@@ -31,7 +31,7 @@ void expect(Column& column, const Column& part, double whole, bool narrow) {
 
 void append_offsets(const Buffer<std::uint32_t>& from, Buffer<std::uint32_t>& to) {
   const std::uint32_t before = to.back();
-  expect_offset(std::uint64_t{before} + from.back());
+  if (!from.empty()) expect_offset(std::uint64_t{before} + from.back());
   for (std::size_t i = 1; i < from.size(); ++i) to.push_back(before + from[i]);
 }
 

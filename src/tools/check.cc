@@ -5,8 +5,11 @@
 #include <batchfeed/reader.h>
 #include <batchfeed/tools.h>
 
+#include <mutex>
 #include <new>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "assemble/open.h"
 #include "model/held_notices.h"
@@ -23,11 +26,30 @@ namespace {
 struct ChunkFindings {
   HeldNotices held;
   bool complete = true, no_memory = false;
-  Chunk data;
 };
 thread_local HeldNotices* pending = nullptr;
 
-void read_chunk(const Source& source, std::uint32_t c, ChunkFindings& found) {
+// Memory for the chunks that are read at once. Findings that wait hold none.
+class Spares {
+ public:
+  Chunk take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return {};
+    Chunk out = std::move(idle_.back());
+    idle_.pop_back();
+    return out;
+  }
+  void give(Chunk chunk) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(chunk));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Chunk> idle_;
+};
+
+void read_chunk(const Source& source, std::uint32_t c, Spares& spares, ChunkFindings& found) {
   found.held = {};
   found.complete = true;
   found.no_memory = false;
@@ -37,7 +59,9 @@ void read_chunk(const Source& source, std::uint32_t c, ChunkFindings& found) {
   } const scope(found.held);
   try {
     try {
-      read_in_parts(source, c, found.data, [](std::uint32_t) {});
+      Chunk data = spares.take();
+      read_in_parts(source, c, data, [](std::uint32_t) {});
+      spares.give(std::move(data));
     } catch (const Error& error) {
       found.complete = false;
       found.held.add({.severity = Severity::error, .fault = error.fault()}, ~0ull);
@@ -51,10 +75,11 @@ void read_chunk(const Source& source, std::uint32_t c, ChunkFindings& found) {
 void check_chunks(const Source& source, unsigned threads, const Progress& progress, Tally& tally, CheckResult& result) {
   const std::span<const ChunkInfo> chunks = source.chunks();
   std::uint64_t bytes = 0, done = 0;
+  Spares spares;
   for (const ChunkInfo& chunk : chunks) bytes += chunk.bytes;
   in_order<ChunkFindings>(
       chunks.size(), threads,
-      [&](std::uint64_t c, ChunkFindings& found) { read_chunk(source, static_cast<std::uint32_t>(c), found); },
+      [&](std::uint64_t c, ChunkFindings& found) { read_chunk(source, static_cast<std::uint32_t>(c), spares, found); },
       [&](std::uint64_t c, ChunkFindings& found) {
         found.held.release(
             [&](const Notice& notice) { tally.add(notice); },
