@@ -34,7 +34,8 @@ struct word_caster {
   }
 };
 
-// Each is to be known wherever one is bound.
+// One by one, as only full specialisations go before nanobind's own caster of enumerations. Each is to be known
+// wherever one is bound.
 template <>
 struct type_caster<batchfeed::Storage> : word_caster<batchfeed::Storage> {};
 template <>
