@@ -61,7 +61,7 @@ Reader::Impl::Impl(std::vector<std::shared_ptr<const Source>> parts, const Reade
   mark.epoch = options.driver == ReaderOptions::Driver::timeline ? 0 : options.start_epoch;
   static_cast<void>(epochs().begin(mark.epoch));  // is there such an epoch
   // Of minibatches that wait, two that are being packed and two that the caller has.
-  memory = std::make_unique<Pipeline::Memory>(add_sat(options.prefetch ? options.prefetch_depth : 0, 4));
+  memory = std::make_unique<RunMemory>(add_sat(options.prefetch ? options.prefetch_depth : 0, 4));
   tell();
 }
 
@@ -210,23 +210,25 @@ void Reader::Impl::start() {
   }
   planner = make_planner(true);
   enter(*planner, mark);
-  pipeline = std::make_unique<Pipeline>(*as_read, *store, *planner, *memory,
-                                        Pipeline::Settings{.streams = streams,
+  producer = std::make_unique<Producer>(*as_read, *store, *planner, *memory,
+                                        Producer::Settings{.streams = streams,
                                                            .max_invalid = options.max_invalid,
                                                            .goes_on = mark.begun || mark.follows,
                                                            .invalid_before = mark.invalid,
                                                            .tolerated_before = mark.tolerated,
-                                                           .memory_limit = options.memory_limit,
                                                            .keep_in_memory = options.keep_in_memory,
                                                            .frames = options.pack.kind == Packing::frames,
+                                                           .chunks_ahead = options.prefetch ? chunks_ahead() : 0});
+  pipeline = std::make_unique<Pipeline>(*producer, *store, *memory,
+                                        Pipeline::Settings{.memory_limit = options.memory_limit,
                                                            .small_chunks = small_chunks(),
                                                            .prefetch = options.prefetch,
-                                                           .chunks_ahead = chunks_ahead(),
                                                            .depth = options.prefetch_depth});
 }
 
 void Reader::Impl::stop() {
   pipeline.reset();
+  producer.reset();
   planner.reset();
   if (store) store->give_back();
 }

@@ -17,6 +17,7 @@
 #include "reader/corpora.h"
 #include "reader/epoch_table.h"
 #include "reader/pipeline.h"
+#include "reader/producer.h"
 
 namespace batchfeed {
 
@@ -70,7 +71,8 @@ struct Reader::Impl {
   mutable std::optional<std::uint64_t> known_fingerprint;
   std::unique_ptr<reader::ChunkStore> store;
   std::unique_ptr<reader::Planner> planner;
-  std::unique_ptr<reader::Pipeline::Memory> memory;
+  std::unique_ptr<reader::RunMemory> memory;
+  std::unique_ptr<reader::Producer> producer;
   std::unique_ptr<reader::Pipeline> pipeline;
 
  private:

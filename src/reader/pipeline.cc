@@ -17,12 +17,8 @@ constexpr std::size_t kSmallItems = 200, kMostTogether = 32;
 
 }  // namespace
 
-Pipeline::Pipeline(const Source& source, ChunkStore& store, Planner& planner, Memory& memory, const Settings& settings)
-    : source_(source), store_(store), planner_(planner), memory_(memory), settings_(settings) {
-  planned_uses_.resize(source.chunks().size());
-  in_window_.resize(source.chunks().size());
-  held_.resize(source.chunks().size());
-  seen_.resize(source.chunks().size());
+Pipeline::Pipeline(Producer& producer, const ChunkStore& store, RunMemory& memory, const Settings& settings)
+    : producer_(producer), store_(store), memory_(memory), settings_(settings) {
   if (!settings_.prefetch) return;
   // No thread to be had: pack in the caller's.
   try {
@@ -39,43 +35,41 @@ Pipeline::~Pipeline() {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
+  producer_.stop();
   room_.notify_all();
   if (thread_.joinable()) thread_.join();
   // What there is no memory for is given up.
   try {
     for (auto* const all : {&fresh_, &made_, &used_}) {
-      for (auto& ready : *all) put_away(std::move(ready));
+      for (auto& answer : *all) put_away(std::move(answer));
     }
     for (auto* const all : {&queue_, &taken_}) {
       while (!all->empty()) put_away(all->pop_front());
     }
-    while (!planned_.empty()) memory_.plans.push_back(planned_.pop_front());
   } catch (const std::bad_alloc&) {
   }
 }
 
 // An answer that nobody waits for any more.
-void Pipeline::put_away(std::unique_ptr<Ready> ready) {
-  if (!ready) return;
-  memory_.pool->keep(ready->batch.streams);
-  if (ready->plan) memory_.plans.push_back(std::move(ready->plan));
-  ready->error = nullptr;
-  memory_.answers.push_back(std::move(ready));
+void Pipeline::put_away(std::unique_ptr<Answer> answer) {
+  if (!answer) return;
+  memory_.pool->keep(answer->batch.streams);
+  if (answer->plan) memory_.plans.push_back(std::move(answer->plan));
+  answer->error = nullptr;
+  memory_.answers.push_back(std::move(answer));
 }
 
 void Pipeline::pop(Minibatch& out, Mark& mark) {
   if (!settings_.prefetch) {
-    Ready& ready = alone_;
-    ready.batch.swap(out);
-    memory_.pool->keep(ready.batch.streams);
-    produce(ready);
-    if (ready.error) {
-      planning_error_ = ready.error;
-      std::rethrow_exception(ready.error);
+    if (!alone_.error) {
+      alone_.batch.swap(out);
+      memory_.pool->keep(alone_.batch.streams);
+      produce(alone_);
     }
-    ready.batch.swap(out);
+    if (alone_.error) std::rethrow_exception(alone_.error);
+    alone_.batch.swap(out);
     detail::MinibatchPool::own(memory_.pool, out);
-    std::swap(mark, ready.mark);
+    std::swap(mark, alone_.mark);
     return;
   }
   if (taken_.empty()) take(out, nullptr);
@@ -84,6 +78,15 @@ void Pipeline::pop(Minibatch& out, Mark& mark) {
   used_.back()->batch.swap(out);
   detail::MinibatchPool::own(memory_.pool, out);
   std::swap(mark, used_.back()->mark);
+}
+
+// All of the next answer in this thread.
+void Pipeline::produce(Answer& out) {
+  if (producer_.window_moved()) producer_.let_go({});
+  producer_.resolve_next(out);
+  if (out.error) return;
+  if (!out.slices.empty()) memory_.pool->lend(out.batch.streams);
+  producer_.pack(out);
 }
 
 // Waits for the next answer, and takes it out of the queue with the small ones behind it. What `out` held is
@@ -106,7 +109,7 @@ bool Pipeline::take(Minibatch& out, const std::chrono::steady_clock::time_point*
     queue_.pop_front();
     bytes += of_this;
     queue_bytes_ -= of_this;
-  } while (!queue_.empty() && queue_.front()->stage == Stage::done && !queue_.front()->error &&
+  } while (!queue_.empty() && queue_.front()->stage == Answer::Stage::done && !queue_.front()->error &&
            bytes + queue_.front()->bytes <= kTogether);
   // Woken for several answers at a time.
   const bool low = queue_.size() <= settings_.depth / 2 || settings_.memory_limit != 0;
@@ -140,8 +143,8 @@ void Pipeline::wake_producer() {
 // Until the next answer is done, or this time has come; packs meanwhile what nobody packs.
 bool Pipeline::await_front(std::unique_lock<std::mutex>& lock, const std::chrono::steady_clock::time_point* until) {
   for (;;) {
-    if (!queue_.empty() && queue_.front()->stage == Stage::done) return true;
-    if (Ready* const job = unpacked(); job != nullptr) {
+    if (!queue_.empty() && queue_.front()->stage == Answer::Stage::done) return true;
+    if (Answer* const job = unpacked(); job != nullptr) {
       pack_unlocked(*job, lock);
       if (finishing_) room_.notify_one();
     } else if (broken_ && queue_.empty()) {
@@ -149,26 +152,26 @@ bool Pipeline::await_front(std::unique_lock<std::mutex>& lock, const std::chrono
     } else if (until == nullptr) {
       ready_.wait(lock);
     } else if (ready_.wait_until(lock, *until) == std::cv_status::timeout) {
-      return !queue_.empty() && queue_.front()->stage == Stage::done;
+      return !queue_.empty() && queue_.front()->stage == Answer::Stage::done;
     }
   }
 }
 
-Pipeline::Ready* Pipeline::unpacked() const {
+Answer* Pipeline::unpacked() const {
   for (std::size_t i = 0; i < queue_.size(); ++i) {
-    if (queue_[i]->stage == Stage::resolved) return queue_[i].get();
+    if (queue_[i]->stage == Answer::Stage::resolved) return queue_[i].get();
   }
   return nullptr;
 }
 
-void Pipeline::pack_unlocked(Ready& job, std::unique_lock<std::mutex>& lock) {
-  job.stage = Stage::packing;
+void Pipeline::pack_unlocked(Answer& job, std::unique_lock<std::mutex>& lock) {
+  job.stage = Answer::Stage::packing;
   if (!job.slices.empty()) memory_.pool->lend(job.batch.streams);
   lock.unlock();
-  pack(job);
+  producer_.pack(job);
   lock.lock();
   queue_bytes_ += job.bytes;
-  job.stage = Stage::done;
+  job.stage = Answer::Stage::done;
   small_ = is_small(job);
 }
 
@@ -198,7 +201,7 @@ bool Pipeline::give_way(std::unique_lock<std::mutex>& lock) {
 void Pipeline::finish_all(std::unique_lock<std::mutex>& lock) {
   finishing_ = true;
   while (!stop_) {
-    if (Ready* const job = unpacked(); job != nullptr) {
+    if (Answer* const job = unpacked(); job != nullptr) {
       pack_unlocked(*job, lock);
       tell_caller(lock);
     } else if (all_done()) {
@@ -214,9 +217,9 @@ void Pipeline::finish_all(std::unique_lock<std::mutex>& lock) {
 void Pipeline::note_looked_into() {
   looked_into_.clear();
   for (std::size_t i = 0; i < queue_.size(); ++i) {
-    const Ready& ready = *queue_[i];
-    if (ready.stage == Stage::done) continue;
-    for (const PlanItem& item : ready.plan->items) {
+    const Answer& answer = *queue_[i];
+    if (answer.stage == Answer::Stage::done) continue;
+    for (const PlanItem& item : answer.plan->items) {
       if (looked_into_.empty() || looked_into_.back() != item.chunk) looked_into_.push_back(item.chunk);
     }
   }
@@ -226,7 +229,7 @@ void Pipeline::note_looked_into() {
 void Pipeline::run() {
   try {
     // So that the first are read while the order is drawn, which takes some 20 ns a sequence.
-    for (const std::uint32_t chunk : planner_.first_chunks(settings_.chunks_ahead)) store_.want(chunk);
+    producer_.ask_for_first_chunks();
     produce_all();
   } catch (...) {
     const std::lock_guard lock(mutex_);
@@ -240,7 +243,7 @@ void Pipeline::produce_all() {
   for (;;) {
     // Asked once: what the store holds changes meanwhile.
     bool may_resolve = false;
-    Ready* job = nullptr;
+    Answer* job = nullptr;
     room_.wait(lock, [&] {
       may_resolve = !waiting_at_end_ && has_room();
       job = unpacked();
@@ -248,15 +251,15 @@ void Pipeline::produce_all() {
     });
     if (stop_) return;
     // One is left for the caller to pack while this thread packs the other.
-    if (job != nullptr && (!may_resolve || count(Stage::resolved) > 1)) {
+    if (job != nullptr && (!may_resolve || count(Answer::Stage::resolved) > 1)) {
       if (give_way(lock)) continue;
       pack_unlocked(*job, lock);
       tell_caller(lock);
       continue;
     }
-    if (window_moved_) settings_.small_chunks ? note_looked_into() : finish_all(lock);
+    if (producer_.window_moved()) settings_.small_chunks ? note_looked_into() : finish_all(lock);
     if (stop_) return;
-    const bool together = small_ && settings_.memory_limit == 0 && !planner_.draws_ahead() && all_done();
+    const bool together = small_ && settings_.memory_limit == 0 && !producer_.draws_ahead() && all_done();
     while (!memory_.answers.empty() && fresh_.size() < kMostTogether) {
       fresh_.push_back(std::move(memory_.answers.back()));
       memory_.answers.pop_back();
@@ -270,12 +273,12 @@ void Pipeline::produce_all() {
     lock.unlock();
     make_answers(together, most);
     lock.lock();
-    const Ready& last = *made_.back();
+    const Answer& last = *made_.back();
     waiting_at_end_ = last.end_of_epoch;
     const bool failed = last.error != nullptr;
-    for (auto& ready : made_) {
-      queue_bytes_ += ready->bytes;
-      queue_.push_back(std::move(ready));
+    for (auto& answer : made_) {
+      queue_bytes_ += answer->bytes;
+      queue_.push_back(std::move(answer));
     }
     made_.clear();
     tell_caller(lock);
@@ -287,42 +290,36 @@ void Pipeline::produce_all() {
 void Pipeline::make_answers(bool together, std::size_t most) {
   std::uint64_t bytes = 0;
   for (;;) {
-    std::unique_ptr<Ready> next;
+    std::unique_ptr<Answer> next;
     if (fresh_.empty()) {
-      next = std::make_unique<Ready>();
+      next = std::make_unique<Answer>();
     } else {
       next = std::move(fresh_.back());
       fresh_.pop_back();
     }
-    if (window_moved_) let_go();
-    resolve_next(*next);
+    if (producer_.window_moved()) producer_.let_go(looked_into_);
+    producer_.resolve_next(*next);
     const bool ends = next->error != nullptr || next->end_of_epoch;
     if (together && !next->error) {
-      pack(*next);
-      next->stage = Stage::done;
+      producer_.pack(*next);
+      next->stage = Answer::Stage::done;
       bytes += next->bytes;
     }
     made_.push_back(std::move(next));
-    if (ends || made_.size() >= most || bytes >= kTogether || !next_is_loaded()) return;
-    if (window_moved_ && !together) return;  // those made now look into chunks
+    if (ends || made_.size() >= most || bytes >= kTogether || !producer_.next_is_loaded()) return;
+    if (producer_.window_moved() && !together) return;  // those made now look into chunks
   }
 }
 
-// Whether the next answer is planned and its chunks are there.
-bool Pipeline::next_is_loaded() const {
-  return !planned_.empty() && std::all_of(planned_.front()->items.begin(), planned_.front()->items.end(),
-                                          [&](const PlanItem& item) { return held_[item.chunk] != nullptr; });
-}
+bool Pipeline::is_small(const Answer& answer) { return answer.bytes <= kSmall && answer.slices.size() <= kSmallItems; }
 
-bool Pipeline::is_small(const Ready& ready) { return ready.bytes <= kSmall && ready.slices.size() <= kSmallItems; }
-
-std::size_t Pipeline::count(Stage stage) const {
+std::size_t Pipeline::count(Answer::Stage stage) const {
   std::size_t n = 0;
   for (std::size_t i = 0; i < queue_.size(); ++i) n += queue_[i]->stage == stage ? 1u : 0u;
   return n;
 }
 
-bool Pipeline::all_done() const { return count(Stage::done) == queue_.size(); }
+bool Pipeline::all_done() const { return count(Answer::Stage::done) == queue_.size(); }
 
 // Whether one more minibatch may wait; the first may always.
 bool Pipeline::has_room() const {

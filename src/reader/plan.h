@@ -66,7 +66,7 @@ struct Plan {
   std::vector<std::uint32_t> window;    // chunks the order may still want; others may go
   std::uint64_t window_generation = 0;  // equal numbers but 0: equal windows
   Mark after;
-  std::uint64_t chunks_ahead = 0;  // the pipeline's own: chunks it asked for outside the window
+  std::uint64_t chunks_ahead = 0;  // the producer's own: chunks it asked for outside the window
 };
 
 // A sequence that no minibatch may hold. Where it stands knows who has the source.

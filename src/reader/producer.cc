@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-//
-// The producing side of the pipeline: plans, the chunks they need, the packing.
+#include "reader/producer.h"
+
 #include <algorithm>
 #include <exception>
 #include <utility>
 
 #include "base/counted.h"
-#include "reader/pipeline.h"
 
 namespace batchfeed::reader {
 
@@ -30,19 +29,30 @@ std::uint64_t bytes_of(const Minibatch& batch) {
 struct Stopped : std::exception {};
 }  // namespace
 
-// The next answer, all of it in this thread.
-void Pipeline::produce(Ready& out) {
-  if (window_moved_) let_go();
-  resolve_next(out);
-  if (out.error) return;
-  if (!out.slices.empty()) memory_.pool->lend(out.batch.streams);
-  pack(out);
+Producer::Producer(const Source& source, ChunkStore& store, Planner& planner, RunMemory& memory,
+                   const Settings& settings)
+    : source_(source), store_(store), planner_(planner), memory_(memory), settings_(settings) {
+  planned_uses_.resize(source.chunks().size());
+  in_window_.resize(source.chunks().size());
+  held_.resize(source.chunks().size());
+  seen_.resize(source.chunks().size());
 }
 
-// The next answer without its data. What it needs of chunks is in memory then.
-void Pipeline::resolve_next(Ready& out) {
+Producer::~Producer() {
+  // What there is no memory for is given up.
+  try {
+    while (!planned_.empty()) memory_.plans.push_back(planned_.pop_front());
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void Producer::ask_for_first_chunks() {
+  for (const std::uint32_t chunk : planner_.first_chunks(settings_.chunks_ahead)) store_.want(chunk);
+}
+
+void Producer::resolve_next(Answer& out) {
   out.error = nullptr;
-  out.stage = Stage::resolved;
+  out.stage = Answer::Stage::resolved;
   out.bytes = 0;
   if (out.plan) memory_.plans.push_back(std::move(out.plan));
   try {
@@ -56,16 +66,16 @@ void Pipeline::resolve_next(Ready& out) {
     if (planned_.empty()) paused_ = false;
   } catch (...) {
     out.error = std::current_exception();
-    out.stage = Stage::done;
+    out.stage = Answer::Stage::done;
   }
 }
 
 // Plans on until so many chunks are asked for ahead of the window.
-void Pipeline::look_ahead() {
-  const std::size_t wanted = settings_.prefetch ? settings_.chunks_ahead : 0;
+void Producer::look_ahead() {
   // Where every chunk is there, nothing is gained but plans that have left the cache when they are used.
   const std::size_t most = planner_.draws_ahead() ? 1 : holds_ == held_.size() ? 2 : kMostPlans;
-  while (!planning_error_ && !paused_ && (planned_.empty() || (planned_.size() < most && ahead_ < wanted))) {
+  while (!planning_error_ && !paused_ &&
+         (planned_.empty() || (planned_.size() < most && ahead_ < settings_.chunks_ahead))) {
     std::unique_ptr<Plan> plan;
     if (memory_.plans.empty()) {
       plan = std::make_unique<Plan>();
@@ -88,7 +98,7 @@ void Pipeline::look_ahead() {
   }
 }
 
-void Pipeline::want_chunks(Plan& plan) {
+void Producer::want_chunks(Plan& plan) {
   ++plan_number_;
   plan.chunks_ahead = 0;
   for (const PlanItem& item : plan.items) {
@@ -143,7 +153,7 @@ void expect_within(std::uint64_t invalid, std::uint64_t most) {
 }
 
 // Parts are of the nominal length, so each stream must have just that.
-void Pipeline::expect_parts(const PlanItem& item, const LoadedChunk& chunk) const {
+void Producer::expect_parts(const PlanItem& item, const LoadedChunk& chunk) const {
   const std::vector<Column>& columns = chunk.chunk.columns;
   const std::uint32_t samples = columns[0].samples(item.row);
   for (std::size_t s = 1; s < columns.size(); ++s) {
@@ -160,7 +170,7 @@ void Pipeline::expect_parts(const PlanItem& item, const LoadedChunk& chunk) cons
   }
 }
 
-void Pipeline::resolve(const Plan& plan, Ready& out) {
+void Producer::resolve(const Plan& plan, Answer& out) {
   Minibatch& batch = out.batch;
   memory_.pool->lend(batch.keys);
   batch.keys.clear();
@@ -186,7 +196,7 @@ void Pipeline::resolve(const Plan& plan, Ready& out) {
 }
 
 // The rows of the plan that are sound, with their keys; what was lost with the others.
-Pipeline::Lost Pipeline::find_rows(const Plan& plan, Ready& out) {
+Producer::Lost Producer::find_rows(const Plan& plan, Answer& out) {
   Minibatch& batch = out.batch;
   batch.num_samples = 0;
   out.slices.clear();
@@ -212,7 +222,7 @@ Pipeline::Lost Pipeline::find_rows(const Plan& plan, Ready& out) {
   return lost;
 }
 
-void Pipeline::count_damaged(const Plan& plan, Lost lost, Ready& out) {
+void Producer::count_damaged(const Plan& plan, Lost lost, Answer& out) {
   if (first_plan_) {
     first_plan_ = false;
     // More than are tolerated would have been an error if a sequence had been delivered.
@@ -232,7 +242,7 @@ void Pipeline::count_damaged(const Plan& plan, Lost lost, Ready& out) {
   if (delivered_) expect_within(invalid_, settings_.max_invalid);
 }
 
-std::exception_ptr Pipeline::located(const TooLong& sequence) const noexcept {
+std::exception_ptr Producer::located(const TooLong& sequence) const noexcept {
   try {
     std::vector<SequenceInfo> table;
     source_.sequences(sequence.chunk(), table);
@@ -246,7 +256,7 @@ std::exception_ptr Pipeline::located(const TooLong& sequence) const noexcept {
   }
 }
 
-std::exception_ptr Pipeline::located(const pack::Misfit& misfit, const Ready& job) const noexcept {
+std::exception_ptr Producer::located(const pack::Misfit& misfit, const Answer& job) const noexcept {
   try {
     const std::size_t i = misfit.sequence();
     const bool pieces = !job.pieces.empty();
@@ -262,7 +272,7 @@ std::exception_ptr Pipeline::located(const pack::Misfit& misfit, const Ready& jo
 }
 
 // Looks into the chunks, and changes nothing but the job: two threads may do it at once.
-void Pipeline::pack(Ready& job) const noexcept {
+void Producer::pack(Answer& job) const noexcept {
   try {
     job.scratch.far = store_.memory() > kFar;
     if (job.plan->rectangular) {
@@ -286,7 +296,7 @@ void Pipeline::pack(Ready& job) const noexcept {
 }
 
 // A plan that was resolved no longer asks for its chunks; its window holds from now on.
-void Pipeline::count_down(const Plan& plan) {
+void Producer::count_down(const Plan& plan) {
   ++plan_number_;
   for (const PlanItem& item : plan.items) {
     if (seen_[item.chunk] == plan_number_) continue;
@@ -302,18 +312,22 @@ void Pipeline::count_down(const Plan& plan) {
   window_moved_ = true;
 }
 
-// Drops the chunks that neither the window nor a plan wants, and that nothing looks into.
-void Pipeline::let_go() {
+void Producer::let_go(std::span<const std::uint32_t> looked_into) {
   window_moved_ = false;
   store_.drop_unless([&](std::uint32_t id) {
-    const bool keep = in_window_[id] != 0 || planned_uses_[id] != 0 ||
-                      std::find(looked_into_.begin(), looked_into_.end(), id) != looked_into_.end();
+    const bool keep =
+        in_window_[id] != 0 || planned_uses_[id] != 0 || std::ranges::find(looked_into, id) != looked_into.end();
     if (!keep && held_[id] != nullptr) {
       held_[id] = nullptr;
       --holds_;
     }
     return keep;
   });
+}
+
+bool Producer::next_is_loaded() const {
+  return !planned_.empty() && std::all_of(planned_.front()->items.begin(), planned_.front()->items.end(),
+                                          [&](const PlanItem& item) { return held_[item.chunk] != nullptr; });
 }
 
 }  // namespace batchfeed::reader

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+//
+// Plans become answers: asks for the chunks of what is planned ahead, finds the
+// rows of the next answer in them, and packs it. Knows of no queue and no caller.
+#pragma once
+
+#include <batchfeed/source.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/ring.h"
+#include "reader/answer.h"
+#include "reader/chunk_store.h"
+#include "reader/plan.h"
+
+namespace batchfeed::reader {
+
+// Throws Error(format) where more sequences are damaged than are tolerated.
+void expect_within(std::uint64_t invalid, std::uint64_t most);
+
+// One per run, used by one thread; but pack() may be called by two, and stop() by any.
+class Producer {
+ public:
+  struct Settings {
+    std::vector<StreamInfo> streams;  // as delivered
+    std::uint64_t max_invalid = 0;
+    bool goes_on = false;                                    // behind answers of the same run
+    std::uint64_t invalid_before = 0, tolerated_before = 0;  // of a run that goes on, as in its Mark
+    bool keep_in_memory = false;
+    bool frames = false;           // frame packing
+    std::size_t chunks_ahead = 0;  // asked for in front of the window, to keep the loaders busy
+  };
+
+  // The store is shared with the planner (truncated packing looks into chunks)
+  // and outlives restarts, with what it holds.
+  Producer(const Source& source, ChunkStore& store, Planner& planner, RunMemory& memory, const Settings& settings);
+  ~Producer();
+  Producer(const Producer&) = delete;
+  Producer& operator=(const Producer&) = delete;
+
+  // Asks for what the first answers will need, if the planner knows before it plans.
+  void ask_for_first_chunks();
+
+  // The next answer without its data; or its error, which each later call then gives too, if it was one of planning.
+  // What pack() needs of chunks is in memory then, and stays until window_moved().
+  void resolve_next(Answer& out);
+  // Packs what was resolved. Changes nothing but the answer.
+  void pack(Answer& out) const noexcept;
+
+  // Whether chunks may go when what was resolved until now is packed.
+  bool window_moved() const noexcept { return window_moved_; }
+  // Drops the chunks that neither the window nor a plan wants, but for those that somebody looks into.
+  void let_go(std::span<const std::uint32_t> looked_into);
+
+  // Whether the next answer is planned and its chunks are there.
+  bool next_is_loaded() const;
+  // Whether planning itself looks into chunks, and so may take long.
+  bool draws_ahead() const { return planner_.draws_ahead(); }
+
+  // Nobody waits for an answer any more.
+  void stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
+
+ private:
+  struct Lost {
+    std::uint64_t unpaid = 0, paid = 0;  // damaged sequences: what counts against max_invalid, and what does not
+  };
+  void look_ahead();
+  void want_chunks(Plan& plan);
+  void resolve(const Plan& plan, Answer& out);
+  Lost find_rows(const Plan& plan, Answer& out);
+  void expect_parts(const PlanItem& item, const LoadedChunk& chunk) const;
+  void count_damaged(const Plan& plan, Lost lost, Answer& out);
+  void count_down(const Plan& plan);
+  std::exception_ptr located(const TooLong& sequence) const noexcept;
+  std::exception_ptr located(const pack::Misfit& misfit, const Answer& job) const noexcept;
+
+  const Source& source_;
+  ChunkStore& store_;
+  Planner& planner_;
+  RunMemory& memory_;
+  const Settings settings_;
+  std::atomic<bool> stop_{false};  // read between two chunks
+
+  Ring<std::unique_ptr<Plan>> planned_;
+  std::exception_ptr planning_error_;        // found while looking ahead; its place is behind planned_
+  bool paused_ = false;                      // the last plan ended an epoch
+  std::vector<std::uint32_t> planned_uses_;  // per chunk: plans in planned_ that need it
+  std::vector<const LoadedChunk*> held_;     // per chunk: got from the store and not dropped since
+  std::size_t holds_ = 0;                    // of held_
+  std::vector<std::uint8_t> in_window_;      // per chunk: in window_
+  std::uint64_t ahead_ = 0;                  // chunks outside window_ that planned_ asked for
+  std::vector<std::uint64_t> seen_;          // per chunk: number of the plan that saw it last
+  std::uint64_t plan_number_ = 0;
+  std::vector<std::uint32_t> window_;  // of the last answer resolved
+  std::uint64_t window_generation_ = 0;
+  bool window_moved_ = false;
+  std::uint64_t invalid_ = settings_.invalid_before;  // damaged sequences, as in Mark
+  std::uint64_t tolerated_ = settings_.tolerated_before;
+  std::uint64_t planned_invalid_ = invalid_, planned_tolerated_ = tolerated_;  // those the planner knows of
+  bool first_plan_ = true;
+  bool delivered_ = false;  // a sequence, ever
+};
+
+}  // namespace batchfeed::reader
