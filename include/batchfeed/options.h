@@ -177,7 +177,7 @@ struct Names<SizeUnit> {
   static constexpr std::string_view all[] = {"samples", "sequences", "cells"};
 };
 
-// What becomes of a sequence that is longer than a minibatch (sizes that count samples or cells).
+// What becomes of a sequence that is longer than the minibatch of all workers (sizes that count samples or cells).
 enum class LongSequence : std::uint8_t {
   alone,  // a minibatch of its own, as the reference does
   skip,   // left out; Reader::skipped() counts

@@ -204,6 +204,10 @@ class _Convert:
         return convert(shard.opening, path, force=True, **self.options)
 
 
+# Files that a worker writes at a time; for more shards it reads its data again.
+MOST_WRITERS = 256
+
+
 @dataclass(frozen=True)
 class _Deal:
     """Deals the sequences of a shard out to files, one for each shard of the result that gets any."""
@@ -215,23 +219,26 @@ class _Deal:
     def __call__(self, job: tuple[int, Shard]) -> list[Optional[str]]:
         number, shard = job
         os.makedirs(self.folder, exist_ok=True)
-        random = np.random.Generator(np.random.Philox(key=[self.seed, number]))
-        writers: dict[int, Writer] = {}
+        paths: list[Optional[str]] = []
         options = {**shard.opening.options, "order": "file", "minibatch_size": 1 << 16}
-        with Reader._of(replace(shard.opening, options=options), log) as reader:
-            streams = {s.name: StreamSpec(s.storage, s.dim) for s in reader.streams.values()}
-            dtype = next(iter(reader.streams.values())).element
-            for batch in reader:
-                to = random.integers(0, self.shards, batch.num_sequences)
-                for k in np.unique(to).tolist():
-                    if k not in writers:
-                        path = os.path.join(self.folder, f"{number:05d}-{k:05d}.cbf")
-                        writers[k] = Writer(path, streams, dtype=dtype, keys=True, force=True, chunk_bytes=1 << 20)
-                    rows = np.flatnonzero(to == k)
-                    writers[k].extend(*_rows(batch, rows))
-        for writer in writers.values():
-            writer.close()
-        return [writers[k]._path if k in writers else None for k in range(self.shards)]
+        for first in range(0, self.shards, MOST_WRITERS):
+            random = np.random.Generator(np.random.Philox(key=[self.seed, number]))
+            writers: dict[int, Writer] = {}
+            with Reader._of(replace(shard.opening, options=options), log) as reader:
+                streams = {s.name: StreamSpec(s.storage, s.dim) for s in reader.streams.values()}
+                dtype = next(iter(reader.streams.values())).element
+                for batch in reader:
+                    to = random.integers(0, self.shards, batch.num_sequences)
+                    for k in np.unique(to[(to >= first) & (to < first + MOST_WRITERS)]).tolist():
+                        if k not in writers:
+                            path = os.path.join(self.folder, f"{number:05d}-{k:05d}.cbf")
+                            writers[k] = Writer(path, streams, dtype=dtype, keys=True, force=True, chunk_bytes=1 << 20)
+                        writers[k].extend(*_rows(batch, np.flatnonzero(to == k)))
+            for writer in writers.values():
+                writer.close()
+            last = min(first + MOST_WRITERS, self.shards)
+            paths += [writers[k]._path if k in writers else None for k in range(first, last)]
+        return paths
 
 
 def _rows(batch: Any, rows: npt.NDArray[Any]) -> tuple[dict[str, Any], Any, list[str]]:
@@ -258,7 +265,8 @@ class _Gather:
         number, path, pieces = job
         if not pieces:
             raise usage("python.shards", f"no sequence came to shard {number}", "the corpus has too few for so many shards")
-        return convert(CBF(pieces), path, shuffle=self.seed * 1_000_003 + number, force=True, **self.options)
+        seed = np.random.SeedSequence([self.seed, number]).generate_state(1, np.uint64)[0]
+        return convert(CBF(pieces), path, shuffle=int(seed), force=True, **self.options)
 
 
 def _made(folder: Path) -> str:

@@ -19,6 +19,7 @@ Array = npt.NDArray[Any]
 
 
 MOST_INDICES = 1 << 31  # of a sparse stream: they are held as int32
+MOST_ENTRIES = 1 << 32  # of the sequences given at once: where they begin is held as uint32
 
 
 class Column(NamedTuple):
@@ -134,8 +135,10 @@ def _sparse(name: str, stream: StreamSpec, data: Any, dtype: str) -> tuple[Array
     for what, array in (("indices", indices), ("indptr", indptr)):
         if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
             raise _refuse(name, f"{what} is {_short(array.tolist())}, expected a list of whole numbers")
-    if indptr.size == 0 or indptr[0] != 0 or indptr[-1] != indices.size or np.any(np.diff(indptr) < 0):
+    if indptr.size == 0 or indptr[0] != 0 or indptr[-1] != indices.size or np.any(indptr[1:] < indptr[:-1]):
         raise _refuse(name, f"indptr does not fit {indices.size} indices", "it begins with 0, never falls, and ends with their number")
+    if indices.size >= MOST_ENTRIES:
+        raise _refuse(name, f"{indices.size} entries at once, {MOST_ENTRIES} are too many", "give them in parts")
     if values.shape != indices.shape:
         raise _refuse(name, f"values of shape {values.shape} for {indices.size} indices")
     below = min(stream.dim, MOST_INDICES)
@@ -160,6 +163,8 @@ def _joined(name: str, stream: StreamSpec, parts: Sequence[Any], dtype: str) -> 
     if stream.storage == "dense":
         return Column(values, lengths)
     indices = np.concatenate([c.indices for c in columns if c.indices is not None])
+    if indices.size >= MOST_ENTRIES:
+        raise _refuse(name, f"{indices.size} entries at once, {MOST_ENTRIES} are too many", "give them in parts")
     counts = np.concatenate([np.diff(c.indptr) for c in columns if c.indptr is not None])
     return Column(values, lengths, indices, np.concatenate(([0], np.cumsum(counts))).astype(np.uint32))
 

@@ -181,8 +181,13 @@ def batches_of(what: What, options: Mapping[str, Any]) -> Iterator[Batch]:
         yield from reader
 
 
+def _short(target: float) -> str:
+    """A number that reads back as the same: 3 rather than 3.0."""
+    return str(int(target)) if float(target).is_integer() and abs(target) < 1 << 53 else repr(target)
+
+
 def from_npz(path: Path) -> Arrays:
-    """A corpus that to_npz() wrote, or arrays that numpy.savez() did."""
+    """A corpus that to_npz() wrote, or arrays that numpy.savez() did; float64 if any of them is."""
     parts: dict[str, Any] = {}
     name_of_file = as_path("path", path)
     try:
@@ -201,12 +206,12 @@ def from_npz(path: Path) -> Arrays:
             shape = tuple(content.pop(stem + ".shape"))
             parts[stem] = library("scipy.sparse", "a sparse stream of a .npz file").csr_array(matrix, shape=shape)
     parts.update(content)
-    first = next(iter(parts.values()), np.zeros(0))
-    return Arrays(parts, lengths=lengths, dtype="float64" if first.dtype == np.float64 else "float32")
+    wide = any(part.dtype == np.float64 for part in parts.values())
+    return Arrays(parts, lengths=lengths, dtype="float64" if wide else "float32")
 
 
 def to_npz(what: What, path: Path, **options: Any) -> None:
-    """All of a corpus in one .npz file; it is held in memory. The file is there once it is whole."""
+    """All of a corpus but its keys in one .npz file; it is held in memory. The file is there once it is whole."""
     target, stack = as_path("path", path), library("scipy.sparse", "to_npz()").vstack
     batches = list(batches_of(what, options))
     if not batches:
@@ -273,4 +278,4 @@ def to_svmlight(what: What, path: Path, *, features: str, label: str, zero_based
             for i, target in enumerate(labels.tolist()):
                 a, b = rows.indptr[i], rows.indptr[i + 1]
                 pairs = zip(rows.indices[a:b].tolist(), rows.data[a:b].tolist())
-                file.write(" ".join([f"{target:g}", *(f"{j + (not zero_based)}:{v!r}" for j, v in pairs)]) + "\n")
+                file.write(" ".join([_short(target), *(f"{j + (not zero_based)}:{v!r}" for j, v in pairs)]) + "\n")

@@ -61,6 +61,10 @@ int get_buffer(PyObject* object, Py_buffer* view, int flags) {
     PyErr_SetString(PyExc_BufferError, "the stream is sparse: csr(), or numpy() to make it dense");
     return -1;
   }
+  if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && self.shape[0] > 1 && self.shape[1] > 1) {
+    PyErr_SetString(PyExc_BufferError, "the stream's samples lie one after the other, not in Fortran's order");
+    return -1;
+  }
   const auto each = static_cast<Py_ssize_t>(size_of(stream.element));
   view->buf = stream.values.data();
   view->obj = nb::handle(object).inc_ref().ptr();
@@ -142,6 +146,21 @@ nb::list key_texts(const BatchData& self) {
   return out;
 }
 
+// Whether nothing points out of a stream whose arrays have the right sizes.
+bool stays_inside(const StreamBatch& stream) {
+  const auto rises = [](const auto& places) { return places[0] == 0 && std::is_sorted(places.begin(), places.end()); };
+  if (!rises(stream.offsets)) return false;
+  const Layout& layout = stream.layout;
+  for (std::size_t e = 0; e < layout.sequences; ++e) {
+    const LayoutEntry& entry = layout.entries[e];
+    const std::int64_t last = std::max<std::int64_t>(entry.begin, 0) + (stream.offsets[e + 1] - stream.offsets[e]);
+    if (entry.row >= layout.rows || last > std::int64_t{layout.steps}) return false;
+  }
+  if (stream.storage == Storage::dense) return true;
+  const auto is_index = [&](std::int32_t i) { return i >= 0 && static_cast<std::uint64_t>(i) < stream.dim; };
+  return rises(stream.sample_begin) && std::all_of(stream.indices.begin(), stream.indices.end(), is_index);
+}
+
 // What Stream._parts() in Python has made a tuple of.
 StreamBatch stream_of(const nb::tuple& parts) {
   StreamBatch out;
@@ -162,8 +181,9 @@ StreamBatch stream_of(const nb::tuple& parts) {
   const bool sparse = out.storage == Storage::sparse;
   const std::uint64_t values = sparse ? out.indices.size() : out.samples() * out.dim;
   if (out.offsets.size() != out.layout.sequences + 1 || out.values.size() != values * size_of(out.element) ||
-      (sparse &&
-       (out.sample_begin.size() != out.samples() + 1 || out.sample_begin.back() != static_cast<std::int64_t>(values))))
+      (sparse && (out.sample_begin.size() != out.samples() + 1 ||
+                  out.sample_begin.back() != static_cast<std::int64_t>(values))) ||
+      !stays_inside(out))
     throw nb::value_error("these are not the parts of a stream");
   return out;
 }

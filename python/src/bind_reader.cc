@@ -27,8 +27,8 @@ namespace {
 
 std::uint64_t forks = 0;  // on the way to this process
 
-// One consumer at a time: the reader is not thread-safe, and a thread that
-// waits here has let go of the GIL.
+// The library's reader is not thread-safe, and a thread that waits here has let go of
+// the GIL: one at a time has the lock, and tells afterwards how far it came.
 class ReaderCore {
  public:
   ReaderCore(const Setup& setup, nb::object batch_type, nb::object stream_type) {
@@ -57,6 +57,7 @@ class ReaderCore {
     if (failed) std::rethrow_exception(std::exchange(failed, nullptr));
     auto batch = std::make_shared<Minibatch>();
     bool given = false;
+    std::uint64_t number = 0;
     {
       const nb::gil_scoped_release unlocked;
       const auto lock = locked();
@@ -69,9 +70,10 @@ class ReaderCore {
         if (!raised.is_of_data()) reader.restore(reader.state());
         throw;
       }
+      number = ++answers_;
     }
     if (!given) batch.reset();
-    return hand_out(std::move(batch), all);
+    return hand_out(std::move(batch), all, number);
   }
 
   // The same as next(false), but without letting go of the GIL; nothing if it is not at hand.
@@ -80,7 +82,7 @@ class ReaderCore {
     if (!lock || !reader_ || !reader_->at_hand()) return {};
     auto batch = std::make_shared<Minibatch>();
     if (!reader_->next(*batch)) batch.reset();
-    return hand_out(std::move(batch), false);
+    return hand_out(std::move(batch), false, ++answers_);
   }
 
   bool forked() const noexcept { return forks_ != forks; }
@@ -102,11 +104,17 @@ class ReaderCore {
   const Source& source() const noexcept { return *origin_->source; }
 
  private:
-  nb::object hand_out(std::shared_ptr<Minibatch> batch, bool all) {
-    over = !batch || (all && batch->end_of_epoch);
+  nb::object hand_out(std::shared_ptr<Minibatch> batch, bool all, std::uint64_t number) {
+    const bool newest = number > handed_out_;  // another thread may have come here first
+    if (newest) {
+      handed_out_ = number;
+      over = !batch || (all && batch->end_of_epoch);
+    }
     if (!batch) return nb::none();
-    epoch = batch->epoch;
-    read = batch->index + 1;
+    if (newest) {
+      epoch = batch->epoch;
+      read = batch->index + 1;
+    }
     return make(origin_->batch_type, BatchData{.batch = std::move(batch), .origin = origin_});
   }
 
@@ -135,6 +143,8 @@ class ReaderCore {
   std::uint64_t forks_ = forks;  // where it was opened
   std::mutex mutex_;
   std::optional<Reader> reader_;
+  std::uint64_t answers_ = 0;     // of reader_; with the lock held
+  std::uint64_t handed_out_ = 0;  // the newest of them; with the GIL held
   std::shared_ptr<const Origin> origin_;
 };
 

@@ -3,6 +3,8 @@
 
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
+
 namespace batchfeed::python {
 
 namespace {
@@ -26,6 +28,21 @@ void append_values(Element element, nb::handle from, Buffer<std::byte>& to) {
   element == Element::f32 ? append_bytes<float>(from, to) : append_bytes<double>(from, to);
 }
 
+// Python has made them fit. That nothing is read beyond an array is not left to it.
+void expect_fit(const StreamInfo& stream, const Column& column) {
+  const std::uint64_t samples = column.first_sample.back();
+  const std::size_t values = column.values.size() / size_of(column.element);
+  bool fits = std::is_sorted(column.first_sample.begin(), column.first_sample.end());
+  if (column.storage == Storage::dense) {
+    fits = fits && values == samples * column.dim;
+  } else {
+    fits = fits && values == column.indices.size() && column.first_value.size() == samples + 1 &&
+           column.first_value[0] == 0 && column.first_value.back() == values &&
+           std::is_sorted(column.first_value.begin(), column.first_value.end());
+  }
+  if (!fits) throw nb::value_error(("the arrays of stream '" + stream.name + "' do not fit each other").c_str());
+}
+
 }  // namespace
 
 void fill(const std::vector<StreamInfo>& streams, nb::handle columns, Chunk& out) {
@@ -39,10 +56,12 @@ void fill(const std::vector<StreamInfo>& streams, nb::handle columns, Chunk& out
       column.first_sample.push_back(column.first_sample.back() + lengths.data()[row]);
     }
     append_values(column.element, parts[0], column.values);
-    if (column.storage == Storage::dense) continue;
-    append(parts[2], column.indices);
-    column.first_value.clear();
-    append(parts[3], column.first_value);
+    if (column.storage == Storage::sparse) {
+      append(parts[2], column.indices);
+      column.first_value.clear();
+      append(parts[3], column.first_value);
+    }
+    expect_fit(streams[i], column);
   }
 }
 

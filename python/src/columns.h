@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Arrays from Python as the columns of a chunk, or as a stream of a minibatch. Python has
-// made them fit: this only copies.
+// Arrays from Python as the columns of a chunk, or as a stream of a minibatch.
 #pragma once
 
 #include <batchfeed/minibatch.h>
@@ -15,8 +14,9 @@ namespace batchfeed::python {
 
 // For each stream a tuple: values (of the stream's element), lengths (uint32, one a
 // sequence), and of a sparse stream indices (int32) and indptr (uint32, samples + 1).
+// Throws nb::value_error if they do not fit each other.
 void fill(const std::vector<StreamInfo>& streams, nb::handle columns, Chunk& out);
-// The data of a stream whose storage and element are set. Indices and sample_begin are a sparse one's.
+// The data of a stream whose storage and element are set, as they are. Indices and sample_begin are a sparse one's.
 void fill(nb::handle values, nb::handle offsets, nb::handle indices, nb::handle sample_begin, StreamBatch& out);
 
 }  // namespace batchfeed::python

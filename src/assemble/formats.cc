@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The list of formats: one row each. Deleting a row and its folder deletes the format.
+// The list of formats: a row each in what opens them and in what they are. Deleting its rows and its folder deletes a
+// format.
 #include "assemble/open.h"
 #include "formats/cbf/cbf.h"
 #include "formats/ctf/ctf.h"
@@ -41,7 +42,18 @@ struct Opener {
   }
 };
 
+struct NatureOf {
+  Nature operator()(const CtfOptions&) const { return {}; }
+  Nature operator()(const CbfOptions&) const { return {}; }
+  Nature operator()(const HtkOptions&) const { return {.is_speech = true, .leave_out = htk::leave_out}; }
+  Nature operator()(const MlfOptions&) const { return {.is_speech = true, .may_be_first = false}; }
+  Nature operator()(const KaldiOptions&) const { return {.is_speech = true}; }
+  Nature operator()(const std::shared_ptr<const Source>&) const { return {}; }
+};
+
 }  // namespace
+
+Nature nature_of(const SourceOptions& options) { return std::visit(NatureOf{}, options); }
 
 std::unique_ptr<Source> open_one(const SourceOptions& options, const OpenContext& context) {
   return std::visit(Opener{context}, options);

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "base/threads.h"
-#include "formats/htk/htk.h"
 #include "join/join.h"
 
 namespace batchfeed {
@@ -28,16 +27,6 @@ OpenContext context_of(const Setup& setup) {
   return context;
 }
 
-namespace {
-
-// Utterances of speech have as many labels as frames.
-bool is_speech(const SourceOptions& options) {
-  return std::holds_alternative<HtkOptions>(options) || std::holds_alternative<MlfOptions>(options) ||
-         std::holds_alternative<KaldiOptions>(options);
-}
-
-}  // namespace
-
 std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context, bool only_sums) {
   if (setup.sources.empty()) {
     throw Error(Fault{.kind = FaultKind::config,
@@ -45,7 +34,8 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context,
                       .what = "the setup has no source",
                       .hint = "give at least one"});
   }
-  if (setup.sources.size() > 1 && std::holds_alternative<MlfOptions>(setup.sources[0])) {
+  const Nature first = nature_of(setup.sources[0]);
+  if (setup.sources.size() > 1 && !first.may_be_first) {
     throw Error(Fault{.kind = FaultKind::config,
                       .id = "open.labels-first",
                       .what = "MLF labels cannot be the first of several sources, which gives order and chunks",
@@ -70,8 +60,7 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context,
                    .hint = "compare the keys themselves: `keys = text`"}});
   }
   // HTKMLFReader cuts chunks of the utterances that all sources have (htk.md 5, 11.2).
-  Source* const features =
-      setup.reader.legacy_speech && std::holds_alternative<HtkOptions>(setup.sources[0]) ? sources[0].get() : nullptr;
+  Source* const features = setup.reader.legacy_speech && first.leave_out != nullptr ? sources[0].get() : nullptr;
   if (context.around) {
     for (auto& source : sources) source = context.around(std::move(source));
   }
@@ -79,9 +68,9 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context,
   const bool frames = setup.reader.pack.kind == Packing::frames && sources[0]->splits_frames();
   join::Options how{.frames = frames, .exact = setup.reader.legacy_speech, .strict = setup.reader.one_sequence};
   if (features != nullptr)
-    how.cut_again = [features](const std::vector<std::uint64_t>& gone) { htk::leave_out(*features, gone); };
+    how.cut_again = [=](const std::vector<std::uint64_t>& gone) { first.leave_out(*features, gone); };
   for (const SourceOptions& options : setup.sources)
-    how.same_length.push_back(is_speech(setup.sources[0]) && is_speech(options));
+    how.same_length.push_back(first.is_speech && nature_of(options).is_speech);
   if (context.check && context.report && !only_sums) {
     how.each = [&](const Fault& fault) { context.report({.severity = Severity::warning, .fault = fault}); };
   }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Options to sources: the one place that knows which formats there are.
+// Options to sources: formats.cc is the one place that knows which formats there are.
 #pragma once
 
 #include <batchfeed/options.h>
 #include <batchfeed/source.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,14 @@ namespace batchfeed::assemble {
 // One source of a setup; several files of one corpus become one source. A shared
 // Source is passed through.
 std::unique_ptr<Source> open_one(const SourceOptions& options, const OpenContext& context);
+
+// What a join has to know of a source's format.
+struct Nature {
+  bool is_speech = false;    // utterances, which have as many labels as frames
+  bool may_be_first = true;  // of several, and so give order and chunks
+  void (*leave_out)(Source& source, const std::vector<std::uint64_t>& keys) = nullptr;  // null: chunks stay as cut
+};
+Nature nature_of(const SourceOptions& options);
 
 // All sources, joined by key as a reader does it. Notices of what was left out
 // go to the context's report; of a check each by itself, unless only the sum is wanted.

@@ -200,6 +200,10 @@ TEST(Join, StrictlyLeavesOutNothingAndRepeatsOneSample) {
                            {.strict = true});
   EXPECT_THAT(all_of(*joined),
               ElementsAre("1(2): 100 101 | 100 100", "2(1): 200 | 200", "4(3): 400 401 402 | 400 401 402"));
+  // One sample beside sequences of several in a chunk, in front of them and behind.
+  for (const Chunks& second : {Chunks{{{2, 1}, {1, 3}, {4, 1}}}, Chunks{{{4, 1}, {2, 1}, {1, 3}}}})
+    EXPECT_THAT(all_of(*join(pair_of(corpus("x", {{{4, 2}, {1, 3}, {2, 2}}}), corpus("y", second)), {.strict = true})),
+                ElementsAre("4(2): 400 401 | 400 400", "1(3): 100 101 102 | 100 101 102", "2(2): 200 201 | 200 200"));
   const auto refused = [](Chunks second) {
     return fault_of([&] {
       join(pair_of(corpus("x", {{{1, 2}, {2, 2}}}), corpus("y", std::move(second))), {.strict = true});

@@ -112,13 +112,19 @@ Readings choose_readings(const Source& source, std::span<const Location> partner
 
 namespace {
 
-void copy_dense(const Column& from, std::uint32_t row, std::uint32_t n, Column& to) {
+// So many samples and the last of them `more` times again; or `more` times none, where one that is stored stands for
+// all.
+void copy_dense(const Column& from, std::uint32_t row, std::uint32_t n, std::uint32_t more, Column& to) {
   // All that is stored for the samples, windows' repeated edges included.
   const std::uint64_t stored = n == 0 ? 0 : (n - 1) * from.step + from.dim;
   const std::size_t each = size_of(from.element);
+  const std::byte* const first = from.values.data() + from.begin[row] * each;
+  const std::size_t bytes = static_cast<std::size_t>(stored) * each;
   to.begin.push_back(to.values.size() / each);
-  to.values.append(from.values.data() + from.begin[row] * each, static_cast<std::size_t>(stored) * each);
-  to.step = from.step;
+  to.values.append(first, bytes);
+  // A window of one frame holds nothing but that frame, so the next one needs no more than it once more.
+  const std::size_t step = static_cast<std::size_t>(to.step) * each;
+  for (std::uint32_t i = 0; i < more && step != 0; ++i) to.values.append(first + bytes - step, step);
 }
 
 void copy_sparse(const Column& from, std::uint32_t row, std::uint32_t n, std::uint32_t times, Column& to) {
@@ -133,8 +139,8 @@ void copy_sparse(const Column& from, std::uint32_t row, std::uint32_t n, std::ui
   }
 }
 
-// Appends a row of `from` (or nothing) to `to`: at most so many samples, or one of them `length` times.
-void copy_row(bool broadcast, const Column* from, std::uint32_t row, std::uint32_t length, std::uint32_t most,
+// Appends a row of `from` (or nothing) to `to`: at most so many samples, or a single one `length` times.
+void copy_row(bool repeat, const Column* from, std::uint32_t row, std::uint32_t length, std::uint32_t most,
               Column& to) {
   if (from == nullptr) {
     to.begin.push_back(0);
@@ -142,10 +148,9 @@ void copy_row(bool broadcast, const Column* from, std::uint32_t row, std::uint32
     return;
   }
   std::uint32_t samples = std::min(from->samples(row), most);
-  const bool repeat = broadcast && samples == 1;
+  repeat = repeat && samples == 1;
   if (from->storage == Storage::dense) {
-    copy_dense(*from, row, samples, to);
-    if (repeat) to.step = 0;
+    copy_dense(*from, row, samples, repeat && length > 1 ? length - 1 : 0, to);
   } else {
     copy_sparse(*from, row, samples, repeat ? length : 1, to);
   }
@@ -219,6 +224,7 @@ void append(const std::vector<StreamInfo>& streams, const Parts& parts, const Wa
             std::size_t to, std::size_t first, Chunk& out) {
   for (std::size_t s = 0; s < streams.size(); ++s) {
     Column& column = out.columns[first + s];
+    const bool broadcast = streams[s].broadcast;  // one stored sample stands for all of each row
     // Rows of other runs are not known yet.
     if (from == 0 && to == wanted.where.size()) make_room(parts, s, to, column);
     for (std::size_t r = from; r < to; ++r) {
@@ -229,8 +235,13 @@ void append(const std::vector<StreamInfo>& streams, const Parts& parts, const Wa
         continue;
       }
       const Part& part = parts.at(at.chunk);
-      copy_row(wanted.repeat || streams[s].broadcast, &part.chunk().columns[s], at.row - part.first, length,
-               wanted.no_more ? length : ~0u, column);
+      const Column& from_column = part.chunk().columns[s];
+      column.step = broadcast ? 0 : from_column.step;
+      copy_row(wanted.repeat || broadcast, &from_column, at.row - part.first, length,
+               broadcast        ? 1
+               : wanted.no_more ? length
+                                : ~0u,
+               column);
     }
   }
   for (std::size_t r = from; r < to; ++r) {

@@ -102,12 +102,11 @@ void Reader::Impl::give_up_waiting() {
 
 void Reader::Impl::number_anew() { reader::number_anew(options, corpus.total_samples(), mark); }
 
-Reader::Impl::~Impl() {
-  if (pid == ::getpid()) return;
-  // In a forked child the threads do not exist: nothing to wait for.
-  static_cast<void>(pipeline.release());
-  static_cast<void>(memory.release());
-  static_cast<void>(store.release());
+// In a forked child there is no thread to wait for, and whatever one of them was changing stays half changed: all of it
+// is left as it is.
+void Reader::Impl::end(std::unique_ptr<Impl>& impl) noexcept {
+  if (impl && impl->pid != ::getpid()) static_cast<void>(impl.release());
+  impl.reset();
 }
 
 std::unique_ptr<Planner> Reader::Impl::make_planner(bool with_data) {

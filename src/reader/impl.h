@@ -24,7 +24,7 @@ namespace batchfeed {
 struct Reader::Impl {
   Impl(std::vector<std::shared_ptr<const Source>> parts, const ReaderOptions& given, const Limits& given_limits,
        Report given_report);
-  ~Impl();
+  static void end(std::unique_ptr<Impl>& impl) noexcept;
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 

@@ -7,6 +7,7 @@
 
 #include "model/shared_source.h"
 #include "reader/testing.h"
+#include "support/fault_of.h"
 
 namespace batchfeed::reader {
 namespace {
@@ -104,6 +105,11 @@ TEST(ReaderPolicies, LongSequencesAndTheLastMinibatch) {
   o.long_sequence = LongSequence::error;
   Reader error = open(kV, o);
   EXPECT_THROW(run(error, 9), Error);
+  // A table may say anything: a plan takes no memory in proportion to it.
+  o.long_sequence = LongSequence::split;
+  o.minibatch_size = {1};
+  EXPECT_EQ(open({{(1u << 21) - 1}}, o).next()->num_samples, (1u << 21) - 1);
+  EXPECT_EQ(testing::fault_of([&] { open({{1u << 21}}, o).next(); }).id, "reader.many-parts");
   o = reference(OrderKind::file, 5);
   o.last_minibatch = LastMinibatch::drop;
   Reader drop = open(kA, o);

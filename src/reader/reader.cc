@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/saturate.h"
 #include "reader/check_options.h"
 #include "reader/impl.h"
 #include "reader/state.h"
@@ -18,8 +19,13 @@ Reader::Reader(std::vector<std::shared_ptr<const Source>> corpora, const ReaderO
                const Report& report)
     : impl_(std::make_unique<Impl>(std::move(corpora), options, limits, report)) {}
 Reader::Reader(Reader&&) noexcept = default;
-Reader& Reader::operator=(Reader&&) noexcept = default;
-Reader::~Reader() = default;
+Reader& Reader::operator=(Reader&& other) noexcept {
+  if (this == &other) return *this;
+  Impl::end(impl_);
+  impl_ = std::move(other.impl_);
+  return *this;
+}
+Reader::~Reader() { Impl::end(impl_); }
 
 const std::vector<StreamInfo>& Reader::streams() const noexcept { return impl_->streams; }
 std::uint64_t Reader::num_samples() const noexcept { return impl_->corpus.total_samples(); }
@@ -40,6 +46,21 @@ bool Reader::read(Minibatch& out) {
            out.invalid == 0);
 }
 
+namespace {
+
+// A share may have no end and nothing in it.
+void expect_share(std::uint64_t empty, const ReaderOptions& options, std::uint64_t sweep) {
+  constexpr std::uint64_t kSweeps = 10;  // it may come by chance, as minibatches differ
+  if (empty <= mul_sat(kSweeps, sweep)) return;
+  throw Error(Fault{.kind = FaultKind::usage,
+                    .id = "reader.no-share",
+                    .what = "no sequence for worker " + std::to_string(options.rank) + " of " +
+                            std::to_string(options.workers) + " in " + std::to_string(kSweeps) + " sweeps",
+                    .hint = "use fewer workers or larger minibatches"});
+}
+
+}  // namespace
+
 bool Reader::next(Minibatch& out) {
   if (impl_->mark.ended) return false;
   bool any = true;
@@ -48,7 +69,11 @@ bool Reader::next(Minibatch& out) {
     any = read(out);
     damaged += out.invalid;
     first = std::min(first, out.position);
-    if (out.empty() && damaged != 0 && out.position - first > impl_->most_damaged()) all_damaged();
+    if (!out.empty()) continue;
+    if (damaged == 0)
+      expect_share(out.position - first, impl_->options, num_samples());
+    else if (out.position - first > impl_->most_damaged())
+      all_damaged();
   } while (any && out.empty() && !out.end_of_epoch);
   if (any && !out.empty()) return true;
   expect_within(impl_->mark.invalid, impl_->options.max_invalid);  // none but damaged ones is no epoch

@@ -11,6 +11,11 @@
 
 namespace batchfeed::reader {
 
+namespace {
+// Of a sequence that is split; each is an item of the plan.
+constexpr std::uint64_t kMostParts = 1 << 21;
+}  // namespace
+
 SequencePlanner::SequencePlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples,
                                  const ReaderOptions& options)
     : timeline_(std::move(timeline)),
@@ -187,6 +192,14 @@ void SequencePlanner::emit(const order::Item& item, std::uint64_t size, Plan& ou
     case LongSequence::alone: break;
     case LongSequence::skip: ++mark_.skipped; break;
     case LongSequence::split:
+      // Nothing but the table says as yet that it is so long.
+      if (item.samples / size >= kMostParts)
+        throw TooLong(item.chunk, item.row,
+                      {.kind = FaultKind::limit,
+                       .id = "reader.many-parts",
+                       .what = "has " + batchfeed::counted(item.samples, "sample") + ", split into minibatches of " +
+                               std::to_string(size) + " more than " + std::to_string(kMostParts) + " parts",
+                       .hint = "raise the minibatch size"});
       for (std::uint32_t at = 0; at < item.samples;) {
         const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(size, item.samples - at));
         out.items.push_back({item.chunk, item.row, at, part, part});

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reader/testing.h"
+#include "support/fault_of.h"
 
 namespace batchfeed::reader {
 namespace {
@@ -44,6 +45,23 @@ TEST(ReaderShard, EvenGivesEveryRankItsPartOfTheSameMinibatches) {
         RC_ASSERT(ranks_with_data[i] == std::min<std::size_t>(workers, want[i].size()));
     }
   }));
+}
+
+// Minibatches of fewer sequences than workers, without an end.
+TEST(ReaderShard, AWorkerThatNeverGetsAnythingIsToldSo) {
+  ReaderOptions o = reference(OrderKind::file, 4);
+  o.driver = Driver::timeline;
+  o.epoch_samples = ~0ull;
+  o.shard = Shard::even;
+  o.workers = 8;
+  const auto fault = [&](std::uint64_t rank) {
+    o.rank = rank;
+    return testing::fault_of([&] { open({{1, 1, 1}, {1, 1, 1, 1, 1}}, o).next(); });
+  };
+  o.rank = 3;
+  EXPECT_FALSE(open({{1, 1, 1}, {1, 1, 1, 1, 1}}, o).next()->empty());
+  EXPECT_EQ(fault(7).id, "reader.no-share");
+  EXPECT_EQ(fault(7).what, "no sequence for worker 7 of 8 in 10 sweeps");
 }
 
 // S9 with a change of size where the script restores: in the second sweep the share of this worker is that of the first

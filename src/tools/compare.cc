@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "base/hash.h"
@@ -232,15 +233,14 @@ class Comparer {
     for (std::size_t i = 0; i < left_b.size(); ++i)
       open.emplace_hint(open.end(), out_.keys ? b_->prints[left_b[i]].key : i, left_b[i]);
     for (std::size_t i = 0; i < left_a.size(); ++i) {
+      if (!pairs_.empty() && a_->prints[left_a[i]].chunk != a_->prints[pairs_.front().a].chunk) tell_pairs();
+      Pair& pair = pairs_.emplace_back(Pair{.a = left_a[i]});
       const auto partner = open.find(out_.keys ? a_->prints[left_a[i]].key : i);
-      if (partner == open.end()) {
-        ++out_.only_a;
-        if (room()) out_.differences.push_back({.a = a_->locate(left_a[i])});
-        continue;
-      }
-      changed(left_a[i], partner->second);
+      if (partner == open.end()) continue;
+      pair.b = partner->second;
       open.erase(partner);
     }
+    tell_pairs();
     for (const auto& [key, number] : open) only_b.push_back(number);
     std::sort(only_b.begin(), only_b.end());
     out_.only_b = only_b.size();
@@ -249,21 +249,52 @@ class Comparer {
     }
   }
 
-  void changed(std::size_t a, std::size_t b) {
-    if (!room() && options_.tolerance == 0) {  // nobody will read it
+  // Of a sequence of one chunk; with a tolerance the partners of a chunk's sequences are looked at chunk by chunk.
+  struct Pair {
+    std::size_t a = 0;
+    std::optional<std::size_t> b = {};
+    std::optional<RowDifference> found = {};
+  };
+
+  void tell_pairs() {
+    if (options_.tolerance != 0) {
+      std::vector<Pair*> all;
+      for (Pair& pair : pairs_) {
+        if (pair.b) all.push_back(&pair);
+      }
+      std::ranges::stable_sort(all, {}, [this](const Pair* pair) { return b_->prints[*pair->b].chunk; });
+      for (Pair* pair : all) pair->found = difference(*pair);
+    }
+    for (const Pair& pair : pairs_) {
+      if (pair.b) {
+        changed(pair);
+        continue;
+      }
+      ++out_.only_a;
+      if (room()) out_.differences.push_back({.a = a_->locate(pair.a)});
+    }
+    pairs_.clear();
+  }
+
+  RowDifference difference(const Pair& pair) const {
+    return compare_rows(streams_, a_->chunk_of(pair.a), a_->prints[pair.a].row, b_->chunk_of(*pair.b),
+                        b_->prints[*pair.b].row, options_.tolerance);
+  }
+
+  void changed(const Pair& pair) {
+    if (!room() && !pair.found) {  // nobody will read it
       ++out_.changed;
       return;
     }
-    const RowDifference found = compare_rows(streams_, a_->chunk_of(a), a_->prints[a].row, b_->chunk_of(b),
-                                             b_->prints[b].row, options_.tolerance);
+    const RowDifference found = pair.found ? *pair.found : difference(pair);
     if (!found.differ) {  // close enough
       ++out_.same;
       return;
     }
     ++out_.changed;
     if (!room()) return;
-    Difference& difference =
-        out_.differences.emplace_back(Difference{.a = a_->locate(a), .b = b_->locate(b), .what = found.what});
+    Difference& difference = out_.differences.emplace_back(
+        Difference{.a = a_->locate(pair.a), .b = b_->locate(*pair.b), .what = found.what});
     difference.a->line = line_of_sample(difference.a->at, found.samples_a, found.sample);
     difference.b->line = line_of_sample(difference.b->at, found.samples_b, found.sample);
   }
@@ -276,6 +307,7 @@ class Comparer {
   std::vector<StreamInfo> streams_;
   std::optional<Side> a_, b_;
   Range in_a_, in_b_;
+  std::vector<Pair> pairs_;  // of one chunk, not told yet
 };
 
 }  // namespace

@@ -4,7 +4,10 @@
 #include <batchfeed/subset.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "join/join.h"
+#include "model/shared_source.h"
 #include "tools/testing.h"
 
 namespace batchfeed {
@@ -122,6 +125,37 @@ TEST(Compare, NearValuesAreTheSameIfAskedFor) {
   EXPECT_FALSE(compare(a, b, {.tolerance = 0.001}).equal());
   EXPECT_TRUE(
       compare(ragged(folder, "c", "1 |v 1 2 |t 1:1 3:2\n"), ragged(folder, "d", "1 |v 1 2 |t 3:2 1:1\n")).equal());
+}
+
+// Of a corpus in another order and with other numbers, every chunk is read but a few times.
+TEST(Compare, NearValuesInAnotherOrderAreReadChunkByChunk) {
+  struct Counting : SharedSource {
+    using SharedSource::SharedSource;
+    void read(std::uint32_t chunk, Chunk& out) const override {
+      ++reads;
+      SharedSource::read(chunk, out);
+    }
+    const RowReader* row_reader(std::uint32_t) const override { return nullptr; }
+    mutable std::atomic<int> reads = 0;
+  };
+  const ScratchFolder folder;
+  std::string a, b;
+  for (int k = 0; k < 300; ++k) {
+    a += std::to_string(k) + " |v 1 " + std::to_string(k) + " |t 1:1\n";
+    const int other = k * 7 % 300;  // from chunk to chunk
+    b += std::to_string(other) + " |v 1 " + std::to_string(other) + (other == 17 ? ".5" : ".0001") + " |t 1:1\n";
+  }
+  const auto in_order = std::make_shared<Counting>(ragged(folder, "a", a, 500));
+  const auto turned = std::make_shared<Counting>(ragged(folder, "b", b, 500));
+  const int chunks = static_cast<int>(turned->chunks().size());
+  ASSERT_GE(chunks, 10);
+  const Comparison found = compare(in_order, turned, {.tolerance = 0.001});
+  EXPECT_EQ(found.same, 299u);
+  ASSERT_EQ(found.changed, 1u);
+  EXPECT_EQ(found.differences.at(0).a->key, "17");
+  EXPECT_EQ(found.differences.at(0).b->key, "17");
+  EXPECT_LE(in_order->reads, 3 * chunks);
+  EXPECT_LE(turned->reads, chunks * chunks + 3 * chunks);
 }
 
 TEST(Compare, LengthsAndEntriesAreTold) {

@@ -58,10 +58,6 @@ struct KeyUse {
   bool number = false;  // by the place in the source instead of the source's own
 };
 
-bool has_samples(const Chunk& chunk, std::uint32_t row) {
-  return std::any_of(chunk.columns.begin(), chunk.columns.end(), [row](const Column& c) { return c.samples(row) > 0; });
-}
-
 // Whether text without ids, where each line is a sequence, would say the same.
 bool says_no_more_than_lines(const Source& source) {
   const auto one_sample = [](const ChunkInfo& chunk) { return chunk.samples == chunk.sequences; };
@@ -158,7 +154,7 @@ class Conversion {
     RowHash hash;
     for (std::size_t i = 0; i < item.table.size(); ++i) {
       const SequenceInfo& s = item.table[i];
-      if (item.chunk.is_invalid(s.row) || !has_samples(item.chunk, s.row)) {
+      if (!has_data(item.chunk, s.row)) {
         ++item.left_out;
         continue;
       }

@@ -63,7 +63,8 @@ std::string input_of(const CtfOptions& options) {
       section += '_';  // keys match in any case
     used.push_back(section);
     out += "        " + section + " = [ ";
-    if (section != stream.name) out += "alias = " + in_quotes(stream.name) + " ; ";
+    const std::string& in_file = stream.alias.empty() ? stream.name : stream.alias;
+    if (section != in_file) out += "alias = " + in_quotes(in_file) + " ; ";
     out += "dim = " + std::to_string(stream.dim) + " ; format = \"" + std::string(name(stream.storage)) + "\" ]\n";
   }
   return out + "    ]\n";
@@ -137,9 +138,14 @@ std::string reader_section(const std::vector<std::string>& files, const Inferred
 
 std::string reader_section(const Setup& setup, const std::vector<StreamInfo>& streams) {
   if (!setup.sources.empty()) {
-    if (const auto* ctf = std::get_if<CtfOptions>(&setup.sources.front()))
-      return "reader = [\n" + of(*ctf, setup.reader.keys != KeyMode::numeric) + "]\n";
-    if (const auto* cbf = std::get_if<CbfOptions>(&setup.sources.front())) return "reader = [\n" + of(*cbf) + "]\n";
+    const auto* const ctf = std::get_if<CtfOptions>(&setup.sources.front());
+    const auto* const cbf = std::get_if<CbfOptions>(&setup.sources.front());
+    if ((ctf != nullptr || cbf != nullptr) && setup.sources.size() > 1) {
+      refuse("infer.no-section", (ctf != nullptr ? ctf->files : cbf->files).front(),
+             "no reader section is written for several sources that are joined", "write one for each, and join them");
+    }
+    if (ctf != nullptr) return "reader = [\n" + of(*ctf, setup.reader.keys != KeyMode::numeric) + "]\n";
+    if (cbf != nullptr) return "reader = [\n" + of(*cbf) + "]\n";
   }
   if (!setup.sources.empty() && std::holds_alternative<MlfOptions>(setup.sources.front())) {
     refuse("infer.no-section", std::get<MlfOptions>(setup.sources.front()).files.front(),

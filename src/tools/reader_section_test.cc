@@ -111,6 +111,25 @@ TEST_F(ReaderSection, OfTextKeepsFilesPrecisionAndNames) {
   EXPECT_EQ(open_sources(back)->streams().size(), 3u);
 }
 
+TEST_F(ReaderSection, KeepsTheNamesOfStreamsBesideThoseInTheFile) {
+  CtfOptions text;
+  text.files = {"a.ctf"};
+  text.streams = {{.name = "features", .alias = "f", .dim = 3}};
+  const batchfeed::Setup back = loaded(reader_section(of({text}), {}));
+  const StreamSpec& stream = std::get<CtfOptions>(back.sources.at(0)).streams.at(0);
+  EXPECT_EQ(stream.name, "features");
+  EXPECT_EQ(stream.alias, "f");
+}
+
+TEST_F(ReaderSection, OfSeveralSourcesThatAreNoSpeechIsRefused) {
+  CtfOptions text;
+  text.files = {"a.ctf"};
+  CbfOptions binary;
+  binary.files = {"b.cbf"};
+  EXPECT_EQ(refusal(of({text, binary}), {}).id, "infer.no-section");
+  EXPECT_EQ(refusal(of({binary, text}), {}).id, "infer.no-section");
+}
+
 TEST_F(ReaderSection, OfTextWithIdsThatAreWordsIsThatOfADeserializer) {
   const std::vector<std::string> files = {folder_.write("a.ctf", "utt-a |x 1 2\nutt-a |x 3 4\nutt-b |x 5 6\n"),
                                           folder_.write("b.ctf", "utt-c |x 7 8\n")};

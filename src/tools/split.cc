@@ -217,7 +217,7 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
         for (Batch& batch : item.batches) batch.rows.clear();
         for (std::size_t place = 0; place < item.table.size(); ++place) {
           const SequenceInfo& s = item.table[place];
-          if (item.chunk.is_invalid(s.row)) {
+          if (!has_data(item.chunk, s.row)) {
             ++item.left_out;
             continue;
           }

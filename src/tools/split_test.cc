@@ -224,6 +224,38 @@ TEST(Split, AllTargetsAppearOrNone) {
   EXPECT_EQ(folder.names(), before);
 }
 
+// As a joined source may give them, whose partners are not all there.
+class Hollow final : public Source {
+ public:
+  const std::vector<StreamInfo>& streams() const override { return streams_; }
+  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
+  void sequences(std::uint32_t, std::vector<SequenceInfo>& out) const override {
+    out = {{0, 0, 1}, {1, 1, 1}, {2, 2, 1}};
+  }
+  void read(std::uint32_t, Chunk& out) const override {
+    out.reset(streams_);
+    Column& column = out.columns[0];
+    const float value = 7;
+    for (const std::uint32_t samples : {1u, 0u, 1u}) {
+      column.begin.push_back(column.values.size() / sizeof value);
+      column.first_sample.push_back(column.first_sample.back() + samples);
+      if (samples != 0) column.values.append(reinterpret_cast<const std::byte*>(&value), sizeof value);
+    }
+  }
+
+ private:
+  std::vector<StreamInfo> streams_ = {{.name = "v", .dim = 1}};
+  std::vector<ChunkInfo> chunks_ = {{.sequences = 3, .samples = 3, .bytes = 12}};
+};
+
+TEST(Split, LeavesOutWhatHasNoSample) {
+  const ScratchFolder folder;
+  const auto parts = split(Hollow(), {{0, 0, 1}}, {folder / "x.cbf", folder / "y.cbf"}, {Format::cbf, Format::cbf}, {});
+  EXPECT_EQ(parts[0].sequences, 1u);
+  EXPECT_EQ(parts[1].sequences, 1u);
+  EXPECT_EQ(parts[0].left_out, 1u);
+}
+
 TEST(Concatenate, StreamsMayComeInAnotherOrderButMustBeThere) {
   const ScratchFolder folder;
   const auto a = corpus(folder, 5), b = corpus(folder, 4, "b.ctf");

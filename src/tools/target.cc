@@ -31,6 +31,11 @@ std::string name_of(const RowRef& row) { return row.key.empty() ? std::to_string
 
 }  // namespace
 
+bool has_data(const Chunk& chunk, std::uint32_t row) {
+  return !chunk.is_invalid(row) &&
+         std::any_of(chunk.columns.begin(), chunk.columns.end(), [row](const Column& c) { return c.samples(row) > 0; });
+}
+
 Target::Target(const std::string& path, std::vector<StreamInfo> streams, const ConvertOptions& options, bool keys)
     : path_(path), streams_(std::move(streams)), options_(options), keys_(keys) {
   for (const StreamInfo& s : streams_) {

@@ -26,6 +26,9 @@ struct RowRef {
   std::string key;       // empty if none is written
 };
 
+// Whether a row is sound and has a sample. Others are left out, and counted.
+bool has_data(const Chunk& chunk, std::uint32_t row);
+
 // Some sequences on their way.
 struct Batch {
   std::vector<RowRef> rows;

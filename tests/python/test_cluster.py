@@ -89,6 +89,17 @@ def test_a_global_shuffle_moves_every_sequence_somewhere(shards, expected, tmp_p
     assert not [p for p in tmp_path.iterdir() if p.name.startswith(".shuffle")]
 
 
+def test_many_shards_are_dealt_in_rounds(shards, expected, tmp_path, monkeypatch):
+    monkeypatch.setattr("batchfeed._cluster.MOST_WRITERS", 2)
+    bf.Cluster().shuffle(str(shards / "part-*.ctf"), tmp_path, shards=3, seed=7)
+    assert files(tmp_path) == {k.removeprefix("shuffled/"): v for k, v in expected[2].items() if k.startswith("shuffled")}
+
+
+def test_a_seed_may_be_any(shards, tmp_path):
+    bf.Cluster().shuffle(str(shards / "part-*.ctf"), tmp_path, shards=2, seed=2**64 - 1)
+    assert len(files(tmp_path)) == 2
+
+
 def test_other_seeds_give_other_orders(shards, expected, tmp_path):
     bf.Cluster().shuffle(str(shards / "part-*.ctf"), tmp_path, shards=3, seed=8)
     assert files(tmp_path) != {k.removeprefix("shuffled/"): v for k, v in expected[2].items() if k.startswith("shuffled")}

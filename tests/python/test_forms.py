@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The forms of a stream, and whose memory they are."""
+import ctypes
 import gc
 from collections.abc import Mapping
 
@@ -127,6 +128,8 @@ def test_what_a_form_is_not_for(batch, tmp_path):
         np.from_dlpack(batch["y"])
     with pytest.raises(BufferError, match="sparse"):
         memoryview(batch["y"])
+    with pytest.raises(BufferError, match="not in Fortran's order"):
+        ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(batch["x"]), ctypes.create_string_buffer(256), 0x0058)
     path = tmp_path / "t.ctf"
     path.write_text("|y 1:1 2:1\n")
     with pytest.raises(ValueError, match="stream 'y' has samples with no value or several"):

@@ -97,6 +97,8 @@ def test_npz_there_and_back(corpus, tmp_path):
     same(bf.from_npz(tmp_path / "a.npz"), corpus)
     np.savez(tmp_path / "b.npz", x=np.ones((3, 2)), y=np.arange(3))
     assert whole(bf.from_npz(tmp_path / "b.npz"))["y"].classes().tolist() == [0, 1, 2]
+    np.savez(tmp_path / "c.npz", narrow=np.ones((2, 1), np.float32), wide=np.full((2, 1), 1 / 3))
+    assert whole(bf.from_npz(tmp_path / "c.npz"))["wide"].numpy().tolist() == [[1 / 3]] * 2
 
 
 def test_svmlight_there_and_back(corpus, tmp_path):
@@ -107,6 +109,11 @@ def test_svmlight_there_and_back(corpus, tmp_path):
     (tmp_path / "twice.ctf").write_text("|x 5:1 2:3 5:2 |y 7\n")
     bf.to_svmlight(tmp_path / "twice.ctf", tmp_path / "twice.svm", features="x", label="y", zero_based=True)
     assert (tmp_path / "twice.svm").read_text() == "7 2:3.0 5:3.0\n"
+    (tmp_path / "long.ctf").write_text("|x 1234567:1 |y 16777.217\n|x 0:1 |y -0.1\n")
+    bf.to_svmlight(bf.CTF(tmp_path / "long.ctf", dtype="float64"), tmp_path / "long.svm", features="x", label="y")
+    assert [line.split()[0] for line in open(tmp_path / "long.svm")] == ["16777.217", "-0.1"]
+    bf.to_svmlight(bf.Arrays({"x": np.ones((2, 1)), "y": np.array([1234567, 0])}), tmp_path / "long.svm", features="x", label="y")
+    assert [line.split()[0] for line in open(tmp_path / "long.svm")] == ["1234567", "0"]
     (tmp_path / "b.svm").write_text("# head\n1 qid:3 1:2.5 3:1 # tail\n\n-1\n")
     assert whole(bf.from_svmlight(tmp_path / "b.svm"))["features"].numpy().tolist() == [[2.5, 0, 1], [0, 0, 0]]
     (tmp_path / "c.svm").write_text("1 1:2\n1 one:2\n")

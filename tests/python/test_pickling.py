@@ -93,6 +93,13 @@ def test_parts_that_do_not_fit_are_refused(corpus):
         damaged[at] = damaged[at][:-1]
         with pytest.raises(ValueError, match="not the parts of a stream"):
             build(about, keys, [tuple(damaged)])
+    # Of the right sizes, but one points out of the others.
+    [y] = [parts for parts in streams if parts[0] == "y"]
+    for at, place, value in ((6, 0, [0, 10**6, 0, 1]), (8, 1, 10**6), (9, 0, 10**6), (9, 0, -1), (10, 1, 10**6)):
+        damaged = copy.deepcopy(list(y))
+        damaged[at][place] = value
+        with pytest.raises(ValueError, match="not the parts of a stream"):
+            build(about, keys, [tuple(damaged)])
 
 
 def test_what_was_set_since_it_was_opened_goes_along(corpus):

@@ -149,6 +149,7 @@ def test_of_two_writers_of_one_file_the_first_to_close_wins(tmp_path, name):
         ({"x": [1, 2, 3], "y": 6}, "stream 'y': index 6 is not below dim 6"),
         ({"x": [1, 2, 3], "y": [-1]}, "stream 'y': index -1"),
         ({"x": [1, 2, 3], "y": ([1.0], [0], [0, 2])}, "indptr does not fit 1 indices"),
+        ({"x": np.zeros((3, 3)), "y": (np.ones(4), np.arange(4), np.array([0, 5, 3, 4], np.uint32))}, "indptr does not fit 4 indices"),
         ({"x": [1, 2, 3], "y": ([1.0, 2.0], [0], [0, 1])}, "values of shape .2,. for 1 indices"),
         ({"x": [1, 2, 3], "y": [0.5]}, "expected scipy.sparse"),
         ({"x": [1, 2, 3], "y": scipy.sparse.eye_array(1, 5)}, r"a matrix of shape \(1, 5\)"),

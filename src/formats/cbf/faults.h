@@ -16,7 +16,6 @@ class Faults {
  public:
   explicit Faults(std::string file) : file_(std::move(file)) {}
 
-  // `id` is the last part of the id: "cbf.bad-nnz" gives "cbf.bad-nnz".
   Fault make(std::string_view id, std::uint64_t byte, std::string what, std::string hint = {},
              std::string stream = {}) const {
     return {.kind = FaultKind::format,

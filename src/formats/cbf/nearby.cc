@@ -2,14 +2,19 @@
 #include "formats/cbf/nearby.h"
 
 #include <algorithm>
+#include <new>
 
 namespace batchfeed::cbf {
 
 Nearby::Lease::~Lease() {
   if (!scratch_ && !block_) return;
   const std::lock_guard lock(owner_->mutex_);  // so that whoever uses the memory next comes after the last look
-  if (scratch_) owner_->scratch_.push_back(std::move(scratch_));
   block_.reset();
+  if (!scratch_) return;
+  try {
+    owner_->scratch_.push_back(std::move(scratch_));
+  } catch (const std::bad_alloc&) {  // the memory goes to the system
+  }
 }
 
 Feed Nearby::Lease::feed() const {

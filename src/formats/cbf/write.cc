@@ -92,7 +92,7 @@ struct CbfWriter::Impl {
     } else {
       out.append(cbf::Bytes().put(cbf::kMagic).put(cbf::kVersion).span());
     }
-    if (options.keys && !options.replace) cbf::refuse_foreign_keys(path);
+    if (options.keys) cbf::refuse_foreign_keys(path);
     if (options.keys) keys.emplace(cbf::keys_path(path), io::AtomicFileOptions{.durable = options.durable});
     if (options.keys) keys->append(cbf::kKeysHead);
   }

@@ -315,6 +315,7 @@ TEST(CbfKeys, OfAnOlderFileAreRemovedAndOthersAreNot) {
     writer.commit();
     EXPECT_EQ(std::filesystem::exists(folder / "x.cbf.keys"), !ours);
   }
+  EXPECT_THROW(CbfWriter(folder / "x.cbf", {.streams = kFeatLab, .keys = true, .replace = true}), Error);
 }
 
 // Random corpora: a chunk written and read is the same, row by row, and written

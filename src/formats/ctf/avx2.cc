@@ -79,7 +79,7 @@ BATCHFEED_INLINE __m256d mantissas(__m128i high, __m128i low) noexcept {
 // Four values, scaled. Notes in `doubt` where scan.h must decide.
 BATCHFEED_INLINE __m128 scaled(__m128i high, __m128i low, __m256d scale, __m256i& doubt, float /*as*/) noexcept {
   const __m256d d = _mm256_mul_pd(mantissas(high, low), scale);
-  // See text/number.h: in doubt only near the middle between two floats, where the low 29 bits less 2^28 - 4 are at
+  // See text/scale.h: in doubt only near the middle between two floats, where the low 29 bits less 2^28 - 4 are at
   // most 8. Here they are at the upper end of 64 bits, and the order is that of signed numbers.
   const __m256i near = _mm256_sub_epi64(_mm256_slli_epi64(_mm256_castpd_si256(d), 35),
                                         _mm256_set1_epi64x(((0x10000000LL - 4) << 35) ^ INT64_MIN));

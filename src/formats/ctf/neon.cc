@@ -82,7 +82,7 @@ BATCHFEED_INLINE float64x2_t mantissas(uint32x2_t high, uint32x2_t low) noexcept
 BATCHFEED_INLINE float32x2_t scaled(uint32x2_t high, uint32x2_t low, float64x2_t scale, uint64x2_t& doubt,
                                     float /*as*/) noexcept {
   const float64x2_t d = vmulq_f64(mantissas(high, low), scale);
-  // See text/number.h: in doubt only near the middle between two floats.
+  // See text/scale.h: in doubt only near the middle between two floats.
   const uint64x2_t rest = vandq_u64(vreinterpretq_u64_f64(d), vdupq_n_u64(0x1FFFFFFF));
   doubt = vorrq_u64(doubt, vcleq_u64(vsubq_u64(rest, vdupq_n_u64(0x10000000 - 4)), vdupq_n_u64(8)));
   return vcvt_f32_f64(d);

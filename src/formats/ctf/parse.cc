@@ -325,17 +325,17 @@ const char* Parser<T>::sparse(const char* name, StreamState& s, std::size_t stre
                      .memory = &s.memory};
   const SparseKernel<T> kernel = s.vector ? kernels_.sparse : nullptr;
   ScanEnd end = read_sparse(kernel, name + s.name_length, room);
-  while (end.code == ScanCode::full) [[unlikely]] {
-      // The pairs of this sample so far must survive the move.
-      const std::uint64_t before = s.values;
-      s.values = room.count;
-      make_room(s, stream, room.count < max_values_ ? std::min(room.count + 1024, max_values_) : room.count + 1);
-      s.values = before;
-      room.values = s.out;
-      room.indices = s.indices;
-      room.capacity = s.capacity;
-      end = read_sparse(kernel, end.at, room);
-    }
+  while (end.code == ScanCode::full) {
+    // The pairs of this sample so far must survive the move.
+    const std::uint64_t before = s.values;
+    s.values = room.count;
+    make_room(s, stream, room.count < max_values_ ? std::min(room.count + 1024, max_values_) : room.count + 1);
+    s.values = before;
+    room.values = s.out;
+    room.indices = s.indices;
+    room.capacity = s.capacity;
+    end = read_sparse(kernel, end.at, room);
+  }
   if (end.code != ScanCode::ok) [[unlikely]] {
     log_.bad_sample(end.code, stream, name, end.at);
     damaged_ = true;

@@ -14,6 +14,7 @@
 #include "formats/mlf/states.h"
 #include "io/file_cache.h"
 #include "model/row_source.h"
+#include "model/stream_faults.h"
 
 namespace batchfeed::mlf {
 namespace {
@@ -207,7 +208,7 @@ class MlfSource final : public RowSource {
         } else {
           column.indices.append(targets_[s.state].data(), targets_[s.state].size());
         }
-        column.first_value.push_back(static_cast<std::uint32_t>(column.indices.size()));
+        column.first_value.push_back(expect_offset(column.indices.size()));
       }
       column.values.resize(column.indices.size() * sizeof(T));
       std::fill(column.as<T>() + first, column.as<T>() + column.indices.size(), T{1});

@@ -47,7 +47,9 @@ struct MlfWriter::Impl {
     if (key.empty() || !fits)
       refuse("mlf.write-key", who + " has a key that a label file cannot hold",
              options.binary ? "keys have 1 to 256 bytes; write text" : "number the sequences");
-    const std::uint64_t most = options.names.empty() ? mlf::kMost + 1 : options.names.size();
+    const bool is_bounded = options.binary || options.names.empty();
+    const std::uint64_t names = options.names.empty() ? mlf::kMost + 1 : options.names.size();
+    const std::uint64_t most = is_bounded ? std::min<std::uint64_t>(names, mlf::kMost + 1) : names;
     std::uint64_t frames = 0;
     for (const MlfSegment& s : segments) {
       if (s.label >= most)

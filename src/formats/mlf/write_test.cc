@@ -81,6 +81,10 @@ TEST(MlfWriter, RefusesWhatTheFormHasNoPlaceFor) {
   EXPECT_EQ(refusal({.binary = true}, std::string(257, 'k'), kSegments), "mlf.write-key");
   EXPECT_EQ(refusal({.names = {"a", "b"}}, "u", {{.label = 2, .frames = 1}}), "mlf.write-class");
   EXPECT_EQ(refusal({}, "u", {{.label = 65536, .frames = 1}}), "mlf.write-class");
+  std::vector<std::string> many(65537);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = "s" + std::to_string(i);
+  EXPECT_EQ(refusal({.names = many}, "u", {{.label = 65536, .frames = 1}}), "");
+  EXPECT_EQ(refusal({.binary = true, .names = many}, "u", {{.label = 65536, .frames = 1}}), "mlf.write-class");
   EXPECT_EQ(refusal({}, "u", {}), "mlf.write-frames");
   EXPECT_EQ(refusal({.binary = true}, "u", std::vector<MlfSegment>(65536, {.label = 0, .frames = 1})),
             "mlf.write-runs");
