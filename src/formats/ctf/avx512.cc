@@ -154,11 +154,46 @@ BATCHFEED_AVX512 __attribute__((noinline, cold)) void learn_numbers(Form& form, 
     know(form, x, block, block.blanks, t, n, true, moves(t, kFewTokens8, kFromEnd8), kFractions4);
 }
 
+// A block with blanks side by side, as numbers that are filled up to one width have them: its numbers to out, at most
+// `room`. Gives how many there are; 0 where scan.h must decide. Apart from the loop, which has no registers to spare.
+template <class T>
+BATCHFEED_AVX512_INLINE unsigned store_apart(Block block, std::uint64_t room, T* out) noexcept {
+  const std::uint64_t kept = ~(block.blanks & block.blanks >> 1);
+  const std::uint64_t inside = first(width(block.blanks));
+  block.values = _mm512_maskz_compress_epi8(kept, block.values);
+  block.dots = _pext_u64(block.dots & inside, kept);
+  block.minus = _pext_u64(block.minus & inside, kept);
+  block.zeros = _pext_u64(block.zeros & inside, kept);
+  block.blanks = _pext_u64(block.blanks, kept);
+  const auto n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
+  if (n == 0 || n > room) return 0;
+  const Tokens tokens = tokens_of(block, block.blanks, block.blanks, 0);
+  return tokens.plain && store(tokens, n, out) ? n : 0;
+}
+
 // Loads here, not where the compiler finds it convenient.
 BATCHFEED_AVX512_INLINE __m512i load_now(const char* p) noexcept {
   __m512i x = _mm512_loadu_si512(p);
   asm volatile("" : "+v"(x));
   return x;
+}
+
+// As dense() reads blocks without blanks side by side.
+template <class T>
+BATCHFEED_AVX512 __attribute__((noinline)) const char* dense_apart(const char* p, T* const out,
+                                                                   DenseRoom& room) noexcept {
+  while (is_blank(*p)) {
+    const __m512i x = _mm512_loadu_si512(p);
+    Block block = block_of<false>(x);
+    const char* const end = block.others == 0 ? nullptr : cut(block, x, p);
+    if ((block.blanks & block.blanks >> 1) == 0) break;
+    const unsigned n = store_apart(block, room.dim - room.count, out + room.count);
+    if (n == 0) break;
+    room.count += n;
+    if (end != nullptr) return end;
+    p += width(block.blanks) - 1;
+  }
+  return p;
 }
 
 template <class T>
@@ -328,10 +363,24 @@ BATCHFEED_AVX512_INLINE const char* sparse(const char* p, SparseRoom<T>& room) n
 }  // namespace avx512
 
 BATCHFEED_AVX512 const char* dense_avx512(const char* p, float* out, DenseRoom& room) noexcept {
-  return avx512::with_exponents(avx512::dense(p, out, room), out, room);
+  for (;;) {
+    p = avx512::dense(p, out, room);
+    if (ends_sample(*p)) return p;
+    const std::uint64_t before = room.count;
+    p = avx512::with_exponents(p, out, room);
+    if (ends_sample(*p)) return p;
+    p = avx512::dense_apart(p, out, room);
+    if (room.count == before || ends_sample(*p)) return p;
+  }
 }
 BATCHFEED_AVX512 const char* dense_avx512(const char* p, double* out, DenseRoom& room) noexcept {
-  return avx512::dense(p, out, room);
+  for (;;) {
+    p = avx512::dense(p, out, room);
+    if (ends_sample(*p)) return p;
+    const std::uint64_t before = room.count;
+    p = avx512::dense_apart(p, out, room);
+    if (room.count == before || ends_sample(*p)) return p;
+  }
 }
 BATCHFEED_AVX512 const char* sparse_avx512(const char* p, SparseRoom<float>& room) noexcept {
   return avx512::sparse(p, room);

@@ -150,14 +150,96 @@ BATCHFEED_AVX512_INLINE bool store(Scientific& found, float* out) noexcept {
   }
 }
 
+// A block, behind a blank, of numbers some of which have an exponent, to out[0..n); at most `room` of them. False where
+// scan.h must decide about one of them, and where none has one.
+struct Mixed {
+  const char* next;
+  unsigned n = 0;
+  bool ends = false;  // the sample
+};
+BATCHFEED_AVX512 __attribute__((noinline)) static bool store_mixed(const char* p, std::uint64_t room, float* out,
+                                                                   Mixed& found) noexcept {
+  const __m512i x = _mm512_loadu_si512(p);
+  Block block = block_of<false>(x);
+  std::uint64_t marks = _mm512_cmpeq_epi8_mask(_mm512_or_si512(x, all(0x20)), all('e'));
+  std::uint64_t plus = _mm512_cmpeq_epi8_mask(x, all('+'));
+  if (const std::uint64_t others = block.others & ~(marks | plus); others != 0) {
+    const auto stop = static_cast<unsigned>(std::countr_zero(others));
+    block.blanks &= first(stop);
+    if (ends_sample(p[stop]) && (block.blanks >> (stop - 1) & 1) == 0) {
+      block.blanks |= std::uint64_t{1} << stop;
+      found.ends = true;
+    }
+  }
+  const std::uint64_t inside = first(width(block.blanks));
+  marks &= inside;
+  plus &= inside;
+  const std::uint64_t minus = block.minus & inside, separators = block.blanks | marks;
+  found.n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
+  found.next = p + width(block.blanks) - 1;
+  const std::uint64_t marked = _pext_u64(marks, separators);  // a bit for each separator
+  const std::uint64_t ends_exponent = _pdep_u64(marked << 1, separators);
+  if (found.n == 0 || marks == 0 || found.n > room || (marked & marked << 1) != 0 || (plus & ~(marks << 1)) != 0)
+    return false;
+  block.minus |= plus;
+  Tokens t = tokens_of(block, separators, separators, ends_exponent);
+  if (!t.plain || above_nineteen(t.runs)) return false;
+  // A bit for each token: it has an exponent, is one, has a minus.
+  const std::uint64_t with = marked >> 1, is_exponent = with << 1, below = _pext_u64(minus >> 1, separators);
+  const auto tokens = static_cast<unsigned>(std::popcount(separators)) - 1;
+  alignas(64) std::array<std::uint64_t, 64 + 8> numbers;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  alignas(64) std::array<std::uint64_t, 64> fraction;     // NOLINT(cppcoreguidelines-pro-type-member-init)
+  for (unsigned i = 0; i < tokens; i += 8, pass<1>(t)) {
+    _mm512_store_si512(numbers.data() + i, long_numbers(t, kFewTokens8));
+    _mm512_store_si512(fraction.data() + i, fractions(t, kFractions8));
+  }
+  using Float = std::numeric_limits<float>;
+  for (unsigned i = 0; i < tokens; i += 8) {
+    const auto there = static_cast<__mmask8>(first(std::min(tokens - i, 8u)));
+    const auto taken = static_cast<__mmask8>(there & ~(is_exponent >> i));
+    const auto has = static_cast<__mmask8>(with >> i);
+    const __m512i number = _mm512_load_si512(numbers.data() + i);
+    const __m512i exponent = _mm512_maskz_loadu_epi64(has, numbers.data() + i + 1);
+    const __m512i power =
+        _mm512_mask_sub_epi64(exponent, static_cast<__mmask8>(below >> (i + 1)), _mm512_setzero_si512(), exponent);
+    const __m512i places = scale_places(_mm512_load_si512(fraction.data() + i), power);
+    const __mmask8 known =
+        _mm512_mask_cmplt_epu64_mask(_mm512_mask_cmplt_epu64_mask(taken, exponent, _mm512_set1_epi64(1000)), places,
+                                     _mm512_set1_epi64(static_cast<long long>(text::kPowersOfTen.size())));
+    const __m512d d = scaled(number, places, known);
+    const __mmask8 odd = _mm512_mask_test_epi64_mask(
+        static_cast<__mmask8>(~_mm512_cmp_pd_mask(d, _mm512_set1_pd(static_cast<double>(Float::min())), _CMP_GE_OQ) |
+                              ~_mm512_cmp_pd_mask(d, _mm512_set1_pd(static_cast<double>(Float::max())), _CMP_LE_OQ)),
+        number, number);
+    const __m512i low = _mm512_and_si512(_mm512_castpd_si512(d), _mm512_set1_epi64(0x1FFFFFFF));
+    const __mmask8 doubt = _mm512_mask_cmple_epu64_mask(taken, _mm512_sub_epi64(low, _mm512_set1_epi64(0x10000000 - 4)),
+                                                        _mm512_set1_epi64(8));
+    if (known != taken || (odd & taken) != 0 || doubt != 0) return false;
+    __m256 value = _mm512_cvtpd_ps(d);
+    value = _mm256_mask_xor_ps(value, static_cast<__mmask8>(below >> i), value, _mm256_set1_ps(-0.0F));
+    const auto n = static_cast<unsigned>(std::popcount(static_cast<unsigned>(taken)));
+    _mm256_mask_storeu_ps(out, static_cast<__mmask8>(first(n)), _mm256_maskz_compress_ps(taken, value));
+    out += n;
+  }
+  return true;
+}
+
 // As dense() reads blocks of numbers without.
 BATCHFEED_AVX512 __attribute__((noinline)) static const char* with_exponents(const char* p, float* out,
                                                                              DenseRoom& room) noexcept {
-  Scientific found;
-  while (*p == ' ' && scientific(p, found) && found.n <= room.dim - room.count && store(found, out + room.count)) {
-    room.count += found.n;
-    p = found.next;
-    if (found.ends) break;
+  while (*p == ' ') {
+    Scientific found;
+    if (scientific(p, found) && found.n <= room.dim - room.count && store(found, out + room.count)) {
+      room.count += found.n;
+      p = found.next;
+      if (found.ends) break;
+      continue;
+    }
+    Mixed mixed;
+    if (!store_mixed(p, room.dim - room.count, out + room.count, mixed)) break;
+    room.count += mixed.n;
+    p = mixed.next;
+    if (mixed.ends) break;
   }
   return p;
 }

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/counted.h"
 
@@ -41,6 +44,38 @@ Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end) {
     state->at += n;
     return n;
   };
+}
+
+namespace {
+
+// The lock is tried only: in a forked child nobody may be left to give it back.
+struct Spare {
+  static constexpr std::size_t kLargest = 4 << 20;
+  Spare() : most(2 * std::max(std::thread::hardware_concurrency(), 8U)) { blocks.reserve(most); }
+  const std::size_t most;
+  std::mutex mutex;
+  std::vector<Buffer<char>> blocks;
+};
+
+Spare& spare() {
+  static auto* const all = new Spare;  // for threads that outlive what is static
+  return *all;
+}
+
+}  // namespace
+
+SpareBlock::SpareBlock() {
+  const std::unique_lock lock(spare().mutex, std::try_to_lock);
+  if (!lock || spare().blocks.empty()) return;
+  buffer_ = std::move(spare().blocks.back());
+  spare().blocks.pop_back();
+  buffer_.clear();
+}
+
+SpareBlock::~SpareBlock() {
+  if (buffer_.capacity() > Spare::kLargest) return;
+  const std::unique_lock lock(spare().mutex, std::try_to_lock);
+  if (lock && spare().blocks.size() < spare().most) spare().blocks.push_back(std::move(buffer_));
 }
 
 LineBlocks::LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file, io::Room line,

@@ -24,6 +24,20 @@ using Fill = std::function<std::size_t(char* to, std::size_t size)>;
 // on a fresh handle; the file must still be the same.
 Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end);
 
+// Memory of a block, of all files together: a corpus may be thousands of them, each of which is read once in a while.
+// A few are kept for who comes next. Thread-safe.
+class SpareBlock {
+ public:
+  SpareBlock();
+  ~SpareBlock();
+  SpareBlock(const SpareBlock&) = delete;
+  SpareBlock& operator=(const SpareBlock&) = delete;
+  Buffer<char>& operator*() noexcept { return buffer_; }
+
+ private:
+  Buffer<char> buffer_;
+};
+
 class LineBlocks {
  public:
   static constexpr std::size_t kBlock = 512 << 10;

@@ -24,8 +24,8 @@ Start find_start(const io::File& file, bool skip_sequence_ids, KeyMode keys, con
   const std::uint64_t begin = n >= 3 && mark[0] == 0xEF && mark[1] == 0xBB && mark[2] == 0xBF ? 3 : 0;
 
   Start start{.begin = begin};
-  Buffer<char> buffer;
-  LineBlocks blocks(fill_from(file, begin, file.size()), begin, buffer, file.path(), io::room_for_line(file, limits),
+  SpareBlock buffer;
+  LineBlocks blocks(fill_from(file, begin, file.size()), begin, *buffer, file.path(), io::room_for_line(file, limits),
                     64 << 10);
   bool leading_white = true;  // only white space so far
   bool comments = false;

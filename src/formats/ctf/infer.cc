@@ -255,12 +255,12 @@ struct Range {
 Streams read_range(const Range& range, const std::function<void(std::uint64_t)>& passed) {
   Streams streams;
   SampleReader reader;
-  Buffer<char> buffer;
+  SpareBlock buffer;
   // Behind the first range, the byte before it tells whether a line starts at `begin`.
   const bool inside = range.begin > range.first;
   const std::uint64_t from = inside ? range.begin - 1 : range.begin;
   range.file.will_read(from, range.end);
-  LineBlocks blocks(fill_from(range.file, from, range.stop), from, buffer, range.file.path(),
+  LineBlocks blocks(fill_from(range.file, from, range.stop), from, *buffer, range.file.path(),
                     io::room_for_line(range.file, range.limits));
   bool skip = inside;
   while (blocks.next()) {

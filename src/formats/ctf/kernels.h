@@ -40,7 +40,7 @@ extern template Kernels<float> kernels() noexcept;
 extern template Kernels<double> kernels() noexcept;
 
 // After a value that is nothing for a kernel scan.h reads so many, and more where the kernel took none.
-inline std::uint64_t turn_after(std::uint64_t taken) noexcept { return taken == 0 ? 128 : 16; }
+inline std::uint64_t turn_after(std::uint64_t taken) noexcept { return taken >= 3 ? 1 : taken == 0 ? 64 : 4; }
 
 // One sample as scan_dense and scan_sparse read it, in turns with a kernel where there is one.
 template <class T>

@@ -49,6 +49,11 @@ class Draw {
     return out += kMarks[static_cast<std::size_t>(below(kMarks.size()))] +
                   digits(below(16) == 0 ? 1 + below(22) : 1 + below(2));
   }
+  // As "%g" prints it where it is small.
+  std::string with_exponent() {
+    static const std::vector<std::string> kMarks = {"e-0", "e-0", "e-", "e+0", "E-1", "e"};
+    return number(below(3) == 0 ? 4 : 3) + kMarks[static_cast<std::size_t>(below(kMarks.size()))] + digits(1);
+  }
   void odd(std::string& sample, std::uint64_t rarity) {
     if (below(rarity) != 0) return;
     static const std::vector<std::string> kOdd = {"x", "-", " ", ".", ":", "e", "\t", "e-05", "+", "1e39"};
@@ -137,6 +142,66 @@ TEST_F(Kernel, LongNumbersAreTheSameInEveryTier) {
     }
     EXPECT_LE(compare_dense<float>(tier, " 1.5e1 1.5e300 2e1\n", 3), 1u);
     EXPECT_EQ(compare_dense<float>(tier, " 1.25e-2 -3E+4 0e9 7.e0\n", 4), tier == "avx512" ? 4u : 0u);
+  }
+}
+
+TEST_F(Kernel, ExponentsHereAndThereAreTheSameInEveryTier) {
+  for (const std::string& tier : vector_tiers()) {
+    Draw draw(9);
+    std::uint64_t taken = 0, all = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      const std::uint64_t n = 1 + draw.below(40), shape = 2 + draw.below(3);
+      const std::uint64_t rarity =
+          std::vector<std::uint64_t>{1, 2, 5, 20, 100}[static_cast<std::size_t>(draw.below(5))];
+      std::string values, pairs;
+      for (std::uint64_t v = 0; v < n; ++v) {
+        const std::string number = draw.below(rarity) == 0 ? draw.with_exponent() : draw.number(shape);
+        values += ' ' + number;
+        pairs += ' ' + draw.digits(1 + draw.below(9)) + ':' + number;
+        draw.odd(values, 2000);
+        draw.odd(pairs, 2000);
+      }
+      draw.end(values);
+      draw.end(pairs);
+      taken += compare_dense<float>(tier, values, n + 1 - draw.below(3));
+      all += n;
+      compare_dense<double>(tier, values, n);
+      compare_sparse<float>(tier, pairs, 2'147'483'647, n + 1 - draw.below(3));
+      compare_sparse<double>(tier, pairs, 2'147'483'647, n);
+    }
+    if (tier == "avx512") {
+      EXPECT_GT(taken * 10, all * 8);
+    }
+  }
+}
+
+// Columns that stand in line.
+TEST_F(Kernel, SeveralBlanksAreTheSameInEveryTier) {
+  for (const std::string& tier : vector_tiers()) {
+    Draw draw(10);
+    std::uint64_t taken = 0, all = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      const std::uint64_t n = 1 + draw.below(40), shape = draw.below(5), most = 1 + draw.below(12);
+      const bool tabs = draw.below(8) == 0;
+      std::string values;
+      for (std::uint64_t v = 0; v < n; ++v) {
+        std::string number = draw.below(50) == 0 ? draw.with_exponent() : draw.number(shape);
+        values += ' ';
+        for (std::uint64_t blank = draw.below(most); blank > 0; --blank)
+          values += tabs && draw.below(2) == 0 ? '\t' : ' ';
+        values += number;
+        draw.odd(values, 2000);
+      }
+      if (draw.below(3) == 0) values += "   ";
+      draw.end(values);
+      taken += compare_dense<float>(tier, values, n + 1 - draw.below(3));
+      all += n;
+      compare_dense<double>(tier, values, n);
+    }
+    compare_dense<float>(tier, std::string(200, ' ') + "1" + std::string(200, ' ') + "2\n", 2);
+    if (tier == "avx512") {
+      EXPECT_GT(taken * 10, all * 6);
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 #include "base/cpu.h"
 #include "text/number.h"
@@ -21,6 +22,7 @@ OneHotNames::OneHotNames(const Schema& schema) {
     const std::string& alias = schema.alias(i);
     if (schema.streams()[i].storage != Storage::sparse || alias.size() > kLongest) continue;
     Name& name = names[count++];
+    longer = longer || alias.size() > kShort;
     name.text[0] = '|';
     std::copy(alias.begin(), alias.end(), name.text.begin() + 1);
     name.text[alias.size() + 1] = ' ';
@@ -35,12 +37,14 @@ constexpr unsigned kLastColon = 12;  // in front of the three bytes more that ar
 
 // A name as the first eight bytes of a sample, and how many digits may follow.
 struct Head {
-  std::uint64_t text = 1, mask = 0;  // like nothing
+  std::uint64_t text = 1, mask = 0;       // like nothing
+  std::uint64_t rest = 0, rest_mask = 0;  // the eight bytes behind
   unsigned length = 0, digits = 0;
   int note = 0;
 };
 
 // What is found at a mark, but the index, whose digits are given as spell_eight() takes them.
+template <bool kLonger>
 [[gnu::always_inline]] inline std::int16_t read_one(const char* mark, const Head& name, std::uint64_t& eight) noexcept {
   constexpr std::int16_t kNothing = OneHot{}.note;
   const text::Digits digits = text::leading_digits(mark + name.length);
@@ -53,24 +57,29 @@ struct Head {
   const char end = static_cast<char>(four >> (blank ? 24 : 16));
   if (end != '|' && end != '\n') [[unlikely]] {
     const char* const p = colon + (blank ? 3 : 2);
-    if (end != '\r' || p == mark + 15 || p[1] != '\n') return kNothing;
+    if (end != '\r' || (!kLonger && p == mark + 15) || p[1] != '\n') return kNothing;
   }
   eight = digits.value << (64 - 8 * digits.count);
   return static_cast<std::int16_t>(name.note + static_cast<int>(value));
 }
 
 // One by one; for an index that was found nowhere the digits are 0.
+template <std::size_t kNames, bool kLonger>
 [[gnu::always_inline]] inline std::size_t read_all(const char* from, const std::uint16_t* marks, std::size_t count,
                                                    const OneHotNames& names, std::uint64_t* eight,
                                                    std::int16_t* note) noexcept {
   std::array<Head, OneHotNames::kMost> heads;
   for (std::size_t i = 0; i < names.count; ++i) {
     const OneHotNames::Name& name = names.names[i];
-    const std::uint64_t mask = ~std::uint64_t{0} >> (64 - 8 * name.length);
+    const unsigned first = std::min(name.length, 8U);
+    const std::uint64_t mask = ~std::uint64_t{0} >> (64 - 8 * first);
+    const std::uint64_t rest_mask = name.length > 8 ? ~std::uint64_t{0} >> (128 - 8 * name.length) : 0;
     heads[i] = {.text = load<std::uint64_t>(name.text.data()) & mask,
                 .mask = mask,
+                .rest = load<std::uint64_t>(name.text.data() + 8) & rest_mask,
+                .rest_mask = rest_mask,
                 .length = name.length,
-                .digits = std::min(7U, kLastColon - name.length),
+                .digits = kLonger ? 7U : std::min(7U, kLastColon - name.length),
                 .note = name.stream * 256};
   }
   std::size_t found = 0;
@@ -83,9 +92,10 @@ struct Head {
       continue;
     }
     note[k] = OneHot{}.note;
-    for (const Head& name : heads) {
+    for (const Head& name : std::span<const Head>(heads.data(), kNames)) {
       if ((head & name.mask) != name.text) continue;
-      note[k] = read_one(mark, name, eight[k]);
+      if (kLonger && (load<std::uint64_t>(mark + 8) & name.rest_mask) != name.rest) continue;
+      note[k] = read_one<kLonger>(mark, name, eight[k]);
       found += note[k] >= 0 ? 1 : 0;
       break;
     }
@@ -115,7 +125,14 @@ inline void spell_all(const std::uint64_t* eight, std::size_t count, std::int32_
 [[gnu::always_inline]] inline std::size_t find_by_one(const char* from, const std::uint16_t* marks, std::size_t count,
                                                       const OneHotNames& names, const OneHots& out) noexcept {
   alignas(16) std::array<std::uint64_t, kMostMarks + 4> eight;
-  const std::size_t found = read_all(from, marks, count, names, eight.data(), out.note);
+  constexpr std::size_t kMost = OneHotNames::kMost, kFew = kMost / 2;  // a loop without an end in sight costs a tenth
+  std::size_t found = 0;
+  if (names.longer)
+    found = read_all<kMost, true>(from, marks, count, names, eight.data(), out.note);
+  else if (names.count > kFew)
+    found = read_all<kMost, false>(from, marks, count, names, eight.data(), out.note);
+  else
+    found = read_all<kFew, false>(from, marks, count, names, eight.data(), out.note);
   spell_all(eight.data(), count, out.index);
   return found;
 }
@@ -173,8 +190,9 @@ alignas(64) constexpr Lanes kSample = lanes([](unsigned i) { return i / 16 * 4; 
 alignas(64) constexpr Lanes kTens = lanes([](unsigned i) { return i % 2 == 0 && i % 16 < 8 ? 10 : 1; });
 
 // The samples at pipes, in fours; behind the last are three places more that may be looked at.
-BATCHFEED_AVX512 std::size_t find_at_pipes(const char* from, const std::uint16_t* pipes, std::size_t count,
-                                           const OneHotNames& names, const OneHots& out) noexcept {
+template <bool kLonger>
+BATCHFEED_AVX512_INLINE std::size_t find_at_pipes(const char* from, const std::uint16_t* pipes, std::size_t count,
+                                                  const OneHotNames& names, const OneHots& out) noexcept {
   const auto load = [](const char* p)
                         BATCHFEED_AVX512_LAMBDA { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
   const __m512i from_colon = _mm512_load_si512(kFromColon.data()), sample = _mm512_load_si512(kSample.data());
@@ -202,6 +220,25 @@ BATCHFEED_AVX512 std::size_t find_at_pipes(const char* from, const std::uint16_t
     v = _mm512_inserti32x4(v, load(from + pipes[k + 1]), 1);
     v = _mm512_inserti32x4(v, load(from + pipes[k + 2]), 2);
     v = _mm512_inserti32x4(v, load(from + pipes[k + 3]), 3);
+    std::uint64_t begin = 0, kinds = 0;
+    for (std::size_t i = 0; i < names.count; ++i) {
+      const Name& name = wanted[i];
+      const std::uint64_t here = behind_all(_mm512_cmpeq_epi8_mask(v, name.text), name.bytes, name.behind);
+      begin |= here;
+      kinds += any(here >> 1) * name.stream;  // two bytes at least are in front of it
+    }
+    if constexpr (kLonger) {
+      // Once more from the blank behind the name on.
+      const auto at = [&](unsigned i) BATCHFEED_AVX512_LAMBDA {
+        const std::uint64_t behind = begin >> (16 * i) & 0xFFFF;
+        return load(from + pipes[k + i] + (behind == 0 ? 0 : std::countr_zero(behind) - 1));
+      };
+      v = _mm512_castsi128_si512(at(0));
+      v = _mm512_inserti32x4(v, at(1), 1);
+      v = _mm512_inserti32x4(v, at(2), 2);
+      v = _mm512_inserti32x4(v, at(3), 3);
+      begin = any(begin >> 1) << 1;
+    }
     const auto equal = [v](char c) BATCHFEED_AVX512_LAMBDA {
       return std::uint64_t{_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(c))};
     };
@@ -212,13 +249,6 @@ BATCHFEED_AVX512 std::size_t find_at_pipes(const char* from, const std::uint16_t
                    .colons = equal(':'),
                    .blanks = equal(' ') | equal('\t'),
                    .ends = equal('|') | newlines | returns};
-    std::uint64_t begin = 0, kinds = 0;
-    for (std::size_t i = 0; i < names.count; ++i) {
-      const Name& name = wanted[i];
-      const std::uint64_t here = behind_all(_mm512_cmpeq_epi8_mask(v, name.text), name.bytes, name.behind);
-      begin |= here;
-      kinds += any(here) * name.stream;
-    }
     const std::uint64_t end = behind_index(is, begin);
     const std::uint64_t fine = any(good(is, begin, end));
     kinds |= ~((fine << 16) - fine);  // -1 where it is not
@@ -261,7 +291,10 @@ BATCHFEED_AVX512 std::size_t find_avx512(const char* from, const std::uint16_t* 
     n += static_cast<std::size_t>(std::popcount(are));
   }
   std::fill_n(pipes.begin() + static_cast<std::ptrdiff_t>(n), 3, std::uint16_t{0});
-  const std::size_t found = n == 0 ? 0 : find_at_pipes(from, pipes.data(), n, names, {index.data(), note.data()});
+  const OneHots some{index.data(), note.data()};
+  const std::size_t found = n == 0         ? 0
+                            : names.longer ? find_at_pipes<true>(from, pipes.data(), n, names, some)
+                                           : find_at_pipes<false>(from, pipes.data(), n, names, some);
   const __m512i newline = _mm512_set1_epi16(OneHot::kNewline * 256);
   n = 0;
   for (std::size_t k = 0; k < count; k += kLanes) {

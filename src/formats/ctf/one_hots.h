@@ -15,7 +15,7 @@ namespace batchfeed::ctf {
 
 // The sparse streams that are looked for: the first few whose names are short.
 struct OneHotNames {
-  static constexpr std::size_t kMost = 4, kLongest = 5;
+  static constexpr std::size_t kMost = 8, kShort = 5, kLongest = 13;
 
   struct Name {
     alignas(16) std::array<char, 16> text{};  // from the pipe to the blank
@@ -24,6 +24,7 @@ struct OneHotNames {
   };
   std::array<Name, kMost> names{};
   std::size_t count = 0;
+  bool longer = false;  // one has more than kShort bytes: samples are looked at from behind their names on
 
   explicit OneHotNames(const Schema& schema);
 };
@@ -52,9 +53,11 @@ struct OneHots {
 };
 
 // Looks at `count` marks of the text at `from`, as list_marks (marks.h) of the same tier gave them, whose samples are
-//   '|' name ' ' digit{1,7} ':' digit [blank] ('|' or ['\r'] newline)     with at most 10 bytes of name and index
+//   '|' name ' ' digit{1,7} ':' digit [blank] ('|' or ['\r'] newline)     with at most 10 bytes of name and index,
+//   unless a name is longer than kShort
 // or that are newlines, and writes what is found to out. Returns how many samples there are, or up to three more.
-// Reads up to 16 bytes from each mark on, and 32 marks more. Indices may be outside of any dimension.
+// Reads up to 16 bytes from each mark on (32 where a name is longer than kShort), and 32 marks more. Indices may be
+// outside of any dimension.
 using FindOneHots = std::size_t (*)(const char* from, const std::uint16_t* marks, std::size_t count,
                                     const OneHotNames& names, const OneHots& out) noexcept;
 

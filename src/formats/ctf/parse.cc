@@ -100,16 +100,12 @@ void Parser<T>::short_lines(const char* p, const char* const end) {
     } else {
       const LineFront line_front = front(p);
       row.at_front = !line_front.has_id();
-      const auto length = static_cast<std::size_t>(mark - p);
-      if (!line_front.has_id() || !is_blank(*line_front.end) || line_front.end + 1 != mark || length > sizeof id_) {
+      if (!line_front.has_id() || !is_blank(*line_front.end) || line_front.end + 1 != mark) {
         p = rest(line_front.end, row);
         if (p < end) marks_.go_to(p);
         continue;
       }
-      // The id and the blank behind it, which the next lines most likely begin with, too.
-      id_length_ = length;
-      id_mask_ = ~std::uint64_t{0} >> (64 - 8 * length);
-      id_ = load<std::uint64_t>(p) & id_mask_;
+      remember_id(p, static_cast<std::size_t>(mark - p));
     }
     for (;;) {
       const OneHot found = marks_.found();
@@ -133,6 +129,18 @@ void Parser<T>::short_lines(const char* p, const char* const end) {
       mark = marks_.now();
     }
   }
+}
+
+// The id and the blank behind it, which the next lines most likely begin with, too.
+template <class T>
+void Parser<T>::remember_id(const char* p, std::size_t length) noexcept {
+  const auto lowest = [](std::size_t bytes) { return bytes == 0 ? 0 : ~std::uint64_t{0} >> (64 - 8 * bytes); };
+  id_ = {1, 0};  // a longer one is like none
+  id_mask_ = {0, 0};
+  if (length > sizeof id_) return;
+  id_length_ = length;
+  id_mask_ = {lowest(std::min<std::size_t>(length, 8)), lowest(length - std::min<std::size_t>(length, 8))};
+  id_ = {load<std::uint64_t>(p) & id_mask_[0], load<std::uint64_t>(p + 8) & id_mask_[1]};
 }
 
 template <class T>

@@ -6,6 +6,7 @@
 #include <batchfeed/limits.h>
 #include <batchfeed/source.h>
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -87,8 +88,10 @@ class Parser {
   void short_lines(const char* p, const char* end);
   // Whether a line whose first mark this is has the id of the last one, or none.
   bool begins_like_the_last(const char* p, const char* mark) const noexcept {
-    return mark == p || (p + id_length_ == mark && (load<std::uint64_t>(p) & id_mask_) == id_);
+    return mark == p || (p + id_length_ == mark && (((load<std::uint64_t>(p) & id_mask_[0]) ^ id_[0]) |
+                                                    ((load<std::uint64_t>(p + 8) & id_mask_[1]) ^ id_[1])) == 0);
   }
+  void remember_id(const char* p, std::size_t length) noexcept;
   LineFront front(const char* p);
   const char* rest(const char* p, Row& row);
   const char* named(const char* name, Row& row);
@@ -118,9 +121,9 @@ class Parser {
   std::vector<StreamState> streams_;
   int likely_ = 0;
   bool short_ = false;  // the last lines were short ones
-  // How the last of them began: an id of up to seven bytes and a blank.
+  // How the last of them began: an id of up to 15 bytes and a blank.
   std::size_t id_length_ = 0;
-  std::uint64_t id_ = 1, id_mask_ = 0;
+  std::array<std::uint64_t, 2> id_{1, 0}, id_mask_{};
   std::uint64_t rows_ = 0;     // with a declared input
   std::uint64_t counted_ = 0;  // rows that bound the samples: `rows_`, or those with the main stream
   bool damaged_ = false;       // an error was counted in this sequence

@@ -287,12 +287,12 @@ void RangeIndexer::block(Part& part, const LineBlocks& blocks, const char* p, co
 Part RangeIndexer::run(std::uint64_t begin, std::uint64_t end, const std::function<void(std::uint64_t)>& passed) {
   Part part;
   current_.begin = begin;
-  Buffer<char> buffer;
+  SpareBlock buffer;
   // Behind the first range, the byte before it tells whether a line starts at `begin`.
   inside_ = begin > start_.line_begin;
   const std::uint64_t from = inside_ ? begin - 1 : begin;
   file_.will_read(from, end);
-  LineBlocks blocks(fill_from(file_, from, file_.size()), from, buffer, file_.path(),
+  LineBlocks blocks(fill_from(file_, from, file_.size()), from, *buffer, file_.path(),
                     io::room_for_line(file_, context_.limits), 256 << 10);
   bool skip = inside_;
   while (blocks.next()) {

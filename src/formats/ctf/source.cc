@@ -219,12 +219,12 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const
                    out.columns);
   if (context_.check) parser.look_closely();
 
-  Buffer<char> buffer = borrow();
+  SpareBlock buffer;
   const IndexEntry last = index_.entries[run.last - 1];
   const std::uint64_t begin = entry->begin, end = last.begin + last.bytes;
   parser.text(end - begin);
   file_.will_read(begin, end);
-  LineBlocks blocks(fill_from(file_, begin, end), begin, buffer, file_.path(),
+  LineBlocks blocks(fill_from(file_, begin, end), begin, *buffer, file_.path(),
                     io::room_for_line(file_, context_.limits), tuning_.block);
   std::size_t row = 0;
   bool open = false;
@@ -261,7 +261,6 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const
     measured = true;
   }
   parser.finish();
-  give_back(std::move(buffer));
   if (row != rows) {
     throw Error(Fault{.kind = FaultKind::stale,
                       .id = "io.changed",
@@ -269,19 +268,6 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const
                       .what = "ends before its last sequence",
                       .hint = "open it again"});
   }
-}
-
-Buffer<char> CtfSource::borrow() const {
-  const std::lock_guard lock(buffers_mutex_);
-  if (buffers_.empty()) return {};
-  Buffer<char> buffer = std::move(buffers_.back());
-  buffers_.pop_back();
-  return buffer;
-}
-
-void CtfSource::give_back(Buffer<char> buffer) const {
-  const std::lock_guard lock(buffers_mutex_);
-  buffers_.push_back(std::move(buffer));
 }
 
 Place CtfSource::place(std::uint32_t chunk, std::uint32_t row) const {

@@ -89,8 +89,6 @@ class CtfSource final : public Source, private RowReader {
   void read(Run run, Chunk& out) const;
   template <class T>
   void parse(Run run, Chunk& out, const Counted::Before& counted) const;
-  Buffer<char> borrow() const;
-  void give_back(Buffer<char> buffer) const;
 
   Schema schema_;
   Element element_;
@@ -111,8 +109,6 @@ class CtfSource final : public Source, private RowReader {
   mutable std::optional<Counted> counted_;  // set at open
   mutable std::mutex short_mutex_;
   mutable std::set<std::pair<std::uint32_t, std::size_t>> told_short_;  // chunks and streams
-  mutable std::mutex buffers_mutex_;
-  mutable std::vector<Buffer<char>> buffers_;  // for reuse
 };
 
 }  // namespace batchfeed::ctf
