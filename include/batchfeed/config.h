@@ -16,7 +16,7 @@ namespace batchfeed {
 // One reader section, and what it lacks is looked for around it.
 struct ConfigRequest {
   std::vector<std::string> files = {};    // in order, as configFile=A+B
-  std::vector<std::string> set = {};      // further text, later wins; see DESIGN on --set
+  std::vector<std::string> set = {};      // further text, as on CNTK's command line: later wins
   std::string section = {};               // dotted path of the reader section; empty: find it
   std::optional<Element> precision = {};  // overrides every `precision` key
   Limits limits = {};

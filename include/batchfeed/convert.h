@@ -54,7 +54,7 @@ struct Names<ConvertOptions::Keys> {
 };
 
 struct ConvertResult {
-  std::vector<StreamInfo> streams;  // as written
+  std::vector<StreamInfo> streams = {};  // as written
   std::uint64_t sequences = 0, samples = 0;
   std::uint64_t left_out = 0;  // damaged sequences, or without any sample
   std::uint64_t bytes = 0;     // of the target

@@ -80,7 +80,7 @@ struct Names<Severity> {
 
 struct Notice {
   Severity severity = Severity::warning;
-  Fault fault;
+  Fault fault = {};
 };
 
 // Receives notices. May be called from several threads at once; must not throw.

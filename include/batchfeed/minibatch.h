@@ -35,7 +35,7 @@ struct LayoutEntry {
 struct Layout {
   std::uint32_t rows = 0;   // S
   std::uint32_t steps = 0;  // T
-  std::vector<LayoutEntry> entries;
+  std::vector<LayoutEntry> entries = {};
   std::size_t sequences = 0;  // the first this many entries are sequences
 
   bool operator==(const Layout&) const = default;

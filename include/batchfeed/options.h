@@ -142,7 +142,7 @@ using SourceOptions =
 
 enum class OrderKind : std::uint8_t {
   file,     // as in the files
-  cntk,     // the reference's windowed shuffle, bit-exact (spec: minibatch.md 5)
+  cntk,     // the reference's windowed shuffle, bit-exact
   uniform,  // unbiased inside the window, independent for every (seed, sweep)
 };
 template <>
@@ -224,7 +224,7 @@ struct ReaderOptions {
   std::uint64_t stride = 1;
   std::uint64_t offset = 0;
 
-  std::vector<std::uint64_t> minibatch_size = {256};  // per epoch (or per call, see Driver); the last repeats
+  std::vector<std::uint64_t> minibatch_size = {256};  // per epoch (Driver::timeline: per minibatch); the last repeats
   SizeUnit size_unit = SizeUnit::samples;
   bool local_timeline = true;  // Shard::chunk: sizes are shared among workers; false: every worker counts all samples
   std::uint64_t epoch_samples = 0;  // 0 = one sweep
@@ -259,13 +259,13 @@ struct ReaderOptions {
   unsigned threads = 0;              // that read and parse; 0 = one per core
   std::uint64_t memory_limit = 0;    // bytes for chunks and waiting minibatches; 0 = what the window needs
   KeyMode keys = KeyMode::numeric;
-  // HTKMLFReader's minibatches (spec: htk.md 14.3), where a size of 0 stands for "not legacy".
+  // HTKMLFReader's minibatches (docs/reference/formats/htk.md), where a size of 0 stands for "not legacy".
   bool legacy_speech = false;
   bool full_minibatches = false;                   // minibatchMode = full
   std::vector<std::uint64_t> rows_per_epoch = {};  // nbruttsineachrecurrentiter, where it shapes minibatches
   bool rolling_window = false;
   // Each minibatch is one sequence, of whatever minibatch_size, and a single sample of a source stands for all of its
-  // partner in the first (HTKMLFReader with action = write, spec: htk.md 14.4). With PackOptions::sequences.
+  // partner in the first (HTKMLFReader with action = write). With PackOptions::sequences.
   bool one_sequence = false;
 };
 template <>
@@ -285,7 +285,7 @@ struct Setup {
   Report report = {};           // receives notices; may be empty
   // Called now and then while sources are indexed, with bytes done and in all
   // (0 = unknown); may be empty, may throw to give up.
-  std::function<void(std::uint64_t done, std::uint64_t total)> progress;
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
 };
 
 // Every source of a setup, those of each corpus of a mixture too; as long as it lives unchanged.

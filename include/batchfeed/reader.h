@@ -34,6 +34,11 @@ struct BatchPlan {
 
 // Not thread-safe; one consumer. Opened before fork() it refuses to work in the
 // child. Destroying it waits for at most the chunk reads under way and leaves no thread.
+// One that was moved from can be destroyed or assigned to.
+//
+// What next() and read() throw comes at its place in the stream, and again at each later
+// call; restore(state()) tries again behind the last minibatch. What a Source or Report
+// of the caller's own throws comes as it is.
 class Reader {
  public:
   // Opens the sources, joins them by key and indexes what has no valid index
@@ -55,7 +60,8 @@ class Reader {
   std::uint64_t num_samples() const noexcept;
   std::uint64_t num_sequences() const noexcept;
   // Minibatches of epoch `epoch` with this worker's options, empty answers included;
-  // a walk over metadata, no data are read. Throws Error (usage) if the run has no end.
+  // a walk over metadata, no data are read. Throws Error (usage) if there is no end
+  // within 2^44 samples.
   std::uint64_t num_minibatches(std::uint64_t epoch = 0) const;
   const Source& source() const noexcept;  // the joined corpus, or the mixture's one after the other
   std::shared_ptr<const Source> shared_source() const noexcept;  // the same, for who outlives the reader
@@ -74,7 +80,8 @@ class Reader {
   bool read(Minibatch& out);
 
   // Waits until next(out) has its answer ready, for at most this long; false if it has
-  // not. For callers who must look at signals meanwhile. The memory of `out` is used
+  // not. For callers who must look at signals meanwhile. Where nothing is prefetched it is
+  // true at once, and next() does the work. The memory of `out` is used
   // as by next(out): its data are gone then.
   bool wait(std::chrono::milliseconds most, Minibatch& out);
   // Whether next() and read() will give a minibatch with data, or the epoch's last answer,
@@ -102,7 +109,8 @@ class Reader {
   // The same one by one, each gone behind `each`.
   void plan(std::uint64_t minibatches, const std::function<void(const BatchPlan&)>& each) const;
   // How many minibatches with data next() will still give in the current epoch (of
-  // an ended one: none), as far as can be planned without data; ~0 if there is no end.
+  // an ended one: none), as far as can be planned without data; ~0 if there is no end
+  // within 2^44 samples.
   std::uint64_t remaining() const;
 
   // Bytes of chunks: the window needs at most so many, as the files have them; held

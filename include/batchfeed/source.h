@@ -27,7 +27,7 @@ struct ChunkInfo {
 // One sequence of a chunk. `samples` is the nominal length, the only length an
 // order sees; a stream's real length may differ (it stands in the Chunk).
 struct SequenceInfo {
-  std::uint64_t key = 0;      // joins sequences across sources
+  std::uint64_t key = 0;      // joins sequences across sources (KeyMode::numeric)
   std::uint32_t row = 0;      // its place in the columns of the Chunk that read() gives
   std::uint32_t samples = 0;  // >= 1
 };
@@ -44,12 +44,12 @@ struct Column {
   Storage storage = Storage::dense;
   Element element = Element::f32;
   std::uint64_t dim = 0;
-  std::uint64_t step = 0;              // dense only
-  Buffer<std::uint32_t> first_sample;  // sequences + 1; first_sample[0] = 0
-  Buffer<std::uint64_t> begin;         // dense: one per sequence, in elements
-  Buffer<std::uint32_t> first_value;   // sparse: samples + 1; first_value[0] = 0
-  Buffer<std::byte> values;            // of type `element`
-  Buffer<std::int32_t> indices;        // sparse: one per value
+  std::uint64_t step = 0;                   // dense only
+  Buffer<std::uint32_t> first_sample = {};  // sequences + 1; first_sample[0] = 0
+  Buffer<std::uint64_t> begin = {};         // dense: one per sequence, in elements
+  Buffer<std::uint32_t> first_value = {};   // sparse: samples + 1; first_value[0] = 0
+  Buffer<std::byte> values = {};            // of type `element`
+  Buffer<std::int32_t> indices = {};        // sparse: one per value
 
   std::uint32_t samples(std::uint32_t row) const noexcept { return first_sample[row + 1] - first_sample[row]; }
   template <class T>
@@ -74,8 +74,8 @@ struct Chunk {
   static constexpr std::uint8_t kPaid = 1;    // damaged; the source's own error budget has paid for it
   static constexpr std::uint8_t kUnpaid = 2;  // damaged; counts against ReaderOptions::max_invalid
 
-  std::vector<Column> columns;
-  std::vector<std::uint8_t> invalid;  // per row; empty = all are valid
+  std::vector<Column> columns = {};
+  std::vector<std::uint8_t> invalid = {};  // per row; empty = all are valid
 
   bool is_invalid(std::uint32_t row) const noexcept { return !invalid.empty() && invalid[row] != kValid; }
   void reset(const std::vector<StreamInfo>& streams);
@@ -84,7 +84,7 @@ struct Chunk {
 
 // Where a sequence stands in a file, for people (`read --explain`).
 struct Place {
-  std::string file;
+  std::string file = {};
   std::uint64_t begin = 0, end = 0;             // bytes
   std::uint64_t first_line = 0, last_line = 0;  // from 1; 0 = not a text file or unknown
 
@@ -107,9 +107,9 @@ class RowReader {
  public:
   virtual void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const = 0;
   virtual void read(std::uint32_t chunk, RowRange rows, Chunk& out) const = 0;
-  // Whether a glance at a chunk shows nothing but whole numbers from 0 to 255 in a dense stream, or one 1 a sample in a
-  // sparse one. Who keeps the chunk may then keep a byte for each number, or the indices alone, if all turn out so.
-  // The default does not look.
+  // Of a chunk with a row for each sequence: whether a glance at it shows nothing but whole numbers from 0 to 255 in a
+  // dense stream, or one 1 a sample in a sparse one. Who keeps the chunk may then keep a byte for each number, or the
+  // indices alone, if all turn out so. The default does not look.
   virtual bool may_be_narrow(std::uint32_t /*chunk*/, std::size_t /*stream*/) const { return false; }
   // What rows of a chunk take in memory beside their bytes in the file: about as much, as those of binary files do, or
   // far more, as labels do, a few bytes of which stand for many samples. The default does not know.
@@ -130,7 +130,7 @@ class Source {
   // The table of one chunk, in order; `out` is overwritten. Metadata only.
   virtual void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const = 0;
 
-  // The data of one chunk; `out` is overwritten, its memory reused. Throws Error.
+  // The data of one chunk; `out` is overwritten, its memory reused: begin with out.reset(streams()). Throws Error.
   virtual void read(std::uint32_t chunk, Chunk& out) const = 0;
 
   // Reads a chunk in parts, which the files' own order does, so that not all of a large chunk need be in memory.

@@ -40,7 +40,8 @@ struct CbfWriterOptions {
   // The layout of the format's first readers: dense streams have exactly one sample
   // a sequence, and no sparse sequence ends with an empty sample.
   bool legacy = false;
-  // Write the keys given to append() to PATH.keys, one a line.
+  // Write the keys given to append() to PATH.keys, one a line. They name sequences; joined
+  // with other sources these are by their numbers, as in the reference.
   bool keys = false;
   // Flush to disk before the file gets its name, so that it is whole even after a
   // loss of power. Without, commit() is faster; for files that are soon deleted.
@@ -52,7 +53,8 @@ struct CbfWriterOptions {
 // file appears whole at commit(), or not at all. Entries of a sparse sample are
 // written in ascending order of their indices; equal indices keep their order.
 // All functions throw Error; what append() refuses is not written, and the writer
-// can go on. Not thread-safe.
+// can go on; behind commit() it can only be destroyed or assigned to, as one that was
+// moved from. Not thread-safe.
 class CbfWriter {
  public:
   CbfWriter(std::string path, CbfWriterOptions options);

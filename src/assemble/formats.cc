@@ -38,17 +38,21 @@ struct Opener {
   std::unique_ptr<Source> operator()(const MlfOptions& o) const { return mlf::open(o, context); }
   std::unique_ptr<Source> operator()(const KaldiOptions& o) const { return kaldi::open(o, context); }
   std::unique_ptr<Source> operator()(const std::shared_ptr<const Source>& source) const {
-    return std::make_unique<SharedSource>(source);
+    if (source) return std::make_unique<SharedSource>(source);
+    throw Error(Fault{.kind = FaultKind::usage,
+                      .id = "open.null-source",
+                      .what = "a source of the setup is null",
+                      .hint = "give one, or leave it out"});
   }
 };
 
 struct NatureOf {
   Nature operator()(const CtfOptions&) const { return {}; }
-  Nature operator()(const CbfOptions&) const { return {}; }
+  Nature operator()(const CbfOptions&) const { return {.is_numbered = true}; }
   Nature operator()(const HtkOptions&) const { return {.is_speech = true, .leave_out = htk::leave_out}; }
   Nature operator()(const MlfOptions&) const { return {.is_speech = true, .may_be_first = false}; }
   Nature operator()(const KaldiOptions&) const { return {.is_speech = true}; }
-  Nature operator()(const std::shared_ptr<const Source>&) const { return {}; }
+  Nature operator()(const std::shared_ptr<const Source>&) const { return {.has_numbers = true}; }
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <batchfeed/tools.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -27,6 +28,51 @@ OpenContext context_of(const Setup& setup) {
   return context;
 }
 
+namespace {
+
+// Of several sources, which are joined by key.
+void expect_joinable(const Setup& setup) {
+  if (setup.sources.size() < 2) return;
+  if (!nature_of(setup.sources[0]).may_be_first) {
+    throw Error(Fault{.kind = FaultKind::config,
+                      .id = "open.labels-first",
+                      .what = "MLF labels cannot be the first of several sources, which gives order and chunks",
+                      .hint = "put the features first"});
+  }
+  const auto has_numbers = [](const SourceOptions& options) { return nature_of(options).has_numbers; };
+  if (setup.reader.keys == KeyMode::numeric || std::ranges::all_of(setup.sources, has_numbers)) return;
+  if (std::ranges::none_of(setup.sources, has_numbers)) return;
+  throw Error(
+      Fault{.kind = FaultKind::usage,
+            .id = "open.source-keys",
+            .what = "a source of the caller's own has numbers for keys, and the others are to be joined by text",
+            .hint = "`keys = numeric`, with numbers for ids in the files too"});
+}
+
+// What a binary file calls its sequences stands beside it; joined they are by their numbers, as in the reference.
+std::optional<Notice> joined_by_number(const Source& source) {
+  std::vector<SequenceInfo> table;
+  for (const std::size_t c : {std::size_t{0}, source.chunks().size() - 1}) {
+    source.sequences(static_cast<std::uint32_t>(c), table);
+    if (table.empty()) continue;
+    const std::uint64_t key = c == 0 ? table.front().key : table.back().key;
+    const std::string name = source.key_text(key);
+    if (name == std::to_string(key)) continue;
+    return Notice{.severity = Severity::warning,
+                  .fault = {.kind = FaultKind::usage,
+                            .id = "join.by-number",
+                            .at = {.file = source.place(static_cast<std::uint32_t>(c), 0).file},
+                            .what = "is joined by the numbers of its sequences, and not by the keys kept beside it: "
+                                    "number " +
+                                    std::to_string(key) + " is '" + name + "'",
+                            .hint = "join the text it was made of; or the other file must be in its order, with its "
+                                    "numbers for ids"}};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context, bool only_sums) {
   if (setup.sources.empty()) {
     throw Error(Fault{.kind = FaultKind::config,
@@ -34,13 +80,8 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context,
                       .what = "the setup has no source",
                       .hint = "give at least one"});
   }
+  expect_joinable(setup);
   const Nature first = nature_of(setup.sources[0]);
-  if (setup.sources.size() > 1 && !first.may_be_first) {
-    throw Error(Fault{.kind = FaultKind::config,
-                      .id = "open.labels-first",
-                      .what = "MLF labels cannot be the first of several sources, which gives order and chunks",
-                      .hint = "put the features first"});
-  }
   std::vector<std::unique_ptr<Source>> sources;
   for (const SourceOptions& options : setup.sources) sources.push_back(open_one(options, context));
   std::set<std::string> told;  // a join says again what its sources say
@@ -73,6 +114,10 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context,
     how.same_length.push_back(first.is_speech && nature_of(options).is_speech);
   if (context.check && context.report && !only_sums) {
     how.each = [&](const Fault& fault) { context.report({.severity = Severity::warning, .fault = fault}); };
+  }
+  for (std::size_t i = 0; i < sources.size() && context.report; ++i) {
+    if (!nature_of(setup.sources[i]).is_numbered || sources[i]->chunks().empty()) continue;
+    if (const auto notice = joined_by_number(*sources[i])) context.report(*notice);
   }
   auto joined = join::join(std::move(sources), how);
   tell(*joined);

@@ -23,6 +23,8 @@ std::unique_ptr<Source> open_one(const SourceOptions& options, const OpenContext
 struct Nature {
   bool is_speech = false;    // utterances, which have as many labels as frames
   bool may_be_first = true;  // of several, and so give order and chunks
+  bool is_numbered = false;  // its keys count its sequences, whatever it calls them
+  bool has_numbers = false;  // its keys are numbers that somebody else gave
   void (*leave_out)(Source& source, const std::vector<std::uint64_t>& keys) = nullptr;  // null: chunks stay as cut
 };
 Nature nature_of(const SourceOptions& options);

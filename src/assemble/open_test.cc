@@ -3,6 +3,7 @@
 
 #include <batchfeed/reader.h>
 #include <batchfeed/tools.h>
+#include <batchfeed/writer.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -55,6 +56,74 @@ TEST_F(Opening, NeedsASourceAFileAndFeaturesFirst) {
   EXPECT_EQ(refusal(setup), "open.no-file");
   setup.sources = {MlfOptions{}, HtkOptions{}};
   EXPECT_EQ(refusal(setup), "open.labels-first");
+  setup.sources = {std::shared_ptr<const Source>()};
+  EXPECT_EQ(refusal(setup), "open.null-source");
+}
+
+TEST_F(Opening, ASourceOfTheCallersOwnHasNumbersForKeys) {
+  const std::shared_ptr<const Source> own = open_source(corpus({write("own.ctf", "0 |A 1\n1 |A 2\n")}));
+  batchfeed::Setup setup;
+  setup.sources = {own, corpus({write("l.ctf", "1 |L 6\n0 |L 5\n")}, "L")};
+  EXPECT_EQ(refusal(setup), "");
+  setup.reader.keys = KeyMode::text;
+  EXPECT_EQ(refusal(setup), "open.source-keys");
+  setup.sources.pop_back();
+  EXPECT_EQ(refusal(setup), "") << "alone it is not joined";
+}
+
+TEST_F(Opening, ABinaryFileIsJoinedByNumbersAndThatIsToldWhereItsKeysAreOthers) {
+  for (const bool others : {true, false}) {
+    const std::string path = (folder_ / "b.cbf").string();
+    CbfWriter writer(path, {.streams = {{.name = "B", .dim = 1}}, .keys = true});
+    for (int k = 0; k < 3; ++k) {
+      const auto value = static_cast<float>(k);
+      const SequenceData sequence[] = {{.samples = 1, .values = &value}};
+      writer.append(sequence, std::to_string(others ? 2 - k : k));
+    }
+    writer.commit();
+    std::vector<std::string> told;
+    batchfeed::Setup setup;
+    setup.report = [&](const Notice& n) { told.push_back(n.fault.id + ": " + n.fault.what); };
+    CbfOptions binary;
+    binary.files = {path};
+    setup.sources = {corpus({write("a.ctf", "0 |A 0\n1 |A 1\n2 |A 2\n")}), binary};
+    EXPECT_EQ(open_sources(setup)->chunks().at(0).sequences, 3u);
+    ASSERT_EQ(told.size(), others ? 1u : 0u);
+    if (!others) continue;
+    EXPECT_EQ(told[0],
+              "join.by-number: is joined by the numbers of its sequences, and not by the keys kept beside it: "
+              "number 0 is '2'");
+  }
+}
+
+// A state names a place in an order of chunks, so it is of data that are cut alike.
+TEST_F(Opening, AStateBelongsToTheChunksWhereTheseAreShuffled) {
+  std::string text;
+  for (int k = 0; k < 200; ++k) text += std::to_string(k) + " |A " + std::to_string(k) + "\n";
+  CtfOptions small = corpus({write("a.ctf", text)}), large = small;
+  small.chunk_bytes = 200;
+  large.chunk_bytes = 400;
+  const auto open = [](const CtfOptions& options, OrderKind kind) {
+    batchfeed::Setup setup;
+    setup.sources = {options};
+    setup.reader.minibatch_size = {10};
+    setup.reader.order.kind = kind;
+    return Reader(setup);
+  };
+  for (const OrderKind kind : {OrderKind::cntk, OrderKind::uniform, OrderKind::file}) {
+    Reader reader = open(small, kind);
+    for (int i = 0; i < 5; ++i) reader.next();
+    Reader other = open(large, kind);
+    if (kind == OrderKind::file) {
+      other.restore(reader.state());
+      EXPECT_EQ(other.next()->keys, reader.next()->keys);
+    } else {
+      EXPECT_EQ(testing::fault_of([&] { other.restore(reader.state()); }).id, "state.other-data");
+    }
+    Reader same = open(small, kind);
+    same.restore(reader.state());
+    EXPECT_EQ(same.next()->keys, reader.next()->keys);
+  }
 }
 
 TEST_F(Opening, AJoinTellsWhatItsSourcesTell) {

@@ -141,7 +141,17 @@ AtomicFile::~AtomicFile() {
   if (!done_) sys().unlink(temp_.c_str());
 }
 
+void AtomicFile::expect_unwritten(bool open) const {
+  if (!done_ && open) return;
+  throw Error(Fault{.kind = FaultKind::usage,
+                    .id = "io.written",
+                    .at = {.file = path_},
+                    .what = "was written as a whole, and this writer is done",
+                    .hint = "open another writer"});
+}
+
 void AtomicFile::append(std::span<const std::byte> bytes) {
+  expect_unwritten(fd_ >= 0);
   zstd_ ? zstd_->append(bytes) : write_all(fd_, path_, bytes);
   size_ += bytes.size();
 }
@@ -177,6 +187,7 @@ void AtomicFile::forget() {
 }
 
 void AtomicFile::commit() {
+  expect_unwritten(true);
   seal();
   put_in_place(temp_, path_, options_.replace);
   forget();

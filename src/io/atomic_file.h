@@ -37,6 +37,7 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
 
+  // Throws Error(usage) behind seal(), and so does a second commit().
   void append(std::span<const std::byte> bytes);
   void append(std::string_view text) { append(std::as_bytes(std::span(text))); }
   // Puts `bytes` over the first ones that were appended: a header that counts what follows.
@@ -53,6 +54,7 @@ class AtomicFile {
   void commit();
 
  private:
+  void expect_unwritten(bool open) const;
   void forget();  // nothing has the temporary name any more
 
   std::string path_, temp_;

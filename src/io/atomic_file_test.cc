@@ -104,6 +104,22 @@ TEST(AtomicFile, WithoutCommitThereIsNothing) {
   EXPECT_EQ(content_of(folder / "out"), "old");
 }
 
+TEST(AtomicFile, IsWrittenOnce) {
+  const ScratchFolder folder;
+  AtomicFile file(folder / "out");
+  file.append("new");
+  file.commit();
+  for (const bool append : {true, false}) {
+    try {
+      append ? file.append("more") : file.commit();
+      ADD_FAILURE() << "written twice";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault().id, "io.written");
+    }
+  }
+  EXPECT_EQ(content_of(folder / "out"), "new");
+}
+
 // Every call fails in turn, with every error that it may fail with.
 TEST(AtomicFile, IsOldOrNewWhicheverCallFails) {
   const std::size_t before = open_descriptors();

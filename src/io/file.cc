@@ -53,7 +53,9 @@ std::string hint_for(int error, const std::string& path, const FileSystem& files
       if (path == "-")
         return "data must be in a file that can be read at any offset; of all commands `check()` alone reads a pipe";
       if (std::string found = lookalike(path); !found.empty()) return found;
-      if (is_url(path)) return "URLs are read by the Python package, those in a local list with storage_options=";
+      if (is_url(path))
+        return "URLs are read by the Python package, those in a local list with storage_options=, and by C++ with a "
+               "file_system";
       return who_names(path, files) + from_where(path, files);
     case EMFILE:
     case ENFILE: return "raise the limit (ulimit -n)";

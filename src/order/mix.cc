@@ -3,30 +3,38 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/rng.h"
 
 namespace batchfeed::order {
 
-MixTimeline::MixTimeline(std::vector<MixPart> parts, std::uint64_t seed, std::uint64_t round_samples)
-    : PoolTimeline(0), seed_(seed) {
+void check_weights(std::span<const double> weights) {
   double sum = 0;
-  for (const MixPart& part : parts) {
-    if (!(part.weight > 0) || !std::isfinite(part.weight)) {
+  for (const double weight : weights) {
+    if (!(weight > 0) || !std::isfinite(weight)) {
       throw Error(Fault{.kind = FaultKind::usage,
                         .id = "order.mix-weight",
-                        .what = "a weight of the mixture is not a positive number: " + std::to_string(part.weight),
+                        .what = "a weight of the mixture is not a positive number: " + std::to_string(weight),
                         .hint = "leave a corpus out instead of giving it no weight"});
     }
-    sum += part.weight;
+    sum += weight;
   }
-  if (parts.empty() || !std::isfinite(sum)) {
+  if (weights.empty() || !std::isfinite(sum)) {
     throw Error(Fault{
         .kind = FaultKind::usage,
         .id = "order.mix-parts",
-        .what = parts.empty() ? "a mixture of no corpora" : "the weights of the mixture are too large to be added",
+        .what = weights.empty() ? "a mixture of no corpora" : "the weights of the mixture are too large to be added",
         .hint = "name at least one corpus, with a weight near 1"});
   }
+}
+
+MixTimeline::MixTimeline(std::vector<MixPart> parts, std::uint64_t seed, std::uint64_t round_samples)
+    : PoolTimeline(0), seed_(seed) {
+  std::vector<double> weights;
+  for (const MixPart& part : parts) weights.push_back(part.weight);
+  check_weights(weights);
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   for (MixPart& part : parts) {
     const double share = part.weight / sum * static_cast<double>(round_samples);
     Part made{std::move(part.timeline), static_cast<std::uint64_t>(std::max(1LL, std::llround(share))),

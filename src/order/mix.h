@@ -6,6 +6,8 @@
 // from; so the mixture at any position is computed and not replayed.
 #pragma once
 
+#include <span>
+
 #include "order/pool.h"
 
 namespace batchfeed::order {
@@ -16,11 +18,14 @@ struct MixPart {
   std::uint32_t first_chunk = 0;       // added to the chunks of its items
 };
 
+// Throws Error (usage) if there is none, or one that is not positive and finite.
+void check_weights(std::span<const double> weights);
+
 class MixTimeline final : public PoolTimeline {
  public:
   static constexpr std::uint64_t kRoundSamples = 1 << 16;
 
-  // Throws Error (usage) if there is no part or a weight is not positive and finite.
+  // Throws what check_weights() does.
   MixTimeline(std::vector<MixPart> parts, std::uint64_t seed, std::uint64_t round_samples = kRoundSamples);
 
  protected:

@@ -6,6 +6,7 @@
 
 #include "base/counted.h"
 #include "base/saturate.h"
+#include "order/mix.h"
 
 namespace batchfeed::reader {
 namespace {
@@ -118,6 +119,7 @@ void check_mixture(const ReaderOptions& o, std::size_t corpora) {
               (corpora == 1 ? " corpus" : " corpora"),
           "give one for each");
   }
+  order::check_weights(o.mix_weights);
   check_one_line(o, "mix_weights");
   if (o.epoch_sweeps != 0) {
     usage("mix-sweeps",

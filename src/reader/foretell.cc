@@ -75,8 +75,7 @@ std::uint64_t count_to_end(Planner& planner, bool with_empty) {
 }  // namespace
 
 std::uint64_t Reader::num_minibatches(std::uint64_t epoch) const {
-  const ReaderOptions& o = impl_->options;
-  if (o.driver == ReaderOptions::Driver::timeline && o.epoch_samples == ~0ull) {
+  if (impl_->has_no_end(epoch)) {
     throw Error(Fault{.kind = FaultKind::usage,
                       .id = "reader.endless",
                       .what = "a run without end has no number of minibatches",
@@ -93,7 +92,7 @@ std::uint64_t Reader::num_minibatches(std::uint64_t epoch) const {
 
 std::uint64_t Reader::remaining() const {
   if (impl_->mark.ended) return 0;
-  if (impl_->options.driver == ReaderOptions::Driver::timeline && impl_->options.epoch_samples == ~0ull) return ~0ull;
+  if (impl_->has_no_end(impl_->mark.epoch)) return ~0ull;
   const std::unique_ptr<Planner> planner = impl_->make_planner(false);
   Impl::enter(*planner, impl_->mark);
   return count_to_end(*planner, false);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "base/hash.h"
 #include "base/saturate.h"
 #include "base/threads.h"
 #include "reader/check_options.h"
@@ -58,6 +59,7 @@ Reader::Impl::Impl(std::vector<std::shared_ptr<const Source>> parts, const Reade
   if (options.legacy_speech) check_legacy(options);
   if (options.legacy_speech || options.pack.kind == Packing::truncated)
     for (StreamInfo& s : streams) s.storage = Storage::dense;
+  check_gaps(options, corpus.total_samples(), limits);
   mark.epoch = options.driver == ReaderOptions::Driver::timeline ? 0 : options.start_epoch;
   static_cast<void>(epochs().begin(mark.epoch));  // is there such an epoch
   // Of minibatches that wait, two that are being packed and two that the caller has.
@@ -234,7 +236,15 @@ void Reader::Impl::stop() {
 
 std::uint64_t Reader::Impl::fingerprint() const {
   if (!known_fingerprint) known_fingerprint = source->fingerprint();
-  return *known_fingerprint;
+  // Where chunks are shuffled it matters how the data are cut into them; in the files' order it does not.
+  if (options.order.kind == OrderKind::file) return *known_fingerprint;
+  if (!known_cuts) {
+    Fingerprint cuts;
+    cuts.add(*known_fingerprint);
+    for (std::uint32_t c = 0; c < corpus.chunks(); ++c) cuts.add(corpus.sequences(c));
+    known_cuts = cuts.value();
+  }
+  return *known_cuts;
 }
 
 }  // namespace batchfeed

@@ -46,6 +46,8 @@ struct Reader::Impl {
 
   // Samples of the timeline without a sound sequence behind which none will come.
   std::uint64_t most_damaged() const noexcept;
+  // Whether nobody lives to see the end of the epoch.
+  bool has_no_end(std::uint64_t epoch) const noexcept { return epochs().size(epoch) >= 1ull << 44; }
   // Bytes of chunks: those of the window, and those being read ahead.
   std::uint64_t memory_needed() const noexcept;
   bool small_chunks() const noexcept { return corpora.in_pieces() && options.memory_limit == 0; }
@@ -68,7 +70,7 @@ struct Reader::Impl {
   pid_t pid;
   reader::Mark mark;  // behind the minibatch last handed out
   bool told_of_reordering = false;
-  mutable std::optional<std::uint64_t> known_fingerprint;
+  mutable std::optional<std::uint64_t> known_fingerprint, known_cuts;  // of the data; with their chunks
   std::unique_ptr<reader::ChunkStore> store;
   std::unique_ptr<reader::Planner> planner;
   std::unique_ptr<reader::RunMemory> memory;

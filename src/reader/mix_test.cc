@@ -161,6 +161,7 @@ TEST(ReaderMix, RefusesByNameWhatItCannotDo) {
   EXPECT_EQ(with([](ReaderOptions&) {}), "");
   EXPECT_EQ(with([](ReaderOptions& o) { o.mix_weights = {}; }), "reader.mix-weights");
   EXPECT_EQ(with([](ReaderOptions& o) { o.mix_weights = {1, 2, 3}; }), "reader.mix-weights");
+  EXPECT_EQ(with([](ReaderOptions& o) { o.mix_weights = {1, -1}; }), "order.mix-weight");
   EXPECT_EQ(with([](ReaderOptions& o) {
               o.epoch_samples = 0;
               o.epoch_sweeps = 2;

@@ -120,7 +120,8 @@ bool Pipeline::take(Minibatch& out, const std::chrono::steady_clock::time_point*
 
 bool Pipeline::wait(std::chrono::milliseconds most, Minibatch& out) {
   if (!settings_.prefetch || !taken_.empty()) return true;
-  const auto until = std::chrono::steady_clock::now() + most;
+  constexpr std::chrono::hours kLong(24 * 365);  // a clock has an end
+  const auto until = std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(most, kLong);
   return take(out, &until);
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "support/fault_of.h"
 #include "support/memory_source.h"
 
 namespace batchfeed::reader {
@@ -24,6 +25,7 @@ TEST(ReaderWait, GivesUpAfterItsTimeAndTakesNothing) {
   }
   ASSERT_TRUE(reader.next(batch));
   EXPECT_EQ(batch.index, 0u);
+  EXPECT_TRUE(reader.wait(std::chrono::milliseconds::max(), batch)) << "for ever is long";
 }
 
 TEST(ReaderWait, IsOverAtTheEndAndWithoutPrefetch) {
@@ -172,6 +174,13 @@ TEST(ReaderStride, AStateIsGoodForEveryStride) {
 TEST(ReaderRemaining, KnowsARunWithoutEnd) {
   const ReaderOptions options = {.epoch_samples = ~0ull, .driver = ReaderOptions::Driver::timeline};
   EXPECT_EQ(Reader(std::make_shared<MemorySource>(kCorpus), options).remaining(), ~0ull);
+  const auto source = std::make_shared<MemorySource>(kCorpus);
+  for (const ReaderOptions& long_one :
+       {ReaderOptions{.epoch_samples = ~0ull}, ReaderOptions{.epoch_samples = 1ull << 61},
+        ReaderOptions{.epoch_sweeps = ~0ull, .driver = ReaderOptions::Driver::timeline}}) {
+    EXPECT_EQ(Reader(source, long_one).remaining(), ~0ull);
+    EXPECT_EQ(testing::fault_of([&] { (void)Reader(source, long_one).num_minibatches(); }).id, "reader.endless");
+  }
 }
 
 }  // namespace

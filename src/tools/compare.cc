@@ -16,6 +16,7 @@
 #include "base/threads.h"
 #include "tools/compare_rows.h"
 #include "tools/in_order.h"
+#include "tools/refuse.h"
 #include "tools/row_hash.h"
 
 namespace batchfeed {
@@ -131,6 +132,8 @@ class Comparer {
  public:
   Comparer(std::shared_ptr<const Source> a, std::shared_ptr<const Source> b, const CompareOptions& options)
       : options_(options) {
+    expect_source(a.get());
+    expect_source(b.get());
     if (!shared_streams(*a, *b)) return;
     const bool own_a = has_own_keys(*a), own_b = has_own_keys(*b);
     a = select_streams(std::move(a), names_);

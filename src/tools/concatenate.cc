@@ -46,9 +46,10 @@ class Sequel final : public Source {
     for (std::size_t i = 0; i < streams_.size(); ++i) out.columns[i].dim = streams_[i].dim;
   }
   std::string key_text(std::uint64_t key) const override {
+    if (key >= keys_.size()) return Source::key_text(key);
     const auto behind = std::upper_bound(first_of_.begin(), first_of_.end(), key);
     return corpora_[static_cast<std::size_t>(behind - first_of_.begin()) - 1]->key_text(
-        keys_.at(static_cast<std::size_t>(key)));
+        keys_[static_cast<std::size_t>(key)]);
   }
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
     return corpora_[at_[chunk].corpus]->place(at_[chunk].chunk, row);
@@ -109,6 +110,7 @@ class Sequel final : public Source {
 
 std::unique_ptr<Source> concatenate(std::vector<std::shared_ptr<const Source>> corpora) {
   if (corpora.empty()) refuse("merge.streams", {}, "no corpus is given", "name at least one");
+  for (const auto& corpus : corpora) expect_source(corpus.get());
   return std::make_unique<Sequel>(std::move(corpora));
 }
 

@@ -164,7 +164,11 @@ Format detect_format(const std::string& path, const FileSystem& file_system, con
 }
 
 Format detect_format(const std::vector<std::string>& files, const FileSystem& file_system, const Limits& limits) {
-  const Format first = detect_format(files.at(0), file_system, limits);
+  if (files.empty()) {
+    throw Error(Fault{
+        .kind = FaultKind::usage, .id = "infer.no-file", .what = "no file is given", .hint = "name at least one"});
+  }
+  const Format first = detect_format(files[0], file_system, limits);
   if (first != Format::ctf && first != Format::cbf) return first;
   const auto words = [](Format format) { return format == Format::ctf ? "text" : "binary"; };
   for (std::size_t i = 1; i < files.size(); ++i) {

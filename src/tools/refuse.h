@@ -20,4 +20,8 @@ namespace batchfeed {
                     .stream = stream});
 }
 
+inline void expect_source(const void* source) {
+  if (source == nullptr) refuse("tools.null-source", {}, "a source is null", "give one");
+}
+
 }  // namespace batchfeed

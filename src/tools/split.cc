@@ -194,11 +194,20 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
     std::vector<Batch> batches;
     std::uint64_t left_out = 0;
   };
+  const auto fits = [&](const std::vector<std::uint8_t>& chunk) {
+    return std::ranges::all_of(chunk, [&](std::uint8_t part) { return part < targets.size(); });
+  };
+  bool sizes = parts.size() == source.chunks().size() && (formats.empty() || formats.size() == targets.size());
+  for (std::size_t c = 0; sizes && c < parts.size(); ++c) sizes = parts[c].size() == source.chunks()[c].sequences;
+  if (!sizes || !std::ranges::all_of(parts, fits)) {
+    refuse("split.parts", {}, "the parts, the targets and the formats do not fit each other",
+           "a part for each sequence, as split_parts() gives them, and a target for each part");
+  }
   const Selected selected(source, options.streams, options.renames);
   std::vector<std::unique_ptr<Target>> open;
   for (std::size_t t = 0; t < targets.size(); ++t) {
     ConvertOptions one = options;
-    if (formats[t] != Format::unknown) one.to = formats[t];
+    if (!formats.empty() && formats[t] != Format::unknown) one.to = formats[t];
     open.push_back(std::make_unique<Target>(targets[t], selected.streams(), one, true));
   }
   std::uint64_t left_out = 0, bytes = 0, done = 0;

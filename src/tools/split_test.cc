@@ -2,11 +2,14 @@
 #include <batchfeed/compare.h>
 #include <batchfeed/split.h>
 #include <batchfeed/subset.h>
+#include <batchfeed/survey.h>
+#include <batchfeed/tools.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
 #include <set>
 
+#include "support/fault_of.h"
 #include "support/faulty_sys.h"
 
 namespace batchfeed {
@@ -222,6 +225,37 @@ TEST(Split, AllTargetsAppearOrNone) {
                      {Format::ctf, Format::ctf}, {}),
                Error);  // split.empty
   EXPECT_EQ(folder.names(), before);
+}
+
+TEST(Split, RefusesWhatDoesNotFitTogether) {
+  const ScratchFolder folder;
+  const auto source = corpus(folder, 3);
+  const auto refused = [&](const Parts& parts, const std::vector<std::string>& targets, std::vector<Format> formats) {
+    return testing::fault_of([&] { split(*source, parts, targets, formats, {}); }).id;
+  };
+  ASSERT_EQ(source->chunks().size(), 1u);
+  const std::vector<std::string> two = {folder / "x.ctf", folder / "y.ctf"};
+  EXPECT_EQ(split(*source, {{0, 0, 1}}, two, {}, {.to = Format::ctf, .force = true}).size(), 2u)
+      << "no format: all alike";
+  EXPECT_EQ(refused({{0, 0, 1}}, two, {Format::ctf}), "split.parts");
+  EXPECT_EQ(refused({{0, 0, 1}}, {folder / "z.ctf"}, {}), "split.parts");
+  EXPECT_EQ(refused({{0, 0}}, two, {}), "split.parts");
+  EXPECT_EQ(refused({}, two, {}), "split.parts");
+}
+
+TEST(Subset, AndItsLikeRefuseSourcesThatAreNullAndRowsThatAreNot) {
+  const ScratchFolder folder;
+  const auto source = corpus(folder, 3);
+  const auto refused = [&](auto&& act) { return testing::fault_of(act).id; };
+  EXPECT_EQ(refused([&] { (void)compare(source, nullptr); }), "tools.null-source");
+  EXPECT_EQ(refused([&] { (void)concatenate({source, nullptr}); }), "tools.null-source");
+  EXPECT_EQ(refused([&] { (void)subset(nullptr, {}); }), "tools.null-source");
+  EXPECT_EQ(refused([&] { (void)select_streams(nullptr, {}); }), "tools.null-source");
+  for (const Rows& rows : {Rows{{3}}, Rows{{}, {0}}, Rows{{1, 1}}, Rows{{2, 0}}})
+    EXPECT_EQ(refused([&] { (void)subset(source, rows); }), "subset.rows");
+  EXPECT_EQ(concatenate({source})->key_text(99), "99");
+  EXPECT_EQ(refused([&] { (void)detect_format(std::vector<std::string>{}); }), "infer.no-file");
+  EXPECT_TRUE(ValueCounts().bars(0, 10, false, 0).empty());
 }
 
 // As a joined source may give them, whose partners are not all there.

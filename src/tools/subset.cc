@@ -2,9 +2,11 @@
 #include <batchfeed/subset.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/hash.h"
 #include "base/rng.h"
+#include "tools/refuse.h"
 #include "tools/selected.h"
 
 namespace batchfeed {
@@ -133,11 +135,21 @@ Rows sample_rows(const Source& source, std::uint64_t most, std::uint64_t seed) {
 }
 
 std::unique_ptr<Source> subset(std::shared_ptr<const Source> source, Rows rows) {
+  expect_source(source.get());
+  bool fits = rows.size() <= source->chunks().size();
+  for (std::size_t c = 0; fits && c < rows.size(); ++c) {
+    fits = std::ranges::adjacent_find(rows[c], std::greater_equal()) == rows[c].end() &&
+           (rows[c].empty() || rows[c].back() < source->chunks()[c].sequences);
+  }
+  if (!fits)
+    refuse("subset.rows", {}, "the rows are not places of sequences in their chunks, in ascending order",
+           "rows_from() and sample_rows() give such");
   return std::make_unique<Subset>(std::move(source), std::move(rows));
 }
 
 std::unique_ptr<Source> select_streams(std::shared_ptr<const Source> source, const std::vector<std::string>& keep,
                                        const std::vector<std::pair<std::string, std::string>>& renames) {
+  expect_source(source.get());
   return std::make_unique<Streams>(std::move(source), keep, renames);
 }
 

@@ -79,7 +79,7 @@ double ValueCounts::quantile(double q) const {
 }
 
 std::vector<ValueCounts::Bar> ValueCounts::bars(double min, double max, bool whole, std::size_t most) const {
-  if (!(min <= max)) return {};
+  if (!(min <= max) || most == 0) return {};
   const bool by_number = whole && max - min < static_cast<double>(most) && std::abs(min) <= 256 && std::abs(max) <= 256;
   const std::size_t n = by_number ? static_cast<std::size_t>(max - min) + 1 : min == max ? 1 : most;
   const double width = by_number ? 1 : (max - min) / static_cast<double>(n);

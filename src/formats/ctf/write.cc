@@ -67,8 +67,12 @@ void put_sample(const Column& c, const StreamInfo& stream, std::uint32_t row, st
   }
   const std::size_t n = std::size_t{c.first_sample[row]} + i;
   for (std::uint32_t v = c.first_value[n]; v < c.first_value[n + 1]; ++v) {
+    const std::int32_t index = c.indices[v];
+    if (index < 0 || static_cast<std::uint64_t>(index) >= stream.dim)
+      refuse("ctf.write-bad-index", FaultKind::usage,
+             "index " + std::to_string(index) + " is not below dim " + std::to_string(stream.dim), {}, stream.name);
     out += ' ';
-    put_integer(static_cast<std::uint64_t>(c.indices[v]), out);
+    put_integer(static_cast<std::uint64_t>(index), out);
     out += ':';
     put_number(c.as<T>()[v], stream, out);
   }

@@ -112,6 +112,16 @@ TEST(Write, WhatTextCannotSayIsRefused) {
   std::string out;
   EXPECT_EQ(id([&] { Writer(streams, {}).sequence(chunk, 0, "1", out); }), "ctf.write-nan");
   EXPECT_EQ(id([&] { Writer(streams, {}).sequence(chunk, 0, "a b", out); }), "ctf.write-key");
+  const std::vector<StreamInfo> words = {{.name = "w", .dim = 3, .storage = Storage::sparse}};
+  for (const std::int32_t index : {-7, 3, 2}) {
+    chunk.reset(words);
+    const float one = 1;
+    chunk.columns[0].values.append(reinterpret_cast<const std::byte*>(&one), 4);
+    chunk.columns[0].indices.push_back(index);
+    chunk.columns[0].first_value.push_back(1);
+    chunk.columns[0].first_sample.push_back(1);
+    EXPECT_EQ(id([&] { Writer(words, {}).sequence(chunk, 0, "1", out); }), index == 2 ? "none" : "ctf.write-bad-index");
+  }
   EXPECT_EQ(id([&] { Writer({{.name = "a b", .dim = 1}}, {}); }), "ctf.write-names");
   EXPECT_EQ(id([&] { Writer(streams, {.aliases = {"x", "y"}}); }), "ctf.write-names");
 }

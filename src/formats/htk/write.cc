@@ -11,10 +11,12 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "base/counted.h"
 #include "base/cursor.h"
+#include "base/hash.h"
 #include "formats/htk/header.h"
 #include "formats/htk/scp.h"
 #include "io/atomic_file.h"
@@ -131,6 +133,9 @@ struct HtkWriter::Impl {
     if (count > htk::kMostFrames - (options.layout == HtkLayout::files ? 0 : frames))
       htk::refuse("htk.write-too-many", path, "more than 2147483647 frames in one parameter file",
                   "write several, or a file for each utterance");
+    if (options.layout == HtkLayout::archive && !keys.insert(hash_text(key)).second)
+      htk::refuse("htk.write-repeated", path, "utterance '" + std::string(key.substr(0, 80)) + "' is there already",
+                  "readers leave out all of one key: give each its own");
     options.layout == HtkLayout::files ? file_of(key, count, values) : append_frames(*archive, count, values);
     const std::uint64_t first = options.layout == HtkLayout::files ? 0 : frames;
     if (list) {
@@ -229,6 +234,7 @@ struct HtkWriter::Impl {
   std::string folder;        // of the files, until commit()
   std::optional<io::AtomicFile> archive, list;
   std::string lines;
+  std::unordered_set<std::uint64_t> keys;  // hashes of those in the archive
   std::vector<std::byte> block;
   std::uint64_t utterances = 0, frames = 0, bytes = 0;
 };

@@ -145,6 +145,15 @@ TEST(HtkWriter, RefusesWhatCannotBeReadBack) {
   for (const char* key : {"../u", "/u", "a//b", "a/./b", "a[b"})
     EXPECT_EQ(refusal({.dim = 2, .layout = HtkLayout::files}, key, 1), "htk.write-name") << key;
   const ScratchFolder folder;
+  HtkWriter archive(folder / "a.scp", {.dim = 1});
+  archive.append("u", 1, kFrames);
+  archive.append("v", 1, kFrames);
+  try {
+    archive.append("u", 1, kFrames);
+    ADD_FAILURE() << "two utterances of one key";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault().id, "htk.write-repeated");
+  }
   HtkWriter one(folder / "u.htk", {.dim = 1, .layout = HtkLayout::single});
   one.append("", 1, kFrames);
   try {
