@@ -83,7 +83,41 @@ static inline bool store_long_pairs(const Tokens& /*t*/, unsigned /*n*/, std::ui
   return false;
 }
 
-// A block, behind a blank, of numbers that all have an exponent; exponents are tokens of their own.
+// A block, behind a blank, of numbers with exponents, which are tokens of their own.
+struct Marked {
+  Block block;
+  std::uint64_t marks, plus, minus;  // 'e' or 'E', and signs
+  std::uint64_t separators;          // blanks and marks
+  unsigned n;                        // numbers
+  const char* next;
+  bool ends;  // the sample
+};
+BATCHFEED_AVX512_INLINE Marked marked_block(const char* p) noexcept {
+  const __m512i x = _mm512_loadu_si512(p);
+  Block block = block_of<false>(x);
+  const std::uint64_t marks = _mm512_cmpeq_epi8_mask(_mm512_or_si512(x, all(0x20)), all('e'));
+  const std::uint64_t plus = _mm512_cmpeq_epi8_mask(x, all('+'));
+  bool ends = false;
+  if (const std::uint64_t others = block.others & ~(marks | plus); others != 0) {
+    const auto stop = static_cast<unsigned>(std::countr_zero(others));
+    block.blanks &= first(stop);
+    if (ends_sample(p[stop]) && (block.blanks >> (stop - 1) & 1) == 0) {
+      block.blanks |= std::uint64_t{1} << stop;
+      ends = true;
+    }
+  }
+  const std::uint64_t inside = first(width(block.blanks));
+  return {.block = block,
+          .marks = marks & inside,
+          .plus = plus & inside,
+          .minus = block.minus & inside,
+          .separators = block.blanks | (marks & inside),
+          .n = static_cast<unsigned>(std::popcount(block.blanks)) - 1,
+          .next = p + width(block.blanks) - 1,
+          .ends = ends};
+}
+
+// A block of numbers that all have an exponent.
 struct Scientific {
   Tokens t;             // `negative` is of the numbers
   std::uint64_t below;  // exponents that have a minus
@@ -92,28 +126,12 @@ struct Scientific {
   bool ends;  // the sample
 };
 BATCHFEED_AVX512_INLINE bool scientific(const char* p, Scientific& found) noexcept {
-  const __m512i x = _mm512_loadu_si512(p);
-  Block block = block_of<false>(x);
-  std::uint64_t marks = _mm512_cmpeq_epi8_mask(_mm512_or_si512(x, all(0x20)), all('e'));
-  std::uint64_t plus = _mm512_cmpeq_epi8_mask(x, all('+'));
-  found.ends = false;
-  if (const std::uint64_t others = block.others & ~(marks | plus); others != 0) {
-    const auto stop = static_cast<unsigned>(std::countr_zero(others));
-    block.blanks &= first(stop);
-    if (ends_sample(p[stop]) && (block.blanks >> (stop - 1) & 1) == 0) {
-      block.blanks |= std::uint64_t{1} << stop;
-      found.ends = true;
-    }
-  }
-  const std::uint64_t inside = first(width(block.blanks));
-  marks &= inside;
-  plus &= inside;
-  const std::uint64_t minus = block.minus & inside, separators = block.blanks | marks;
-  found.n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
-  found.next = p + width(block.blanks) - 1;
+  auto [block, marks, plus, minus, separators, n, next, ends] = marked_block(p);
+  found.n = n;
+  found.next = next;
+  found.ends = ends;
   // Number and exponent take turns, and only exponents have a plus.
-  if (found.n == 0 || _pext_u64(marks, separators) != (0xAAAAAAAAAAAAAAAAu & first(2 * found.n)) ||
-      (plus & ~(marks << 1)) != 0)
+  if (n == 0 || _pext_u64(marks, separators) != (0xAAAAAAAAAAAAAAAAu & first(2 * n)) || (plus & ~(marks << 1)) != 0)
     return false;
   block.minus |= plus;
   found.t = tokens_of(block, separators, separators, block.blanks);
@@ -159,28 +177,11 @@ struct Mixed {
 };
 BATCHFEED_AVX512 __attribute__((noinline)) static bool store_mixed(const char* p, std::uint64_t room, float* out,
                                                                    Mixed& found) noexcept {
-  const __m512i x = _mm512_loadu_si512(p);
-  Block block = block_of<false>(x);
-  std::uint64_t marks = _mm512_cmpeq_epi8_mask(_mm512_or_si512(x, all(0x20)), all('e'));
-  std::uint64_t plus = _mm512_cmpeq_epi8_mask(x, all('+'));
-  if (const std::uint64_t others = block.others & ~(marks | plus); others != 0) {
-    const auto stop = static_cast<unsigned>(std::countr_zero(others));
-    block.blanks &= first(stop);
-    if (ends_sample(p[stop]) && (block.blanks >> (stop - 1) & 1) == 0) {
-      block.blanks |= std::uint64_t{1} << stop;
-      found.ends = true;
-    }
-  }
-  const std::uint64_t inside = first(width(block.blanks));
-  marks &= inside;
-  plus &= inside;
-  const std::uint64_t minus = block.minus & inside, separators = block.blanks | marks;
-  found.n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
-  found.next = p + width(block.blanks) - 1;
+  auto [block, marks, plus, minus, separators, n, next, ends] = marked_block(p);
+  found = {.next = next, .n = n, .ends = ends};
   const std::uint64_t marked = _pext_u64(marks, separators);  // a bit for each separator
   const std::uint64_t ends_exponent = _pdep_u64(marked << 1, separators);
-  if (found.n == 0 || marks == 0 || found.n > room || (marked & marked << 1) != 0 || (plus & ~(marks << 1)) != 0)
-    return false;
+  if (n == 0 || marks == 0 || n > room || (marked & marked << 1) != 0 || (plus & ~(marks << 1)) != 0) return false;
   block.minus |= plus;
   Tokens t = tokens_of(block, separators, separators, ends_exponent);
   if (!t.plain || above_nineteen(t.runs)) return false;
@@ -217,9 +218,9 @@ BATCHFEED_AVX512 __attribute__((noinline)) static bool store_mixed(const char* p
     if (known != taken || (odd & taken) != 0 || doubt != 0) return false;
     __m256 value = _mm512_cvtpd_ps(d);
     value = _mm256_mask_xor_ps(value, static_cast<__mmask8>(below >> i), value, _mm256_set1_ps(-0.0F));
-    const auto n = static_cast<unsigned>(std::popcount(static_cast<unsigned>(taken)));
-    _mm256_mask_storeu_ps(out, static_cast<__mmask8>(first(n)), _mm256_maskz_compress_ps(taken, value));
-    out += n;
+    const auto some = static_cast<unsigned>(std::popcount(static_cast<unsigned>(taken)));
+    _mm256_mask_storeu_ps(out, static_cast<__mmask8>(first(some)), _mm256_maskz_compress_ps(taken, value));
+    out += some;
   }
   return true;
 }
