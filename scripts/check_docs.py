@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Do the documents tell the truth about the tree? Links lead somewhere, to headings too, docs/index.md
-names every page, each page that code names is there, and each test that
+names every page, each page that code names is there, the C++ of every page is run, and each test that
 differences-from-cntk.md names. And the packages are of the version that CMakeLists.txt says.
 """
 import pathlib
@@ -66,6 +66,12 @@ def main():
                 print(f"{path.relative_to(ROOT)}: names {page}, which is not there")
                 bad += 1
     bad += subprocess.run([sys.executable, ROOT / "scripts/draw_river.py"]).returncode
+    run = re.split(r"[\s()]+", (ROOT / "tests/CMakeLists.txt").read_text(encoding="utf-8"))
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+        page = str(path.relative_to(ROOT))
+        if "```cpp" in path.read_text(encoding="utf-8") and page not in run:
+            print(f"{page}: its C++ is not run; tests/CMakeLists.txt has a list of pages")
+            bad += 1
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     for path in sorted(ROOT.glob("docs/**/*.md")):
         if path.name != "index.md" and f"]({path.relative_to(ROOT / 'docs')})" not in index:

@@ -101,8 +101,9 @@ struct RowRange {
 
 enum class RowMemory : std::uint8_t { unknown, as_stored, far_more };
 
-// Reads a few rows of a chunk as if it had no others: row `first` comes as row 0. What
-// Source says of sequences() and read() holds for these. Thread-safe.
+// Reads a few rows of a chunk as if it had no others: row `first` comes as row 0, and behind
+// them may come rows that stand in no table. What Source says of sequences() and read() holds
+// for these. Thread-safe.
 class RowReader {
  public:
   virtual void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const = 0;
@@ -158,5 +159,11 @@ class Source {
   // key"), or nothing.
   virtual std::vector<Notice> notices() const { return {}; }
 };
+
+// The same source, whose every table and chunk is looked at before anyone uses it. Throws Error (usage) with the id
+// source.streams, source.table or source.chunk where it does not fit what is written above; the first at once, the
+// others from sequences() and read(), of RowReader too. A reader takes a source at its word, and reads wherever its
+// offsets lead: a source of your own goes through this while it is written and in its tests. Null stays null.
+std::shared_ptr<const Source> checked(std::shared_ptr<const Source> source);
 
 }  // namespace batchfeed

@@ -51,6 +51,7 @@ void expect_joinable(const Setup& setup) {
 
 // What a binary file calls its sequences stands beside it; joined they are by their numbers, as in the reference.
 std::optional<Notice> joined_by_number(const Source& source) try {
+  if (source.chunks().empty()) return std::nullopt;
   std::vector<SequenceInfo> table;
   for (const std::size_t c : {std::size_t{0}, source.chunks().size() - 1}) {
     source.sequences(static_cast<std::uint32_t>(c), table);

@@ -8,11 +8,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <stdexcept>
 
 #include "support/fault_of.h"
+#include "support/faulty_sys.h"
 #include "support/speech.h"
 
 namespace batchfeed::assemble {
@@ -94,6 +98,52 @@ TEST_F(Opening, ABinaryFileIsJoinedByNumbersAndThatIsToldWhereItsKeysAreOthers) 
               "join.by-number: is joined by the numbers of its sequences, and not by the keys kept beside it: "
               "number 0 is '2'");
   }
+}
+
+TEST_F(Opening, KeysThatCannotBeReadKeepNoJoinFromOpening) {
+  const std::string path = (folder_ / "b.cbf").string();
+  const float value = 1;
+  const SequenceData sequence[] = {{.samples = 1, .values = &value}};
+  CbfWriter writer(path, {.streams = {{.name = "B", .dim = 1}}, .keys = true});
+  writer.append(sequence, "zero");
+  writer.commit();
+  int asked = 0;
+  ::batchfeed::testing::FaultySys sys([&](const ::batchfeed::testing::Call& call) {
+    const bool refused = call.name == "open" && call.path.ends_with(".keys");
+    asked += refused ? 1 : 0;
+    return refused ? EACCES : 0;
+  });
+  CbfOptions binary;
+  binary.files = {path};
+  batchfeed::Setup setup;
+  std::vector<std::string> told;
+  setup.report = [&](const Notice& n) { told.push_back(n.fault.id); };
+  setup.sources = {corpus({write("a.ctf", "0 |A 0\n")}), binary};
+  EXPECT_EQ(open_sources(setup)->chunks().at(0).sequences, 1u);
+  EXPECT_GT(asked, 0);
+  EXPECT_TRUE(told.empty());
+}
+
+class Nothing final : public Source {
+ public:
+  const std::vector<StreamInfo>& streams() const override { return streams_; }
+  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& /*out*/) const override {
+    throw std::out_of_range("chunk " + std::to_string(chunk));
+  }
+  void read(std::uint32_t chunk, Chunk& /*out*/) const override {
+    throw std::out_of_range("chunk " + std::to_string(chunk));
+  }
+
+ private:
+  std::vector<StreamInfo> streams_ = {{.name = "B", .dim = 1}};
+  std::vector<ChunkInfo> chunks_;
+};
+
+TEST_F(Opening, ASourceWithoutChunksHasNothingInCommon) {
+  batchfeed::Setup setup;
+  setup.sources = {corpus({write("a.ctf", "0 |A 0\n")}), std::make_shared<const Nothing>()};
+  EXPECT_EQ(refusal(setup), "join.no-common-keys");
 }
 
 // A state names a place in an order of chunks, so it is of data that are cut alike.

@@ -9,23 +9,15 @@
 #include <optional>
 
 #include "support/batch_hash.h"
+#include "support/draw.h"
 #include "support/fuzz_file.h"
 #include "support/memory_source.h"
 
 namespace {
 
 using namespace batchfeed;
+using batchfeed::testing::Draw;
 using batchfeed::testing::require;
-
-class Draw {
- public:
-  Draw(const std::uint8_t* data, std::size_t size) : at_(data), end_(data + size) {}
-  std::uint32_t below(std::uint32_t n) { return at_ == end_ ? 0 : *at_++ % n; }
-
- private:
-  const std::uint8_t* at_;
-  const std::uint8_t* end_;
-};
 
 std::vector<std::vector<std::uint32_t>> corpus(Draw& draw) {
   std::vector<std::vector<std::uint32_t>> chunks(1 + draw.below(6));

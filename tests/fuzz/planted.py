@@ -42,4 +42,10 @@ BUGS = [
     Bug("wrapped product: rows times columns", "kaldi_ark", "src/formats/kaldi/ark.cc",
         "const std::uint64_t values = item.rows * item.cols;  // both below 2^31",
         "const std::uint64_t values = static_cast<std::uint32_t>(item.rows * item.cols);"),
+    Bug("rows of a part counted from the chunk", "join_join", "src/join/secondary.cc",
+        "copy_row(wanted.repeat || broadcast, &from_column, at.row - part.first, length,",
+        "copy_row(wanted.repeat || broadcast, &from_column, at.row, length,"),
+    Bug("damage of a partner forgotten where there is some already", "join_join", "src/join/secondary.cc",
+        "out.invalid[r] = std::max(out.invalid[r], part.chunk().invalid[row]);",
+        "if (out.invalid[r] != Chunk::kValid) out.invalid[r] = part.chunk().invalid[row];"),
 ]

@@ -14,8 +14,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace batchfeed::testing {
@@ -77,59 +79,30 @@ class ListedFile {
   MemoryFile archive_, scp_;
 };
 
-inline void check_column(const StreamInfo& stream, const Column& column, std::size_t rows) {
-  require(column.first_sample.size() == rows + 1 && column.first_sample[0] == 0);
-  const std::size_t values = column.values.size() / size_of(column.element);
-  for (std::size_t r = 0; r < rows; ++r) {
-    require(column.first_sample[r] <= column.first_sample[r + 1]);
-    const std::uint64_t n = column.first_sample[r + 1] - column.first_sample[r];
-    if (stream.storage == Storage::dense && n > 0) {
-      require(column.begin[r] + (n - 1) * column.step + column.dim <= values);
-    }
-  }
-  if (stream.storage == Storage::sparse) {
-    require(column.first_value.size() == std::size_t{column.first_sample[rows]} + 1);
-    require(column.first_value[0] == 0 && column.first_value[column.first_value.size() - 1] == values);
-    require(column.indices.size() == values);
-    for (std::size_t i = 1; i < column.first_value.size(); ++i) {
-      require(column.first_value[i - 1] <= column.first_value[i]);
-    }
-    for (const std::int32_t index : column.indices) {
-      require(index >= 0 && static_cast<std::uint64_t>(index) < stream.dim);
-    }
-  }
-}
-
 // Files in memory stay as they are: a read behind the end is a count that nobody compared.
 inline void check_fault(const Error& error) {
   const Fault& fault = error.fault();
-  const bool expected =
-      !fault.what.empty() && !fault.id.empty() && fault.kind != FaultKind::stale && fault.kind != FaultKind::internal;
+  const bool expected = !fault.what.empty() && !fault.id.empty() && fault.kind != FaultKind::stale &&
+                        fault.kind != FaultKind::internal && !fault.id.starts_with("source.");
   if (!expected) std::fprintf(stderr, "no input should lead to: %s: %s\n", fault.id.c_str(), error.what());
   require(expected);
 }
 
-// Reads all of a source. Tables and chunks must agree; a fault of data is fine.
-inline void read_everything(const Source& source) {
+// Reads all of a source, whose tables and chunks must be what source.h says; a fault of data is fine.
+inline void read_everything(std::shared_ptr<const Source> given) {
+  const std::shared_ptr<const Source> source = checked(std::move(given));
   std::vector<SequenceInfo> table;
   Chunk chunk;
-  for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
-    source.sequences(c, table);
-    std::uint64_t samples = 0;
-    for (const SequenceInfo& s : table) samples += s.samples;
-    require(source.chunks()[c].sequences == table.size() && source.chunks()[c].samples == samples);
+  for (std::uint32_t c = 0; c < source->chunks().size(); ++c) {
+    source->sequences(c, table);
     try {
-      source.read(c, chunk);
+      source->read(c, chunk);
     } catch (const Error& error) {
       check_fault(error);
       continue;
     }
-    const std::size_t rows = chunk.columns.at(0).first_sample.size() - 1;
-    for (const SequenceInfo& s : table) {
-      require(s.row < rows && s.samples >= 1);
+    for (const SequenceInfo& s : table)
       require(chunk.is_invalid(s.row) || chunk.columns[0].samples(s.row) == s.samples);
-    }
-    for (std::size_t k = 0; k < chunk.columns.size(); ++k) check_column(source.streams()[k], chunk.columns[k], rows);
   }
 }
 

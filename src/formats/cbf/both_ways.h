@@ -14,24 +14,11 @@
 
 namespace batchfeed::cbf::testing {
 
-// Whether a column holds `rows` sequences and, but for the counts between dense ones, nothing else.
-inline bool fits(const Column& column, std::size_t rows) {
-  if (column.first_sample.size() != rows + 1 || column.first_sample[0] != 0) return false;
-  const std::size_t samples = column.first_sample[rows], width = size_of(column.element);
-  if (column.storage == Storage::dense)
-    return column.begin.size() == rows && column.values.size() >= samples * column.dim * width;
-  if (column.first_value.size() != samples + 1 || column.first_value[0] != 0) return false;
-  const std::size_t values = column.first_value[samples];
-  return column.values.size() == values * width && column.indices.size() == values;
-}
-
 // All that a chunk says of its sequences, under the keys of the table.
 inline std::string text_of(const Source& source, std::uint32_t c, const Chunk& chunk) {
   std::string out;
   std::vector<SequenceInfo> table;
   source.sequences(c, table);
-  const std::size_t rows = chunk.columns[0].first_sample.size() - 1;  // with those that are in no table
-  for (const Column& column : chunk.columns) out += fits(column, rows) ? "" : "a column of another size\n";
   for (const SequenceInfo& s : table) {
     out += std::to_string(s.key) + " of " + std::to_string(s.samples) + ':';
     for (const Column& column : chunk.columns) {
@@ -68,7 +55,7 @@ inline Given read_all(const std::string& path, CbfOptions options, std::uint64_t
   context.keys = std::make_shared<KeyTable>(KeyMode::numeric);
   context.limits = limits;
   try {
-    const std::shared_ptr<const Source> file = open(options, path, context);
+    const std::shared_ptr<const Source> file = checked(open(options, path, context));
     const auto pieces = bytes == 0 ? nullptr : std::make_shared<const Pieces>(file, bytes);
     const Source& source = pieces ? *pieces : *file;
     out.cut = source.chunks().size() > file->chunks().size();

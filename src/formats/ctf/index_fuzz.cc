@@ -30,9 +30,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return out;
   };
   const CheckResult passing = ctf::check_stream(file.descriptor(), "stdin", c.options, {}, {}, nullptr, c.keys);
-  std::unique_ptr<ctf::CtfSource> one;
+  std::shared_ptr<const ctf::CtfSource> one;
   try {
-    one = std::make_unique<ctf::CtfSource>(c.options, file.path(), context(1));
+    one = std::make_shared<const ctf::CtfSource>(c.options, file.path(), context(1));
   } catch (const Error& e) {
     require(passing.by_id.count(e.fault().id) == 1, "opening fails, the check of the text does not");
     return 0;
@@ -46,10 +46,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   std::uint64_t sequences = 0, samples = 0, end = 0;
   Chunk chunk;
+  const std::shared_ptr<const Source> source = checked(one);
   for (std::uint32_t i = 0; i < one->chunks().size(); ++i) {
     sequences += one->chunks()[i].sequences;
     samples += one->chunks()[i].samples;
-    one->read(i, chunk);
+    source->read(i, chunk);
     for (const Column& column : chunk.columns)
       require(column.first_sample.size() == one->chunks()[i].sequences + 1, "a row is missing");
   }

@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   context.keys = std::make_shared<KeyTable>(KeyMode::text);
   context.check = (choice & 16) != 0;
   try {
-    testing::read_everything(*htk::open(options, context));
+    testing::read_everything(htk::open(options, context));
   } catch (const Error& error) {
     testing::check_fault(error);
   }

@@ -58,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   context.limits.label_frames = 100'000;
   context.limits.dim = 1 << 16;
   try {
-    testing::read_everything(*kaldi::open(options, context));
+    testing::read_everything(kaldi::open(options, context));
   } catch (const Error& error) {
     testing::check_fault(error);
   }

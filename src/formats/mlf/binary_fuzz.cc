@@ -16,7 +16,7 @@ namespace {
 
 void read(const MlfOptions& options, const OpenContext& context) {
   try {
-    testing::read_everything(*mlf::open(options, context));
+    testing::read_everything(mlf::open(options, context));
   } catch (const Error& error) {
     testing::check_fault(error);
   }

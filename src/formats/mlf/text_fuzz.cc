@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   context.check = (choice & 32) != 0;
   context.limits.label_frames = 100'000;
   try {
-    testing::read_everything(*mlf::open(options, context));
+    testing::read_everything(mlf::open(options, context));
   } catch (const Error& error) {
     testing::check_fault(error);
   }
