@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -67,7 +66,7 @@ void expect_sums(const std::string& place, const std::vector<SequenceInfo>& tabl
   if (samples != info.samples) bad(samples, "sample", info.samples);
 }
 
-// Offsets that begin with 0, do not fall and end with `end`.
+// Where `items` begin, and the end of the last: from 0, and none before the one in front of it.
 template <class Bad>
 void expect_offsets(const Buffer<std::uint32_t>& offsets, const char* name, std::uint64_t items, const Bad& bad) {
   if (offsets.size() != items + 1)

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 
+#include "support/each_sequence.h"
 #include "support/memory_source.h"
 
 namespace batchfeed {
@@ -22,22 +23,12 @@ std::shared_ptr<const Source> ten() {
 
 std::vector<std::uint64_t> keys(const Source& source) {
   std::vector<std::uint64_t> out;
-  std::vector<SequenceInfo> table;
-  Chunk chunk;
-  for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
-    source.sequences(c, table);
-    source.read(c, chunk);
-    std::uint64_t samples = 0;
-    for (const SequenceInfo& s : table) {
-      const Column& column = chunk.columns[0];
-      EXPECT_EQ(column.samples(s.row), s.samples);
-      EXPECT_EQ(column.as<float>()[column.begin[s.row]], static_cast<float>(100 * s.key));
-      samples += s.samples;
-      out.push_back(s.key);
-    }
-    EXPECT_EQ(source.chunks()[c].sequences, table.size());
-    EXPECT_EQ(source.chunks()[c].samples, samples);
-  }
+  testing::each_sequence(source, [&](const Chunk& chunk, const SequenceInfo& s) {
+    const Column& column = chunk.columns[0];
+    EXPECT_EQ(column.samples(s.row), s.samples);
+    EXPECT_EQ(column.as<float>()[column.begin[s.row]], static_cast<float>(100 * s.key));
+    out.push_back(s.key);
+  });
   return out;
 }
 

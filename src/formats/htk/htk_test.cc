@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "formats/htk/header.h"
+#include "support/each_sequence.h"
 #include "support/faulty_sys.h"
 #include "support/speech.h"
 
@@ -70,26 +71,18 @@ class Htk : public ::testing::Test {
   // Every utterance by its key: the frames as they are delivered.
   static std::map<std::string, Frames> read(const Source& source) {
     std::map<std::string, Frames> out;
-    std::vector<SequenceInfo> table;
-    Chunk chunk;
-    const StreamInfo& stream = source.streams()[0];
-    for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
-      source.sequences(c, table);
-      source.read(c, chunk);
+    ::batchfeed::testing::each_sequence(source, [&](const Chunk& chunk, const SequenceInfo& s) {
       const Column& column = chunk.columns[0];
-      EXPECT_EQ(column.dim, stream.dim);
-      for (const SequenceInfo& s : table) {
-        EXPECT_EQ(column.samples(s.row), s.samples);
-        Frames& frames = out[source.key_text(s.key)];
-        for (std::uint32_t i = 0; i < s.samples; ++i) {
-          std::vector<double>& frame = frames.emplace_back();
-          for (std::uint64_t k = 0; k < column.dim; ++k) {
-            const std::size_t at = static_cast<std::size_t>(column.begin[s.row] + i * column.step + k);
-            frame.push_back(stream.element == Element::f32 ? double{column.as<float>()[at]} : column.as<double>()[at]);
-          }
+      EXPECT_EQ(column.samples(s.row), s.samples);
+      Frames& frames = out[source.key_text(s.key)];
+      for (std::uint32_t i = 0; i < s.samples; ++i) {
+        std::vector<double>& frame = frames.emplace_back();
+        for (std::uint64_t k = 0; k < column.dim; ++k) {
+          const std::size_t at = static_cast<std::size_t>(column.begin[s.row] + i * column.step + k);
+          frame.push_back(column.element == Element::f32 ? double{column.as<float>()[at]} : column.as<double>()[at]);
         }
       }
-    }
+    });
     return out;
   }
 

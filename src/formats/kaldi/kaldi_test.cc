@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "formats/kaldi/index.h"
+#include "support/each_sequence.h"
 #include "support/faulty_sys.h"
 #include "support/speech.h"
 
@@ -59,28 +60,22 @@ class Kaldi : public ::testing::Test {
   }
   std::map<std::string, Rows> read(const Source& source) {
     std::map<std::string, Rows> out;
-    std::vector<SequenceInfo> table;
-    Chunk chunk;
-    for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
-      source.sequences(c, table);
-      source.read(c, chunk);
+    ::batchfeed::testing::each_sequence(source, [&](const Chunk& chunk, const SequenceInfo& s) {
+      if (chunk.is_invalid(s.row)) return;
       const Column& column = chunk.columns[0];
-      for (const SequenceInfo& s : table) {
-        if (chunk.is_invalid(s.row)) continue;
-        Rows& rows = out[source.key_text(s.key)];
-        for (std::uint32_t i = 0; i < s.samples; ++i) {
-          std::vector<double>& row = rows.emplace_back();
-          if (column.storage == Storage::sparse) {
-            row.push_back(column.indices[column.first_value[column.first_sample[s.row] + i]]);
-            continue;
-          }
-          const std::size_t at = static_cast<std::size_t>(column.begin[s.row] + i * column.step);
-          for (std::size_t k = 0; k < column.dim; ++k)
-            row.push_back(column.element == Element::f32 ? double{column.as<float>()[at + k]}
-                                                         : column.as<double>()[at + k]);
+      Rows& rows = out[source.key_text(s.key)];
+      for (std::uint32_t i = 0; i < s.samples; ++i) {
+        std::vector<double>& row = rows.emplace_back();
+        if (column.storage == Storage::sparse) {
+          row.push_back(column.indices[column.first_value[column.first_sample[s.row] + i]]);
+          continue;
         }
+        const std::size_t at = static_cast<std::size_t>(column.begin[s.row] + i * column.step);
+        for (std::size_t k = 0; k < column.dim; ++k)
+          row.push_back(column.element == Element::f32 ? double{column.as<float>()[at + k]}
+                                                       : column.as<double>()[at + k]);
       }
-    }
+    });
     return out;
   }
   std::string fault(const std::string& name, const std::string& content) {

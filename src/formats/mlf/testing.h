@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "formats/mlf/mlf.h"
+#include "support/each_sequence.h"
 #include "support/faulty_sys.h"
 
 namespace batchfeed::mlf {
@@ -52,30 +53,24 @@ class Mlf : public ::testing::Test {
   std::map<std::string, Classes> read(const Source& source,
                                       std::map<std::string, std::vector<double>>* values = nullptr) {
     std::map<std::string, Classes> out;
-    std::vector<SequenceInfo> table;
-    Chunk chunk;
-    for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
-      source.sequences(c, table);
-      source.read(c, chunk);
+    ::batchfeed::testing::each_sequence(source, [&](const Chunk& chunk, const SequenceInfo& s) {
+      const std::string key = source.key_text(s.key);
+      if (chunk.is_invalid(s.row)) {
+        out[key] = kInvalid;
+        return;
+      }
       const Column& column = chunk.columns[0];
       EXPECT_EQ(column.storage, Storage::sparse);
-      for (const SequenceInfo& s : table) {
-        const std::string key = source.key_text(s.key);
-        if (chunk.is_invalid(s.row)) {
-          out[key] = kInvalid;
-          continue;
-        }
-        EXPECT_EQ(column.samples(s.row), s.samples);
-        for (std::uint32_t n = column.first_sample[s.row]; n < column.first_sample[s.row + 1]; ++n) {
-          for (std::uint32_t v = column.first_value[n]; v < column.first_value[n + 1]; ++v) {
-            out[key].push_back(column.indices[v]);
-            if (values != nullptr)
-              (*values)[key].push_back(options_.element == Element::f32 ? double{column.as<float>()[v]}
-                                                                        : column.as<double>()[v]);
-          }
+      EXPECT_EQ(column.samples(s.row), s.samples);
+      for (std::uint32_t n = column.first_sample[s.row]; n < column.first_sample[s.row + 1]; ++n) {
+        for (std::uint32_t v = column.first_value[n]; v < column.first_value[n + 1]; ++v) {
+          out[key].push_back(column.indices[v]);
+          if (values != nullptr)
+            (*values)[key].push_back(column.element == Element::f32 ? double{column.as<float>()[v]}
+                                                                    : column.as<double>()[v]);
         }
       }
-    }
+    });
     return out;
   }
   Fault fault(const std::string& content) {
