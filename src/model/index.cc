@@ -191,7 +191,12 @@ IndexEntries::Stretch IndexEntries::stretch(std::size_t i) const noexcept {
   if (i >= packed_) return {};
   const Block& block = block_of(i);
   if (block.first != i) return {};
-  return {.entries = block.entries, .begin = block.begin, .end = block.end, .samples = block.sum};
+  return {.entries = block.entries,
+          .begin = block.begin,
+          .end = block.end,
+          .samples = block.sum,
+          .in_a_row = block.in_a_row,
+          .key = block.key};
 }
 
 IndexEntry IndexEntries::operator[](std::size_t i) const noexcept {

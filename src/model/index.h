@@ -72,6 +72,8 @@ class IndexEntries {
   struct Stretch {
     std::size_t entries = 0;
     std::uint64_t begin = 0, end = 0, samples = 0;
+    bool in_a_row = false;  // the keys: key, key + 1, ...
+    std::uint64_t key = 0;
   };
   Stretch stretch(std::size_t i) const noexcept;
 

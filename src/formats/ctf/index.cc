@@ -174,10 +174,24 @@ std::optional<IndexNotes::Repeated> find_repeated(const IndexEntries& entries) {
   const std::size_t n = entries.size();
   bool rising = true;
   std::uint64_t least = ~0ull, most = 0;
-  for (const IndexEntry& e : entries) {
-    rising &= least > most || e.key > most;  // the first has none before it
-    least = std::min(least, e.key);
-    most = std::max(most, e.key);
+  const auto add = [&](std::uint64_t first, std::uint64_t last) {
+    rising &= least > most || first > most;  // the first has none before it
+    least = std::min(least, first);
+    most = std::max(most, last);
+  };
+  for (std::size_t i = 0; i < n;) {
+    const IndexEntries::Stretch whole = entries.stretch(i);
+    const std::uint64_t last = whole.key + (whole.entries - 1);
+    if (whole.entries != 0 && whole.in_a_row && last >= whole.key) {
+      add(whole.key, last);
+      i += whole.entries;
+      continue;
+    }
+    std::array<IndexEntry, 32> some;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
+    for (const IndexEntry& e : std::span(some).first(entries.read(i, some))) {
+      add(e.key, e.key);
+      ++i;
+    }
   }
   if (rising) return std::nullopt;
   std::size_t second = n;

@@ -15,27 +15,48 @@
 namespace batchfeed::ctf {
 namespace {
 
-// Where `n` bits stand, counted from `from`. Four without a branch, which could not be foreseen; what is too many is
-// overwritten.
-[[gnu::always_inline]] inline void list(std::uint64_t bits, std::size_t n, std::uint32_t from,
-                                        std::uint32_t* out) noexcept {
+// Behind each newline of some steps, whose bits these are, counted from `at`; returns how many. `kPopcount`: the CPU
+// has an instruction for it.
+template <bool kPopcount, std::size_t kSteps>
+[[gnu::always_inline]] inline std::size_t list(const std::array<std::uint64_t, kSteps>& steps, std::uint32_t at,
+                                               std::uint32_t* const out) noexcept {
+  const auto place = [&](std::uint64_t bits) { return at + 1 + static_cast<unsigned>(std::countr_zero(bits)); };
   constexpr std::uint64_t kSome = std::uint64_t{1} << 63;
-  for (unsigned i = 0; i < 4; ++i, bits &= bits - 1) {
-    out[i] = from + static_cast<unsigned>(std::countr_zero(bits | kSome));
-    asm("" : "+m"(out[i]));  // one by one: four in a vector take longer to get there
+  std::size_t n = 0;
+  std::uint64_t second = 0;
+  for (const std::uint64_t bits : steps) second |= bits & (bits - 1);
+  if (second == 0) {  // at most one in each, as in long lines
+    for (const std::uint64_t bits : steps) {
+      out[n] = place(bits | kSome);
+      n += bits != 0 ? 1 : 0;
+      at += kLineStep;
+    }
+    return n;
   }
-  for (std::size_t i = 4; i < n; ++i, bits &= bits - 1) out[i] = from + static_cast<unsigned>(std::countr_zero(bits));
+  for (std::uint64_t bits : steps) {
+    const std::size_t end = n + (kPopcount ? static_cast<unsigned>(__builtin_popcountll(bits)) : ones(bits));
+    // Four without a branch, which could not be foreseen; what is too many is overwritten.
+    for (std::size_t i = n; i < n + 4; ++i, bits &= bits - 1) {
+      out[i] = place(bits | kSome);
+      asm("" : "+m"(out[i]));  // one by one: four in a vector take longer to get there
+    }
+    for (std::size_t i = n + 4; i < end; ++i, bits &= bits - 1) out[i] = place(bits);
+    n = end;
+    at += kLineStep;
+  }
+  return n;
 }
 
 namespace any {
 #define BATCHFEED_TARGET
-inline std::size_t add(const char* p, std::uint32_t from, std::uint32_t* out) noexcept {
-  const std::uint64_t bits = bytes_equal(p, '\n');
-  const unsigned n = ones(bits);
-  list(bits, n, from + 1, out);
-  return n;
-}
 inline bool none(const char* p) noexcept { return std::memchr(p, '\n', 4 * kLineStep) == nullptr; }
+inline std::size_t add(const char* p, std::uint32_t from, std::uint32_t* out) noexcept {
+  return list<false, 1>({bytes_equal(p, '\n')}, from, out);
+}
+inline std::size_t add_four(const char* p, std::uint32_t from, std::uint32_t* out) noexcept {
+  const auto step = [&](std::size_t i) { return bytes_equal(p + i * kLineStep, '\n'); };
+  return list<false, 4>({step(0), step(1), step(2), step(3)}, from, out);
+}
 #include "formats/ctf/line_begins.inc"
 #undef BATCHFEED_TARGET
 }  // namespace any
@@ -46,18 +67,21 @@ namespace avx2 {
 BATCHFEED_TARGET inline __m256i newlines(const char* p) noexcept {
   return _mm256_cmpeq_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)), _mm256_set1_epi8('\n'));
 }
-BATCHFEED_TARGET inline std::size_t add(const char* p, std::uint32_t from, std::uint32_t* out) noexcept {
+BATCHFEED_TARGET inline std::uint64_t step(const char* p) noexcept {
   const auto low = static_cast<std::uint32_t>(_mm256_movemask_epi8(newlines(p)));
   const auto high = static_cast<std::uint32_t>(_mm256_movemask_epi8(newlines(p + 32)));
-  const std::uint64_t all = low | std::uint64_t{high} << 32;
-  const auto n = static_cast<std::size_t>(_mm_popcnt_u64(all));
-  list(all, n, from + 1, out);
-  return n;
+  return low | std::uint64_t{high} << 32;
 }
 BATCHFEED_TARGET inline bool none(const char* p) noexcept {
   __m256i any = newlines(p);
   for (std::size_t i = 32; i < 256; i += 32) any = _mm256_or_si256(any, newlines(p + i));
   return _mm256_testz_si256(any, any) != 0;
+}
+BATCHFEED_TARGET inline std::size_t add(const char* p, std::uint32_t from, std::uint32_t* out) noexcept {
+  return list<true, 1>({step(p)}, from, out);
+}
+BATCHFEED_TARGET inline std::size_t add_four(const char* p, std::uint32_t from, std::uint32_t* out) noexcept {
+  return list<true, 4>({step(p), step(p + kLineStep), step(p + 2 * kLineStep), step(p + 3 * kLineStep)}, from, out);
 }
 #include "formats/ctf/line_begins.inc"
 #undef BATCHFEED_TARGET
@@ -84,6 +108,11 @@ BATCHFEED_TARGET inline std::size_t add(const char* p, std::uint32_t from, std::
     found = _mm512_shuffle_i64x2(found, found, 0b00'11'10'01);
     _mm512_storeu_si512(out + k, _mm512_add_epi32(_mm512_cvtepu8_epi32(_mm512_castsi512_si128(found)), all));
   }
+  return n;
+}
+BATCHFEED_TARGET inline std::size_t add_four(const char* p, std::uint32_t from, std::uint32_t* out) noexcept {
+  std::size_t n = 0;
+  for (std::uint32_t i = 0; i < 4 * kLineStep; i += kLineStep) n += add(p + i, from + i, out + n);
   return n;
 }
 BATCHFEED_TARGET inline bool none(const char* p) noexcept {

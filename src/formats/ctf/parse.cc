@@ -8,12 +8,13 @@
 #include "base/cpu.h"
 #include "base/saturate.h"
 #include "formats/ctf/scan.h"
+#include "formats/ctf/short_samples.h"
 
 namespace batchfeed::ctf {
 namespace {
 
-// Samples of fewer values, or pairs, are read faster one by one.
-constexpr std::uint64_t kShort = 4, kFewPairs = 3;
+// Samples of fewer values are read faster one by one.
+constexpr std::uint64_t kShort = 4;
 // Bytes of lines, on average, below which it pays to look for marks first.
 constexpr std::uint64_t kShortLine = 128;
 
@@ -134,13 +135,8 @@ void Parser<T>::short_lines(const char* p, const char* const end) {
 // The id and the blank behind it, which the next lines most likely begin with, too.
 template <class T>
 void Parser<T>::remember_id(const char* p, std::size_t length) noexcept {
-  const auto lowest = [](std::size_t bytes) { return bytes == 0 ? 0 : ~std::uint64_t{0} >> (64 - 8 * bytes); };
-  id_ = {1, 0};  // a longer one is like none
-  id_mask_ = {0, 0};
-  if (length > sizeof id_) return;
   id_length_ = length;
-  id_mask_ = {lowest(std::min<std::size_t>(length, 8)), lowest(length - std::min<std::size_t>(length, 8))};
-  id_ = {load<std::uint64_t>(p) & id_mask_[0], load<std::uint64_t>(p + 8) & id_mask_[1]};
+  length <= 16 ? id_.take(p, length) : id_.forget();
 }
 
 template <class T>
@@ -251,30 +247,16 @@ inline void Parser<T>::added(StreamState& s, std::size_t stream, const char* nam
     note_repeat(stream, name);
 }
 
-// A sample of short numbers behind single blanks, as few as they are; nullptr for any other.
-template <class T>
-inline const char* Parser<T>::few(const char* name, StreamState& s, std::size_t stream) {
-  const char* p = name + s.name_length;
-  if (s.values + s.dim > s.capacity) return nullptr;
-  for (T *out = s.out + s.values, *const end = out + s.dim; out != end; ++out) {
-    if (*p != ' ') return nullptr;
-    const bool negative = p[1] == '-';
-    p = text::read_short<true>(p + 1 + static_cast<int>(negative), *out);
-    if (p == nullptr) return nullptr;
-    *out = negative ? -*out : *out;
-  }
-  p += static_cast<int>(is_blank(*p));
-  if (!ends_sample(*p)) return nullptr;
-  s.values += s.dim;
-  added(s, stream, name);
-  return p;
-}
-
 template <class T>
 const char* Parser<T>::dense(const char* name, StreamState& s, std::size_t stream) {
   if (!s.vector) {
-    if (const char* const end = few(name, s, stream); end != nullptr) [[likely]]
+    const char* const end =
+        s.values + s.dim > s.capacity ? nullptr : read_few(name + s.name_length, s.dim, s.out + s.values);
+    if (end != nullptr) [[likely]] {
+      s.values += s.dim;
+      added(s, stream, name);
       return end;
+    }
   }
   if (s.values + s.dim > s.capacity) [[unlikely]]
     make_room(s, stream, s.values + s.dim);
@@ -298,32 +280,15 @@ const char* Parser<T>::dense(const char* name, StreamState& s, std::size_t strea
   return end.at;
 }
 
-// A sample of one short index and a value of one digit, as words and labels are
-// written; nullptr for any other.
-template <class T>
-inline const char* Parser<T>::one_hot(const char* name, StreamState& s, std::size_t stream) {
-  const char* p = name + s.name_length + 1;
-  const text::Digits digits = text::leading_digits(p);
-  if (p[-1] != ' ' || digits.count - 1 >= 7) return nullptr;
-  p += digits.count;
-  const auto value = static_cast<unsigned>(p[1]) - '0';
-  if (*p != ':' || value > 9) return nullptr;
-  p += 2;
-  p += static_cast<int>(is_blank(*p));
-  const std::uint64_t index = text::spell(digits);
-  if (!ends_sample(*p) || index >= s.dim || s.values == s.capacity || s.stored + 2 > s.first_capacity) return nullptr;
-  s.out[s.values] = static_cast<T>(value);
-  s.indices[s.values] = static_cast<std::int32_t>(index);
-  s.first_value[s.stored + 1] = static_cast<std::uint32_t>(++s.values);
-  added(s, stream, name);
-  return p;
-}
-
 template <class T>
 const char* Parser<T>::sparse(const char* name, StreamState& s, std::size_t stream) {
-  if (!s.vector) {
-    if (const char* const end = one_hot(name, s, stream); end != nullptr) [[likely]]
+  if (!s.vector && s.values != s.capacity && s.stored + 2 <= s.first_capacity) {
+    const char* const end = read_one_hot(name + s.name_length, s.dim, s.out[s.values], s.indices[s.values]);
+    if (end != nullptr) [[likely]] {
+      s.first_value[s.stored + 1] = static_cast<std::uint32_t>(++s.values);
+      added(s, stream, name);
       return end;
+    }
   }
   SparseRoom<T> room{.values = s.out,
                      .indices = s.indices,
@@ -353,7 +318,7 @@ const char* Parser<T>::sparse(const char* name, StreamState& s, std::size_t stre
     log_.overflow(stream, name);
   if (closely_) [[unlikely]]
     tell_duplicate({s.indices + s.values, static_cast<std::size_t>(room.count - s.values)}, stream, name);
-  s.vector = room.count - s.values >= kFewPairs;
+  s.vector = many_pairs(room.count - s.values);
   s.values = room.count;
   if (s.stored + 2 > s.first_capacity) [[unlikely]]
     make_room(s, stream, s.values);

@@ -15,13 +15,14 @@
 #include "formats/ctf/kernels.h"
 #include "formats/ctf/line.h"
 #include "formats/ctf/marks.h"
+#include "formats/ctf/prefix.h"
 #include "formats/ctf/schema.h"
 
 namespace batchfeed::ctf {
 
 // T is the element type. Not thread-safe; one a chunk.
 //   text(); for each block of it: block();
-//   for each sequence: begin(); lines() for each block of its text; end();
+//   for each sequence: one_line(), or begin(); lines() for each block of its text; end();
 //   after the last one: finish(). Until then the columns' sizes lag behind.
 template <class T>
 class Parser {
@@ -36,6 +37,11 @@ class Parser {
   void block(const char* end) noexcept { marks_.block(end); }
   // Whole lines of one sequence, [p, end).
   void lines(const char* p, const char* end);
+  // The next sequence is [p, end), whole: reads it if it is a line like the one that learn() saw. False: nothing has
+  // changed.
+  bool one_line(const char* p, const char* end);
+  // How the lines of sequences look, by the one that ended last, whole, and begins at p.
+  void learn(const char* p);
   // One line, wherever it belongs; gives the next one.
   const char* line(const char* p);
   // Checks the sequence; a dropped one leaves rows without samples, unless they are to be kept. Returns whether it is
@@ -77,6 +83,21 @@ class Parser {
     KernelMemory memory;
   };
 
+  // A line that is a sequence: each stream stands in it once.
+  struct Shape {
+    static constexpr std::size_t kLongestName = 16;  // bytes, with the pipe in front of it and the blank behind it
+
+    struct Part {
+      int stream = Schema::kNone;  // or what is left out
+      Prefix<kLongestName> name;
+      std::size_t length = 0;  // of the name and the pipe
+    };
+    std::vector<Part> parts;  // in order; empty: none is known
+    bool id = false;
+    // Sequences until the next is looked at: the more, the more often none was like the one before.
+    unsigned wait = 0, misses = 0;
+  };
+
   // What a line holds so far.
   struct Row {
     bool at_front = false;  // no id and no pipe yet
@@ -88,8 +109,7 @@ class Parser {
   void short_lines(const char* p, const char* end);
   // Whether a line whose first mark this is has the id of the last one, or none.
   bool begins_like_the_last(const char* p, const char* mark) const noexcept {
-    return mark == p || (p + id_length_ == mark && (((load<std::uint64_t>(p) & id_mask_[0]) ^ id_[0]) |
-                                                    ((load<std::uint64_t>(p + 8) & id_mask_[1]) ^ id_[1])) == 0);
+    return mark == p || (p + id_length_ == mark && id_.same(p));
   }
   void remember_id(const char* p, std::size_t length) noexcept;
   LineFront front(const char* p);
@@ -98,17 +118,19 @@ class Parser {
   void count(std::size_t stream, Row& row) noexcept;
   bool append(const OneHot& found, const char* name, Row& row);
   const char* alike_lines(const char* p, const char* end);
+  const char* values(const char* p, StreamState& s);
   void attach(StreamState& s) const;
   void set_sizes(StreamState& s) const;
   void make_room(StreamState& s, std::size_t stream, std::uint64_t values);
   const char* sample(const char* name, std::size_t stream);
   const char* dense(const char* name, StreamState& s, std::size_t stream);
   const char* sparse(const char* name, StreamState& s, std::size_t stream);
-  const char* few(const char* name, StreamState& s, std::size_t stream);
-  const char* one_hot(const char* name, StreamState& s, std::size_t stream);
   void added(StreamState& s, std::size_t stream, const char* name);
   void note_repeat(std::size_t stream, const char* name);
   void tell_duplicate(std::span<const std::int32_t> indices, std::size_t stream, const char* name);
+
+  // Pairs of a sample that are read faster by a kernel.
+  static bool many_pairs(std::uint64_t pairs) noexcept { return pairs >= 3; }
 
   const Schema& schema_;
   const bool text_ids_;
@@ -121,9 +143,10 @@ class Parser {
   std::vector<StreamState> streams_;
   int likely_ = 0;
   bool short_ = false;  // the last lines were short ones
+  Shape shape_;
   // How the last of them began: an id of up to 15 bytes and a blank.
   std::size_t id_length_ = 0;
-  std::array<std::uint64_t, 2> id_{1, 0}, id_mask_{};
+  Prefix<16> id_;
   std::uint64_t rows_ = 0;     // with a declared input
   std::uint64_t counted_ = 0;  // rows that bound the samples: `rows_`, or those with the main stream
   bool damaged_ = false;       // an error was counted in this sequence

@@ -8,20 +8,22 @@
 #include <cstring>
 
 #include "formats/ctf/range_index.h"
+#include "text/number.h"
 
 namespace batchfeed::ctf {
 
 // A name at `name` is the first in the line.
-bool RangeIndexer::take_front(const char* line, const char* name) {
+bool RangeIndexer::take_front(const char* line, const char* id, const char* name) {
   if (*name != '|' || name[1] == '#' || ends_name(name[1])) return false;
   const int stream = schema_.match(name + 1, likely_);
   if (stream == Schema::kNone || (schema_.main() != Schema::kNone && stream != schema_.main())) return false;
-  front_.stream = static_cast<std::size_t>(stream);
-  const auto bytes = static_cast<std::size_t>(name - line) + 1 + schema_.alias(front_.stream).size() + 1;
-  if (bytes > front_.bytes.size()) return false;
-  front_.bytes = front_.mask = {};
-  std::memcpy(front_.bytes.data(), line, bytes);
-  std::memset(front_.mask.data(), 0xFF, bytes);
+  front_stream_ = static_cast<std::size_t>(stream);
+  const auto bytes = static_cast<std::size_t>(name - line) + 1 + schema_.alias(front_stream_).size() + 1;
+  if (bytes > kLongestFront) return false;
+  front_.take(line, bytes);
+  name_.forget();
+  name_length_ = bytes - static_cast<std::size_t>(id - line);
+  if (name_length_ <= kLongestName) name_.take(id, name_length_);
   return true;
 }
 
@@ -29,8 +31,34 @@ bool RangeIndexer::enter_alike(Part& part, const LineBlocks& blocks, const char*
   const LineFront front = text_ ? text_front(p) : numeric_front(p);
   if (!front.has_id() || front.begin != p) return false;
   if (current_.has_id && (text_ ? current_.text == front.text() : current_.id == front.id)) return false;
-  if (!take_front(p, is_blank(*front.end) ? front.end + 1 : front.end)) return false;
+  if (!take_front(p, front.end, is_blank(*front.end) ? front.end + 1 : front.end)) return false;
   switch_to(part, front, std::max(blocks.offset_of(p), start_.begin));
+  return true;
+}
+
+bool RangeIndexer::go_on_alike(Part& part, const LineBlocks& blocks, const char* p, std::uint64_t rows) {
+  if (text_ || (inside_ && !part.first) || rows > context_.limits.sequence_samples) return false;
+  text::Digits digits = text::leading_digits(p);
+  if (digits.count == 0) return false;
+  std::uint64_t id = text::spell(digits);
+  const char* end = p + digits.count;
+  if (digits.count == 8) {
+    digits = text::leading_digits(end);
+    if (digits.count == 8) return false;  // there may be more
+    if (digits.count != 0) id = id * text::kPower[digits.count] + text::spell(digits);
+    end += digits.count;
+  }
+  const std::size_t bytes = static_cast<std::size_t>(end - p) + name_length_;
+  if (!name_.same(end) || id == current_.id || bytes > kLongestFront) return false;
+  const std::uint64_t at = blocks.offset_of(p);
+  list({.key = current_.id,
+        .begin = current_.begin,
+        .bytes = at - current_.begin,
+        .samples = static_cast<std::uint32_t>(rows)},
+       0, part.middle);
+  current_.id = id;
+  current_.begin = at;
+  front_.take(p, bytes);
   return true;
 }
 
@@ -51,11 +79,13 @@ const char* RangeIndexer::alike(Part& part, const LineBlocks& blocks, const char
       if (front_.same(next)) [[likely]]
         continue;
       rows += static_cast<std::uint64_t>(line + 1 - first);
-      current_.rows = rows;
-      if (!current_.tokens.empty()) current_.tokens[front_.stream] = rows;
-      if (!enter_alike(part, blocks, next)) {
-        clear(current_.begin);
-        return sequence;
+      if (!go_on_alike(part, blocks, next, rows)) {
+        current_.rows = rows;
+        if (!current_.tokens.empty()) current_.tokens[front_stream_] = rows;
+        if (!enter_alike(part, blocks, next)) {
+          clear(current_.begin);
+          return sequence;
+        }
       }
       first = line + 1;
       rows = 0;
@@ -69,7 +99,7 @@ const char* RangeIndexer::alike(Part& part, const LineBlocks& blocks, const char
 
 const char* RangeIndexer::alike_lines(Part& part, const LineBlocks& blocks, const char* const from,
                                       const char* const stop) {
-  if (!take_front(from, from)) return from;
+  if (!take_front(from, from, from)) return from;
   std::array<std::uint32_t, kAtOnce * kLineStep + 16> begins;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const char* open = from;
   for (const char* p = from; p < stop;) {

@@ -63,13 +63,8 @@ bool RangeIndexer::close(const Open& open, std::uint64_t end, std::uint64_t key,
   return true;
 }
 
-// `more`: bytes that go with the entry.
-void RangeIndexer::list(const IndexEntry& entry, std::uint64_t more, IndexEntries& out) {
-  const std::uint64_t bytes = sizeof(IndexEntry) + more;
-  if (bytes > room_) [[unlikely]]
-    throw Error(io::large_index(file_, {.file = file_.path(), .byte = entry.begin, .has_byte = true}, context_.limits));
-  room_ -= bytes;
-  out.push_back(entry);
+void RangeIndexer::too_large(std::uint64_t begin) const {
+  throw Error(io::large_index(file_, {.file = file_.path(), .byte = begin, .has_byte = true}, context_.limits));
 }
 
 void RangeIndexer::merge(Open& into, const Open& from) const {
@@ -110,11 +105,12 @@ void RangeIndexer::enter(Part& part, const char* line, std::uint64_t at) {
   const LineFront front = text_ ? text_front(line) : numeric_front(line);
   if (!front.has_id()) return;
   switch_to(part, front, std::max(at, start_.begin));
-  const auto bytes = static_cast<unsigned>(front.end - line) + 1;
-  id_bytes_ = {};
-  if (front.begin != line || bytes > sizeof id_bytes_.bytes) return;
-  id_bytes_.mask = {low_bits(8 * bytes), bytes <= 8 ? 0 : low_bits(8 * (bytes - 8))};
-  id_bytes_.bytes = {load<std::uint64_t>(line) & id_bytes_.mask[0], load<std::uint64_t>(line + 8) & id_bytes_.mask[1]};
+  const auto bytes = static_cast<std::size_t>(front.end - line) + 1;
+  if (front.begin == line && bytes <= kLongestId) {
+    id_.take(line, bytes);
+  } else {
+    id_.forget();
+  }
 }
 
 void RangeIndexer::lines(Part& part, const LineBlocks& blocks, const char* p, const char* stop) {
@@ -187,7 +183,7 @@ void RangeIndexer::line_by_line(Part& part, const LineBlocks& blocks, std::span<
         list({.key = part.lines++, .begin = begin, .bytes = end - begin, .samples = 1}, 0, part.middle);
       }
       line = next;
-      if (!start_.line_mode && next != stop && !id_bytes_.same(next)) enter(part, blocks, piece, next, added);
+      if (!start_.line_mode && next != stop && !id_.same(next)) enter(part, blocks, piece, next, added);
     }
     if (!start_.line_mode) add(piece, ~added);
   }
@@ -222,14 +218,14 @@ void RangeIndexer::sequence_by_sequence(Part& part, const LineBlocks& blocks, st
     }
     if (added == 0) piece = add_up_to(piece, &pieces.back(), p);
   };
-  IdBytes id = id_bytes_;
+  Prefix<kLongestId> id = id_;
   for (const std::uint32_t* line = begins.data(); line != end; ++line) {
     const char* const p = base + *line;
     if (id.same(p) || *p == '|') [[likely]]
       continue;
     go_to(p);
     enter(part, blocks, *piece, p, added);
-    id = id_bytes_;
+    id = id_;
   }
   const Piece& last = pieces.back();
   go_to(last.at + Piece::kBytes);

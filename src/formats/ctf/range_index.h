@@ -17,6 +17,7 @@
 #include "formats/ctf/line.h"
 #include "formats/ctf/line_begins.h"
 #include "formats/ctf/names.h"
+#include "formats/ctf/prefix.h"
 
 namespace batchfeed::ctf {
 
@@ -47,6 +48,9 @@ struct Part {
 
 class RangeIndexer {
   static constexpr std::size_t kAtOnce = 64;            // pieces
+  static constexpr std::size_t kLongestId = 16;         // bytes, with the one behind it, that are compared at once,
+  static constexpr std::size_t kLongestName = 16;       // of the first name and what is around it,
+  static constexpr std::size_t kLongestFront = 32;      // and of both
   static constexpr std::ptrdiff_t kLongest = 32 << 10;  // bytes of a sequence that may be read twice,
   static constexpr int kMostOdd = 8;                    // and how many in a block are, before names are looked for
 
@@ -60,49 +64,18 @@ class RangeIndexer {
 
   // Enters a sequence that ends before `end`, if there is anything in it.
   bool close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes, IndexEntries& out);
-  void list(const IndexEntry& entry, std::uint64_t more, IndexEntries& out);
+  // `more`: bytes that go with the entry.
+  void list(const IndexEntry& entry, std::uint64_t more, IndexEntries& out) {
+    const std::uint64_t bytes = sizeof(IndexEntry) + more;
+    if (bytes > room_) [[unlikely]]
+      too_large(entry.begin);
+    room_ -= bytes;
+    out.push_back(entry);
+  }
   void merge(Open& into, const Open& from) const;
 
  private:
-  // The first bytes of a line with the running sequence's id, up to the byte behind it.
-  struct IdBytes {
-    std::array<std::uint64_t, 2> bytes{1, 0}, mask{};  // at first like no line
-
-    bool same(const char* line) const noexcept {
-#if defined(__SSE2__)
-      const auto vector = [](const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); };
-      const __m128i here = _mm_and_si128(vector(line), vector(mask.data()));
-      return _mm_movemask_epi8(_mm_cmpeq_epi8(here, vector(bytes.data()))) == 0xFFFF;
-#else
-      const std::uint64_t a = (load<std::uint64_t>(line) & mask[0]) ^ bytes[0];
-      const std::uint64_t b = (load<std::uint64_t>(line + 8) & mask[1]) ^ bytes[1];
-      return (a | b) == 0;
-#endif
-    }
-  };
-
-  // The first bytes of a line, up to the byte behind the name that stands first in it.
-  struct Front {
-    std::array<char, 32> bytes{}, mask{};
-    std::size_t stream = 0;
-
-    bool same(const char* line) const noexcept {
-#if defined(__SSE2__)
-      const auto vector = [](const char* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
-      const auto half = [&](std::size_t i) {
-        return _mm_cmpeq_epi8(_mm_and_si128(vector(line + i), vector(mask.data() + i)), vector(bytes.data() + i));
-      };
-      return _mm_movemask_epi8(_mm_and_si128(half(0), half(16))) == 0xFFFF;
-#else
-      std::uint64_t differs = 0;
-      for (std::size_t i = 0; i < bytes.size(); i += 8)
-        differs |= (load<std::uint64_t>(line + i) & load<std::uint64_t>(mask.data() + i)) ^
-                   load<std::uint64_t>(bytes.data() + i);
-      return differs == 0;
-#endif
-    }
-  };
-
+  [[noreturn]] void too_large(std::uint64_t begin) const;
   void clear(std::uint64_t begin);
   void enter(Part& part, const char* line, std::uint64_t at);
   void switch_to(Part& part, const LineFront& front, std::uint64_t at);
@@ -117,7 +90,10 @@ class RangeIndexer {
   const char* alike_lines(Part& part, const LineBlocks& blocks, const char* p, const char* stop);
   // Enters the sequence that begins at p, if its first line is so and it is not the running one.
   bool enter_alike(Part& part, const LineBlocks& blocks, const char* p);
-  bool take_front(const char* line, const char* name);
+  // The same if a sequence of `rows` such lines ends there, and the next begins as it did but for the number.
+  bool go_on_alike(Part& part, const LineBlocks& blocks, const char* p, std::uint64_t rows);
+  // `id`: behind it.
+  bool take_front(const char* line, const char* id, const char* name);
   // Behind the lines that begin with the same id as the one at p; `stop` if they are many.
   const char* behind(const char* p, const char* stop) const;
   // The same by pieces; lines without a name are left to lines().
@@ -140,8 +116,12 @@ class RangeIndexer {
   LineBegins begins_;
   bool inside_ = false;  // there is a range before this one
   Open current_;
-  IdBytes id_bytes_;
-  Front front_;
+  Prefix<kLongestId> id_;  // of a line with the running sequence's id, up to the byte behind it
+  // Of a line of sequences alike, up to the byte behind the name that stands first in it;
+  Prefix<kLongestFront> front_;
+  Prefix<kLongestName> name_;  // what of it stands behind the id, if it is not longer,
+  std::size_t name_length_ = 0;
+  std::size_t front_stream_ = 0;  // and the stream of that name
   int likely_ = 0;
   std::uint64_t room_;  // that entries of the index may still take
 };

@@ -55,14 +55,17 @@ class Corpus {
 
   std::string text(std::size_t bytes, KeyMode keys) {
     std::string out;
-    std::uint64_t id = below(3) == 0 ? 12'345'678'901'234 : below(1000);
-    const std::uint64_t run = 1 + below(40);
+    std::uint64_t id = below(1000);
+    if (below(2) == 0)
+      id = std::array<std::uint64_t, 3>{99'999'970, 12'345'678'901'234, 9'999'999'999'999'970}[below(3)];
+    const std::uint64_t run = below(4) == 0 ? 1 : 1 + below(40);
     const bool lines = keys == KeyMode::numeric && below(3) == 0;
     while (out.size() < bytes) {
       if (below(run) == 0) ++id;
       const bool alone = below(20) == 0 && !out.empty();  // goes on without an id
       if (!lines && !alone)
-        out += (keys == KeyMode::numeric ? "" : name_) + std::to_string(id) + (below(40) == 0 ? " " : blank_);
+        out += (keys == KeyMode::numeric ? "" : name_) + (below(80) == 0 ? "0" : "") + std::to_string(id) +
+               (below(40) == 0 ? " " : blank_);
       if (odd_ != 0 && below(odd_) == 0) {
         out += pick({"x", "7", "|", "| ", "||", "|S0|S1", " ", "\t\r", "|#", "\xC3", "|S0x 1", "|Q 1 ", "|S0\t1"});
       }

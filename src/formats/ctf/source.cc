@@ -237,14 +237,21 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const
     const std::uint64_t file_end = blocks.offset_of(blocks.end()) - (blocks.closed_by_end_of_file() ? 1 : 0);
     while (row < rows && entry->begin < file_end) {
       const IndexEntry& e = *entry;
+      const std::uint64_t e_end = e.begin + e.bytes;
+      const bool whole = !open && e_end <= file_end;
       if (!open) {
         p = blocks.begin() + (e.begin - blocks.offset());
+        if (whole && parser.one_line(p, p + e.bytes)) {
+          ++row;
+          ++entry;
+          continue;
+        }
         if (!counted.each.empty()) log.be_quiet(counted.each[row]);
         parser.begin(e.key, e.begin);
         open = true;
       }
-      const std::uint64_t e_end = e.begin + e.bytes;
       const bool ends_here = e_end <= file_end;
+      const char* const begins = p;
       const char* const stop = e_end >= file_end ? blocks.end() : blocks.begin() + (e_end - blocks.offset());
       parser.lines(p, stop);
       p = stop;
@@ -252,6 +259,8 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const
       if (!parser.end()) {
         if (out.invalid.empty()) out.invalid.assign(rows, Chunk::kValid);
         out.invalid[row] = Chunk::kPaid;
+      } else if (whole) {
+        parser.learn(begins);
       }
       open = false;
       ++row;

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+//
+// Corpora of rows, each a line, almost all alike, as the model reads them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "formats/ctf/model.h"
+#include "formats/ctf/printed.h"
+#include "formats/ctf/testing.h"
+#include "support/faulty_sys.h"
+#include "support/tier.h"
+
+namespace batchfeed::ctf {
+namespace {
+
+class Rows {
+ public:
+  explicit Rows(std::uint64_t seed) : draw_(seed), odd_(below(4) == 0 ? 0 : 2 + below(60)) {
+    for (const char* stream :
+         {"A:d2", "B:s8", "C=CC:d6", "D:s100000", "E=a-longer-name:d1", "F=a-name-of-16-bytes:d1"}) {
+      if (below(3) == 0) declared_.emplace_back(stream);
+    }
+    if (declared_.empty()) declared_.emplace_back("A:d3");
+    if (below(3) == 0) declared_[below(declared_.size())] += '!';
+    for (const std::string& stream : declared_) streams_.push_back(parse_stream(stream));
+    for (std::size_t i = 0; i < streams_.size(); ++i) order_.push_back(i);
+    std::shuffle(order_.begin(), order_.end(), draw_);
+    blank_ = below(4) == 0 ? "\t" : " ";
+    ids_ = below(2) == 0;
+    other_ = below(4);
+    end_ = below(4) == 0 ? "\r\n" : "\n";
+    comment_ = below(5) == 0 ? " |# a note" : "";
+    id_ = std::array<std::uint64_t, 3>{below(10), 99'999'990, 9'999'999'999'999'990}[below(3)];
+  }
+
+  const std::vector<std::string>& declared() const { return declared_; }
+  std::uint64_t below(std::uint64_t n) { return draw_() % n; }
+
+  std::string text(std::size_t lines) {
+    std::string out;
+    for (std::size_t n = 0; n < lines; ++n) {
+      if (ids_) {
+        if (!odd()) ++id_;
+        out += (odd() ? "0" : "") + std::to_string(id_) + (odd() ? "\t" : blank_);
+      }
+      if (odd() && odd() && !out.empty()) out += pick({"x", " ", "7", std::string(1, '\0'), "|", "|# before "});
+      std::vector<std::size_t> order = order_;
+      if (odd()) std::shuffle(order.begin(), order.end(), draw_);
+      if (odd()) order.pop_back();
+      if (odd()) order.push_back(order_.front());
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        if (i == other_) out += "|Q 1 2 3" + blank_;
+        out += sample(streams_[order[i]]) + (i + 1 == order.size() && below(2) == 0 ? ""
+                                             : odd()                                ? pick({"", "  ", "\t"})
+                                                                                    : blank_);
+      }
+      out += odd() ? pick({"|# now and then", "y", "|Q", std::string(1, '\0')}) : comment_;
+      out += odd() ? pick({"\n", "\r\n", "\n\n", "\n|# alone\n"}) : end_;
+    }
+    if (below(2) == 0) out.pop_back();
+    return out;
+  }
+
+ private:
+  bool odd() { return odd_ != 0 && below(odd_ * 8) == 0; }
+  std::string pick(const std::vector<std::string>& from) { return from[below(from.size())]; }
+  std::string number() {
+    if (odd()) return pick({"1e999", "-", "+5", ".", "1.", ".5", "x", "nan", "0x1", "1e3", "123456789.25", "-0"});
+    std::string out = std::to_string(static_cast<double>(below(2'000'000)) / 1e5 - 10);
+    out.resize(out.size() - below(6));
+    return out;
+  }
+  std::string sample(const StreamSpec& spec) {
+    std::string out = "|" + (spec.alias.empty() ? spec.name : spec.alias);
+    const bool sparse = spec.storage == Storage::sparse;
+    std::uint64_t n = sparse ? (spec.dim == 8 ? 1 : below(12)) : spec.dim;
+    if (odd()) n = below(spec.dim + 2);
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(n, 20); ++i) {
+      out += odd() ? pick({"\t", "  ", ""}) : " ";
+      if (sparse) out += std::to_string(odd() ? spec.dim : below(spec.dim)) + (odd() ? " :" : ":");
+      out += sparse && spec.dim == 8 ? std::to_string(below(12)) : number();
+    }
+    return out;
+  }
+
+  std::mt19937_64 draw_;
+  std::uint64_t odd_;
+  std::vector<std::string> declared_;
+  std::vector<StreamSpec> streams_;
+  std::vector<std::size_t> order_;
+  std::string blank_, end_, comment_;
+  bool ids_ = false;
+  std::uint64_t other_ = 0, id_ = 0;
+};
+
+TEST(OneLine, RowsAreReadAsTheModelSays) {
+  const batchfeed::testing::ScratchFolder folder;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    Rows rows(seed);
+    const std::string text = rows.text(seed % 50 == 0 ? 3'000 : 1 + rows.below(200));
+    CtfOptions options = options_for(rows.declared(), 100'000);
+    options.element = rows.below(2) == 0 ? Element::f32 : Element::f64;
+    options.skip_sequence_ids = rows.below(6) == 0;
+    options.trace_level = rows.below(8) == 0 ? 2 : 0;
+    const KeyMode keys = text.front() != '|' && rows.below(3) == 0 ? KeyMode::text : KeyMode::numeric;
+    const testing::Tier forced(std::array{"scalar", "avx2", "avx512"}[seed % 3]);
+    OpenContext context;
+    context.keys = std::make_shared<KeyTable>(keys);
+    const std::size_t block = rows.below(3) == 0 ? 1 + rows.below(300) : 1 << 16;
+    const Schema schema(options, {});
+    model::Reader slow(schema, options.element, options.skip_sequence_ids, keys != KeyMode::numeric);
+    ASSERT_EQ(read_all(options, folder.write("t", text), context, block), slow.read(text))
+        << "seed " << seed << ", blocks of " << block << '\n'
+        << text.substr(0, 3'000);
+  }
+}
+
+}  // namespace
+}  // namespace batchfeed::ctf

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// The first bytes of a text, compared with those of others at once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+#include "formats/ctf/bytes.h"
+
+namespace batchfeed::ctf {
+
+// At most N bytes; at first like no text. N bytes are read wherever it looks.
+template <std::size_t N>
+class Prefix {
+  static_assert(N % 16 == 0);
+
+ public:
+  // The first n <= N bytes at p.
+  void take(const char* p, std::size_t n) noexcept {
+    const char* const keep = kKeep.data() + (N - n);
+    for (std::size_t i = 0; i < N; i += sizeof(Word)) {
+      const Word mask = word_at(keep + i), here = word_at(p + i) & mask;
+      std::memcpy(mask_.data() + i, &mask, sizeof mask);
+      std::memcpy(bytes_.data() + i, &here, sizeof here);
+    }
+  }
+  void forget() noexcept { *this = Prefix(); }
+
+  bool same(const char* p) const noexcept {
+    Word differs{};
+    for (std::size_t i = 0; i < N; i += sizeof(Word))
+      differs |= (word_at(p + i) & word_at(mask_.data() + i)) ^ word_at(bytes_.data() + i);
+    return is_zero(differs);
+  }
+
+ private:
+#if defined(__SSE2__)
+  using Word = __m128i;
+  static bool is_zero(Word word) noexcept { return _mm_movemask_epi8(_mm_cmpeq_epi8(word, Word{})) == 0xFFFF; }
+#else
+  using Word = std::uint64_t;
+  static bool is_zero(Word word) noexcept { return word == 0; }
+#endif
+  static Word word_at(const char* p) noexcept {
+    Word word;
+    std::memcpy(&word, p, sizeof word);
+    return word;
+  }
+  // N bytes to keep, and N that are not.
+  static constexpr auto kKeep = [] {
+    std::array<char, 2 * N> keep{};
+    for (std::size_t i = 0; i < N; ++i) keep[i] = static_cast<char>(0xFF);
+    return keep;
+  }();
+
+  std::array<char, N> bytes_{1}, mask_{};
+};
+
+}  // namespace batchfeed::ctf
