@@ -39,11 +39,12 @@ void Parser<T>::learn(const char* p) {
   }
   shape_.wait = shape_.misses = std::min(2 * shape_.misses + 1, kLongestWait);
   const auto once = [](const StreamState& s) { return s.samples == 1; };
-  if (rows_ != 1 || !std::all_of(streams_.begin(), streams_.end(), once) || closely_ || log_.curious()) return;
+  if (!std::all_of(streams_.begin(), streams_.end(), once) || closely_ || log_.curious()) return;
   const char* mark = behind_id(p, text_ids_);
   shape_.id = mark != p;
   if (shape_.id && !is_blank(*mark++)) return;
   std::vector<typename Shape::Part> parts;
+  std::size_t samples = 0;
   for (; *mark == '|'; mark = find_pipe_or_newline(mark + 1)) {
     typename Shape::Part part;
     const bool comment = mark[1] == '#';
@@ -52,10 +53,12 @@ void Parser<T>::learn(const char* p) {
     const std::size_t bytes = part.length + 1;
     if (parts.size() == kMostParts || bytes > Shape::kLongestName || (!comment && mark[part.length] != ' ')) return;
     if (!comment) part.stream = schema_.match(mark + 1, likely_);
+    samples += part.stream == Schema::kNone ? 0 : 1;
     part.name.take(mark, bytes);
     parts.push_back(part);
   }
-  if (*mark == '\n') shape_.parts = std::move(parts);
+  // Each stream has one sample, so all are here, whatever other lines the sequence may have.
+  if (*mark == '\n' && samples == streams_.size() && !damaged_) shape_.parts = std::move(parts);
 }
 
 // The values of a sample behind what its column holds, of which they are no part yet; gives the byte behind them, or
@@ -99,9 +102,8 @@ bool Parser<T>::one_line(const char* p, const char* const end) {
   if (shape_.parts.empty()) return false;
   const auto read = [&] {
     if (shape_.id) {
-      const char* const behind = behind_id(p, text_ids_);
-      if (behind == p || !is_blank(*behind)) return false;
-      p = behind + 1;
+      p = behind_id(p, text_ids_);
+      if (!is_blank(*p++)) return false;
     }
     for (const typename Shape::Part& part : shape_.parts) {
       if (!part.name.same(p)) return false;

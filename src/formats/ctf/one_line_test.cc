@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
 // Corpora of rows, each a line, almost all alike, as the model reads them.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "formats/ctf/model.h"
+#include "formats/ctf/opened.h"
 #include "formats/ctf/printed.h"
 #include "formats/ctf/testing.h"
 #include "support/faulty_sys.h"
@@ -17,6 +20,9 @@
 
 namespace batchfeed::ctf {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 class Rows {
  public:
@@ -54,6 +60,7 @@ class Rows {
       if (odd()) order.pop_back();
       if (odd()) order.push_back(order_.front());
       for (std::size_t i = 0; i < order.size(); ++i) {
+        if (odd()) out += "|# goes on\n";
         if (i == other_) out += "|Q 1 2 3" + blank_;
         out += sample(streams_[order[i]]) + (i + 1 == order.size() && below(2) == 0 ? ""
                                              : odd()                                ? pick({"", "  ", "\t"})
@@ -108,7 +115,7 @@ TEST(OneLine, RowsAreReadAsTheModelSays) {
     options.skip_sequence_ids = rows.below(6) == 0;
     options.trace_level = rows.below(8) == 0 ? 2 : 0;
     const KeyMode keys = text.front() != '|' && rows.below(3) == 0 ? KeyMode::text : KeyMode::numeric;
-    const testing::Tier forced(std::array{"scalar", "avx2", "avx512"}[seed % 3]);
+    const batchfeed::testing::Tier forced(std::array{"scalar", "avx2", "avx512"}[seed % 3]);
     OpenContext context;
     context.keys = std::make_shared<KeyTable>(keys);
     const std::size_t block = rows.below(3) == 0 ? 1 + rows.below(300) : 1 << 16;
@@ -117,6 +124,30 @@ TEST(OneLine, RowsAreReadAsTheModelSays) {
     ASSERT_EQ(read_all(options, folder.write("t", text), context, block), slow.read(text))
         << "seed " << seed << ", blocks of " << block << '\n'
         << text.substr(0, 3'000);
+  }
+}
+
+// What is told of a line is told of one that is like those before.
+TEST(OneLine, NothingIsReadInSilence) {
+  const auto told = [](const std::string& text, int trace_level) {
+    CtfOptions options = options_for({"A:d2", "B:s8", "C:d4", "D:s100"}, 10);
+    options.element = Element::f32;
+    options.trace_level = trace_level;
+    const Opened opened(text, options);
+    opened.read();
+    return opened.collector.ids();
+  };
+  const std::string row = "|A 1 2 |B 3:1 |C 1 2 3 4 |D 1:1 2:1 3:1 4:1 |Q 7\n";
+  std::string rows;
+  for (int i = 0; i < 8; ++i) rows += row;
+  EXPECT_THAT(told(rows, 1), IsEmpty());
+  const std::vector<std::string> all = told(rows, 2);
+  EXPECT_EQ(std::count(all.begin(), all.end(), "ctf.unknown-input"), 8);
+  EXPECT_EQ(std::count(all.begin(), all.end(), "ctf.loaded"), 8);
+  for (const char* before : {"|A 1 ", "|B 3:", "|C 1 2 3 ", "2:1 3:1 4:"}) {
+    std::string odd = row;
+    odd.replace(odd.find(before) + std::strlen(before), 1, "1e99");
+    EXPECT_THAT(told(rows + odd + rows, 1), ElementsAre("ctf.overflow")) << odd;
   }
 }
 

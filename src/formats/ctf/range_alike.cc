@@ -37,14 +37,13 @@ bool RangeIndexer::enter_alike(Part& part, const LineBlocks& blocks, const char*
 }
 
 bool RangeIndexer::go_on_alike(Part& part, const LineBlocks& blocks, const char* p, std::uint64_t rows) {
-  if (text_ || (inside_ && !part.first) || rows > context_.limits.sequence_samples) return false;
+  if (text_ || rows > context_.limits.sequence_samples) return false;
   text::Digits digits = text::leading_digits(p);
   if (digits.count == 0) return false;
   std::uint64_t id = text::spell(digits);
   const char* end = p + digits.count;
   if (digits.count == 8) {
     digits = text::leading_digits(end);
-    if (digits.count == 8) return false;  // there may be more
     if (digits.count != 0) id = id * text::kPower[digits.count] + text::spell(digits);
     end += digits.count;
   }
