@@ -105,6 +105,16 @@ class Rows {
   std::uint64_t other_ = 0, id_ = 0;
 };
 
+std::string as_the_model(const std::string& text, const CtfOptions& options, KeyMode keys, std::size_t block,
+                         const std::string& path) {
+  const Schema schema(options, {});
+  OpenContext context;
+  context.keys = std::make_shared<KeyTable>(keys);
+  model::Reader slow(schema, options.element, options.skip_sequence_ids, keys != KeyMode::numeric);
+  const std::string fast = read_all(options, path, context, block), model = slow.read(text);
+  return fast == model ? "" : "read:  " + fast + "\nmodel: " + model;
+}
+
 TEST(OneLine, RowsAreReadAsTheModelSays) {
   const batchfeed::testing::ScratchFolder folder;
   for (std::uint64_t seed = 0; seed < 600; ++seed) {
@@ -116,14 +126,29 @@ TEST(OneLine, RowsAreReadAsTheModelSays) {
     options.trace_level = rows.below(8) == 0 ? 2 : 0;
     const KeyMode keys = text.front() != '|' && rows.below(3) == 0 ? KeyMode::text : KeyMode::numeric;
     const batchfeed::testing::Tier forced(std::array{"scalar", "avx2", "avx512"}[seed % 3]);
-    OpenContext context;
-    context.keys = std::make_shared<KeyTable>(keys);
     const std::size_t block = rows.below(3) == 0 ? 1 + rows.below(300) : 1 << 16;
-    const Schema schema(options, {});
-    model::Reader slow(schema, options.element, options.skip_sequence_ids, keys != KeyMode::numeric);
-    ASSERT_EQ(read_all(options, folder.write("t", text), context, block), slow.read(text))
+    ASSERT_EQ(as_the_model(text, options, keys, block, folder.write("t", text)), "")
         << "seed " << seed << ", blocks of " << block << '\n'
         << text.substr(0, 3'000);
+  }
+}
+
+// Sequences of more than one line say nothing of those of one, nor does damage.
+TEST(OneLine, OnlyWholeLinesAreLearned) {
+  const batchfeed::testing::ScratchFolder folder;
+  const CtfOptions options = options_for({"A:d2", "B:s8"}, 100'000);
+  for (const char* lines : {"# |A 1 2\n# |B 3:1\n@ |A 1 2\n@ |A 1 2 |B 3:1\n", "# |A 1 2\n|B 3:1\n@ |B 3:1\n@ |A 1 2\n",
+                            "# |A x |A 1 2 |B 3:1\n@ |A 1 2 |A 1 2 |B 3:1\n", "# |# c\n|A 1 2 |B 3:1\n@ |# c |\n"}) {
+    std::string text;
+    std::uint64_t id = 0;
+    for (int i = 0; i < 200; ++i) {
+      for (const char* p = lines; *p != '\0'; ++p) {
+        if (*p == '@' || (*p == '#' && p[1] == ' ' && p == lines)) ++id;
+        text += *p == '@' || (*p == '#' && p[1] == ' ' && (p == lines || p[-1] == '\n')) ? std::to_string(id)
+                                                                                         : std::string(1, *p);
+      }
+    }
+    EXPECT_EQ(as_the_model(text, options, KeyMode::numeric, 1 << 16, folder.write("t", text)), "") << lines;
   }
 }
 
@@ -144,6 +169,7 @@ TEST(OneLine, NothingIsReadInSilence) {
   const std::vector<std::string> all = told(rows, 2);
   EXPECT_EQ(std::count(all.begin(), all.end(), "ctf.unknown-input"), 8);
   EXPECT_EQ(std::count(all.begin(), all.end(), "ctf.loaded"), 8);
+  for (int i = 0; i < 100; ++i) rows += row;
   for (const char* before : {"|A 1 ", "|B 3:", "|C 1 2 3 ", "2:1 3:1 4:"}) {
     std::string odd = row;
     odd.replace(odd.find(before) + std::strlen(before), 1, "1e99");
