@@ -137,15 +137,15 @@ TEST(OneLine, RowsAreReadAsTheModelSays) {
 TEST(OneLine, OnlyWholeLinesAreLearned) {
   const batchfeed::testing::ScratchFolder folder;
   const CtfOptions options = options_for({"A:d2", "B:s8"}, 100'000);
-  for (const char* lines : {"# |A 1 2\n# |B 3:1\n@ |A 1 2\n@ |A 1 2 |B 3:1\n", "# |A 1 2\n|B 3:1\n@ |B 3:1\n@ |A 1 2\n",
-                            "# |A x |A 1 2 |B 3:1\n@ |A 1 2 |A 1 2 |B 3:1\n", "# |# c\n|A 1 2 |B 3:1\n@ |# c |\n"}) {
+  // @: another id, &: the same again
+  for (const char* lines : {"@ |A 1 2\n& |B 3:1\n@ |A 1 2\n@ |A 1 2 |B 3:1\n", "@ |A 1 2\n|B 3:1\n@ |B 3:1\n@ |A 1 2\n",
+                            "@ |A x |A 1 2 |B 3:1\n@ |A 1 2 |A 1 2 |B 3:1\n", "@ |# c\n|A 1 2 |B 3:1\n@ |# c |\n"}) {
     std::string text;
     std::uint64_t id = 0;
     for (int i = 0; i < 200; ++i) {
       for (const char* p = lines; *p != '\0'; ++p) {
-        if (*p == '@' || (*p == '#' && p[1] == ' ' && p == lines)) ++id;
-        text += *p == '@' || (*p == '#' && p[1] == ' ' && (p == lines || p[-1] == '\n')) ? std::to_string(id)
-                                                                                         : std::string(1, *p);
+        if (*p == '@') ++id;
+        text += *p == '@' || *p == '&' ? std::to_string(id) : std::string(1, *p);
       }
     }
     EXPECT_EQ(as_the_model(text, options, KeyMode::numeric, 1 << 16, folder.write("t", text)), "") << lines;
