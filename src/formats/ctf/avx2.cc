@@ -18,6 +18,8 @@
 
 #include "formats/ctf/bytes.h"
 #include "formats/ctf/token_tables.h"
+#include "text/number.h"
+#include "text/scale.h"
 
 // Every CPU with AVX2 and BMI has LZCNT.
 #define BATCHFEED_AVX2_TARGET "avx2,bmi,bmi2,lzcnt,popcnt"
@@ -54,6 +56,47 @@ BATCHFEED_INLINE std::uint64_t lowest(std::uint64_t bits) noexcept { return _tzc
 BATCHFEED_INLINE std::uint64_t width(std::uint64_t bits) noexcept { return 64 - _lzcnt_u64(bits); }
 BATCHFEED_INLINE std::uint64_t first(std::uint64_t n) noexcept {
   return _bzhi_u64(~std::uint64_t{0}, static_cast<unsigned>(n));
+}
+
+struct LongToken {
+  std::uint64_t digits, dots, exponents, ends;
+};
+constexpr std::uint64_t kLongest = 31;
+BATCHFEED_INLINE std::uint64_t mask(__m256i x) noexcept { return static_cast<std::uint32_t>(_mm256_movemask_epi8(x)); }
+BATCHFEED_INLINE __m256i all(int c) noexcept { return _mm256_set1_epi8(static_cast<char>(c)); }
+BATCHFEED_INLINE LongToken long_token_at(const char* p) noexcept {
+  const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  const __m256i low = _mm256_cmpeq_epi8(_mm256_min_epu8(x, all(' ')), x);
+  return {.digits = mask(_mm256_cmpgt_epi8(all(-128 + 10), _mm256_add_epi8(x, all(0x80 - '0')))),
+          .dots = mask(_mm256_cmpeq_epi8(x, all('.'))),
+          .exponents = mask(_mm256_cmpeq_epi8(_mm256_or_si256(x, all(0x20)), all('e'))),
+          .ends = mask(_mm256_or_si256(low, _mm256_cmpeq_epi8(x, all('|'))))};
+}
+BATCHFEED_INLINE std::uint64_t mantissa(const char* point, std::uint64_t whole, const char* end,
+                                        std::uint64_t fraction) noexcept {
+  // The last n of 16 bytes, and of 8.
+  alignas(32) static constexpr auto kLast = [] {
+    std::array<std::uint8_t, 32> last{};
+    for (std::size_t i = 16; i < last.size(); ++i) last[i] = 0xFF;
+    return last;
+  }();
+  const auto bytes = [](const void* at)
+                         BATCHFEED_AVX2 { return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(at)); };
+  const auto vector = [](const void* at)
+                          BATCHFEED_AVX2 { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); };
+  const std::uint64_t last = std::min<std::uint64_t>(fraction, 16);
+  const __m256i text = _mm256_set_m128i(_mm_unpacklo_epi64(bytes(end - 24), bytes(point - 8)), vector(end - 16));
+  const __m256i keep =
+      _mm256_set_m128i(_mm_unpacklo_epi64(bytes(kLast.data() + 8 + (fraction - last)), bytes(kLast.data() + 8 + whole)),
+                       vector(kLast.data() + last));
+  const __m256i digits = _mm256_and_si256(_mm256_subs_epu8(text, _mm256_set1_epi8('0')), keep);
+  const __m256i fours =
+      _mm256_madd_epi16(_mm256_maddubs_epi16(digits, _mm256_set1_epi16(0x010A)), _mm256_set1_epi32(0x00010064));
+  const __m256i eights = _mm256_madd_epi16(_mm256_packus_epi32(fours, fours), _mm256_set1_epi32(0x00012710));
+  const auto low = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm256_castsi256_si128(eights)));
+  const auto high = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm256_extracti128_si256(eights, 1)));
+  return (high >> 32) * kWholeTens[fraction] + (high & 0xFFFFFFFFu) * kWholeTens[16] +
+         (low & 0xFFFFFFFFu) * kWholeTens[8] + (low >> 32);
 }
 
 #include "formats/ctf/tokens.inc"

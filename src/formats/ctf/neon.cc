@@ -18,6 +18,8 @@
 
 #include "formats/ctf/bytes.h"
 #include "formats/ctf/token_tables.h"
+#include "text/number.h"
+#include "text/scale.h"
 
 #define BATCHFEED_INLINE __attribute__((always_inline)) inline
 
@@ -58,6 +60,29 @@ BATCHFEED_INLINE std::uint64_t width(std::uint64_t bits) noexcept {
   return static_cast<std::uint64_t>(std::bit_width(bits));
 }
 BATCHFEED_INLINE std::uint64_t first(std::uint64_t n) noexcept { return n == 0 ? 0 : ~std::uint64_t{0} >> (64 - n); }
+
+struct LongToken {
+  std::uint64_t digits, dots, exponents, ends;
+};
+constexpr std::uint64_t kLongest = 63;
+BATCHFEED_INLINE LongToken long_token_at(const char* p) noexcept {
+  const Bytes x = load(p);
+  const auto end = [](uint8x16_t v) { return vorrq_u8(vcleq_u8(v, vdupq_n_u8(' ')), vceqq_u8(v, vdupq_n_u8('|'))); };
+  return {.digits = digits_of(x),
+          .dots = equal(x, '.'),
+          .exponents = equal(x, 'e') | equal(x, 'E'),
+          .ends = mask(end(x.a), end(x.b), end(x.c), end(x.d))};
+}
+BATCHFEED_INLINE std::uint64_t mantissa(const char* point, std::uint64_t whole, const char* end,
+                                        std::uint64_t fraction) noexcept {
+  // What the last n <= 8 bytes in front of p spell.
+  const auto spelled = [](const char* p, std::uint64_t n) {
+    return text::spell_eight(text::eight_digits(p - 8) & ~first(64 - 8 * n));
+  };
+  const std::uint64_t last = std::min<std::uint64_t>(fraction, 8), middle = std::min<std::uint64_t>(fraction - last, 8);
+  return spelled(point, whole) * kWholeTens[fraction] + spelled(end - 16, fraction - last - middle) * kWholeTens[16] +
+         spelled(end - 8, middle) * kWholeTens[8] + spelled(end, last);
+}
 
 #include "formats/ctf/tokens.inc"
 

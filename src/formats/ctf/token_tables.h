@@ -71,4 +71,11 @@ inline constexpr Scales<double, 17> kTens =
     scales<double, 17>({1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15});
 inline constexpr Scales<float, 8> kShortTens = scales<float, 8>({1e0F, 1e1F, 1e2F, 1e3F, 1e4F, 1e5F, 1e6F});
 
+// 0 behind those that 64 bits hold: what it is multiplied with is 0 then.
+inline constexpr auto kWholeTens = [] {
+  std::array<std::uint64_t, 23> tens{1};
+  for (std::size_t n = 1; n < 20; ++n) tens[n] = tens[n - 1] * 10;
+  return tens;
+}();
+
 }  // namespace batchfeed::ctf
