@@ -33,44 +33,54 @@ void with_width(unsigned width, Function&& function) {
 struct Range {
   std::uint64_t least = ~0ull, most = 0;
 
-  void add(std::uint64_t value) noexcept {
-    least = std::min(least, value);
-    most = std::max(most, value);
+  template <class Field>
+  static Range of(std::span<const IndexEntry> entries, const Field& field) {
+    Range range;
+    for (const IndexEntry& e : entries) {
+      range.least = std::min<std::uint64_t>(range.least, field(e));
+      range.most = std::max<std::uint64_t>(range.most, field(e));
+    }
+    return range;
   }
 };
 
 }  // namespace
 
 IndexEntries::Block IndexEntries::packed(std::span<const IndexEntry> entries, std::uint64_t first) {
-  Range keys, begins, bytes, samples, aux;
-  std::uint64_t sum = 0;
-  bool in_a_row = true, touching = true;
   const IndexEntry& front = entries.front();
+  // In which bits keys, begins, samples and aux are not what is expected, and which bits fields have, which tells
+  // their width: all without a branch.
+  std::uint64_t keys = 0, begins = 0, samples = 0, aux = 0, all_bytes = 0, all_samples = 0, all_aux = 0, sum = 0;
   std::uint64_t key = front.key, end = front.begin;
   for (const IndexEntry& e : entries) {
-    in_a_row &= e.key == key++;
-    touching &= e.begin == end;
-    end = e.begin + e.bytes;
-    keys.add(e.key);
-    begins.add(e.begin);
-    bytes.add(e.bytes);
-    samples.add(e.samples);
-    aux.add(e.aux);
+    keys |= e.key ^ key++;
+    begins |= e.begin ^ end;
+    samples |= e.samples ^ front.samples;
+    aux |= e.aux ^ front.aux;
+    all_bytes |= e.bytes;
+    all_samples |= e.samples;
+    all_aux |= e.aux;
     sum += e.samples;
+    end = e.begin + e.bytes;
   }
-  Block block{.first = first,
-              .entries = static_cast<std::uint32_t>(entries.size()),
-              .in_a_row = in_a_row,
-              .width = {in_a_row ? std::uint8_t{0} : width_for(keys.most - keys.least),
-                        width_for(begins.most - begins.least), touching ? std::uint8_t{0} : width_for(bytes.most),
-                        samples.least == samples.most ? std::uint8_t{0} : width_for(samples.most),
-                        aux.least == aux.most ? std::uint8_t{0} : width_for(aux.most)},
-              .key = in_a_row ? front.key : keys.least,
-              .begin = begins.least,
-              .end = end,
-              .samples = front.samples,
-              .aux = front.aux,
-              .sum = sum};
+  const bool in_a_row = keys == 0, touching = begins == 0;
+  Range key_range{.least = front.key}, begin_range{.least = front.begin, .most = entries.back().begin};
+  if (!in_a_row) key_range = Range::of(entries, [](const IndexEntry& e) { return e.key; });
+  if (!touching) begin_range = Range::of(entries, [](const IndexEntry& e) { return e.begin; });
+  Block block{
+      .first = first,
+      .entries = static_cast<std::uint32_t>(entries.size()),
+      .in_a_row = in_a_row,
+      .width = {in_a_row ? std::uint8_t{0} : width_for(key_range.most - key_range.least),
+                width_for(begin_range.most - begin_range.least), touching ? std::uint8_t{0} : width_for(all_bytes),
+                samples == 0 ? std::uint8_t{0} : width_for(all_samples),
+                aux == 0 ? std::uint8_t{0} : width_for(all_aux)},
+      .key = key_range.least,
+      .begin = begin_range.least,
+      .end = end,
+      .samples = front.samples,
+      .aux = front.aux,
+      .sum = sum};
   // Where nothing is behind them, bytes of 0 must not be taken for such that reach to the next.
   if (!touching && block.width[kBytes] == 0) block.width[kBytes] = 1;
   std::size_t each = 0;

@@ -48,6 +48,13 @@ class IndexEntries {
       open_block();
     open_[filled_++] = entry;
   }
+  // At least one place for the next entries; took() says how many were written.
+  std::span<IndexEntry> places() {
+    if (filled_ == open_.size()) [[unlikely]]
+      open_block();
+    return std::span(open_).subspan(filled_);
+  }
+  void took(std::size_t n) noexcept { filled_ += n; }
   // Moves the blocks; `more` is empty then.
   void append(IndexEntries&& more);
   void add_to_keys(std::uint64_t number);

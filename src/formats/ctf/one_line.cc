@@ -31,12 +31,7 @@ const char* behind_id(const char* p, bool text) noexcept {
 }  // namespace
 
 template <class T>
-void Parser<T>::learn(const char* p) {
-  if (!shape_.parts.empty()) return;
-  if (shape_.wait != 0) {
-    --shape_.wait;
-    return;
-  }
+void Parser<T>::look_at(const char* p) {
   shape_.wait = shape_.misses = std::min(2 * shape_.misses + 1, kLongestWait);
   const auto once = [](const StreamState& s) { return s.samples == 1; };
   if (!std::all_of(streams_.begin(), streams_.end(), once) || closely_ || log_.curious()) return;
@@ -98,8 +93,7 @@ inline const char* Parser<T>::values(const char* p, StreamState& s) {
 }
 
 template <class T>
-bool Parser<T>::one_line(const char* p, const char* const end) {
-  if (shape_.parts.empty()) return false;
+bool Parser<T>::like_the_last(const char* p, const char* const end) {
   const auto read = [&] {
     if (shape_.id) {
       p = behind_id(p, text_ids_);
@@ -127,15 +121,15 @@ bool Parser<T>::one_line(const char* p, const char* const end) {
     }
     s.column->first_sample.push_back(static_cast<std::uint32_t>(s.stored));
   }
-  shape_.misses = 0;
+  shape_.misses /= 2;
   return true;
 }
 
 template const char* Parser<float>::values(const char*, StreamState&);
-template bool Parser<float>::one_line(const char*, const char*);
-template void Parser<float>::learn(const char*);
+template bool Parser<float>::like_the_last(const char*, const char*);
+template void Parser<float>::look_at(const char*);
 template const char* Parser<double>::values(const char*, StreamState&);
-template bool Parser<double>::one_line(const char*, const char*);
-template void Parser<double>::learn(const char*);
+template bool Parser<double>::like_the_last(const char*, const char*);
+template void Parser<double>::look_at(const char*);
 
 }  // namespace batchfeed::ctf

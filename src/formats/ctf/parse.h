@@ -39,9 +39,13 @@ class Parser {
   void lines(const char* p, const char* end);
   // The next sequence is [p, end), whole: reads it if it is a line like the one that learn() saw. False: nothing has
   // changed.
-  bool one_line(const char* p, const char* end);
+  bool one_line(const char* p, const char* end) { return !shape_.parts.empty() && like_the_last(p, end); }
   // How the lines of sequences look, by the one that ended last, whole, and begins at p.
-  void learn(const char* p);
+  void learn(const char* p) {
+    if (!shape_.parts.empty()) return;
+    if (shape_.wait == 0) return look_at(p);
+    --shape_.wait;
+  }
   // One line, wherever it belongs; gives the next one.
   const char* line(const char* p);
   // Checks the sequence; a dropped one leaves rows without samples, unless they are to be kept. Returns whether it is
@@ -118,6 +122,8 @@ class Parser {
   void count(std::size_t stream, Row& row) noexcept;
   bool append(const OneHot& found, const char* name, Row& row);
   const char* alike_lines(const char* p, const char* end);
+  bool like_the_last(const char* p, const char* end);
+  void look_at(const char* p);
   const char* values(const char* p, StreamState& s);
   void attach(StreamState& s) const;
   void set_sizes(StreamState& s) const;

@@ -100,21 +100,41 @@ const char* RangeIndexer::alike_lines(Part& part, const LineBlocks& blocks, cons
                                       const char* const stop) {
   if (!take_front(from, from, from)) return from;
   std::array<std::uint32_t, kAtOnce * kLineStep + 16> begins;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  const char* open = from;
+  std::uint64_t open = std::max(blocks.offset_of(from), start_.begin);  // where the line begins that ends next
+  const std::uint64_t file_end = file_.size();
+  const char* behind = from;
   for (const char* p = from; p < stop;) {
     const std::size_t steps = std::clamp<std::size_t>(static_cast<std::size_t>(stop - p) / kLineStep, 1, kAtOnce);
-    const std::size_t n = begins_(p, steps, begins.data());
-    for (std::size_t i = 0; i < n; ++i) {
-      const char* const next = p + begins[i];
-      const std::uint64_t begin = std::max(blocks.offset_of(open), start_.begin);
-      const std::uint64_t end = std::min(blocks.offset_of(next), file_.size());
-      list({.key = part.lines++, .begin = begin, .bytes = end - begin, .samples = 1}, 0, part.middle);
-      if (next >= stop || !front_.same(next)) return next;
-      open = next;
+    const std::uint32_t* next = begins.data();
+    const std::uint32_t* const end = next + begins_(p, steps, begins.data());
+    while (next != end) {
+      const std::span<IndexEntry> places = part.middle.places();
+      const std::uint64_t room = std::min<std::uint64_t>(places.size(), room_ / sizeof(IndexEntry));
+      if (room == 0) too_large(open);
+      const std::uint32_t* const last = next + std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(room), end - next);
+      const std::uint64_t lines = part.lines;
+      bool alike = true;
+      IndexEntry* entry = places.data();
+      while (next != last && alike) {
+        behind = p + *next++;
+        const std::uint64_t line_end = std::min(blocks.offset_of(behind), file_end);
+        *entry = {.key = lines + static_cast<std::uint64_t>(entry - places.data()),
+                  .begin = open,
+                  .bytes = line_end - open,
+                  .samples = 1};
+        ++entry;
+        open = line_end;
+        alike = behind < stop && front_.same(behind);
+      }
+      const auto taken = static_cast<std::size_t>(entry - places.data());
+      part.middle.took(taken);
+      part.lines += taken;
+      room_ -= taken * sizeof(IndexEntry);
+      if (!alike) return behind;
     }
     p += steps * kLineStep;
   }
-  return open;
+  return behind;
 }
 
 const char* RangeIndexer::behind(const char* p, const char* const stop) const {
