@@ -174,14 +174,20 @@ void gather_sparse(std::span<Run> runs, StreamBatch& out) {
   std::int64_t* to = out.sample_begin.data();
   *to++ = 0;
   std::int64_t total = 0;
-  for (Run& run : runs) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    Run& run = runs[i];
+    if (i + kMostAhead < runs.size()) {
+      const Run& later = runs[i + kMostAhead];
+      if (later.values == 0 && !later.narrow)
+        ask_for<false>(later.column->first_value.data() + later.first, sizeof(std::uint32_t));
+    }
     if (run.values != 0 || run.narrow) {
-      for (std::uint32_t i = 0; i < run.samples; ++i) *to++ = ++total;
+      for (std::uint32_t n = 0; n < run.samples; ++n) *to++ = ++total;
       continue;
     }
     const std::uint32_t* begin = run.column->first_value.data() + run.first;
     run.first = begin[0];
-    for (std::uint32_t i = 1; i <= run.samples; ++i) *to++ = total + (begin[i] - begin[0]);
+    for (std::uint32_t n = 1; n <= run.samples; ++n) *to++ = total + (begin[n] - begin[0]);
     run.values = begin[run.samples] - begin[0];
     total += run.values;
   }

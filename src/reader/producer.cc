@@ -201,7 +201,15 @@ Producer::Lost Producer::find_rows(const Plan& plan, Answer& out) {
   batch.num_samples = 0;
   out.slices.clear();
   Lost lost;
-  for (const PlanItem& item : plan.items) {
+  // Keys of rows lie anywhere in memory, and are asked for ahead; frames share theirs.
+  constexpr std::size_t kAhead = 16;
+  const std::size_t asked = settings_.frames ? 0 : plan.items.size();
+  for (std::size_t i = 0; i < plan.items.size(); ++i) {
+    const PlanItem& item = plan.items[i];
+    if (i + kAhead < asked) {
+      const PlanItem& later = plan.items[i + kAhead];
+      if (held_[later.chunk] != nullptr) __builtin_prefetch(held_[later.chunk]->keys.data() + later.row);
+    }
     const LoadedChunk*& chunk = held_[item.chunk];
     if (chunk == nullptr) {
       if (stop_.load(std::memory_order_relaxed)) throw Stopped();  // an answer may need hundreds of slow chunks
