@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -79,11 +80,63 @@ TEST(IndexEntries, HoldWhatWasPutIn) {
 
 TEST(IndexEntries, OfBytesThatReachToNothingBehindThem) {
   for (const Plain& plain : {Plain{{.begin = 5}, {.begin = 5}}, Plain{{.begin = 5}, {.begin = 9}},
-                             Plain{{.begin = ~0ull, .bytes = 6}, {.begin = 5, .bytes = ~0ull}}, Plain{{}}}) {
+                             Plain{{.begin = ~0ull, .bytes = 6}, {.begin = 5, .bytes = ~0ull}},
+                             Plain{{.bytes = 1ull << 63}, {.begin = 1ull << 63, .bytes = 1ull << 63}, {}}, Plain{{}}}) {
     IndexEntries entries = packed(plain);
     entries.close();
     expect_same(entries, plain);
   }
+}
+
+// As who enters many at once does, in turns with others.
+TEST(IndexEntries, AreWrittenToTheirPlaces) {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 50; ++round) {
+    const Plain plain = draw(random, random() % (4 * IndexEntries::kBlock));
+    IndexEntries entries;
+    for (std::size_t i = 0; i < plain.size();) {
+      if (random() % 4 == 0) {
+        entries.push_back(plain[i++]);
+        continue;
+      }
+      const std::span<IndexEntry> places = entries.places();
+      ASSERT_GE(places.size(), 1u);
+      const std::size_t n = std::min({places.size(), plain.size() - i, static_cast<std::size_t>(random() % 500)});
+      std::copy_n(plain.begin() + static_cast<std::ptrdiff_t>(i), n, places.begin());
+      entries.took(n);
+      i += n;
+    }
+    expect_same(entries, plain);
+  }
+}
+
+TEST(IndexEntries, WholeBlocksSayWhatTheyHold) {
+  std::mt19937_64 random(4);
+  std::size_t rows = 0;
+  for (int round = 0; round < 100; ++round) {
+    const Plain plain = draw(random, 3 * IndexEntries::kBlock);
+    IndexEntries entries = packed(plain);
+    entries.close();
+    for (std::size_t i = 0; i < plain.size();) {
+      const IndexEntries::Stretch stretch = entries.stretch(i);
+      ASSERT_EQ(stretch.entries, IndexEntries::kBlock);
+      std::uint64_t samples = 0;
+      bool in_a_row = true;
+      for (std::size_t k = 0; k < stretch.entries; ++k) {
+        samples += plain[i + k].samples;
+        in_a_row &= plain[i + k].key == plain[i].key + k;
+      }
+      EXPECT_EQ(stretch.samples, samples);
+      EXPECT_EQ(stretch.in_a_row, in_a_row);
+      if (in_a_row) {
+        EXPECT_EQ(stretch.key, plain[i].key);
+      }
+      rows += in_a_row ? 1 : 0;
+      EXPECT_EQ(entries.stretch(i + 1).entries, 0u);
+      i += stretch.entries;
+    }
+  }
+  EXPECT_GT(rows, 50u);
 }
 
 TEST(IndexEntries, OfSeveralRangesFollowEachOther) {
