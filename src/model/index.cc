@@ -52,7 +52,6 @@ IndexEntries::Block IndexEntries::packed(std::span<const IndexEntry> entries, st
   // their width: all without a branch.
   std::uint64_t keys = 0, begins = 0, samples = 0, aux = 0, all_bytes = 0, all_samples = 0, all_aux = 0, sum = 0;
   std::uint64_t key = front.key, end = front.begin;
-  bool rising = true;
   for (const IndexEntry& e : entries) {
     keys |= e.key ^ key++;
     begins |= e.begin ^ end;
@@ -63,12 +62,14 @@ IndexEntries::Block IndexEntries::packed(std::span<const IndexEntry> entries, st
     all_aux |= e.aux;
     sum += e.samples;
     end = e.begin + e.bytes;
-    rising &= end >= e.begin;
   }
   const bool in_a_row = keys == 0, touching = begins == 0;
+  // They cannot reach around the end of 64 bits.
+  static_assert(kBlock <= 1024);
+  const bool rising = touching && all_bytes < 1ull << 52 && front.begin < 1ull << 62;
   Range key_range{.least = front.key}, begin_range{.least = front.begin, .most = entries.back().begin};
   if (!in_a_row) key_range = Range::of(entries, [](const IndexEntry& e) { return e.key; });
-  if (!touching || !rising) begin_range = Range::of(entries, [](const IndexEntry& e) { return e.begin; });
+  if (!rising) begin_range = Range::of(entries, [](const IndexEntry& e) { return e.begin; });
   Block block{
       .first = first,
       .entries = static_cast<std::uint32_t>(entries.size()),
