@@ -39,7 +39,9 @@ class Parser {
   void lines(const char* p, const char* end);
   // The next sequence is [p, end), whole: reads it if it is a line like the one that learn() saw. False: nothing has
   // changed.
-  bool one_line(const char* p, const char* end) { return !shape_.parts.empty() && like_the_last(p, end); }
+  bool one_line(const char* p, const char* end) {
+    return !shape_.parts.empty() && !log_.curious() && like_the_last(p, end);
+  }
   // How the lines of sequences look, by the one that ended last, whole, and begins at p.
   void learn(const char* p) {
     if (!shape_.parts.empty()) return;

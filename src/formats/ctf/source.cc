@@ -241,12 +241,12 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const
       const bool whole = !open && e_end <= file_end;
       if (!open) {
         p = blocks.begin() + (e.begin - blocks.offset());
+        if (!counted.each.empty()) log.be_quiet(counted.each[row]);
         if (whole && parser.one_line(p, p + e.bytes)) {
           ++row;
           ++entry;
           continue;
         }
-        if (!counted.each.empty()) log.be_quiet(counted.each[row]);
         parser.begin(e.key, e.begin);
         open = true;
       }
