@@ -14,6 +14,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <type_traits>
 
 #include "formats/ctf/bytes.h"
@@ -25,6 +26,7 @@
 #define BATCHFEED_AVX2_TARGET "avx2,bmi,bmi2,lzcnt,popcnt"
 #define BATCHFEED_AVX2 __attribute__((target(BATCHFEED_AVX2_TARGET)))
 #define BATCHFEED_INLINE __attribute__((target(BATCHFEED_AVX2_TARGET), always_inline)) inline
+#define BATCHFEED_APART __attribute__((target(BATCHFEED_AVX2_TARGET), noinline))
 
 namespace batchfeed::ctf {
 namespace avx2 {
@@ -108,9 +110,12 @@ BATCHFEED_INLINE __m128i digits(const Token& token) noexcept {
 }
 
 // Numbers of 4 digits, as they lie in two tokens; of 8 from two vectors of such tokens.
-BATCHFEED_INLINE __m256i four_digits(__m128i low, __m128i high) noexcept {
-  const __m256i digits = _mm256_subs_epu8(_mm256_set_m128i(high, low), _mm256_set1_epi8('0'));
+BATCHFEED_INLINE __m256i four_digits(__m256i text) noexcept {
+  const __m256i digits = _mm256_subs_epu8(text, _mm256_set1_epi8('0'));
   return _mm256_madd_epi16(_mm256_maddubs_epi16(digits, _mm256_set1_epi16(0x010A)), _mm256_set1_epi32(0x00010064));
+}
+BATCHFEED_INLINE __m256i four_digits(__m128i low, __m128i high) noexcept {
+  return four_digits(_mm256_set_m128i(high, low));
 }
 BATCHFEED_INLINE __m256i eight_digits(__m256i a, __m256i b) noexcept {
   return _mm256_madd_epi16(_mm256_packus_epi32(a, b), _mm256_set1_epi32(0x00012710));
@@ -134,10 +139,6 @@ BATCHFEED_INLINE __m256d scaled(__m128i high, __m128i low, __m256d scale, __m256
   doubt = _mm256_or_si256(doubt, _mm256_cvtepi32_epi64(many));
   return _mm256_div_pd(mantissas(high, low), scale);
 }
-template <class T>
-BATCHFEED_INLINE double scale_of(const Token& token) noexcept {
-  return (std::is_same_v<T, double> ? kTens : kTenths)[0].data()[token.scale];
-}
 BATCHFEED_INLINE __m128 brief_scales(const Token& a, const Token& b, const Token& c, const Token& d) noexcept {
   const float* const scales = kShortTens[0].data();
   return _mm_setr_ps(scales[a.scale], scales[b.scale], scales[c.scale], scales[d.scale]);
@@ -150,6 +151,52 @@ BATCHFEED_INLINE void put_two(float* out, __m128 values) noexcept {
 }
 BATCHFEED_INLINE void put_two(double* out, __m256d values) noexcept {
   _mm_storeu_pd(out, _mm256_castpd256_pd128(values));
+}
+
+// 32 bytes, of each the number of two digits that it ends, and what the two digits in front of those spell; 0 where
+// there are none. `before` are the bytes one before, `last` the numbers of the 32 bytes before.
+struct TwoDigits {
+  __m256i low, high;
+};
+BATCHFEED_INLINE TwoDigits two_digits(__m256i x, __m256i before, __m256i& last) noexcept {
+  const __m256i zero = _mm256_set1_epi8('0'), below = _mm256_set1_epi8('0' - 1);
+  const __m256i tens =
+      _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 0, 0, 0, 0, 0, 0));
+  const __m256i sum =
+      _mm256_add_epi8(_mm256_subs_epu8(x, zero), _mm256_shuffle_epi8(tens, _mm256_subs_epu8(before, zero)));
+  const __m256i low = _mm256_and_si256(sum, _mm256_cmpgt_epi8(x, below));
+  const __m256i back = _mm256_alignr_epi8(low, _mm256_permute2x128_si256(last, low, 0x21), 14);
+  last = low;
+  return {low, _mm256_and_si256(back, _mm256_cmpgt_epi8(before, below))};
+}
+BATCHFEED_INLINE void put_whole(float* out, __m128i whole) noexcept { _mm_storeu_ps(out, _mm_cvtepi32_ps(whole)); }
+BATCHFEED_INLINE void put_whole(double* out, __m128i whole) noexcept {
+  _mm256_storeu_pd(out, _mm256_cvtepi32_pd(whole));
+}
+template <class T>
+BATCHFEED_INLINE void store(const Whole& whole, T* out) noexcept {
+  const Bytes x = load(whole.p), before = load(whole.p - 1);
+  __m256i last = _mm256_setzero_si256();
+  const auto put = [&](const TwoDigits& two, std::uint32_t some) BATCHFEED_AVX2 {
+    const auto shuffle = [&](unsigned at) BATCHFEED_AVX2 {
+      return _mm_load_si128(reinterpret_cast<const __m128i*>(kEndShuffles.at[some >> at & 0xFF].data()));
+    };
+    const auto count = [&](unsigned bytes) BATCHFEED_AVX2 { return _mm_popcnt_u32(_bzhi_u32(some, 8 * bytes)); };
+    const auto draw = [&](__m256i pairs, unsigned at) BATCHFEED_AVX2 {
+      const __m256i drawn = _mm256_shuffle_epi8(pairs, _mm256_set_m128i(shuffle(at + 16), shuffle(at)));
+      return _mm256_maddubs_epi16(drawn, _mm256_set1_epi16(0x6401));
+    };
+    const __m256i even = draw(_mm256_unpacklo_epi8(two.low, two.high), 0);
+    const __m256i odd = draw(_mm256_unpackhi_epi8(two.low, two.high), 8);
+    // What a store has too much the next one writes over.
+    put_whole(out, _mm256_castsi256_si128(even));
+    put_whole(out + count(1), _mm256_castsi256_si128(odd));
+    put_whole(out + count(2), _mm256_extracti128_si256(even, 1));
+    put_whole(out + count(3), _mm256_extracti128_si256(odd, 1));
+    out += _mm_popcnt_u32(some);
+  };
+  put(two_digits(x.a, before.a, last), static_cast<std::uint32_t>(whole.ends));
+  put(two_digits(x.b, before.b, last), static_cast<std::uint32_t>(whole.ends >> 32));
 }
 
 BATCHFEED_INLINE bool any(__m256i doubt) noexcept { return _mm256_movemask_epi8(doubt) != 0; }
@@ -167,6 +214,13 @@ BATCHFEED_INLINE void store_brief(Tokens& tokens, unsigned n, float* out) noexce
                      _mm256_div_ps(_mm256_cvtepi32_ps(whole), _mm256_set_m128(brief_scales(e, f, g, h), front)));
   }
 }
+// The first 8 of the 16 digits of a, the last 8, the first 8 of c ..., and those of b and d: as four values.
+template <class T>
+BATCHFEED_INLINE void put_scaled(__m256i ac, __m256i bd, __m256d scale, __m256i& doubt, T* out) noexcept {
+  const __m256i eights = eight_digits(four_digits(ac), four_digits(bd));
+  const __m256i halves = _mm256_permutevar8x32_epi32(eights, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
+  put_four(out, scaled(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1), scale, doubt, T()));
+}
 template <class T>
 BATCHFEED_INLINE bool store(Tokens& tokens, unsigned n, bool brief, T* out) noexcept {
   if constexpr (std::is_same_v<T, float>) {
@@ -178,12 +232,42 @@ BATCHFEED_INLINE bool store(Tokens& tokens, unsigned n, bool brief, T* out) noex
   __m256i doubt = _mm256_setzero_si256();
   for (unsigned i = 0; i < n; i += 4) {
     const Token a = tokens.next(), b = tokens.next(), c = tokens.next(), d = tokens.next();
-    // The first 8 of the 16 digits of the first token, the last 8, the first 8 of the second ...
-    const __m256i eights = eight_digits(four_digits(digits(a), digits(c)), four_digits(digits(b), digits(d)));
-    const __m256i halves = _mm256_permutevar8x32_epi32(eights, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
-    const __m256d scale = _mm256_setr_pd(scale_of<T>(a), scale_of<T>(b), scale_of<T>(c), scale_of<T>(d));
-    put_four(out + i, scaled(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1), scale, doubt, T()));
+    put_scaled(_mm256_set_m128i(digits(c), digits(a)), _mm256_set_m128i(digits(d), digits(b)),
+               _mm256_setr_pd(scale_of<T>(a), scale_of<T>(b), scale_of<T>(c), scale_of<T>(d)), doubt, out + i);
   }
+  return !any(doubt);
+}
+
+BATCHFEED_INLINE bool alike(const Form& form, const char* p) noexcept {
+  const Bytes x = load(p), bytes = load(form.bytes.data()), most = load(form.most.data());
+  const __m256i above = _mm256_or_si256(_mm256_subs_epu8(_mm256_xor_si256(x.a, bytes.a), most.a),
+                                        _mm256_subs_epu8(_mm256_xor_si256(x.b, bytes.b), most.b));
+  return _mm256_testz_si256(above, above) != 0;
+}
+// Those of entries i and j.
+BATCHFEED_INLINE __m256i digits(const Form& form, const char* p, unsigned i, unsigned j) noexcept {
+  const auto vector = [](const void* at) BATCHFEED_AVX2 { return _mm_loadu_si128(static_cast<const __m128i*>(at)); };
+  return _mm256_shuffle_epi8(_mm256_set_m128i(vector(p + form.at[j]), vector(p + form.at[i])),
+                             _mm256_set_m128i(vector(form.digits[j].data()), vector(form.digits[i].data())));
+}
+template <class T>
+BATCHFEED_INLINE bool store(const Form& form, const char* p, bool brief, T* out) noexcept {
+  if constexpr (std::is_same_v<T, float>) {
+    if (brief) {
+      for (unsigned i = 0; i < form.n; i += 8) {
+        const unsigned k = i / 2;
+        const __m256i whole =
+            eight_digits(four_digits(digits(form, p, k, k + 2)), four_digits(digits(form, p, k + 1, k + 3)));
+        _mm256_storeu_ps(out + i,
+                         _mm256_div_ps(_mm256_cvtepi32_ps(whole), _mm256_load_ps(form.brief_scales.data() + i)));
+      }
+      return true;
+    }
+  }
+  __m256i doubt = _mm256_setzero_si256();
+  for (unsigned i = 0; i < form.n; i += 4)
+    put_scaled(digits(form, p, i, i + 2), digits(form, p, i + 1, i + 3), _mm256_load_pd(form.scales.data() + i), doubt,
+               out + i);
   return !any(doubt);
 }
 

@@ -200,7 +200,7 @@ template <class T>
 BATCHFEED_AVX512_INLINE const char* dense(const char* p, T* const out, DenseRoom& room) noexcept {
   if (!is_blank(*p)) return p;
   T* at = out + room.count;
-  Form* const form = form_in(room.memory);
+  Form* const form = form_in(&room.memory);
   __m512i x = _mm512_loadu_si512(p);
   Block block = block_of<false>(x);
   for (T* const full = out + room.dim;;) {
@@ -324,7 +324,7 @@ template <class T>
 BATCHFEED_AVX512_INLINE const char* sparse(const char* p, SparseRoom<T>& room) noexcept {
   if (!is_blank(*p)) return p;
   std::uint64_t count = room.count;
-  Form* const form = form_in(room.memory);
+  Form* const form = form_in(&room.memory);
   for (;;) {
     if constexpr (std::is_same_v<T, float>) {
       if (form != nullptr && form->n != 0) p = alike_from(*form, p, count, room);

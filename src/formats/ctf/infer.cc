@@ -132,14 +132,17 @@ class SampleReader {
     while (pairs ? kernels_.sparse != nullptr : kernels_.dense != nullptr) {
       std::size_t count = 0;
       if (pairs) {
-        SparseRoom<double> room{
-            .values = values_.data(), .indices = indices_.data(), .capacity = kRoom, .dim = kMostIndex};
+        SparseRoom<double> room{.values = values_.data(),
+                                .indices = indices_.data(),
+                                .capacity = kRoom,
+                                .dim = kMostIndex,
+                                .memory = of_pairs_};
         p = kernels_.sparse(p, room);
         count = static_cast<std::size_t>(room.count);
         for (std::size_t i = 0; i < count; ++i)
           seen.indices = std::max(seen.indices, static_cast<std::uint64_t>(indices_[i]) + 1);
       } else {
-        DenseRoom room{.dim = kRoom};
+        DenseRoom room{.dim = kRoom, .memory = of_values_};
         p = kernels_.dense(p, values_.data(), room);
         count = static_cast<std::size_t>(room.count);
       }
@@ -178,6 +181,7 @@ class SampleReader {
   }
 
   Kernels<double> kernels_ = kernels<double>();
+  KernelMemory of_values_, of_pairs_;
   std::array<double, kRoom> values_;
   std::array<std::int32_t, kRoom> indices_;
 };

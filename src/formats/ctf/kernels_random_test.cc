@@ -90,6 +90,44 @@ TEST_F(Kernel, RandomSamplesAreTheSameInEveryTier) {
   }
 }
 
+// Nothing but whole numbers, most of them of a digit or two, between one blank or more.
+TEST_F(Kernel, WholeNumbersAreTheSameInEveryTier) {
+  for (const std::string& tier : vector_tiers()) {
+    Draw draw(11);
+    std::uint64_t taken = 0, all = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      const std::uint64_t n = 1 + draw.below(100), widest = 1 + draw.below(5), blanks = 1 + draw.below(8) / 6;
+      const std::uint64_t others = draw.below(4) == 0 ? 20 : 1'000'000;
+      std::string values;
+      for (std::uint64_t v = 0; v < n; ++v) {
+        values += ' ';
+        if (draw.below(blanks) != 0) values += " \t"[draw.below(2)];
+        if (draw.below(others) == 0) values += '-';
+        values += draw.digits(1 + draw.below(widest));
+        if (draw.below(others) == 0) values += ".5";
+        draw.odd(values, 5000);
+      }
+      draw.end(values);
+      taken += compare_dense<float>(tier, values, n + 2 - draw.below(5));
+      all += n;
+      compare_dense<double>(tier, values, n);
+    }
+    EXPECT_GT(taken * 10, all * 6) << tier;
+  }
+}
+
+TEST_F(Kernel, EveryWholeNumberOfFourDigitsInEveryPlace) {
+  for (const std::string& tier : vector_tiers()) {
+    for (std::uint64_t number = 0; number < 10'000; ++number) {
+      std::string sample = number % 2 == 0 ? " 7" : " 38";
+      const std::uint64_t n = 1 + number % 26;
+      for (std::uint64_t v = 1; v < n; ++v) sample += v % 5 == 3 ? " 0" : " 1";
+      sample += ' ' + std::to_string(number) + " 9999 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
+      EXPECT_GE(compare_dense<float>(tier, sample, n + 32), n + 1) << tier;
+    }
+  }
+}
+
 TEST_F(Kernel, RandomPairsAreTheSameInEveryTier) {
   for (const std::string& tier : vector_tiers()) {
     Draw draw(4);
@@ -235,7 +273,9 @@ TEST_F(Kernel, OddBytesInTextOfFixedWidthAreTheSameInEveryTier) {
     Draw draw(7);
     for (int i = 0; i < 10'000; ++i) {
       const std::uint64_t n = 20 + draw.below(60);
-      const std::uint64_t whole = draw.below(5), fraction = draw.below(whole == 0 ? 7 : 5) + (whole == 0 ? 1 : 0);
+      const std::uint64_t most = draw.below(4) == 0 ? 16 : 5;
+      const std::uint64_t whole = draw.below(5),
+                          fraction = draw.below(whole == 0 ? most + 2 : most) + (whole == 0 ? 1 : 0);
       const std::string sign = draw.below(4) == 0 ? "-" : "";
       const std::uint64_t width = 1 + draw.below(8);
       std::string values, pairs;
@@ -310,6 +350,9 @@ TEST_F(Kernel, MidpointsRoundAsEverywhere) {
       pairs += "\n";
       compare_dense<float>(tier, sample, 8);
       compare_dense<double>(tier, sample, 8);
+      sample.pop_back();  // the same in blocks that look alike
+      for (int again = 0; again < 3; ++again) sample += sample;
+      compare_dense<float>(tier, sample + "\n", 64);
       compare_sparse<float>(tier, pairs, 8, 8);
       compare_sparse<double>(tier, pairs, 8, 8);
     }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,11 @@ void expect_same(const std::string& what, ScanEnd got, const Room& fast, ScanEnd
   EXPECT_EQ(fast.overflow, slow.overflow) << what;
 }
 
-// What the kernels remember of the samples of all tests before.
-inline KernelMemory kernel_memory;
+// What the kernels of a tier remember of the samples of all tests before.
+inline KernelMemory& memory_of(const std::string& tier) {
+  static std::map<std::string, KernelMemory> all;
+  return all[tier];
+}
 
 // Reads a sample with a tier and with scan.h alone, compares every bit, and
 // returns how many values the kernel took before its first turn ended.
@@ -50,7 +54,9 @@ std::uint64_t compare_dense(const std::string& tier, const std::string& sample, 
   const char* const p = text.data() + kPadding;
   const auto room_for = static_cast<std::size_t>(dim) + kGuard;
   std::vector<T> fast(room_for, T{-1}), slow(room_for, T{-1}), alone(room_for);
-  DenseRoom fast_room{.dim = dim, .memory = &kernel_memory}, slow_room{.dim = dim}, alone_room{.dim = dim};
+  KernelMemory nothing;
+  DenseRoom fast_room{.dim = dim, .memory = memory_of(tier)}, slow_room{.dim = dim, .memory = nothing};
+  DenseRoom alone_room = slow_room;
   const DenseKernel<T> kernel = kernels_for<T>(tier).dense;
   const ScanEnd end = scan_dense(p, slow.data(), slow_room);
   const ScanEnd got = read_dense(kernel, p, fast.data(), fast_room);
@@ -70,11 +76,12 @@ std::uint64_t compare_sparse(const std::string& tier, const std::string& sample,
   const auto room_for = static_cast<std::size_t>(capacity) + kGuard;
   std::vector<T> fast(room_for, T{-1}), slow(room_for, T{-1});
   std::vector<std::int32_t> fast_at(room_for, -1), slow_at(room_for, -1);
-  const auto room = [&](std::vector<T>& values, std::vector<std::int32_t>& indices) {
-    return SparseRoom<T>{.values = values.data(), .indices = indices.data(), .capacity = capacity, .dim = dim};
+  KernelMemory nothing;
+  const auto room = [&](std::vector<T>& values, std::vector<std::int32_t>& indices, KernelMemory& memory) {
+    return SparseRoom<T>{
+        .values = values.data(), .indices = indices.data(), .capacity = capacity, .dim = dim, .memory = memory};
   };
-  SparseRoom<T> fast_room = room(fast, fast_at), slow_room = room(slow, slow_at);
-  fast_room.memory = &kernel_memory;
+  SparseRoom<T> fast_room = room(fast, fast_at, memory_of(tier)), slow_room = room(slow, slow_at, nothing);
   const SparseKernel<T> kernel = kernels_for<T>(tier).sparse;
   const ScanEnd end = scan_sparse(p, slow_room);
   const ScanEnd got = read_sparse(kernel, p, fast_room);
@@ -86,7 +93,7 @@ std::uint64_t compare_sparse(const std::string& tier, const std::string& sample,
     EXPECT_EQ(fast[i], T{-1}) << tier << sample;
     EXPECT_EQ(fast_at[i], -1) << tier << sample;
   }
-  SparseRoom<T> alone = room(fast, fast_at);
+  SparseRoom<T> alone = room(fast, fast_at, nothing);
   kernel(p, alone);
   return alone.count;
 }

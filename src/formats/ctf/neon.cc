@@ -14,6 +14,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <type_traits>
 
 #include "formats/ctf/bytes.h"
@@ -22,6 +23,7 @@
 #include "text/scale.h"
 
 #define BATCHFEED_INLINE __attribute__((always_inline)) inline
+#define BATCHFEED_APART __attribute__((noinline))
 
 namespace batchfeed::ctf {
 namespace neon {
@@ -119,8 +121,7 @@ BATCHFEED_INLINE float64x2_t scaled(uint32x2_t high, uint32x2_t low, float64x2_t
 }
 template <class T>
 BATCHFEED_INLINE float64x2_t scales_of(const Token& a, const Token& b) noexcept {
-  const double* const scales = (std::is_same_v<T, double> ? kTens : kTenths)[0].data();
-  return float64x2_t{scales[a.scale], scales[b.scale]};
+  return float64x2_t{scale_of<T>(a), scale_of<T>(b)};
 }
 BATCHFEED_INLINE float32x4_t brief_scales(const Token& a, const Token& b, const Token& c, const Token& d) noexcept {
   const float* const scales = kShortTens[0].data();
@@ -129,6 +130,37 @@ BATCHFEED_INLINE float32x4_t brief_scales(const Token& a, const Token& b, const 
 
 BATCHFEED_INLINE void put_two(float* out, float32x2_t values) noexcept { vst1_f32(out, values); }
 BATCHFEED_INLINE void put_two(double* out, float64x2_t values) noexcept { vst1q_f64(out, values); }
+
+BATCHFEED_INLINE void put_four(float* out, uint32x4_t whole) noexcept { vst1q_f32(out, vcvtq_f32_u32(whole)); }
+BATCHFEED_INLINE void put_four(double* out, uint32x4_t whole) noexcept {
+  vst1q_f64(out, vcvtq_f64_u64(vmovl_u32(vget_low_u32(whole))));
+  vst1q_f64(out + 2, vcvtq_f64_u64(vmovl_u32(vget_high_u32(whole))));
+}
+template <class T>
+BATCHFEED_INLINE void store(const Whole& whole, T* out) noexcept {
+  const Bytes x = load(whole.p), before = load(whole.p - 1);
+  uint8x16_t last = vdupq_n_u8(0);
+  // A number of two digits for each byte that ends one, and what the two digits in front of it spell.
+  const auto put = [&](uint8x16_t v, uint8x16_t v1, std::uint64_t ends) {
+    const uint8x16_t zero = vdupq_n_u8('0'), below = vdupq_n_u8('0' - 1);
+    const uint8x16_t sum = vmlaq_u8(vqsubq_u8(v, zero), vqsubq_u8(v1, zero), vdupq_n_u8(10));
+    const uint8x16_t low = vandq_u8(sum, vcgtq_u8(v, below));
+    const uint8x16_t high = vandq_u8(vextq_u8(last, low, 14), vcgtq_u8(v1, below));
+    last = low;
+    // What a store has too much the next one writes over.
+    const auto draw = [&](uint8x16_t pairs, std::uint64_t some) {
+      const uint32x4_t drawn = vreinterpretq_u32_u8(vqtbl1q_u8(pairs, bytes_at(kEndShuffles.at[some].data())));
+      put_four(out, vmlaq_u32(vandq_u32(drawn, vdupq_n_u32(0xFF)), vshrq_n_u32(drawn, 8), vdupq_n_u32(100)));
+      out += std::popcount(some);
+    };
+    draw(vzip1q_u8(low, high), ends & 0xFF);
+    draw(vzip2q_u8(low, high), ends >> 8 & 0xFF);
+  };
+  put(x.a, before.a, whole.ends);
+  put(x.b, before.b, whole.ends >> 16);
+  put(x.c, before.c, whole.ends >> 32);
+  put(x.d, before.d, whole.ends >> 48);
+}
 
 BATCHFEED_INLINE bool any(uint64x2_t doubt) noexcept {
   return (vgetq_lane_u64(doubt, 0) | vgetq_lane_u64(doubt, 1)) != 0;
@@ -160,6 +192,35 @@ BATCHFEED_INLINE bool store(Tokens& tokens, unsigned n, bool brief, T* out) noex
     const uint32x4_t eights = eight_digits(digits(a), digits(b));
     const uint32x2_t high = vget_low_u32(vuzp1q_u32(eights, eights)), low = vget_low_u32(vuzp2q_u32(eights, eights));
     put_two(out + i, scaled(high, low, scales_of<T>(a, b), doubt, T()));
+  }
+  return !any(doubt);
+}
+
+BATCHFEED_INLINE bool alike(const Form& form, const char* p) noexcept {
+  const Bytes x = load(p), bytes = load(form.bytes.data()), most = load(form.most.data());
+  const auto above = [](uint8x16_t v, uint8x16_t as, uint8x16_t at_most) { return vcgtq_u8(veorq_u8(v, as), at_most); };
+  return vmaxvq_u8(vorrq_u8(vorrq_u8(above(x.a, bytes.a, most.a), above(x.b, bytes.b, most.b)),
+                            vorrq_u8(above(x.c, bytes.c, most.c), above(x.d, bytes.d, most.d)))) == 0;
+}
+BATCHFEED_INLINE uint8x16_t digits(const Form& form, const char* p, unsigned i) noexcept {
+  return vqsubq_u8(vqtbl1q_u8(bytes_at(p + form.at[i]), bytes_at(form.digits[i].data())), vdupq_n_u8('0'));
+}
+template <class T>
+BATCHFEED_INLINE bool store(const Form& form, const char* p, bool brief, T* out) noexcept {
+  if constexpr (std::is_same_v<T, float>) {
+    if (brief) {
+      for (unsigned i = 0; i < form.n; i += 4) {
+        const uint32x4_t whole = eight_digits(digits(form, p, i / 2), digits(form, p, i / 2 + 1));
+        vst1q_f32(out + i, vdivq_f32(vcvtq_f32_u32(whole), vld1q_f32(form.brief_scales.data() + i)));
+      }
+      return true;
+    }
+  }
+  uint64x2_t doubt = vdupq_n_u64(0);
+  for (unsigned i = 0; i < form.n; i += 2) {
+    const uint32x4_t eights = eight_digits(digits(form, p, i), digits(form, p, i + 1));
+    const uint32x2_t high = vget_low_u32(vuzp1q_u32(eights, eights)), low = vget_low_u32(vuzp2q_u32(eights, eights));
+    put_two(out + i, scaled(high, low, vld1q_f64(form.scales.data() + i), doubt, T()));
   }
   return !any(doubt);
 }

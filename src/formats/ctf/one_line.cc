@@ -67,7 +67,7 @@ inline const char* Parser<T>::values(const char* p, StreamState& s) {
     if (!s.vector) {
       if (const char* const end = read_few(p, s.dim, out); end != nullptr) return end;
     }
-    DenseRoom room{.dim = s.dim, .memory = &s.memory};
+    DenseRoom room{.dim = s.dim, .memory = s.memory};
     const ScanEnd end = read_dense(s.vector ? kernels_.dense : nullptr, p, out, room);
     return end.code == ScanCode::ok && room.count == s.dim && !room.overflow ? end.at : nullptr;
   }
@@ -83,8 +83,8 @@ inline const char* Parser<T>::values(const char* p, StreamState& s) {
                      .indices = s.indices,
                      .capacity = s.capacity,
                      .dim = s.dim,
-                     .count = s.values,
-                     .memory = &s.memory};
+                     .memory = s.memory,
+                     .count = s.values};
   const ScanEnd end = read_sparse(s.vector ? kernels_.sparse : nullptr, p, room);
   if (end.code != ScanCode::ok || room.overflow) return nullptr;
   s.vector = many_pairs(room.count - s.values);

@@ -261,7 +261,7 @@ const char* Parser<T>::dense(const char* name, StreamState& s, std::size_t strea
   if (s.values + s.dim > s.capacity) [[unlikely]]
     make_room(s, stream, s.values + s.dim);
   T* const out = s.out + s.values;
-  DenseRoom room{.dim = s.dim, .memory = &s.memory};
+  DenseRoom room{.dim = s.dim, .memory = s.memory};
   const ScanEnd end = read_dense(s.vector ? kernels_.dense : nullptr, name + s.name_length, out, room);
   if (end.code != ScanCode::ok) [[unlikely]] {
     log_.bad_sample(end.code, stream, name, end.at);
@@ -294,8 +294,8 @@ const char* Parser<T>::sparse(const char* name, StreamState& s, std::size_t stre
                      .indices = s.indices,
                      .capacity = s.capacity,
                      .dim = s.dim,
-                     .count = s.values,
-                     .memory = &s.memory};
+                     .memory = s.memory,
+                     .count = s.values};
   const SparseKernel<T> kernel = s.vector ? kernels_.sparse : nullptr;
   ScanEnd end = read_sparse(kernel, name + s.name_length, room);
   while (end.code == ScanCode::full) {

@@ -41,9 +41,9 @@ struct alignas(64) KernelMemory {
 
 struct DenseRoom {
   std::uint64_t dim;
-  std::uint64_t count = 0;         // values read; goes on from here
-  bool overflow = false;           // a value became infinite
-  KernelMemory* memory = nullptr;  // of this stream and one thread; nullptr for none
+  KernelMemory& memory;     // of this stream and one thread, and of one tier
+  std::uint64_t count = 0;  // values read; goes on from here
+  bool overflow = false;    // a value became infinite
 };
 
 // Short numbers are tried again at the number given, `taken` having been read up to the n-th.
@@ -106,10 +106,10 @@ struct SparseRoom {
   T* values;
   std::int32_t* indices;
   std::uint64_t capacity;
-  std::uint64_t dim;        // at most 2^31 - 1
+  std::uint64_t dim;  // at most 2^31 - 1
+  KernelMemory& memory;
   std::uint64_t count = 0;  // pairs read; goes on from here
   bool overflow = false;
-  KernelMemory* memory = nullptr;
 };
 
 // Pairs of an index of at most seven digits and a short number behind single blanks to n, n + 1 ... below `most`. Gives

@@ -53,6 +53,25 @@ struct alignas(64) PairShuffles {
 };
 inline constexpr PairShuffles kPairShuffles;
 
+// at[ends] draws numbers together that stand in eight lanes of 16 bits, where those wanted have a bit each: to four
+// lanes of 32 bits.
+struct alignas(64) EndShuffles {
+  std::array<Shuffle, 256> at{};
+  constexpr EndShuffles() {
+    for (unsigned ends = 0; ends < 256; ++ends) {
+      at[ends].fill(0x80);
+      unsigned to = 0;
+      for (unsigned from = 0; from < 8 && to < 16; ++from) {
+        if ((ends >> from & 1) == 0) continue;
+        at[ends][to] = static_cast<std::uint8_t>(2 * from);
+        at[ends][to + 1] = static_cast<std::uint8_t>(2 * from + 1);
+        to += 4;
+      }
+    }
+  }
+};
+inline constexpr EndShuffles kEndShuffles;
+
 // What a number is multiplied by (Tenths) or divided by (Tens): [k][negative].
 template <class T, unsigned size>
 using Scales = std::array<std::array<T, 2>, size>;
