@@ -60,6 +60,24 @@ TEST_F(Kernel, LeavesTheRestToTheScan) {
   }
 }
 
+// What is odd is odd as well where all blocks look alike.
+TEST_F(Kernel, LeavesWhatComesAgainAndAgainToTheScan) {
+  const std::string digits(100, '1');
+  for (const std::string& tier : vector_tiers()) {
+    for (const std::string& odd :
+         {std::string("1.2.3"), std::string("1-2"), std::string("1x2"), std::string("--1"), std::string("+1"),
+          std::string("1:2"), std::string("-"), std::string("."), std::string("1  2"), std::string("1\t2"),
+          std::string("1e5"), std::string("0.12345678901234567"), digits}) {
+      std::string again;
+      for (int i = 0; i < 100; ++i) again += ' ' + odd;
+      for (const std::string& sample : {again + "\n", " 1 0.5" + again + " 2|", " 7" + again + "\n"}) {
+        compare_dense<float>(tier, sample, 250);
+        compare_dense<double>(tier, sample, 250);
+      }
+    }
+  }
+}
+
 // What comes before a byte that it cannot judge is not read twice: a long sample of such values would take for ever.
 TEST_F(Kernel, KeepsWhatIsBeforeAnOddByte) {
   std::string values, pairs;
