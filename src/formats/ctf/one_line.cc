@@ -79,12 +79,7 @@ inline const char* Parser<T>::values(const char* p, StreamState& s) {
       return end;
     }
   }
-  SparseRoom<T> room{.values = s.out,
-                     .indices = s.indices,
-                     .capacity = s.capacity,
-                     .dim = s.dim,
-                     .memory = s.memory,
-                     .count = s.values};
+  SparseRoom<T> room = room_of(s);
   const ScanEnd end = read_sparse(s.vector ? kernels_.sparse : nullptr, p, room);
   if (end.code != ScanCode::ok || room.overflow) return nullptr;
   s.vector = many_pairs(room.count - s.values);

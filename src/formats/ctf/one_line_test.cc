@@ -177,5 +177,23 @@ TEST(OneLine, NothingIsReadInSilence) {
   }
 }
 
+// The first ten of a kind are told, here those of the first ten rows, six of which were read before.
+TEST(OneLine, RowsAreToldOfBehindQuietOnes) {
+  CtfOptions options = options_for({"A:d2"}, 10);
+  options.trace_level = 2;
+  std::string rows;
+  for (int i = 0; i < 400; ++i) rows += "|A 1 2\n";
+  Chunk chunk;  // with room for all, without which no row is read the short way
+  Opened(rows, options).source->read(0, chunk);
+  const Opened opened(rows, options);
+  opened.source->row_reader(0)->read(0, RowRange{.first = 0, .last = 6}, chunk);
+  opened.source->read(0, chunk);
+  std::vector<std::uint64_t> lines;
+  for (const Notice& notice : opened.collector.notices) {
+    if (notice.fault.id == "ctf.loaded") lines.push_back(notice.fault.at.line);
+  }
+  EXPECT_THAT(lines, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10));
+}
+
 }  // namespace
 }  // namespace batchfeed::ctf

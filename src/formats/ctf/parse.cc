@@ -290,12 +290,7 @@ const char* Parser<T>::sparse(const char* name, StreamState& s, std::size_t stre
       return end;
     }
   }
-  SparseRoom<T> room{.values = s.out,
-                     .indices = s.indices,
-                     .capacity = s.capacity,
-                     .dim = s.dim,
-                     .memory = s.memory,
-                     .count = s.values};
+  SparseRoom<T> room = room_of(s);
   const SparseKernel<T> kernel = s.vector ? kernels_.sparse : nullptr;
   ScanEnd end = read_sparse(kernel, name + s.name_length, room);
   while (end.code == ScanCode::full) {

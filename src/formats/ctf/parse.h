@@ -137,6 +137,15 @@ class Parser {
   void note_repeat(std::size_t stream, const char* name);
   void tell_duplicate(std::span<const std::int32_t> indices, std::size_t stream, const char* name);
 
+  // For the pairs of the next sample, behind those in the column.
+  static SparseRoom<T> room_of(StreamState& s) noexcept {
+    return {.values = s.out,
+            .indices = s.indices,
+            .capacity = s.capacity,
+            .dim = s.dim,
+            .memory = s.memory,
+            .count = s.values};
+  }
   // Pairs of a sample that are read faster by a kernel.
   static bool many_pairs(std::uint64_t pairs) noexcept { return pairs >= 3; }
 
