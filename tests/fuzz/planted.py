@@ -16,6 +16,10 @@ class Bug:
 BUGS = [
     Bug("off by one: an index equal to the dimension", "ctf_scan", "src/formats/ctf/scan.h", "index >= room.dim", "index > room.dim"),
     Bug("off by one: a pair behind the last place", "ctf_scan", "src/formats/ctf/scan.h", "if (n == room.capacity) {", "if (n == room.capacity + 32) {"),
+    Bug("off by one: any byte for the last blank of a block that looks alike", "ctf_kernels", "src/formats/ctf/easy_blocks.inc",
+        "i > behind ? 0xFF", "i >= behind ? 0xFF"),
+    Bug("missing bound: whole numbers that there is no room for", "ctf_kernels", "src/formats/ctf/easy_blocks.inc",
+        "    if (full - at < n) return {p, at};\n", ""),
     Bug("off by one: a line at the border of two ranges", "ctf_index", "src/formats/ctf/range_index.cc",
         "const std::uint64_t from = inside_ ? begin - 1 : begin;", "const std::uint64_t from = begin;"),
     Bug("wrapped sum: an entry that ends behind the file", "ctf_cache", "src/index_cache/index_cache.cc",

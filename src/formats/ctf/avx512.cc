@@ -200,13 +200,13 @@ template <class T>
 BATCHFEED_AVX512_INLINE const char* dense(const char* p, T* const out, DenseRoom& room) noexcept {
   if (!is_blank(*p)) return p;
   T* at = out + room.count;
-  Form* const form = form_in(&room.memory);
+  Form& form = form_in(room.memory);
   __m512i x = _mm512_loadu_si512(p);
   Block block = block_of<false>(x);
   for (T* const full = out + room.dim;;) {
     if constexpr (std::is_same_v<T, float>) {
-      if (form != nullptr && form->n != 0) {
-        p = form->eight ? alike_from<true>(*form, p, at, full) : alike_from<false>(*form, p, at, full);
+      if (form.n != 0) {
+        p = form.eight ? alike_from<true>(form, p, at, full) : alike_from<false>(form, p, at, full);
         x = _mm512_loadu_si512(p);
         block = block_of<false>(x);
       }
@@ -224,8 +224,8 @@ BATCHFEED_AVX512_INLINE const char* dense(const char* p, T* const out, DenseRoom
         break;
       at += n;
       if constexpr (std::is_same_v<T, float>) {
-        if (form != nullptr && end == nullptr && n <= 16 && comes_back(*form, block.blanks, block.dots)) [[unlikely]]
-          learn_numbers(*form, p);
+        if (end == nullptr && n <= 16 && comes_back(form, block.blanks, block.dots)) [[unlikely]]
+          learn_numbers(form, p);
       }
     }
     if (end != nullptr || n == 0) [[unlikely]] {
@@ -324,10 +324,10 @@ template <class T>
 BATCHFEED_AVX512_INLINE const char* sparse(const char* p, SparseRoom<T>& room) noexcept {
   if (!is_blank(*p)) return p;
   std::uint64_t count = room.count;
-  Form* const form = form_in(&room.memory);
+  Form& form = form_in(room.memory);
   for (;;) {
     if constexpr (std::is_same_v<T, float>) {
-      if (form != nullptr && form->n != 0) p = alike_from(*form, p, count, room);
+      if (form.n != 0) p = alike_from(form, p, count, room);
     }
     const __m512i x = _mm512_loadu_si512(p);
     Block block = block_of<true>(x);
@@ -345,8 +345,8 @@ BATCHFEED_AVX512_INLINE const char* sparse(const char* p, SparseRoom<T>& room) n
         break;
       count += n;
       if constexpr (std::is_same_v<T, float>) {
-        if (form != nullptr && end == nullptr && n <= 4 && comes_back(*form, separators, block.dots)) [[unlikely]]
-          learn_pairs(*form, p);
+        if (end == nullptr && n <= 4 && comes_back(form, separators, block.dots)) [[unlikely]]
+          learn_pairs(form, p);
       }
     }
     if (end != nullptr || n == 0) [[unlikely]] {

@@ -31,8 +31,8 @@ struct Form {
 };
 static_assert(sizeof(Form) <= sizeof(KernelMemory));
 
-BATCHFEED_AVX512_INLINE Form* form_in(KernelMemory* memory) noexcept {
-  return memory == nullptr ? nullptr : std::launder(reinterpret_cast<Form*>(memory->bytes.data()));
+BATCHFEED_AVX512_INLINE Form& form_in(KernelMemory& memory) noexcept {
+  return *std::launder(reinterpret_cast<Form*>(memory.bytes.data()));
 }
 
 // A block of no known form: twice in a row it is worth to be known.
