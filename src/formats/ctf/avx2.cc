@@ -238,12 +238,18 @@ BATCHFEED_INLINE bool store(Tokens& tokens, unsigned n, bool brief, T* out) noex
   return !any(doubt);
 }
 
-BATCHFEED_INLINE bool alike(const Form& form, const char* p) noexcept {
+// 0 for bytes that are of the form.
+BATCHFEED_INLINE Bytes above(const Form& form, const char* p) noexcept {
   const Bytes x = load(p), bytes = load(form.bytes.data()), most = load(form.most.data());
-  const __m256i above = _mm256_or_si256(_mm256_subs_epu8(_mm256_xor_si256(x.a, bytes.a), most.a),
-                                        _mm256_subs_epu8(_mm256_xor_si256(x.b, bytes.b), most.b));
-  return _mm256_testz_si256(above, above) != 0;
+  return {_mm256_subs_epu8(_mm256_xor_si256(x.a, bytes.a), most.a),
+          _mm256_subs_epu8(_mm256_xor_si256(x.b, bytes.b), most.b)};
 }
+BATCHFEED_INLINE bool alike(const Form& form, const char* p) noexcept {
+  const Bytes bytes = above(form, p);
+  const __m256i any = _mm256_or_si256(bytes.a, bytes.b);
+  return _mm256_testz_si256(any, any) != 0;
+}
+BATCHFEED_INLINE std::uint64_t unlike(const Form& form, const char* p) noexcept { return ~equal(above(form, p), 0); }
 // Those of entries i and j.
 BATCHFEED_INLINE __m256i digits(const Form& form, const char* p, unsigned i, unsigned j) noexcept {
   const auto vector = [](const void* at) BATCHFEED_AVX2 { return _mm_loadu_si128(static_cast<const __m128i*>(at)); };
@@ -271,20 +277,42 @@ BATCHFEED_INLINE bool store(const Form& form, const char* p, bool brief, T* out)
   return !any(doubt);
 }
 
+// Of two brief pairs each, a and c, b and d. Gives where an index is above `most`.
+BATCHFEED_INLINE __m128i put_brief(__m256i ac, __m256i bd, __m128 scales, __m128i most, float* values,
+                                   std::int32_t* indices) noexcept {
+  // Index, value, index ...
+  const __m256i eights = eight_digits(four_digits(ac), four_digits(bd));
+  const __m256i halves = _mm256_permutevar8x32_epi32(eights, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
+  const __m128i index = _mm256_castsi256_si128(halves);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(indices), index);
+  _mm_storeu_ps(values, _mm_div_ps(_mm_cvtepi32_ps(_mm256_extracti128_si256(halves, 1)), scales));
+  return _mm_cmpgt_epi32(index, most);
+}
+// Of the first 8 and the last 8 digits of two indices and two values.
+template <class T>
+BATCHFEED_INLINE __m128i put_pairs(__m256i ab, __m256i cd, __m256d scales, __m128i most, __m256i& doubt, T* values,
+                                   std::int32_t* indices) noexcept {
+  const __m256i eights = eight_digits(four_digits(ab), four_digits(cd));
+  const __m128i index = _mm256_castsi256_si128(eights), value = _mm256_extracti128_si256(eights, 1);
+  const __m128i high = _mm_shuffle_epi32(value, 0b10'00'10'00), low = _mm_shuffle_epi32(value, 0b11'01'11'01);
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(indices), _mm_shuffle_epi32(index, 0b00'00'11'01));
+  put_two(values, scaled(high, low, scales, doubt, T()));
+  return _mm_cmpgt_epi32(index, most);
+}
+BATCHFEED_INLINE __m128i most_of(std::uint64_t dim, bool brief) noexcept {
+  const auto highest = static_cast<int>(dim - 1), high = brief ? highest : 0;
+  return _mm_setr_epi32(high, highest, high, highest);
+}
+
 BATCHFEED_INLINE bool store_brief(Pairs& pairs, unsigned n, std::uint64_t dim, float* values,
                                   std::int32_t* indices) noexcept {
-  const __m128i most = _mm_set1_epi32(static_cast<int>(dim - 1));
+  const __m128i most = most_of(dim, true);
   __m128i too_high = _mm_setzero_si128();
   for (unsigned i = 0; i < n; i += 4) {
     const Token a = pairs.next(), b = pairs.next(), c = pairs.next(), d = pairs.next();
-    // Index, value, index ...
-    const __m256i eights = eight_digits(four_digits(digits(a), digits(c)), four_digits(digits(b), digits(d)));
-    const __m256i halves = _mm256_permutevar8x32_epi32(eights, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
-    const __m128i index = _mm256_castsi256_si128(halves);
-    too_high = _mm_or_si128(too_high, _mm_cmpgt_epi32(index, most));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(indices + i), index);
-    _mm_storeu_ps(values + i,
-                  _mm_div_ps(_mm_cvtepi32_ps(_mm256_extracti128_si256(halves, 1)), brief_scales(a, b, c, d)));
+    too_high =
+        _mm_or_si128(too_high, put_brief(_mm256_set_m128i(digits(c), digits(a)), _mm256_set_m128i(digits(d), digits(b)),
+                                         brief_scales(a, b, c, d), most, values + i, indices + i));
   }
   return _mm_movemask_epi8(too_high) == 0;
 }
@@ -294,23 +322,39 @@ BATCHFEED_INLINE bool store(Pairs& pairs, unsigned n, bool brief, std::uint64_t 
   if constexpr (std::is_same_v<T, float>) {
     if (brief) return store_brief(pairs, n, dim, values, indices);
   }
-  const auto highest = static_cast<int>(dim - 1);
-  const __m128i most = _mm_setr_epi32(0, highest, 0, highest);  // of the first 8 digits and of the last
+  const __m128i most = most_of(dim, false);
   __m128i too_high = _mm_setzero_si128();
   __m256i doubt = _mm256_setzero_si256();
   for (unsigned i = 0; i < n; i += 2) {
     Token a, c;
     const Token b = pairs.next(a), d = pairs.next(c);
-    const __m256i eights = eight_digits(four_digits(digits(a), digits(b)), four_digits(digits(c), digits(d)));
-    const __m128i index = _mm256_castsi256_si128(eights);
-    too_high = _mm_or_si128(too_high, _mm_cmpgt_epi32(index, most));
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(indices + i), _mm_shuffle_epi32(index, 0b00'00'11'01));
-    const __m128i value = _mm256_extracti128_si256(eights, 1);
-    const __m128i high = _mm_shuffle_epi32(value, 0b10'00'10'00), low = _mm_shuffle_epi32(value, 0b11'01'11'01);
-    const __m256d scale = _mm256_setr_pd(scale_of<T>(b), scale_of<T>(d), scale_of<T>(b), scale_of<T>(d));
-    put_two(values + i, scaled(high, low, scale, doubt, T()));
+    const __m256d scales = _mm256_setr_pd(scale_of<T>(b), scale_of<T>(d), scale_of<T>(b), scale_of<T>(d));
+    too_high =
+        _mm_or_si128(too_high, put_pairs(_mm256_set_m128i(digits(b), digits(a)), _mm256_set_m128i(digits(d), digits(c)),
+                                         scales, most, doubt, values + i, indices + i));
   }
   return _mm_movemask_epi8(too_high) == 0 && !any(doubt);
+}
+
+template <class T>
+BATCHFEED_INLINE unsigned store(const Form& form, const char* p, bool brief, std::uint64_t dim, T* values,
+                                std::int32_t* indices) noexcept {
+  const __m128i most = most_of(dim, brief);
+  if constexpr (std::is_same_v<T, float>) {
+    if (brief) {
+      const __m128i too_high = put_brief(digits(form, p, 0, 2), digits(form, p, 1, 3),
+                                         _mm_load_ps(form.brief_scales.data()), most, values, indices);
+      return static_cast<unsigned>(_mm_movemask_ps(_mm_castsi128_ps(too_high)));
+    }
+  }
+  __m256i doubt = _mm256_setzero_si256();
+  const auto put = [&](unsigned i) BATCHFEED_AVX2 {
+    const __m128d scales = _mm_load_pd(form.scales.data() + i);
+    return put_pairs(digits(form, p, 2 * i, 2 * i + 1), digits(form, p, 2 * i + 2, 2 * i + 3),
+                     _mm256_set_m128d(scales, scales), most, doubt, values + i, indices + i);
+  };
+  const __m128i too_high = _mm_or_si128(put(0), put(2));
+  return _mm_movemask_epi8(too_high) == 0 && !any(doubt) ? 0 : ~0u;
 }
 
 }  // namespace

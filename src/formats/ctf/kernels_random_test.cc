@@ -267,6 +267,58 @@ TEST_F(Kernel, NumbersOfFixedWidthAreTheSameInEveryTier) {
   }
 }
 
+// Indices that go up, so that most of a sample's are of one width, with values of one kind.
+TEST_F(Kernel, PairsInOrderAreTheSameInEveryTier) {
+  for (const std::string& tier : vector_tiers()) {
+    Draw draw(12);
+    std::uint64_t taken = 0, all = 0;
+    for (int i = 0; i < 10'000; ++i) {
+      const std::uint64_t n = draw.below(100), dim = static_cast<std::uint64_t>(std::pow(10, 1 + draw.below(9)));
+      const std::uint64_t whole = draw.below(9), fraction = whole == 0 ? 1 + draw.below(10) : draw.below(9);
+      const std::uint64_t signs = 1 + draw.below(3);  // all, or one of so many
+      std::vector<std::uint64_t> indices;
+      for (std::uint64_t v = 0; v < n; ++v) indices.push_back(draw.below(dim));
+      std::sort(indices.begin(), indices.end());
+      std::string pairs;
+      for (std::uint64_t v = 0; v < n; ++v) {
+        pairs += ' ' + std::to_string(indices[static_cast<std::size_t>(v)]) + ':';
+        if (i % 3 == 0 && v % signs == 0) pairs += '-';
+        pairs += draw.digits(whole) + (fraction == 0 ? "" : '.' + draw.digits(fraction));
+        draw.odd(pairs, 5000);
+      }
+      draw.end(pairs);
+      // Now and then the last ones are too high, or too many.
+      const std::uint64_t allowed = draw.below(8) == 0 ? dim - dim / 8 : dim;
+      taken += compare_sparse<float>(tier, pairs, allowed, n + 2 - std::min<std::uint64_t>(draw.below(8), n));
+      all += n;
+      compare_sparse<double>(tier, pairs, allowed, n);
+    }
+    EXPECT_GT(taken * 10, all * 7) << tier;
+  }
+}
+
+// Indices that are filled up with zeros and then are not: digits where there were none that count.
+TEST_F(Kernel, IndicesOfFixedWidthAreTheSameInEveryTier) {
+  for (const std::string& tier : vector_tiers()) {
+    for (std::size_t width = 2; width <= 17; ++width) {
+      for (const std::string value : {"1", "0.25", "-12.345", "123456.75", "0.00000012345"}) {
+        std::string pairs;
+        for (unsigned v = 0; v < 80; ++v) {
+          std::string index(width, '0');
+          index[0] = v < 40 ? '0' : '1';
+          index.back() = static_cast<char>('0' + v % 10);
+          pairs += ' ' + index + ':' + value;
+        }
+        const std::uint64_t taken = compare_sparse<float>(tier, pairs + "\n", 2'147'483'647, 80);
+        if (width <= 8) {
+          EXPECT_EQ(taken, 80u) << tier << pairs;
+        }
+        compare_sparse<double>(tier, pairs + "\n", 2'147'483'647, 80);
+      }
+    }
+  }
+}
+
 // The same with more digits, and with a byte somewhere that is something else.
 TEST_F(Kernel, OddBytesInTextOfFixedWidthAreTheSameInEveryTier) {
   static const std::string kBytes = "0123456789 .-:|\n\t+e/x\x01\x80\xB0";
@@ -356,6 +408,31 @@ TEST_F(Kernel, MidpointsRoundAsEverywhere) {
       compare_dense<float>(tier, sample + "\n", 64);
       compare_sparse<float>(tier, pairs, 8, 8);
       compare_sparse<double>(tier, pairs, 8, 8);
+    }
+  }
+}
+
+// Of thirteen decimals, the nearest to the middle between two floats from 1 to 2: of a thousand one is on the other
+// side of it where it is multiplied by 1e-13, which is not exact. They come behind others of that width that any tier
+// reads, so that their form is known.
+TEST_F(Kernel, MidpointsOfFixedWidthRoundAsEverywhere) {
+  for (const std::string& tier : vector_tiers()) {
+    std::mt19937_64 draw(13);
+    for (int i = 0; i < 2'000; ++i) {
+      std::string values, pairs;
+      const auto append = [&](const std::string& number) {
+        values += ' ' + number;
+        pairs += " 7:" + number;
+      };
+      for (int v = 0; v < 16; ++v) append("1.2000000000000");
+      for (int v = 0; v < 40; ++v) {
+        __extension__ using Wide = unsigned __int128;
+        const Wide middle = (Wide{1} << 24) + 2 * (draw() >> 41) + 1;  // in units of 2^-24
+        const auto nearest = static_cast<std::uint64_t>((middle * 10'000'000'000'000u + (1u << 23)) >> 24);
+        append(std::to_string(nearest).insert(1, "."));
+      }
+      compare_dense<float>(tier, values + "\n", 56);
+      compare_sparse<float>(tier, pairs + "\n", 8, 56);
     }
   }
 }

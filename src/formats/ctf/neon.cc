@@ -196,11 +196,20 @@ BATCHFEED_INLINE bool store(Tokens& tokens, unsigned n, bool brief, T* out) noex
   return !any(doubt);
 }
 
-BATCHFEED_INLINE bool alike(const Form& form, const char* p) noexcept {
+// 0 for bytes that are of the form.
+BATCHFEED_INLINE Bytes above(const Form& form, const char* p) noexcept {
   const Bytes x = load(p), bytes = load(form.bytes.data()), most = load(form.most.data());
   const auto above = [](uint8x16_t v, uint8x16_t as, uint8x16_t at_most) { return vcgtq_u8(veorq_u8(v, as), at_most); };
-  return vmaxvq_u8(vorrq_u8(vorrq_u8(above(x.a, bytes.a, most.a), above(x.b, bytes.b, most.b)),
-                            vorrq_u8(above(x.c, bytes.c, most.c), above(x.d, bytes.d, most.d)))) == 0;
+  return {above(x.a, bytes.a, most.a), above(x.b, bytes.b, most.b), above(x.c, bytes.c, most.c),
+          above(x.d, bytes.d, most.d)};
+}
+BATCHFEED_INLINE bool alike(const Form& form, const char* p) noexcept {
+  const Bytes bytes = above(form, p);
+  return vmaxvq_u8(vorrq_u8(vorrq_u8(bytes.a, bytes.b), vorrq_u8(bytes.c, bytes.d))) == 0;
+}
+BATCHFEED_INLINE std::uint64_t unlike(const Form& form, const char* p) noexcept {
+  const Bytes bytes = above(form, p);
+  return mask(bytes.a, bytes.b, bytes.c, bytes.d);
 }
 BATCHFEED_INLINE uint8x16_t digits(const Form& form, const char* p, unsigned i) noexcept {
   return vqsubq_u8(vqtbl1q_u8(bytes_at(p + form.at[i]), bytes_at(form.digits[i].data())), vdupq_n_u8('0'));
@@ -225,6 +234,28 @@ BATCHFEED_INLINE bool store(const Form& form, const char* p, bool brief, T* out)
   return !any(doubt);
 }
 
+// Four brief pairs. Gives where an index is above `highest`.
+BATCHFEED_INLINE uint32x4_t put_brief(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d, float32x4_t scales,
+                                      std::uint32_t highest, float* values, std::int32_t* indices) noexcept {
+  // Index, value, index ...
+  const uint32x4_t ab = eight_digits(a, b), cd = eight_digits(c, d);
+  const uint32x4_t index = vuzp1q_u32(ab, cd), value = vuzp2q_u32(ab, cd);
+  vst1q_s32(indices, vreinterpretq_s32_u32(index));
+  vst1q_f32(values, vdivq_f32(vcvtq_f32_u32(value), scales));
+  return vcgtq_u32(index, vdupq_n_u32(highest));
+}
+// Two pairs: indices a and c, values b and d. The first 8 digits of an index must be 0.
+template <class T>
+BATCHFEED_INLINE uint32x4_t put_pairs(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d, float64x2_t scales,
+                                      std::uint32_t highest, uint64x2_t& doubt, T* values,
+                                      std::int32_t* indices) noexcept {
+  const uint32x4_t index = eight_digits(a, c), value = eight_digits(b, d);
+  vst1_s32(indices, vreinterpret_s32_u32(vget_low_u32(vuzp2q_u32(index, index))));
+  const uint32x2_t high = vget_low_u32(vuzp1q_u32(value, value)), low = vget_low_u32(vuzp2q_u32(value, value));
+  put_two(values, scaled(high, low, scales, doubt, T()));
+  return vcgtq_u32(index, uint32x4_t{0, highest, 0, highest});
+}
+
 template <class T>
 BATCHFEED_INLINE bool store(Pairs& pairs, unsigned n, bool brief, std::uint64_t dim, T* values,
                             std::int32_t* indices) noexcept {
@@ -234,12 +265,8 @@ BATCHFEED_INLINE bool store(Pairs& pairs, unsigned n, bool brief, std::uint64_t 
     if (brief) {
       for (unsigned i = 0; i < n; i += 4) {
         const Token a = pairs.next(), b = pairs.next(), c = pairs.next(), d = pairs.next();
-        // Index, value, index ...
-        const uint32x4_t ab = eight_digits(digits(a), digits(b)), cd = eight_digits(digits(c), digits(d));
-        const uint32x4_t index = vuzp1q_u32(ab, cd), value = vuzp2q_u32(ab, cd);
-        too_high = vorrq_u32(too_high, vcgtq_u32(index, vdupq_n_u32(highest)));
-        vst1q_s32(indices + i, vreinterpretq_s32_u32(index));
-        vst1q_f32(values + i, vdivq_f32(vcvtq_f32_u32(value), brief_scales(a, b, c, d)));
+        too_high = vorrq_u32(too_high, put_brief(digits(a), digits(b), digits(c), digits(d), brief_scales(a, b, c, d),
+                                                 highest, values + i, indices + i));
       }
       return !any(too_high);
     }
@@ -248,14 +275,33 @@ BATCHFEED_INLINE bool store(Pairs& pairs, unsigned n, bool brief, std::uint64_t 
   for (unsigned i = 0; i < n; i += 2) {
     Token a, c;
     const Token b = pairs.next(a), d = pairs.next(c);
-    const uint32x4_t index = eight_digits(digits(a), digits(c)), value = eight_digits(digits(b), digits(d));
-    // The first 8 digits of an index must be 0.
-    too_high = vorrq_u32(too_high, vcgtq_u32(index, uint32x4_t{0, highest, 0, highest}));
-    vst1_s32(indices + i, vreinterpret_s32_u32(vget_low_u32(vuzp2q_u32(index, index))));
-    const uint32x2_t high = vget_low_u32(vuzp1q_u32(value, value)), low = vget_low_u32(vuzp2q_u32(value, value));
-    put_two(values + i, scaled(high, low, scales_of<T>(b, d), doubt, T()));
+    too_high = vorrq_u32(too_high, put_pairs(digits(a), digits(b), digits(c), digits(d), scales_of<T>(b, d), highest,
+                                             doubt, values + i, indices + i));
   }
   return !any(too_high) && !any(doubt);
+}
+
+template <class T>
+BATCHFEED_INLINE unsigned store(const Form& form, const char* p, bool brief, std::uint64_t dim, T* values,
+                                std::int32_t* indices) noexcept {
+  const auto highest = static_cast<std::uint32_t>(dim - 1);
+  if constexpr (std::is_same_v<T, float>) {
+    if (brief) {
+      const uint32x4_t bit = {1, 2, 4, 8};
+      const uint32x4_t too_high =
+          put_brief(digits(form, p, 0), digits(form, p, 1), digits(form, p, 2), digits(form, p, 3),
+                    vld1q_f32(form.brief_scales.data()), highest, values, indices);
+      return vaddvq_u32(vandq_u32(too_high, bit));
+    }
+  }
+  uint64x2_t doubt = vdupq_n_u64(0);
+  const auto put = [&](unsigned i) {
+    return put_pairs(digits(form, p, 2 * i), digits(form, p, 2 * i + 1), digits(form, p, 2 * i + 2),
+                     digits(form, p, 2 * i + 3), vld1q_f64(form.scales.data() + i), highest, doubt, values + i,
+                     indices + i);
+  };
+  const uint32x4_t too_high = vorrq_u32(put(0), put(2));
+  return !any(too_high) && !any(doubt) ? 0 : ~0u;
 }
 
 }  // namespace

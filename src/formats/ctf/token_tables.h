@@ -88,7 +88,7 @@ inline constexpr Scales<double, 17> kTenths = scales<double, 17>(
     {1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15});
 inline constexpr Scales<double, 17> kTens =
     scales<double, 17>({1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15});
-inline constexpr Scales<float, 8> kShortTens = scales<float, 8>({1e0F, 1e1F, 1e2F, 1e3F, 1e4F, 1e5F, 1e6F});
+inline constexpr Scales<float, 9> kShortTens = scales<float, 9>({1e0F, 1e1F, 1e2F, 1e3F, 1e4F, 1e5F, 1e6F, 1e7F});
 
 // 0 behind those that 64 bits hold: what it is multiplied with is 0 then.
 inline constexpr auto kWholeTens = [] {
