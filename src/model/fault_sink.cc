@@ -56,6 +56,12 @@ bool FaultSink::wanted(Severity severity, std::string_view id) {
   return report_ && !(count_only_ && count_only_(severity, id));
 }
 
+void FaultSink::take_back(std::string_view id) {
+  const std::lock_guard lock(mutex_);
+  --errors_;
+  --seen_.find(id)->second;
+}
+
 void FaultSink::notice(Severity severity, Fault fault) {
   if (wanted(severity, fault.id)) report_({severity, std::move(fault)});
 }

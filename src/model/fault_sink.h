@@ -38,7 +38,12 @@ class FaultSink {
     if (!count_error()) {
       error(make());
     } else if (wanted(Severity::error, id)) {
-      report_({Severity::error, make()});
+      try {
+        report_({Severity::error, make()});
+      } catch (...) {  // as its place could not be found, in a file that cannot be read: it will come again
+        take_back(id);
+        throw;
+      }
     }
   }
 
@@ -64,6 +69,7 @@ class FaultSink {
   bool wanted(Severity severity, std::string_view id);  // and counts it
   void notice(Severity severity, Fault fault);
   bool count_error();  // unless error() has to see it
+  void take_back(std::string_view id);
 
   std::string file_;
   std::uint64_t budget_;

@@ -40,10 +40,10 @@ class Counted {
     return before;
   }
 
-  // The run could not be read: as it was.
-  void give_back(std::size_t first, std::size_t last, const Before& before) {
+  // The run [first, last) could be read up to `reached` only: from there on, as it was.
+  void give_back(std::size_t first, std::size_t reached, std::size_t last, const Before& before) {
     const std::lock_guard lock(mutex_);
-    for (std::size_t i = first; i < last; ++i) {
+    for (std::size_t i = reached; i < last; ++i) {
       if (!before[i - first]) words_[i / 64] &= ~(std::uint64_t{1} << i % 64);
     }
   }

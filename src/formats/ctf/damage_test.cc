@@ -9,6 +9,8 @@
 namespace batchfeed::ctf {
 namespace {
 
+using batchfeed::testing::Call;
+using batchfeed::testing::FaultySys;
 using batchfeed::testing::ScratchFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -76,6 +78,27 @@ TEST(Budget, AChunkIsCountedOnce) {
   for (int i = 0; i < 3; ++i) opened.read();
   EXPECT_EQ(opened.source->errors(), 1u);
   EXPECT_THAT(opened.collector.ids(), ElementsAre("ctf.bad-number"));
+}
+
+// What was counted before a read failed is not counted again by the next one.
+TEST(Budget, AChunkThatCouldNotBeReadToItsEndIsCountedOnce) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += std::to_string(i) + (i % 10 == 0 ? " |A x\n" : " |A 1\n");
+  const ScratchFolder folder;
+  Collector collector;
+  const CtfSource source(options_for({"A:d1"}, 50), folder.write("t.ctf", text), collector.context(KeyMode::numeric),
+                         {.block = 64});
+  Chunk chunk;
+  for (const std::uint64_t reads : {3u, 7u, 12u}) {
+    std::uint64_t preads = 0;
+    const FaultySys faulty([&](const Call& call) { return call.name == "pread" && ++preads > reads ? EIO : 0; });
+    EXPECT_THROW(source.read(0, chunk), Error);
+  }
+  EXPECT_GT(source.errors(), 1u);
+  source.read(0, chunk);
+  EXPECT_EQ(source.errors(), 10u);
+  source.read(0, chunk);
+  EXPECT_EQ(source.errors(), 10u);
 }
 
 TEST(Budget, DamageInAChunkNobodyReadsIsNoMatter) {

@@ -166,15 +166,16 @@ void CtfSource::sequences(Run run, std::vector<SequenceInfo>& out) const {
 void CtfSource::read(Run run, Chunk& out) const {
   out.reset(schema_.streams());
   const Counted::Before counted = counted_->claim(run.first, run.last);
+  std::size_t row = 0;
   try {
     if (element_ == Element::f32) {
-      parse<float>(run, out, counted);
+      parse<float>(run, out, counted, row);
     } else {
-      parse<double>(run, out, counted);
+      parse<double>(run, out, counted, row);
     }
     file_.expect_unchanged();
   } catch (...) {
-    counted_->give_back(run.first, run.last, counted);
+    counted_->give_back(run.first, run.first + row, run.last, counted);
     throw;
   }
 }
@@ -199,7 +200,7 @@ bool CtfSource::may_be_narrow(std::uint32_t chunk, std::size_t stream) const {
 }
 
 template <class T>
-void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const {
+void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted, std::size_t& row) const {
   const std::size_t rows = run.last - run.first;
   auto entry = index_.entries.from(run.first);
   FaultLog log({.schema = &schema_,
@@ -226,7 +227,6 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted) const
   file_.will_read(begin, end);
   LineBlocks blocks(fill_from(file_, begin, end), begin, *buffer, file_.path(),
                     io::room_for_line(file_, context_.limits), tuning_.block);
-  std::size_t row = 0;
   bool open = false;
   bool measured = false;  // how much a block holds
   while (blocks.next()) {
