@@ -48,6 +48,9 @@ class HtkWriter {
 
   // frames x dim values, one frame after the other; at least one frame.
   void append(std::string_view key, std::uint64_t frames, const float* values);
+  // All of commit() that is likely to fail, so that of several files all or none get their names. Behind it only
+  // commit() may follow.
+  void seal();
   void commit();
 
   std::uint64_t utterances() const noexcept;
@@ -93,6 +96,7 @@ class MlfWriter {
   ~MlfWriter();
 
   void append(std::string_view key, std::span<const MlfSegment> segments);
+  void seal();  // as HtkWriter
   void commit();
 
   std::uint64_t utterances() const noexcept;

@@ -69,6 +69,9 @@ class CbfWriter {
   // Closes the chunk although there is room in it.
   void end_chunk();
 
+  // All of commit() that is likely to fail, so that of several files all or none get their names. Behind it only
+  // commit() may follow.
+  void seal();
   void commit();
 
   std::uint64_t sequences() const noexcept;

@@ -171,6 +171,7 @@ CheckResult check(const Setup& setup, const CheckOptions& options, const Report&
     try {
       corpora.push_back(assemble::open_all(corpus, joining));
     } catch (const Error& error) {
+      if (error.fault().kind == FaultKind::internal) throw;
       tally.add({.severity = Severity::error, .fault = error.fault()});
     }
   }

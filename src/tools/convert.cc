@@ -12,6 +12,7 @@
 #include "base/counted.h"
 #include "base/hash.h"
 #include "base/rng.h"
+#include "base/saturate.h"
 #include "base/threads.h"
 #include "io/folder.h"
 #include "tools/buckets.h"
@@ -236,7 +237,7 @@ class Conversion {
                       [&](std::uint64_t, Batch& batch) {
                         target_.write(batch, [this] { tell(); });
                         // As if it were read once more.
-                        done_ = bytes_ + target_.sequences() * bytes_ / std::max<std::uint64_t>(sequences_, 1);
+                        done_ = bytes_ + static_cast<std::uint64_t>(share_written() * static_cast<double>(bytes_));
                         tell();
                       });
     }
@@ -248,9 +249,13 @@ class Conversion {
   std::uint64_t estimate() const {
     std::uint64_t dense = 0;
     std::uint64_t samples = 0;
-    for (const StreamInfo& s : source_.streams()) dense += s.storage == Storage::dense ? s.dim * size_of(s.element) : 0;
+    for (const StreamInfo& s : source_.streams())
+      dense = add_sat(dense, s.storage == Storage::dense ? mul_sat(s.dim, size_of(s.element)) : 0);
     for (const ChunkInfo& chunk : source_.chunks()) samples += chunk.samples;
-    return std::max(samples * (dense + 16), bytes_ + bytes_ / 2);
+    return std::max(mul_sat(samples, add_sat(dense, 16)), add_sat(bytes_, bytes_ / 2));
+  }
+  double share_written() const {
+    return static_cast<double>(target_.sequences()) / static_cast<double>(std::max<std::uint64_t>(sequences_, 1));
   }
 
   Selected source_;

@@ -132,6 +132,7 @@ void SpeechTarget::write_labels(const Column& column, std::uint32_t row, const s
   labels_->append(key, segments_);
 }
 
+void SpeechTarget::seal() { features_ ? features_->seal() : labels_->seal(); }
 void SpeechTarget::commit() { features_ ? features_->commit() : labels_->commit(); }
 
 std::string SpeechTarget::companion() const {

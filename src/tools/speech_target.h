@@ -23,6 +23,7 @@ class SpeechTarget {
   SpeechTarget(const std::string& path, const std::vector<StreamInfo>& streams, const ConvertOptions& options);
 
   void write(const Chunk& chunk, std::uint32_t row, const std::string& key);
+  void seal();
   void commit();
   // What stands beside a list of features, else empty.
   std::string companion() const;

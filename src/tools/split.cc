@@ -166,16 +166,22 @@ class Divider {
   Parts out_;
 };
 
-// Targets that were finished go again, unless all are.
+// All targets get their names or none, so what may fail comes first. Should a name fail all the same, targets that are
+// new go again; one that took the place of an older file stays, for there is nothing else to put there.
 void commit(const std::vector<std::unique_ptr<Target>>& targets) {
-  std::size_t done = 0;
+  for (const auto& target : targets) target->seal();
+  std::error_code none;
+  std::vector<const Target*> added;
   try {
-    for (; done < targets.size(); ++done) targets[done]->commit();
+    for (const auto& target : targets) {
+      const bool replaces = std::filesystem::exists(target->path(), none);
+      target->commit();
+      if (!replaces) added.push_back(target.get());
+    }
   } catch (...) {
-    std::error_code none;
-    for (std::size_t i = 0; i < done; ++i) {
-      const std::string& path = targets[i]->path();
-      for (const std::string& one : {path, path + ".keys", targets[i]->companion()})
+    for (const Target* const target : added) {
+      const std::string& path = target->path();
+      for (const std::string& one : {path, path + ".keys", target->companion()})
         if (!one.empty()) std::filesystem::remove_all(one, none);
     }
     throw;

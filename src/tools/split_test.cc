@@ -227,6 +227,44 @@ TEST(Split, AllTargetsAppearOrNone) {
   EXPECT_EQ(folder.names(), before);
 }
 
+// The last chunk of a binary file is written where it is finished: what fails there must not cost the files before.
+TEST(Split, ForcedPartsStayUnlessAllAreWritten) {
+  const ScratchFolder folder;
+  const auto source = corpus(folder, 50);
+  const std::vector<std::string> targets = {folder / "x.cbf", folder / "y.cbf"};
+  const auto write = [&](double first, const testing::FaultySys::Rule& rule) {
+    const Parts parts = split_parts(*source, {.fractions = {first, 1 - first}, .exact = true});
+    const testing::FaultySys sys(rule);
+    split(*source, parts, targets, {Format::cbf, Format::cbf}, {.force = true});
+  };
+  const auto contents = [&] {
+    std::vector<std::string> out;
+    for (const std::string& name : folder.names()) out.push_back(name + '\n' + testing::content_of(folder / name));
+    return out;
+  };
+  write(0.5, nullptr);
+  const std::vector<std::string> before = contents();
+  ASSERT_EQ(before.size(), 5u);  // the corpus, and keys beside each part
+  std::uint64_t writes = 0, renames = 0;
+  const auto of_y = [](const testing::Call& call) { return call.path.find("y.cbf") != std::string::npos; };
+  EXPECT_THROW(
+      write(0.2,
+            [&](const testing::Call& call) { return call.name == "write" && of_y(call) && ++writes > 2 ? ENOSPC : 0; }),
+      Error);
+  EXPECT_GT(writes, 2u);
+  EXPECT_EQ(contents(), before);
+  // A name that cannot be given: what took the place of an older file is all that is there.
+  EXPECT_THROW(
+      write(0.2,
+            [&](const testing::Call& call) { return call.name == "rename" && of_y(call) && ++renames == 1 ? EIO : 0; }),
+      Error);
+  EXPECT_EQ(renames, 1u);
+  const std::vector<std::string> after = contents();
+  ASSERT_GE(after.size(), 4u);
+  EXPECT_NE(after[1], before[1]);
+  EXPECT_EQ(after[3], before[3]);
+}
+
 TEST(Split, RefusesWhatDoesNotFitTogether) {
   const ScratchFolder folder;
   const auto source = corpus(folder, 3);

@@ -116,6 +116,12 @@ void Target::write_binary(const RowRef& row) {
   if (!*options_.ctf2bin_chunks) estimate_ = 0;
 }
 
+void Target::seal() {
+  if (binary_) return binary_->seal();
+  if (speech_) return speech_->seal();
+  file_->seal();
+}
+
 void Target::commit() {
   if (binary_) return binary_->commit();
   if (speech_) return speech_->commit();

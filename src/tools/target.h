@@ -43,6 +43,8 @@ class Target {
   void encode(Batch& batch) const;  // thread-safe
   // In order. `step` is called every few sequences, for a file of its own may be written for each; it may throw.
   void write(const Batch& batch, const std::function<void()>& step);
+  // All of commit() that is likely to fail.
+  void seal();
   void commit();
 
   const std::string& path() const noexcept { return path_; }

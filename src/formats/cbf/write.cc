@@ -100,6 +100,7 @@ struct CbfWriter::Impl {
   io::AtomicFile& data() { return spool ? *spool : out; }
 
   void add(std::string_view key) {
+    if (sealed) out.append(std::string_view());  // which tells it
     if (key.find('\n') != std::string_view::npos) {
       throw Error(Fault{.kind = FaultKind::usage,
                         .id = "cbf.write-bad-key",
@@ -145,7 +146,8 @@ struct CbfWriter::Impl {
     }
   }
 
-  void commit() {
+  void seal() {
+    if (std::exchange(sealed, true)) return;
     flush();
     // The reference's converter leaves one empty chunk where there is nothing to write.
     if (rows.empty() && !spool) rows.push_back({out.size(), 0, 0});
@@ -161,7 +163,13 @@ struct CbfWriter::Impl {
       keys->seal();
     }
     out.seal();
+  }
+
+  void commit() {
+    if (committed) return out.commit();  // which tells it
+    seal();
     cbf::commit_without_keys(out, path, options.replace);
+    committed = true;
     if (keys) keys->commit();
   }
 
@@ -177,6 +185,7 @@ struct CbfWriter::Impl {
   std::vector<cbf::Piece> pieces;
   std::uint64_t sequences = 0, samples = 0;
   bool measured = false;  // the builder has the room for a chunk
+  bool sealed = false, committed = false;
 
   // The first part of a first chunk of this many tells how large each stream will be.
   static constexpr std::uint64_t kMeasured = 16;
@@ -258,6 +267,7 @@ void CbfWriter::append(const Chunk& chunk, std::uint32_t row, std::string_view k
 }
 
 void CbfWriter::end_chunk() { impl_->flush(); }
+void CbfWriter::seal() { impl_->seal(); }
 void CbfWriter::commit() { impl_->commit(); }
 std::uint64_t CbfWriter::sequences() const noexcept { return impl_->sequences; }
 std::uint64_t CbfWriter::samples() const noexcept { return impl_->samples + impl_->builder.samples(); }

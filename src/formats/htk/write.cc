@@ -189,17 +189,26 @@ struct HtkWriter::Impl {
   // The list last: where it stands, what it names stands too. An older list would
   // name other frames, so it goes first. Where nothing may be replaced and the list's name
   // was taken meanwhile, the frames go again; in between they could be seen.
-  void commit() {
-    std::error_code none;
+  void seal() {
+    if (std::exchange(sealed, true)) return;
     if (archive) {
       archive->rewrite_head(htk::head(options, frames));
       archive->seal();
+    } else {
+      io::sync_file_system(folder);
     }
     if (list) {
       flush_lines();
       list->seal();
-      if (options.replace) htk::fs::remove(path, none);
     }
+  }
+
+  void commit() {
+    if (committed) return (archive ? *archive : *list).commit();  // which tells it
+    seal();
+    committed = true;
+    std::error_code none;
+    if (list && options.replace) htk::fs::remove(path, none);
     commit_features();
     if (!list) return;
     bytes += list->size();
@@ -217,7 +226,6 @@ struct HtkWriter::Impl {
       archive->commit();
       bytes += 12;
     } else {
-      io::sync_file_system(folder);
       std::error_code code;
       if (options.replace && htk::fs::exists(target, code)) {
         io::exchange(folder, target);  // the older one goes under the temporary name
@@ -237,6 +245,7 @@ struct HtkWriter::Impl {
   std::unordered_set<std::uint64_t> keys;  // hashes of those in the archive
   std::vector<std::byte> block;
   std::uint64_t utterances = 0, frames = 0, bytes = 0;
+  bool sealed = false, committed = false;
 };
 
 HtkWriter::HtkWriter(std::string path, HtkWriterOptions options)
@@ -248,6 +257,7 @@ HtkWriter::~HtkWriter() = default;
 void HtkWriter::append(std::string_view key, std::uint64_t frames, const float* values) {
   impl_->add(key, frames, values);
 }
+void HtkWriter::seal() { impl_->seal(); }
 void HtkWriter::commit() { impl_->commit(); }
 std::uint64_t HtkWriter::utterances() const noexcept { return impl_->utterances; }
 std::uint64_t HtkWriter::frames() const noexcept { return impl_->frames; }

@@ -106,6 +106,7 @@ struct MlfWriter::Impl {
   }
 
   void flush() {
+    if (pending.empty()) return;
     out.append(std::string_view(pending));
     pending.clear();
   }
@@ -124,8 +125,12 @@ MlfWriter& MlfWriter::operator=(MlfWriter&&) noexcept = default;
 MlfWriter::~MlfWriter() = default;
 
 void MlfWriter::append(std::string_view key, std::span<const MlfSegment> segments) { impl_->add(key, segments); }
-void MlfWriter::commit() {
+void MlfWriter::seal() {
   impl_->flush();
+  impl_->out.seal();
+}
+void MlfWriter::commit() {
+  seal();
   impl_->out.commit();
 }
 std::uint64_t MlfWriter::utterances() const noexcept { return impl_->utterances; }
