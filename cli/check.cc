@@ -143,7 +143,69 @@ std::optional<Corpus> load(CorpusArguments corpus, Console& console, Findings& f
   }
 }
 
+void add(CheckResult& sum, const CheckResult& one) {
+  sum.faults += one.faults;
+  sum.warnings += one.warnings;
+  for (const auto& [id, count] : one.by_id) sum.by_id[id] += count;
+  sum.sequences += one.sequences;
+  sum.samples += one.samples;
+  sum.bytes += one.bytes;
+  sum.sources += one.sources;
+  sum.complete = sum.complete && one.complete;
+}
+
+// Of one corpus; what is wrong with its configuration is counted, too.
+CheckResult look_at(const CheckArguments& a, const std::optional<Mended>& mended, Console& console,
+                    Findings& findings) {
+  const Report report = [&](const Notice& notice) { findings.add(notice); };
+  CheckOptions options;
+  options.max_faults = a.max_faults;
+  if (a.corpus.files.front() == "-") {
+    options.progress = console.progress("checking");
+    return check_input(a, options, report);
+  }
+  CheckResult result;
+  std::optional<Corpus> corpus = load(mended ? mended->arguments : a.corpus, console, findings, report);
+  if (corpus && mended) mended->point(corpus->setup);
+  console.clear_progress();
+  const CheckResult configuration = findings.counts();
+  if (corpus) {
+    if (corpus->config && !corpus->config->minibatch_size.empty())
+      corpus->setup.reader.minibatch_size = corpus->config->minibatch_size;
+    options.progress = console.progress("checking");
+    result = check(corpus->setup, options, report);
+  }
+  result.complete = result.complete && corpus.has_value();
+  add(result, configuration);
+  return result;
+}
+
+// Each reader section of a configuration that has several, one after the other; as JSON, all together.
+int check_sections(const CheckArguments& a, const std::vector<std::string>& sections, Console& console) {
+  Output output;
+  CheckResult all;
+  ordered_json told = ordered_json::array();
+  for (const std::string& section : sections) {
+    CheckArguments one = a;
+    one.corpus.section = section;
+    if (!a.json) output.append(fmt::format("{}{}:\n", &section == &sections.front() ? "" : "\n", section));
+    Findings findings(output, console, a.json);
+    const CheckResult result = look_at(one, {}, console, findings);
+    console.clear_progress();
+    add(all, result);
+    for (ordered_json& finding : findings.take()) told.push_back(std::move(finding));
+    if (!a.json) output.append(summary(result, one));
+  }
+  if (a.json) output.append(dump(summary_json(all, std::move(told), {}), 2) + "\n");
+  output.flush();
+  return all.faults == 0 ? kDone : kFaults;
+}
+
 int run_check(const CheckArguments& a, Console& console) {
+  if (a.fix.empty()) {
+    const std::vector<std::string> sections = sections_to_choose(a.corpus);
+    if (!sections.empty()) return check_sections(a, sections, console);
+  }
   Output output;
   std::optional<Mended> mended;
   if (!a.fix.empty()) {
@@ -151,29 +213,7 @@ int run_check(const CheckArguments& a, Console& console) {
     if (!a.json) output.append(mended->text());
   }
   Findings findings(output, console, a.json);
-  const Report report = [&](const Notice& notice) { findings.add(notice); };
-  CheckOptions options;
-  options.max_faults = a.max_faults;
-  CheckResult result;
-  if (a.corpus.files.front() == "-") {
-    options.progress = console.progress("checking");
-    result = check_input(a, options, report);
-  } else {
-    std::optional<Corpus> corpus = load(mended ? mended->arguments : a.corpus, console, findings, report);
-    if (corpus && mended) mended->point(corpus->setup);
-    console.clear_progress();
-    const CheckResult configuration = findings.counts();
-    if (corpus) {
-      if (corpus->config && !corpus->config->minibatch_size.empty())
-        corpus->setup.reader.minibatch_size = corpus->config->minibatch_size;
-      options.progress = console.progress("checking");
-      result = check(corpus->setup, options, report);
-    }
-    result.complete = result.complete && corpus.has_value();
-    result.faults += configuration.faults;
-    result.warnings += configuration.warnings;
-    for (const auto& [id, count] : configuration.by_id) result.by_id[id] += count;
-  }
+  const CheckResult result = look_at(a, mended, console, findings);
   console.clear_progress();
   output.append(a.json ? dump(summary_json(result, findings.take(), mended ? mended->json() : ordered_json()), 2) + "\n"
                        : summary(result, a));
@@ -187,7 +227,7 @@ Run add_check(CLI::App& app, Console& console) {
   auto arguments = std::make_shared<CheckArguments>();
   CLI::App& command =
       add_command(app, "check", "Every fault of a corpus or configuration, with place, cause and cure",
-                  "batchfeed check train.cntk                     # all that its reader section names\n"
+                  "batchfeed check train.cntk                     # all that its reader sections name\n"
                   "batchfeed check train.ctf                      # streams as the file suggests\n"
                   "batchfeed check train.ctf.gz                   # packed with gzip or zstd\n"
                   "some-program | batchfeed check -               # from a pipe\n"

@@ -14,12 +14,18 @@ namespace batchfeed::cli {
 
 namespace {
 
-void from_config(const CorpusArguments& arguments, const Report& report, Corpus& corpus) {
+ConfigRequest request_of(const CorpusArguments& arguments) {
   ConfigRequest request;
   request.files = arguments.files;
   request.set = arguments.set;
   request.section = arguments.section;
   request.precision = arguments.precision;
+  request.limits = arguments.limits();
+  return request;
+}
+
+void from_config(const CorpusArguments& arguments, const Report& report, Corpus& corpus) {
+  ConfigRequest request = request_of(arguments);
   request.report = report;
   request.file_system = corpus.setup.file_system;
   request.all_faults = arguments.all_faults;
@@ -166,6 +172,13 @@ Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Rep
   corpus.setup.progress =
       console.progress(fmt::format("indexing {}", std::filesystem::path(arguments.files.front()).filename().string()));
   return corpus;
+}
+
+std::vector<std::string> sections_to_choose(const CorpusArguments& arguments) {
+  const bool choice = arguments.section.empty() && looks_like_config(arguments.files.front());
+  std::vector<std::string> sections;
+  if (choice) sections = reader_sections(request_of(arguments));
+  return sections.size() > 1 ? sections : std::vector<std::string>();
 }
 
 std::vector<std::shared_ptr<const Source>> open_corpora(const Setup& setup) {

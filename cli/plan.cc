@@ -35,6 +35,7 @@ struct Measured {
   std::vector<RankLoad> loads;
   ShuffleQuality quality;
   Cells cells;
+  std::uint64_t memory = 0;           // bytes, at most, of a run as it is asked for
   std::vector<std::uint64_t> shares;  // of a mixture
 };
 
@@ -73,7 +74,7 @@ std::string text(const Reader& reader, const Measured& m, const PlanArguments& a
     out += fmt::format("\nunevenness: the busiest rank has {:.1f} % more samples than a fair share\n",
                        100 * unevenness(m.loads));
   out += fmt::format("{}memory: {} for the window's chunks, at most, on each rank\n", m.loads.size() > 1 ? "" : "\n",
-                     bytes_text(reader.memory_needed()));
+                     bytes_text(m.memory));
   out += padding_text(m.cells, reader.options());
   for (std::size_t i = 0; i < m.shares.size(); ++i) {
     out += fmt::format("{}{}: {:.1f} % of the samples\n", i == 0 ? "mixture: " : "         ", a.corpus.files[i],
@@ -101,7 +102,7 @@ ordered_json json(const Reader& reader, const Measured& m, const PlanArguments& 
                             {"chunks", load.chunks}});
   }
   out["unevenness"] = unevenness(m.loads);
-  out["memory_bytes"] = reader.memory_needed();
+  out["memory_bytes"] = m.memory;
   out["padding"] = {{"samples", m.cells.samples},
                     {"cells", m.cells.cells},
                     {"unbucketed", m.cells.unbucketed ? ordered_json(*m.cells.unbucketed) : ordered_json()},
@@ -125,12 +126,20 @@ int run_plan(const PlanArguments& a, Console& console) {
   if (corpus.config && corpus.config->wrong_epoch_size) throw Error(*corpus.config->wrong_epoch_size);
   if (corpus.config && corpus.config->epoch_size) options.epoch_samples = *corpus.config->epoch_size;
   options.start_epoch = a.epoch;
-  options.prefetch = false;
   options.workers = a.workers;
   const auto corpora = open_corpora(corpus.setup);
+  Measured m;
+  m.memory = Reader(corpora, options, corpus.setup.limits).memory_needed();
+  if (options.memory_limit != 0 && m.memory > options.memory_limit) {
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = "limit.memory",
+                      .what = fmt::format("the chunks needed at once may take {}, memory_limit is {}",
+                                          plural(m.memory, "byte"), options.memory_limit),
+                      .hint = "lower the window, `randomizationWindow`, or the chunk size, or raise memory_limit"});
+  }
+  options.prefetch = false;  // from here on nothing is read
   Reader reader(corpora, options, corpus.setup.limits, corpus.setup.report);
   console.clear_progress();
-  Measured m;
   for (std::uint64_t rank = 0; rank < a.workers; ++rank) {
     reader.set_workers(a.workers, rank);
     LoadMeasure load;

@@ -75,6 +75,8 @@ Plan make_plan(const ReadArguments& a) {
       throw UsageError(fmt::format("--switch: rank {} must be below the number of workers, {}", n[2], n[1]));
     plan.change = Switch{.after = n[0], .workers = n[1], .rank = n[2]};
   }
+  if (a.explain && !a.save_state.empty())
+    throw UsageError("--explain reads nothing, so there is no state to save; hint: leave out --save-state");
   if (!a.after.empty()) {
     if (a.save_state.empty()) throw UsageError("--after says when to save a state; hint: give --save-state FILE too");
     const auto n = parse_colons(a.after, 2, "--after", "E:M, when M minibatches of epoch E have been read");
@@ -222,7 +224,14 @@ int run_read(const ReadArguments& a, Console& console) {
     if (!a.state.empty()) {
       const std::string state = load_state(a.state);
       restore(reader, state, a.state);
-      plan.over = plan.over || (!plan.timeline && next_epoch(state) >= plan.end_epoch);
+      const std::uint64_t next = next_epoch(state);
+      if (!plan.timeline && next >= plan.end_epoch && !plan.over) {
+        plan.over = true;
+        console.say(
+            fmt::format("batchfeed: nothing is left to read: the state stands at the front of epoch {}; hint: "
+                        "--epochs {} goes on",
+                        next, next + 1 - a.drive.start_epoch));
+      }
     }
     interrupt::deferred(true);
     if (a.explain) {

@@ -113,12 +113,12 @@ class MixingMeasure {
 
 void judge_order(const Corpus& corpus, const std::shared_ptr<const Source>& source, ReaderOptions options,
                  Facts& facts) {
-  options.prefetch = false;
   options.workers = 1;
   options.rank = 0;
+  facts.memory = Reader(source, options, corpus.setup.limits).memory_needed();  // of a run, which reads ahead
+  options.prefetch = false;
   const Reader reader(source, options, corpus.setup.limits);
   facts.order = order_text(options, corpus.config.has_value());
-  facts.memory = reader.memory_needed();
   facts.minibatch_size = options.minibatch_size.front();
   facts.size_unit = options.size_unit == SizeUnit::cells ? "padded cells" : name(options.size_unit);
   if (std::max(facts.about.sequences, options.pack.kind == Packing::frames ? facts.about.samples : 0) > kMostPlanned)

@@ -56,3 +56,19 @@ def test_a_corpus_is_no_configuration(batchfeed, train, option):
     train()
     refused = batchfeed("info", "a.ctf", *option)
     assert refused.code == 3 and refused.err.count("\n") == 1 and f"is no configuration, which {option[0]} is for" in refused.err
+
+
+def test_a_configuration_of_several_readers(batchfeed, write):
+    """Each of them is checked; one that cannot be opened does not hide the other's faults."""
+    one = "{name} = [ reader = [ readerType = CNTKTextFormatReader ; file = {file} ; input = [ x = [ dim = 1 ; format = dense ] ] ] ]\n"
+    write("a.ctf", "0 |x 1\n1 |x 2\n")
+    write("two.cntk", one.format(name="Train", file="a.ctf") + one.format(name="Test", file="b.ctf"))
+    report = batchfeed("check", "two.cntk", "--json")
+    assert report.code == 1 and report.json["faults"] == 1
+    assert (report.json["sequences"], report.json["complete"], ids(report)) == (2, False, ["io.open"])
+    text = batchfeed("check", "two.cntk").out
+    assert text.startswith("Train.reader:\nchecked 2 samples in 2 sequences") and "\n\nTest.reader:\nb.ctf: cannot open" in text
+    write("b.ctf", "0 |x 7\n")
+    assert batchfeed("check", "two.cntk").code == 0
+    alone = batchfeed("check", "two.cntk", "--section", "Test.reader", "--json")
+    assert (alone.code, alone.json["sequences"]) == (0, 1)

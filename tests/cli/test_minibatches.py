@@ -167,3 +167,13 @@ def test_a_window_in_samples(batchfeed, write):
     run = ("read", "a.ctf", "--order", "cntk")
     assert batchfeed(*run, "--window-samples", 12).code == 0
     assert batchfeed(*run, "--window-samples", 12, "--window-chunks", 3).code == 2
+
+
+def test_plan_tells_the_memory_of_a_run(batchfeed, write):
+    """With what is read ahead, and against the limit that the run would have."""
+    write("a.ctf", text([1] * 200))
+    how = ("a.ctf", "--order", "uniform", "--window-chunks", 2, "--minibatch-size", 10)
+    told = batchfeed("plan", *how, "--json").json["memory_bytes"]
+    refused = batchfeed("plan", *how, "--memory-limit", told - 1)
+    assert refused.code != 0 and f"may take {told:,} bytes, memory_limit is {told - 1}" in refused.err
+    assert batchfeed("plan", *how, "--memory-limit", told).code == 0
