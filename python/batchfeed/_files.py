@@ -255,10 +255,16 @@ class RemoteFile:
             if end == run.end and run.end - run.begin > FIRST:  # read to its end: let go
                 self._runs.remove(run)
             self._fetched = True
-        for begin, future in parts:
-            data = future.result()
-            first, last = max(offset, begin), min(end, begin + len(data))
-            out[first - offset : last - offset] = memoryview(data)[first - begin : last - begin]
+        try:
+            for begin, future in parts:
+                data = future.result()
+                first, last = max(offset, begin), min(end, begin + len(data))
+                out[first - offset : last - offset] = memoryview(data)[first - begin : last - begin]
+        except BaseException:  # whoever reads there next asks the server again
+            with self._lock:
+                if run in self._runs:
+                    self._runs.remove(run)
+            raise
 
     def will_read(self, begin: int, end: int) -> None:
         """Bytes [begin, end) are about to be read, front to back."""

@@ -213,6 +213,24 @@ def test_failures_that_last_are_told(memory, clock, corpus, monkeypatch):
         assert len(tries) >= 3 and isinstance(caught.value, OSError)
 
 
+def test_what_could_not_be_read_is_asked_for_again(memory, clock, monkeypatch):
+    memory.pipe_file("/d/train.ctf", b"".join(b"%d |x 1 2 3 |y 1:1\n" % i for i in range(20_000)))
+    monkeypatch.setattr(_files.time, "sleep", lambda seconds: None)
+    remote = bf.CTF("memory://d/train.ctf", streams={"x": bf.dense(3), "y": bf.sparse(2)}, chunk_bytes=100_000)
+    with bf.Reader(remote, minibatch_samples=1000, storage_options=bf.Remote(retries=1)) as reader:
+        begun = reader.state_dict()
+
+        def spoil(n):
+            raise OSError("the cable is cut")
+
+        clock.spoil = spoil
+        with pytest.raises(bf.FileError):
+            list(reader)
+        clock.spoil = lambda n: None
+        reader.load_state_dict(begun)
+        assert sum(batch.num_samples for batch in reader) == 20_000
+
+
 def test_a_file_that_is_replaced_is_a_fault(memory, corpus):
     put(memory, corpus.path, "/d/train.ctf")
     remote = bf.CTF("memory://d/train.ctf", streams=corpus.streams, chunk_bytes=200)
