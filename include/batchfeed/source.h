@@ -151,8 +151,8 @@ class Source {
   // can be split so (speech) says true; others deliver whole sequences.
   virtual bool splits_frames() const { return false; }
 
-  // Binds a saved state to the data: differs if the data differ. The default
-  // hashes streams, chunks and sequence tables.
+  // Binds a saved state to the data. The default hashes streams, chunks and sequence tables: data that differ in
+  // nothing but values are the same to it, so a source that knows more of its content should hash that, too.
   virtual std::uint64_t fingerprint() const;
 
   // One line on what was left out at open and why ("3 utterances with a repeated

@@ -135,19 +135,11 @@ class Reader:
         core = self._here()
         epoch, over = core.epoch, core.over
         if self._length is None or self._length[:2] != (epoch, over):
-            left = self._next_epoch_length() if over else core.remaining
+            left = core.remaining_of(self._following()) if over else core.remaining
             if left == ENDLESS:
                 raise TypeError("the run has no end, so no length")
             self._length = (epoch, over, left if over else core.read + left)
         return self._length[2]
-
-    def _next_epoch_length(self) -> int:
-        state = self.state_dict()
-        self.begin_epoch(self._following())
-        left = self._here().remaining
-        self.load_state_dict(state)
-        self._core.over = True
-        return left
 
     # Reading.
 

@@ -271,6 +271,22 @@ void bind_reader(nb::module_& m) {
       .def_prop_ro("invalid", [](ReaderCore& c) { return c.with([](Reader& r) { return r.invalid(); }); })
       .def_prop_ro("padding", [](ReaderCore& c) { return c.with([](Reader& r) { return r.padding(); }); })
       .def_prop_ro("remaining", [](ReaderCore& c) { return c.with([](Reader& r) { return r.remaining(); }); })
+      .def("remaining_of",
+           [](ReaderCore& c, std::uint64_t epoch) {
+             return c.with([&](Reader& r) {
+               const std::string here = r.state();
+               std::uint64_t minibatches = 0;
+               try {
+                 r.begin_epoch(epoch);
+                 minibatches = r.remaining();
+               } catch (...) {
+                 r.restore(here);
+                 throw;
+               }
+               r.restore(here);
+               return minibatches;
+             });
+           })
       .def("describe", [](ReaderCore& c) { return c.with([](Reader& r) { return describe(r.source()); }); })
       .def("begin_epoch", [](ReaderCore& c, std::uint64_t epoch) { c.with([&](Reader& r) { r.begin_epoch(epoch); }); })
       .def("set_workers", [](ReaderCore& c, std::uint64_t workers,

@@ -320,6 +320,23 @@ class Hollow final : public Source {
   std::vector<ChunkInfo> chunks_ = {{.sequences = 3, .samples = 3, .bytes = 12}};
 };
 
+TEST(Subset, StreamsThatAreChosenHaveTheDataOfTheirSource) {
+  const ScratchFolder folder;
+  const auto one = corpus(folder, 5), same = corpus(folder, 5, "b.ctf");
+  std::string other = testing::content_of(folder / "a.ctf");
+  other.replace(other.find(" 1 |l"), 2, " 2");
+  CtfOptions options;
+  options.files = {folder.write("c.ctf", other)};
+  options.streams = {{.name = "v", .dim = 2}, {.name = "l", .storage = Storage::sparse, .dim = 3}};
+  options.chunk_bytes = 500;
+  const auto print = [](const std::shared_ptr<const Source>& source, const std::vector<std::string>& keep) {
+    return select_streams(source, keep)->fingerprint();
+  };
+  EXPECT_EQ(print(one, {"v"}), print(same, {"v"}));
+  EXPECT_NE(print(one, {"v"}), print(one, {"l"}));
+  EXPECT_NE(print(one, {"v"}), print(open_source(options, {}, {}, KeyMode::text), {"v"}));
+}
+
 TEST(Split, LeavesOutWhatHasNoSample) {
   const ScratchFolder folder;
   const auto parts = split(Hollow(), {{0, 0, 1}}, {folder / "x.cbf", folder / "y.cbf"}, {Format::cbf, Format::cbf}, {});

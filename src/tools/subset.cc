@@ -80,6 +80,9 @@ class Streams final : public Source {
   }
   bool splits_frames() const override { return source_->splits_frames(); }
   std::vector<Notice> notices() const override { return source_->notices(); }
+  std::uint64_t fingerprint() const override {
+    return Fingerprint().add(source_->fingerprint()).add(Source::fingerprint()).value();
+  }
 
  private:
   std::shared_ptr<const Source> source_;
