@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <new>
 
 #include "model/shared_source.h"
@@ -155,6 +156,51 @@ TEST(ReaderPolicies, OnlySequencesWithStreamsOfEqualLengthAreSplit) {
   EXPECT_EQ(id_of(), "reader.split-lengths at 'label'");
   o.long_sequence = LongSequence::alone;
   EXPECT_EQ(id_of(), "none");
+}
+
+// As of text with damaged samples that are tolerated, or of a binary file whose table says too much or too little.
+class OtherLengths final : public Source {
+ public:
+  OtherLengths(const std::vector<std::vector<std::uint32_t>>& said, const std::vector<std::vector<std::uint32_t>>& are)
+      : said_(said), are_(are) {}
+  const std::vector<StreamInfo>& streams() const override { return said_.streams(); }
+  const std::vector<ChunkInfo>& chunks() const override { return said_.chunks(); }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { said_.sequences(chunk, out); }
+  void read(std::uint32_t chunk, Chunk& out) const override { are_.read(chunk, out); }
+
+ private:
+  MemorySource said_, are_;
+};
+
+TEST(ReaderPolicies, PartsHaveTheSamplesThatAreThere) {
+  const auto lengths = [](const std::vector<std::vector<std::uint32_t>>& said,
+                          const std::vector<std::vector<std::uint32_t>>& are, std::uint64_t size) {
+    ReaderOptions o = reference(OrderKind::file, size);
+    o.long_sequence = LongSequence::split;
+    Reader reader(std::make_shared<OtherLengths>(said, are), o);
+    std::map<std::uint64_t, std::vector<float>> values;  // by key
+    Minibatch batch;
+    while (reader.next(batch)) {
+      const StreamBatch& s = batch.streams[0];
+      EXPECT_EQ(batch.keys.size(), batch.num_sequences);
+      EXPECT_EQ(batch.num_samples, s.samples());
+      for (std::size_t i = 0; i < batch.keys.size(); ++i) {
+        std::vector<float>& of_key = values[batch.keys[i]];
+        of_key.insert(of_key.end(), s.as<float>() + s.offsets[i], s.as<float>() + s.offsets[i + 1]);
+      }
+    }
+    return values;
+  };
+  using Values = std::map<std::uint64_t, std::vector<float>>;
+  const auto of = [](std::uint64_t key, std::uint32_t n) {
+    std::vector<float> out;
+    for (std::uint32_t i = 0; i < n; ++i) out.push_back(static_cast<float>(100 * key + i));
+    return out;
+  };
+  EXPECT_EQ(lengths({{5, 4}}, {{5, 4}}, 2), (Values{{0, of(0, 5)}, {1, of(1, 4)}}));
+  EXPECT_EQ(lengths({{5, 4}}, {{3, 1}}, 2), (Values{{0, of(0, 3)}, {1, of(1, 1)}}));
+  EXPECT_EQ(lengths({{400'000, 4}}, {{2, 4}}, 1000), (Values{{0, of(0, 2)}, {1, of(1, 4)}}));
+  EXPECT_EQ(lengths({{5, 4}}, {{9, 7}}, 2), (Values{{0, of(0, 9)}, {1, of(1, 7)}}));
 }
 
 TEST(ReaderRefuses, WhatMakesNoSenseByTheNameOfTheRule) {

@@ -34,12 +34,14 @@ struct Mark {
   bool operator==(const Mark&) const = default;
 };
 
-// A sequence of the answer, or the part [first, first + count) of it.
+// A sequence of the answer, or the part [first, first + count) of it; kAll: all from there on.
 struct PlanItem {
   static constexpr std::uint32_t kAll = 0xFFFFFFFFu;
   std::uint32_t chunk = 0, row = 0;
   std::uint32_t first = 0, count = kAll;
   std::uint32_t samples = 0;  // nominal
+
+  bool is_part() const noexcept { return first != 0 || count != kAll; }
 };
 
 struct Plan {

@@ -152,8 +152,10 @@ void expect_within(std::uint64_t invalid, std::uint64_t most) {
                     .hint = "`check()` lists them; raise `maxErrors` of the reader to leave them out"});
 }
 
-// Parts are of the nominal length, so each stream must have just that.
-void Producer::expect_parts(const PlanItem& item, const LoadedChunk& chunk) const {
+// How many samples a part of a sequence has, which are the same in each stream. It was cut from the nominal length; a
+// sequence with damaged samples that are tolerated has fewer, and one of a file that says too little has more: these
+// come with the last part, as they come with a sequence that is whole.
+std::uint32_t Producer::samples_of_part(const PlanItem& item, const LoadedChunk& chunk) const {
   const std::vector<Column>& columns = chunk.chunk.columns;
   const std::uint32_t samples = columns[0].samples(item.row);
   for (std::size_t s = 1; s < columns.size(); ++s) {
@@ -168,6 +170,7 @@ void Producer::expect_parts(const PlanItem& item, const LoadedChunk& chunk) cons
                       .hint = "let long sequences come alone or be skipped, or raise the minibatch size",
                       .stream = settings_.streams[s].name});
   }
+  return samples <= item.first ? 0 : std::min(item.count, samples - item.first);
 }
 
 void Producer::resolve(const Plan& plan, Answer& out) {
@@ -221,10 +224,14 @@ Producer::Lost Producer::find_rows(const Plan& plan, Answer& out) {
       (chunk->chunk.invalid[item.row] == Chunk::kUnpaid ? lost.unpaid : lost.paid) += sequences;
       continue;
     }
-    if (item.count != PlanItem::kAll && !settings_.frames) expect_parts(item, *chunk);
-    out.slices.push_back({&chunk->chunk, item.row, item.first, item.count, chunk->plain.data()});
+    std::uint32_t count = item.count, samples = item.samples;
+    if (item.is_part() && !settings_.frames) {
+      count = samples = samples_of_part(item, *chunk);
+      if (count == 0) continue;
+    }
+    out.slices.push_back({&chunk->chunk, item.row, item.first, count, chunk->plain.data()});
     batch.keys.push_back(chunk->keys[item.row]);
-    batch.num_samples += item.samples;
+    batch.num_samples += samples;
   }
   batch.num_sequences = out.slices.size();
   return lost;

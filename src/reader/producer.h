@@ -74,7 +74,7 @@ class Producer {
   void want_chunks(Plan& plan);
   void resolve(const Plan& plan, Answer& out);
   Lost find_rows(const Plan& plan, Answer& out);
-  void expect_parts(const PlanItem& item, const LoadedChunk& chunk) const;
+  std::uint32_t samples_of_part(const PlanItem& item, const LoadedChunk& chunk) const;
   void count_damaged(const Plan& plan, Lost lost, Answer& out);
   void count_down(const Plan& plan);
   std::exception_ptr located(const TooLong& sequence) const noexcept;

@@ -202,7 +202,8 @@ void SequencePlanner::emit(const order::Item& item, std::uint64_t size, Plan& ou
                        .hint = "raise the minibatch size"});
       for (std::uint32_t at = 0; at < item.samples;) {
         const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(size, item.samples - at));
-        out.items.push_back({item.chunk, item.row, at, part, part});
+        const bool last = part == item.samples - at;
+        out.items.push_back({item.chunk, item.row, at, last ? PlanItem::kAll : part, part});
         at += part;
       }
       break;
