@@ -10,6 +10,7 @@
 #include <string>
 
 #include "console.h"
+#include "format.h"
 #include "hints.h"
 
 namespace batchfeed::cli {
@@ -36,7 +37,8 @@ auto as_asked(const Work& work) {
   } catch (const Error& error) {
     if (error.fault().kind != FaultKind::usage) throw;
     const std::string text = in_flags(error.fault()).text();
-    throw UsageError(error.fault().at.file.empty() ? text.substr(text.find(' ') + 1) : text);
+    throw UsageError(
+        printable(error.fault().at.file.empty() ? text.substr(text.find(' ') + 1) : text, 4 * text.size()));
   }
 }
 

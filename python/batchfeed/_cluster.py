@@ -146,7 +146,7 @@ def _declared(source: CTF, seen: list[tuple[list[tuple[str, str, int]], bool, bo
             known = streams.get(name, StreamSpec(storage, 0))
             make = dense if "dense" in (known.storage, storage) else sparse
             streams[name] = make(max(dim, known.dim))
-    without = not all(has_ids for _, has_ids, _ in seen)
+    without = not any(has_ids for _, has_ids, _ in seen)  # else each shard is read as its own first line says
     skip = without if source.skip_sequence_ids is None else source.skip_sequence_ids
     return replace(source, streams=streams, skip_sequence_ids=skip), not skip and any(text for _, _, text in seen)
 

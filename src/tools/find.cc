@@ -134,8 +134,10 @@ class Finder {
 
   template <class T>
   static void scan(const Column& column, std::uint32_t row, const ValueTest& test, Hit& hit) {
+    // As the stream would hold it: 0.1 is the float that is read for 0.1.
+    const auto bound = static_cast<double>(static_cast<T>(test.value));
     const auto look = [&](std::uint32_t sample, std::uint64_t index, double value) {
-      if (!passes(test.op, value, test.value) || hit.values++ != 0) return;
+      if (!passes(test.op, value, bound) || hit.values++ != 0) return;
       hit.sample = sample;
       hit.index = index;
       hit.value = value;

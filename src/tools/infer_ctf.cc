@@ -17,7 +17,7 @@ namespace batchfeed {
 namespace {
 // What fits one shard and those before it.
 void add(const Inferred& one, Inferred& all) {
-  all.has_ids = all.has_ids && one.has_ids;
+  all.has_ids = all.has_ids || one.has_ids;  // each file is read as its own first line says
   all.text_ids = all.text_ids || one.text_ids;
   for (const Inferred::Stream& stream : one.streams) {
     const auto known = std::find_if(all.streams.begin(), all.streams.end(),

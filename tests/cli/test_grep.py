@@ -61,3 +61,12 @@ def test_places_are_the_same_for_every_number_of_threads(batchfeed, corpus):
     config = corpus(300, extra="chunkSizeInBytes = 200")
     one, four = (batchfeed("grep", "--value", "v[0] > 100", config, "--threads", n).out for n in (1, 4))
     assert one == four and len(one.splitlines()) == 199
+
+
+def test_a_bound_is_what_the_stream_would_hold(batchfeed, write):
+    """0.1 as a float is no 0.1 as a double, and neither is what was written."""
+    write("a.ctf", "1 |a 0.5\n2 |a 0.1\n3 |a 0.7\n")
+    count = lambda test, *more: batchfeed("grep", "a.ctf", "--value", test, "--count", *more).out.strip()
+    for more in ((), ("--precision", "double")):
+        assert [count(f"a {op} 0.1", *more) for op in ("=", ">", ">=", "!=")] == ["1", "2", "3", "2"]
+        assert count("a >= 0.7", *more) == "1"

@@ -177,3 +177,21 @@ def test_plan_tells_the_memory_of_a_run(batchfeed, write):
     refused = batchfeed("plan", *how, "--memory-limit", told - 1)
     assert refused.code != 0 and f"may take {told:,} bytes, memory_limit is {told - 1}" in refused.err
     assert batchfeed("plan", *how, "--memory-limit", told).code == 0
+
+
+def test_parts_of_a_damaged_sequence_end_where_it_does(batchfeed, write):
+    """Samples that are tolerated as damaged are missing, and nothing stands in for them."""
+    write("a.ctf", "1 |v 1 2\n1 |v 3 4 5\n1 |v 6 7\n2 |v 8 9\n")
+    config = write("a.cntk", "T = [ reader = [ readerType = CNTKTextFormatReader ; file = a.ctf ; maxErrors = 10 ; randomize = false\n"
+                             "input = [ v = [ dim = 2 ; format = dense ] ] ] ]\n")
+    done = batchfeed("read", config, "--minibatch-size", 2, "--long-sequence", "split")
+    assert done.code == 0
+    assert [(keys_of(x), lengths_of(x)) for x in done.lines] == [(["1"], [2]), (["2"], [1])]
+
+
+def test_each_shard_says_itself_whether_it_has_ids(batchfeed, write):
+    write("a.ctf", "4 |v 1\n4 |v 2\n5 |v 3\n")
+    write("b.ctf", "|v 1\n|v 2\n")
+    for files in (("a.ctf", "b.ctf"), ("b.ctf", "a.ctf")):
+        done = batchfeed("check", *files, "--json")
+        assert (done.code, done.json["sequences"], done.json["samples"]) == (0, 4, 5)
