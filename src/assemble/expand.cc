@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <glob.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -21,38 +20,6 @@ std::string pattern_of(const std::string& name, const FileSystem& file_system) {
     out += c;
   }
   return out + name;
-}
-
-// A pattern tells what there is by what it finds, and so may look nowhere but in the roots, if there are any.
-void expect_in_roots(const std::string& pattern, const FileSystem& file_system) {
-  if (file_system.roots.empty() || is_url(pattern)) return;
-  const std::size_t first = pattern.find_first_of("*?[");
-  const std::filesystem::path behind = pattern.substr(first);
-  if (std::find(behind.begin(), behind.end(), "..") != behind.end()) {
-    throw Error(Fault{.kind = FaultKind::io,
-                      .id = "io.outside-roots",
-                      .at = {.file = pattern},
-                      .what = "a pattern with '..' behind a '*' may lead out of the folders that may be read",
-                      .hint = "name the folder in front of the '*'"});
-  }
-  io::resolve_in_roots(std::string(io::directory_of(pattern.substr(0, first) + "x")), file_system, {.file = pattern});
-}
-
-// Links among what it found may lead out of them all the same; where to is not told.
-void expect_no_way_out(const std::vector<std::string>& found, const std::string& pattern,
-                       const FileSystem& file_system) {
-  for (const std::string& name : found) {
-    try {
-      if (!file_system.roots.empty()) io::resolve_in_roots(name, file_system, {.file = pattern});
-    } catch (const Error& error) {
-      if (error.fault().id != "io.outside-roots") throw;
-      throw Error(Fault{.kind = FaultKind::io,
-                        .id = "io.outside-roots",
-                        .at = {.file = pattern},
-                        .what = "the pattern follows a link that lies outside the folders that may be read",
-                        .hint = "allow that folder too (`roots = DIR`), or do not follow the link"});
-    }
-  }
 }
 
 std::vector<std::string> matching(const std::string& name, const FileSystem& file_system) {
@@ -76,7 +43,7 @@ std::vector<std::string> expand(const std::vector<std::string>& names, const Fil
       out.push_back(name);
       continue;
     }
-    expect_in_roots(name, file_system);
+    io::expect_in_roots(name, file_system);
     std::error_code none;
     if (std::filesystem::exists(io::located(name, file_system), none)) {
       out.push_back(name);
@@ -84,7 +51,7 @@ std::vector<std::string> expand(const std::vector<std::string>& names, const Fil
     }
     const bool remote = file_system.glob && is_url(name);
     const std::vector<std::string> found = remote ? file_system.glob(name) : matching(name, file_system);
-    if (!remote) expect_no_way_out(found, name, file_system);
+    if (!remote) io::expect_no_way_out(found, name, file_system);
     out.insert(out.end(), found.begin(), found.end());
     if (found.empty()) out.push_back(name);
   }

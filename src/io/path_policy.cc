@@ -85,6 +85,36 @@ std::string resolve_in_roots(const std::string& path, const FileSystem& file_sys
                     .hint = "allow its folder too (`roots = DIR`), or do not name it"});
 }
 
+void expect_in_roots(const std::string& pattern, const FileSystem& file_system) {
+  if (file_system.roots.empty() || is_url(pattern)) return;
+  const std::size_t first = pattern.find_first_of("*?[");
+  const std::filesystem::path behind = pattern.substr(first);
+  if (std::find(behind.begin(), behind.end(), "..") != behind.end()) {
+    throw Error(Fault{.kind = FaultKind::io,
+                      .id = "io.outside-roots",
+                      .at = {.file = pattern},
+                      .what = "a pattern with '..' behind a '*' may lead out of the folders that may be read",
+                      .hint = "name the folder in front of the '*'"});
+  }
+  resolve_in_roots(std::string(directory_of(pattern.substr(0, first) + "x")), file_system, {.file = pattern});
+}
+
+void expect_no_way_out(const std::vector<std::string>& found, const std::string& pattern,
+                       const FileSystem& file_system) {
+  for (const std::string& name : found) {
+    try {
+      if (!file_system.roots.empty()) resolve_in_roots(name, file_system, {.file = pattern});
+    } catch (const Error& error) {
+      if (error.fault().id != "io.outside-roots") throw;
+      throw Error(Fault{.kind = FaultKind::io,
+                        .id = "io.outside-roots",
+                        .at = {.file = pattern},
+                        .what = "the pattern follows a link that lies outside the folders that may be read",
+                        .hint = "allow that folder too (`roots = DIR`), or do not follow the link"});
+    }
+  }
+}
+
 std::uint32_t FileNumbers::operator()(const std::string& path, const Position& at) {
   if (const auto found = names_.find(path)) return static_cast<std::uint32_t>(*found);
   if (!file_system_.roots.empty()) resolve_in_roots(path, file_system_, at);

@@ -28,6 +28,13 @@ std::string located(const std::string& path, const FileSystem& file_system);
 // `at` if it does not lie in one of the roots, whether there is such a file or not.
 std::string resolve_in_roots(const std::string& path, const FileSystem& file_system, const Position& at);
 
+// A shell pattern tells what there is by what it finds, and so may look nowhere but in the roots, if there are any.
+// Throws Error(io) that names the pattern.
+void expect_in_roots(const std::string& pattern, const FileSystem& file_system);
+// Links among what it found may lead out of them all the same; where to is not told.
+void expect_no_way_out(const std::vector<std::string>& found, const std::string& pattern,
+                       const FileSystem& file_system);
+
 // The files that lists name, numbered in the order in which they come up. `paths`, which
 // gets their names, and `file_system` must outlive it.
 class FileNumbers {
