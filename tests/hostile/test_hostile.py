@@ -73,6 +73,13 @@ def test_read(name, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == before
 
 
+# Lengths that files say before there is anything of that length: sequences are cut by them, and drawn into a rectangle.
+@pytest.mark.parametrize("name", [name for name in CASES if name not in COSTLY])
+def test_read_in_parts(name, tmp_path):
+    CASES[name][0](tmp_path)
+    expect_clean(run(tmp_path, "read", target(tmp_path), "--format", "none", "--limit", "20", "--minibatch-size", "2", "--long-sequence", "split"))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_check(name, tmp_path):
     make, outcome, _ = CASES[name]
