@@ -228,8 +228,7 @@ int run_read(const ReadArguments& a, Console& console) {
       if (!plan.timeline && next >= plan.end_epoch && !plan.over) {
         plan.over = true;
         console.say(
-            fmt::format("batchfeed: nothing is left to read: the state stands at the front of epoch {}; hint: "
-                        "--epochs {} goes on",
+            fmt::format("batchfeed: nothing is left to read: the state goes on in epoch {}; hint: --epochs {} reads it",
                         next, next + 1 - a.drive.start_epoch));
       }
     }

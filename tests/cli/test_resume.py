@@ -20,6 +20,9 @@ def test_behind_the_end_of_an_epoch_the_next_one_begins(batchfeed, corpus):
     report = batchfeed("resume", "verify", "s.json", config, "--json").json
     assert report["fits"] and (report["epoch"], report["minibatch"]) == (1, 0) and report["next"]["keys"][0] == "0"
     assert "behind the end of epoch 0" in batchfeed("resume", "verify", "s.json", config).out
+    nothing = batchfeed("read", config, "--state", "s.json", "--format", "jsonl")
+    assert nothing.lines == [] and "nothing is left to read: the state goes on in epoch 1; hint: --epochs 2 reads it" in nothing.err
+    assert batchfeed("read", config, "--state", "s.json", "--epochs", 2, "--format", "jsonl").lines
 
 
 def test_a_state_of_other_data_or_options_does_not_fit(batchfeed, corpus, write):
