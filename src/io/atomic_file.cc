@@ -141,13 +141,16 @@ AtomicFile::~AtomicFile() {
   if (!done_) sys().unlink(temp_.c_str());
 }
 
-void AtomicFile::expect_unwritten(bool open) const {
-  if (!done_ && open) return;
+void refuse_written(const std::string& path) {
   throw Error(Fault{.kind = FaultKind::usage,
                     .id = "io.written",
-                    .at = {.file = path_},
+                    .at = {.file = path},
                     .what = "was written as a whole, and this writer is done",
                     .hint = "open another writer"});
+}
+
+void AtomicFile::expect_unwritten(bool open) const {
+  if (done_ || !open) refuse_written(path_);
 }
 
 void AtomicFile::append(std::span<const std::byte> bytes) {

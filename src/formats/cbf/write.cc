@@ -100,7 +100,7 @@ struct CbfWriter::Impl {
   io::AtomicFile& data() { return spool ? *spool : out; }
 
   void add(std::string_view key) {
-    if (sealed) out.append(std::string_view());  // which tells it
+    if (state != State::open) io::refuse_written(path);
     if (key.find('\n') != std::string_view::npos) {
       throw Error(Fault{.kind = FaultKind::usage,
                         .id = "cbf.write-bad-key",
@@ -147,7 +147,9 @@ struct CbfWriter::Impl {
   }
 
   void seal() {
-    if (std::exchange(sealed, true)) return;
+    if (state == State::sealed) return;
+    if (state != State::open) io::refuse_written(path);
+    state = State::done;  // unless it gets to the end
     flush();
     // The reference's converter leaves one empty chunk where there is nothing to write.
     if (rows.empty() && !spool) rows.push_back({out.size(), 0, 0});
@@ -163,13 +165,13 @@ struct CbfWriter::Impl {
       keys->seal();
     }
     out.seal();
+    state = State::sealed;
   }
 
   void commit() {
-    if (committed) return out.commit();  // which tells it
     seal();
     cbf::commit_without_keys(out, path, options.replace);
-    committed = true;
+    state = State::done;
     if (keys) keys->commit();
   }
 
@@ -185,7 +187,7 @@ struct CbfWriter::Impl {
   std::vector<cbf::Piece> pieces;
   std::uint64_t sequences = 0, samples = 0;
   bool measured = false;  // the builder has the room for a chunk
-  bool sealed = false, committed = false;
+  enum class State { open, sealed, done } state = State::open;
 
   // The first part of a first chunk of this many tells how large each stream will be.
   static constexpr std::uint64_t kMeasured = 16;

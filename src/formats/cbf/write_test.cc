@@ -10,6 +10,7 @@
 #include "formats/cbf/build.h"
 #include "formats/cbf/golden.h"
 #include "formats/cbf/keys.h"
+#include "support/fault_of.h"
 #include "support/faulty_sys.h"
 
 namespace batchfeed::cbf {
@@ -86,6 +87,35 @@ TEST(CbfWriter, AFolderOfTheNameOfItsKeysIsSeenBeforeAnythingIsWritten) {
     EXPECT_THROW(CbfWriter(folder / "x.cbf", {.streams = kFeatLab, .keys = true, .replace = replace}), Error);
     EXPECT_TRUE(folder.names().empty()) << "replace " << replace;
   }
+}
+
+TEST(CbfWriter, SealedItGetsItsNameByCommitAlone) {
+  const ScratchFolder folder;
+  CbfWriter writer(folder / "x.cbf", {.streams = kFeatLab, .keys = true});
+  writer.append(kFirst.data(), "first");
+  writer.seal();
+  writer.seal();
+  EXPECT_EQ(::batchfeed::testing::fault_of([&] { writer.append(kSecond.data(), "late"); }).id, "io.written");
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.cbf"));
+  writer.commit();
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"x.cbf", "x.cbf.keys"}));
+  EXPECT_EQ(::batchfeed::testing::fault_of([&] { writer.commit(); }).id, "io.written");
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"x.cbf", "x.cbf.keys"}));
+}
+
+TEST(CbfWriter, WhatCouldNotBeWrittenGetsNoNameLater) {
+  const ScratchFolder folder;
+  {
+    CbfWriter writer(folder / "x.cbf", {.streams = kFeatLab});
+    writer.append(kFirst.data());
+    {
+      const ::batchfeed::testing::FaultySys full(::batchfeed::testing::every("write", ENOSPC));
+      EXPECT_EQ(::batchfeed::testing::fault_of([&] { writer.commit(); }).kind, FaultKind::io);
+    }
+    EXPECT_EQ(::batchfeed::testing::fault_of([&] { writer.seal(); }).id, "io.written");
+    EXPECT_EQ(::batchfeed::testing::fault_of([&] { writer.commit(); }).id, "io.written");
+  }
+  EXPECT_TRUE(folder.names().empty());
 }
 
 TEST(CbfWriter, KeysThatCannotBeReadKeepNobodyFromTheData) {

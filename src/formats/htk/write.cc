@@ -120,6 +120,7 @@ struct HtkWriter::Impl {
   }
 
   void add(std::string_view key, std::uint64_t count, const float* values) {
+    if (state != State::open) io::refuse_written(path);
     if (options.layout == HtkLayout::single) {
       if (utterances > 0)
         htk::refuse("htk.write-single", path, "a parameter file alone holds one utterance, there are more",
@@ -190,7 +191,9 @@ struct HtkWriter::Impl {
   // name other frames, so it goes first. Where nothing may be replaced and the list's name
   // was taken meanwhile, the frames go again; in between they could be seen.
   void seal() {
-    if (std::exchange(sealed, true)) return;
+    if (state == State::sealed) return;
+    if (state != State::open) io::refuse_written(path);
+    state = State::done;  // unless it gets to the end
     if (archive) {
       archive->rewrite_head(htk::head(options, frames));
       archive->seal();
@@ -201,12 +204,12 @@ struct HtkWriter::Impl {
       flush_lines();
       list->seal();
     }
+    state = State::sealed;
   }
 
   void commit() {
-    if (committed) return (archive ? *archive : *list).commit();  // which tells it
     seal();
-    committed = true;
+    state = State::done;
     std::error_code none;
     if (list && options.replace) htk::fs::remove(path, none);
     commit_features();
@@ -245,7 +248,7 @@ struct HtkWriter::Impl {
   std::unordered_set<std::uint64_t> keys;  // hashes of those in the archive
   std::vector<std::byte> block;
   std::uint64_t utterances = 0, frames = 0, bytes = 0;
-  bool sealed = false, committed = false;
+  enum class State { open, sealed, done } state = State::open;
 };
 
 HtkWriter::HtkWriter(std::string path, HtkWriterOptions options)

@@ -12,6 +12,7 @@
 
 #include "formats/htk/header.h"
 #include "formats/htk/htk.h"
+#include "support/fault_of.h"
 #include "support/faulty_sys.h"
 #include "support/speech.h"
 
@@ -131,6 +132,21 @@ TEST(HtkWriter, LeavesNothingWithoutCommitOrAfterAFailure) {
     }
     std::filesystem::remove(folder / "x.htk");
     std::filesystem::remove(folder / "x.scp");
+  }
+}
+
+TEST(HtkWriter, SealedItGetsItsNameByCommitAlone) {
+  for (const HtkLayout layout : {HtkLayout::archive, HtkLayout::files, HtkLayout::single}) {
+    const ScratchFolder folder;
+    HtkWriter writer(folder / "x.scp", {.dim = 2, .layout = layout});
+    writer.append("u", 2, kFrames);
+    writer.seal();
+    writer.seal();
+    EXPECT_EQ(::batchfeed::testing::fault_of([&] { writer.append("v", 2, kFrames); }).id, "io.written");
+    EXPECT_FALSE(std::filesystem::exists(folder / "x.scp"));
+    writer.commit();
+    EXPECT_EQ(::batchfeed::testing::fault_of([&] { writer.commit(); }).id, "io.written");
+    EXPECT_TRUE(std::filesystem::exists(folder / "x.scp"));
   }
 }
 
