@@ -68,6 +68,7 @@ class AtomicFile {
 
 // Throws Error(usage): whoever wrote that is done, be it that all was written or that it could not be.
 [[noreturn]] void refuse_written(const std::string& path);
+
 // Gives a file or a folder its final name. Without `replace` it throws what refuse_existing() does.
 void put_in_place(const std::string& from, const std::string& to, bool replace);
 [[noreturn]] void refuse_existing(const std::string& path);

@@ -187,9 +187,6 @@ struct HtkWriter::Impl {
     lines.clear();
   }
 
-  // The list last: where it stands, what it names stands too. An older list would
-  // name other frames, so it goes first. Where nothing may be replaced and the list's name
-  // was taken meanwhile, the frames go again; in between they could be seen.
   void seal() {
     if (state == State::sealed) return;
     if (state != State::open) io::refuse_written(path);
@@ -207,6 +204,9 @@ struct HtkWriter::Impl {
     state = State::sealed;
   }
 
+  // The list last: where it stands, what it names stands too. An older list would
+  // name other frames, so it goes first. Where nothing may be replaced and the list's name
+  // was taken meanwhile, the frames go again; in between they could be seen.
   void commit() {
     seal();
     state = State::done;
