@@ -80,7 +80,7 @@ Measured measure(const BenchArguments& a, const CorpusArguments& arguments, Cons
 CorpusArguments other_of(const BenchArguments& a) {
   CorpusArguments out = a.corpus;
   out.files = {a.other};
-  if (detect_format(expand_files(out.files).front()) != Format::config) {
+  if (detect_format(expand_files(out.files, {}, out.limits()).front()) != Format::config) {
     out.section.clear();
     out.set.clear();
   }

@@ -88,7 +88,7 @@ std::vector<std::string> class_names(const StreamSurvey& stream, const Setup& se
     if (ctf == nullptr) continue;
     for (const StreamSpec& spec : std::span(ctf->streams).first(std::min(kStreams, ctf->streams.size()))) {
       if (spec.name != stream.stream.name) continue;
-      const std::string file = expand_files(ctf->files).front();
+      const std::string file = expand_files(ctf->files, {}, setup.limits).front();
       return commented_names(first_bytes(file, kLook, setup.limits).bytes, spec.alias.empty() ? spec.name : spec.alias,
                              stream.stream.dim);
     }

@@ -92,6 +92,8 @@ void Console::notice(const Notice& notice) {
   say(colour_err_ && warning ? fmt::format("\033[33m{}\033[0m", text) : text);
 }
 
+void Console::warn(Fault fault) { notice({.severity = Severity::warning, .fault = std::move(fault)}); }
+
 Report Console::report() {
   return [this](const Notice& n) { notice(n); };
 }

@@ -29,6 +29,7 @@ class Console {
   void say(std::string_view line);
   void fail(const Fault& fault);
   void notice(const Notice& notice);  // the same one only once
+  void warn(Fault fault);
   Report report();
 
   // A bar with rate and time left, labelled `what`; nothing unless standard

@@ -140,7 +140,7 @@ bool has_ids(const Setup& setup) {
   const auto* ctf = setup.sources.size() == 1 ? std::get_if<CtfOptions>(&setup.sources.front()) : nullptr;
   if (ctf == nullptr || ctf->skip_sequence_ids) return false;
   try {
-    const std::string file = own_name(expand_files(ctf->files).front());
+    const std::string file = own_name(expand_files(ctf->files, {}, setup.limits).front());
     const auto head = std::make_shared<const std::string>(first_bytes(file, kLook, setup.limits).bytes);
     return infer_ctf(memory_name(file), kLook, {}, setup.limits, memory_files(head)).has_ids;
   } catch (const Error& error) {

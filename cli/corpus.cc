@@ -35,7 +35,7 @@ void from_config(const CorpusArguments& arguments, const Report& report, Corpus&
 
 void from_text(const CorpusArguments& arguments, Console& console, const Report& report, Corpus& corpus) {
   CtfOptions options;
-  options.files = expand_files(arguments.files);
+  options.files = expand_files(arguments.files, {}, arguments.limits());
   const std::string file = options.files.front();
   if (arguments.text != nullptr) {
     options.files = {memory_name(file)};
@@ -92,8 +92,9 @@ Corpus load_one(const CorpusArguments& arguments, Console& console, const Report
   // Of a compressed file that does not stay in memory three passes are left: where reading can begin and how much
   // there is; which streams it has; and where its sequences stand, which depends on which streams count.
   corpus.setup.file_system.unpacked = share_unpacked(arguments.unpacked_text);
-  const std::vector<std::string> files =
-      looks_like_config(arguments.files.front()) ? arguments.files : expand_files(arguments.files);
+  const std::vector<std::string> files = looks_like_config(arguments.files.front())
+                                             ? arguments.files
+                                             : expand_files(arguments.files, {}, arguments.limits());
   const std::string& first = files.front();
   if (looks_like_config(first) || !arguments.section.empty() || !arguments.set.empty()) {
     corpus.format = Format::config;
@@ -166,6 +167,13 @@ Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Rep
   Corpus corpus =
       arguments.mix_weights.empty() ? load_one(arguments, console, report) : load_mixture(arguments, console, report);
   arguments.overlay(corpus.setup);
+  if (const char* const of_shuffle = arguments.given_of_shuffle();
+      of_shuffle != nullptr && corpus.setup.reader.order.kind == OrderKind::file) {
+    console.warn({.kind = FaultKind::usage,
+                  .id = "cli.unused",
+                  .what = std::string(of_shuffle) + " changes nothing: sequences come in the order of the file",
+                  .hint = "--order uniform shuffles them"});
+  }
   console.verbose = console.verbose || wants_notes(corpus.setup);
   corpus.setup.limits = arguments.limits();
   corpus.setup.report = report ? report : console.report();

@@ -42,6 +42,8 @@ struct CorpusArguments {
   Limits limits() const;
   // What is said of order, index and paths here goes before what a configuration says. Throws UsageError.
   void overlay(Setup& setup) const;
+  // An option that says how to shuffle, null if none is given.
+  const char* given_of_shuffle() const;
 
  private:
   void add_configuration(CLI::App& app);

@@ -55,6 +55,10 @@ void CorpusArguments::overlay(Setup& setup) const {
   }
 }
 
+const char* CorpusArguments::given_of_shuffle() const {
+  return seed ? "--seed" : window ? "--window-chunks" : window_samples ? "--window-samples" : nullptr;
+}
+
 void CorpusArguments::add_to(CLI::App& app, bool with_order) {
   app.add_option("file", files, "A .cntk configuration (several: later ones override), or a corpus file")
       ->required()

@@ -119,7 +119,7 @@ int run_diff(const DiffArguments& a, Console& console) {
     CorpusArguments one = a.corpus;
     one.files = {a.corpus.files[i]};
     if (i == 1 && !a.section_b.empty()) one.section = a.section_b;
-    const Format format = detect_format(expand_files(one.files).front());
+    const Format format = detect_format(expand_files(one.files, {}, one.limits()).front());
     // What is said of configurations does not make a corpus file one.
     if (format != Format::config) {
       one.section.clear();

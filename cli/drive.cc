@@ -23,12 +23,11 @@ void set_workers(const DriveOptions& a, ReaderOptions& options, Console& console
   } else if (const auto world = world_from_environment(); world && world->workers > 1) {
     options.workers = world->workers;
     options.rank = world->rank;
-    console.notice({.severity = Severity::warning,
-                    .fault = {.kind = FaultKind::usage,
-                              .id = "cli.world",
-                              .what = fmt::format("reading as rank {} of {} workers, as {} say", world->rank,
-                                                  world->workers, world->from),
-                              .hint = "--workers 1 reads everything"}});
+    console.warn(
+        {.kind = FaultKind::usage,
+         .id = "cli.world",
+         .what = fmt::format("reading as rank {} of {} workers, as {} say", world->rank, world->workers, world->from),
+         .hint = "--workers 1 reads everything"});
   }
 }
 

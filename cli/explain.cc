@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "command.h"
@@ -90,12 +91,14 @@ std::string explain(Reader& reader, std::uint64_t k, bool json) {
   all["ranks"] = ordered_json::array();
   for (std::uint64_t rank = 0; rank < workers; ++rank) {
     if (workers > 1) reader.set_workers(workers, rank);
-    const std::vector<BatchPlan> plans = reader.plan(k + 1);
-    if (plans.size() <= k) {
-      throw UsageError(fmt::format("--explain {}: the epoch has only {}", k, plural(plans.size(), "minibatch")));
-    }
-    rank_text(reader, rank, plans[k], text);
-    all["ranks"].push_back(rank_json(reader, rank, plans[k]));
+    BatchPlan wanted;
+    std::uint64_t seen = 0;
+    reader.plan(std::max(k + 1, k), [&](const BatchPlan& plan) {
+      if (seen++ == k) wanted = plan;
+    });
+    if (seen <= k) throw UsageError(fmt::format("--explain {}: the epoch has only {}", k, plural(seen, "minibatch")));
+    rank_text(reader, rank, wanted, text);
+    all["ranks"].push_back(rank_json(reader, rank, wanted));
   }
   if (workers == 1) text.erase(0, text.find('\n') + 1).replace(0, 7, fmt::format("minibatch {}:", k));
   return json ? dump(all) + "\n" : text;

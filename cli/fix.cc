@@ -68,7 +68,7 @@ Mended mend(const CorpusArguments& arguments, const std::string& target, bool fo
     const std::vector<std::string>* files = files_of(corpus.setup);
     if (files == nullptr || files->size() != 1)
       throw UsageError("--fix mends one text or binary file, the configuration has others; hint: name the file itself");
-    out.from = expand_files(*files).front();
+    out.from = expand_files(*files, {}, corpus.setup.limits).front();
   } else if (arguments.files.size() == 1 && format != Format::unknown) {
     out.from = arguments.files.front();
     out.arguments.files = {target};

@@ -27,8 +27,8 @@ namespace {
 struct ReadArguments {
   CorpusArguments corpus;
   DriveOptions drive;
-  std::uint64_t epochs = 1;
-  std::string change;  // --switch M:N:K
+  std::optional<std::uint64_t> epochs;  // 1
+  std::string change;                   // --switch M:N:K
   std::optional<std::uint64_t> limit;
   std::string save_state, after, state, format;
   std::optional<std::uint64_t> explain;
@@ -65,10 +65,10 @@ struct Plan {
 
 Plan make_plan(const ReadArguments& a) {
   Plan plan;
-  if (a.epochs == 0) throw UsageError("--epochs 0: expected 1 or more; hint: --limit 0 reads nothing");
+  if (a.epochs == 0u) throw UsageError("--epochs 0: expected 1 or more; hint: --limit 0 reads nothing");
   plan.timeline = a.drive.timeline();
   plan.over = a.drive.epoch_sweeps == 0u;  // at its end at once, as in the reference
-  plan.end_epoch = a.drive.start_epoch + std::min(a.epochs, ~a.drive.start_epoch);
+  plan.end_epoch = a.drive.start_epoch + std::min(a.epochs.value_or(1), ~a.drive.start_epoch);
   if (!a.change.empty()) {
     const auto n = parse_colons(a.change, 3, "--switch", "M:N:K, go on after M minibatches as rank K of N workers");
     if (n[2] >= n[1])
@@ -101,7 +101,10 @@ class Session {
     if (a_.state.empty()) save_if(a_.drive.start_epoch, 0);
     Minibatch batch;
     while (a_.limit != 0u && !plan_.over) {
-      if (plan_.change && given_ == plan_.change->after) reader_.set_workers(plan_.change->workers, plan_.change->rank);
+      if (plan_.change && given_ == plan_.change->after) {
+        reader_.set_workers(plan_.change->workers, plan_.change->rank);
+        changed_ = true;
+      }
       const bool any = reader_.read(batch);
       if (interrupt::pending()) throw interrupt::Interrupted{};
       if (any) invalid += batch.invalid;
@@ -119,6 +122,9 @@ class Session {
     }
     finish();
   }
+
+  // Whether it came to where the plan changes, if it does.
+  bool switched() const { return changed_ || !plan_.change; }
 
   std::uint64_t minibatches = 0, samples = 0, sequences = 0, invalid = 0;
 
@@ -157,7 +163,7 @@ class Session {
   const ReadArguments& a_;
   const Plan& plan_;
   std::uint64_t given_ = 0, in_epoch_ = 0;
-  bool saved_ = false;
+  bool saved_ = false, changed_ = false;
 };
 
 void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const std::string& format,
@@ -190,6 +196,12 @@ void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const
   for (const Notice& notice : reader.source().notices()) {
     if (!told.contains(notice.fault.text())) console.notice(notice);
   }
+  if (!session.switched()) {
+    console.warn({.kind = FaultKind::usage,
+                  .id = "cli.unused",
+                  .what = fmt::format("--switch {} changes nothing: the run ended after {}", a.change,
+                                      plural(session.minibatches, "minibatch"))});
+  }
   if (session.invalid != 0) {
     console.say(fmt::format("batchfeed: {} left out, as {} damaged; hint: batchfeed check says where",
                             plural(session.invalid, "sequence"), session.invalid == 1 ? "it is" : "they are"));
@@ -215,6 +227,12 @@ void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const
 int run_read(const ReadArguments& a, Console& console) {
   const std::string format = !a.format.empty() ? a.format : console.terminal_out() ? "text" : "jsonl";
   Plan plan = make_plan(a);
+  if (plan.timeline && a.epochs) {
+    console.warn({.kind = FaultKind::usage,
+                  .id = "cli.unused",
+                  .what = "--epochs changes nothing: the driver minibatch-source has no epochs",
+                  .hint = "--epoch-sweeps or --epoch-size says where it ends"});
+  }
   if (!a.save_state.empty()) expect_own(a.save_state, "{\"batchfeed_state\"", "state");
   try {
     Corpus corpus = load_corpus(a.corpus, console);

@@ -43,8 +43,11 @@ struct FirstBytes {
 FirstBytes first_bytes(const std::string& path, std::size_t most, const Limits& limits = {});
 
 // Shell patterns in a list of files replaced by the files they name, sorted. What
-// is no pattern, names a file that exists, or fits no file, stays as it is.
-std::vector<std::string> expand_files(const std::vector<std::string>& names, const FileSystem& file_system = {});
+// is no pattern, names a file that exists, or fits no file, stays as it is. Throws
+// Error(limit) if the patterns look at names of more than limits.pattern_bytes, Error(io)
+// if it leads out of file_system.roots.
+std::vector<std::string> expand_files(const std::vector<std::string>& names, const FileSystem& file_system = {},
+                                      const Limits& limits = {});
 
 // Opens one source: indexes it, or loads its index cache.
 std::unique_ptr<Source> open_source(const SourceOptions& options, const Limits& limits = {}, const Report& report = {},

@@ -106,7 +106,7 @@ class Cluster:
         source = corpus if isinstance(corpus, (CTF, CBF)) else None
         folder = working_directory()
         opened = file_system(self._storage, names_in(corpus), {}, folder)
-        files = _core.expand_files(paths(source.files if source else corpus), opened)
+        files = _core.expand_files(paths(source.files if source else corpus), opened, _core.Limits())
         if source is None:
             first = _core.detect_format(files[:1], opened, _core.Limits())
             if first not in ("ctf", "cbf"):

@@ -247,7 +247,7 @@ class FromFile:
     def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
         remote, limits = self.file_system(), core_limits(self.limits)
         self._expect_config(remote, limits)
-        files = self.files if self.is_config() else _core.expand_files(self.files, remote)
+        files = self.files if self.is_config() else _core.expand_files(self.files, remote, limits)
         kind = "config" if self.is_config() else _core.detect_format(files, remote, limits)
         if kind in ("scp", "htk", "mlf", "kaldi"):
             setup = _core.Setup()

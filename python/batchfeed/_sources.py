@@ -103,7 +103,7 @@ class CTF:
 
         Files are looked at with the file system and the limits of `setup`.
         """
-        files = _core.expand_files(paths(self.files), setup.file_system)
+        files = _core.expand_files(paths(self.files), setup.file_system, setup.limits)
         options = _core.CtfOptions()
         specs, skip, keys = self._specs(files, setup, options)
         return fill(

@@ -91,18 +91,18 @@ def info(
 
 
 def _inferred(opening: _open.Opening, progress: Optional[Progress]) -> tuple[Optional[_core.Inferred], list[str]]:
+    limits = _open.core_limits(opening.limits)
     if isinstance(opening, _open.FromFile) and not opening.is_config():
         remote = opening.file_system()
-        files = _core.expand_files(opening.files, remote)
+        files = _core.expand_files(opening.files, remote, limits)
     elif isinstance(opening, _open.FromSources) and isinstance(opening.sources, list) and len(opening.sources) == 1:
         only = opening.sources[0]
         if not isinstance(only, CTF) or only.streams is not None:
             return None, []
         remote = opening.file_system()
-        files = _core.expand_files(paths(only.files), remote)
+        files = _core.expand_files(paths(only.files), remote, limits)
     else:
         return None, []
-    limits = _open.core_limits(opening.limits)
     if _core.detect_format(files, remote, limits) != "ctf":
         return None, []
     return _core.infer_ctf(files, told(progress), remote, limits), files

@@ -198,6 +198,7 @@ void bind_limits(nb::module_& m) {
       .def_rw("config_expansions", &Limits::config_expansions)
       .def_rw("config_includes", &Limits::config_includes)
       .def_rw("state_bytes", &Limits::state_bytes)
+      .def_rw("pattern_bytes", &Limits::pattern_bytes)
       .def_rw("unpacked_bytes", &Limits::unpacked_bytes)
       .def_rw("unpack_ratio", &Limits::unpack_ratio)
       .def_rw("unpack_window_bytes", &Limits::unpack_window_bytes)

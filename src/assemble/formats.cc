@@ -16,10 +16,10 @@ namespace batchfeed::assemble {
 namespace {
 
 template <class Open>
-std::unique_ptr<Source> shards(const std::vector<std::string>& files, const FileSystem& file_system, bool numbered,
+std::unique_ptr<Source> shards(const std::vector<std::string>& files, const OpenContext& context, bool numbered,
                                Open&& open) {
   std::vector<std::unique_ptr<Source>> out;
-  for (const std::string& file : expand(files, file_system)) out.push_back(open(file));
+  for (const std::string& file : expand(files, context.file_system, context.limits)) out.push_back(open(file));
   return join::concatenate(std::move(out), numbered);
 }
 
@@ -27,12 +27,10 @@ struct Opener {
   const OpenContext& context;
 
   std::unique_ptr<Source> operator()(const CtfOptions& o) const {
-    return shards(o.files, context.file_system, false,
-                  [&](const std::string& file) { return ctf::open(o, file, context); });
+    return shards(o.files, context, false, [&](const std::string& file) { return ctf::open(o, file, context); });
   }
   std::unique_ptr<Source> operator()(const CbfOptions& o) const {
-    return shards(o.files, context.file_system, true,
-                  [&](const std::string& file) { return cbf::open(o, file, context); });
+    return shards(o.files, context, true, [&](const std::string& file) { return cbf::open(o, file, context); });
   }
   std::unique_ptr<Source> operator()(const HtkOptions& o) const { return htk::open(o, context); }
   std::unique_ptr<Source> operator()(const MlfOptions& o) const { return mlf::open(o, context); }

@@ -43,7 +43,8 @@ std::vector<std::shared_ptr<const Source>> open_corpora(const Setup& setup, cons
 std::vector<Setup> corpora_of(const Setup& setup);
 
 // Shell patterns in a list of files replaced by the files they name, sorted.
-std::vector<std::string> expand(const std::vector<std::string>& names, const FileSystem& file_system = {});
+std::vector<std::string> expand(const std::vector<std::string>& names, const FileSystem& file_system = {},
+                                const Limits& limits = {});
 
 // The context a setup asks for.
 OpenContext context_of(const Setup& setup);

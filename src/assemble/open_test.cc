@@ -268,6 +268,31 @@ TEST_F(Opening, ANameThatExistsIsNoPattern) {
             (std::vector<std::string>{"a[1].ctf", "a[2].ctf", "a1.ctf"}));
 }
 
+// Three links to the folder they lie in are as many folders as there are ways through them.
+TEST_F(Opening, PatternsLookAtNoMoreNamesThanTheLimit) {
+  write("a.ctf", "|A 1\n");
+  write("b.ctf", "|A 2\n");
+  const std::string folder = folder_.string(), pattern = folder + "/*.ctf";
+  Limits limits;
+  limits.pattern_bytes = 2 * (folder.size() + std::string_view("/a.ctf").size());
+  EXPECT_EQ(expand({pattern}, {}, limits), (std::vector<std::string>{folder + "/a.ctf", folder + "/b.ctf"}));
+  limits.pattern_bytes -= 1;
+  try {
+    expand({pattern}, {}, limits);
+    ADD_FAILURE() << "one byte less than the names take";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault().kind, FaultKind::limit);
+    EXPECT_EQ(error.fault().at.file, pattern);
+    EXPECT_NE(error.fault().hint.find("limits.pattern_bytes"), std::string::npos);
+  }
+  for (const char* link : {"c", "d", "e"}) std::filesystem::create_directory_symlink(folder, folder_ / link);
+  std::string deep = folder;
+  for (int i = 0; i < 30; ++i) deep += "/*";
+  limits.pattern_bytes = 1 << 20;
+  EXPECT_THROW(expand({deep + "/*.ctf"}, {}, limits), Error) << "3^30 folders";
+  EXPECT_EQ(expand({folder + "/*/*/*.ctf"}).size(), 18u);
+}
+
 TEST_F(Opening, AConfigurationIsOpenedAndCallersChange) {
   write("a.ctf", "0 |A 1\n1 |A 2\n2 |A 3\n3 |A 4\n4 |A 5\n5 |A 6\n");
   const std::string config = write(

@@ -261,10 +261,30 @@ void warn_of_arguments(Document& doc, const Entry& entry) {
   }
 }
 
+bool is_of_set(Document& doc, Origin at) { return doc.position(at).file.starts_with("set#"); }
+
+// A section that --set alone has, beside one of the files that has nearly its name: nobody reads it.
+void warn_of_misspelt_sets(Document& doc, const Section& reader) {
+  for (const Section *inner = &reader, *around = reader.parent(); around != nullptr;
+       inner = around, around = around->parent()) {
+    for (const auto& [key, entry] : around->entries()) {
+      if (!is_of_set(doc, entry.first_at) || !is_section(entry) || around->path_of(entry.key) == inner->path())
+        continue;
+      Nearest nearest(entry.key, 3);
+      for (const auto& [_, other] : around->entries())
+        if (is_section(other) && !is_of_set(doc, other.first_at)) nearest.offer(other.key);
+      if (nearest.best().empty()) continue;
+      doc.warn(entry.key_at, "dead-section",
+               around->path_of(entry.key) + ": no file of the configuration has such a section, and nothing reads it",
+               "did you mean " + quoted(around->path_of(nearest.best())) + "?");
+    }
+  }
+}
+
 // A key may hold dots. Who writes `Train.reader.file = x` on a command line means another one.
 void warn_of_sets(Document& doc, const Section& root) {
   for (const auto& [key, entry] : root.entries()) {
-    if (!doc.position(entry.key_at).file.starts_with("set#")) continue;
+    if (!is_of_set(doc, entry.key_at)) continue;
     warn_of_arguments(doc, entry);
     const std::size_t dot = entry.key.find('.');
     if (dot == std::string::npos) continue;
@@ -322,6 +342,7 @@ LoadedConfig bind_section(Document& doc, const Section& root, const ConfigReques
   if (!doc.faults().empty()) throw Error(doc.faults().front());
   const Section& reader = *chosen;
   out.section = reader.path();
+  warn_of_misspelt_sets(doc, reader);
   check_truncated(doc, reader, out);
   bind_sizes(doc, reader, out);
   out.setup.limits = request.limits;

@@ -115,6 +115,21 @@ TEST(ConfigMessages, TellThatAPathIsNoWayToOverride) {
             "write 'reader=[input=[A=[dim=...]]]'");
 }
 
+TEST(ConfigMessages, TellThatASectionOfTheCommandLineIsMisspelt) {
+  World world(reader(""));
+  world.set = {"raeder=[randomize=false]", "other=[randomize=false]", "reader=[randomize=false]"};
+  EXPECT_EQ(error_of(world), "none");
+  ASSERT_EQ(world.notices.size(), 1u);
+  EXPECT_EQ(world.notices[0].fault.id, "config.dead-section");
+  EXPECT_EQ(world.notices[0].fault.text(),
+            "set#1:1:1: raeder: no file of the configuration has such a section, and nothing reads it; hint: did you "
+            "mean 'reader'?");
+  World both(reader("") + " | raeder=[ ]");  // of a file, it may be for another program
+  both.set = {"raeder=[randomize=false]"};
+  EXPECT_EQ(error_of(both), "none");
+  EXPECT_TRUE(both.notices.empty());
+}
+
 TEST(ConfigMessages, TellThatAnIncludeIsNone) {
   for (const char* line : {"include = \"d.cntk\"", "Include=d.cntk", " include=d.cntk"}) {
     World world(std::string(line) + " | " + reader(""));

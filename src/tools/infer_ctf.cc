@@ -117,8 +117,9 @@ void fit_inferred(std::vector<std::vector<SourceOptions>>& mix) {
   });
 }
 
-std::vector<std::string> expand_files(const std::vector<std::string>& names, const FileSystem& file_system) {
-  return assemble::expand(names, file_system);
+std::vector<std::string> expand_files(const std::vector<std::string>& names, const FileSystem& file_system,
+                                      const Limits& limits) {
+  return assemble::expand(names, file_system, limits);
 }
 
 }  // namespace batchfeed

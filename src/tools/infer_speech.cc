@@ -34,7 +34,7 @@ std::vector<SourceOptions> infer_speech(const std::vector<std::string>& files, c
   HtkOptions htk{.element = element};
   MlfOptions mlf{.mapping_file = state_list, .element = element};
   KaldiOptions matrices{.element = element}, alignments{.alignment = true, .element = element};
-  for (const std::string& file : assemble::expand(files, file_system)) {
+  for (const std::string& file : assemble::expand(files, file_system, limits)) {
     switch (const Format format = detect_format(file, file_system, limits)) {
       case Format::scp: htk.scp_files.push_back(file); break;
       case Format::htk: htk.files.push_back(file); break;

@@ -90,6 +90,21 @@ def test_switching_workers_takes_effect_behind_minibatch_m(batchfeed, corpus):
     assert sum(len(keys_of(x)) for x in changed[3:] if x["streams"]) < sum(len(keys_of(x)) for x in alone[3:])
 
 
+def test_options_that_change_nothing_say_so(batchfeed, corpus, write):  # cli.unused
+    config = corpus(30)
+    late = batchfeed("read", config, "--minibatch-size", 4, "--switch", "999:2:1")
+    assert late.code == 0 and late.out == batchfeed("read", config, "--minibatch-size", 4).out
+    assert "--switch 999:2:1 changes nothing: the run ended after " in late.err, late.err
+    write("a.ctf", "|a 1\n|a 2\n")
+    for option in ("--seed", "--window-chunks", "--window-samples"):
+        done = batchfeed("read", "a.ctf", option, 5)
+        assert f"{option} changes nothing" in done.err and "--order uniform" in done.err, done.err
+        assert batchfeed("read", "a.ctf", option, 5, "--order", "uniform").err == ""
+    endless = batchfeed("read", "a.ctf", "--driver", "minibatch-source", "--epochs", 2)
+    assert endless.code == 0 and "--epochs changes nothing" in endless.err and "--epoch-sweeps" in endless.err
+    assert batchfeed("read", "a.ctf", "--seed", 5, "--quiet").err == ""
+
+
 def test_launchers_name_rank_and_workers(batchfeed, corpus):  # cli.world
     config = corpus(30, extra="chunkSizeInBytes = 40")
     asked = batchfeed("read", config, "--workers", 3, "--rank", 1)
