@@ -41,6 +41,7 @@ class Rows {
     other_ = below(4);
     end_ = below(4) == 0 ? "\r\n" : "\n";
     comment_ = below(5) == 0 ? " |# a note" : "";
+    alike_ = below(2) == 0;
     id_ = std::array<std::uint64_t, 3>{below(10), 99'999'990, 9'999'999'999'999'990}[below(3)];
   }
 
@@ -78,6 +79,7 @@ class Rows {
   std::string pick(const std::vector<std::string>& from) { return from[below(from.size())]; }
   std::string number() {
     if (odd()) return pick({"1e999", "-", "+5", ".", "1.", ".5", "x", "nan", "0x1", "1e3", "123456789.25", "-0"});
+    if (alike_) return (below(4) == 0 ? "-0." : "0.") + std::to_string(100 + below(900));
     std::string out = std::to_string(static_cast<double>(below(2'000'000)) / 1e5 - 10);
     out.resize(out.size() - below(6));
     return out;
@@ -101,7 +103,7 @@ class Rows {
   std::vector<StreamSpec> streams_;
   std::vector<std::size_t> order_;
   std::string blank_, end_, comment_;
-  bool ids_ = false;
+  bool ids_ = false, alike_ = false;
   std::uint64_t other_ = 0, id_ = 0;
 };
 

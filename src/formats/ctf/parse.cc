@@ -31,7 +31,8 @@ Parser<T>::Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limi
       kernels_(kernels<T>()),
       marks_(list_marks(forced_tier()), find_one_hots(forced_tier()), OneHotNames(schema)),
       max_values_(std::min<std::uint64_t>(limits.chunk_values, 0xFFFFFFFFu)),
-      max_implied_(limits.implied_samples) {
+      max_implied_(limits.implied_samples),
+      forms_(forced_tier()) {
   for (std::size_t i = 0; i < schema.size(); ++i) {
     const StreamInfo& info = schema.streams()[i];
     StreamState state;
@@ -51,7 +52,7 @@ Parser<T>::Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limi
 // sequences that lack a stream: each takes 12 bytes of every column.
 template <class T>
 void Parser<T>::text(std::uint64_t bytes) {
-  lost_ = filled_ = 0;
+  lost_ = filled_ = rows_of_room_ = 0;
   max_filled_ = add_sat(bytes / 2, max_implied_);
   max_lost_ = add_sat(bytes / 4, max_implied_ / 4);
   for (StreamState& s : streams_) {
@@ -63,8 +64,9 @@ void Parser<T>::text(std::uint64_t bytes) {
 
 template <class T>
 void Parser<T>::begin(std::uint64_t key, std::uint64_t offset) {
+  if (new_rows_ != 0) enter_rows();
   log_.sequence(key, offset);
-  rows_ = counted_ = 0;
+  rows_ = counted_ = rows_of_room_ = 0;
   damaged_ = false;
   repeat_.seen = false;
   for (StreamState& s : streams_) {

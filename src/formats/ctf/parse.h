@@ -16,6 +16,7 @@
 #include "formats/ctf/line.h"
 #include "formats/ctf/marks.h"
 #include "formats/ctf/prefix.h"
+#include "formats/ctf/row_forms.h"
 #include "formats/ctf/schema.h"
 
 namespace batchfeed::ctf {
@@ -125,7 +126,11 @@ class Parser {
   bool append(const OneHot& found, const char* name, Row& row);
   const char* alike_lines(const char* p, const char* end);
   bool like_the_last(const char* p, const char* end);
+  bool by_form(const char* p, std::size_t bytes);
+  std::uint64_t rows_of_room() const;
+  void enter_rows();
   void look_at(const char* p);
+  void learn_forms();
   const char* values(const char* p, StreamState& s);
   void attach(StreamState& s) const;
   void set_sizes(StreamState& s) const;
@@ -161,6 +166,11 @@ class Parser {
   int likely_ = 0;
   bool short_ = false;  // the last lines were short ones
   Shape shape_;
+  RowForms<T> forms_;  // of lines that look so
+  RowNumbers<T> numbers_;
+  std::vector<StreamState*> row_streams_;  // in the order of the line; none: forms are of no use
+  std::uint32_t new_rows_ = 0;             // read by their forms since enter_rows()
+  std::uint64_t rows_of_room_ = 0;         // lines for which no column grows
   // How the last of them began: an id of up to 15 bytes and a blank.
   std::size_t id_length_ = 0;
   Prefix<16> id_;

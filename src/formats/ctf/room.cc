@@ -61,11 +61,13 @@ void Parser<T>::expect(double parts) {
 
 template <class T>
 void Parser<T>::finish() {
+  enter_rows();
   for (StreamState& s : streams_) set_sizes(s);
 }
 
 template <class T>
 void Parser<T>::discard_values() {
+  new_rows_ = 0;
   for (StreamState& s : streams_) {
     s.stored = s.values = s.begin_stored = s.begin_values = 0;
     s.column->first_sample.resize(1);

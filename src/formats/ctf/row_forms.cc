@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+#include "formats/ctf/row_forms.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "base/cpu.h"
+#include "formats/ctf/bytes.h"
+#include "text/number.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include "formats/ctf/avx512_digits.h"
+#endif
+
+namespace batchfeed::ctf {
+namespace {
+
+constexpr unsigned kDigits = 8;  // of a number
+
+// [-] digits [. digits], of at most kDigits digits.
+struct Number {
+  const char* begin = nullptr;  // behind the sign
+  unsigned front = 0, behind = 0;
+  bool negative = false;
+
+  // Gives the byte behind it, or nullptr.
+  const char* take(const char* p) noexcept {
+    negative = *p == '-';
+    p += static_cast<int>(negative);
+    begin = p;
+    while (is_digit(*p)) ++p;
+    front = static_cast<unsigned>(p - begin);
+    behind = 0;
+    if (*p == '.') {
+      const char* const fraction = ++p;
+      while (is_digit(*p)) ++p;
+      behind = static_cast<unsigned>(p - fraction);
+      if (behind == 0) return nullptr;
+    }
+    return front == 0 || front + behind > kDigits ? nullptr : p;
+  }
+  unsigned bytes() const noexcept { return front + behind + (behind == 0 ? 0 : 1); }
+  // How far its n-th digit is from its begin.
+  unsigned digit(unsigned n) const noexcept { return n < front ? n : n + 1; }
+};
+
+}  // namespace
+
+template <class T>
+void RowForms<T>::start(std::span<const Part> parts) {
+  parts_.assign(parts.begin(), parts.end());
+  others_.fill(0);
+  forms_.clear();
+  credit_ = kMostCredit;
+  asleep_ = 0;
+}
+
+template <class T>
+void RowForms<T>::learn(const char* p, std::size_t bytes) {
+  RowForm<T> form;
+  const bool known = !parts_.empty() && parts_.size() <= kRowSamples && form_of(p, bytes, form);
+  if ((credit_ -= known ? kPrice : kPriceOfNone) < 0) {
+    credit_ = kMostCredit / 4;
+    asleep_ = kSleep;
+  }
+  if (!known) return;
+  const std::size_t at = place_of(form.others);
+  std::swap(others_[at], others_[at + 1]);  // of three in one place the oldest goes
+  std::swap(form_[at], form_[at + 1]);
+  if (others_[at] == 0) {
+    form_[at] = static_cast<std::uint16_t>(forms_.size());
+    forms_.emplace_back();
+  }
+  others_[at] = form.others;
+  forms_[form_[at]] = form;
+}
+
+// False for a line in which numbers are written in another way, or are too many.
+template <class T>
+bool RowForms<T>::form_of(const char* const p, std::size_t bytes, RowForm<T>& out) const {
+  const char *at = p, *const end = p + bytes;
+  std::array<Number, kRowNumbers> numbers, indices;
+  std::uint64_t digits = 0;
+  out.scales.fill(1);
+  out.below.fill(1);
+  const auto place = [&](const Number& number, std::uint32_t below) {
+    const auto n = static_cast<unsigned>(out.numbers++);
+    const auto begin = static_cast<unsigned>(number.begin - p);
+    const unsigned half = n % 4 / 2, lane = n / 4 * 2 + n % 2, count = number.front + number.behind;
+    for (unsigned i = 0; i < count; ++i) {
+      const unsigned from = number.digit(i), to = lane * kDigits + kDigits - count + i;
+      out.digits[half][to] = static_cast<std::uint8_t>(from_begins_ ? lane % 2 * kDigits + from : begin + from);
+      out.present[half] |= std::uint64_t{1} << to;
+      digits |= std::uint64_t{1} << (begin + from);
+    }
+    out.begins[n] = static_cast<std::uint8_t>(begin);
+    out.scales[n] = static_cast<T>(text::kPower[number.behind]) * static_cast<T>(number.negative ? -1 : 1);
+    out.below[n] = below;
+  };
+  if (from_begins_) {
+    for (auto& half : out.digits) half.fill(0x80);
+  }
+  // What T holds exactly, so that a division rounds once.
+  constexpr std::uint32_t kExact = std::is_same_v<T, float> ? (1u << 24) + 1 : 100'000'000;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const Part& part = parts_[i];
+    at += part.name;
+    std::size_t count = 0;
+    for (; at < end && *at == ' ' && (is_digit(at[1]) || at[1] == '-'); ++count) {
+      if (out.numbers + (part.sparse ? 2 : 1) * (count + 1) > kRowNumbers) return false;
+      Number& number = numbers[count];
+      ++at;
+      if (part.sparse) {
+        at = indices[count].take(at);
+        if (at == nullptr || *at != ':' || indices[count].negative || indices[count].behind != 0) return false;
+        ++at;
+      }
+      at = number.take(at);
+      if (at == nullptr || (from_begins_ && number.bytes() > kDigits)) return false;
+    }
+    if (!part.sparse && count != part.dim) return false;
+    out.samples[i] = {.first = static_cast<std::uint8_t>(out.numbers), .count = static_cast<std::uint8_t>(count)};
+    for (std::size_t n = 0; part.sparse && n < count; ++n) place(indices[n], static_cast<std::uint32_t>(part.dim));
+    for (std::size_t n = 0; n < count; ++n) place(numbers[n], kExact);
+    while (at < end && (is_blank(*at) || *at == '\r' || *at == '\n')) ++at;
+    if (i + 1 < parts_.size() ? at >= end || *at != '|' : at != end) return false;
+  }
+  for (std::size_t i = 0; i < bytes; ++i) {
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    if (!is_digit(p[i])) out.others |= bit;
+    if ((digits & bit) != 0) continue;
+    out.fixed |= bit;
+    out.text[i] = p[i];
+    out.keep[i] = 0xFF;
+  }
+  return true;
+}
+
+#if defined(__x86_64__)
+
+namespace avx512 {
+namespace {
+
+BATCHFEED_AVX512_INLINE void store(__m512i mantissa, const std::array<float, kRowNumbers>& scales, std::size_t numbers,
+                                   float* out) noexcept {
+  if (numbers <= 8) {  // half of a vector is divided in half the time
+    const __m256 whole = _mm256_cvtepi32_ps(_mm512_castsi512_si256(mantissa));
+    _mm256_store_ps(out, _mm256_div_ps(whole, _mm256_load_ps(scales.data())));
+  } else {
+    _mm512_store_ps(out, _mm512_div_ps(_mm512_cvtepi32_ps(mantissa), _mm512_load_ps(scales.data())));
+  }
+}
+BATCHFEED_AVX512_INLINE void store(__m512i mantissa, const std::array<double, kRowNumbers>& scales, std::size_t numbers,
+                                   double* out) noexcept {
+  const __m512d low = _mm512_cvtepi32_pd(_mm512_castsi512_si256(mantissa));
+  _mm512_store_pd(out, _mm512_div_pd(low, _mm512_load_pd(scales.data())));
+  if (numbers <= 8) return;
+  const __m512d high = _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(mantissa, 1));
+  _mm512_store_pd(out + 8, _mm512_div_pd(high, _mm512_load_pd(scales.data() + 8)));
+}
+
+template <class T>
+BATCHFEED_AVX512 const RowForm<T>* row(const char* p, std::size_t bytes, const RowForms<T>& forms,
+                                       RowNumbers<T>& out) noexcept {
+  const __m512i x = _mm512_loadu_si512(p), values = _mm512_sub_epi8(x, all('0'));
+  const std::uint64_t line = first(static_cast<unsigned>(bytes));
+  const RowForm<T>* const form = forms.find(_mm512_cmpgt_epu8_mask(values, all(9)) & line);
+  if (form == nullptr || _mm512_mask_cmpneq_epu8_mask(form->fixed, x, _mm512_load_si512(form->text.data())) != 0)
+    return nullptr;
+  const auto half = [&](unsigned i) BATCHFEED_AVX512_LAMBDA {
+    return _mm512_maskz_permutexvar_epi8(form->present[i], _mm512_load_si512(form->digits[i].data()), values);
+  };
+  const __m512i mantissa = eight_digits(half(0), half(1));
+  if (_mm512_cmpge_epu32_mask(mantissa, _mm512_load_si512(form->below.data())) != 0) return nullptr;
+  _mm512_store_si512(out.indices.data(), mantissa);
+  store(mantissa, form->scales, form->numbers, out.values.data());
+  return form;
+}
+
+}  // namespace
+}  // namespace avx512
+
+#define BATCHFEED_AVX2_TARGET "avx2,bmi,bmi2,lzcnt,popcnt"
+#define BATCHFEED_AVX2 __attribute__((target(BATCHFEED_AVX2_TARGET)))
+#define BATCHFEED_AVX2_INLINE __attribute__((target(BATCHFEED_AVX2_TARGET), always_inline)) inline
+
+namespace avx2 {
+namespace {
+
+BATCHFEED_AVX2_INLINE __m256i load(const void* p) noexcept {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(p));
+}
+BATCHFEED_AVX2_INLINE __m128i load_half(const char* p) noexcept {
+  return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+}
+BATCHFEED_AVX2_INLINE std::uint32_t digits_of(__m256i x) noexcept {
+  // As signed numbers '0' to '9' become the least ten.
+  const __m256i least = _mm256_add_epi8(x, _mm256_set1_epi8(static_cast<char>(0x80 - '0')));
+  return static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi8(_mm256_set1_epi8(-128 + 10), least)));
+}
+BATCHFEED_AVX2_INLINE __m256i differs(const char* p, const char* text, const std::uint8_t* keep) noexcept {
+  return _mm256_and_si256(_mm256_xor_si256(load(p), load(text)), load(keep));
+}
+
+BATCHFEED_AVX2_INLINE void store(__m256i mantissa, const float* scales, float* out) noexcept {
+  _mm256_store_ps(out, _mm256_div_ps(_mm256_cvtepi32_ps(mantissa), _mm256_load_ps(scales)));
+}
+BATCHFEED_AVX2_INLINE void store(__m256i mantissa, const double* scales, double* out) noexcept {
+  const __m256d low = _mm256_cvtepi32_pd(_mm256_castsi256_si128(mantissa));
+  const __m256d high = _mm256_cvtepi32_pd(_mm256_extracti128_si256(mantissa, 1));
+  _mm256_store_pd(out, _mm256_div_pd(low, _mm256_load_pd(scales)));
+  _mm256_store_pd(out + 4, _mm256_div_pd(high, _mm256_load_pd(scales + 4)));
+}
+
+template <class T>
+BATCHFEED_AVX2_INLINE __m256i eight_numbers(const char* p, const RowForm<T>& form, std::size_t first) noexcept {
+  const auto two = [&](std::size_t n) BATCHFEED_AVX2 {
+    return _mm_unpacklo_epi64(load_half(p + form.begins[first + n]), load_half(p + form.begins[first + n + 1]));
+  };
+  // Two of each four, as twice 4 digits.
+  const auto half = [&](std::size_t i) BATCHFEED_AVX2 {
+    const __m256i values = _mm256_sub_epi8(_mm256_set_m128i(two(4 + 2 * i), two(2 * i)), _mm256_set1_epi8('0'));
+    const __m256i spread = _mm256_shuffle_epi8(values, load(form.digits[i].data() + kDigits / 2 * first));
+    return _mm256_madd_epi16(_mm256_maddubs_epi16(spread, _mm256_set1_epi16(0x010A)), _mm256_set1_epi32(0x00010064));
+  };
+  return _mm256_madd_epi16(_mm256_packus_epi32(half(0), half(1)), _mm256_set1_epi32(0x00012710));
+}
+
+template <class T>
+BATCHFEED_AVX2 const RowForm<T>* row(const char* p, std::size_t bytes, const RowForms<T>& forms,
+                                     RowNumbers<T>& out) noexcept {
+  const std::uint64_t digits = digits_of(load(p)) | static_cast<std::uint64_t>(digits_of(load(p + 32))) << 32;
+  const RowForm<T>* const form = forms.find(_bzhi_u64(~digits, static_cast<unsigned>(bytes)));
+  if (form == nullptr) return nullptr;
+  const __m256i other = _mm256_or_si256(differs(p, form->text.data(), form->keep.data()),
+                                        differs(p + 32, form->text.data() + 32, form->keep.data() + 32));
+  if (_mm256_testz_si256(other, other) == 0) return nullptr;
+  for (std::size_t n = 0; n < form->numbers; n += 8) {
+    const __m256i mantissa = eight_numbers(p, *form, n);
+    const __m256i most = _mm256_sub_epi32(load(form->below.data() + n), _mm256_set1_epi32(1));
+    if (_mm256_movemask_epi8(_mm256_cmpgt_epi32(mantissa, most)) != 0) return nullptr;
+    _mm256_store_si256(reinterpret_cast<__m256i*>(out.indices.data() + n), mantissa);
+    store(mantissa, form->scales.data() + n, out.values.data() + n);
+  }
+  return form;
+}
+
+}  // namespace
+}  // namespace avx2
+
+#endif
+
+template <class T>
+RowForms<T>::RowForms([[maybe_unused]] std::string_view tier) noexcept {
+#if defined(__x86_64__)
+  const std::string_view best = cpu_tier(tier);
+  if (best == "avx512") kernel_ = avx512::row<T>;
+  if (best == "avx2") {
+    kernel_ = avx2::row<T>;
+    from_begins_ = true;
+  }
+#endif
+}
+
+template class RowForms<float>;
+template class RowForms<double>;
+
+}  // namespace batchfeed::ctf

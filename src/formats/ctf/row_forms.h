@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+//
+// Lines of a corpus of rows differ in their digits, and in how many of them a number has: most lines have one of a few
+// forms. A line of a form that is known shows so in one comparison, and all its numbers, of whatever streams, are made
+// at once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace batchfeed::ctf {
+
+// What a line may have behind its id: bytes, numbers, samples.
+inline constexpr std::size_t kRowBytes = 64, kRowNumbers = 16, kRowSamples = 8;
+
+template <class T>
+struct RowForm {
+  // Where its numbers are: of a sparse one the indices, and behind them as many values.
+  struct Sample {
+    std::uint8_t first = 0, count = 0;
+  };
+  std::uint64_t others = 0;                        // bytes that are no digits: no two forms have the same
+  std::uint64_t fixed = 0;                         // bytes that belong to no number, but to all lines of the form
+  alignas(64) std::array<char, kRowBytes> text{};  // these bytes, 0 for the others
+  alignas(64) std::array<std::uint8_t, kRowBytes> keep{};  // 0xFF for these, 0 for the others
+  // Where the digits of each number come from, eight for each, the last ones at the end; for AVX-512 places in the
+  // line, for AVX2 behind `begins`, with 0x80 where there is none. Numbers stand as packing will put them in order: of
+  // four the first two in one vector, the others in the other.
+  alignas(64) std::array<std::array<std::uint8_t, 64>, 2> digits{};
+  std::array<std::uint64_t, 2> present{};                      // those that there are
+  std::array<std::uint8_t, kRowNumbers> begins{};              // of the numbers
+  alignas(64) std::array<T, kRowNumbers> scales{};             // what digits are divided by; negative behind a sign
+  alignas(64) std::array<std::uint32_t, kRowNumbers> below{};  // what they have to be below
+  std::array<Sample, kRowSamples> samples{};                   // in the order of the line
+  std::size_t numbers = 0;
+};
+
+template <class T>
+struct RowNumbers {
+  alignas(64) std::array<T, kRowNumbers + 4> values{};  // four more may be copied than there are
+  alignas(64) std::array<std::int32_t, kRowNumbers + 4> indices{};
+};
+
+template <class T>
+class RowForms;
+
+// Reads the line [p, p + bytes), bytes <= kRowBytes, if it is of a form that is known; else nullptr. Reads kRowBytes
+// bytes, wherever the line ends.
+template <class T>
+using RowKernel = const RowForm<T>* (*)(const char* p, std::size_t bytes, const RowForms<T>& forms,
+                                        RowNumbers<T>& out) noexcept;
+
+// The forms of lines whose samples are of the same streams in the same order. Not thread-safe.
+template <class T>
+class RowForms {
+ public:
+  struct Part {
+    std::size_t name = 0;  // bytes, with the pipe
+    std::uint64_t dim = 0;
+    bool sparse = false;
+  };
+
+  // The best kernel of the tier; the scalar one knows no forms.
+  explicit RowForms(std::string_view tier) noexcept;
+
+  // Lines to come have these samples. Forgets all forms.
+  void start(std::span<const Part> parts);
+
+  // Whether it pays to look at the next line, which has at most kRowBytes bytes.
+  bool use() noexcept {
+    if (asleep_ == 0) return kernel_ != nullptr;
+    --asleep_;
+    return false;
+  }
+  // All numbers of a line of a known form, else nullptr.
+  const RowForm<T>* read(const char* p, std::size_t bytes, RowNumbers<T>& out) noexcept {
+    const RowForm<T>* const form = kernel_(p, bytes, *this, out);
+    if (form != nullptr && credit_ < kMostCredit) ++credit_;
+    return form;
+  }
+  // A line that read() could not read, and that is sound, with the samples that start() was told of: its form is known
+  // from now on, if it is one.
+  void learn(const char* p, std::size_t bytes);
+
+  const RowForm<T>* find(std::uint64_t others) const noexcept {
+    const std::size_t at = place_of(others);
+    if (others_[at] == others) return &forms_[form_[at]];
+    return others_[at + 1] == others ? &forms_[form_[at + 1]] : nullptr;
+  }
+
+ private:
+  static constexpr std::size_t kForms = 256;
+  // A line of a known form earns one; learning a form, and failing to, costs these.
+  static constexpr int kMostCredit = 512, kPrice = 4, kPriceOfNone = 32;
+  static constexpr unsigned kSleep = 1024;  // lines
+
+  // The first of two places.
+  static std::size_t place_of(std::uint64_t others) noexcept {
+    return static_cast<std::size_t>(others * 0x9E3779B97F4A7C15u >> 57) * 2;
+  }
+  bool form_of(const char* p, std::size_t bytes, RowForm<T>& out) const;
+
+  RowKernel<T> kernel_ = nullptr;
+  bool from_begins_ = false;  // see RowForm::digits
+  std::vector<Part> parts_;
+  std::array<std::uint64_t, kForms> others_{};  // 0: none; a line ends in a newline
+  std::array<std::uint16_t, kForms> form_{};    // its place in forms_
+  std::vector<RowForm<T>> forms_;
+  int credit_ = kMostCredit;
+  unsigned asleep_ = 0;  // lines
+};
+
+extern template class RowForms<float>;
+extern template class RowForms<double>;
+
+}  // namespace batchfeed::ctf
