@@ -12,7 +12,7 @@ CbfOptions bind_cbf_source(Binder& binder, const Section& section, const PushedD
   CbfOptions out;
   const Reach reach = pushed != nullptr ? Reach::own : Reach::surprising;
   binder.attempt([&] { out.files = binder.files(section, reach); });
-  out.element = binder.precision(pushed != nullptr ? *pushed->reader : section);
+  out.element = binder.precision(pushed != nullptr ? *pushed->reader : section, pushed != nullptr);
   out.trace_level = bind_trace_level(binder, section, pushed, Binder::kAnyTrace);
   if (const Entry* entry = section.entry("input"); entry != nullptr && !entry->value.empty()) {
     const Section& input = bind_input(binder, section, *entry);

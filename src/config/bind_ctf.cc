@@ -148,7 +148,7 @@ CtfOptions bind_ctf_source(Binder& binder, const Section& section, const PushedD
   const Reach reach = pushed != nullptr ? Reach::own : Reach::surprising;
   binder.attempt([&] { out.files = binder.files(section, reach); });
   binder.attempt([&] { out.streams = bind_streams(binder, section); });
-  out.element = binder.precision(pushed != nullptr ? *pushed->reader : section);
+  out.element = binder.precision(pushed != nullptr ? *pushed->reader : section, pushed != nullptr);
   // A deserializer has no enclosing section. What it lacks the reader may say,
   // but for keys that change chunks or sequences, as in the reference.
   const auto owner = [&](std::string_view key) -> const Section& {

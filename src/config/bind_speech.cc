@@ -102,7 +102,7 @@ std::vector<std::uint64_t> bind_rows(Binder& binder, const Section& reader) {
 
 void add_streams(Binder& binder, const Section& reader, const Streams& streams, bool legacy, Setup& setup) {
   const bool frames = setup.reader.pack.kind == Packing::frames;
-  const Element element = binder.precision(reader);
+  const Element element = binder.precision(reader, true);
   const int trace = binder.unread_trace_level(reader, 1);
   const std::uint64_t longest = legacy ? binder.small_count(reader, "maxUtteranceLength", 10000) : 0;
   binder.each(streams.features, [&](const SpeechStream& one) {
@@ -110,6 +110,10 @@ void add_streams(Binder& binder, const Section& reader, const Streams& streams, 
     HtkOptions out = bind_feature(binder, section, one.key);
     check_type(binder, section, false);
     check_expansion(binder, section, out, &one == streams.features.data(), legacy);
+    if (out.expand_to_utterance && setup.reader.rolling_window) {
+      const Value expands = *section.find("expandToUtterance");
+      binder.fail(expands, "conflict", expands.path + ": not together with readMethod = rollingWindow");
+    }
     out.element = element;
     out.trace_level = trace;
     out.frame_mode = frames;

@@ -133,15 +133,18 @@ std::optional<bool> Binder::flag_or_none(const Section& section, std::string_vie
   return found.value_or(otherwise);
 }
 
-Element Binder::precision(const Section& section) {
+Element Binder::precision(const Section& section, bool exact) {
   Element element = Element::f32;
   attempt([&] {
+    const auto is = [&](std::string_view text, std::string_view word) {
+      return exact ? text == word : same_word(text, word);
+    };
     const std::optional<Value> found = value(section, "precision");
     if (!found) {
       fallback(section, "precision", "float");
-    } else if (same_word(found->text.bytes(), "double")) {
+    } else if (is(found->text.bytes(), "double")) {
       element = Element::f64;
-    } else if (!same_word(found->text.bytes(), "float")) {
+    } else if (!is(found->text.bytes(), "float")) {
       fail(*found, "bad-precision", found->path + ": expected float or double, found " + quoted(found->text.bytes()),
            "write precision = \"float\"");
     }

@@ -70,7 +70,8 @@ class Binder {
   std::optional<bool> flag_or_none(const Section& section, std::string_view key, bool otherwise);
 
   // `float` or `double` in any case; ConfigRequest.precision wins.
-  Element precision(const Section& section);
+  // `exact`: in lower case only, as all but the readers of text and binary data on their own want it.
+  Element precision(const Section& section, bool exact);
   // 0, 1 or 2. What the section itself says must be so, up to `most`; else larger ones are 2.
   static constexpr int kAnyTrace = 0x7FFFFFFF;
   int trace_level(const Section& section, int otherwise, int most = 2);

@@ -232,6 +232,7 @@ TEST(ConfigReaders, BindComposites) {
       {"boundaries", speech("", "", "", "", "phoneBoundaries=true"), "boundaries"},
       {"boundaries of frames", speech("frameMode=true", "", "", "", "phoneBoundaries=true"), "!config.conflict"},
       {"the first cannot be expanded", speech("", "", "", "expandToUtterance=true"), "!config.conflict"},
+      {"precision in lower case", "reader=[precision=Double;" + composite("", "").substr(8), "!config.bad-precision"},
       {"precision is the reader's", "reader=[precision=double;" + composite("", "precision=float").substr(8), "f64"},
       {"not composable but alone", composite("", "composable=false"), "A:1d"},
       {"not composable", speech("", "composable=false"), "!config.conflict"},

@@ -200,7 +200,7 @@ HtkOptions bind_htk_source(Binder& binder, const Section& element, const PushedD
   HtkOptions out = bind_feature(binder, stream, name);
   out.max_sequence_frames = binder.size(input, "maxSequenceSize", ~0ull);
   out.defines_mb_size = binder.flag(input, "definesMBSize", false);
-  out.element = binder.precision(*pushed.reader);
+  out.element = binder.precision(*pushed.reader, true);
   out.frame_mode = pushed.frame_mode;
   out.trace_level = binder.unread_trace_level(element.has("traceLevel") ? element : *pushed.reader, 1);
   binder.expect(Binder::Form::integer, element, "verbosity");
@@ -226,7 +226,7 @@ MlfOptions bind_mlf_source(Binder& binder, const Section& element, const PushedD
   out.chunk_bytes = chunk_bytes(binder, element, 64ull << 20, Reach::own);
   const bool stream_caches = stream.find("cacheIndex").has_value();
   out.cache_index = binder.flag(stream_caches ? stream : *pushed.reader, "cacheIndex", false);
-  out.element = binder.precision(*pushed.reader);
+  out.element = binder.precision(*pushed.reader, true);
   out.frame_mode = pushed.frame_mode;
   out.trace_level = binder.unread_trace_level(element.has("traceLevel") ? element : *pushed.reader, 1);
   binder.check_keys(stream, "HTKMLFDeserializer.input.STREAM");

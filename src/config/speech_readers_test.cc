@@ -107,6 +107,11 @@ TEST(ConfigReaders, BindOldSpeechReaders) {
        "htk g"},
       {"legacy: an expanded stream",
        "reader=[readerType=HTKMLFReader;f=[dim=4;scpFile=f];g=[dim=4;scpFile=g;expandToUtterance=true]]", "expand"},
+      {"legacy: an expanded stream in a rolling window",
+       "reader=[readerType=HTKMLFReader;readMethod=rollingWindow;f=[dim=4;scpFile=f];g=[dim=4;scpFile=g;"
+       "expandToUtterance=true]]",
+       "!config.conflict"},
+      {"precision is written in lower case", "precision=DOUBLE | " + speech(""), "!config.bad-precision"},
       {"legacy: writing reads features only", "t=[action=write;" + legacy("readMethod=rollingWindow") + "]",
        "!config.conflict"},
       {"legacy: writing", "t=[action=write;reader=[readerType=HTKMLFReader;f=[dim=4;scpFile=f];g=[dim=4;scpFile=g]]]",

@@ -26,11 +26,13 @@ void check_epoch(std::uint64_t size);
 template <class Sweep>
 class BlockTimeline final : public Timeline {
  public:
-  BlockTimeline(Sweep sweep, std::uint64_t identity, bool cross_sweeps, std::uint64_t workers, std::uint64_t rank)
+  BlockTimeline(Sweep sweep, std::uint64_t identity, bool cross_sweeps, std::uint64_t workers, std::uint64_t rank,
+                bool own_first)
       : sweep_(std::move(sweep)),
         sweep_samples_(sweep_.corpus().total_samples()),
         identity_(identity),
-        cross_sweeps_(cross_sweeps) {
+        cross_sweeps_(cross_sweeps),
+        own_first_(own_first) {
     set_workers(workers, rank);
     begin_epoch(0, kWholeSet);
   }
@@ -136,8 +138,8 @@ class BlockTimeline final : public Timeline {
 
   bool own(std::uint32_t home) const noexcept { return workers_ == 1 || home % workers_ == rank_; }
 
-  // Takes what fits from the current sweep. Until the first own sequence neither
-  // limit applies, so that a worker always gets something where there is any.
+  // Takes what fits from the current sweep. Until the first sequence, of this worker if own_first_, neither limit
+  // applies: so something is always taken where there is any.
   Taken fill(std::uint64_t global_limit, std::uint64_t local_limit, bool need_one, Batch& out) {
     const std::uint64_t in_sweep = position_ % sweep_samples_;
     if (position_ >= end_) {
@@ -162,8 +164,8 @@ class BlockTimeline final : public Timeline {
       if (mine) {
         out.items.push_back(sweep_.item());
         taken.local += samples;
-        need_one = false;
       }
+      need_one = need_one && own_first_ && !mine;
       taken.global += samples;
       sweep_.advance();
     }
@@ -215,7 +217,7 @@ class BlockTimeline final : public Timeline {
   Sweep sweep_;
   std::uint64_t sweep_samples_;
   std::uint64_t identity_;
-  bool cross_sweeps_;
+  bool cross_sweeps_, own_first_;
   bool entered_ = false;
   std::uint64_t workers_ = 1, rank_ = 0;
   std::uint64_t next_workers_ = 1, next_rank_ = 0;

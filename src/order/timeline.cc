@@ -42,7 +42,7 @@ void check_epoch(std::uint64_t size) {
 }
 
 std::unique_ptr<Timeline> make_timeline(const Corpus& corpus, const OrderOptions& options, bool cross_sweeps,
-                                        std::uint64_t workers, std::uint64_t rank) {
+                                        std::uint64_t workers, std::uint64_t rank, bool own_first) {
   if (corpus.total_samples() == 0) {
     throw Error(Fault{.kind = FaultKind::format,
                       .id = "order.empty-corpus",
@@ -53,11 +53,11 @@ std::unique_ptr<Timeline> make_timeline(const Corpus& corpus, const OrderOptions
     case OrderKind::file: return std::make_unique<FileTimeline>(corpus, cross_sweeps, workers, rank);
     case OrderKind::cntk:
       return std::make_unique<BlockTimeline<CntkSweep>>(CntkSweep(corpus, options), identity(options), cross_sweeps,
-                                                        workers, rank);
+                                                        workers, rank, own_first);
     case OrderKind::uniform: break;
   }
   return std::make_unique<BlockTimeline<UniformSweep>>(UniformSweep(corpus, options), identity(options), cross_sweeps,
-                                                       workers, rank);
+                                                       workers, rank, own_first);
 }
 
 }  // namespace batchfeed::order

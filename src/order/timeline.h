@@ -114,7 +114,9 @@ class Timeline {
 
 // Kinds cntk, uniform and file, sharded as Shard::chunk says; Shard::even shares out
 // what the timeline of one worker gives (share.h). `cross_sweeps`: may a batch span sweeps.
+// `own_first`: limits do not count before the first sequence of this worker. Else, with several workers in a
+// randomised order, they count from the first one of any on, and a batch may be empty before the end (htk.md 12.6).
 std::unique_ptr<Timeline> make_timeline(const Corpus& corpus, const OrderOptions& options, bool cross_sweeps,
-                                        std::uint64_t workers, std::uint64_t rank);
+                                        std::uint64_t workers, std::uint64_t rank, bool own_first = true);
 
 }  // namespace batchfeed::order

@@ -99,9 +99,10 @@ std::unique_ptr<order::Timeline> Corpora::make_timeline(const ReaderOptions& opt
   const bool mixed = !options.mix_weights.empty();
   const bool even = options.shard == Shard::even;
   const bool bucketed = options.bucket_minibatches != 0;
-  auto timeline = mixed ? mixture(options)
-                        : order::make_timeline(whole_, options.order, crosses_sweeps(options) && !bucketed,
-                                               even ? 1 : options.workers, even ? 0 : options.rank);
+  auto timeline =
+      mixed ? mixture(options)
+            : order::make_timeline(whole_, options.order, crosses_sweeps(options) && !bucketed,
+                                   even ? 1 : options.workers, even ? 0 : options.rank, !options.legacy_speech);
   if (!bucketed) return timeline;
   const order::BucketTimeline::Size size{.unit = options.size_unit, .size = options.minibatch_size.front()};
   std::uint64_t samples = size.size;  // of a minibatch, about

@@ -7,6 +7,14 @@
 namespace batchfeed::reader {
 
 namespace {
+Draws::Drawn foreign(std::uint64_t position, std::uint64_t behind, bool end_of_sweep) {
+  return {.item = {},
+          .length = static_cast<std::uint32_t>(behind - position),
+          .end_of_sweep = end_of_sweep,
+          .position = position,
+          .foreign = true};
+}
+
 // Draws made ahead at most, where a window holds many sequences.
 constexpr std::size_t kMostDraws = 4096;
 }  // namespace
@@ -38,11 +46,14 @@ void Draws::forget() {
   exhausted_ = false;
 }
 
+// The next of this worker, or of any.
+void Draws::draw_one() { timeline_->next(data_.all_workers ? 1 : order::Timeline::kUnlimited, 1, one_); }
+
 // One more draw at the end of ahead_.
 void Draws::draw() {
   Ahead& next = ahead_.emplace_back();
   next.position = timeline_->position();
-  timeline_->next(order::Timeline::kUnlimited, 1, one_);
+  draw_one();
   next.behind = one_.position;
   next.end_of_sweep = one_.end_of_sweep;
   next.end_of_epoch = one_.end_of_epoch;
@@ -80,13 +91,16 @@ std::optional<Draws::Drawn> Draws::next(Mark& mark) {
     position_ = first.behind;
     exhausted_ = first.end_of_epoch;
     enter(first.window);
-    if (!first.item) continue;
+    if (!first.item) {
+      if (!data_.all_workers || first.behind == first.position) continue;
+      return foreign(first.position, first.behind, first.end_of_sweep);
+    }
     if (const auto use = uses_.find(first.item->chunk); --use->second == 0) {
       if (in_window_.count(use->first) == 0) --outside_;
       uses_.erase(use);
     }
     const std::optional<std::uint32_t> length = data_.inspect ? data_.inspect(*first.item, mark) : first.item->samples;
-    if (length && *length != 0) return Drawn{*first.item, *length, first.end_of_sweep, first.position};
+    if (length && *length != 0) return Drawn{*first.item, *length, first.end_of_sweep, first.position, false};
     if (position_ - begin > data_.most_damaged) all_damaged();
   }
   return std::nullopt;
@@ -110,14 +124,18 @@ std::vector<Draws::Drawn> Draws::restore(std::uint64_t position, const std::vect
     if (waiting[i] >= position) QueueFields::damaged();
     if (timeline_->position() != waiting[i]) timeline_->restore(waiting[i]);
     if (timeline_->position() != waiting[i]) QueueFields::damaged();
-    timeline_->next(order::Timeline::kUnlimited, 1, one_);
-    if (one_.items.empty()) QueueFields::damaged();
-    out[i] = {one_.items[0], one_.items[0].samples, one_.end_of_sweep, waiting[i]};
+    draw_one();
+    if (one_.items.empty()) {
+      if (!data_.all_workers || one_.position == waiting[i]) QueueFields::damaged();
+      out[i] = foreign(waiting[i], one_.position, one_.end_of_sweep);
+      continue;
+    }
+    out[i] = {one_.items[0], one_.items[0].samples, one_.end_of_sweep, waiting[i], false};
     if (data_.want) data_.want(out[i].item.chunk);
   }
   Mark counted_before;
   for (Drawn& drawn : out) {
-    if (!data_.inspect) continue;
+    if (!data_.inspect || drawn.foreign) continue;
     const std::optional<std::uint32_t> length = data_.inspect(drawn.item, counted_before);
     if (!length || *length == 0) QueueFields::damaged();
     drawn.length = *length;

@@ -28,12 +28,14 @@ class Draws {
     std::uint32_t length = 0;  // in the data
     bool end_of_sweep = false;
     std::uint64_t position = 0;  // of the timeline before it: drawing there gives it again
+    bool foreign = false;        // another worker's: only its nominal length is known
   };
   struct Data {
     // The real length of a sequence, or nothing if it is damaged and is not to be
     // delivered, which is counted in the mark. Empty: nominal lengths are taken.
     std::function<std::optional<std::uint32_t>(const order::Item&, Mark&)> inspect = {};
     std::function<void(std::uint32_t chunk)> want = {};  // will be inspected
+    bool all_workers = false;                            // those of others are drawn too
     std::size_t chunks_ahead = 0;                        // to be asked for outside the window; 0: do not draw ahead
     std::uint64_t most_damaged = ~0ull;                  // samples of the timeline without a sound sequence
   };
@@ -68,6 +70,7 @@ class Draws {
   };
 
   void forget();
+  void draw_one();
   void draw();
   void draw_ahead();
   void enter(const Window& window);

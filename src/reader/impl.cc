@@ -137,6 +137,7 @@ std::unique_ptr<Planner> Reader::Impl::make_whole_planner(bool with_data) {
     hooks.chunks_ahead = options.prefetch ? chunks_ahead() + 1 : 0;
     hooks.most_damaged = most_damaged();
   }
+  hooks.all_workers = rows && options.workers > 1 && options.order.kind != OrderKind::file;
   Draws draws(std::move(timeline), std::move(hooks));
   if (rows) return std::make_unique<LegacyPlanner>(std::move(draws), corpus.total_samples(), options);
   return std::make_unique<TruncatedPlanner>(std::move(draws), corpus.total_samples(), options);

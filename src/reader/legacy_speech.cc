@@ -50,20 +50,27 @@ void LegacyPlanner::enter(std::uint64_t epoch) {
   rows_.resize(static_cast<std::size_t>(share(all, options_.workers, options_.rank)));
 }
 
-// One utterance at least; more as long as they stay below the request and in the sweep.
+// One utterance at least; more as long as all workers' stay below the request and in the sweep. What has none of this
+// worker's is no piece of its.
 std::optional<LegacyPlanner::Piece> LegacyPlanner::fetch_piece() {
   if (!pending_) pending_ = draws_.next(mark_);
-  if (!pending_) return std::nullopt;
-  const std::uint64_t left = epoch_end_ > pending_->position ? epoch_end_ - pending_->position : 1;
-  const std::uint64_t request = std::min(size(), left);
   Piece piece;
-  for (;;) {
-    piece.length += pending_->length;
-    piece.utterances.push_back(*pending_);
-    const bool end = pending_->end_of_sweep;
-    pending_ = draws_.next(mark_);
-    if (end || !pending_ || std::uint64_t{piece.length} + pending_->length >= request) return piece;
+  while (pending_ && piece.utterances.empty()) {
+    const std::uint64_t left = epoch_end_ > pending_->position ? epoch_end_ - pending_->position : 1;
+    const std::uint64_t request = std::min(size(), left);
+    bool end = false;
+    for (std::uint64_t all = 0; pending_ && !end && (all == 0 || all + pending_->length < request);) {
+      all += pending_->length;
+      end = pending_->end_of_sweep;
+      if (!pending_->foreign) {
+        piece.length += pending_->length;
+        piece.utterances.push_back(*pending_);
+      }
+      pending_ = draws_.next(mark_);
+    }
   }
+  if (piece.utterances.empty()) return std::nullopt;
+  return piece;
 }
 
 void LegacyPlanner::put(const Piece& piece, std::uint32_t first, std::uint32_t count, std::uint32_t row,
@@ -164,7 +171,7 @@ void LegacyPlanner::next(Plan& out) {
     if (!row.piece) continue;
     for (const Utterance& u : row.piece->utterances) out.window.push_back(u.item.chunk);
   }
-  if (pending_) out.window.push_back(pending_->item.chunk);
+  if (pending_ && !pending_->foreign) out.window.push_back(pending_->item.chunk);
   save(mark_.queue);
   leave_mark(draws_.position(), out);
 }
@@ -217,6 +224,7 @@ void LegacyPlanner::restore(const Mark& mark) {
     Row& row = rows_[r];
     if (counts[r] != 0) row.piece = Piece{};
     for (std::uint64_t i = 0; i < counts[r]; ++i) {
+      if (from->foreign) QueueFields::damaged();
       row.piece->length += from->length;
       row.piece->utterances.push_back(*from++);
     }

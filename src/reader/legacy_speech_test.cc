@@ -4,6 +4,8 @@
 #include <batchfeed/reader.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -171,6 +173,94 @@ TEST(LegacySpeech, FullMinibatchesPassOverWhatIsShort) {
     }
   }
   EXPECT_EQ(frames, 40u);
+}
+
+ReaderOptions shared(std::uint64_t minibatch, std::uint64_t rank, Packing packing) {
+  ReaderOptions o = legacy(minibatch, 2, packing);
+  o.order = {.kind = OrderKind::cntk, .window = kWholeSet, .window_in_samples = true};
+  o.workers = 2;
+  o.rank = rank;
+  return o;
+}
+
+// Minibatches are cut for all workers together, whoever has what is in them (htk.md 12.6); what others have at the
+// begin of an epoch is passed over (12.8).
+TEST(LegacySpeech, WorkersShareMinibatchesOfFrames) {
+  std::map<std::uint64_t, std::uint64_t> frames;  // by the position behind them
+  std::size_t empty = 0;
+  for (std::uint64_t rank = 0; rank < 2; ++rank) {
+    ReaderOptions o = shared(20, rank, Packing::frames);
+    o.order.window = 10;  // chunk after chunk
+    o.rows_per_epoch = {1};
+    Reader reader = open_frames({{50}, {45}, {33}, {50}, {12}}, o);
+    Minibatch batch;
+    for (bool first = true; reader.read(batch); first = false) {
+      EXPECT_FALSE(first && batch.empty());
+      frames[batch.position] += batch.num_sequences;
+      empty += batch.empty() ? 1u : 0u;
+      if (batch.end_of_epoch) break;
+    }
+  }
+  ASSERT_EQ(frames.size(), 10u);
+  for (const auto& [position, samples] : frames) {
+    EXPECT_EQ(samples, position == 190 ? 10u : 20u) << position;
+    EXPECT_EQ(position % 20, position == 190 ? 10u : 0u);
+  }
+  EXPECT_GT(empty, 0u) << "else nothing was shared";
+}
+
+// A piece ends where those of all workers together reach the request.
+TEST(LegacySpeech, WorkersSharePieces) {
+  for (const Packing packing : {Packing::sequences, Packing::truncated}) {
+    const std::vector<std::vector<std::uint32_t>> corpus = {{30, 20}, {40, 10}, {25, 25}, {50}, {15, 35}};
+    std::size_t utterances = 0;
+    for (std::uint64_t rank = 0; rank < 2; ++rank) {
+      const ReaderOptions o = shared(60, rank, packing);
+      ReaderOptions alone = o;
+      alone.workers = 1;
+      alone.rank = 0;
+      alone.pack.kind = Packing::sequences;
+      alone.rows_per_epoch = {1};
+      std::map<std::uint64_t, std::size_t> piece_of;  // by key: which piece of all it belongs to
+      Reader all = open(corpus, alone);
+      Minibatch batch;
+      for (std::size_t n = 0; all.read(batch); ++n) {
+        for (const std::uint64_t key : batch.keys) piece_of[key] = n;
+        if (batch.end_of_epoch) break;
+      }
+      Reader reader = open(corpus, o);
+      if (packing == Packing::sequences) {
+        std::vector<std::size_t> pieces;
+        while (reader.read(batch)) {
+          std::size_t begins = 0;
+          for (const LayoutEntry& e : batch.empty() ? std::vector<LayoutEntry>() : batch.streams[0].layout.entries)
+            begins += e.sequence == LayoutEntry::kGap ? 0u : 1u;
+          std::set<std::size_t> seen;
+          for (const std::uint64_t key : batch.keys) seen.insert(piece_of[key]);
+          EXPECT_EQ(begins, seen.size()) << "utterances of one piece are one sequence, and those of several are not";
+          utterances += batch.keys.size();
+          if (batch.end_of_epoch) break;
+        }
+      }
+      // In any place it goes on from a state.
+      Reader whole = open(corpus, o);
+      std::vector<std::string> answers, states;
+      for (int i = 0; i < 8; ++i) {
+        states.push_back(whole.state());
+        ASSERT_TRUE(whole.read(batch));
+        answers.push_back(layout(batch));
+      }
+      for (std::size_t from = 0; from < states.size(); ++from) {
+        Reader later = open(corpus, o);
+        later.restore(states[from]);
+        for (std::size_t i = from; i < answers.size(); ++i) {
+          ASSERT_TRUE(later.read(batch));
+          EXPECT_EQ(layout(batch), answers[i]) << "rank " << rank << " from " << from;
+        }
+      }
+    }
+    EXPECT_EQ(utterances, packing == Packing::sequences ? 9u : 0u);
+  }
 }
 
 TEST(LegacySpeech, RefusesWhatItCannotDo) {

@@ -279,6 +279,8 @@ void SequencePlanner::next(Plan& out) {
       if (batch.end_of_epoch) break;
       continue;
     }
+    // Of HTKMLFReader: what other workers have in front of the first of this one in an epoch.
+    if (options_.legacy_speech && batch.items.empty() && mark_.index == 0 && !batch.end_of_epoch) continue;
     for (const order::Item& item : batch.items) emit(item, size, out);
     if (!out.items.empty() || batch.items.empty() || is_last(batch)) break;
     expect_some(size, batch.position - from);

@@ -62,6 +62,8 @@ def read_text(data, states, dim, boundaries, lengths):
     if whole:
         lines.pop()
     lines = [line.removesuffix("\r") for line in lines]
+    while lines and not lines[0].strip(" \t"):
+        lines.pop(0)
     if not lines or lines[0].removeprefix("\xef\xbb\xbf") != "#!MLF!#":
         raise Refusal("header")
     utterances, key, rows = [], None, None  # rows: None between utterances

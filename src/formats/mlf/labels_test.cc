@@ -152,13 +152,14 @@ TEST_F(Mlf, KeepsACompleteLastUtterance) {
 }
 
 TEST_F(Mlf, WantsItsHeader) {
-  for (const std::string content :
-       {"", "\"u\"\n0 1 a\n.\n", "#!MLF!# \n\"u\"\n0 1 a\n.\n", "#!mlf!#\n", "\n#!MLF!#\n"}) {
+  for (const std::string content : {"", "\"u\"\n0 1 a\n.\n", "#!MLF!# \n\"u\"\n0 1 a\n.\n", "#!mlf!#\n", "\n"}) {
     const Fault f = fault(content);
     EXPECT_EQ(f.id, "mlf.header") << content;
     EXPECT_EQ(f.at.line, 1u);
   }
   EXPECT_THAT(read("#!MLF!#\n"), IsEmpty());
+  EXPECT_EQ(read("\r\n\n" + one("0 1 a\n")).size(), 1u);
+  EXPECT_EQ(fault("\n\n#!mlf!#\n").at.line, 3u);
   EXPECT_EQ(told(*open({"#!MLF!#\n"})).count("mlf.no-utterances"), 1u);
 }
 

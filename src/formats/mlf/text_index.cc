@@ -26,7 +26,7 @@ class TextIndexer {
     std::uint64_t reported = 0;
     while (lines_.next()) {
       const std::string_view text = lines_.text();
-      if (text.find_first_not_of(" \t") == text.npos) continue;
+      if (is_blank_line(text)) continue;
       if (!inside_) {
         if (text != kHeader) begin(text);
       } else if (is_end_line(text)) {
@@ -50,15 +50,18 @@ class TextIndexer {
     return {.file = file_.path(), .byte = lines_.begin(), .line = lines_.number(), .column = 1, .has_byte = true};
   }
 
+  static bool is_blank_line(std::string_view text) { return text.find_first_not_of(" \t") == text.npos; }
+
   void header() {
-    const bool any = lines_.next();
+    bool any = lines_.next();
+    while (any && is_blank_line(lines_.text())) any = lines_.next();
     std::string_view text = any ? lines_.text() : std::string_view();
     if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
     if (text == kHeader) return;
     throw Error(Fault{
         .kind = FaultKind::format,
         .id = "mlf.header",
-        .at = {.file = file_.path(), .line = 1, .column = 1, .has_byte = true},
+        .at = any ? here() : Position{.file = file_.path(), .line = 1, .column = 1, .has_byte = true},
         .what = any ? "the first line is '" + std::string(text.substr(0, 40)) + "', expected " + std::string(kHeader)
                     : "the file is empty, expected " + std::string(kHeader),
         .hint = lookalike_or(text.substr(0, 40), "is this a text MLF? a binary one is read as such")});
