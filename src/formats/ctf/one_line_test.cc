@@ -135,6 +135,26 @@ TEST(OneLine, RowsAreReadAsTheModelSays) {
   }
 }
 
+// Behind rows of known forms, one that goes on in the next block.
+TEST(OneLine, LongSequencesMayFollowRows) {
+  const batchfeed::testing::ScratchFolder folder;
+  const CtfOptions options = options_for({"A:d2", "B:s8"}, 100'000);
+  std::string text;
+  for (std::uint64_t id = 0; id < 600; ++id) {
+    const std::uint64_t lines = id % 23 == 22 ? 40 : 1;
+    for (std::uint64_t n = 0; n < lines; ++n) {
+      text += std::to_string(id) + " |A 0." + std::to_string(100 + id) + " -" + std::to_string(n % 10) + " |B " +
+              std::to_string(id % 8) + ":1\n";
+    }
+  }
+  const std::string path = folder.write("t", text);
+  for (const char* tier : {"avx2", "avx512"}) {
+    const batchfeed::testing::Tier forced(tier);
+    for (std::size_t block = 200; block < 1'000; block += 7)
+      ASSERT_EQ(as_the_model(text, options, KeyMode::numeric, block, path), "") << tier << ", blocks of " << block;
+  }
+}
+
 // Sequences of more than one line say nothing of those of one, nor does damage.
 TEST(OneLine, OnlyWholeLinesAreLearned) {
   const batchfeed::testing::ScratchFolder folder;
