@@ -12,6 +12,7 @@
 #include "format.h"
 #include "hints.h"
 #include "jsonl.h"
+#include "raise.h"
 
 namespace batchfeed::cli {
 
@@ -20,7 +21,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct ConfigArguments {
-  std::vector<std::string> files, set;
+  std::vector<std::string> files, set, raise;
   std::string section;
   bool json = false, given = false, resolved = false;
 
@@ -29,6 +30,7 @@ struct ConfigArguments {
     out.files = files;
     out.set = set;
     out.section = section;
+    out.limits = raised(raise);
     out.report = std::move(report);
     return out;
   }
@@ -131,6 +133,7 @@ void add_options(CLI::App& command, ConfigArguments& a) {
   command.add_option("--set", a.set, "Configuration text that overrides; repeatable")
       ->type_name("TEXT")
       ->allow_extra_args(false);
+  add_raise(command, a.raise);
   command.add_flag("--json", a.json, "As JSON");
 }
 

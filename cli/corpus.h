@@ -32,7 +32,7 @@ struct CorpusArguments {
   std::vector<double> mix_weights;
   std::optional<Shard> shard;
   std::optional<unsigned> threads;
-  std::vector<std::string> raised;  // limits
+  std::vector<std::string> raise;  // limits
   std::optional<std::uint64_t> unpacked_bytes, unpack_ratio, unpack_window_bytes;
   std::shared_ptr<const std::string> text;  // of the one file, read in its place (in_memory.h)
   std::size_t unpacked_text = 0;            // of compressed files, kept in memory for who looks at them several times

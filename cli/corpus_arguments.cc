@@ -116,13 +116,7 @@ void CorpusArguments::add_index(CLI::App& app) {
 }
 
 void CorpusArguments::add_limits(CLI::App& app) {
-  app.add_option(
-         "--raise", raised,
-         "Let a file ask for more than the limit that a message names allows, such as implied_samples=100000000; "
-         "repeatable")
-      ->take_all()
-      ->allow_extra_args(false)
-      ->type_name("FIELD=N");
+  add_raise(app, raise);
   const char* const packed = "Compressed files";
   const auto bytes = [&](const char* name, std::optional<std::uint64_t>& field, const char* what) {
     app.add_option(name, field, what)->type_name("BYTES")->group(packed);
@@ -159,8 +153,7 @@ void CorpusArguments::add_order(CLI::App& app) {
 }
 
 Limits CorpusArguments::limits() const {
-  Limits out;
-  for (const std::string& rule : raised) raise(out, rule);
+  Limits out = raised(raise);
   if (unpacked_bytes) out.unpacked_bytes = *unpacked_bytes;
   if (unpack_ratio) out.unpack_ratio = *unpack_ratio;
   if (unpack_window_bytes) out.unpack_window_bytes = *unpack_window_bytes;

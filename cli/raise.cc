@@ -42,8 +42,6 @@ constexpr Field kFields[] = {{"line_bytes", &Limits::line_bytes},
                              {"unpack_window_bytes", &Limits::unpack_window_bytes},
                              {"packed_ratio", &Limits::packed_ratio}};
 
-}  // namespace
-
 void raise(Limits& limits, const std::string& rule) {
   const std::size_t equals = rule.find('=');
   const std::string_view name = std::string_view(rule).substr(0, equals);
@@ -59,6 +57,24 @@ void raise(Limits& limits, const std::string& rule) {
   std::string names;
   for (const Field& field : kFields) (names += names.empty() ? "" : ", ") += field.name;
   throw UsageError(fmt::format("--raise {}: expected FIELD=N, a whole number for one of {}", printable(rule), names));
+}
+
+}  // namespace
+
+void add_raise(CLI::App& app, std::vector<std::string>& rules) {
+  app.add_option(
+         "--raise", rules,
+         "Let a file ask for more than the limit that a message names allows, such as implied_samples=100000000; "
+         "repeatable")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->type_name("FIELD=N");
+}
+
+Limits raised(const std::vector<std::string>& rules) {
+  Limits out;
+  for (const std::string& rule : rules) raise(out, rule);
+  return out;
 }
 
 }  // namespace batchfeed::cli

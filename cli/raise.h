@@ -5,11 +5,15 @@
 
 #include <batchfeed/limits.h>
 
+#include <CLI/App.hpp>
 #include <string>
+#include <vector>
 
 namespace batchfeed::cli {
 
-// --raise FIELD=N, as a fault names the field; throws UsageError.
-void raise(Limits& limits, const std::string& rule);
+// --raise FIELD=N, repeatable, as a fault names the field.
+void add_raise(CLI::App& app, std::vector<std::string>& rules);
+// What they say. Throws UsageError.
+Limits raised(const std::vector<std::string>& rules);
 
 }  // namespace batchfeed::cli

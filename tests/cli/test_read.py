@@ -329,3 +329,12 @@ def test_damage_behind_what_was_read_is_no_skip(batchfeed, write):
     write("a.cntk", 'reader = [ readerType = "CNTKTextFormatReader" ; file = "a.ctf" ; chunkSizeInBytes = 7 ; randomize = false ; input = [ A = [ dim = 1 ; format = "dense" ] ] ]')
     done = batchfeed("read", "a.cntk", "--minibatch-size", "1", "--limit", "2")
     assert done.code == 0 and "skipped" not in done.err
+
+
+def test_limits_of_a_configuration_can_be_raised_where_it_is_looked_at(batchfeed, write):
+    write("a.cntk", 'reader = [ readerType = "CNTKTextFormatReader" ; file = "a.ctf" ; x = ' + "[" * 40 + " a = 1 " + "]" * 40 +
+          ' ; input = [ a = [ dim = 1 ; format = "dense" ] ] ]\n' + "# " + "x" * (5 << 20) + "\n")
+    for command in (("config", "check"), ("config", "show")):
+        done = batchfeed(*command, "a.cntk")
+        assert done.code == 3 and "allow more with --raise config_bytes=N" in done.err, done.err
+        assert "config_bytes" not in batchfeed(*command, "a.cntk", "--raise", "config_bytes=10000000").err
