@@ -22,7 +22,9 @@ ordered_json place_json(const Place& place) {
   if (place.file.empty()) return out;
   out["file"] = place.file;
   out["bytes"] = {place.begin, place.end};
-  out["lines"] = place.first_line == 0 ? ordered_json() : ordered_json({place.first_line, place.last_line});
+  const auto known = [](std::uint64_t line) { return line == 0 ? ordered_json() : ordered_json(line); };
+  out["lines"] =
+      place.first_line == 0 ? ordered_json() : ordered_json::array({known(place.first_line), known(place.last_line)});
   return out;
 }
 

@@ -190,7 +190,7 @@ void append_place(const Place& place, Text& out) {
   out.add('[');
   out.integer(place.first_line);
   out.add(',');
-  out.integer(place.last_line);
+  place.last_line == 0 ? out.add("null") : out.integer(place.last_line);
   out.add(']');
 }
 

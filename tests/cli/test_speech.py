@@ -44,6 +44,12 @@ def test_files_need_no_configuration(batchfeed, corpus, files, command):
     assert result.err == ""
 
 
+def test_of_labels_the_first_line_alone_is_known(batchfeed, corpus):
+    assert [line["lines"] for line in batchfeed("head", "in.mlf", "--json").lines] == [[2, None], [6, None]]
+    told = json.loads(batchfeed("read", "in.mlf", "--explain", 0, "--format", "jsonl").out)
+    assert [s["place"]["lines"] for s in told["ranks"][0]["sequences"]] == [[2, None], [6, None]]
+
+
 def test_info_tells_hours_and_labels_and_states_never_seen(batchfeed, corpus):
     text = batchfeed("info", "in.scp", "in.mlf", "--state-list", "states").out
     for words in ("6 frames of 10 ms (0.06 s), 2 utterances", "never seen: a", "2 of 3 classes occur", "66.67 %", "up to 0.05 s"):
