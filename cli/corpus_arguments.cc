@@ -29,6 +29,10 @@ void CorpusArguments::overlay(Setup& setup) const {
   OrderOptions& out = setup.reader.order;
   if (order) out.kind = *order;
   if (seed) out.seed = *seed;
+  if (window == 0u || window_samples == 0u) {
+    throw UsageError(fmt::format("{} 0: nothing can be shuffled in it, expected at least 1; hint: --order file",
+                                 window ? "--window-chunks" : "--window-samples"));
+  }
   if (window) {
     out.window = *window;
     out.window_in_samples = false;

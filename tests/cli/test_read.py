@@ -100,6 +100,9 @@ def test_options_that_change_nothing_say_so(batchfeed, corpus, write):  # cli.un
         done = batchfeed("read", "a.ctf", option, 5)
         assert f"{option} changes nothing" in done.err and "--order uniform" in done.err, done.err
         assert batchfeed("read", "a.ctf", option, 5, "--order", "uniform").err == ""
+    for option in ("--window-chunks", "--window-samples"):
+        done = batchfeed("read", "a.ctf", "--order", "uniform", option, 0)
+        assert done.code == 2 and f"{option} 0" in done.err and "--order file" in done.err
     endless = batchfeed("read", "a.ctf", "--driver", "minibatch-source", "--epochs", 2)
     assert endless.code == 0 and "--epochs changes nothing" in endless.err and "--epoch-sweeps" in endless.err
     assert batchfeed("read", "a.ctf", "--seed", 5, "--quiet").err == ""
