@@ -91,6 +91,8 @@ def info(
 
 
 def _inferred(opening: _open.Opening, progress: Optional[Progress]) -> tuple[Optional[_core.Inferred], list[str]]:
+    if isinstance(opening, _open.FromSetup):
+        return None, []
     limits = _open.core_limits(opening.limits)
     if isinstance(opening, _open.FromFile) and not opening.is_config():
         remote = opening.file_system()

@@ -142,13 +142,13 @@ class BlockTimeline final : public Timeline {
   // applies: so something is always taken where there is any.
   Taken fill(std::uint64_t global_limit, std::uint64_t local_limit, bool need_one, Batch& out) {
     const std::uint64_t in_sweep = position_ % sweep_samples_;
+    enter_sweep(position_ / sweep_samples_);  // behind the end of the epoch, too (minibatch.md 6.3)
     if (position_ >= end_) {
       out.end_of_epoch = true;
       out.end_of_sweep = out.end_of_sweep || (position_ >= sweep_samples_ && in_sweep == 0);
       interval_ = sweep_.interval();
       return {};
     }
-    enter_sweep(position_ / sweep_samples_);
     global_limit = std::min(global_limit, sweep_samples_ - in_sweep);
     const std::uint64_t left = end_ - position_;
     sweep_.settle();

@@ -50,6 +50,8 @@ class Draws {
   // The next sound sequence of this worker; nothing at the end of the epoch. Throws Error where none comes: an
   // epoch may have no end.
   std::optional<Drawn> next(Mark& mark);
+  // Of the timeline behind its end, which enters the next sweep (minibatch.md 6.3).
+  void ask_again() { draw_one(); }
   // Behind what next() gave last.
   std::uint64_t position() const noexcept { return position_; }
   bool exhausted() const noexcept { return exhausted_; }
@@ -95,6 +97,7 @@ class QueueFields {
   explicit QueueFields(const std::vector<std::uint64_t>& fields) : fields_(fields) {}
   std::uint64_t next();
   std::uint32_t next32();
+  bool at_end() const noexcept { return at_ == fields_.size(); }
   void expect_end() const;
   [[noreturn]] static void damaged();
 

@@ -47,6 +47,25 @@ TEST(ReaderTruncated, RowsAreSharedAmongWorkers) {  // K14, X5
   EXPECT_THROW(refused.read(batch), Error);
 }
 
+// Rows that run dry ask behind the end of the epoch, and so enter the next sweep: the epoch to come begins in this one,
+// which is made anew and in the order of its seed, whatever order it had (minibatch.md 6.2, 6.3, 11).
+TEST(ReaderTruncated, RowsThatRunDryEnterTheNextSweep) {
+  ReaderOptions o = truncated(20, 10);
+  o.order.kind = OrderKind::cntk;
+  o.order.window = 1;
+  o.order.seed = 19;
+  o.epoch_samples = 6;
+  Reader reader = open({{6, 1}, {4}}, o);
+  std::string keys;
+  Minibatch batch;
+  for (std::uint64_t epoch = 0; epoch < 4 && reader.read(batch);) {
+    for (const std::uint64_t key : batch.keys) keys += std::to_string(key);
+    keys += batch.end_of_epoch ? (batch.end_of_sweep ? "/ " : " ") : ",";
+    epoch += batch.end_of_epoch ? 1u : 0u;
+  }
+  EXPECT_EQ(keys, "210,0/ 2 10/ 12/ ");
+}
+
 // Only the epoch or call at hand needs a row for each worker.
 TEST(ReaderTruncated, SizesOfOtherEpochsAndCallsNeedNoRows) {
   ReaderOptions o = truncated(3, 3);

@@ -60,10 +60,12 @@ void TruncatedPlanner::enter(std::uint64_t epoch, bool behind_another) {
   mark_.past = draws_.past();
   enter_mark(epoch);
   rows_.clear();
+  epoch_end_ = add_sat(epochs_.begin(epoch), epochs_.size(epoch));
+  asked_again_ = false;
 }
 
 // The oldest position, then of each row: cursor, number of sequences, and of each
-// the position at which it was drawn, from the oldest on.
+// the position at which it was drawn, from the oldest on. A 1 behind all if ask_again() was called.
 void TruncatedPlanner::save_queue(std::vector<std::uint64_t>& out) const {
   std::uint64_t oldest = draws_.position();
   for (const Row& row : rows_) {
@@ -74,6 +76,7 @@ void TruncatedPlanner::save_queue(std::vector<std::uint64_t>& out) const {
     out.insert(out.end(), {row.cursor, row.queue.size()});
     for (const Draws::Drawn& drawn : row.queue) out.push_back(drawn.position - oldest);
   }
+  if (asked_again_) out.push_back(1);
 }
 
 std::uint64_t waiting(const std::vector<std::uint64_t>& queue) noexcept {
@@ -107,8 +110,10 @@ void TruncatedPlanner::restore(const Mark& mark) {
     counts.push_back(fields.next());
     for (std::uint64_t i = 0; i < counts.back(); ++i) waiting.push_back(add_sat(oldest, fields.next()));
   }
+  const bool asked_again = !fields.at_end() && fields.next() == 1;
   fields.expect_end();
   const std::vector<Draws::Drawn> drawn = draws_.restore(mark.position, waiting);
+  if (asked_again) ask_again();
   auto from = drawn.begin();
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     Row& row = rows_[r];
@@ -120,14 +125,23 @@ void TruncatedPlanner::restore(const Mark& mark) {
   }
 }
 
+// As the reference does for each row that has run dry: in which sweep it is then decides how the next epoch finds it.
+void TruncatedPlanner::ask_again() {
+  if (asked_again_ || !options_.mix_weights.empty()) return;
+  draws_.ask_again();
+  asked_again_ = true;
+}
+
 // A row looks at least one sample beyond its minibatch, so that the end of the
 // epoch is known in time.
 void TruncatedPlanner::refill(Row& row) {
   while (row.available <= length()) {
-    const std::optional<Draws::Drawn> drawn = draws_.next(mark_);
-    if (!drawn) return;
-    row.queue.push_back(*drawn);
-    row.available += drawn->length;
+    if (draws_.exhausted() || draws_.position() >= epoch_end_) return ask_again();
+    if (const std::optional<Draws::Drawn> drawn = draws_.next(mark_)) {
+      row.queue.push_back(*drawn);
+      row.available += drawn->length;
+    }
+    if (draws_.exhausted()) return;
   }
 }
 

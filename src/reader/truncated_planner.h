@@ -39,6 +39,7 @@ class TruncatedPlanner final : public Planner {
   void enter(std::uint64_t epoch, bool behind_another);
   void resize_rows();
   void refill(Row& row);
+  void ask_again();
   std::uint32_t take(Row& row, std::uint32_t index, Plan& out);
   void save_queue(std::vector<std::uint64_t>& out) const;
 
@@ -49,6 +50,8 @@ class TruncatedPlanner final : public Planner {
   std::vector<Row> rows_;
   std::uint64_t size_ = 0;                      // minibatch size that the rows were made for
   std::uint64_t first_row_ = 0, own_rows_ = 0;  // Shard::even plans all rows and delivers these
+  std::uint64_t epoch_end_ = 0;
+  bool asked_again_ = false;  // behind it
   bool swept_ = false;
 };
 

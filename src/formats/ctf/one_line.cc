@@ -3,7 +3,9 @@
 // Sequences of one line that look alike, as corpora of rows have them: each stream stands in the line once, always in
 // the same order. What is not so is left to parse.cc.
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 
 #include "formats/ctf/parse.h"
 #include "formats/ctf/scan.h"
@@ -62,17 +64,19 @@ void Parser<T>::look_at(const char* p) {
 
 template <class T>
 void Parser<T>::learn_forms() {
-  std::vector<typename RowForms<T>::Part> parts;
-  row_streams_.clear();
+  std::array<typename RowForms<T>::Part, kRowSamples> parts;
+  row_samples_ = 0;
   rows_of_room_ = 0;
   const auto is_sample = [](const typename Shape::Part& part) { return part.stream != Schema::kNone; };
+  const bool plain =
+      shape_.parts.size() <= kRowSamples && std::all_of(shape_.parts.begin(), shape_.parts.end(), is_sample);
   for (const typename Shape::Part& part : shape_.parts) {
-    if (!std::all_of(shape_.parts.begin(), shape_.parts.end(), is_sample)) break;
+    if (!plain) break;
     StreamState& s = streams_[static_cast<std::size_t>(part.stream)];
-    row_streams_.push_back(&s);
-    parts.push_back({.name = part.length, .dim = s.dim, .sparse = s.sparse});
+    parts[row_samples_] = {.name = part.length, .dim = s.dim, .sparse = s.sparse};
+    row_streams_[row_samples_++] = &s;
   }
-  forms_.start(parts);
+  forms_.start(std::span(parts).first(row_samples_));
 }
 
 // The values of a sample behind what its column holds, of which they are no part yet; gives the byte behind them, or
@@ -117,7 +121,7 @@ bool Parser<T>::by_form(const char* p, std::size_t bytes) {
     for (std::size_t i = 0; i < count; i += kAtOnce) std::memcpy(to + i, from + i, kAtOnce * sizeof *to);
   };
   const typename RowForm<T>::Sample* sample = form->samples.data();
-  for (StreamState* const stream : row_streams_) {
+  for (StreamState* const stream : row_streams()) {
     StreamState& s = *stream;
     const std::size_t count = sample->count, first = sample++->first;
     ++s.stored;
@@ -133,7 +137,7 @@ bool Parser<T>::by_form(const char* p, std::size_t bytes) {
 // Their columns learn where the samples of the rows begin that by_form() has read: each row has one.
 template <class T>
 void Parser<T>::enter_rows() {
-  for (const StreamState* const s : row_streams_) {
+  for (const StreamState* const s : row_streams()) {
     const auto behind = [&](auto& list) {
       list.resize(list.size() + new_rows_);
       return list.data() + list.size() - new_rows_;
@@ -153,12 +157,12 @@ void Parser<T>::enter_rows() {
 template <class T>
 std::uint64_t Parser<T>::rows_of_room() const {
   std::uint64_t rows = ~0ull;
-  for (const StreamState* s : row_streams_) {
+  for (const StreamState* s : row_streams()) {
     const std::uint64_t samples = std::min(s->sparse ? s->first_capacity : kMostSamples, kMostSamples);
     rows = std::min(
         {rows, (s->capacity - s->values) / (kRowNumbers + kAtOnce), samples - std::min(samples, s->stored + 2)});
   }
-  return row_streams_.empty() ? 0 : rows;
+  return row_samples_ == 0 ? 0 : rows;
 }
 
 template <class T>

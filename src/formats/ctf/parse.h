@@ -131,6 +131,7 @@ class Parser {
   void enter_rows();
   void look_at(const char* p);
   void learn_forms();
+  std::span<StreamState* const> row_streams() const noexcept { return std::span(row_streams_).first(row_samples_); }
   const char* values(const char* p, StreamState& s);
   void attach(StreamState& s) const;
   void set_sizes(StreamState& s) const;
@@ -168,9 +169,10 @@ class Parser {
   Shape shape_;
   RowForms<T> forms_;  // of lines that look so
   RowNumbers<T> numbers_;
-  std::vector<StreamState*> row_streams_;  // in the order of the line; none: forms are of no use
-  std::uint32_t new_rows_ = 0;             // read by their forms since enter_rows()
-  std::uint64_t rows_of_room_ = 0;         // lines for which no column grows
+  std::array<StreamState*, kRowSamples> row_streams_{};  // in the order of the line
+  std::size_t row_samples_ = 0;                          // 0: forms are of no use
+  std::uint32_t new_rows_ = 0;                           // read by their forms since enter_rows()
+  std::uint64_t rows_of_room_ = 0;                       // lines for which no column grows
   // How the last of them began: an id of up to 15 bytes and a blank.
   std::size_t id_length_ = 0;
   Prefix<16> id_;

@@ -19,6 +19,7 @@ namespace batchfeed::ctf {
 namespace {
 
 constexpr unsigned kDigits = 8;  // of a number
+constexpr std::size_t kFewForms = 16;
 
 // [-] digits [. digits], of at most kDigits digits.
 struct Number {
@@ -51,7 +52,8 @@ struct Number {
 
 template <class T>
 void RowForms<T>::start(std::span<const Part> parts) {
-  parts_.assign(parts.begin(), parts.end());
+  samples_ = parts.size();
+  std::copy(parts.begin(), parts.end(), parts_.begin());
   others_.fill(0);
   forms_.clear();
   credit_ = kMostCredit;
@@ -61,7 +63,7 @@ void RowForms<T>::start(std::span<const Part> parts) {
 template <class T>
 void RowForms<T>::learn(const char* p, std::size_t bytes) {
   RowForm<T> form;
-  const bool known = !parts_.empty() && parts_.size() <= kRowSamples && form_of(p, bytes, form);
+  const bool known = samples_ != 0 && form_of(p, bytes, form);
   if ((credit_ -= known ? kPrice : kPriceOfNone) < 0) {
     credit_ = kMostCredit / 4;
     asleep_ = kSleep;
@@ -71,6 +73,7 @@ void RowForms<T>::learn(const char* p, std::size_t bytes) {
   std::swap(others_[at], others_[at + 1]);  // of three in one place the oldest goes
   std::swap(form_[at], form_[at + 1]);
   if (others_[at] == 0) {
+    if (forms_.empty()) forms_.reserve(kFewForms);
     form_[at] = static_cast<std::uint16_t>(forms_.size());
     forms_.emplace_back();
   }
@@ -105,7 +108,7 @@ bool RowForms<T>::form_of(const char* const p, std::size_t bytes, RowForm<T>& ou
   }
   // What T holds exactly, so that a division rounds once.
   constexpr std::uint32_t kExact = std::is_same_v<T, float> ? (1u << 24) + 1 : 100'000'000;
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
+  for (std::size_t i = 0; i < samples_; ++i) {
     const Part& part = parts_[i];
     at += part.name;
     std::size_t count = 0;
@@ -126,7 +129,7 @@ bool RowForms<T>::form_of(const char* const p, std::size_t bytes, RowForm<T>& ou
     for (std::size_t n = 0; part.sparse && n < count; ++n) place(indices[n], static_cast<std::uint32_t>(part.dim));
     for (std::size_t n = 0; n < count; ++n) place(numbers[n], kExact);
     while (at < end && (is_blank(*at) || *at == '\r' || *at == '\n')) ++at;
-    if (i + 1 < parts_.size() ? at >= end || *at != '|' : at != end) return false;
+    if (i + 1 < samples_ ? at >= end || *at != '|' : at != end) return false;
   }
   for (std::size_t i = 0; i < bytes; ++i) {
     const std::uint64_t bit = std::uint64_t{1} << i;

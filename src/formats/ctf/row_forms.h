@@ -67,7 +67,7 @@ class RowForms {
   // The best kernel of the tier; the scalar one knows no forms.
   explicit RowForms(std::string_view tier) noexcept;
 
-  // Lines to come have these samples. Forgets all forms.
+  // Lines to come have these samples, at most kRowSamples; none: no line is of a known form. Forgets all forms.
   void start(std::span<const Part> parts);
 
   // Whether it pays to look at the next line, which has at most kRowBytes bytes.
@@ -106,7 +106,8 @@ class RowForms {
 
   RowKernel<T> kernel_ = nullptr;
   bool from_begins_ = false;  // see RowForm::digits
-  std::vector<Part> parts_;
+  std::array<Part, kRowSamples> parts_{};
+  std::size_t samples_ = 0;
   std::array<std::uint64_t, kForms> others_{};  // 0: none; a line ends in a newline
   std::array<std::uint16_t, kForms> form_{};    // its place in forms_
   std::vector<RowForm<T>> forms_;

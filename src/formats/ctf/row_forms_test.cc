@@ -237,8 +237,10 @@ TEST_F(RowFormsOf, LinesHaveSoManyBytesAndNumbers) {
       const std::string line = "|a 0.5" + std::string(bytes - 7, ' ') + "\n";
       EXPECT_EQ(forms.knows(line), bytes <= kRowBytes) << tier << ' ' << bytes;
     }
-    Forms<float> nine(tier, std::vector<Forms<float>::Part>(kRowSamples + 1, {.name = 2, .dim = 0, .sparse = true}));
-    EXPECT_FALSE(nine.knows("|a |a |a |a |a |a |a |a |a\n"));
+    Forms<float> all(tier, std::vector<Forms<float>::Part>(kRowSamples, {.name = 2, .dim = 2, .sparse = true}));
+    EXPECT_TRUE(all.knows("|a |a |a |a 0:1 |a |a |a |a 1:2\n"));
+    Forms<float> none(tier, {});
+    EXPECT_FALSE(none.knows("|a 1\n"));
   }
 }
 
