@@ -260,5 +260,21 @@ TEST(ReaderEach, SequenceComesOnceASweepWhateverTheOptions) {
   }));
 }
 
+// What is under way while the user begins anew may fail for a reason that is gone by then.
+TEST(ReaderAhead, AReadOfBeforeThatFailsIsTriedAgain) {
+  MemorySource source(std::vector<std::vector<std::uint32_t>>{{1}, {1}});
+  source.delay_ms = 100;
+  source.bad_chunk = 1;
+  ChunkStore store(source, {.threads = 1});
+  store.want(1);
+  while (source.reads == 0) std::this_thread::yield();
+  store.give_back();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_TRUE(store.keeps_up());
+  source.bad_chunk.reset();
+  EXPECT_EQ(store.get(1).keys.size(), 1u);
+  EXPECT_EQ(source.reads.load(), 2u);
+}
+
 }  // namespace
 }  // namespace batchfeed::reader

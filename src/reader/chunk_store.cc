@@ -72,24 +72,29 @@ void ChunkStore::want(std::uint32_t id) {
 
 const LoadedChunk& ChunkStore::get(std::uint32_t id) {
   std::unique_lock lock(mutex_);
-  auto at = slots_.find(id);
-  const bool fresh = at == slots_.end();
-  if (fresh) at = slots_.emplace(id, std::make_unique<Slot>()).first;
-  Slot& slot = *at->second;
-  if (slot.state == State::queued) {
-    if (fresh) {
-      make_room(id, lock);
-      begin(id, slot);
+  for (;;) {
+    auto at = slots_.find(id);
+    const bool fresh = at == slots_.end();
+    if (fresh) at = slots_.emplace(id, std::make_unique<Slot>()).first;
+    Slot& slot = *at->second;
+    if (slot.state == State::queued) {
+      if (fresh) {
+        make_room(id, lock);
+        begin(id, slot);
+      } else {
+        queue_.erase(std::find(queue_.begin(), queue_.end(), id));
+      }
+      load(id, slot, lock);
     } else {
-      queue_.erase(std::find(queue_.begin(), queue_.end(), id));
+      done_.wait(lock, [&] { return slot.state == State::ready || slot.state == State::failed; });
     }
-    load(id, slot, lock);
-  } else {
-    done_.wait(lock, [&] { return slot.state == State::ready || slot.state == State::failed; });
+    if (slot.state == State::ready) {
+      take(slot);
+      return *slot.data;
+    }
+    if (!slot.of_before) std::rethrow_exception(slot.error);
+    drop(slots_.find(id));
   }
-  if (slot.state == State::failed) std::rethrow_exception(slot.error);
-  take(slot);
-  return *slot.data;
 }
 
 void ChunkStore::take(Slot& slot) {
@@ -132,6 +137,7 @@ void ChunkStore::give_back() {
   const std::lock_guard lock(mutex_);
   for (auto at = slots_.begin(); at != slots_.end();) {
     at->second->got = false;
+    at->second->of_before = at->second->state == State::loading;
     at = at->second->state == State::failed ? drop(at) : std::next(at);
   }
   got_ = 0;

@@ -87,6 +87,7 @@ class ChunkStore {
     std::unique_ptr<LoadedChunk> data;  // when read, unless there was no memory for it
     std::exception_ptr error;
     bool got = false;            // the user has it
+    bool of_before = false;      // was under way when the user began anew: if it fails, it is read again
     std::uint64_t expected = 0;  // bytes, as counted in coming_
   };
   using Slots = std::unordered_map<std::uint32_t, std::unique_ptr<Slot>>;
