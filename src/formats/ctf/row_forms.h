@@ -87,6 +87,7 @@ class RowForms {
   void learn(const char* p, std::size_t bytes);
 
   const RowForm<T>* find(std::uint64_t others) const noexcept {
+    if (others == 0) return nullptr;  // the last line, without a newline
     const std::size_t at = place_of(others);
     if (others_[at] == others) return &forms_[form_[at]];
     return others_[at + 1] == others ? &forms_[form_[at + 1]] : nullptr;
@@ -108,7 +109,7 @@ class RowForms {
   bool from_begins_ = false;  // see RowForm::digits
   std::array<Part, kRowSamples> parts_{};
   std::size_t samples_ = 0;
-  std::array<std::uint64_t, kForms> others_{};  // 0: none; a line ends in a newline
+  std::array<std::uint64_t, kForms> others_{};  // 0: none
   std::array<std::uint16_t, kForms> form_{};    // its place in forms_
   std::vector<RowForm<T>> forms_;
   int credit_ = kMostCredit;
