@@ -19,9 +19,10 @@ struct Launcher {
   const char* rank;
   const char* workers;
 };
+// Of a batch script itself Slurm says that it is the first of all tasks, and has no step: it reads all there is.
 constexpr std::array<Launcher, 4> kLaunchers = {{
     {"torchrun", "RANK", "WORLD_SIZE"},
-    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS"},
+    {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
     {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
     {"MPICH", "PMI_RANK", "PMI_SIZE"},
 }};

@@ -8,10 +8,11 @@ from typing import TypedDict
 
 from ._errors import usage
 
-# (who sets them, rank, number of workers)
+# (who sets them, rank, number of workers). Of a batch script itself Slurm says that it is the first of all tasks,
+# and has no step: it reads all there is.
 LAUNCHERS = (
     ("torchrun", "RANK", "WORLD_SIZE"),
-    ("Slurm", "SLURM_PROCID", "SLURM_NTASKS"),
+    ("Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
     ("Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("MPICH", "PMI_RANK", "PMI_SIZE"),
 )

@@ -145,21 +145,25 @@ void refuse_written(const std::string& path) {
   throw Error(Fault{.kind = FaultKind::usage,
                     .id = "io.written",
                     .at = {.file = path},
-                    .what = "was written as a whole, and this writer is done",
+                    .what = "was written as a whole, or could not be, and this writer is done",
                     .hint = "open another writer"});
 }
 
 void AtomicFile::expect_unwritten(bool open) const {
-  if (done_ || !open) refuse_written(path_);
+  if (done_ || torn_ || !open) refuse_written(path_);
 }
 
 void AtomicFile::append(std::span<const std::byte> bytes) {
   expect_unwritten(fd_ >= 0);
+  torn_ = true;  // if this throws
   zstd_ ? zstd_->append(bytes) : write_all(fd_, path_, bytes);
+  torn_ = false;
   size_ += bytes.size();
 }
 
 void AtomicFile::rewrite_head(std::span<const std::byte> bytes) {
+  expect_unwritten(true);
+  torn_ = true;
   const int fd = open_again(temp_, O_WRONLY);
   if (fd < 0) fail("open", temp_, errno);
   try {
@@ -169,13 +173,17 @@ void AtomicFile::rewrite_head(std::span<const std::byte> bytes) {
     throw;
   }
   if (sys().close(fd) != 0) fail("close", temp_, errno);
+  torn_ = false;
 }
 
 void AtomicFile::seal() {
-  if (fd_ < 0) return;
+  if (fd_ < 0 && !torn_) return;
+  expect_unwritten(true);
+  torn_ = true;
   if (zstd_) zstd_->finish();
   if (options_.durable && sys().fsync(fd_) != 0) fail("sync", path_, errno);
   if (sys().close(std::exchange(fd_, -1)) != 0) fail("close", path_, errno);
+  torn_ = false;
 }
 
 void AtomicFile::discard() {

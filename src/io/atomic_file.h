@@ -37,7 +37,8 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
 
-  // Throws Error(usage) behind seal(), and so does a second commit().
+  // Throws Error(usage) behind seal(), and so does a second commit(). Where a call could not write
+  // all it had to, what there is is torn: nothing but discard() is left.
   void append(std::span<const std::byte> bytes);
   void append(std::string_view text) { append(std::as_bytes(std::span(text))); }
   // Puts `bytes` over the first ones that were appended: a header that counts what follows.
@@ -61,6 +62,7 @@ class AtomicFile {
   AtomicFileOptions options_;
   int fd_ = -1;
   bool done_ = false;  // nothing is left to remove
+  bool torn_ = false;
   std::optional<Unfinished> unfinished_;
   std::uint64_t size_ = 0;
   std::unique_ptr<packed::ZstdWriter> zstd_;

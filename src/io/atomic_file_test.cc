@@ -120,6 +120,35 @@ TEST(AtomicFile, IsWrittenOnce) {
   EXPECT_EQ(content_of(folder / "out"), "new");
 }
 
+// Whichever call fails, once: what goes on afterwards cannot put a torn file in its place.
+TEST(AtomicFile, WhatIsTornGetsNoNameLater) {
+  for (const char* const name : {"out", "out.zst"}) {
+    std::size_t refused = 0;
+    for (std::uint64_t n = 2; n < 12; ++n) {
+      const ScratchFolder folder;
+      const FaultySys sys(nth_call(n, EIO));
+      AtomicFile file(folder / name);
+      const auto step = [&](const auto& take) {
+        try {
+          take();
+        } catch (const Error& error) {
+          refused += error.fault().id == "io.written" ? 1u : 0u;
+        }
+      };
+      step([&] { file.append("new "); });
+      step([&] { file.append("content"); });
+      step([&] { file.rewrite_head(std::as_bytes(std::span("NEW", 3))); });
+      step([&] { file.seal(); });
+      step([&] { file.seal(); });
+      step([&] { file.commit(); });
+      step([&] { file.commit(); });
+      if (!std::filesystem::exists(folder / name) || name == std::string_view("out.zst")) continue;
+      EXPECT_EQ(content_of(folder / name), "NEW content") << "call " << n;
+    }
+    EXPECT_GT(refused, 5u) << name;
+  }
+}
+
 // Every call fails in turn, with every error that it may fail with.
 TEST(AtomicFile, IsOldOrNewWhicheverCallFails) {
   const std::size_t before = open_descriptors();

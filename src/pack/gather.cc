@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/saturate.h"
 #include "pack/narrow.h"
 
 namespace batchfeed::pack {
@@ -159,8 +160,8 @@ void scatter(std::span<Run> runs, std::size_t sample, StreamBatch& out) noexcept
 }  // namespace
 
 void gather_dense(std::span<Run> runs, bool far, StreamBatch& out) {
-  const std::size_t sample = static_cast<std::size_t>(out.dim) * size_of(out.element);
-  out.values.resize(sample * static_cast<std::size_t>(out.samples()));
+  const auto sample = static_cast<std::size_t>(mul_sat(out.dim, size_of(out.element)));
+  out.values.resize(static_cast<std::size_t>(mul_sat(sample, out.samples())));
   if (runs.empty() || out.values.empty()) return;
   if (runs[0].column->storage == Storage::sparse) {
     out.element == Element::f32 ? scatter<float>(runs, sample, out) : scatter<double>(runs, sample, out);
@@ -200,8 +201,8 @@ void gather_sparse(std::span<Run> runs, StreamBatch& out) {
 }
 
 bool gather_samples(std::size_t s, std::span<const Slice> slices, bool far, StreamBatch& out) {
-  const std::size_t sample = static_cast<std::size_t>(out.dim) * size_of(out.element);
-  out.values.resize(slices.size() * sample);
+  const auto sample = static_cast<std::size_t>(mul_sat(out.dim, size_of(out.element)));
+  out.values.resize(static_cast<std::size_t>(mul_sat(sample, slices.size())));
   std::byte* const to = out.values.data();
   if (slices[0].plain[s].narrow)
     return far ? copy_each<true, true>(s, slices, sample, to) : copy_each<false, true>(s, slices, sample, to);

@@ -76,6 +76,19 @@ TEST(PackSequences, CntkColumnsAreStepMajorWithZeroGaps) {  // K8
   EXPECT_EQ(std::vector<float>(values, values + view.columns), (std::vector<float>{0, 10, 30, 1, 20, 31, 2, 21, 0}));
 }
 
+TEST(PackSequences, ViewsThatNoMemoryHoldsAreRefused) {
+  const Chunk chunk = dense_chunk({1, 2});
+  Scratch scratch;
+  Minibatch batch;
+  sequences(kDense, all_of(chunk), scratch, batch);
+  StreamBatch& x = batch.streams[0];
+  for (const std::uint64_t dim : {std::uint64_t{1} << 60, std::uint64_t{1} << 62}) {  // in bytes 2^64, or a sample is
+    x.dim = dim;
+    EXPECT_THROW(x.padded(), std::bad_alloc) << dim;
+    EXPECT_THROW(x.cntk_dense(), std::bad_alloc) << dim;
+  }
+}
+
 TEST(PackFrames, EverySequenceIsARow) {  // K9, X4
   const Chunk ones = dense_chunk({1, 1, 1});
   Scratch scratch;

@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/saturate.h"
+
 namespace batchfeed {
 namespace {
 
-void zero(Buffer<std::byte>& bytes, std::size_t size) {
-  bytes.resize(size);
-  if (size != 0) std::memset(bytes.data(), 0, size);
+// Sizes that no memory has throw std::bad_alloc.
+void zero(Buffer<std::byte>& bytes, std::uint64_t size) {
+  bytes.resize(static_cast<std::size_t>(size));
+  if (size != 0) std::memset(bytes.data(), 0, bytes.size());
 }
 
 // Writes sample n of the stream as `dim` dense values to zeroed memory.
@@ -29,9 +32,11 @@ void put_sample(const StreamBatch& stream, std::size_t n, std::byte* to) {
 }
 
 // Packed sample that stands in each column, or -1 for a gap.
-std::vector<std::int64_t> sample_of_column(const StreamBatch& stream) {
+Buffer<std::int64_t> sample_of_column(const StreamBatch& stream) {
   const Layout& layout = stream.layout;
-  std::vector<std::int64_t> out(static_cast<std::size_t>(layout.rows) * layout.steps, -1);
+  Buffer<std::int64_t> out;
+  out.resize(static_cast<std::size_t>(mul_sat(layout.rows, layout.steps)));
+  std::fill(out.begin(), out.end(), -1);
   for (std::size_t e = 0; e < layout.sequences; ++e) {
     const LayoutEntry& entry = layout.entries[e];
     auto column = static_cast<std::size_t>(std::max<std::int64_t>(entry.begin, 0)) * layout.rows + entry.row;
@@ -49,11 +54,11 @@ PaddedView StreamBatch::padded() const {
   for (std::size_t e = 0; e < layout.sequences; ++e) {
     view.steps = std::max(view.steps, static_cast<std::uint64_t>(offsets[e + 1] - offsets[e]));
   }
-  const std::size_t cells = static_cast<std::size_t>(view.sequences * view.steps);
-  const std::size_t sample = static_cast<std::size_t>(dim) * size_of(element);
-  zero(view.values, cells * sample);
-  view.mask.resize(cells);
-  if (cells != 0) std::memset(view.mask.data(), 0, cells);
+  const std::uint64_t cells = mul_sat(view.sequences, view.steps);
+  const auto sample = static_cast<std::size_t>(mul_sat(dim, size_of(element)));
+  zero(view.values, mul_sat(cells, sample));
+  view.mask.resize(static_cast<std::size_t>(cells));
+  std::fill(view.mask.begin(), view.mask.end(), std::uint8_t{0});
   for (std::size_t e = 0; e < layout.sequences; ++e) {
     std::size_t cell = e * static_cast<std::size_t>(view.steps);
     for (std::int64_t n = offsets[e]; n < offsets[e + 1]; ++n, ++cell) {
@@ -67,10 +72,10 @@ PaddedView StreamBatch::padded() const {
 CntkDenseView StreamBatch::cntk_dense() const {
   CntkDenseView view;
   view.dim = dim;
-  const std::vector<std::int64_t> at = sample_of_column(*this);
+  const Buffer<std::int64_t> at = sample_of_column(*this);
   view.columns = at.size();
-  const std::size_t sample = static_cast<std::size_t>(dim) * size_of(element);
-  zero(view.values, at.size() * sample);
+  const auto sample = static_cast<std::size_t>(mul_sat(dim, size_of(element)));
+  zero(view.values, mul_sat(at.size(), sample));
   for (std::size_t c = 0; c < at.size(); ++c) {
     if (at[c] >= 0) put_sample(*this, static_cast<std::size_t>(at[c]), view.values.data() + c * sample);
   }
@@ -87,7 +92,7 @@ CntkSparseView StreamBatch::cntk_sparse() const {
                       .stream = name});
   }
   const std::size_t each = size_of(element);
-  const std::vector<std::int64_t> at = sample_of_column(*this);
+  const Buffer<std::int64_t> at = sample_of_column(*this);
   view.values.reserve(values.size());
   view.indices.reserve(indices.size());
   view.columns.reserve(at.size() + 1);

@@ -70,9 +70,9 @@ struct Inflater::State {
     const auto n = static_cast<std::size_t>(file.left(begin, head.size()));
     file.read(begin, std::span(head).first(n));
     if (packing_of(std::span(head).first(n)) != Packing::gzip) {
-      if (file.left(begin, kMostPadding + 1) > kMostPadding) fail_trailing(file, Packing::gzip, begin);
-      for (int byte = 0; (byte = next_byte(file)) >= 0;) {
-        if (byte != 0) fail_trailing(file, Packing::gzip, begin);
+      std::uint64_t zeros = 0;
+      for (int byte = 0; (byte = next_byte(file)) >= 0; ++zeros) {
+        if (byte != 0 || zeros == kMostPadding) fail_trailing(file, Packing::gzip, begin);
       }
       end = true;
       return;

@@ -308,6 +308,15 @@ TEST(Packed, ZerosBehindGzipAreNoMoreThanABlock) {
   EXPECT_EQ(fault.at.byte, bytes.size());
 }
 
+// A pipe holds only what came last.
+TEST(Packed, ZerosBehindGzipMayComeThroughAPipe) {
+  const std::string bytes = gzip("0 |v 1\n");
+  for (const std::size_t zeros : {300u << 10, 10u << 20, 64u << 20})
+    EXPECT_EQ(piped(bytes + std::string(zeros, '\0'), 1 << 20), "0 |v 1\n") << zeros;
+  EXPECT_THROW(piped(bytes + std::string((64u << 20) + 1, '\0'), 1 << 20), Error);
+  EXPECT_THROW(piped(bytes + std::string(10u << 20, '\0') + "1", 1 << 20), Error);
+}
+
 TEST(Packed, BombsMeetALimit) {
   const std::string zeros(80 << 20, '0');
   const std::string bomb = zstd(zeros);

@@ -52,6 +52,12 @@ struct Pipe::State {
   }
 
   void copy(std::uint64_t offset, std::span<std::byte> out) const {
+    if (offset < held_from || out.size() > stored.size - offset) {
+      throw Error(Fault{.kind = FaultKind::internal,
+                        .id = "packed.gone",
+                        .at = {.file = name, .byte = offset},
+                        .what = "bytes of a pipe are asked for that are gone"});
+    }
     const auto from = held.begin() + static_cast<std::ptrdiff_t>(offset - held_from);
     std::copy(from, from + static_cast<std::ptrdiff_t>(out.size()), out.begin());
   }

@@ -111,7 +111,7 @@ def test_options_that_change_nothing_say_so(batchfeed, corpus, write):  # cli.un
 def test_launchers_name_rank_and_workers(batchfeed, corpus):  # cli.world
     config = corpus(30, extra="chunkSizeInBytes = 40")
     asked = batchfeed("read", config, "--workers", 3, "--rank", 1)
-    for env in ({"RANK": "1", "WORLD_SIZE": "3"}, {"SLURM_PROCID": "1", "SLURM_NTASKS": "3"},
+    for env in ({"RANK": "1", "WORLD_SIZE": "3"}, {"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "3"},
                 {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "3"}, {"PMI_RANK": "1", "PMI_SIZE": "3"}):
         told = batchfeed("read", config, env=env)
         assert told.out == asked.out

@@ -2,6 +2,7 @@
 """Two ranks under the launchers that are here; scripts/test_launchers brings Open MPI and a Slurm on this machine."""
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -49,3 +50,11 @@ def test_open_mpi(corpus, tmp_path):
 @pytest.mark.skipif("BATCHFEED_TEST_SRUN" not in os.environ, reason="no Slurm; scripts/test_launchers starts one")
 def test_slurm(corpus, tmp_path):
     check(corpus, launched(corpus, tmp_path, ["srun", "--ntasks=2", "--oversubscribe"]))
+
+
+@pytest.mark.skipif("BATCHFEED_TEST_SRUN" not in os.environ, reason="no Slurm; scripts/test_launchers starts one")
+def test_a_batch_script_without_srun(corpus, tmp_path):
+    command = shlex.join([sys.executable, SCRIPT, corpus.path, str(tmp_path)])
+    subprocess.run(["sbatch", "--wait", "--ntasks=2", "--output", tmp_path / "out", "--wrap", command], check=True,
+                   timeout=120)
+    assert json.loads((tmp_path / "0.json").read_text())["world"] == {"workers": 1, "rank": 0}

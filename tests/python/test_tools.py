@@ -236,7 +236,7 @@ def test_which_worker_this_is(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     assert bf.world() == {"workers": 1, "rank": 0}
     monkeypatch.setenv("SLURM_PROCID", "2")
-    monkeypatch.setenv("SLURM_NTASKS", "4")
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
     assert bf.world() == {"workers": 4, "rank": 2}
     monkeypatch.setenv("SLURM_PROCID", "4")
     with pytest.raises(bf.ConfigError, match="SLURM_PROCID is '4'"):

@@ -137,6 +137,7 @@ struct CbfWriter::Impl {
   // The collected chunks, behind their header.
   void copy_spool() {
     out.append(cbf::legacy_head(options.streams, rows).span());
+    spool->seal();
     const io::File from(spool->temporary());
     Buffer<std::byte> piece;
     for (std::uint64_t at = 0; at < from.size(); at += piece.size()) {

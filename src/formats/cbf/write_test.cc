@@ -118,6 +118,23 @@ TEST(CbfWriter, WhatCouldNotBeWrittenGetsNoNameLater) {
   EXPECT_TRUE(folder.names().empty());
 }
 
+TEST(CbfWriter, NorDoesWhatLacksAChunk) {
+  for (const bool legacy : {false, true}) {
+    const ScratchFolder folder;
+    {
+      CbfWriter writer(folder / "x.cbf", {.streams = kFeatLab, .legacy = legacy});
+      writer.append(kSecond.data());
+      {
+        const ::batchfeed::testing::FaultySys full(::batchfeed::testing::every("write", ENOSPC));
+        EXPECT_EQ(::batchfeed::testing::fault_of([&] { writer.end_chunk(); }).kind, FaultKind::io);
+      }
+      writer.append(kSecond.data());
+      EXPECT_EQ(::batchfeed::testing::fault_of([&] { writer.commit(); }).id, "io.written") << legacy;
+    }
+    EXPECT_TRUE(folder.names().empty());
+  }
+}
+
 TEST(CbfWriter, KeysThatCannotBeReadKeepNobodyFromTheData) {
   const ScratchFolder folder;
   CbfWriter writer(folder / "x.cbf", {.streams = kFeatLab, .keys = true});

@@ -244,6 +244,16 @@ TEST_F(RowFormsOf, LinesHaveSoManyBytesAndNumbers) {
   }
 }
 
+// The last line of a file may have no newline: it has no form, whether any is known or none.
+TEST_F(RowFormsOf, DigitsAloneAreOfNoForm) {
+  for (const std::string& tier : tiers()) {
+    Forms<float> forms(tier, {{.name = 2, .dim = 1, .sparse = false}});
+    for (const char* const line : {"", "3", "34"}) EXPECT_EQ(forms.read(line), nullptr) << tier;
+    EXPECT_TRUE(tier == "scalar" || forms.knows("|a 5\n"));
+    for (const char* const line : {"", "3", "34"}) EXPECT_EQ(forms.read(line), nullptr) << tier;
+  }
+}
+
 // Two forms have room in one place of the table, of which a third of the places here is used twice.
 TEST_F(RowFormsOf, ManyFormsAreKnownAtOnce) {
   for (const std::string& tier : tiers()) {

@@ -135,6 +135,22 @@ TEST(HtkWriter, LeavesNothingWithoutCommitOrAfterAFailure) {
   }
 }
 
+TEST(HtkWriter, WhatLacksFramesGetsNoNameLater) {
+  for (const HtkLayout layout : {HtkLayout::archive, HtkLayout::single}) {
+    const ScratchFolder folder;
+    {
+      HtkWriter writer(folder / "x.scp", {.dim = 2, .layout = layout});
+      {
+        const FaultySys full(::batchfeed::testing::every("write", ENOSPC));
+        EXPECT_EQ(::batchfeed::testing::fault_of([&] { writer.append("u", 2, kFrames); }).kind, FaultKind::io);
+      }
+      EXPECT_EQ(::batchfeed::testing::fault_of([&] { writer.append("v", 2, kFrames); }).id, "io.written");
+      EXPECT_EQ(::batchfeed::testing::fault_of([&] { writer.commit(); }).id, "io.written");
+    }
+    EXPECT_TRUE(folder.names().empty());
+  }
+}
+
 TEST(HtkWriter, SealedItGetsItsNameByCommitAlone) {
   for (const HtkLayout layout : {HtkLayout::archive, HtkLayout::files, HtkLayout::single}) {
     const ScratchFolder folder;

@@ -84,6 +84,7 @@ void index_cached(const io::File& file, const MlfOptions& options, const std::fu
   file.expect_unchanged();
   if (builder.open_end()) return;
   index_cache::Payload payload{.entries = builder.entries_of_file(), .texts = {}, .extra = {}};
+  if (payload.entries.empty()) return;  // nothing to keep
   std::vector<std::uint64_t> counts = builder.counts();
   for (std::size_t i = 0; i < counts.size(); ++i) counts[i] -= before[i];
   payload.extra = pack(counts);

@@ -92,6 +92,15 @@ TEST_F(MlfCache, AFileWithoutItsLastEndLineSaysSoEachTime) {
   }
 }
 
+TEST_F(MlfCache, OfNoUtteranceThereIsNone) {
+  path_ = folder_.write("x.mlf", "#!MLF!#\n");
+  for (int i = 0; i < 2; ++i) {
+    read(options());
+    EXPECT_EQ(reported_.find("mlf.index-rebuilt"), std::string::npos);
+  }
+  EXPECT_EQ(folder_.names().size(), 1u);
+}
+
 TEST_F(MlfCache, ACheckReadsEveryLine) {
   (void)read(options());
   OpenContext context;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "formats/mlf/mlf.h"
+#include "support/fault_of.h"
 #include "support/faulty_sys.h"
 
 namespace batchfeed {
@@ -88,6 +89,20 @@ TEST(MlfWriter, RefusesWhatTheFormHasNoPlaceFor) {
   EXPECT_EQ(refusal({}, "u", {}), "mlf.write-frames");
   EXPECT_EQ(refusal({.binary = true}, "u", std::vector<MlfSegment>(65536, {.label = 0, .frames = 1})),
             "mlf.write-runs");
+}
+
+TEST(MlfWriter, WhatLacksUtterancesGetsNoNameLater) {
+  const ScratchFolder folder;
+  {
+    MlfWriter writer(folder / "x.mlf", {});
+    {
+      const ::batchfeed::testing::FaultySys full(::batchfeed::testing::every("write", ENOSPC));
+      const std::string longest(2 << 20, 'k');  // more than waits to be written
+      EXPECT_EQ(::batchfeed::testing::fault_of([&] { writer.append(longest, kSegments); }).kind, FaultKind::io);
+    }
+    EXPECT_EQ(::batchfeed::testing::fault_of([&] { writer.commit(); }).id, "io.written");
+  }
+  EXPECT_TRUE(folder.names().empty());
 }
 
 TEST(MlfWriter, OfWritersThatMayNotReplaceTheFirstWins) {
