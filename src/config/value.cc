@@ -77,14 +77,6 @@ std::int32_t parse_int_element(Document& doc, const Text& text, const std::strin
   return static_cast<std::int32_t>(value);
 }
 
-std::uint32_t parse_u32(Document& doc, const Text& text, const std::string& what) {
-  const Integer value = parse_integer(doc, text, what, "a number from 0 to 4294967295");
-  if ((value.negative && value.magnitude != 0) || value.magnitude > std::numeric_limits<std::uint32_t>::max()) {
-    doc.fail(text.origin(0), "int-range", what + ": " + quoted(text.bytes()) + " is not in 0 to 4294967295");
-  }
-  return static_cast<std::uint32_t>(value.magnitude);
-}
-
 std::uint64_t parse_size(Document& doc, const Text& text, const std::string& what) {
   const Integer value = parse_integer(doc, text, what, "a whole number");
   if (!value.negative || value.magnitude == 0) return value.magnitude;

@@ -15,7 +15,6 @@ namespace batchfeed::config {
 // `what` names the value in messages: "Test.reader.maxErrors".
 bool parse_bool(Document& doc, const Text& text, const std::string& what);
 std::int32_t parse_int(Document& doc, const Text& text, const std::string& what);
-std::uint32_t parse_u32(Document& doc, const Text& text, const std::string& what);
 // A minus sign wraps, as in the reference, with a warning.
 std::uint64_t parse_size(Document& doc, const Text& text, const std::string& what);
 // Of an array: here 3.0 is 3.

@@ -22,7 +22,7 @@ void check_limits(std::uint64_t global_limit, std::uint64_t local_limit);
 void check_workers(std::uint64_t workers, std::uint64_t rank);
 void check_epoch(std::uint64_t size);
 
-// Sweep: a copyable cursor over one sweep, as CntkSweep.
+// Sweep: a cursor over one sweep, as CntkSweep.
 template <class Sweep>
 class BlockTimeline final : public Timeline {
  public:

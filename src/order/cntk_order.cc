@@ -54,7 +54,7 @@ std::uint32_t CntkSweep::Plan::chunk_of(std::uint64_t place) const noexcept {
 }
 
 CntkSweep::CntkSweep(const Corpus& corpus, const OrderOptions& options)
-    : corpus_(&corpus), options_(options), entries_(std::make_shared<Entries>(EntryBits(corpus))) {}
+    : corpus_(&corpus), options_(options), entries_(EntryBits(corpus)) {}
 
 void CntkSweep::begin(std::uint64_t sweep) {
   const std::uint64_t seed = options_.seed + sweep;
@@ -115,21 +115,11 @@ void CntkSweep::rewind() {
   raw_at_ = 0;
   kept_ = loaded_ = placed_ = 0;
   tables_.clear();
-  if (entries_.use_count() == 1) {
-    entries_->clear();
-  } else {
-    entries_ = std::make_shared<Entries>(entries_->bits());
-  }
+  entries_.clear();
   entries_begin_ = 0;
   chunk_ = 0;
   slot_ = chunk_end_ = sample_ = 0;
   begins_.clear();
-}
-
-// A copy of the cursor may share the entries; whoever writes takes one of its own.
-Entries& CntkSweep::own_entries() {
-  if (entries_.use_count() > 1) entries_ = std::make_shared<Entries>(*entries_);
-  return *entries_;
 }
 
 bool CntkSweep::enter_next() {
@@ -156,8 +146,8 @@ void CntkSweep::make_final(std::uint32_t chunk) {
   while (behind < chunks() && windows.lo[behind] <= chunk) ++behind;
   if (behind == placed_) return;
   const std::uint32_t end = windows.hi[behind - 1];
-  const EntryBits& bits = own_entries().bits();
-  entries_->visit([&]<class Word>(std::vector<Word>& words) {
+  const EntryBits& bits = entries_.bits();
+  entries_.visit([&]<class Word>(std::vector<Word>& words) {
     if (words.empty()) words.reserve(static_cast<std::size_t>(plan_->first[end] - entries_begin_));
     for (; loaded_ < end; ++loaded_) {
       tables_.push_back(std::make_shared<const Table>(*corpus_, plan_->chunks[loaded_]));
@@ -171,7 +161,7 @@ void CntkSweep::make_final(std::uint32_t chunk) {
 template <class Word>
 void CntkSweep::place_chunk(std::uint32_t chunk, Word* entries) {
   const Plan& plan = *plan_;
-  const EntryBits bits = entries_->bits();
+  const EntryBits bits = entries_.bits();
   const std::uint32_t lo = plan.windows.lo[chunk];
   const std::uint32_t width = plan.windows.hi[chunk] - lo;
   const std::uint64_t from = plan.first[lo];
@@ -213,14 +203,8 @@ void CntkSweep::drop_behind(std::uint32_t chunk) {
   }
   let_go_ = std::max(let_go_, begins_.empty() ? sample_ : begins_.front());
   const auto dead = static_cast<std::size_t>(plan_->first[kept_] - entries_begin_);
-  if (dead == 0 || dead < entries_->size() / 2) return;
-  if (entries_.use_count() > 1) {
-    auto kept = std::make_shared<Entries>(entries_->bits());
-    kept->append(*entries_, dead, entries_->size());
-    entries_ = std::move(kept);
-  } else {
-    entries_->erase_front(dead);
-  }
+  if (dead == 0 || dead < entries_.size() / 2) return;
+  entries_.erase_front(dead);
   entries_begin_ = plan_->first[kept_];
 }
 

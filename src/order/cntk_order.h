@@ -86,7 +86,7 @@ class CntkSweep {
     std::uint32_t chunk_of(std::uint64_t place) const noexcept;
   };
 
-  Entry entry() const noexcept { return (*entries_)[static_cast<std::size_t>(slot_ - entries_begin_)]; }
+  Entry entry() const noexcept { return entries_[static_cast<std::size_t>(slot_ - entries_begin_)]; }
   const Table& table(std::uint32_t place) const noexcept { return *tables_[place - kept_]; }
   std::uint32_t chunks() const noexcept { return static_cast<std::uint32_t>(plan_->chunks.size()); }
 
@@ -96,7 +96,6 @@ class CntkSweep {
   void place_chunk(std::uint32_t chunk, Word* entries);
   void make_final(std::uint32_t chunk);
   void drop_behind(std::uint32_t chunk);
-  Entries& own_entries();
 
   const Corpus* corpus_;
   OrderOptions options_;
@@ -113,7 +112,7 @@ class CntkSweep {
   // read, placed_ the first whose places were not shuffled yet.
   std::uint32_t kept_ = 0, loaded_ = 0, placed_ = 0;
   std::deque<std::shared_ptr<const Table>> tables_;  // of chunks kept_ .. loaded_
-  std::shared_ptr<Entries> entries_;                 // of places entries_begin_ .. first[loaded_]; copied on write
+  Entries entries_;                                  // of places entries_begin_ .. first[loaded_]
   std::uint64_t entries_begin_ = 0;
 
   // The cursor: place slot_ in chunk_, whose places end at chunk_end_.

@@ -11,14 +11,12 @@ namespace batchfeed::order {
 
 FileTimeline::FileTimeline(const Corpus& corpus, bool cross_sweeps, std::uint64_t workers, std::uint64_t rank)
     : corpus_(&corpus), cross_sweeps_(cross_sweeps) {
-  auto starts = std::make_shared<Starts>();
-  starts->samples.push_back(0);
-  starts->sequences.push_back(0);
+  starts_.samples.push_back(0);
+  starts_.sequences.push_back(0);
   for (std::uint32_t c = 0; c < corpus.chunks(); ++c) {
-    starts->samples.push_back(starts->samples.back() + corpus.samples(c));
-    starts->sequences.push_back(starts->sequences.back() + corpus.sequences(c));
+    starts_.samples.push_back(starts_.samples.back() + corpus.samples(c));
+    starts_.sequences.push_back(starts_.sequences.back() + corpus.sequences(c));
   }
-  starts_ = std::move(starts);
   set_workers(workers, rank);
   begin_epoch(0, kWholeSet);
 }
@@ -30,7 +28,7 @@ void FileTimeline::begin_epoch(std::uint64_t begin, std::uint64_t size) {
   rank_ = next_rank_;
   seek(begin);
   first_sweep_ = position_ / corpus_->total_samples();
-  number_ = starts_->sequences[chunk_] + row_;
+  number_ = starts_.sequences[chunk_] + row_;
   renumbered_ = 0;
 }
 
@@ -44,7 +42,7 @@ void FileTimeline::restore(std::uint64_t position) {
   rank_ = next_rank_;
   seek(position);
   const std::uint64_t sweep = position_ / corpus_->total_samples();
-  number_ = starts_->sequences[chunk_] + row_;
+  number_ = starts_.sequences[chunk_] + row_;
   if (sweep > first_sweep_) number_ += (sweep - first_sweep_) * corpus_->total_sequences();
 }
 
@@ -57,7 +55,7 @@ void FileTimeline::set_workers(std::uint64_t workers, std::uint64_t rank) {
 // To the first sequence that starts at or behind `position`.
 void FileTimeline::seek(std::uint64_t position) {
   const std::uint64_t offset = position % corpus_->total_samples();
-  const std::vector<std::uint64_t>& starts = starts_->samples;
+  const std::vector<std::uint64_t>& starts = starts_.samples;
   const auto at = std::upper_bound(starts.begin(), starts.end() - 1, offset);
   enter(static_cast<std::uint32_t>(at - starts.begin()) - 1);
   std::uint64_t sample = starts[chunk_];

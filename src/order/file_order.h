@@ -25,9 +25,9 @@ class FileTimeline final : public Timeline {
   void set_past(const Past& past) override;
 
  private:
-  // Where each chunk begins; shared by copies.
+  // Where each chunk begins, and the last one ends.
   struct Starts {
-    std::vector<std::uint64_t> samples, sequences;  // one more than chunks
+    std::vector<std::uint64_t> samples, sequences;
   };
 
   void seek(std::uint64_t position);
@@ -37,7 +37,7 @@ class FileTimeline final : public Timeline {
 
   const Corpus* corpus_;
   bool cross_sweeps_;
-  std::shared_ptr<const Starts> starts_;
+  Starts starts_;
   std::uint64_t workers_ = 1, rank_ = 0;
   std::uint64_t next_workers_ = 1, next_rank_ = 0;
   std::uint64_t end_ = 0, position_ = 0;

@@ -135,11 +135,6 @@ std::uint64_t told_frame_size(std::span<const std::byte> head) noexcept {
   return size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR ? 0 : size;
 }
 
-bool unzstd_block(std::span<const std::byte> from, std::span<std::byte> to) {
-  const std::size_t n = ZSTD_decompress(to.data(), to.size(), from.data(), from.size());
-  return !ZSTD_isError(n) && n == to.size();
-}
-
 }  // namespace batchfeed::packed
 
 #else
@@ -160,7 +155,6 @@ Point Unzstd::point() const noexcept { return {}; }
 std::uint64_t Unzstd::at() const noexcept { return 0; }
 bool Unzstd::at_end() const noexcept { return true; }
 std::uint64_t told_frame_size(std::span<const std::byte>) noexcept { return 0; }
-bool unzstd_block(std::span<const std::byte>, std::span<std::byte>) { return false; }
 
 }  // namespace batchfeed::packed
 

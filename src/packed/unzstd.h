@@ -41,7 +41,4 @@ class Unzstd {
 // What the first frame says that it unpacks to, of its first 18 bytes; 0 if it does not say.
 std::uint64_t told_frame_size(std::span<const std::byte> head) noexcept;
 
-// One block in memory, as binary corpora have it: true if `from` unpacks to exactly `to`.
-bool unzstd_block(std::span<const std::byte> from, std::span<std::byte> to);
-
 }  // namespace batchfeed::packed

@@ -53,6 +53,4 @@ void ZstdWriter::write_frame() {
   pending_.clear();
 }
 
-void zstd_block(std::span<const std::byte> from, std::vector<std::byte>& out) { compress(from, out); }
-
 }  // namespace batchfeed::packed

@@ -34,7 +34,4 @@ class ZstdWriter {
   std::vector<FrameSize> frames_;
 };
 
-// One block in memory, as binary corpora have it; `out` is replaced.
-void zstd_block(std::span<const std::byte> from, std::vector<std::byte>& out);
-
 }  // namespace batchfeed::packed

@@ -77,23 +77,25 @@ bool Parts::can(const Which& which) const {
 }
 
 Parts::State& Parts::state_of(const Which& which) const {
-  const std::lock_guard lock(mutex_);
-  std::unique_ptr<State>& state = states_[which.chunk];
-  if (!state) {
-    // None, or not what can() found: the file has changed, of which reading all of it tells.
-    std::optional<Forecast> told = forecast(decoder_.header, which.row, which.lengths, decoder_.limits, file_);
-    const bool odd = !told || !is_true(*told, decoder_.header, which.row, which.lengths, file_);
-    state = std::make_unique<State>(told ? *std::move(told) : Forecast{});
-    state->odd = odd;
-    state->known.emplace(0, 0);
-    for (std::size_t i = 0; i < state->forecast.streams.size(); ++i) {
-      const FileStream& stream = decoder_.header.streams[i];
-      if (stream.storage == Storage::dense) continue;
-      state->known[0] = state->forecast.streams[i].begin;
-      state->walk.emplace(stream, state->forecast.streams[i], decoder_.header.rows[which.row].sequences);
-    }
+  State& state = [&]() -> State& {
+    const std::lock_guard lock(mutex_);
+    return states_[which.chunk];
+  }();
+  const std::lock_guard lock(state.mutex);
+  if (state.made) return state;
+  // None, or not what can() found: the file has changed, of which reading all of it tells.
+  std::optional<Forecast> told = forecast(decoder_.header, which.row, which.lengths, decoder_.limits, file_);
+  state.odd = !told || !is_true(*told, decoder_.header, which.row, which.lengths, file_);
+  if (told) state.forecast = *std::move(told);
+  state.known.emplace(0, 0);
+  for (std::size_t i = 0; i < state.forecast.streams.size(); ++i) {
+    const FileStream& stream = decoder_.header.streams[i];
+    if (stream.storage == Storage::dense) continue;
+    state.known[0] = state.forecast.streams[i].begin;
+    state.walk.emplace(stream, state.forecast.streams[i], decoder_.header.rows[which.row].sequences);
   }
-  return *state;
+  state.made = true;
+  return state;
 }
 
 void Parts::read(const Which& which, RowRange rows, Chunk& out) const {

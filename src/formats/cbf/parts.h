@@ -60,12 +60,11 @@ class Parts {
     std::map<std::uint32_t, std::uint32_t> ends_;  // by first rows
   };
   struct State {
-    explicit State(Forecast says) : forecast(std::move(says)) {}
-
-    const Forecast forecast;
+    Forecast forecast;         // not changed once it is made
     Turns turns;               // to add to what is known
     std::optional<Walk> walk;  // of the sparse stream, if there is one
     std::mutex mutex;
+    bool made = false;
     bool odd = false;  // not as the forecast says
     // Rows up to which all is as it says, and the byte where the sparse stream goes on there.
     std::map<std::uint32_t, std::uint64_t> known;
@@ -99,7 +98,7 @@ class Parts {
   const Whole whole_;
   mutable std::mutex mutex_;
   mutable std::vector<Answer> can_;                                 // per chunk
-  mutable std::map<std::uint32_t, std::unique_ptr<State>> states_;  // of chunks that were read
+  mutable std::map<std::uint32_t, State> states_;  // of chunks that were read
   mutable std::vector<Kept> kept_;                                  // the last one read whole is the last
 };
 
