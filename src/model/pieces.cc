@@ -7,15 +7,15 @@
 
 namespace batchfeed {
 
-Pieces::Pieces(std::shared_ptr<const Source> source, std::uint64_t bytes) : source_(std::move(source)) {
-  const std::vector<ChunkInfo>& chunks = source_->chunks();
+Pieces::Pieces(std::shared_ptr<const Source> from, std::uint64_t bytes) : SharedSource(std::move(from)) {
+  const std::vector<ChunkInfo>& chunks = source().chunks();
   std::uint64_t all = 0;
   for (const ChunkInfo& chunk : chunks) all = add_sat(all, chunk.bytes);
   bytes = std::max({bytes, all / kMost, std::uint64_t{1}});
   for (std::uint32_t c = 0; c < chunks.size(); ++c) {
     const std::uint64_t expanded = mul_sat(chunks[c].samples, kExpanded);
     std::uint64_t size = std::max(chunks[c].bytes, expanded);
-    const RowReader* const reader = size > bytes ? source_->row_reader(c) : nullptr;
+    const RowReader* const reader = size > bytes ? source().row_reader(c) : nullptr;
     if (reader != nullptr && reader->row_memory(c) != RowMemory::far_more) size = chunks[c].bytes;
     const std::uint64_t parts = std::min((size + bytes - 1) / bytes, chunks[c].sequences);
     if (parts > 1 && reader != nullptr) {
@@ -29,11 +29,11 @@ Pieces::Pieces(std::shared_ptr<const Source> source, std::uint64_t bytes) : sour
 
 // Into parts of about as many samples, which mostly are as many bytes.
 void Pieces::cut(std::uint32_t chunk, std::uint64_t parts) {
-  const ChunkInfo& whole = source_->chunks()[chunk];
+  const ChunkInfo& whole = source().chunks()[chunk];
   const std::uint64_t most = (whole.samples + parts - 1) / parts;
   const double bytes_each = static_cast<double>(whole.bytes) / static_cast<double>(whole.samples);
   std::vector<SequenceInfo> table;
-  source_->sequences(chunk, table);
+  source().sequences(chunk, table);
   for (std::size_t i = 0; i < table.size();) {
     ChunkInfo piece;
     const std::size_t first = i;
@@ -51,27 +51,27 @@ void Pieces::cut(std::uint32_t chunk, std::uint64_t parts) {
 void Pieces::sequences(std::uint32_t piece, std::vector<SequenceInfo>& out) const {
   const auto& [chunk, rows] = parts_[piece];
   if (rows.last == 0) {
-    source_->sequences(chunk, out);
+    source().sequences(chunk, out);
   } else {
-    source_->row_reader(chunk)->sequences(chunk, rows, out);
+    source().row_reader(chunk)->sequences(chunk, rows, out);
   }
 }
 
 void Pieces::read(std::uint32_t piece, Chunk& out) const {
   const auto& [chunk, rows] = parts_[piece];
   if (rows.last == 0) {
-    source_->read(chunk, out);
+    source().read(chunk, out);
   } else {
-    source_->row_reader(chunk)->read(chunk, rows, out);
+    source().row_reader(chunk)->read(chunk, rows, out);
   }
 }
 
 Place Pieces::place(std::uint32_t piece, std::uint32_t row) const {
-  return source_->place(parts_[piece].chunk, parts_[piece].rows.first + row);
+  return source().place(parts_[piece].chunk, parts_[piece].rows.first + row);
 }
 
 std::vector<Place> Pieces::places(std::uint32_t piece, std::uint32_t row) const {
-  return source_->places(parts_[piece].chunk, parts_[piece].rows.first + row);
+  return source().places(parts_[piece].chunk, parts_[piece].rows.first + row);
 }
 
 }  // namespace batchfeed

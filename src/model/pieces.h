@@ -5,15 +5,15 @@
 // role: the sequences and their order are those of the source, and so is its fingerprint.
 #pragma once
 
-#include <batchfeed/source.h>
-
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "model/shared_source.h"
+
 namespace batchfeed {
 
-class Pieces final : public Source {
+class Pieces final : public SharedSource {
  public:
   // Chunks that can be read by rows are cut into pieces of one size, at most `bytes` of the file and a
   // sequence, larger ones where a corpus would have too many. A last piece that is larger than those in
@@ -26,16 +26,12 @@ class Pieces final : public Source {
   };
   const Part& part(std::uint32_t piece) const noexcept { return parts_[piece]; }
 
-  const std::vector<StreamInfo>& streams() const override { return source_->streams(); }
   const std::vector<ChunkInfo>& chunks() const override { return pieces_; }
   void sequences(std::uint32_t piece, std::vector<SequenceInfo>& out) const override;
   void read(std::uint32_t piece, Chunk& out) const override;
-  std::string key_text(std::uint64_t key) const override { return source_->key_text(key); }
+  const RowReader* row_reader(std::uint32_t /*piece*/) const override { return nullptr; }
   Place place(std::uint32_t piece, std::uint32_t row) const override;
   std::vector<Place> places(std::uint32_t piece, std::uint32_t row) const override;
-  bool splits_frames() const override { return source_->splits_frames(); }
-  std::uint64_t fingerprint() const override { return source_->fingerprint(); }
-  std::vector<Notice> notices() const override { return source_->notices(); }
 
  private:
   static constexpr std::uint64_t kMost = 1u << 18;  // some 25 MB of tables in all
@@ -43,7 +39,6 @@ class Pieces final : public Source {
 
   void cut(std::uint32_t chunk, std::uint64_t parts);
 
-  std::shared_ptr<const Source> source_;
   std::vector<ChunkInfo> pieces_;
   std::vector<Part> parts_;  // as pieces_
 };

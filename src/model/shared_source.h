@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A source behind a shared pointer: for who must own one, and for those who change a
-// part of what another gives.
+// part of what another gives. Who gives other rows, or reads them in another way, says
+// what becomes of row_reader(), too.
 #pragma once
 
 #include <batchfeed/source.h>
@@ -31,8 +32,14 @@ class SharedSource : public Source {
   std::uint64_t fingerprint() const override { return source_->fingerprint(); }
   std::vector<Notice> notices() const override { return source_->notices(); }
 
+ protected:
+  const Source& source() const noexcept { return *source_; }
+
  private:
   std::shared_ptr<const Source> source_;
 };
+
+// For a source that outlives whoever is given this.
+inline std::shared_ptr<const Source> borrowed(const Source& source) { return {std::shared_ptr<void>(), &source}; }
 
 }  // namespace batchfeed

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "model/shared_source.h"
 
 namespace batchfeed {
 
@@ -84,16 +85,14 @@ void compare_streams(const std::string& name, const Column& a, std::uint32_t row
   }
 }
 
-class Floats final : public Source {
+class Floats final : public SharedSource {
  public:
-  explicit Floats(std::shared_ptr<const Source> source) : source_(std::move(source)), streams_(source_->streams()) {
+  explicit Floats(std::shared_ptr<const Source> from) : SharedSource(std::move(from)), streams_(source().streams()) {
     for (StreamInfo& stream : streams_) stream.element = Element::f32;
   }
   const std::vector<StreamInfo>& streams() const override { return streams_; }
-  const std::vector<ChunkInfo>& chunks() const override { return source_->chunks(); }
-  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { source_->sequences(chunk, out); }
   void read(std::uint32_t chunk, Chunk& out) const override {
-    source_->read(chunk, out);
+    source().read(chunk, out);
     for (Column& column : out.columns) {
       if (column.element == Element::f32) continue;
       const std::size_t n = column.values.size() / sizeof(double);
@@ -107,11 +106,9 @@ class Floats final : public Source {
       column.element = Element::f32;
     }
   }
-  std::string key_text(std::uint64_t key) const override { return source_->key_text(key); }
-  Place place(std::uint32_t chunk, std::uint32_t row) const override { return source_->place(chunk, row); }
+  const RowReader* row_reader(std::uint32_t /*chunk*/) const override { return nullptr; }
 
  private:
-  std::shared_ptr<const Source> source_;
   std::vector<StreamInfo> streams_;
 };
 

@@ -20,7 +20,7 @@ class Sequel final : public Source {
     for (std::size_t k = 0; k < corpora_.size(); ++k) {
       expect_streams(k);
       selected_.push_back(
-          std::make_unique<Selected>(*corpora_[k], names, std::vector<std::pair<std::string, std::string>>()));
+          std::make_unique<Selected>(corpora_[k], names, std::vector<std::pair<std::string, std::string>>()));
     }
     std::vector<SequenceInfo> table;
     for (std::uint32_t k = 0; k < corpora_.size(); ++k) {
@@ -58,6 +58,11 @@ class Sequel final : public Source {
     return corpora_[at_[chunk].corpus]->places(at_[chunk].chunk, row);
   }
   bool splits_frames() const override { return corpora_.front()->splits_frames(); }
+  std::uint64_t fingerprint() const override {
+    Fingerprint print;
+    for (const auto& corpus : selected_) print.add(corpus->fingerprint());
+    return print.value();
+  }
   std::vector<Notice> notices() const override {
     std::vector<Notice> out;
     for (const auto& corpus : corpora_) {

@@ -88,7 +88,7 @@ KeyUse key_use(const Source& source, const ConvertOptions& options) {
 class Conversion {
  public:
   Conversion(const Source& source, const std::string& path, const ConvertOptions& options)
-      : source_(source, options.streams, options.renames),
+      : source_(borrowed(source), options.streams, options.renames),
         options_(options),
         use_(key_use(source, options)),
         target_(path, source_.streams(), options, use_.write),

@@ -3,6 +3,8 @@
 
 #include <batchfeed/error.h>
 
+#include "base/hash.h"
+
 namespace batchfeed {
 namespace {
 
@@ -21,10 +23,10 @@ std::size_t find(const std::vector<StreamInfo>& streams, const std::string& name
 
 }  // namespace
 
-Selected::Selected(const Source& source, const std::vector<std::string>& keep,
+Selected::Selected(std::shared_ptr<const Source> from, const std::vector<std::string>& keep,
                    const std::vector<std::pair<std::string, std::string>>& renames)
-    : source_(source) {
-  const std::vector<StreamInfo>& all = source.streams();
+    : SharedSource(std::move(from)) {
+  const std::vector<StreamInfo>& all = source().streams();
   for (const std::string& name : keep) from_.push_back(find(all, name));
   for (std::size_t i = 0; keep.empty() && i < all.size(); ++i) from_.push_back(i);
   for (const std::size_t i : from_) streams_.push_back(all[i]);
@@ -47,10 +49,14 @@ Selected::Selected(const Source& source, const std::vector<std::string>& keep,
 }
 
 void Selected::read(std::uint32_t chunk, Chunk& out) const {
-  source_.read(chunk, out);
+  source().read(chunk, out);
   std::vector<Column> kept(from_.size());
   for (std::size_t i = 0; i < from_.size(); ++i) kept[i] = std::move(out.columns[from_[i]]);
   out.columns = std::move(kept);
+}
+
+std::uint64_t Selected::fingerprint() const {
+  return Fingerprint().add(source().fingerprint()).add(Source::fingerprint()).value();
 }
 
 }  // namespace batchfeed

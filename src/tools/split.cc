@@ -209,7 +209,7 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
     refuse("split.parts", {}, "the parts, the targets and the formats do not fit each other",
            "a part for each sequence, as split_parts() gives them, and a target for each part");
   }
-  const Selected selected(source, options.streams, options.renames);
+  const Selected selected(borrowed(source), options.streams, options.renames);
   std::vector<std::unique_ptr<Target>> open;
   for (std::size_t t = 0; t < targets.size(); ++t) {
     ConvertOptions one = options;

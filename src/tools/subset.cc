@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/rng.h"
+#include "model/shared_source.h"
 #include "tools/refuse.h"
 #include "tools/selected.h"
 
@@ -13,14 +14,14 @@ namespace batchfeed {
 
 namespace {
 
-class Subset final : public Source {
+class Subset final : public SharedSource {
  public:
-  Subset(std::shared_ptr<const Source> source, Rows rows) : source_(std::move(source)) {
+  Subset(std::shared_ptr<const Source> from, Rows rows) : SharedSource(std::move(from)) {
     std::vector<SequenceInfo> table;
     for (std::uint32_t c = 0; c < rows.size(); ++c) {
       if (rows[c].empty()) continue;
-      source_->sequences(c, table);
-      const ChunkInfo& whole = source_->chunks()[c];
+      source().sequences(c, table);
+      const ChunkInfo& whole = source().chunks()[c];
       ChunkInfo& part = chunks_.emplace_back();
       part.sequences = rows[c].size();
       for (const std::uint32_t i : rows[c]) part.samples += table.at(i).samples;
@@ -30,63 +31,31 @@ class Subset final : public Source {
     }
   }
 
-  const std::vector<StreamInfo>& streams() const override { return source_->streams(); }
   const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
   void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
-    source_->sequences(of_[chunk], out);
+    source().sequences(of_[chunk], out);
     const std::vector<std::uint32_t>& rows = rows_[chunk];  // ascending: row i comes from i or further on
     for (std::size_t i = 0; i < rows.size(); ++i) out[i] = out[rows[i]];
     out.resize(rows.size());
   }
-  void read(std::uint32_t chunk, Chunk& out) const override { source_->read(of_[chunk], out); }
-  std::string key_text(std::uint64_t key) const override { return source_->key_text(key); }
-  Place place(std::uint32_t chunk, std::uint32_t row) const override { return source_->place(of_[chunk], row); }
+  void read(std::uint32_t chunk, Chunk& out) const override { source().read(of_[chunk], out); }
+  const RowReader* row_reader(std::uint32_t /*chunk*/) const override { return nullptr; }
+  Place place(std::uint32_t chunk, std::uint32_t row) const override { return source().place(of_[chunk], row); }
   std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
-    return source_->places(of_[chunk], row);
+    return source().places(of_[chunk], row);
   }
-  bool splits_frames() const override { return source_->splits_frames(); }
-  std::vector<Notice> notices() const override { return source_->notices(); }
   std::uint64_t fingerprint() const override {
     Fingerprint print;
-    print.add(source_->fingerprint());
+    print.add(source().fingerprint());
     for (std::size_t c = 0; c < rows_.size(); ++c)
       print.add(of_[c]).add(hash_bytes(rows_[c].data(), rows_[c].size() * sizeof(std::uint32_t)));
     return print.value();
   }
 
  private:
-  std::shared_ptr<const Source> source_;
   std::vector<ChunkInfo> chunks_;
   std::vector<std::uint32_t> of_;  // the source's chunk
   Rows rows_;
-};
-
-class Streams final : public Source {
- public:
-  Streams(std::shared_ptr<const Source> source, const std::vector<std::string>& keep,
-          const std::vector<std::pair<std::string, std::string>>& renames)
-      : source_(std::move(source)), selected_(*source_, keep, renames) {}
-
-  const std::vector<StreamInfo>& streams() const override { return selected_.streams(); }
-  const std::vector<ChunkInfo>& chunks() const override { return selected_.chunks(); }
-  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
-    selected_.sequences(chunk, out);
-  }
-  void read(std::uint32_t chunk, Chunk& out) const override { selected_.read(chunk, out); }
-  std::string key_text(std::uint64_t key) const override { return selected_.key_text(key); }
-  Place place(std::uint32_t chunk, std::uint32_t row) const override { return source_->place(chunk, row); }
-  std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
-    return source_->places(chunk, row);
-  }
-  bool splits_frames() const override { return source_->splits_frames(); }
-  std::vector<Notice> notices() const override { return source_->notices(); }
-  std::uint64_t fingerprint() const override {
-    return Fingerprint().add(source_->fingerprint()).add(Source::fingerprint()).value();
-  }
-
- private:
-  std::shared_ptr<const Source> source_;
-  Selected selected_;
 };
 
 // take(i) for every sequence: its number in the source. True keeps it; false from
@@ -153,7 +122,7 @@ std::unique_ptr<Source> subset(std::shared_ptr<const Source> source, Rows rows) 
 std::unique_ptr<Source> select_streams(std::shared_ptr<const Source> source, const std::vector<std::string>& keep,
                                        const std::vector<std::pair<std::string, std::string>>& renames) {
   expect_source(source.get());
-  return std::make_unique<Streams>(std::move(source), keep, renames);
+  return std::make_unique<Selected>(std::move(source), keep, renames);
 }
 
 bool has_own_keys(const Source& source) {

@@ -97,9 +97,9 @@ class Parts {
   const Nearby& nearby_;
   const Whole whole_;
   mutable std::mutex mutex_;
-  mutable std::vector<Answer> can_;                                 // per chunk
+  mutable std::vector<Answer> can_;                // per chunk
   mutable std::map<std::uint32_t, State> states_;  // of chunks that were read
-  mutable std::vector<Kept> kept_;                                  // the last one read whole is the last
+  mutable std::vector<Kept> kept_;                 // the last one read whole is the last
 };
 
 }  // namespace batchfeed::cbf
