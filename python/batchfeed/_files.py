@@ -16,7 +16,7 @@ from typing import Any, Callable, Optional, TypeVar, Union
 from . import _core
 from ._convert import library
 from ._errors import Fault, exception, usage
-from ._given import mapping, whole, wrong
+from ._given import mapping, path, whole, wrong
 
 T = TypeVar("T")
 
@@ -82,7 +82,7 @@ def file_system(storage: StorageOptions, names: Iterable[Any], limits: Limits, f
     roots = limits.get("roots", ())
     if not isinstance(roots, (list, tuple)):
         raise usage("python.roots", f"limits['roots'] is {roots!r}", "give a list of folders")
-    files.roots = [os.fspath(root) for root in roots]
+    files.roots = [path("one of limits['roots']", root) for root in roots]
     files.folder = folder if os.path.isdir(folder) else ""
     return files
 

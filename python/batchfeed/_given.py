@@ -79,16 +79,20 @@ def weight(name: str, value: Any) -> float:
 
 
 def path(name: str, value: Any) -> str:
+    """As text. The system would take what stands before a NUL for all of it, and write or read another file."""
     try:
-        return os.fsdecode(value)
+        text = os.fsdecode(value)
     except TypeError:
         raise TypeError(f"{name} is {shown(value)}, expected a path (str, bytes or os.PathLike)") from None
+    if "\0" in text:
+        raise wrong(name, value, "a path without a NUL byte")
+    return text
 
 
 def paths(value: Any, name: str = "files") -> list[str]:
     """One path or several, as text."""
     if isinstance(value, (str, bytes, os.PathLike)):
-        return [os.fsdecode(value)]
+        return [path(name, value)]
     no_list = isinstance(value, Mapping) or hasattr(value, "read") or not hasattr(value, "__iter__")
     if no_list and not isinstance(value, (list, tuple)):
         raise TypeError(f"{name} is {shown(value)}, expected a path (str, bytes or os.PathLike) or a list of them")

@@ -205,7 +205,7 @@ def _build(source: Any, setup: _core.Setup) -> tuple[Any, Optional[str]]:
     """The library's options for a source, and the key mode it needs."""
     _need_source(source)
     if isinstance(source, (str, bytes, os.PathLike)):
-        source = _corpus(os.fsdecode(source), setup.file_system, setup.limits)
+        source = _corpus(as_path("path", source), setup.file_system, setup.limits)
     options: tuple[Any, Optional[str]] = source._options(setup)
     return options
 

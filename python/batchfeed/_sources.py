@@ -199,6 +199,7 @@ class HTKFeatures:
     def _options(self, setup: _core.Setup) -> tuple[Any, Optional[str]]:
         if not self.scp_files and not self.files:
             raise usage("python.no-file", f"stream {self.name!r}: no file given", "bf.HTKFeatures('features', 'train.scp')", stream=self.name)
+        moved = pairs("path_map", self.path_map, '{"path in the list": "path here"}')
         return fill(
             _core.HtkOptions(),
             name=self.name,
@@ -206,7 +207,7 @@ class HTKFeatures:
             files=paths(self.files),
             dim=self.dim,
             context=self.context,
-            prefix=self.prefix,
+            prefix=_path("prefix", self.prefix),
             expand_to_utterance=self.expand_to_utterance,
             max_sequence_frames=self.max_sequence_frames,
             chunk_frames=self.chunk_frames,
@@ -215,7 +216,7 @@ class HTKFeatures:
             trace_level=self.trace_level,
             legacy=self.legacy,
             max_utterance_frames=self.max_utterance_frames,
-            path_map=pairs("path_map", self.path_map, '{"path in the list": "path here"}'),
+            path_map=[(old, path("path_map", new)) for old, new in moved],
         ), "text"
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import batchfeed as bf
 
+NO_NUL = "expected a path without a NUL byte"
 PATH = "expected a path (str, bytes or os.PathLike)"
 WHOLE = "expected a whole number that is not negative"
 STREAMS = 'streams are declared as {"name": bf.dense(3), ...}; got'
@@ -149,6 +150,31 @@ WRONG = [
     (lambda f: bf.from_datasets(3), "dataset is 3, expected a datasets.Dataset"),
     (lambda f: bf.Remote(3), "storage_options is 3, expected a mapping"),
     (lambda f: bf.Remote(retries=-1), f"retries is -1, {WHOLE}"),
+    (lambda f: bf.open(f + "\0"), f"ctf\\x00', {NO_NUL}"),
+    (lambda f: bf.open(f.encode() + b"\0.ctf"), NO_NUL),
+    (lambda f: bf.open([f, f + "\0b"]), "one of path is '"),
+    (lambda f: bf.open(f, state_list="a\0b"), f"state_list is 'a\\x00b', {NO_NUL}"),
+    (lambda f: bf.open(f, limits={"roots": ["/\0"]}), f"one of limits['roots'] is '/\\x00', {NO_NUL}"),
+    (lambda f: bf.Reader(f + "\0"), f"ctf\\x00', {NO_NUL}"),
+    (lambda f: bf.Reader(bf.CTF(f + "\0")), f"ctf\\x00', {NO_NUL}"),
+    (lambda f: bf.Reader(bf.CTF(f, cache_index=True, cache_dir="a\0b")), f"cache_dir is 'a\\x00b', {NO_NUL}"),
+    (lambda f: bf.Reader(bf.CBF(f + "\0")), NO_NUL),
+    (lambda f: bf.Reader(bf.HTKFeatures("x", "a\0.scp")), f"scp_files is 'a\\x00.scp', {NO_NUL}"),
+    (lambda f: bf.Reader(bf.HTKFeatures("x", f, 3, prefix="a\0")), f"prefix is 'a\\x00', {NO_NUL}"),
+    (lambda f: bf.Reader(bf.HTKFeatures("x", f, 3, path_map={"a": "a\0"})), f"path_map is 'a\\x00', {NO_NUL}"),
+    (lambda f: bf.Reader(bf.MLF("x", f, 3, mapping_file="a\0")), f"mapping_file is 'a\\x00', {NO_NUL}"),
+    (lambda f: bf.Reader(bf.Kaldi("x", "a\0")), f"files is 'a\\x00', {NO_NUL}"),
+    (lambda f: bf.Reader(bf.Mix((f + "\0", 1))), NO_NUL),
+    (lambda f: bf.check(f + "\0"), NO_NUL),
+    (lambda f: bf.info(f + "\0"), NO_NUL),
+    (lambda f: bf.index(f, cache_dir="a\0b"), f"cache_dir is 'a\\x00b', {NO_NUL}"),
+    (lambda f: bf.convert(f, f + "\0.cbf"), NO_NUL),
+    (lambda f: bf.Writer(f + "\0.cbf", {"x": bf.dense(2)}), NO_NUL),
+    (lambda f: bf.Writer(f + "\0.ctf", {"x": bf.dense(2)}), NO_NUL),
+    (lambda f: bf.to_npz(f, f + "\0"), NO_NUL),
+    (lambda f: bf.from_npz(f + "\0"), NO_NUL),
+    (lambda f: bf.from_svmlight(f + "\0"), NO_NUL),
+    (lambda f: bf.Cluster().convert(f, f + "\0"), f"ctf\\x00', {NO_NUL}"),
     (lambda f: bf.Cluster().info(None), f"files is None, {PATH} or a list of them"),
     (lambda f: bf.Cluster().shuffle(f, f + ".d", shards=0), "shards is 0, expected a whole number, at least 1"),
 ]
