@@ -94,6 +94,7 @@ class Writer:
 
     The file appears whole when the block ends well, and not at all when it ends in an exception. Memory is
     bounded by one chunk. `keys`: whether keys are written; in the text format they are the sequence ids.
+    Several threads may share it: what one call of append() or extend() gives stands together.
     `path` may be a URL that fsspec writes (s3://, gs://, memory:// ...): the file is made in the folder for
     temporary files and sent when the block ends; `storage_options` are fsspec's for it, or a bf.Remote.
 

@@ -4,7 +4,9 @@
 #include <batchfeed/writer.h>
 #include <nanobind/stl/vector.h>
 
+#include <mutex>
 #include <optional>
+#include <utility>
 
 #include "bindings.h"
 #include "columns.h"
@@ -14,7 +16,16 @@ namespace batchfeed::python {
 
 namespace {
 
+// Several threads may share it: what one call gives stands together in the file.
 class WriterCore {
+  // Without the GIL, so that who waits for another thread's work does not keep that one from ending it.
+  template <class Work>
+  auto alone(const Work& work) {
+    const nb::gil_scoped_release unlocked;
+    const std::lock_guard lock(mutex_);
+    return work();
+  }
+
  public:
   WriterCore(const std::string& path, Format format, std::vector<StreamInfo> streams, bool keys,
              std::uint64_t chunk_bytes, bool legacy, bool replace)
@@ -31,30 +42,33 @@ class WriterCore {
 
   // `keys`: as many as there are sequences, or none.
   void append(nb::handle columns, const std::vector<std::string>& keys) {
-    fill(streams_, columns, chunk_);
-    const auto rows = static_cast<std::uint32_t>(chunk_.columns.front().first_sample.size() - 1);
-    const nb::gil_scoped_release unlocked;
-    for (std::uint32_t row = 0; row < rows; ++row) {
-      const std::string_view key = keys.empty() ? std::string_view() : std::string_view(keys.at(row));
-      if (text_) {
-        text_->append(chunk_, row, key);
-      } else {
-        binary_->append(chunk_, row, key);
+    Chunk chunk = std::exchange(spare_, {});
+    fill(streams_, columns, chunk);
+    const auto rows = static_cast<std::uint32_t>(chunk.columns.front().first_sample.size() - 1);
+    alone([&] {
+      for (std::uint32_t row = 0; row < rows; ++row) {
+        const std::string_view key = keys.empty() ? std::string_view() : std::string_view(keys.at(row));
+        text_ ? text_->append(chunk, row, key) : binary_->append(chunk, row, key);
       }
-    }
+    });
+    spare_ = std::move(chunk);
   }
   void commit() {
-    const nb::gil_scoped_release unlocked;
-    text_ ? text_->commit() : binary_->commit();
+    alone([&] { text_ ? text_->commit() : binary_->commit(); });
   }
-  std::uint64_t sequences() const { return text_ ? text_->sequences() : binary_->sequences(); }
-  std::uint64_t samples() const { return text_ ? text_->samples() : binary_->samples(); }
+  std::uint64_t sequences() {
+    return alone([&] { return text_ ? text_->sequences() : binary_->sequences(); });
+  }
+  std::uint64_t samples() {
+    return alone([&] { return text_ ? text_->samples() : binary_->samples(); });
+  }
 
  private:
   std::vector<StreamInfo> streams_;
+  std::mutex mutex_;  // of both writers
   std::optional<CtfWriter> text_;
   std::optional<CbfWriter> binary_;
-  Chunk chunk_;
+  Chunk spare_;  // its memory is used again; with the GIL held
 };
 
 }  // namespace

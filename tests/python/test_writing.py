@@ -75,6 +75,28 @@ def test_what_was_written_is_known_afterwards(tmp_path):
     assert (writer.num_sequences, writer.num_samples) == (0, 0)
 
 
+@pytest.mark.parametrize("to", ["ctf", "cbf"])
+def test_threads_may_share_a_writer(tmp_path, to):
+    threads, calls, rows = 4, 30, 100
+    with bf.Writer(tmp_path / f"a.{to}", {"x": bf.dense(50), "y": bf.sparse(threads * calls)}) as writer:
+
+        def write(first):
+            for call in range(first, first + calls):
+                writer.extend({"x": np.full((rows, 50), call), "y": np.full(rows, call)})
+
+        at_work = [threading.Thread(target=write, args=(k * calls,)) for k in range(threads)]
+        for thread in at_work:
+            thread.start()
+        for thread in at_work:
+            thread.join()
+        assert writer.num_sequences == threads * calls * rows
+    batch = everything(tmp_path / f"a.{to}")
+    y = batch["y"].classes()
+    np.testing.assert_array_equal(batch["x"].numpy(), np.repeat(y[:, None], 50, axis=1))
+    assert sorted(y[::rows]) == list(range(threads * calls)), "each of them once"
+    np.testing.assert_array_equal(y, np.repeat(y[::rows], rows), "and all of a call together")
+
+
 def test_keys_are_kept(tmp_path):
     for name, keys in (("a.ctf", None), ("a.cbf", True)):
         with bf.Writer(tmp_path / name, {"x": bf.dense(1)}, keys=keys) as writer:
