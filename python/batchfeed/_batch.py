@@ -48,7 +48,8 @@ class Stream(_core.StreamData):
     """One stream of a minibatch.
 
     Arrays are views of the minibatch's own memory wherever their form allows, and keep it alive:
-    they stay as they are for as long as they are held, whatever the reader does. They may be written to.
+    they stay as they are for as long as they are held, whatever the reader does. They may be written to; a form is
+    refused (ConfigError) where what was written to `offsets`, `indices` or `indptr` points out of the data.
     """
 
     __slots__ = ()

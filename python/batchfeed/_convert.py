@@ -34,6 +34,7 @@ def _small(offsets: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def csr(stream: _core.StreamData) -> Any:
     sparse = library("scipy.sparse", "csr()")
     _need_sparse(stream, "csr()")
+    stream.expect_inside()
     shape = (stream.num_samples, stream.dim)
     return sparse.csr_array((stream.values, stream.indices, _small(stream.indptr)), shape=shape, copy=False)
 
@@ -45,6 +46,7 @@ def csc_columns(stream: _core.StreamData) -> Any:
 
 
 def dense(stream: _core.StreamData) -> npt.NDArray[Any]:
+    stream.expect_inside()
     out = np.zeros((stream.num_samples, stream.dim), dtype=stream.element)
     rows = np.repeat(np.arange(stream.num_samples), np.diff(stream.indptr))
     out[rows, stream.indices] = stream.values  # of a repeated index the last value stays, as in padded()
@@ -76,6 +78,7 @@ def need_form(form: Any) -> None:
 def torch_tensor(stream: _core.StreamData, form: str) -> Any:
     need_form(form)
     torch = library("torch", "torch()")
+    stream.expect_inside()
     if form == "padded":
         return torch.from_numpy(padded(stream)[0])
     if stream.storage == "sparse" and form != "nested":
@@ -101,6 +104,7 @@ def jax_array(stream: _core.StreamData, form: str) -> Any:
         return jax_numpy.from_dlpack(padded(stream)[0])
     if stream.storage == "dense":
         return jax_numpy.from_dlpack(stream.values)
+    stream.expect_inside()
     shape = (stream.num_samples, stream.dim)
     parts = (stream.values, stream.indices, stream.indptr.astype(np.int32))
     return library("jax.experimental.sparse", "jax()").BCSR(tuple(map(jax_numpy.asarray, parts)), shape=shape)

@@ -128,6 +128,7 @@ using Array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
 // `stream`: offsets, values, and of sparse ones indices and indptr.
 Node column(nb::handle stream) {
+  stream.attr("expect_inside")();
   const auto array = [&](const char* name) { return nb::cast<Array>(stream.attr(name)); };
   const Array offsets = array("offsets"), values = array("values");
   const std::string number = nb::cast<std::string>(stream.attr("element")) == "float64" ? "g" : "f";

@@ -27,8 +27,10 @@ struct StreamData {
     strides = {dim * each, each};
   }
 
+  std::size_t samples() const noexcept { return static_cast<std::size_t>(shape[0]); }
+
   std::shared_ptr<Minibatch> batch;
-  StreamBatch* stream;
+  StreamBatch* stream;  // whose samples() is no more than its last offset, to which Python may write
   std::array<Py_ssize_t, 2> shape, strides;
 };
 
@@ -84,27 +86,59 @@ PyType_Slot kStreamSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buff
 
 StreamData& of(nb::handle self) { return *nb::inst_ptr<StreamData>(self); }
 
+// Whether nothing points out of a stream of so many samples.
+bool stays_inside(const StreamBatch& stream, std::size_t samples) {
+  const auto rises_to = [](const auto& places, std::size_t n) {
+    if (places.empty()) return n == 0;
+    return places[0] == 0 && static_cast<std::uint64_t>(places.back()) == n &&
+           std::is_sorted(places.begin(), places.end());
+  };
+  if (!rises_to(stream.offsets, samples)) return false;
+  const Layout& layout = stream.layout;
+  for (std::size_t e = 0; e < layout.sequences; ++e) {
+    const LayoutEntry& entry = layout.entries[e];
+    const std::int64_t last = std::max<std::int64_t>(entry.begin, 0) + (stream.offsets[e + 1] - stream.offsets[e]);
+    if (entry.row >= layout.rows || last > std::int64_t{layout.steps}) return false;
+  }
+  if (stream.storage == Storage::dense) return true;
+  std::uint32_t most = 0;  // a negative one is larger than any
+  for (const std::int32_t i : stream.indices) most = std::max(most, static_cast<std::uint32_t>(i));
+  return rises_to(stream.sample_begin, stream.indices.size()) &&
+         (stream.indices.empty() || most < std::min<std::uint64_t>(stream.dim, std::uint64_t{1} << 31));
+}
+
+// A stream whose data are about to be looked up: Python may have written to its arrays.
+const StreamBatch& checked(nb::handle self) {
+  const StreamBatch& s = *of(self).stream;
+  if (stays_inside(s, of(self).samples())) return s;
+  throw Error(Fault{.kind = FaultKind::usage,
+                    .id = "minibatch.out-of-bounds",
+                    .what = "stream '" + s.name + "': what was written to its offsets or indices points out of its data",
+                    .hint = "write to copies of them",
+                    .stream = s.name});
+}
+
 nb::object values(nb::handle self) {
   StreamBatch& s = *of(self).stream;
   if (s.storage == Storage::sparse) return array(s.values.data(), s.element, {s.indices.size()}, self);
-  return array(s.values.data(), s.element, {s.samples(), s.dim}, self);
+  return array(s.values.data(), s.element, {of(self).samples(), s.dim}, self);
 }
 
 nb::tuple padded(nb::handle self) {
-  const StreamBatch& s = *of(self).stream;
+  const StreamBatch& s = checked(self);
   auto [view, owner] = made<PaddedView>([&] { return s.padded(); });
   return nb::make_tuple(array(view->values.data(), s.element, {view->sequences, view->steps, view->dim}, owner),
                         array(reinterpret_cast<bool*>(view->mask.data()), {view->sequences, view->steps}, owner));
 }
 
 nb::object cntk_dense(nb::handle self) {
-  const StreamBatch& s = *of(self).stream;
+  const StreamBatch& s = checked(self);
   auto [view, owner] = made<CntkDenseView>([&] { return s.cntk_dense(); });
   return array(view->values.data(), s.element, {view->columns, view->dim}, owner);
 }
 
 nb::tuple cntk_sparse(nb::handle self) {
-  const StreamBatch& s = *of(self).stream;
+  const StreamBatch& s = checked(self);
   auto [view, owner] = made<CntkSparseView>([&] { return s.cntk_sparse(); });
   return nb::make_tuple(array(view->values.data(), s.element, {view->indices.size()}, owner),
                         array(view->indices.data(), {view->indices.size()}, owner),
@@ -146,21 +180,6 @@ nb::list key_texts(const BatchData& self) {
   return out;
 }
 
-// Whether nothing points out of a stream whose arrays have the right sizes.
-bool stays_inside(const StreamBatch& stream) {
-  const auto rises = [](const auto& places) { return places[0] == 0 && std::is_sorted(places.begin(), places.end()); };
-  if (!rises(stream.offsets)) return false;
-  const Layout& layout = stream.layout;
-  for (std::size_t e = 0; e < layout.sequences; ++e) {
-    const LayoutEntry& entry = layout.entries[e];
-    const std::int64_t last = std::max<std::int64_t>(entry.begin, 0) + (stream.offsets[e + 1] - stream.offsets[e]);
-    if (entry.row >= layout.rows || last > std::int64_t{layout.steps}) return false;
-  }
-  if (stream.storage == Storage::dense) return true;
-  const auto is_index = [&](std::int32_t i) { return i >= 0 && static_cast<std::uint64_t>(i) < stream.dim; };
-  return rises(stream.sample_begin) && std::all_of(stream.indices.begin(), stream.indices.end(), is_index);
-}
-
 // What Stream._parts() in Python has made a tuple of.
 StreamBatch stream_of(const nb::tuple& parts) {
   StreamBatch out;
@@ -181,9 +200,7 @@ StreamBatch stream_of(const nb::tuple& parts) {
   const bool sparse = out.storage == Storage::sparse;
   const std::uint64_t values = sparse ? out.indices.size() : out.samples() * out.dim;
   if (out.offsets.size() != out.layout.sequences + 1 || out.values.size() != values * size_of(out.element) ||
-      (sparse && (out.sample_begin.size() != out.samples() + 1 ||
-                  out.sample_begin.back() != static_cast<std::int64_t>(values))) ||
-      !stays_inside(out))
+      (sparse && out.sample_begin.size() != out.samples() + 1) || !stays_inside(out, out.samples()))
     throw nb::value_error("these are not the parts of a stream");
   return out;
 }
@@ -222,7 +239,7 @@ void bind_stream(nb::module_& m) {
           "is_sparse", [](const StreamData& s) { return s.stream->storage == Storage::sparse; },
           "Whether samples are pairs of index and value: csr() then, and values and indices of all of them in a row.")
       .def_prop_ro("element", [](const StreamData& s) { return s.stream->element; })
-      .def_prop_ro("num_samples", [](const StreamData& s) { return s.stream->samples(); })
+      .def_prop_ro("num_samples", &StreamData::samples)
       .def_prop_ro("num_sequences", [](const StreamData& s) { return s.stream->layout.sequences; })
       .def_prop_ro("rows", [](const StreamData& s) { return s.stream->layout.rows; })
       .def_prop_ro("steps", [](const StreamData& s) { return s.stream->layout.steps; })
@@ -249,6 +266,7 @@ void bind_stream(nb::module_& m) {
             return array(s.offsets.data(), {s.offsets.size()}, self);
           },
           nb::sig(BATCHFEED_ARRAY("offsets")))
+      .def("expect_inside", [](nb::handle self) { checked(self); })
       .def("make_padded", &padded,
            nb::sig(
                "def make_padded(self) -> tuple[numpy.typing.NDArray[typing.Any], numpy.typing.NDArray[numpy.bool_]]"))

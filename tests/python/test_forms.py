@@ -53,6 +53,38 @@ def test_views_do_not_copy(batch):
     assert not memoryview(x).readonly
 
 
+FORMS = {
+    "x": [bf.Stream.padded, bf.Stream.cntk, lambda s: s.__arrow_c_array__(), lambda s: s.torch("nested")],
+    "y": [bf.Stream.padded, bf.Stream.cntk, bf.Stream.csr, bf.Stream.csc, bf.Stream.numpy, bf.Stream.torch,
+          bf.Stream.packed, bf.Stream.sequences, lambda s: s.__arrow_c_array__(), lambda s: s.torch("coo")],
+}
+
+
+@pytest.mark.parametrize(
+    "name, array, at, value",
+    [(name, "offsets", at, value) for name in "xy" for at, value in ((0, -1), (1, 1 << 40), (1, -(1 << 40)), (-1, 1 << 40), (-1, 2))]
+    + [("y", "indptr", at, value) for at, value in ((0, 1), (1, 1 << 40), (2, -1), (-1, 1 << 40))]
+    + [("y", "indices", at, value) for at, value in ((0, 5), (-1, -1), (3, 1 << 30))],
+)
+def test_what_was_written_into_offsets_leads_nowhere(batch, name, array, at, value):
+    stream = batch[name]
+    before = stream.num_samples, stream.values.shape
+    getattr(stream, array)[at] = value
+    assert (stream.num_samples, stream.values.shape) == before and len(stream) == before[0]
+    for form in FORMS[name]:
+        with pytest.raises((bf.ConfigError, ImportError)) as caught:
+            form(stream)
+        assert isinstance(caught.value, ImportError) or caught.value.id == "minibatch.out-of-bounds"
+    with pytest.raises(bf.ConfigError, match=f"stream '{name}': what was written to its offsets or indices points out"):
+        batch.__arrow_c_array__()
+
+
+def test_offsets_and_indices_may_be_written_to(batch):
+    y = batch["y"]
+    y.indices[:] = 4
+    assert np.all(y.padded().values[y.padded().mask][:, 4] == 1) and np.all(y.csr().indices == 4)
+
+
 def test_arrays_outlive_everything(corpus):
     reader = corpus.reader(minibatch_samples=12)
     expected, kept = [], []
