@@ -60,9 +60,9 @@ class ReaderCore {
     std::uint64_t number = 0;
     {
       const nb::gil_scoped_release unlocked;
-      const auto lock = locked();
+      auto lock = await(*batch);
       Reader& reader = open();
-      while (!reader.wait(std::chrono::milliseconds(50), *batch)) check_signals();
+      const std::string before = reader.options().prefetch ? std::string() : reader.state();
       try {
         given = all ? reader.read(*batch) : reader.next(*batch);
       } catch (const Raised& raised) {
@@ -71,6 +71,8 @@ class ReaderCore {
         throw;
       }
       number = ++answers_;
+      lock.unlock();
+      if (!before.empty()) check_signals_after(number, before);
     }
     if (!given) batch.reset();
     return hand_out(std::move(batch), all, number);
@@ -104,6 +106,30 @@ class ReaderCore {
   const Source& source() const noexcept { return *origin_->source; }
 
  private:
+  // Where all the work is done in the caller's thread, signals come while it is at it.
+  void check_signals_after(std::uint64_t number, const std::string& before) {
+    try {
+      check_signals();
+    } catch (...) {
+      const auto lock = locked();
+      if (reader_ && answers_ == number) reader_->restore(before);  // unless another thread has read on
+      throw;
+    }
+  }
+
+  // With the lock, and the next minibatch ready. Signals that came meanwhile are looked at before it is taken, so that
+  // Ctrl-C leaves the reader where it was; and without the lock, as who handles them may ask the reader where that is.
+  std::unique_lock<std::mutex> await(Minibatch& batch) {
+    using std::chrono::steady_clock, std::chrono::milliseconds;
+    for (;;) {
+      const steady_clock::time_point begin = steady_clock::now();
+      auto lock = locked();
+      if (open().wait(milliseconds(50), batch) && steady_clock::now() - begin < milliseconds(1)) return lock;
+      lock.unlock();
+      check_signals();
+    }
+  }
+
   nb::object hand_out(std::shared_ptr<Minibatch> batch, bool all, std::uint64_t number) {
     const bool newest = number > handed_out_;  // another thread may have come here first
     if (newest) {
