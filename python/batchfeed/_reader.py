@@ -42,7 +42,8 @@ class Reader:
     in all while the sources are indexed (True: a tqdm bar). `limits` changes bounds on what files may ask for
     (docs/reference/limits.md). Paths may be URLs; `storage_options` are fsspec's for them, or a bf.Remote.
 
-    Several threads may share it: each minibatch goes to one of them. A forked or unpickled reader opens its files again
+    Several threads may share it: each minibatch goes to one of them. What it calls itself (`report`, `progress`, the
+    read() of a source) cannot ask it meanwhile (ConfigError reader.busy). A forked or unpickled reader opens its files again
     and goes on. Raises ConfigError for options that cannot be used, FileError where a file cannot be read, and FormatError
     for its content; what is found on the way is raised at its place in the loop, and again each time after.
     """
@@ -296,6 +297,7 @@ class Reader:
     def _here(self) -> _core.ReaderCore:
         """The library's reader, opened again in a forked child."""
         before = self._core
+        before.expect_idle()
         if not before.forked:
             return before
         self._start(self._report)

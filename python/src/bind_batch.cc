@@ -111,11 +111,12 @@ bool stays_inside(const StreamBatch& stream, std::size_t samples) {
 const StreamBatch& checked(nb::handle self) {
   const StreamBatch& s = *of(self).stream;
   if (stays_inside(s, of(self).samples())) return s;
-  throw Error(Fault{.kind = FaultKind::usage,
-                    .id = "minibatch.out-of-bounds",
-                    .what = "stream '" + s.name + "': what was written to its offsets or indices points out of its data",
-                    .hint = "write to copies of them",
-                    .stream = s.name});
+  throw Error(
+      Fault{.kind = FaultKind::usage,
+            .id = "minibatch.out-of-bounds",
+            .what = "stream '" + s.name + "': what was written to its offsets or indices points out of its data",
+            .hint = "write to copies of them",
+            .stream = s.name});
 }
 
 nb::object values(nb::handle self) {

@@ -39,17 +39,53 @@ nb::object to_python(const Fault& given, Severity severity) {
                      "severity"_a = nb::cast(severity), "text"_a = to_str(fault.text()));
 }
 
-Report to_report(nb::handle function) {
-  if (function.is_none()) return {};
-  return [held = Held(function)](const Notice& notice) {
+namespace {
+
+struct ReportCall {
+  Held held;
+  void operator()(const Notice& notice) const {
     if (Py_IsInitialized() == 0) return;
     const nb::gil_scoped_acquire gil;
+    const Held::Call call(held);
+    if (call.function().is_none()) return;  // the reader is gone
     try {
-      nb::borrow(held.get())(to_python(notice.fault, notice.severity));
+      call.function()(to_python(notice.fault, notice.severity));
     } catch (nb::python_error& error) {  // a report must not throw
       error.discard_as_unraisable("batchfeed: report");
     }
-  };
+  }
+};
+
+struct ProgressCall {
+  Held held;
+  void operator()(std::uint64_t done, std::uint64_t total) const {
+    const nb::gil_scoped_acquire gil;
+    check_signals();
+    const Held::Call call(held);
+    if (!call.function().is_none()) call.function()(done, total);
+  }
+};
+
+}  // namespace
+
+Report to_report(nb::handle function) {
+  if (function.is_none()) return {};
+  return ReportCall{Held(function)};
+}
+
+std::function<void(std::uint64_t, std::uint64_t)> to_progress(nb::handle function) {
+  if (function.is_none()) return [](std::uint64_t, std::uint64_t) { check_signals(); };
+  return ProgressCall{Held(function)};
+}
+
+const Held* held_in(const Report& report) {
+  const auto* call = report.target<ReportCall>();
+  return call == nullptr ? nullptr : &call->held;
+}
+
+const Held* held_in(const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+  const auto* call = progress.target<ProgressCall>();
+  return call == nullptr ? nullptr : &call->held;
 }
 
 namespace {
@@ -104,15 +140,6 @@ void rethrow(const nb::python_error& error) {
 void check_signals() {
   const nb::gil_scoped_acquire gil;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
-
-std::function<void(std::uint64_t, std::uint64_t)> to_progress(nb::handle function) {
-  if (function.is_none()) return [](std::uint64_t, std::uint64_t) { check_signals(); };
-  return [held = Held(function)](std::uint64_t done, std::uint64_t total) {
-    const nb::gil_scoped_acquire gil;
-    check_signals();
-    nb::borrow(held.get())(done, total);
-  };
 }
 
 void bind_errors(nb::module_&) {

@@ -15,7 +15,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "bind_batch.h"
 #include "bindings.h"
@@ -31,7 +35,8 @@ std::uint64_t forks = 0;  // on the way to this process
 // the GIL: one at a time has the lock, and tells afterwards how far it came.
 class ReaderCore {
  public:
-  ReaderCore(const Setup& setup, nb::object batch_type, nb::object stream_type) {
+  ReaderCore(Setup& setup, nb::object batch_type, nb::object stream_type) : held_(held_by(setup)) {
+    for (const Held& one : held_) one.belongs_to(number_);
     {
       const nb::gil_scoped_release unlocked;
       reader_.emplace(setup);
@@ -42,19 +47,53 @@ class ReaderCore {
         Origin{reader_->shared_source(), std::move(batch_type), std::move(stream_type), nb::tuple(names)});
     epoch = reader_->options().start_epoch;
   }
-  ~ReaderCore() { close(); }
+  ~ReaderCore() { end(); }
 
   void close() {
-    // Its threads may be about to call a source written in Python.
+    expect_idle();
     const nb::gil_scoped_release unlocked;
-    std::unique_lock lock(mutex_, std::defer_lock);
-    if (!forked()) lock.lock();  // in a child who held it may not exist
-    reader_.reset();
+    shut();
+  }
+
+  // Closes it, and lets go of what it holds of Python: minibatches that are left, and know its sources, do not ask
+  // them.
+  void end() {
+    // A function of Python's that its own threads call may let go of the reader last: they cannot wait for themselves.
+    if (reader_ && Held::Call::is_of(number_)) {
+      auto* const gone = new Reader(std::move(*reader_));
+      reader_.reset();
+      try {
+        std::thread([gone] { delete gone; }).detach();
+      } catch (const std::system_error&) {  // no thread to be had: it stays
+      }
+    } else {
+      const nb::gil_scoped_release unlocked;
+      shut();
+    }
+    for (const Held& one : held_) one.let_go();
+  }
+
+  // For Python's collector of cycles.
+  int traverse(visitproc visit, void* arg) const {
+    for (const Held& one : held_) {
+      if (const int stop = one.traverse(visit, arg); stop != 0) return stop;
+    }
+    return 0;
+  }
+
+  // What it calls itself cannot ask it: it waits for the answer.
+  void expect_idle() const {
+    if (!Held::Call::is_of(number_)) return;
+    throw Error(Fault{.kind = FaultKind::usage,
+                      .id = "reader.busy",
+                      .what = "the reader waits for the very function that asks it",
+                      .hint = "ask it outside of report, progress and the read() of its sources"});
   }
 
   // The next minibatch, or None; `all`: also the answers without data.
   nb::object next(bool all) {
     if (failed) std::rethrow_exception(std::exchange(failed, nullptr));
+    expect_idle();
     auto batch = std::make_shared<Minibatch>();
     bool given = false;
     std::uint64_t number = 0;
@@ -80,6 +119,7 @@ class ReaderCore {
 
   // The same as next(false), but without letting go of the GIL; nothing if it is not at hand.
   nb::object next_at_hand() {
+    if (Held::Call::is_of(number_)) return {};
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock || !reader_ || !reader_->at_hand()) return {};
     auto batch = std::make_shared<Minibatch>();
@@ -98,6 +138,7 @@ class ReaderCore {
 
   template <class Work>
   auto with(const Work& work) {
+    expect_idle();
     const nb::gil_scoped_release unlocked;
     const auto lock = locked();
     return work(open());
@@ -106,6 +147,27 @@ class ReaderCore {
   const Source& source() const noexcept { return *origin_->source; }
 
  private:
+  static std::vector<Held> held_by(Setup& setup) {
+    std::vector<Held> out;
+    const auto add = [&](const Held* one) {
+      if (one != nullptr) out.push_back(*one);
+    };
+    add(held_in(setup.report));
+    add(held_in(setup.progress));
+    for (const SourceOptions* const options : sources_of(setup)) {
+      const auto* own = std::get_if<std::shared_ptr<const Source>>(options);
+      if (own != nullptr && *own) add(held_in(**own));
+    }
+    return out;
+  }
+
+  // Its threads may be about to call a source written in Python: without the GIL.
+  void shut() {
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (!forked()) lock.lock();  // in a child who held it may not exist
+    reader_.reset();
+  }
+
   // Where all the work is done in the caller's thread, signals come while it is at it.
   void check_signals_after(std::uint64_t number, const std::string& before) {
     try {
@@ -166,7 +228,11 @@ class ReaderCore {
                       .hint = "open another one; load_state_dict() goes on where this one was"});
   }
 
+  static inline std::uint64_t readers = 0;  // so far; with the GIL held
+
   std::uint64_t forks_ = forks;  // where it was opened
+  const std::uint64_t number_ = ++readers;
+  const std::vector<Held> held_;  // what its threads call; nobody else shows it to the collector of cycles
   std::mutex mutex_;
   std::optional<Reader> reader_;
   std::uint64_t answers_ = 0;     // of reader_; with the lock held
@@ -219,8 +285,18 @@ PyObject* next_of(PyObject* self) {
 
 PyObject* same(PyObject* self) { return nb::handle(self).inc_ref().ptr(); }
 
-// A reader may refer to its loop.
-int traverse(PyObject* self, visitproc visit, void* arg) {
+// A reader may refer to its loop, and be known to what it calls.
+int traverse_reader(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return nb::inst_ready(self) ? nb::inst_ptr<ReaderCore>(self)->traverse(visit, arg) : 0;
+}
+
+int clear_reader(PyObject* self) {
+  if (nb::inst_ready(self)) nb::inst_ptr<ReaderCore>(self)->end();
+  return 0;
+}
+
+int traverse_loop(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
   const Loop& loop = *nb::inst_ptr<Loop>(self);
@@ -229,7 +305,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
-int clear(PyObject* self) {
+int clear_loop(PyObject* self) {
   Loop& loop = *nb::inst_ptr<Loop>(self);
   loop.over = true;
   loop.reader.reset();
@@ -239,9 +315,12 @@ int clear(PyObject* self) {
 
 PyType_Slot kLoopSlots[] = {{Py_tp_iter, reinterpret_cast<void*>(same)},
                             {Py_tp_iternext, reinterpret_cast<void*>(next_of)},
-                            {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                            {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                            {Py_tp_traverse, reinterpret_cast<void*>(traverse_loop)},
+                            {Py_tp_clear, reinterpret_cast<void*>(clear_loop)},
                             {0, nullptr}};
+PyType_Slot kReaderSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_reader)},
+                              {Py_tp_clear, reinterpret_cast<void*>(clear_reader)},
+                              {0, nullptr}};
 
 // A list of (chunk, row, key, samples, frame or None, corpus) for each minibatch.
 nb::list plan(ReaderCore& self, std::uint64_t minibatches) {
@@ -275,11 +354,12 @@ void bind_reader(nb::module_& m) {
                ", unbucketed=" + std::to_string(p.unbucketed) + ", saved=" + std::to_string(p.saved()).substr(0, 5) +
                ")";
       });
-  nb::class_<ReaderCore>(m, "ReaderCore", nb::is_weak_referenceable())
-      .def(nb::init<const Setup&, nb::object, nb::object>(), "setup"_a, "batch_type"_a, "stream_type"_a,
+  nb::class_<ReaderCore>(m, "ReaderCore", nb::type_slots(kReaderSlots), nb::is_weak_referenceable())
+      .def(nb::init<Setup&, nb::object, nb::object>(), "setup"_a, "batch_type"_a, "stream_type"_a,
            nb::sig("def __init__(self, setup: Setup, batch_type: type, stream_type: type) -> None"))
       .def("close", &ReaderCore::close)
       .def("next", &ReaderCore::next, "all"_a, nb::sig("def next(self, all: bool) -> typing.Any"))
+      .def("expect_idle", &ReaderCore::expect_idle)
       .def_prop_ro("forked", &ReaderCore::forked)
       .def_rw("epoch", &ReaderCore::epoch)
       .def_rw("read", &ReaderCore::read)

@@ -40,10 +40,13 @@ class PythonSource final : public Source {
   const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
   void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { out = tables_[chunk]; }
 
+  const Held& held() const noexcept { return read_; }
+
   void read(std::uint32_t chunk, Chunk& out) const override {
     const nb::gil_scoped_acquire gil;
+    const Held::Call call(read_);
     try {
-      fill(streams_, nb::borrow(read_.get())(chunk), out);
+      fill(streams_, call.function()(chunk), out);
     } catch (const nb::python_error& error) {
       rethrow(error);
     }
@@ -57,6 +60,11 @@ class PythonSource final : public Source {
 };
 
 }  // namespace
+
+const Held* held_in(const Source& source) {
+  const auto* own = dynamic_cast<const PythonSource*>(&source);
+  return own == nullptr ? nullptr : &own->held();
+}
 
 void bind_source(nb::module_& m) {
   nb::class_<PythonSource, Source>(m, "PythonSource")

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <batchfeed/error.h>
+#include <batchfeed/source.h>
 #include <nanobind/nanobind.h>
 
 #include <exception>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "held.h"
 #include "text.h"
 
 namespace batchfeed::python {
@@ -39,21 +41,6 @@ std::string to_string(nb::handle text);  // and back
 // batchfeed._errors.Fault
 nb::object to_python(const Fault& fault, Severity severity = Severity::error);
 
-// A Python object that threads without the GIL may hold, copy and drop.
-class Held {
- public:
-  explicit Held(nb::handle object) : object_(object.inc_ref().ptr(), drop) {}
-  nb::handle get() const noexcept { return object_.get(); }
-
- private:
-  static void drop(PyObject* object) noexcept {
-    if (Py_IsInitialized() == 0) return;
-    const nb::gil_scoped_acquire held;
-    Py_DECREF(object);
-  }
-  std::shared_ptr<PyObject> object_;
-};
-
 // An exception of Python's that may be thrown again and again.
 class Raised : public std::exception {
  public:
@@ -75,6 +62,10 @@ class Raised : public std::exception {
 
 // None: an empty Report.
 Report to_report(nb::handle function);
+// What of Python is behind one of these; null: nothing.
+const Held* held_in(const Report& report);
+const Held* held_in(const std::function<void(std::uint64_t, std::uint64_t)>& progress);
+const Held* held_in(const Source& source);
 // Throws what a signal handler has raised (KeyboardInterrupt), so that long work
 // ends there; then calls `function` unless it is None. May be called without the GIL.
 std::function<void(std::uint64_t, std::uint64_t)> to_progress(nb::handle function);

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What a reader calls: handlers of signals, `report`, `progress`, sources written in Python."""
+import gc
 import signal
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
+from conftest import keys_of
 
 import batchfeed as bf
 
@@ -87,3 +90,144 @@ def test_a_handler_of_signals_may_ask_where_the_reader_is(monkeypatch):
     finally:
         signal.signal(signal.SIGUSR1, before_it)
     assert len(states) == 1 and states[0] <= 3
+
+
+QUESTIONS = [
+    lambda reader: reader.next(),
+    lambda reader: reader.read(),
+    lambda reader: next(iter(reader)),
+    lambda reader: reader.num_samples,
+    lambda reader: reader.state_dict(),
+    lambda reader: reader.begin_epoch(0),
+    lambda reader: reader.plan(1),
+    lambda reader: reader.close(),
+]
+
+
+@WAYS
+@pytest.mark.parametrize("question", range(len(QUESTIONS)))
+def test_a_source_cannot_ask_the_reader_that_reads_it(options, question):
+    told = []
+
+    def before(chunk):
+        try:
+            QUESTIONS[question](opening[0])
+        except bf.ConfigError as error:
+            told.append(error.id)
+
+    opening = [reader := opened(Numbers(lambda chunk: begun.wait(60) and before(chunk)), **options)] if (begun := threading.Event()) else []
+    begun.set()
+    assert rest(reader) == list(range(6))
+    assert told == ["reader.busy"] * 6
+
+
+@WAYS
+def test_a_report_cannot_ask_the_reader_it_belongs_to(corpus, options):
+    with open(corpus.path, "a") as file:
+        file.write("99 |x 1 2 |y 0:1\n")
+    told = []
+
+    def report(fault):
+        try:
+            reader.next()
+        except NameError:  # it is being opened
+            pass
+        except bf.ConfigError as error:
+            told.append(error.id)
+
+    reader = corpus.reader(report=report, **options)
+    assert sum(batch.num_sequences for batch in reader) == len(corpus.lengths) + 1
+    assert told and set(told) == {"reader.busy"}
+
+
+@WAYS
+def test_a_source_may_ask_another_reader(corpus, options):
+    inner = corpus.reader()
+    keys = []
+    assert rest(opened(Numbers(lambda chunk: keys.append(inner.next().sequence_keys)), **options)) == list(range(6))
+    assert keys == keys_of(batch for batch, _ in zip(corpus.reader(), range(6)))
+
+
+class Trainer:
+    """Refers to a reader, which refers to it."""
+
+    def told(self, *what):
+        pass
+
+
+def by_report(corpus, trainer, **options):
+    return corpus.reader(report=trainer.told, **options)
+
+
+def by_progress(corpus, trainer, **options):
+    return corpus.reader(progress=trainer.told, **options)
+
+
+def by_source(corpus, trainer, **options):
+    source = Numbers(trainer.told)
+    source.trainer = trainer
+    return opened(source, **options)
+
+
+def by_mixture(corpus, trainer, **options):
+    return bf.Reader(bf.Mix((Numbers(trainer.told), 1), (Numbers(), 1)), minibatch_samples=1, **options)
+
+
+@WAYS
+@pytest.mark.parametrize("way", [by_report, by_progress, by_source, by_mixture])
+@pytest.mark.parametrize("ending", ["in the loop", "at the end", "closed", "before it"])
+def test_a_cycle_through_a_reader_is_collected(corpus, way, options, ending):
+    trainer = Trainer()
+    trainer.reader = way(corpus, trainer, **options)
+    trainer.batch = trainer.reader.next() if ending != "before it" else None
+    trainer.loop = iter(trainer.reader) if ending == "in the loop" else None
+    if ending == "at the end":
+        assert rest(corpus.reader(**options) if way is not by_source else trainer.reader) is not None
+    elif ending == "closed":
+        trainer.reader.close()
+    gone = weakref.ref(trainer)
+    del trainer
+    gc.collect()
+    assert gone() is None
+
+
+def test_what_still_is_referred_to_is_not_collected(corpus):
+    trainer = Trainer()
+    trainer.reader = by_source(corpus, trainer)
+    reader, gone = trainer.reader, weakref.ref(trainer)
+    del trainer
+    gc.collect()
+    assert gone() is not None and rest(reader) == list(range(6))
+
+
+def test_a_minibatch_does_not_keep_a_source(corpus):
+    source = Numbers()
+    source.reader = opened(source)
+    source.kept = batch = source.reader.next()
+    gone = weakref.ref(source)
+    del source
+    gc.collect()
+    assert gone() is None
+    assert batch.sequence_keys == ["0"] and numbers_of([batch]) == [0]
+
+
+def test_the_last_who_knows_a_reader_may_be_what_it_calls(corpus):
+    """Its own thread cannot wait for itself."""
+    for _ in range(20):
+        known, go_on = [], threading.Event()
+
+        def before(chunk):
+            if chunk == 1:
+                assert go_on.wait(60)
+                known.clear()
+                gc.collect()
+
+        known.append(opened(Numbers(before)))
+        ended = weakref.ref(known[0]._core)
+        assert known[0].next() is not None
+        go_on.set()
+        for _ in range(1000):
+            if ended() is None:
+                break
+            time.sleep(0.01)
+        assert ended() is None

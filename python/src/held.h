@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+//
+// Python objects that the library holds: functions it calls, sources it reads.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace batchfeed::python {
+
+namespace nb = nanobind;
+
+// A Python object that threads without the GIL may hold, copy and drop. Python's collector of
+// cycles does not see it, unless one that it does see shows it: a reader those that are its own.
+class Held {
+ public:
+  explicit Held(nb::handle object) : slot_(std::make_shared<Slot>(object)) {}
+
+  // All of these need the GIL.
+  nb::handle get() const noexcept { return slot_->object; }
+  // Whose it is, for Call: a number that no other reader has.
+  void belongs_to(std::uint64_t reader) const noexcept { slot_->reader = reader; }
+  int traverse(visitproc visit, void* arg) const {
+    Py_VISIT(slot_->object);
+    return 0;
+  }
+  void let_go() const {  // of what nobody asks for any more
+    const nb::object gone = nb::steal(std::exchange(slot_->object, nb::none().release().ptr()));
+  }
+
+  // While it is called: the reader that it belongs to waits for the answer, and cannot be asked by this thread.
+  class Call {
+   public:
+    explicit Call(const Held& held) : function_(nb::borrow(held.get())), reader_(held.slot_->reader) {
+      innermost = this;
+    }
+    ~Call() { innermost = outer_; }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+    const nb::object& function() const noexcept { return function_; }
+    static bool is_of(std::uint64_t reader) noexcept {
+      const Call* call = innermost;
+      while (call != nullptr && call->reader_ != reader) call = call->outer_;
+      return call != nullptr;
+    }
+
+   private:
+    inline static thread_local const Call* innermost = nullptr;
+    const Call* outer_ = innermost;
+    nb::object function_;
+    std::uint64_t reader_;
+  };
+
+ private:
+  struct Slot {
+    explicit Slot(nb::handle given) : object(given.inc_ref().ptr()) {}
+    Slot(const Slot&) = delete;
+    Slot& operator=(const Slot&) = delete;
+    ~Slot() {
+      if (Py_IsInitialized() == 0) return;
+      const nb::gil_scoped_acquire gil;
+      Py_DECREF(object);
+    }
+    PyObject* object;
+    std::uint64_t reader = 0;
+  };
+  std::shared_ptr<Slot> slot_;
+};
+
+}  // namespace batchfeed::python
