@@ -14,6 +14,7 @@ from . import _core
 from ._errors import usage
 from ._given import wrong
 from ._sources import StreamSpec
+from ._words import counted
 
 Array = npt.NDArray[Any]
 
@@ -196,9 +197,17 @@ def column_of(stream: _core.StreamData, declared: StreamSpec, dtype: str) -> Opt
 
 
 def columns(
-    streams: Mapping[str, StreamSpec], data: Mapping[str, Any], dtype: str, lengths: Optional[Array] = None, told: str = "data"
+    streams: Mapping[str, StreamSpec],
+    data: Mapping[str, Any],
+    dtype: str,
+    lengths: Optional[Array] = None,
+    told: str = "data",
+    exact: bool = True,
 ) -> list[Column]:
-    """The streams of some sequences: of one if there are no `lengths` and no lists. `told`: where the data come from."""
+    """The streams of some sequences: of one if there are no `lengths` and no lists. `told`: where the data come from.
+
+    Not `exact`: of a list `lengths` says no more than how many sequences there are.
+    """
     if not isinstance(data, Mapping):
         raise wrong(told, data, "a mapping {name of the stream: data}")
     unknown = [name for name in data if name not in streams]
@@ -218,5 +227,19 @@ def columns(
             out.append(column(name, stream, given, dtype, lengths))
     rows = {len(one.lengths) for one in out}
     if len(rows) > 1 or (lengths is not None and rows != {len(lengths)}):
-        raise usage("python.data", f"the streams have {', '.join(map(str, sorted(rows)))} sequences, expected as many in each")
+        what = f"the streams have {', '.join(map(str, sorted(rows)))} sequences, expected {'as many in each' if lengths is None else len(lengths)}"
+        raise usage("python.data", what, LISTS)
+    if exact and lengths is not None:
+        _expect_lengths(streams, out, lengths, told)
     return out
+
+
+LISTS = "a list holds the data of each sequence, an array the samples of all"
+
+
+def _expect_lengths(streams: Mapping[str, StreamSpec], columns: Sequence[Column], lengths: Array, told: str) -> None:
+    """As they were announced: of the stream that minibatches are counted in, or else of the longest of a sequence."""
+    counts = [c.lengths for c, stream in zip(columns, streams.values()) if stream.defines_mb_size] or [c.lengths for c in columns]
+    own = np.max(counts, axis=0)
+    for i in np.flatnonzero(own != lengths)[:1]:
+        raise usage("python.data", f"{told}: sequence {i} has {counted(own[i], 'sample')}, expected {lengths[i]}", LISTS)

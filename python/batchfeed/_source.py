@@ -56,7 +56,7 @@ class Source:
 
         Dense: an array [samples, dim]. Sparse: scipy.sparse [samples, dim], (values, indices, indptr), or
         whole numbers [samples] for one-hot samples. Or a list with such data for each sequence, if the
-        streams differ in length.
+        streams differ in length; the longest one has as many samples as chunks() says.
         """
         raise NotImplementedError(f"{type(self).__name__} does not read()")
 
@@ -155,7 +155,10 @@ class Writer:
             self._open().append(columns(self._streams, sequence, self._dtype), [] if key is None else [as_key("key", key)])
 
     def extend(self, data: Mapping[str, Any], lengths: Optional[Sequence[int]] = None, keys: Sequence[Any] = ()) -> None:
-        """Many sequences: arrays of all their samples, and how many each has; without `lengths` one each."""
+        """Many sequences: arrays of all their samples, and how many each has; without `lengths` one each.
+
+        A list has the data of each sequence, as append() takes them.
+        """
         if not isinstance(data, Mapping) or not data:
             raise wrong("data", data, "a mapping {name of the stream: data of all samples}")
         if lengths is None:
@@ -169,8 +172,11 @@ class Writer:
             keys = [as_key("one of keys", one) for one in keys]
         if len(keys) not in (0, own.size):
             raise usage("python.data", f"{len(keys)} keys for {own.size} sequences", "as many of both")
+        self._extend(data, own, keys, exact=lengths is not None)
+
+    def _extend(self, data: Mapping[str, Any], lengths: Any, keys: list[str], exact: bool) -> None:
         with named(self._upload):
-            self._open().append(columns(self._streams, data, self._dtype, own), keys)
+            self._open().append(columns(self._streams, data, self._dtype, lengths, exact=exact), keys)
 
     def write(self, batches: Iterable[Batch]) -> None:
         """The sequences of minibatches, such as a reader gives, with their keys."""
@@ -186,7 +192,7 @@ class Writer:
                 raise usage("python.data", f"the minibatch has no stream {lacking[0]!r}, only {', '.join(map(repr, batch))}")
             as_they_are = {name: column_of(batch[name], stream, self._dtype) for name, stream in self._streams.items()}
             data = {name: column or batch[name].sequences() for name, column in as_they_are.items()}
-            self.extend(data, next(iter(batch.values())).lengths.tolist(), batch.sequence_keys)
+            self._extend(data, next(iter(batch.values())).lengths, batch.sequence_keys, exact=False)
 
     @property
     def num_sequences(self) -> int:

@@ -75,6 +75,34 @@ def test_what_was_written_is_known_afterwards(tmp_path):
     assert (writer.num_sequences, writer.num_samples) == (0, 0)
 
 
+def test_lists_have_the_lengths_that_were_announced(tmp_path):
+    x, y = [np.ones((3, 2)), np.ones((1, 2))], [[1, 1, 1], [2]]
+    with bf.Writer(tmp_path / "a.cbf", {"x": bf.dense(2), "y": bf.sparse(5)}) as writer:
+        writer.extend({"x": x, "y": y})
+        writer.extend({"x": x, "y": y}, lengths=[3, 1])
+        writer.extend({"x": x, "y": [[1], [2]]}, lengths=[3, 1])  # the longest one counts
+        with pytest.raises(bf.ConfigError, match="data: sequence 1 has 1 sample, expected 2; hint: a list holds the data of each"):
+            writer.extend({"x": x, "y": y}, lengths=[3, 2])
+        with pytest.raises(bf.ConfigError, match="the streams have 2 sequences, expected 3"):
+            writer.extend({"x": x, "y": y}, lengths=[3, 1, 1])
+    assert everything(tmp_path / "a.cbf")["x"].lengths.tolist() == [3, 1] * 3
+
+
+def test_the_stream_that_minibatches_are_counted_in_has_the_lengths():
+    class Counted(bf.Source):
+        def streams(self):
+            return {"x": bf.dense(1), "y": bf.dense(1, defines_mb_size=True)}
+
+        def chunks(self):
+            return [[1, 2]]
+
+        def read(self, chunk):
+            return {"x": [np.ones((5, 1)), np.ones((4, 1))], "y": [np.ones((n, 1)) for n in self.chunks()[chunk]]}
+
+    batch = bf.Reader(Counted(), minibatch_samples=10).next()
+    assert batch.num_samples == 3 and sorted(batch["x"].lengths) == [4, 5]
+
+
 @pytest.mark.parametrize("to", ["ctf", "cbf"])
 def test_threads_may_share_a_writer(tmp_path, to):
     threads, calls, rows = 4, 30, 100
@@ -227,6 +255,11 @@ class Squares(bf.Source):
 TABLE = [[3, 1, 2], [2, 2], [4, 1, 1]]
 
 
+def as_lists(lengths, shorter=0):
+    """The data of each sequence."""
+    return {"x": [np.ones((n - shorter, 3)) for n in lengths], "class": [np.zeros(n - shorter, int) for n in lengths]}
+
+
 def test_a_source_in_python_reads_like_any_other():
     reader = bf.Reader(Squares(TABLE), minibatch_samples=5, seed=2)
     seen = set()
@@ -305,6 +338,9 @@ def test_its_errors_arrive_as_they_were_raised_again_and_again():
         ({"chunks": lambda: [3, 1]}, r"chunks\(\)\[0\] is 3, expected a list of whole numbers"),
         ({"read": lambda chunk: {"x": (np.eye(2), np.eye(3)), "class": [0]}}, r"stream 'x': \(array\(\[\[1., 0.\], \[0., 1."),
         ({"read": lambda chunk: None}, r"read\(.\) is None, expected a mapping"),
+        ({"read": lambda chunk: as_lists([n + (k == 1) for k, n in enumerate(TABLE[chunk])])}, r"read\(.\): sequence 1 has . samples, expected"),
+        ({"read": lambda chunk: as_lists(TABLE[chunk], shorter=1)}, r"read\(.\): sequence 0 has . samples?, expected"),
+        ({"read": lambda chunk: as_lists(TABLE[chunk][1:])}, "the streams have . sequences?, expected .; hint: a list holds"),
     ],
 )
 def test_a_source_that_contradicts_itself(change, message):
