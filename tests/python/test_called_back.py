@@ -71,25 +71,29 @@ def test_ctrl_c_leaves_a_reader_where_it_was(options, loop, interruptible):
         assert seen + rest(again) == list(range(6))
 
 
-def test_a_handler_of_signals_may_ask_where_the_reader_is(monkeypatch):
-    asked, states = threading.Event(), []
+def test_a_handler_of_signals_may_ask_where_the_reader_is():
+    asked, seen, states = threading.Event(), [], []
 
     def handler(number, frame):
         states.append(reader.state_dict()["minibatch"])
         asked.set()
 
     def before(chunk):
-        if chunk == 3 and not asked.is_set():
+        while chunk == 3 and len(seen) < 3:
+            time.sleep(0.001)
+        if chunk == 3:
+            time.sleep(0.02)  # for the main thread to wait for it
             signal.raise_signal(signal.SIGUSR1)
             assert asked.wait(60)
 
-    before_it = signal.signal(signal.SIGUSR1, handler)
+    of_before = signal.signal(signal.SIGUSR1, handler)
     try:
-        reader = opened(Numbers(before), prefetch_depth=1, threads=1)
-        assert rest(reader) == list(range(6))
+        reader = opened(Numbers(before))
+        for batch in reader:
+            seen += numbers_of([batch])
     finally:
-        signal.signal(signal.SIGUSR1, before_it)
-    assert len(states) == 1 and states[0] <= 3
+        signal.signal(signal.SIGUSR1, of_before)
+    assert seen == list(range(6)) and states == [3]
 
 
 QUESTIONS = [
@@ -111,12 +115,13 @@ def test_a_source_cannot_ask_the_reader_that_reads_it(options, question):
 
     def before(chunk):
         try:
-            QUESTIONS[question](opening[0])
+            QUESTIONS[question](reader)
         except bf.ConfigError as error:
             told.append(error.id)
 
-    opening = [reader := opened(Numbers(lambda chunk: begun.wait(60) and before(chunk)), **options)] if (begun := threading.Event()) else []
-    begun.set()
+    opened_it = threading.Event()
+    reader = opened(Numbers(lambda chunk: opened_it.wait(60) and before(chunk)), **options)
+    opened_it.set()
     assert rest(reader) == list(range(6))
     assert told == ["reader.busy"] * 6
 
