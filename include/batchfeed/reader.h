@@ -80,9 +80,9 @@ class Reader {
   bool read(Minibatch& out);
 
   // Waits until next(out) has its answer ready, for at most this long; false if it has
-  // not. For callers who must look at signals meanwhile. Where nothing is prefetched it is
-  // true at once, and next() does the work. The memory of `out` is used
-  // as by next(out): its data are gone then.
+  // not. For callers who must look at signals meanwhile. Where nothing is prefetched it makes
+  // the answer, however long that takes. The memory of `out` is used as by next(out): its data
+  // are gone then.
   bool wait(std::chrono::milliseconds most, Minibatch& out);
   // Whether next() and read() will give a minibatch with data, or the epoch's last answer,
   // at once: without work, waiting or a lock. Small ones come several at a time, and this

@@ -99,9 +99,8 @@ class ReaderCore {
     std::uint64_t number = 0;
     {
       const nb::gil_scoped_release unlocked;
-      auto lock = await(*batch);
+      const auto lock = await(*batch);
       Reader& reader = open();
-      const std::string before = reader.options().prefetch ? std::string() : reader.state();
       try {
         given = all ? reader.read(*batch) : reader.next(*batch);
       } catch (const Raised& raised) {
@@ -110,8 +109,6 @@ class ReaderCore {
         throw;
       }
       number = ++answers_;
-      lock.unlock();
-      if (!before.empty()) check_signals_after(number, before);
     }
     if (!given) batch.reset();
     return hand_out(std::move(batch), all, number);
@@ -166,17 +163,6 @@ class ReaderCore {
     std::unique_lock lock(mutex_, std::defer_lock);
     if (!forked()) lock.lock();  // in a child who held it may not exist
     reader_.reset();
-  }
-
-  // Where all the work is done in the caller's thread, signals come while it is at it.
-  void check_signals_after(std::uint64_t number, const std::string& before) {
-    try {
-      check_signals();
-    } catch (...) {
-      const auto lock = locked();
-      if (reader_ && answers_ == number) reader_->restore(before);  // unless another thread has read on
-      throw;
-    }
   }
 
   // With the lock, and the next minibatch ready. Signals that came meanwhile are looked at before it is taken, so that

@@ -61,12 +61,9 @@ void Pipeline::put_away(std::unique_ptr<Answer> answer) {
 
 void Pipeline::pop(Minibatch& out, Mark& mark) {
   if (!settings_.prefetch) {
-    if (!alone_.error) {
-      alone_.batch.swap(out);
-      memory_.pool->keep(alone_.batch.streams);
-      produce(alone_);
-    }
+    produce_alone(out);
     if (alone_.error) std::rethrow_exception(alone_.error);
+    alone_made_ = false;
     alone_.batch.swap(out);
     detail::MinibatchPool::own(memory_.pool, out);
     std::swap(mark, alone_.mark);
@@ -80,13 +77,18 @@ void Pipeline::pop(Minibatch& out, Mark& mark) {
   std::swap(mark, used_.back()->mark);
 }
 
-// All of the next answer in this thread.
-void Pipeline::produce(Answer& out) {
+// All of the next answer in this thread, unless it waits there. What `out` held is used for it.
+void Pipeline::produce_alone(Minibatch& out) {
+  if (alone_made_) return;
+  alone_.batch.swap(out);
+  memory_.pool->keep(alone_.batch.streams);
   if (producer_.window_moved()) producer_.let_go({});
-  producer_.resolve_next(out);
-  if (out.error) return;
-  if (!out.slices.empty()) memory_.pool->lend(out.batch.streams);
-  producer_.pack(out);
+  producer_.resolve_next(alone_);
+  if (!alone_.error) {
+    if (!alone_.slices.empty()) memory_.pool->lend(alone_.batch.streams);
+    producer_.pack(alone_);
+  }
+  alone_made_ = true;  // and if it failed, for good
 }
 
 // Waits for the next answer, and takes it out of the queue with the small ones behind it. What `out` held is
@@ -119,6 +121,7 @@ bool Pipeline::take(Minibatch& out, const std::chrono::steady_clock::time_point*
 }
 
 bool Pipeline::wait(std::chrono::milliseconds most, Minibatch& out) {
+  if (!settings_.prefetch) produce_alone(out);
   if (!settings_.prefetch || !taken_.empty()) return true;
   constexpr std::chrono::hours kLong(24 * 365);  // a clock has an end
   const auto until = std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(most, kLong);

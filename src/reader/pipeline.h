@@ -45,7 +45,8 @@ class Pipeline {
   // each time after.
   void pop(Minibatch& out, Mark& mark);
   // Whether pop() has its answer ready, now or within this time. Always, where
-  // nothing is prefetched. The memory of `out` is used meanwhile, as by pop().
+  // nothing is prefetched: then it is made, however long that takes. The memory of
+  // `out` is used meanwhile, as by pop().
   bool wait(std::chrono::milliseconds most, Minibatch& out);
   // Whether pop() has taken over its answer before, and it is no empty one on the way.
   bool at_hand() const noexcept {
@@ -54,7 +55,7 @@ class Pipeline {
 
  private:
   // The caller's side.
-  void produce(Answer& out);
+  void produce_alone(Minibatch& out);
   bool take(Minibatch& out, const std::chrono::steady_clock::time_point* until);
   bool await_front(std::unique_lock<std::mutex>& lock, const std::chrono::steady_clock::time_point* until);
   void give_back();
@@ -91,6 +92,7 @@ class Pipeline {
 
   // Owned by the caller's side.
   Answer alone_;                               // where nothing is prefetched
+  bool alone_made_ = false;                    // and not handed out yet
   Ring<std::unique_ptr<Answer>> taken_;        // out of the queue, not handed out yet
   std::vector<std::unique_ptr<Answer>> used_;  // handed out
 

@@ -28,14 +28,33 @@ TEST(ReaderWait, GivesUpAfterItsTimeAndTakesNothing) {
   EXPECT_TRUE(reader.wait(std::chrono::milliseconds::max(), batch)) << "for ever is long";
 }
 
-TEST(ReaderWait, IsOverAtTheEndAndWithoutPrefetch) {
+TEST(ReaderWait, IsOverAtTheEnd) {
   Reader reader(std::make_shared<MemorySource>(kCorpus), {.minibatch_size = {99}});
   Minibatch batch;
   ASSERT_TRUE(reader.next(batch));
   EXPECT_TRUE(reader.wait(std::chrono::milliseconds(0), batch)) << "there is nothing to wait for";
   EXPECT_FALSE(reader.next(batch));
-  Reader plain(std::make_shared<MemorySource>(kCorpus), {.prefetch = false});
-  EXPECT_TRUE(plain.wait(std::chrono::milliseconds(0), batch));
+}
+
+TEST(ReaderWait, MakesTheAnswerWhereNothingIsPrefetched) {
+  auto source = std::make_shared<MemorySource>(kCorpus);
+  Reader reader(source, {.minibatch_size = {2}, .prefetch = false}), other(source, {.minibatch_size = {2}});
+  Minibatch batch, expected;
+  const std::string before = reader.state();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(reader.wait(std::chrono::milliseconds(0), batch));
+    EXPECT_EQ(reader.state(), before) << "it is not taken";
+  }
+  while (other.next(expected)) {
+    ASSERT_TRUE(reader.next(batch));
+    EXPECT_EQ(batch.keys, expected.keys);
+    EXPECT_TRUE(reader.wait(std::chrono::milliseconds(0), batch));
+  }
+  EXPECT_FALSE(reader.next(batch));
+  source->bad_chunk = 0;
+  Reader broken(source, {.order = {.kind = OrderKind::file}, .prefetch = false});
+  EXPECT_TRUE(broken.wait(std::chrono::milliseconds(0), batch)) << "that it fails is an answer";
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(broken.next(batch), Error);
 }
 
 TEST(ReaderWait, AFaultIsAnAnswer) {
