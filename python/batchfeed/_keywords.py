@@ -29,7 +29,7 @@ ABOUT = {
     "last_minibatch": "samples at the end of a sweep that fill none: 'keep' a smaller one, 'drop' them, or 'cross' into the next sweep of the epoch",
     "bucket_minibatches": "of so many minibatches sequences of like length come together, which saves padding; 0: off, 16 saves most",
     "mix_weights": "shares of the corpora of a mixture; bf.Mix sets it",
-    "max_invalid": "damaged sequences (in frame mode frames) that are left out before it is an error, over the life of the reader",
+    "max_invalid": "damaged sequences (in frame mode frames) that are left out before it is an error, over the life of the reader; those of text count in CTF(max_errors=)",
     "keep_in_memory": "chunks that were read stay in memory: later epochs read no file",
     "prefetch": "a thread reads and packs ahead; False: all work is done in the caller's",
     "prefetch_depth": "minibatches that wait, at most",

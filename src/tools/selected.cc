@@ -30,10 +30,10 @@ Selected::Selected(std::shared_ptr<const Source> from, const std::vector<std::st
   for (const std::string& name : keep) from_.push_back(find(all, name));
   for (std::size_t i = 0; keep.empty() && i < all.size(); ++i) from_.push_back(i);
   for (const std::size_t i : from_) streams_.push_back(all[i]);
-  for (const auto& [from, to] : renames) {
-    const std::size_t number = find(all, from);
+  for (const auto& [old_name, new_name] : renames) {
+    const std::size_t number = find(all, old_name);
     for (std::size_t i = 0; i < from_.size(); ++i) {
-      if (from_[i] == number) streams_[i].name = to;
+      if (from_[i] == number) streams_[i].name = new_name;
     }
   }
   for (std::size_t i = 0; i < streams_.size(); ++i) {
