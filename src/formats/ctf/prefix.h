@@ -27,6 +27,14 @@ class Prefix {
     }
   }
   void forget() noexcept { *this = Prefix(); }
+  // Its byte number `at` becomes the next one, and nothing else changes.
+  void count_up(std::size_t at) noexcept {
+    const char* const one = kOne.data() + (N - at);
+    for (std::size_t i = 0; i < N; i += sizeof(Word)) {
+      const Word sum = word_at(bytes_.data() + i) + word_at(one + i);
+      std::memcpy(bytes_.data() + i, &sum, sizeof sum);
+    }
+  }
 
   bool same(const char* p) const noexcept {
     Word differs{};
@@ -55,7 +63,15 @@ class Prefix {
     return keep;
   }();
 
-  std::array<char, N> bytes_{1}, mask_{};
+  // A 1 behind N bytes.
+  static constexpr auto kOne = [] {
+    std::array<char, 2 * N> one{};
+    one[N] = 1;
+    return one;
+  }();
+
+  alignas(16) std::array<char, N> bytes_{1};  // which are copied as they are compared: 16 at a time
+  alignas(16) std::array<char, N> mask_{};
 };
 
 }  // namespace batchfeed::ctf

@@ -12,6 +12,10 @@
 
 namespace batchfeed::ctf {
 
+namespace {
+constexpr unsigned kAlone = 4;  // sequences of one line, behind which others are supposed to be so
+}
+
 // A name at `name` is the first in the line.
 bool RangeIndexer::take_front(const char* line, const char* id, const char* name) {
   if (*name != '|' || name[1] == '#' || ends_name(name[1])) return false;
@@ -58,7 +62,33 @@ bool RangeIndexer::go_on_alike(Part& part, const LineBlocks& blocks, const char*
   current_.id = id;
   current_.begin = at;
   front_.take(p, bytes);
+  last_digit_ = static_cast<std::size_t>(end - p) - 1;
   return true;
+}
+
+const std::uint32_t* RangeIndexer::count_on(Part& part, const LineBlocks& blocks, Lines lines) {
+  const std::span<IndexEntry> places = part.middle.places();
+  const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(places.size(), room_ / sizeof(IndexEntry)));
+  IndexEntry* entry = places.data();
+  const IndexEntry* const full = entry + room;
+  std::uint64_t id = current_.id, begin = current_.begin;
+  for (char digit = lines.from[*lines.first + last_digit_]; digit != '9' && entry != full; ++digit) {
+    const std::uint32_t* const next = lines.first + 1;
+    Prefix<kLongestFront> coming = front_;
+    coming.count_up(last_digit_);
+    if (next == lines.last || !coming.same(lines.from + *next)) break;
+    const std::uint64_t at = blocks.offset_of(lines.from + *next);
+    *entry++ = {.key = id++, .begin = begin, .bytes = at - begin, .samples = 1};
+    begin = at;
+    front_ = coming;
+    lines.first = next;
+  }
+  const auto taken = static_cast<std::size_t>(entry - places.data());
+  part.middle.took(taken);
+  room_ -= taken * sizeof(IndexEntry);
+  current_.id = id;
+  current_.begin = begin;
+  return lines.first;
 }
 
 const char* RangeIndexer::alike(Part& part, const LineBlocks& blocks, const char* const from, const char* const stop) {
@@ -67,18 +97,22 @@ const char* RangeIndexer::alike(Part& part, const LineBlocks& blocks, const char
   std::array<std::uint32_t, kAtOnce * kLineStep + 16> begins;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const char* sequence = from;
   std::uint64_t rows = 0;  // of it, before those of `begins`
+  unsigned alone = 0;      // sequences of one line that follow each other
   for (const char* p = from; p < stop && p - sequence <= kLongest;) {
     const std::size_t steps = std::clamp<std::size_t>(static_cast<std::size_t>(stop - p) / kLineStep, 1, kAtOnce);
     const std::uint32_t* line = begins.data();
-    const std::uint32_t* const end = line + begins_(p, steps, begins.data());
+    const std::uint32_t* end = line + begins_(p, steps, begins.data());
+    while (end != line && p + end[-1] >= stop) --end;
     const std::uint32_t* first = line;
     for (; line != end; ++line) {
       const char* const next = p + *line;
-      if (next >= stop) return sequence;
       if (front_.same(next)) [[likely]]
         continue;
       rows += static_cast<std::uint64_t>(line + 1 - first);
-      if (!go_on_alike(part, blocks, next, rows)) {
+      alone = (alone + 1) * static_cast<unsigned>(rows == 1);
+      if (go_on_alike(part, blocks, next, rows)) {
+        if (alone >= kAlone) line = count_on(part, blocks, {.from = p, .first = line, .last = end});
+      } else {
         current_.rows = rows;
         if (!current_.tokens.empty()) current_.tokens[front_stream_] = rows;
         if (!enter_alike(part, blocks, next)) {
@@ -88,7 +122,7 @@ const char* RangeIndexer::alike(Part& part, const LineBlocks& blocks, const char
       }
       first = line + 1;
       rows = 0;
-      sequence = next;
+      sequence = p + *line;
     }
     rows += static_cast<std::uint64_t>(end - first);
     p += steps * kLineStep;

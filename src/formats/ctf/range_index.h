@@ -92,6 +92,14 @@ class RangeIndexer {
   bool enter_alike(Part& part, const LineBlocks& blocks, const char* p);
   // The same if a sequence of `rows` such lines ends there, and the next begins as it did but for the number.
   bool go_on_alike(Part& part, const LineBlocks& blocks, const char* p, std::uint64_t rows);
+  // Where lines begin, counted from `from`.
+  struct Lines {
+    const char* from;
+    const std::uint32_t *first, *last;
+  };
+  // The first of the lines begins the running sequence. Those behind it may begin one each, with the number that comes
+  // next, of which the last digit alone differs: gives the last that does so, whose sequence is the running one then.
+  const std::uint32_t* count_on(Part& part, const LineBlocks& blocks, Lines lines);
   // `id`: behind it.
   bool take_front(const char* line, const char* id, const char* name);
   // Behind the lines that begin with the same id as the one at p; `stop` if they are many.
@@ -119,7 +127,8 @@ class RangeIndexer {
   Prefix<kLongestId> id_;  // of a line with the running sequence's id, up to the byte behind it
   // Of a line of sequences alike, up to the byte behind the name that stands first in it;
   Prefix<kLongestFront> front_;
-  Prefix<kLongestName> name_;  // what of it stands behind the id, if it is not longer,
+  std::size_t last_digit_ = 0;  // where go_on_alike() found it;
+  Prefix<kLongestName> name_;   // what of it stands behind the id, if it is not longer,
   std::size_t name_length_ = 0;
   std::size_t front_stream_ = 0;  // and the stream of that name
   int likely_ = 0;
