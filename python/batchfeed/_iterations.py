@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""What the worker processes of a PyTorch DataLoader have to agree on."""
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Mapping
+from typing import Any, Optional
+
+import torch
+
+
+class Iterations:
+    """What the worker processes of a DataLoader, new for each iteration, have to agree on: the epoch.
+
+    It lies in shared memory. Worker 0 decides, when it opens its reader or is told a state; the others wait for it.
+    An iteration is known by the number that Python gave worker 0 among its parent's processes. Those of the others
+    follow it, but for processes that other threads make meanwhile. (Seeds may be those of another iteration.)
+    """
+
+    MOST = 1024  # worker processes
+    FIRST, CHOSEN, LOADED = -1, -2, -3  # in place of a number: nothing yet, set_epoch(), load_state_dict()
+
+    def __init__(self) -> None:
+        # Number of the iteration, its epoch, whether it went on from a loaded state, worker 0's process.
+        self._now = torch.tensor([self.FIRST, 0, 0, 0], dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
+        # By worker: the number of the iteration that it has finished.
+        self._finished = torch.full((self.MOST,), self.FIRST, dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
+        self._mine = self.FIRST  # the iteration that this process works for
+        self._own = False  # this process has a state of its own
+
+    def choose(self, epoch: int) -> None:
+        self._now[1:3] = torch.tensor([epoch, 0])
+        self._now[0] = self.CHOSEN
+
+    def load(self, worker: Any, state: Mapping[str, Any]) -> None:
+        if worker is None:
+            self._now[0] = self.LOADED
+            return
+        self._own = True
+        if worker.id == 0:
+            self._publish([int(state["epoch"]), 1])
+
+    def are_of_workers(self) -> bool:
+        return int(self._now[0]) >= 0
+
+    def begin(self, worker: Any, state: Optional[Mapping[str, Any]], first: int) -> tuple[Optional[Mapping[str, Any]], int]:
+        """The state to load, or else the epoch to begin. `first`: the epoch a run begins with."""
+        if worker is None:
+            return state, int(self._now[1]) if self._now[0] == self.CHOSEN else first
+        if worker.id != 0:
+            self._await(worker)
+        elif self._mine == self.FIRST:
+            self._publish(self._decide(worker, state, first))
+        return (state if self._own or self._now[2] else None), int(self._now[1])
+
+    def _publish(self, decided: list[int]) -> None:
+        self._mine = _number()
+        self._now[1:] = torch.tensor([*decided, os.getpid()])
+        self._now[0] = self._mine  # now the others may look
+
+    def _await(self, worker: Any) -> None:
+        number, parent, began = _number(), os.getppid(), time.monotonic()
+        while True:
+            self._mine = int(self._now[0])
+            # One of an iteration before is further away.
+            if number - worker.num_workers - worker.id < self._mine <= number:
+                return
+            if time.monotonic() - began > 1 and 0 <= self._mine <= number and _lives(int(self._now[3])):
+                return  # many processes were made between worker 0's and this
+            if os.getppid() != parent:
+                raise SystemExit("the process of the DataLoader is gone")
+            time.sleep(0.001)
+
+    def _decide(self, worker: Any, state: Optional[Mapping[str, Any]], first: int) -> list[int]:
+        number, epoch, _, _ = self._now.tolist()
+        if state is not None and number == self.LOADED:
+            return [int(state["epoch"]), 1]
+        if number == self.CHOSEN:
+            return [epoch, 0]
+        if number in (self.FIRST, self.LOADED):
+            return [first, 0]
+        over = bool((self._finished[: worker.num_workers] == number).all())
+        return [epoch + 1 if over else epoch, 0]
+
+    def end(self, worker: Any) -> None:
+        if worker is not None:
+            self._finished[worker.id] = self._mine
+
+
+def _number() -> int:
+    """Of this process among its parent's: they rise."""
+    return int(multiprocessing.current_process()._identity[-1])
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except OSError:
+        return False
+    return True
