@@ -10,6 +10,8 @@ from typing import Any, Optional
 
 import torch
 
+from ._reader import Reader
+
 
 class Iterations:
     """What the worker processes of a DataLoader, new for each iteration, have to agree on: the epoch.
@@ -28,7 +30,6 @@ class Iterations:
         # By worker: the number of the iteration that it has finished.
         self._finished = torch.full((self.MOST,), self.FIRST, dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
         self._mine = self.FIRST  # the iteration that this process works for
-        self._own = False  # this process has a state of its own
 
     def choose(self, epoch: int) -> None:
         self._now[1:3] = torch.tensor([epoch, 0])
@@ -37,23 +38,23 @@ class Iterations:
     def load(self, worker: Any, state: Mapping[str, Any]) -> None:
         if worker is None:
             self._now[0] = self.LOADED
-            return
-        self._own = True
-        if worker.id == 0:
+        elif worker.id == 0:
             self._publish([int(state["epoch"]), 1])
 
     def are_of_workers(self) -> bool:
         return int(self._now[0]) >= 0
 
-    def begin(self, worker: Any, state: Optional[Mapping[str, Any]], first: int) -> tuple[Optional[Mapping[str, Any]], int]:
-        """The state to load, or else the epoch to begin. `first`: the epoch a run begins with."""
+    def begin(
+        self, worker: Any, state: Optional[Mapping[str, Any]], reader: Reader, *, own: bool
+    ) -> tuple[Optional[Mapping[str, Any]], int]:
+        """The state to load, or else the epoch to begin. `reader`: a new one; `own`: the state is this process's alone."""
         if worker is None:
-            return state, int(self._now[1]) if self._now[0] == self.CHOSEN else first
+            return state, int(self._now[1]) if self._now[0] == self.CHOSEN else reader.epoch
         if worker.id != 0:
             self._await(worker)
         elif self._mine == self.FIRST:
-            self._publish(self._decide(worker, state, first))
-        return (state if self._own or self._now[2] else None), int(self._now[1])
+            self._publish(self._decide(worker, state, reader))
+        return (state if own or self._now[2] else None), int(self._now[1])
 
     def _publish(self, decided: list[int]) -> None:
         self._mine = _number()
@@ -73,16 +74,17 @@ class Iterations:
                 raise SystemExit("the process of the DataLoader is gone")
             time.sleep(0.001)
 
-    def _decide(self, worker: Any, state: Optional[Mapping[str, Any]], first: int) -> list[int]:
+    def _decide(self, worker: Any, state: Optional[Mapping[str, Any]], reader: Reader) -> list[int]:
         number, epoch, _, _ = self._now.tolist()
-        if state is not None and number == self.LOADED:
-            return [int(state["epoch"]), 1]
         if number == self.CHOSEN:
             return [epoch, 0]
+        if number == self.LOADED and state is not None:
+            epoch = int(state["epoch"])
+            return [reader._after(epoch), 0] if state["ended"] else [epoch, 1]
         if number in (self.FIRST, self.LOADED):
-            return [first, 0]
+            return [reader.epoch, 0]
         over = bool((self._finished[: worker.num_workers] == number).all())
-        return [epoch + 1 if over else epoch, 0]
+        return [reader._after(epoch) if over else epoch, 0]
 
     def end(self, worker: Any) -> None:
         if worker is not None:

@@ -136,7 +136,7 @@ class Reader:
         core = self._here()
         epoch, over = core.epoch, core.over
         if self._length is None or self._length[:2] != (epoch, over):
-            left = core.remaining_of(self._following()) if over else core.remaining
+            left = core.remaining_of(self._after(epoch)) if over else core.remaining
             if left == ENDLESS:
                 raise TypeError("the run has no end, so no length")
             self._length = (epoch, over, left if over else core.read + left)
@@ -162,12 +162,17 @@ class Reader:
         return batch
 
     def __iter__(self) -> Iterator[Batch]:
+        epoch = self._coming()
+        if epoch is not None:
+            self.begin_epoch(epoch)
+        return _core.Loop(self)
+
+    def _coming(self) -> Optional[int]:
+        """The epoch that the next loop begins with; None: it goes on where the reader is."""
         core = self._here()
         if core.over:
-            self.begin_epoch(self._following())
-        elif core.loop:  # a loop was left early
-            self.begin_epoch(core.epoch)
-        return _core.Loop(self)
+            return self._after(core.epoch)
+        return core.epoch if core.loop else None  # a loop was left early
 
     def _step(self, loop: _core.Loop) -> Optional[Batch]:
         """What a loop gives that begins, goes on in another process, or has been ended by another."""
@@ -222,8 +227,8 @@ class Reader:
             "let minibatch size, workers and what is left out fit the corpus, or give epochs() a count",
         )
 
-    def _following(self) -> int:
-        return 0 if self._core.options.driver == "timeline" else self._core.epoch + 1
+    def _after(self, epoch: int) -> int:
+        return 0 if self._core.options.driver == "timeline" else epoch + 1
 
     def begin_epoch(self, epoch: int) -> None:
         """Goes to the beginning of an epoch."""

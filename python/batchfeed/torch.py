@@ -80,34 +80,77 @@ class Dataset(IterableDataset[Any]):
         self._iterations = Iterations()
         self._reader: Optional[Reader] = None
         self._pid = os.getpid()  # whose reader it is
-        self._state: Optional[Mapping[str, Any]] = None  # to be loaded before the next item
+        self._offset = 0  # its minibatches are this one of every num_workers
+        self._state: Optional[Mapping[str, Any]] = None  # where the next loop goes on
+        self._rest: Optional[Iterator[Batch]] = None  # of the loop that a StatefulDataLoader has restored in this process
 
-    def _share(self) -> dict[str, int]:
+    def _share(self, offset: int) -> dict[str, int]:
         """Which part of the stream is this process's."""
         given = self._opening.options
         out: dict[str, Any] = {**(self._world or world()), **given}
         info = get_worker_info()
         if info is not None and info.num_workers > 1:
-            out.update(stride=info.num_workers, offset=info.id)
+            out.update(stride=info.num_workers, offset=offset)
         if info is not None and "threads" not in given:
             out["threads"] = max(1, (os.cpu_count() or 1) // info.num_workers)
         return out
 
-    def _here(self) -> Reader:
-        """This process's reader, at the place where it should go on."""
-        if self._reader is None or os.getpid() != self._pid:
-            self._reader, self._pid = Reader._of(replace(self._opening, options=self._share()), self._report), os.getpid()
-            self._state, epoch = self._iterations.begin(get_worker_info(), self._state, self._reader.epoch)
-            self._reader.begin_epoch(epoch)
-        if self._state is not None:
-            self._reader.load_state_dict(self._state)
-            self._state = None
+    def _open(self, offset: int) -> Reader:
+        self._reader = Reader._of(replace(self._opening, options=self._share(offset)), self._report)
+        self._pid, self._offset = os.getpid(), offset
         return self._reader
 
+    def _here(self, offset: Optional[int] = None) -> Reader:
+        """This process's reader, at the place where it should go on. `offset`: where a StatefulDataLoader restores that place."""
+        worker, reader = get_worker_info(), self._reader
+        if reader is None or os.getpid() != self._pid:
+            reader = self._open(_place(worker) if offset is None else offset)
+            self._state, epoch = self._iterations.begin(worker, self._state, reader, own=offset is not None)
+            if offset is None and worker is not None and self._state is not None:
+                # Every other loader asks worker 0 for the first minibatch, whatever its number.
+                offset = (worker.id + int(self._state["minibatch"])) % worker.num_workers
+                if offset != self._offset:
+                    reader = self._open(offset)
+            reader.begin_epoch(epoch)
+        if self._state is not None:
+            reader.load_state_dict(self._state)
+        return reader
+
+    def _loop(self) -> Iterator[Batch]:
+        """The minibatches of the next loop."""
+        rest, self._rest = self._rest, None
+        if rest is not None:
+            return rest
+        worker, reader = get_worker_info(), self._here()
+        self._state = None
+        epoch = reader._coming()
+        if epoch is not None and worker is not None:
+            if self._offset != worker.id:  # it began in mid-epoch
+                reader = self._open(worker.id)
+            reader.begin_epoch(epoch)
+        return iter(reader)
+
+    def _restored(self, offset: int) -> Iterator[Batch]:
+        """What a restored loop has left: nothing at its epoch's end, as the next epoch is for the next loop."""
+        worker, reader = get_worker_info(), self._here(offset)
+        self._state = None
+        if worker is None:
+            return iter(()) if reader._core.over else iter(reader)
+        left = 0 if reader._core.over else reader._core.remaining
+
+        def rest() -> Iterator[Batch]:
+            for number, batch in enumerate(reader, 1):
+                if number == left:
+                    self._iterations.end(worker)
+                yield batch
+
+        # At its last minibatch: a loader that was saved behind the loop does not ask whether there are more.
+        if left == 0:
+            self._iterations.end(worker)
+        return iter(()) if reader._core.over else rest()
+
     def __iter__(self) -> Iterator[Any]:
-        for batch in self._here():
-            yield self._item(batch)
-        self._iterations.end(get_worker_info())
+        return _Loop(self)
 
     def _item(self, batch: Batch) -> Any:
         if self._transform is not None:
@@ -138,18 +181,27 @@ class Dataset(IterableDataset[Any]):
         Where worker processes of a DataLoader read, only a torchdata.stateful_dataloader.StatefulDataLoader knows
         which item that is: ConfigError then, and its own state_dict() tells.
         """
-        if get_worker_info() is None and self._iterations.are_of_workers():
+        worker = get_worker_info()
+        if worker is None and self._iterations.are_of_workers():
             raise usage(
                 "python.state-of-workers",
                 "worker processes read this dataset, ahead of what their DataLoader has handed out",
                 "torchdata's StatefulDataLoader keeps the place: take its state_dict()",
             )
+        if worker is not None:
+            return {**self._here().state_dict(), "offset": self._offset}
         return dict(self._state) if self._state is not None else self._here().state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """The next iteration goes on there."""
-        self._state = mapping("a state", state, "state_dict() gives")
-        self._iterations.load(get_worker_info(), self._state)
+        """The next iteration goes on there, with any number of worker processes; those that persist do not hear of it.
+
+        Behind the last minibatch of an epoch that is with the next epoch. (A StatefulDataLoader with a state of there
+        ends that epoch first, with nothing, as without the stop; with a state of behind the loop it does not.)
+        """
+        worker, self._state = get_worker_info(), mapping("a state", state, "state_dict() gives")
+        self._iterations.load(worker, self._state)
+        if worker is not None:  # a StatefulDataLoader's
+            self._rest = self._restored(int(self._state.pop("offset")))
 
     def __getstate__(self) -> dict[str, Any]:
         # A spawned worker opens its own reader, and cannot ask torch.distributed.
@@ -157,6 +209,42 @@ class Dataset(IterableDataset[Any]):
 
     def __repr__(self) -> str:
         return f"<batchfeed.torch.Dataset of {self._opening}>"
+
+
+class _Loop:
+    """A loop over a dataset. A StatefulDataLoader saves and restores it too, and so tells one that goes on from a new one."""
+
+    def __init__(self, data: Dataset) -> None:
+        self._data = data
+        self._batches: Optional[Iterator[Batch]] = None
+
+    def __iter__(self) -> _Loop:
+        return self
+
+    def __next__(self) -> Any:
+        batch = next(self._begin(), None)
+        if batch is None:
+            self._data._iterations.end(get_worker_info())
+            raise StopIteration
+        return self._data._item(batch)
+
+    def _begin(self) -> Iterator[Batch]:
+        if self._batches is None:
+            self._batches = self._data._loop()
+        return self._batches
+
+    def state_dict(self) -> dict[str, Any]:
+        self._begin()  # the dataset's state is to be that of the place where it begins
+        return {"begun": True}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        if get_worker_info() is None:  # in worker processes it is known by the dataset's state
+            self._batches = self._data._restored(0)
+
+
+def _place(worker: Any) -> int:
+    """In the order in which a DataLoader asks its workers."""
+    return 0 if worker is None else int(worker.id)
 
 
 def _pinned(tensor: Any) -> Any:

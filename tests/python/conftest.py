@@ -50,6 +50,13 @@ def expected(corpus):
     return [keys_of(reader) for _ in range(3)]
 
 
+@pytest.fixture
+def loops(corpus):
+    """The keys of five epochs, of five or six minibatches each."""
+    reader = corpus.reader(minibatch_samples=17)
+    return [keys_of(reader) for _ in range(5)]
+
+
 def keys_of(batches):
     return [batch.sequence_keys for batch in batches]
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""Loops over PyTorch's loaders that go on, or are begun anew."""
+import itertools
+import json
+
+import pytest
+
+pytest.importorskip("torch")
+from conftest import keys_of
+from test_torch import dataset, loader
+
+
+def places(loop, loops):
+    """Of two epochs every place: (epoch, how many minibatches of it were given, state). Behind a loop it is of the next."""
+    out = [(0, 0, loop.state_dict())]
+    for epoch, keys in enumerate(loops[:2]):
+        items = iter(loop)
+        for given, key in enumerate(keys, 1):
+            assert next(items) == key
+            out.append((epoch, given, json.loads(json.dumps(loop.state_dict()))))
+        assert next(items, None) is None
+        out.append((epoch + 1, 0, json.loads(json.dumps(loop.state_dict()))))
+    return out
+
+
+PROCESSES = [(0, False), *itertools.product([1, 2, 3, 4], [False, True])]  # how many, and whether they persist
+
+
+@pytest.mark.parametrize("workers, persist", PROCESSES)
+def test_a_loader_goes_on_from_every_place(corpus, loops, workers, persist):
+    for epoch, given, state in places(dataset(corpus, minibatch_samples=17), loops):
+        data = dataset(corpus, minibatch_samples=17)
+        data.load_state_dict(state)
+        again = loader(data, workers, persistent_workers=persist)
+        if given == len(loops[epoch]):
+            epoch, given = epoch + 1, 0
+        assert [list(again) for _ in range(3)] == [loops[epoch][given:], *loops[epoch + 1 : epoch + 3]], (epoch, given)
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_a_length_that_is_asked_for_leaves_the_state(corpus, expected, workers):
+    data = dataset(corpus)
+    items = iter(data)
+    assert [next(items) for _ in range(3)] == expected[0][:3]
+    resumed = dataset(corpus)
+    resumed.load_state_dict(data.state_dict())
+    assert len(resumed) == len(resumed) == len(expected[0])
+    assert list(loader(resumed, workers)) == expected[0][3:]
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_a_timeline_is_begun_anew(corpus, workers):
+    run = keys_of(corpus.reader(driver="timeline", epoch_samples=40))
+    data = loader(dataset(corpus, driver="timeline", epoch_samples=40), workers)
+    assert [list(data) for _ in range(3)] == [run] * 3
