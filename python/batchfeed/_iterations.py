@@ -29,7 +29,10 @@ class Iterations:
         self._now = torch.tensor([self.FIRST, 0, 0, 0], dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
         # By worker: the number of the iteration that it has finished.
         self._finished = torch.full((self.MOST,), self.FIRST, dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
+        # By number of the first iteration of processes that persist: how many they have had since, and the epoch of the last.
+        self._again = torch.zeros((self.MOST, 2), dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
         self._mine = self.FIRST  # the iteration that this process works for
+        self._more = 0  # those since, if it persists
 
     def choose(self, epoch: int) -> None:
         self._now[1:3] = torch.tensor([epoch, 0])
@@ -56,8 +59,25 @@ class Iterations:
             self._publish(self._decide(worker, state, reader))
         return (state if own or self._now[2] else None), int(self._now[1])
 
+    def again(self, worker: Any, epoch: int) -> int:
+        """The epoch of another iteration of processes that persist, which is `epoch` to this one.
+
+        Worker 0's word counts: of an iteration that was left early, some are at the end and some are not.
+        """
+        now, parent, began = self._again[self._mine % self.MOST], os.getppid(), time.monotonic()
+        self._more += 1
+        if worker.id == 0:
+            now[1] = epoch
+            now[0] = self._more
+        while now[0] < self._more:
+            if time.monotonic() - began > 60:
+                return epoch  # worker 0 has failed
+            _pause(parent)
+        return int(now[1])
+
     def _publish(self, decided: list[int]) -> None:
         self._mine = _number()
+        self._again[self._mine % self.MOST] = 0
         self._now[1:] = torch.tensor([*decided, os.getpid()])
         self._now[0] = self._mine  # now the others may look
 
@@ -70,9 +90,7 @@ class Iterations:
                 return
             if time.monotonic() - began > 1 and 0 <= self._mine <= number and _lives(int(self._now[3])):
                 return  # many processes were made between worker 0's and this
-            if os.getppid() != parent:
-                raise SystemExit("the process of the DataLoader is gone")
-            time.sleep(0.001)
+            _pause(parent)
 
     def _decide(self, worker: Any, state: Optional[Mapping[str, Any]], reader: Reader) -> list[int]:
         number, epoch, _, _ = self._now.tolist()
@@ -94,6 +112,12 @@ class Iterations:
 def _number() -> int:
     """Of this process among its parent's: they rise."""
     return int(multiprocessing.current_process()._identity[-1])
+
+
+def _pause(parent: int) -> None:
+    if os.getppid() != parent:
+        raise SystemExit("the process of the DataLoader is gone")
+    time.sleep(0.001)
 
 
 def _lives(process: int) -> bool:

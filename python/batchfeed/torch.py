@@ -125,6 +125,8 @@ class Dataset(IterableDataset[Any]):
         self._state = None
         epoch = reader._coming()
         if epoch is not None and worker is not None:
+            if worker.dataset is self:  # not of a dataset around it, whose loops may be many in one
+                epoch = self._iterations.again(worker, epoch)
             if self._offset != worker.id:  # it began in mid-epoch
                 reader = self._open(worker.id)
             reader.begin_epoch(epoch)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Loops over PyTorch's loaders that go on, or are begun anew."""
+import collections
 import itertools
 import json
 
@@ -8,6 +9,7 @@ import pytest
 pytest.importorskip("torch")
 from conftest import keys_of
 from test_torch import dataset, loader
+from torch.utils.data import IterableDataset
 
 
 def places(loop, loops):
@@ -46,6 +48,35 @@ def test_a_length_that_is_asked_for_leaves_the_state(corpus, expected, workers):
     resumed.load_state_dict(data.state_dict())
     assert len(resumed) == len(resumed) == len(expected[0])
     assert list(loader(resumed, workers)) == expected[0][3:]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_processes_that_persist_agree_after_a_loop_that_was_left(corpus, loops, workers):
+    """Near the end some have read all of theirs ahead, and the epoch may count as done; but for all or for none."""
+    for stop in range(1, len(loops[0]) + 1):
+        data = loader(dataset(corpus, minibatch_samples=17), workers, persistent_workers=True)
+        assert list(itertools.islice(data, stop)) == loops[0][:stop]
+        first = list(data)
+        assert first in loops[:2], stop
+        assert list(data) == loops[loops.index(first) + 1]
+
+
+class Twice(IterableDataset):
+    """Two epochs as one, of which each process has come as far as it has."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def __iter__(self):
+        yield from self.data
+        yield from self.data
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_a_dataset_around_it_may_have_many_loops_in_one(corpus, loops, workers):
+    count = lambda epochs: collections.Counter(key for keys in epochs for batch in keys for key in batch)
+    given = list(loader(Twice(dataset(corpus, minibatch_samples=17)), workers))
+    assert count([given]) == count(loops[:2])
 
 
 @pytest.mark.parametrize("workers", [0, 1, 2])
