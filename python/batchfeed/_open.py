@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from . import _core
 from ._errors import Fault, usage
-from ._files import Limits, StorageOptions, file_system, names_in, working_directory
+from ._files import Limits, StorageOptions, file_system, names_in, need_storage, working_directory
 from ._given import Path, counts, expecting, like, mapping, path as as_path, paths, texts, weight, wrong
 from ._options import apply
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element
@@ -100,6 +100,28 @@ def opening_of(
     for one in many:
         _need_source(one)
     return FromSources(many, bounds, dict(options), storage)
+
+
+def look_at(opening: Opening) -> None:
+    """Says what is wrong with options and with files, as far as that takes no reading of a corpus.
+
+    URLs are left to who reads them, and so are sources that are programs.
+    """
+    options = {"rank": 0, **opening.options}  # which this is may not be known yet
+    apply(_core.Setup().reader, options)
+    if isinstance(opening, FromSetup):
+        return
+    need_storage(opening.storage)
+    sources = opening.files if isinstance(opening, FromFile) else [one for corpus in opening._corpora() for one in corpus]
+    programs = [one for one in sources if not isinstance(one, (str, bytes, os.PathLike)) and not is_dataclass(one)]
+    far = opening.storage is not None or any(_core.is_url(os.fsdecode(name)) for name in names_in(sources))
+    if far or programs:
+        return
+    setup = replace(opening, options=options).setup(None)
+    for one in sources:
+        if isinstance(one, CTF):  # with streams that are declared nobody has opened it
+            files = _core.expand_files(paths(one.files), setup.file_system, setup.limits)
+            _core.detect_format(files, setup.file_system, setup.limits)
 
 
 def _need_source(one: Any) -> None:

@@ -27,7 +27,7 @@ from ._convert import need_form
 from ._files import Limits, StorageOptions
 from ._given import Path, flag, function, mapping, whole
 from ._iterations import Iterations
-from ._open import What, opening_of
+from ._open import What, look_at, opening_of
 from ._options import ReaderKeywords, unexpected
 from ._reader import Reader
 from ._told import log
@@ -48,6 +48,9 @@ class Dataset(IterableDataset[Any]):
 
     Rank and world come from torch.distributed, or from the environment (batchfeed.world), unless `workers`
     and `rank` are given; minibatch sizes count samples over all ranks. Iterating again gives the next epoch.
+
+    Options, configurations and local files are looked at here, so that what is wrong with them is not first told
+    by a worker process; a corpus is opened where it is read.
     """
 
     def __init__(
@@ -70,10 +73,12 @@ class Dataset(IterableDataset[Any]):
         for one in form.values() if isinstance(form, Mapping) else [form]:
             need_form(one)
         function("transform", transform, "a function of a bf.Batch, or None")
+        function("report", report, "a function of a Fault, or None")
         for name in options:
             if name not in ReaderKeywords.__annotations__ or name in OWN:
                 raise unexpected(name, but=OWN)
         self._opening = opening_of(what, section, set, dtype, limits, storage_options, options, state_list)
+        look_at(self._opening)
         self._form, self._transform, self._pin_memory = form, transform, flag("pin_memory", pin_memory)
         self._report = report
         self._world: Optional[World] = None  # as it was where this was pickled

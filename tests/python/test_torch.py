@@ -202,6 +202,47 @@ def test_what_is_not_a_keyword(corpus):
         dataset(corpus, pin_memory="x")
 
 
+@pytest.mark.parametrize(
+    "what, options, error, words",
+    [
+        ("no.ctf", {}, bf.MissingFileError, "no.ctf: cannot open"),
+        ("no.cntk", {}, bf.MissingFileError, "no.cntk: cannot open"),
+        (bf.CTF("no.ctf", {"x": bf.dense(1)}), {}, bf.MissingFileError, "no.ctf: cannot open"),
+        (bf.CTF(["a.ctf", "no.ctf"], {"x": bf.dense(1)}), {}, bf.MissingFileError, "no.ctf: cannot open"),
+        (bf.Mix((bf.CTF("a.ctf"), 1), (bf.CTF("no.ctf"), 1)), {}, bf.MissingFileError, "no.ctf: cannot open"),
+        (bf.CBF("no.cbf"), {}, bf.MissingFileError, "no.cbf: cannot open"),
+        ("a.ctf", {"order": "none"}, bf.ConfigError, "order is 'none', expected one of"),
+        ("a.ctf", {"minibatch_samples": -1}, bf.ConfigError, "minibatch_samples is -1"),
+        ("a.ctf", {"minibatch_samples": 1, "minibatch_size": 1}, bf.ConfigError, "are both given"),
+        ("s3://none/a.ctf", {"order": "none"}, bf.ConfigError, "order is 'none'"),
+        ("a.ctf", {"limits": {"lines": 1}}, bf.ConfigError, "no limit 'lines'"),
+        ("a.ctf", {"section": "Train"}, bf.ConfigError, "section is 'Train', which is for configurations"),
+        ("a.ctf", {"dtype": "int8"}, bf.ConfigError, "dtype is int8"),
+        ("a.ctf", {"storage_options": 1}, bf.ConfigError, "storage_options is 1"),
+        ("a.ctf", {"report": 1}, bf.ConfigError, "report is 1"),
+    ],
+)
+def test_what_is_wrong_is_told_before_a_process_reads(tmp_path, monkeypatch, what, options, error, words):
+    monkeypatch.chdir(tmp_path)
+    Path("a.ctf").write_text("0 |x 1\n1 |x 2\n")
+    with pytest.raises(error, match=words):
+        batchfeed.torch.Dataset(what, **options)
+
+
+def test_what_is_left_to_who_reads(corpus):
+    """URLs, programs, and which rank this is."""
+
+    class Asked(bf.Source):
+        def streams(self):
+            raise LookupError
+
+    batchfeed.torch.Dataset("s3://none/a.ctf")
+    assert len(dataset(corpus, workers=2)) == len(dataset(corpus, workers=2, rank=0))
+    data = batchfeed.torch.Dataset(Asked())
+    with pytest.raises(LookupError):
+        next(iter(data))
+
+
 @pytest.fixture
 def digits(tmp_path):
     """Ten classes of noisy pictures, as digits.ctf has them."""
