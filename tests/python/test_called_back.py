@@ -150,7 +150,7 @@ def test_a_source_may_ask_another_reader(corpus, options):
     inner = corpus.reader()
     keys = []
     assert rest(opened(Numbers(lambda chunk: keys.append(inner.next().sequence_keys)), **options)) == list(range(6))
-    assert keys == keys_of(batch for batch, _ in zip(corpus.reader(), range(6)))
+    assert sorted(keys) == sorted(keys_of(batch for batch, _ in zip(corpus.reader(), range(6))))
 
 
 class Trainer:
