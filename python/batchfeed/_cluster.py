@@ -233,7 +233,7 @@ class _Deal:
                         if k not in writers:
                             path = os.path.join(self.folder, f"{number:05d}-{k:05d}.cbf")
                             writers[k] = Writer(path, streams, dtype=dtype, keys=True, force=True, chunk_bytes=1 << 20)
-                        writers[k].extend(*_rows(batch, np.flatnonzero(to == k)))
+                        writers[k]._extend(*_rows(batch, np.flatnonzero(to == k)), exact=False)
             for writer in writers.values():
                 writer.close()
             last = min(first + MOST_WRITERS, self.shards)
@@ -242,7 +242,7 @@ class _Deal:
 
 
 def _rows(batch: Any, rows: npt.NDArray[Any]) -> tuple[dict[str, Any], Any, list[str]]:
-    """Some sequences of a minibatch, as Writer.extend() takes them."""
+    """Some sequences of a minibatch, as Writer._extend() takes them."""
     data: dict[str, Any] = {}
     first = next(iter(batch.values())).lengths
     for name, stream in batch.items():

@@ -15,6 +15,7 @@ from ._errors import usage
 from ._files import StorageOptions, need_storage
 from ._given import Path, expecting, flag, key as as_key, path as as_path, target_format, whole, wrong
 from ._sources import StreamSpec, _element, declared
+from ._told import notice
 from ._upload import named, upload_for
 
 
@@ -93,7 +94,8 @@ class Writer:
                 writer.append({"x": image, "label": digit})
 
     The file appears whole when the block ends well, and not at all when it ends in an exception. Memory is
-    bounded by one chunk. `keys`: whether keys are written; in the text format they are the sequence ids.
+    bounded by one chunk. `keys`: whether keys are written; in the text format (default: True)
+    they are the sequence ids, of the binary one (default: False, and keys that are given are refused) a file beside it.
     Several threads may share it: what one call of append() or extend() gives stands together.
     `path` may be a URL that fsspec writes (s3://, gs://, memory:// ...): the file is made in the folder for
     temporary files and sent when the block ends; `storage_options` are fsspec's for it, or a bf.Remote.
@@ -121,6 +123,7 @@ class Writer:
         if form not in ("ctf", "cbf"):
             raise usage("python.target", f"to is {to!r}, expected 'ctf' or 'cbf'")
         written = form == "ctf" if keys is None else flag("keys", keys)
+        self._unasked = keys is None and not written  # whether to keep keys
         legacy, force = flag("legacy", legacy), flag("force", force)
         need_storage(storage_options)
         bytes_of_chunk = whole("chunk_bytes", chunk_bytes)
@@ -151,8 +154,9 @@ class Writer:
         Dense: an array [samples, dim], or [dim] for one sample. Sparse: scipy.sparse [samples, dim],
         (values, indices, indptr), or whole numbers: the class of each one-hot sample.
         """
+        keys = [] if key is None else self._keys([as_key("key", key)])
         with named(self._upload):
-            self._open().append(columns(self._streams, sequence, self._dtype), [] if key is None else [as_key("key", key)])
+            self._open().append(columns(self._streams, sequence, self._dtype), keys)
 
     def extend(self, data: Mapping[str, Any], lengths: Optional[Sequence[int]] = None, keys: Sequence[Any] = ()) -> None:
         """Many sequences: arrays of all their samples, and how many each has; without `lengths` one each.
@@ -172,14 +176,24 @@ class Writer:
             keys = [as_key("one of keys", one) for one in keys]
         if len(keys) not in (0, own.size):
             raise usage("python.data", f"{len(keys)} keys for {own.size} sequences", "as many of both")
-        self._extend(data, own, keys, exact=lengths is not None)
+        self._extend(data, own, self._keys(keys), exact=lengths is not None)
+
+    def _keys(self, given: list[str]) -> list[str]:
+        """Nobody gives keys for nothing."""
+        if given and self._unasked:
+            hint = "keys=True writes them to a file beside it, keys=False leaves them out"
+            raise usage("python.keys", "keys are given, and a binary file is written without", hint, path=self._path)
+        return given
 
     def _extend(self, data: Mapping[str, Any], lengths: Any, keys: list[str], exact: bool) -> None:
         with named(self._upload):
             self._open().append(columns(self._streams, data, self._dtype, lengths, exact=exact), keys)
 
     def write(self, batches: Iterable[Batch]) -> None:
-        """The sequences of minibatches, such as a reader gives, with their keys."""
+        """The sequences of minibatches, such as a reader gives, with their keys.
+
+        A binary file is written without keys unless keys=True; that names are left out is told by the logger "batchfeed".
+        """
         if isinstance(batches, (Batch, Mapping)):
             one = isinstance(batches, Batch)
             hint = "write([batch]) takes one" if one else "append() takes the data of one sequence, extend() those of many"
@@ -192,7 +206,11 @@ class Writer:
                 raise usage("python.data", f"the minibatch has no stream {lacking[0]!r}, only {', '.join(map(repr, batch))}")
             as_they_are = {name: column_of(batch[name], stream, self._dtype) for name, stream in self._streams.items()}
             data = {name: column or batch[name].sequences() for name, column in as_they_are.items()}
-            self._extend(data, next(iter(batch.values())).lengths, batch.sequence_keys, exact=False)
+            keys = batch.sequence_keys
+            if self._unasked and not all(key.isdecimal() for key in keys):
+                self._unasked = False  # it is told once
+                notice("python.keys", "the keys of the minibatches are left out", "keys=True writes them to a file beside it", self._path)
+            self._extend(data, next(iter(batch.values())).lengths, keys, exact=False)
 
     @property
     def num_sequences(self) -> int:

@@ -2,7 +2,7 @@
 """To and from tables: pandas, Arrow, Parquet, datasets of Hugging Face."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
@@ -15,6 +15,7 @@ from ._given import Path, path as as_path, wrong
 from ._interchange import Arrays, batches_of, replacing
 from ._open import What
 from ._sources import StreamSpec, declared, sparse
+from ._told import notice
 from ._words import counted
 
 if TYPE_CHECKING:
@@ -87,15 +88,24 @@ def to_arrow(what: What, **options: Any) -> pyarrow.Table:
     field's metadata. `options` are the keywords of open().
     """
     pa = library("pyarrow", "to_arrow()")
-    table: pyarrow.Table = pa.Table.from_batches([_record_batch(pa, b) for b in batches_of(what, options)])
+    table: pyarrow.Table = pa.Table.from_batches(list(_rows(pa, what, options)))
     return table
 
 
+KEY = "key"  # the column of keys
 DIM = b"batchfeed.dim"  # in the metadata of a sparse stream's field
 
 
+def _rows(pa: Any, what: What, options: Mapping[str, Any]) -> Iterator[Any]:
+    """Minibatch by minibatch."""
+    for i, batch in enumerate(batches_of(what, options)):
+        if i == 0 and KEY in batch:
+            notice("python.keys", f"a stream is called {KEY!r}: the keys of the sequences are left out", "rename the stream, to have them in that column")
+        yield _record_batch(pa, batch)
+
+
 def _record_batch(pa: Any, batch: Batch) -> Any:
-    columns = {"key": pa.array(batch.sequence_keys), **{name: pa.array(s) for name, s in batch.items()}}
+    columns = {KEY: pa.array(batch.sequence_keys), **{name: pa.array(s) for name, s in batch.items()}}
     dims = {name: {DIM: str(s.dim)} for name, s in batch.items() if s.storage == "sparse"}
     fields = [pa.field(name, column.type, metadata=dims.get(name)) for name, column in columns.items()]
     return pa.RecordBatch.from_arrays(list(columns.values()), schema=pa.schema(fields))
@@ -110,7 +120,8 @@ def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **option
     """A corpus of a pyarrow.Table as to_arrow() makes it, or of plain columns: numbers are one sample a row.
 
     A dictionary (of categories) is a class. A list of numbers is a sequence of them; or one sample, if `streams`
-    declares it: streams={"x": bf.dense(128)}. `dims`: of sparse streams; without it what to_arrow() noted, or
+    declares it: streams={"x": bf.dense(128)}. A column "key" of texts has the keys of the sequences if they are whole
+    numbers; others are left out, which the logger "batchfeed" tells. `dims`: of sparse streams; without it what to_arrow() noted, or
     else one more than the largest index. `options` are those of Arrays.
     """
     pa = library("pyarrow", "from_arrow()")
@@ -121,7 +132,8 @@ def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **option
     lengths: dict[str, Any] = {}
     for name in table.column_names:
         column = table[name].combine_chunks() if hasattr(table[name], "combine_chunks") else table[name]
-        if name == "key" and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        if name == KEY and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            options.setdefault("keys", _keys(column.to_pylist()))
             continue
         _complete(name, column)
         if pa.types.is_dictionary(column.type):
@@ -133,6 +145,16 @@ def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **option
     if lengths:
         options["lengths"] = {name: lengths.get(name, np.ones(table.num_rows, np.int64)) for name in data}
     return Arrays(data, streams=said, **options)
+
+
+def _keys(texts: list[Optional[str]]) -> Optional[list[int]]:
+    """As numbers, if that is what they are."""
+    plain = all(text is not None and text.isdecimal() and str(int(text)) == text and int(text) < 1 << 64 for text in texts)
+    if plain and len(set(texts)) == len(texts):
+        return [int(text) for text in texts if text is not None]
+    hint = "keys=[...] gives them numbers; a bf.Writer keeps texts as keys"
+    notice("python.keys", f"column {KEY!r} holds no numbers, each another one: sequences are numbered instead", hint)
+    return None
 
 
 def _is_list(pa: Any, kind: Any) -> bool:
@@ -210,8 +232,7 @@ def to_parquet(what: What, path: Path, **options: Any) -> None:
     writer = None
     with replacing(as_path("path", path)) as part:
         try:
-            for batch in batches_of(what, options):
-                rows = _record_batch(pa, batch)
+            for rows in _rows(pa, what, options):
                 writer = writer or parquet.ParquetWriter(part, rows.schema)
                 writer.write_batch(rows)
         finally:

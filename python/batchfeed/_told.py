@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Callable, Optional, Union
 
 from ._convert import library
-from ._errors import Fault
+from ._errors import Fault, usage
 from ._given import function
 
 Report = Callable[[Fault], None]
@@ -18,6 +19,11 @@ _LEVELS = {"info": logging.DEBUG, "warning": logging.WARNING, "error": logging.E
 def log(fault: Fault) -> None:
     """Where notices go unless `report` is given: the logger "batchfeed"."""
     _log.log(_LEVELS[fault.severity], "%s", fault)
+
+
+def notice(id: str, what: str, hint: str, path: Optional[str] = None) -> None:
+    """What may not be what the caller wants, and is done nevertheless."""
+    log(replace(usage(id, what, hint, path=path).fault, severity="warning"))
 
 
 def told(progress: Optional[Progress]) -> Optional[Callable[[int, int], None]]:

@@ -26,6 +26,29 @@ def test_arrow_and_parquet_there_and_back(corpus, tmp_path):
     assert batch["a"].numpy().tolist() == [[1.5], [2.5]] and batch["label"].classes().tolist() == [0, 3]
 
 
+def keys_in(source):
+    return whole(source).sequence_keys
+
+
+def test_keys_come_back_or_it_is_told(corpus, tmp_path, caplog):
+    table = bf.to_arrow(corpus.source(), shuffle=True, seed=3)
+    assert keys_in(bf.from_arrow(table)) == table["key"].to_pylist() != sorted(table["key"].to_pylist(), key=int)
+    bf.to_parquet(corpus.source(), tmp_path / "a.parquet", shuffle=True, seed=3)
+    assert keys_in(bf.from_parquet(tmp_path / "a.parquet")) == table["key"].to_pylist()
+    assert keys_in(bf.from_arrow(table, keys=range(100, 115))) == [str(k) for k in range(100, 115)]
+    assert not caplog.records
+    for texts in (["a", "b"], ["7", "007"], ["7", "7"], ["7", None], ["-1", "1"], ["7", str(1 << 64)]):
+        caplog.clear()
+        assert keys_in(bf.from_arrow(pa.table({"key": texts, "x": [1.5, 2.5]}))) == ["0", "1"]
+        [record] = caplog.records
+        assert record.levelname == "WARNING" and "column 'key' holds no numbers, each another one" in record.message
+    caplog.clear()
+    (tmp_path / "k.ctf").write_text("4 |key 1 2\n5 |key 3 4\n")
+    for table in (bf.to_arrow(tmp_path / "k.ctf"), bf.to_arrow(tmp_path / "k.ctf", minibatch_samples=1)):
+        assert table["key"].to_pylist() == [[[1, 2]], [[3, 4]]]
+    assert len(caplog.records) == 2 and "a stream is called 'key': the keys of the sequences are left out" in caplog.text
+
+
 def test_what_is_read_is_said_with_the_keywords_of_open(corpus, tmp_path):
     text = 'readerType="CNTKTextFormatReader";file="train.ctf";input=[x=[dim=3;format="dense"];y=[dim=5;format="sparse"]]'
     (tmp_path / "two.cntk").write_text(f"Train=[reader=[{text}]]\nTest=[reader=[{text}]]\n")

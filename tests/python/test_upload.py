@@ -30,6 +30,7 @@ def spare(tmp_path, monkeypatch):
 
 
 def write(path, labels=(0, 1, 3), **options):
+    options.setdefault("keys", str(path).endswith(".ctf"))
     with bf.Writer(path, STREAMS, **options) as writer:
         for label in labels:
             writer.append({"x": np.full(2, label / 4), "y": label}, key=f"k{label}")

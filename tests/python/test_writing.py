@@ -213,11 +213,31 @@ def test_data_that_do_not_fit_are_refused_and_the_writer_goes_on(tmp_path, data,
     assert everything(tmp_path / "a.cbf").num_samples == 1
 
 
+def test_nobody_gives_keys_for_nothing(tmp_path, caplog):
+    writer = bf.Writer(tmp_path / "a.cbf", {"x": bf.dense(1)})
+    with pytest.raises(bf.ConfigError, match="a.cbf: keys are given, .* without; hint: keys=True writes them to a file beside it, keys=False"):
+        writer.append({"x": 1}, key="a")
+    with pytest.raises(bf.ConfigError, match="keys are given"):
+        writer.extend({"x": [1, 2]}, keys=["a", "b"])
+    (tmp_path / "b.ctf").write_text("a |x 1\nb |x 2\n")
+    writer.write(bf.open(tmp_path / "b.ctf", minibatch_samples=1))
+    writer.close()
+    assert [record.levelname for record in caplog.records] == ["WARNING"] and "the keys of the minibatches are left out" in caplog.text
+    caplog.clear()
+    (tmp_path / "c.ctf").write_text("5 |x 1\n7 |x 2\n")
+    for keys, path in ((None, "c.ctf"), (False, "b.ctf"), (True, "b.ctf")):
+        with bf.Writer(tmp_path / "a.cbf", {"x": bf.dense(1)}, keys=keys, force=True) as writer:
+            writer.write(bf.open(tmp_path / path, shuffle=False))
+            writer.extend({"x": [3]}, keys=() if keys is None else ["c"])
+    assert not caplog.records and everything(tmp_path / "a.cbf").sequence_keys == ["a", "b", "c"]
+
+
 def test_what_text_cannot_say(tmp_path):
     writer = bf.Writer(tmp_path / "a.ctf", STREAMS)
     writer.append({"x": [1, 2, 3], "y": 0}, key=4)
     for data, key, id in (
         ({"x": [1, 2, 3], "y": 0}, 4, "ctf.write-same-id"),
+        ({"x": [1, 2, 3], "y": 0}, "004", "ctf.write-same-id"),
         ({"x": [1, 2, 3], "y": np.zeros(0, int)}, 5, "ctf.write-no-sample"),
         ({"x": [1, 2, np.nan], "y": 0}, 6, "ctf.write-nan"),
     ):

@@ -9,6 +9,16 @@
 
 namespace batchfeed {
 
+namespace {
+
+// As one who reads numbers takes an id: 007 is 7. Empty: it is no number.
+std::string_view number_in(std::string_view id) {
+  if (!std::all_of(id.begin(), id.end(), [](char c) { return c >= '0' && c <= '9'; })) return {};
+  return id.substr(std::min(id.find_first_not_of('0'), id.size() - 1));
+}
+
+}  // namespace
+
 struct CtfText::Impl {
   Impl(CtfWriterOptions given, std::string where)
       : path(std::move(where)),
@@ -30,6 +40,7 @@ struct CtfText::Impl {
   bool ids;
   ctf::Writer text;
   std::string last;
+  bool numbers = true;  // all ids so far are
   std::uint64_t sequences = 0, samples = 0;
 };
 
@@ -42,8 +53,12 @@ CtfText::~CtfText() = default;
 void CtfText::append(const Chunk& chunk, std::uint32_t row, std::string_view key, std::string& out) {
   Impl& self = *impl_;
   std::string id = key.empty() ? std::to_string(self.sequences) : std::string(key);
-  if (self.ids && self.sequences != 0 && id == self.last) {
-    self.refuse("ctf.write-same-id", "two sequences with the id '" + id + "' follow each other and would become one",
+  const std::string_view number = number_in(id);
+  const bool numbers = self.numbers && !number.empty();
+  if (self.ids && self.sequences != 0 && (id == self.last || (numbers && number == number_in(self.last)))) {
+    const std::string other = id == self.last ? std::string() : ", as '" + self.last + "' is the same number,";
+    self.refuse("ctf.write-same-id",
+                "two sequences with the id '" + id + "'" + other + " follow each other and would become one",
                 "give each its own id, or none, and they are numbered");
   }
   std::uint32_t longest = 0;
@@ -64,6 +79,7 @@ void CtfText::append(const Chunk& chunk, std::uint32_t row, std::string_view key
     out.resize(before);
     throw;
   }
+  self.numbers = numbers;
   self.last = std::move(id);
   ++self.sequences;
   self.samples += longest;

@@ -49,6 +49,14 @@ TEST(CtfWriter, WritesWholeOrNothing) {
   EXPECT_EQ(contents(path), "x |A 1 |B 3:1\nx |A 2 |B 1:2\n1 |A 1 |B 3:1\n1 |A 2 |B 1:2\n");
 }
 
+TEST(CtfWriter, TellsNumbersApartByTheirTextWhereAnIdIsNone) {
+  const ScratchFolder folder;
+  const Rows rows(folder);
+  CtfWriter writer(folder / "out.ctf", {.streams = rows.source.streams()});
+  for (const char* const key : {"0", "u", "7", "007", "07", "00"}) writer.append(rows.chunk, 0, key);
+  EXPECT_EQ(writer.sequences(), 6u);
+}
+
 TEST(CtfWriter, RefusesWhatWouldNotComeBackAndGoesOn) {
   const ScratchFolder folder;
   const Rows rows(folder);
@@ -63,6 +71,7 @@ TEST(CtfWriter, RefusesWhatWouldNotComeBackAndGoesOn) {
     return std::string();
   };
   EXPECT_EQ(id_of(0, "4"), "ctf.write-same-id");
+  EXPECT_EQ(id_of(0, "004"), "ctf.write-same-id") << "who reads numbers takes it for 4";
   Chunk without = {};
   without.reset(rows.source.streams());
   for (Column& column : without.columns) {
