@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, Callable, Optional, Union
 
 from . import _core, _open
 from ._open import What, opening_of
-from ._errors import Fault, usage
+from ._errors import Fault, FormatError, usage
 from ._files import Limits, StorageOptions
 from ._given import TARGETS, Path, flag, function, pairs, path, paths, target_format, texts, whole, wrong
 from ._info import Info, glance
@@ -55,11 +56,18 @@ def check(
     is a list of Fault, warnings among them, and empty where nothing is wrong.
 
     Raises FileError (an OSError) if `what` cannot be opened, and ConfigError if a configuration cannot be read; a
-    corpus that a configuration names and that is not there is a fault of the report. Other threads run meanwhile.
+    corpus that a configuration names and that is not there is a fault of the report, as is a file that is empty or
+    damaged at its very beginning. Other threads run meanwhile.
     """
     most = whole("max_faults", max_faults)
-    setup = opening_of(what, section, set, dtype, limits, storage_options, state_list=state_list).setup(None)
-    bar = told(progress)
+    opening, bar = opening_of(what, section, set, dtype, limits, storage_options, state_list=state_list), told(progress)
+    try:
+        setup = opening.setup(None)
+    except FormatError as error:  # too damaged to say what there is to check
+        if error.kind != "format":
+            raise
+        nothing = dict(warnings=0, by_id={error.id: 1}, sequences=0, samples=0, bytes=0, complete=False)
+        return CheckReport([error.fault][:most], SimpleNamespace(faults=1, **nothing))
     setup.set_progress(bar)
     found: list[Fault] = []
     result = _core.check(setup, most, found.append, bar)

@@ -103,6 +103,28 @@ def test_check_lists_every_fault(bad, corpus):
     assert len(bf.check(bad, max_faults=1)) == 1
 
 
+@pytest.mark.parametrize(
+    "name, content, rule",
+    [
+        ("a.ctf", b"", "ctf.empty"),
+        ("a.ctf.gz", gzip.compress(b"0 |x 1 2\n1 |x 3 4\n")[:25], "packed.truncated"),
+        ("a.ctf.gz", b"\x1f\x8b\x08\0garbagegarbage", "packed.damaged"),
+        ("a.cbf", b"", "cbf.too-small"),
+        ("a.cbf", b"nib_ktnc\1\0\0\0\1\0\0\0", "cbf.too-small"),
+    ],
+)
+def test_check_finds_what_cannot_be_opened(tmp_path, name, content, rule):
+    path = tmp_path / name
+    path.write_bytes(content)
+    kind = bf.CBF if name.endswith("cbf") else bf.CTF
+    for found in (bf.check(path), bf.check(kind(path)), bf.check([path])):
+        assert [(fault.id, fault.path, fault.severity) for fault in found] == [(rule, str(path), "error")]
+        assert (found.faults, found.by_id, found.complete, found.sequences) == (1, {rule: 1}, False, 0)
+    assert bf.check(path, max_faults=0) == [] and bf.check(path, max_faults=0).faults == 1
+    with pytest.raises(FileNotFoundError):
+        bf.check(tmp_path / "nothing.ctf")
+
+
 def test_info_of_every_kind(corpus, tmp_path):
     about = bf.info(corpus.path)
     assert (about.sequences, about.samples) == (len(corpus.lengths), sum(corpus.lengths))
