@@ -99,7 +99,8 @@ def _is_scipy(data: Any) -> bool:
 
 
 def _is_csr(data: Any) -> bool:
-    return isinstance(data, tuple) and len(data) == 3
+    """Three arrays; three numbers are classes."""
+    return isinstance(data, tuple) and len(data) == 3 and not all(map(np.isscalar, data))
 
 
 def _dense(name: str, stream: StreamSpec, data: Any, dtype: str) -> tuple[Array, int]:
@@ -128,7 +129,8 @@ def _sparse(name: str, stream: StreamSpec, data: Any, dtype: str) -> tuple[Array
         values, indices, indptr = map(np.asarray, data)
     else:
         expect_unmasked(name, data)
-        indices = np.atleast_1d(np.asarray(data))
+        none = isinstance(data, (list, tuple)) and not data  # NumPy takes it for floats
+        indices = np.atleast_1d(np.zeros(0, np.int32) if none else np.asarray(data))
         if indices.ndim != 1 or indices.dtype.kind not in "iu":
             raise _refuse(name, "expected scipy.sparse, (values, indices, indptr), or whole numbers: a class for each sample")
         values, indptr = np.ones(indices.size), np.arange(indices.size + 1)

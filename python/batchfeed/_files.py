@@ -75,7 +75,7 @@ def file_system(storage: StorageOptions, names: Iterable[Any], limits: Limits, f
     gone, or on another machine, from the working directory.
     """
     need_storage(storage)
-    if storage is None and not any(_core.is_url(os.fspath(name)) for name in names if isinstance(name, (str, os.PathLike))):
+    if storage is None and not any(_is_url(os.fsdecode(name)) for name in names if isinstance(name, (str, os.PathLike))):
         files = _core.FileSystem()
     else:
         files = _core.FileSystem(_Files(storage if isinstance(storage, Remote) else Remote(storage or {})))
@@ -85,6 +85,11 @@ def file_system(storage: StorageOptions, names: Iterable[Any], limits: Limits, f
     files.roots = [path("one of limits['roots']", root) for root in roots]
     files.folder = folder if os.path.isdir(folder) else ""
     return files
+
+
+def _is_url(name: str) -> bool:
+    """Also of a name that is refused later on."""
+    return _core.is_url(name.encode(errors="replace").decode())
 
 
 def names_in(what: Any) -> list[Any]:

@@ -58,10 +58,17 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def text(name: str, value: str, what: str = "a text") -> str:
+    """One that the library can take: lone surrogates are no characters, but where os.fsdecode() puts them for bytes."""
+    with expecting(name, value, f"{what} that UTF-8 can hold"):
+        value.encode("utf-8", "surrogateescape")
+    return value
+
+
 def key(name: str, value: Any) -> str:
     """The key of a sequence: a text, or a whole number."""
     if isinstance(value, str) and value:
-        return value
+        return text(name, value)
     with expecting(name, value, "a text or a whole number"):
         if isinstance(value, bool):
             raise TypeError
@@ -81,12 +88,12 @@ def weight(name: str, value: Any) -> float:
 def path(name: str, value: Any) -> str:
     """As text. The system would take what stands before a NUL for all of it, and write or read another file."""
     try:
-        text = os.fsdecode(value)
+        out = os.fsdecode(value)
     except TypeError:
         raise TypeError(f"{name} is {shown(value)}, expected a path (str, bytes or os.PathLike)") from None
-    if "\0" in text:
+    if "\0" in out:
         raise wrong(name, value, "a path without a NUL byte")
-    return text
+    return text(name, out, "a path")
 
 
 def paths(value: Any, name: str = "files") -> list[str]:
@@ -106,7 +113,7 @@ def texts(name: str, value: Any) -> list[str]:
         many = list(many)
         if not all(isinstance(one, str) for one in many):
             raise TypeError
-    return many
+    return [text(name, one) for one in many]
 
 
 def mapping(name: str, value: Any, like: str) -> dict[Any, Any]:
@@ -118,9 +125,9 @@ def mapping(name: str, value: Any, like: str) -> dict[Any, Any]:
 def pairs(name: str, value: Any, like: str) -> list[tuple[str, str]]:
     """Of a mapping of texts to texts; None: none."""
     given = mapping(name, {} if value is None else value, like)
-    if not all(isinstance(text, str) for pair in given.items() for text in pair):
+    if not all(isinstance(one, str) for pair in given.items() for one in pair):
         raise wrong(name, value, f"a mapping of texts such as {like}")
-    return list(given.items())
+    return [(text(name, old), text(name, new)) for old, new in given.items()]
 
 
 def function(name: str, value: Any, expected: str) -> None:

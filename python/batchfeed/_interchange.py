@@ -234,7 +234,7 @@ def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = F
     """Labels and index:value pairs, a sample a line: streams "features" and "label"."""
     labels, indices, values, indptr = [], [], [], [0]
     source, dims = as_path("path", path), None if dim is None else whole("dim", dim, 1)
-    with open(source) as file:
+    with open(source, encoding="utf-8", errors="surrogateescape") as file:
         for number, line in enumerate(file, start=1):
             words = line.partition("#")[0].split()
             if not words:
@@ -246,7 +246,8 @@ def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = F
                 values += [float(v) for _, _, v in pairs]
             except ValueError:
                 what = f"line {number}: expected 'label index:value ...'"
-                raise usage("python.svmlight", what, path=source, line=number) from None
+                hint = "it is packed: gzip -d unpacks it" if line.startswith("\x1f\udc8b") else None
+                raise usage("python.svmlight", what, hint, path=source, line=number) from None
             if own and min(own) < 0:
                 hint = None if zero_based else "zero_based=True, if indices count from 0"
                 raise usage("python.svmlight", f"line {number}: an index below {int(not zero_based)}", hint, path=source, line=number)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 from . import _core
 from ._errors import Fault, usage
 from ._files import Limits, StorageOptions, file_system, names_in, need_storage, working_directory
-from ._given import Path, counts, expecting, like, mapping, path as as_path, paths, texts, weight, wrong
+from ._given import Path, counts, expecting, like, mapping, path as as_path, paths, text, texts, weight, wrong
 from ._options import apply
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element
 
@@ -247,6 +247,7 @@ class FromFile:
     def __post_init__(self) -> None:
         if not isinstance(self.section, str):
             raise wrong("section", self.section, "the name of a section, such as 'Train.reader'")
+        text("section", self.section)
 
     def is_config(self) -> bool:
         if not self.files:

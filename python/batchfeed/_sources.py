@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 from . import _core
 from ._errors import FormatError, usage
-from ._given import Path, Paths, counts, flag, like, pairs, path, paths, plain, texts, whole, wrong
+from ._given import Path, Paths, counts, flag, like, pairs, path, paths, plain, text, texts, whole, wrong
 
 Context = Optional[tuple[int, int]]
 
@@ -43,7 +43,7 @@ def declared(streams: Any) -> dict[str, StreamSpec]:
     """What names streams and says how they are, as a dictionary."""
     if not isinstance(streams, Mapping) or not all(isinstance(n, str) and isinstance(s, StreamSpec) for n, s in streams.items()):
         raise TypeError(f'streams are declared as {{"name": bf.dense(3), ...}}; got {streams!r}')
-    return dict(streams)
+    return {text("the name of a stream", name): stream for name, stream in streams.items()}
 
 
 def _element(dtype: Any) -> str:

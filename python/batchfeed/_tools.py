@@ -12,7 +12,7 @@ from . import _core, _open
 from ._open import What, opening_of
 from ._errors import Fault, FormatError, usage
 from ._files import Limits, StorageOptions
-from ._given import TARGETS, Path, flag, function, pairs, path, paths, target_format, texts, whole, wrong
+from ._given import TARGETS, Path, flag, function, pairs, path, paths, target_format, text, texts, whole, wrong
 from ._info import Info, glance
 from ._sources import CTF, fill
 from ._told import Progress, log, told
@@ -233,7 +233,7 @@ def convert(
         "shuffle": None if shuffle is None else whole("shuffle", shuffle),
         "shuffle_memory": shuffle_memory,
         "frame_period": frame_period,
-        "parameter_kind": _core.htk_kind(parameter_kind) if isinstance(parameter_kind, str) else parameter_kind,
+        "parameter_kind": _core.htk_kind(text("parameter_kind", parameter_kind)) if isinstance(parameter_kind, str) else parameter_kind,
         "file_for_each_sequence": file_for_each_sequence,
         "binary_labels": binary_labels,
         "labels": texts("labels", labels),

@@ -10,6 +10,7 @@ import pytest
 
 import batchfeed as bf
 
+HALF, UTF8 = "a\ud800", "UTF-8 can hold"
 NO_NUL = "expected a path without a NUL byte"
 PATH = "expected a path (str, bytes or os.PathLike)"
 WHOLE = "expected a whole number that is not negative"
@@ -175,6 +176,28 @@ WRONG = [
     (lambda f: bf.from_npz(f + "\0"), NO_NUL),
     (lambda f: bf.from_svmlight(f + "\0"), NO_NUL),
     (lambda f: bf.Cluster().convert(f, f + "\0"), f"ctf\\x00', {NO_NUL}"),
+    (lambda f: bf.open(HALF), f"path is 'a\\ud800', expected a path that {UTF8}"),
+    (lambda f: bf.Reader(bf.CTF(HALF)), f"files is 'a\\ud800', expected a path that {UTF8}"),
+    (lambda f: bf.Reader(bf.CTF(f, {HALF: bf.dense(2)})), f"the name of a stream is 'a\\ud800', expected a text that {UTF8}"),
+    (lambda f: bf.Reader(bf.CTF(f, {"x": bf.dense(2, alias=HALF)})), "alias is 'a\\ud800', expected a text"),
+    (lambda f: bf.Reader(bf.CBF(f, {HALF: "x"})), f"streams is 'a\\ud800', expected a text that {UTF8}"),
+    (lambda f: bf.Reader(bf.MLF("x", f, 3, labels=[HALF])), f"labels is 'a\\ud800', expected a text that {UTF8}"),
+    (lambda f: bf.open(f, section=HALF), f"section is 'a\\ud800', expected a text that {UTF8}"),
+    (lambda f: bf.open(f, set=HALF), f"set is 'a\\ud800', expected a text that {UTF8}"),
+    (lambda f: bf.index(f, cache_dir=HALF), f"cache_dir is 'a\\ud800', expected a path that {UTF8}"),
+    (lambda f: bf.convert(f, HALF), f"target is 'a\\ud800', expected a path that {UTF8}"),
+    (lambda f: bf.convert(f, f + ".cbf", streams=[HALF]), f"streams is 'a\\ud800', expected a text that {UTF8}"),
+    (lambda f: bf.convert(f, f + ".cbf", renames={"x": HALF}), f"renames is 'a\\ud800', expected a text that {UTF8}"),
+    (lambda f: bf.convert(f, f + ".cbf", parameter_kind=HALF), f"parameter_kind is 'a\\ud800', expected a text that {UTF8}"),
+    (lambda f: bf.Writer(HALF + ".cbf", {"x": bf.dense(2)}), f"path is 'a\\ud800.cbf', expected a path that {UTF8}"),
+    (lambda f: writer(f, HALF), f"the name of a stream is 'a\\ud800', expected a text that {UTF8}"),
+    (lambda f: writer(f).append({"x": [1, 2]}, key=HALF), f"key is 'a\\ud800', expected a text that {UTF8}"),
+    (lambda f: writer(f).extend({"x": [[1, 2]]}, keys=[HALF]), f"one of keys is 'a\\ud800', expected a text that {UTF8}"),
+    (lambda f: bf.Reader(bf.Arrays({HALF: np.ones((2, 2))})), f"the name of a stream is 'a\\ud800', expected a text that {UTF8}"),
+    (lambda f: bf.from_svmlight(HALF), f"path is 'a\\ud800', expected a path that {UTF8}"),
+    (lambda f: sparse_writer(f).append({"x": []}), "sequence 0: no stream has a sample; hint: leave it out"),
+    (lambda f: sparse_writer(f).append({"x": ()}), "sequence 0: no stream has a sample; hint: leave it out"),
+    (lambda f: sparse_writer(f).append({"x": (1, 2, 5)}), "stream 'x': index 5 is not below dim 5"),
     (lambda f: bf.Cluster().info(None), f"files is None, {PATH} or a list of them"),
     (lambda f: bf.Cluster().shuffle(f, f + ".d", shards=0), "shards is 0, expected a whole number, at least 1"),
 ]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Data in memory, and files of others."""
+import gzip
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -53,6 +55,17 @@ def test_arrays_that_do_not_fit(data, options, message):
 def test_classes_beyond_what_an_index_holds():
     with pytest.raises(bf.ConfigError, match="index 3000000000 is not below 2147483648; hint: indices are held as int32"):
         whole(bf.Arrays({"y": np.array([0, 3_000_000_000])}))
+
+
+def test_svmlight_that_is_packed_or_no_utf8(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_bytes(b"1 2:0.5 # caf\xe9\n")
+    assert whole(bf.from_svmlight(path))["features"].numpy().tolist() == [[0, 0.5]]
+    for content, hint in ((gzip.compress(b"1 2:0.5\n"), "it is packed: gzip -d unpacks it"), (b"\xff\xfe1\0", None)):
+        path.write_bytes(content)
+        with pytest.raises(bf.ConfigError, match="a.svm: line 1: expected 'label index:value ...'") as caught:
+            bf.from_svmlight(path)
+        assert caught.value.hint == hint
 
 
 def two_lengths(path):

@@ -64,6 +64,15 @@ def test_every_form_of_data(tmp_path):
     assert dense[4:].argmax(axis=1).tolist() == [0, 1, 2, 3, 3]
 
 
+def test_classes_of_a_sequence_may_be_three_or_none(tmp_path):
+    with bf.Writer(tmp_path / "a.cbf", STREAMS) as writer:
+        writer.append({"x": np.zeros((3, 3)), "y": (3, 0, 2)})
+        writer.append({"x": np.zeros((1, 3)), "y": []})
+        writer.extend({"x": [np.ones((1, 3))] * 2, "y": [[], [4]]})
+    y = everything(tmp_path / "a.cbf")["y"]
+    assert y.classes().tolist() == [3, 0, 2, 4] and y.lengths.tolist() == [3, 0, 0, 1]
+
+
 def test_what_was_written_is_known_afterwards(tmp_path):
     with bf.Writer(tmp_path / "t.cbf", {"x": bf.dense(1)}) as writer:
         writer.extend({"x": [1, 2, 3]}, lengths=[2, 1])
