@@ -84,14 +84,31 @@ def _path(name: str, given: Optional[Path]) -> Optional[str]:
 class CTF:
     """A corpus in CNTK's text format, in one file or several shards.
 
-    Without `streams` they are inferred from all of the data: names, storage and
-    dimensions, whether there are sequence ids, and of which kind.
+    files
+        a path, a shell pattern, a URL, or a list of them: shards that are read one after the other
+    streams
+        {"name": bf.dense(dim) or bf.sparse(dim)}, delivered in this order; None: inferred from all of the data, and
+        with them whether there are sequence ids, and of which kind
+    dtype
+        of the values: float32 or float64
+    skip_sequence_ids
+        True: each line is a sequence, whatever its id; None: as inferred, else False
+    max_errors
+        damaged samples that are left out before it is an error, in each file
+    trace_level
+        what `report` is told: 0 failures, 1 warnings, 2 notes
+    chunk_bytes
+        size of a chunk: what is read at once and shuffled as one
+    cache_index
+        keep the index in a file, so that the next reader opens at once
+    cache_dir
+        in this folder; None: beside the data, or in the user's cache where that cannot be written
     """
 
     files: Paths
     streams: Optional[Mapping[str, StreamSpec]] = None
     dtype: Any = "float32"
-    skip_sequence_ids: Optional[bool] = None  # None: as inferred, else False
+    skip_sequence_ids: Optional[bool] = None
     max_errors: int = 0
     trace_level: int = 1
     chunk_bytes: int = 32 << 20
@@ -147,11 +164,21 @@ class CTF:
 
 @dataclass(frozen=True)
 class CBF:
-    """A corpus in CNTK's binary format. `streams` gives other names: {"name": "name in the file"}."""
+    """A corpus in CNTK's binary format.
+
+    files
+        a path, a shell pattern, a URL, or a list of them: shards that are read one after the other
+    streams
+        those to deliver, under other names: {"name": "name in the file"}; None: all
+    dtype
+        float32 or float64, whatever the file holds; None: as in the file
+    trace_level
+        what `report` is told: 0 failures, 1 warnings, 2 notes
+    """
 
     files: Paths
     streams: Optional[Mapping[str, str]] = None
-    dtype: Any = None  # None: as in the file
+    dtype: Any = None
     trace_level: int = 1
 
     def _options(self, setup: _core.Setup) -> tuple[Any, Optional[str]]:
@@ -178,13 +205,45 @@ class CBF:
 
 @dataclass(frozen=True)
 class HTKFeatures:
-    """HTK feature files: listed by one scp file or several, or named themselves (`files`, each an utterance)."""
+    """HTK feature files: listed by one scp file or several, or named themselves.
+
+    name
+        of the stream
+    scp_files
+        lists of utterances: a path or several
+    dim
+        values of a frame; 0: as in the files
+    files
+        instead of lists: parameter files, each an utterance whose key is its path without the extension
+    context
+        (frames to the left, frames to the right) that are put beside each frame; None: none, or as `dim` says
+    prefix
+        put before the paths of the lists
+    expand_to_utterance
+        each entry has one frame, which stands for every frame of the utterance it is joined with
+    max_sequence_frames
+        longer utterances are left out; None: none is
+    chunk_frames
+        size of a chunk, in frames: what is read at once and shuffled as one
+    defines_mb_size
+        minibatches are counted in frames of this stream
+    dtype
+        of the values: float32 or float64
+    trace_level
+        what `report` is told: 0 failures, 1 warnings, 2 notes
+    legacy
+        lists are taken as CNTK's HTKMLFReader does
+    max_utterance_frames
+        of that: longer utterances are left out; None: 65535
+    path_map
+        {"beginning of a path in the list": "beginning of it here"}
+    """
 
     name: str
     scp_files: Paths = ()
     dim: int = 0
     files: Paths = ()
-    context: Context = None  # frames to the left and right; None: 0, or as `dim` says
+    context: Context = None
     prefix: str = ""
     expand_to_utterance: bool = False
     max_sequence_frames: Optional[int] = None
@@ -222,13 +281,45 @@ class HTKFeatures:
 
 @dataclass(frozen=True)
 class MLF:
-    """Labels of speech from MLF files; joined with features by the utterances' names."""
+    """Labels of speech from MLF files; joined with features by the utterances' names.
+
+    name
+        of the stream
+    files
+        text or binary label files: a path or several
+    dim
+        number of classes
+    mapping_file
+        the list of states, a class a line; None: the fourth column is the class
+    labels
+        instead of such a list: the names of the classes, in order
+    binary
+        whether `files` are binary ones
+    phone_boundaries
+        the first frame of every segment has the value 2
+    chunk_bytes
+        size of a chunk: what is read at once and shuffled as one
+    cache_index
+        keep the index in a file, so that the next reader opens at once
+    cache_dir
+        in this folder; None: beside the data, or in the user's cache where that cannot be written
+    dtype
+        of the values: float32 or float64
+    trace_level
+        what `report` is told: 0 failures, 1 warnings, 2 notes
+    legacy
+        labels are taken as CNTK's HTKMLFReader does, and delivered dense
+    target_mapping_file
+        of that: bits for each class, which are delivered in its place
+    target_dim
+        of that: how many
+    """
 
     name: str
     files: Paths
     dim: int
-    mapping_file: Optional[Path] = None  # list of states; None: the fourth column is the class
-    labels: Sequence[str] = ()  # or the names of the classes themselves
+    mapping_file: Optional[Path] = None
+    labels: Sequence[str] = ()
     binary: bool = False
     phone_boundaries: bool = False
     chunk_bytes: int = 64 << 20
@@ -263,11 +354,33 @@ class MLF:
 
 @dataclass(frozen=True)
 class Kaldi:
-    """Kaldi matrices, or integer alignments (one class a frame, below `dim`), by scp or ark."""
+    """Kaldi matrices, or integer alignments, by scp or ark.
+
+    name
+        of the stream
+    files
+        .scp or .ark files: a path or several
+    dim
+        values of a frame, or number of classes; 0: as in the data (matrices)
+    alignment
+        whole numbers, the class of each frame, instead of matrices
+    context
+        (frames to the left, frames to the right) that are put beside each frame; None: none
+    chunk_frames
+        size of a chunk, in frames: what is read at once and shuffled as one
+    expand_to_utterance
+        each entry has one row, which stands for every frame of the utterance it is joined with
+    defines_mb_size
+        minibatches are counted in frames of this stream
+    dtype
+        of the values: float32 or float64
+    trace_level
+        what `report` is told: 0 failures, 1 warnings, 2 notes
+    """
 
     name: str
     files: Paths
-    dim: int = 0  # 0: as in the data (features)
+    dim: int = 0
     alignment: bool = False
     context: Context = None
     chunk_frames: int = 90_000

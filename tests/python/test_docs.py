@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The snippets of the documents do what they say."""
+import dataclasses
 import doctest
+import inspect
 import re
 import subprocess
 import sys
@@ -84,6 +86,12 @@ def test_every_keyword_is_explained():
     assert re.findall(r"^\| `(\w+)` \| (.*) \|$", page, re.M) == list(_keywords.ABOUT.items())
     for thing in (bf.Reader, bf.open):
         assert all(f"\n{name}\n    {about}\n" in thing.__doc__ for name, about in _keywords.ABOUT.items())
+
+
+@pytest.mark.parametrize("source", [bf.CTF, bf.CBF, bf.HTKFeatures, bf.MLF, bf.Kaldi])
+def test_every_field_of_a_source_is_told(source):
+    told = inspect.cleandoc(source.__doc__).partition("\n\n")[2].splitlines()
+    assert [line for line in told if not line.startswith(" ")] == [field.name for field in dataclasses.fields(source)]
 
 
 def test_everything_public_has_a_docstring():
