@@ -100,26 +100,7 @@ int run_convert(ConvertArguments a, Console& console) {
 }  // namespace
 
 Format target_format(const std::string& to, const std::string& path) {
-  std::filesystem::path name = path;
-  const bool packed = name.extension() == ".zst";
-  if (name.extension() == ".gz") {
-    throw UsageError(
-        fmt::format("'{}': gzip is read but not written; hint: name it .zst, which can be read from the "
-                    "middle",
-                    path));
-  }
-  if (packed) name = name.stem();
-  const std::string word = to.empty() ? name.extension().string() : "." + to;
-  if (packed && word != ".ctf" && word != ".txt" && word != ".cbf" && word != ".bin" && word != ".mlf") {
-    throw UsageError(fmt::format("'{}': speech features are not packed; hint: name it without .zst", path));
-  }
-  if (word == ".cbf" || word == ".bin") return Format::cbf;
-  if (word == ".ctf" || word == ".txt") return Format::ctf;
-  if (word == ".scp") return Format::scp;
-  if (word == ".mlf") return Format::mlf;
-  if (word == ".htk" || word == ".mfc" || word == ".fea") return Format::htk;
-  throw UsageError(
-      fmt::format("'{}': its name does not say which format to write; hint: --to cbf, ctf, scp, htk or mlf", path));
+  return as_asked([&] { return batchfeed::target_format(path, to); });
 }
 
 std::vector<std::string> label_names(const std::string& state_list, const Setup& setup,

@@ -62,6 +62,10 @@ struct ConvertResult {
   bool verified = false;
 };
 
+// The format that a file of this name is written in, which may end in .zst, too; or `to`, where it is given. Throws
+// Error(usage) for a name that says none, and for one that ends in .gz.
+Format target_format(const std::string& path, const std::string& to = {});
+
 // Throws Error; then the target is as it was before, unless `verify` found that the new one does not read back as
 // written: that is then in place.
 ConvertResult convert(const Source& source, const std::string& target, const ConvertOptions& options);

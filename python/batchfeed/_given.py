@@ -159,13 +159,3 @@ def like(now: Any) -> str:
 
 
 TARGETS = ("ctf", "cbf", "scp", "htk", "mlf")
-
-
-def target_format(target: str) -> str:
-    """The format that the name of a file to write stands for."""
-    extension = os.path.splitext(target)[1]
-    known = {".cbf": "cbf", ".bin": "cbf", ".ctf": "ctf", ".txt": "ctf", ".scp": "scp", ".mlf": "mlf"}
-    known.update({".htk": "htk", ".mfc": "htk", ".fea": "htk"})
-    if extension not in known:
-        raise usage("python.target", "its name does not say which format to write", "to='cbf', 'ctf', ...", path=target)
-    return known[extension]

@@ -13,7 +13,7 @@ from ._batch import Batch
 from ._columns import column_of, columns, infos, keys_of, lengths_of
 from ._errors import usage
 from ._files import StorageOptions, need_storage
-from ._given import Path, expecting, flag, key as as_key, path as as_path, target_format, whole, wrong
+from ._given import Path, expecting, flag, key as as_key, path as as_path, whole, wrong
 from ._sources import StreamSpec, _element, declared
 from ._told import notice
 from ._upload import named, upload_for
@@ -88,6 +88,7 @@ class Source:
 
 class Writer:
     """Writes a corpus, in the text format (.ctf, .txt) or the binary one (.cbf, .bin); `to` if the name does not say.
+    With .zst behind that it is packed.
 
         with bf.Writer("train.cbf", {"x": bf.dense(784), "label": bf.sparse(10)}) as writer:
             for image, digit in data:
@@ -119,9 +120,9 @@ class Writer:
     ) -> None:
         self._path = as_path("path", path)
         self._streams, self._dtype = declared(streams), _element(dtype)
-        form = target_format(self._path) if to is None else to
+        form = _core.target_format(self._path, to or "") if to in (None, "ctf", "cbf") else to
         if form not in ("ctf", "cbf"):
-            raise usage("python.target", f"to is {to!r}, expected 'ctf' or 'cbf'")
+            raise usage("python.target", f"to is {form!r}, expected 'ctf' or 'cbf'", path=self._path)
         written = form == "ctf" if keys is None else flag("keys", keys)
         self._unasked = keys is None and not written  # whether to keep keys
         legacy, force = flag("legacy", legacy), flag("force", force)

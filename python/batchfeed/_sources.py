@@ -212,7 +212,7 @@ class HTKFeatures:
     scp_files
         lists of utterances: a path or several
     dim
-        values of a frame; 0: as in the files
+        values of a frame, or of it with its context; 0: as in the files
     files
         instead of lists: parameter files, each an utterance whose key is its path without the extension
     context

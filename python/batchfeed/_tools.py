@@ -12,7 +12,7 @@ from . import _core, _open
 from ._open import What, opening_of
 from ._errors import Fault, FormatError, usage
 from ._files import Limits, StorageOptions
-from ._given import TARGETS, Path, flag, function, pairs, path, paths, target_format, text, texts, whole, wrong
+from ._given import TARGETS, Path, flag, function, pairs, path, paths, text, texts, whole, wrong
 from ._info import Info, glance
 from ._sources import CTF, fill
 from ._told import Progress, log, told
@@ -207,7 +207,8 @@ def convert(
     `target`: a path; for "ctf" and "cbf" also a URL that fsspec writes, to which the file is sent when it is complete
     (until then it lies in the folder for temporary files). `storage_options` are fsspec's for the URLs of both sides.
 
-    `to`: "ctf", "cbf", "scp" (HTK features with their list), "htk" or "mlf"; by the target's name if not given. `streams`: those to keep, in this order.
+    `to`: "ctf", "cbf", "scp" (HTK features with their list), "htk" or "mlf"; by the target's name if not given, which may end in .zst: text,
+    binary corpora and labels are packed then. `streams`: those to keep, in this order.
     `renames`: {"old": "new"}. `keys`: "automatic", "keep", "number" or "none". `shuffle`: the seed of a
     global shuffle. `parameter_kind` (such as "FBANK_D"), `frame_period` (in 100 ns) and `file_for_each_sequence`
     are of HTK files, `labels` (names of the classes) and `binary_labels` of MLF files. `verify` reads the target back and compares.
@@ -217,10 +218,10 @@ def convert(
     fit, FileError where it cannot be written; then the target is what it was, unless `verify` found that the new one differs.
     """
     file = path("target", target)
-    form = target_format(file) if to is None else to
-    for name, value, words in (("to", form, TARGETS), ("keys", keys, ("automatic", "keep", "number", "none"))):
+    for name, value, words in (("to", "ctf" if to is None else to, TARGETS), ("keys", keys, ("automatic", "keep", "number", "none"))):
         if value not in words:
             raise wrong(name, value, f"one of {', '.join(map(repr, words))}")
+    form = _core.target_format(file, to or "")
     function("report", report, "a function of a Fault, or None")
     given: dict[str, Any] = {
         "to": form,

@@ -64,7 +64,7 @@ class Upload:
         try:
             if keys:
                 self._put(self.local + ".keys", self._path + ".keys", self._url + ".keys")
-            elif self._url.endswith((".cbf", ".bin")):  # those of a file that is replaced
+            elif self._url.endswith((".cbf", ".bin", ".cbf.zst", ".bin.zst")):  # those of a file that is replaced
                 retried(self._remote, self._url + ".keys", "write", self._remove_keys)
             try:
                 self._put(self.local, self._path, self._url)

@@ -115,6 +115,7 @@ void bind_convert(nb::module_& m) {
       .def_rw("labels", &ConvertOptions::labels)
       .def_rw("force", &ConvertOptions::force)
       .def_rw("verify", &ConvertOptions::verify);
+  m.def("target_format", &target_format, "path"_a, "to"_a);
   m.def("htk_kind", &htk_kind, "text"_a);
   nb::class_<ConvertResult>(m, "ConvertResult")
       .def_ro("streams", &ConvertResult::streams)

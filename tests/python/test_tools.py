@@ -268,3 +268,39 @@ def test_which_worker_this_is(monkeypatch):
 def test_a_report_counts_as_people_do(tmp_path):
     (tmp_path / "bad.ctf").write_text("0 |x 1 2\n1 |x 1 b\n")
     assert repr(bf.check(tmp_path / "bad.ctf")).splitlines()[0] == "<1 fault, 0 warnings in 2 samples of 2 sequences>"
+
+
+@pytest.mark.parametrize("name", ["a.ctf.zst", "a.txt.zst", "a.cbf.zst", "a.bin.zst", "a.cbf", "a.txt"])
+def test_targets_are_packed_by_their_names(corpus, tmp_path, name):
+    done = bf.convert(corpus.source(), tmp_path / name, keys="keep", verify=True)
+    assert done.verified and ((tmp_path / name).read_bytes()[:4] == b"(\xb5/\xfd") is name.endswith(".zst")
+    expected = keys_of(bf.open(corpus.path, shuffle=False))
+    assert keys_of(bf.open(tmp_path / name, shuffle=False)) == expected
+    with bf.Writer(tmp_path / f"w{name}", corpus.streams, keys=True) as writer:
+        writer.write(corpus.reader(shuffle=False))
+    assert keys_of(bf.open(tmp_path / f"w{name}", shuffle=False)) == expected
+    with bf.Writer(tmp_path / "b.zst", corpus.streams, to="ctf") as writer:
+        writer.write(corpus.reader(shuffle=False))
+    assert bf.info(tmp_path / "b.zst").sequences == len(corpus.lengths)
+
+
+@pytest.mark.parametrize(
+    "name, to, rule, message",
+    [
+        ("a.ctf.gz", None, "convert.target-gzip", "gzip is read but not written; hint: name it .zst"),
+        ("a.ctf.gz", "ctf", "convert.target-gzip", "gzip is read but not written; hint: name it .zst"),
+        ("a.scp.zst", None, "convert.target-packed", "speech features are not packed; hint: name it without .zst"),
+        ("a.zst", "htk", "convert.target-packed", "speech features are not packed; hint: name it without .zst"),
+        ("a.zst", None, "convert.target-name", "its name does not say which format to write; hint: to= does: cbf, ctf"),
+        ("a", None, "convert.target-name", "its name does not say which format to write; hint: to= does: cbf, ctf"),
+    ],
+)
+def test_targets_that_cannot_be_written(corpus, tmp_path, name, to, rule, message):
+    target = tmp_path / name
+    writes = [lambda: bf.convert(corpus.path, target, to=to)]
+    if to != "htk":
+        writes.append(lambda: bf.Writer(target, corpus.streams, to=to))
+    for write in writes:
+        with pytest.raises(bf.ConfigError, match=message) as caught:
+            write()
+        assert rule == caught.value.id and not target.exists()
