@@ -63,7 +63,7 @@ class Corpus {
     while (out.size() < bytes) {
       if (below(run) == 0) ++id;
       if (run == 1 && below(25) == 0) id += below(4) - 2;  // again, back, or one is left out
-      const bool alone = below(20) == 0 && !out.empty();  // goes on without an id
+      const bool alone = below(20) == 0 && !out.empty();   // goes on without an id
       if (!lines && !alone)
         out += (keys == KeyMode::numeric ? "" : name_) + (below(80) == 0 ? "0" : "") + std::to_string(id) +
                (below(40) == 0 ? " " : blank_);
