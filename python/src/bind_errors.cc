@@ -111,10 +111,10 @@ nb::object exception_of(const nb::python_error& error) {
 
 }  // namespace
 
-void rethrow(const nb::python_error& error) {
+void rethrow(const nb::python_error& error, const Held* raised_by) {
   const nb::module_ errors = nb::module_::import_("batchfeed._errors");
   const nb::object exception = exception_of(error);
-  if (!nb::isinstance(exception, errors.attr("Error"))) throw Raised(exception);
+  if (!nb::isinstance(exception, errors.attr("Error"))) throw Raised(exception, raised_by);
   const nb::object from = exception.attr("fault");
   const auto text = [&](const char* field) {
     const nb::object value = from.attr(field);

@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 #include <pthread.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -165,10 +166,19 @@ class ReaderCore {
     reader_.reset();
   }
 
+  struct Waiting {
+    explicit Waiting(std::atomic<int>& count) : threads(count) { ++threads; }
+    ~Waiting() { --threads; }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    std::atomic<int>& threads;
+  };
+
   // With the lock, and the next minibatch ready. Signals that came meanwhile are looked at before it is taken, so that
   // Ctrl-C leaves the reader where it was; and without the lock, as who handles them may ask the reader where that is.
   std::unique_lock<std::mutex> await(Minibatch& batch) {
     using std::chrono::steady_clock, std::chrono::milliseconds;
+    const Waiting here(waiting_);
     for (;;) {
       const steady_clock::time_point begin = steady_clock::now();
       auto lock = locked();
@@ -197,7 +207,7 @@ class ReaderCore {
     std::unique_lock lock(mutex_, std::defer_lock);
     if (!forked()) {
       lock.lock();
-    } else if (!lock.try_lock()) {
+    } else if (waiting_ != 0 || !lock.try_lock()) {
       throw Error(Fault{.kind = FaultKind::usage,
                         .id = "reader.forked-while-read",
                         .what = "another thread was reading when this process was forked",
@@ -220,6 +230,7 @@ class ReaderCore {
   const std::uint64_t number_ = ++readers;
   const std::vector<Held> held_;  // what its threads call; nobody else shows it to the collector of cycles
   std::mutex mutex_;
+  std::atomic<int> waiting_ = 0;  // threads, for a minibatch: with the lock or between two looks
   std::optional<Reader> reader_;
   std::uint64_t answers_ = 0;     // of reader_; with the lock held
   std::uint64_t handed_out_ = 0;  // the newest of them; with the GIL held

@@ -48,7 +48,7 @@ class PythonSource final : public Source {
     try {
       fill(streams_, call.function()(chunk), out);
     } catch (const nb::python_error& error) {
-      rethrow(error);
+      rethrow(error, &read_);
     }
   }
 

@@ -44,7 +44,9 @@ nb::object to_python(const Fault& fault, Severity severity = Severity::error);
 // An exception of Python's that may be thrown again and again.
 class Raised : public std::exception {
  public:
-  explicit Raised(nb::handle exception) : exception_(exception) {}
+  explicit Raised(nb::handle exception, const Held* raised_by = nullptr) : exception_(exception) {
+    if (raised_by != nullptr) raised_by->has_raised(exception_);
+  }
   const char* what() const noexcept override { return "an exception in Python"; }
   nb::handle exception() const noexcept { return exception_.get(); }
   // An Exception; not KeyboardInterrupt, SystemExit and the like. May be called without the GIL.
@@ -58,7 +60,7 @@ class Raised : public std::exception {
 };
 // What Python raised as the library knows it: an Error if it is one of batchfeed's,
 // else Raised. Needs the GIL.
-[[noreturn]] void rethrow(const nb::python_error& error);
+[[noreturn]] void rethrow(const nb::python_error& error, const Held* raised_by = nullptr);
 
 // None: an empty Report.
 Report to_report(nb::handle function);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace batchfeed::python {
 
@@ -25,10 +26,17 @@ class Held {
   void belongs_to(std::uint64_t reader) const noexcept { slot_->reader = reader; }
   int traverse(visitproc visit, void* arg) const {
     Py_VISIT(slot_->object);
+    for (const std::shared_ptr<Slot>& one : slot_->raised) Py_VISIT(one->object);
     return 0;
   }
   void let_go() const {  // of what nobody asks for any more
-    const nb::object gone = nb::steal(std::exchange(slot_->object, nb::none().release().ptr()));
+    for (const std::shared_ptr<Slot>& one : std::exchange(slot_->raised, {})) one->let_go();
+    slot_->let_go();
+  }
+  // An exception of its, which is kept to be raised again, and refers to all that it passed.
+  void has_raised(const Held& exception) const {
+    std::erase_if(slot_->raised, [](const std::shared_ptr<Slot>& one) { return one.use_count() == 1; });
+    slot_->raised.push_back(exception.slot_);
   }
 
   // While it is called: the reader that it belongs to waits for the answer, and cannot be asked by this thread.
@@ -65,8 +73,11 @@ class Held {
       const nb::gil_scoped_acquire gil;
       Py_DECREF(object);
     }
+    void let_go() { const nb::object gone = nb::steal(std::exchange(object, nb::none().release().ptr())); }
+
     PyObject* object;
     std::uint64_t reader = 0;
+    std::vector<std::shared_ptr<Slot>> raised;
   };
   std::shared_ptr<Slot> slot_;
 };

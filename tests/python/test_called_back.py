@@ -196,6 +196,25 @@ def test_a_cycle_through_a_reader_is_collected(corpus, way, options, ending):
     assert gone() is None
 
 
+@WAYS
+def test_an_exception_that_is_kept_keeps_nothing(options):
+    def fail(chunk):
+        if chunk == 2:
+            raise LookupError("chunk 2 is gone")
+
+    source = Numbers(fail)
+    source.reader = reader = opened(source, **options)
+    assert numbers_of([reader.next(), reader.next()]) == [0, 1]
+    for _ in range(3):
+        gc.collect()
+        with pytest.raises(LookupError, match="chunk 2 is gone"):
+            reader.next()
+    gone = weakref.ref(source)
+    del source, reader
+    gc.collect()
+    assert gone() is None
+
+
 def test_what_still_is_referred_to_is_not_collected(corpus):
     trainer = Trainer()
     trainer.reader = by_source(corpus, trainer)
