@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
+#include "model/total.h"
+
 namespace batchfeed::join {
 
 KeyIndex::KeyIndex(const Source& source) {
   std::vector<SequenceInfo> table;
-  std::uint64_t total = 0;
-  for (const ChunkInfo& c : source.chunks()) total += c.sequences;
-  entries_.reserve(total);
+  entries_.reserve(total(source.chunks()).sequences);
   for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
     source.sequences(c, table);
     for (const SequenceInfo& s : table) entries_.push_back({s.key, {c, s.row, s.samples}});

@@ -11,6 +11,7 @@
 
 #include "assemble/open.h"
 #include "model/open_context.h"
+#include "model/total.h"
 #include "tools/clocks.h"
 #include "tools/timed_source.h"
 
@@ -114,11 +115,10 @@ EpochTimes time_epoch(const Setup& setup, const EpochHooks& hooks) {
   for (const auto& corpus : opened) {
     corpora.push_back(std::make_shared<TimedSource>(corpus, outer));
     out.chunks += corpus->chunks().size();
-    for (const ChunkInfo& chunk : corpus->chunks()) {
-      out.bytes += chunk.bytes;
-      out.samples += chunk.samples;
-      out.sequences += chunk.sequences;
-    }
+    const ChunkInfo all = total(corpus->chunks());
+    out.bytes += all.bytes;
+    out.samples += all.samples;
+    out.sequences += all.sequences;
   }
   out.window = window_of(setup.reader.order, out);
 

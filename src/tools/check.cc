@@ -14,6 +14,7 @@
 #include "assemble/open.h"
 #include "model/held_notices.h"
 #include "model/read_chunk.h"
+#include "model/total.h"
 #include "reader/check_options.h"
 #include "tools/in_order.h"
 #include "tools/tally.h"
@@ -74,9 +75,9 @@ void read_chunk(const Source& source, std::uint32_t c, Spares& spares, ChunkFind
 
 void check_chunks(const Source& source, unsigned threads, const Progress& progress, Tally& tally, CheckResult& result) {
   const std::span<const ChunkInfo> chunks = source.chunks();
-  std::uint64_t bytes = 0, done = 0;
+  const std::uint64_t bytes = total(chunks).bytes;
+  std::uint64_t done = 0;
   Spares spares;
-  for (const ChunkInfo& chunk : chunks) bytes += chunk.bytes;
   in_order<ChunkFindings>(
       chunks.size(), threads,
       [&](std::uint64_t c, ChunkFindings& found) { read_chunk(source, static_cast<std::uint32_t>(c), spares, found); },

@@ -12,8 +12,10 @@
 #include <unordered_map>
 
 #include "base/hash.h"
+#include "base/saturate.h"
 #include "base/seeded_hash.h"
 #include "base/threads.h"
+#include "model/total.h"
 #include "tools/compare_rows.h"
 #include "tools/in_order.h"
 #include "tools/refuse.h"
@@ -145,11 +147,9 @@ class Comparer {
       a = as_floats(std::move(a));
       b = as_floats(std::move(b));
     }
-    std::uint64_t bytes_a = 0, bytes_b = 0;
-    for (const ChunkInfo& chunk : a->chunks()) bytes_a += chunk.bytes;
-    for (const ChunkInfo& chunk : b->chunks()) bytes_b += chunk.bytes;
-    a_.emplace(std::move(a), options, 0, bytes_a + bytes_b);
-    b_.emplace(std::move(b), options, bytes_a, bytes_a + bytes_b);
+    const std::uint64_t bytes_a = total(a->chunks()).bytes, bytes = add_sat(bytes_a, total(b->chunks()).bytes);
+    a_.emplace(std::move(a), options, 0, bytes);
+    b_.emplace(std::move(b), options, bytes_a, bytes);
     out_.keys = !options.ignore_keys && keys_count(*a_, own_a, *b_, own_b);
     out_.sequences_a = a_->prints.size();
     out_.sequences_b = b_->prints.size();

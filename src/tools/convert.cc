@@ -15,6 +15,7 @@
 #include "base/saturate.h"
 #include "base/threads.h"
 #include "io/folder.h"
+#include "model/total.h"
 #include "tools/buckets.h"
 #include "tools/in_order.h"
 #include "tools/row_hash.h"
@@ -121,9 +122,8 @@ class Conversion {
   void verify(const std::string& path, ConvertResult& result) {
     const std::unique_ptr<Source> back = open_source(target_.reopen(), {}, {}, target_.key_mode());
     Content found(!options_.shuffle);
+    const std::uint64_t all = total(back->chunks()).bytes;
     std::uint64_t done = 0;
-    std::uint64_t all = 0;
-    for (const ChunkInfo& chunk : back->chunks()) all += chunk.bytes;
     in_order<Item>(
         back->chunks().size(), jobs_,
         [&](std::uint64_t i, Item& item) { collect(*back, static_cast<std::uint32_t>(i), item, use_.write); },
@@ -248,10 +248,9 @@ class Conversion {
   // Bytes in memory, roughly: text may grow when it becomes numbers.
   std::uint64_t estimate() const {
     std::uint64_t dense = 0;
-    std::uint64_t samples = 0;
     for (const StreamInfo& s : source_.streams())
       dense = add_sat(dense, s.storage == Storage::dense ? mul_sat(s.dim, size_of(s.element)) : 0);
-    for (const ChunkInfo& chunk : source_.chunks()) samples += chunk.samples;
+    const std::uint64_t samples = total(source_.chunks()).samples;
     return std::max(mul_sat(samples, add_sat(dense, 16)), add_sat(bytes_, bytes_ / 2));
   }
   double share_written() const {

@@ -7,6 +7,7 @@
 #include "formats/htk/htk.h"
 #include "formats/mlf/states.h"
 #include "model/read_chunk.h"
+#include "model/total.h"
 
 namespace batchfeed {
 
@@ -14,10 +15,9 @@ namespace {
 
 void count_sequences(const Source& source, SpeechStream& out) {
   out.stream = source.streams().front().name;
-  for (const ChunkInfo& chunk : source.chunks()) {
-    out.utterances += chunk.sequences;
-    out.frames += chunk.samples;
-  }
+  const ChunkInfo all = total(source.chunks());
+  out.utterances += all.sequences;
+  out.frames += all.samples;
 }
 
 void count_labels(const Chunk& chunk, SpeechStream& out) {

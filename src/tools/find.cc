@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "base/threads.h"
+#include "model/total.h"
 #include "text/trim.h"
 #include "tools/in_order.h"
 
@@ -53,8 +54,8 @@ class Finder {
   }
 
   void run(const std::function<void(const Hit&)>& found) {
-    std::uint64_t bytes = 0, done = 0;
-    for (const ChunkInfo& chunk : source_.chunks()) bytes += chunk.bytes;
+    const std::uint64_t bytes = total(source_.chunks()).bytes;
+    std::uint64_t done = 0;
     const unsigned jobs = reads_ ? threads_of(options_.jobs) : 1;
     in_order<Item>(
         source_.chunks().size(), jobs,

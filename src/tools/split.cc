@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "io/folder.h"
+#include "model/total.h"
 #include "tools/in_order.h"
 #include "tools/refuse.h"
 #include "tools/selected.h"
@@ -115,8 +116,8 @@ class Divider {
     };
     std::vector<Ranked> all;
     const std::size_t stream = label_stream();
-    std::uint64_t bytes = 0, done = 0;
-    for (const ChunkInfo& chunk : source_.chunks()) bytes += chunk.bytes;
+    const std::uint64_t bytes = total(source_.chunks()).bytes;
+    std::uint64_t done = 0;
     in_order<Item>(
         out_.size(), threads_of(options_.jobs),
         [&](std::uint64_t i, Item& item) {
@@ -216,8 +217,8 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
     if (!formats.empty() && formats[t] != Format::unknown) one.to = formats[t];
     open.push_back(std::make_unique<Target>(targets[t], selected.streams(), one, true));
   }
-  std::uint64_t left_out = 0, bytes = 0, done = 0;
-  for (const ChunkInfo& chunk : source.chunks()) bytes += chunk.bytes;
+  const std::uint64_t bytes = total(source.chunks()).bytes;
+  std::uint64_t left_out = 0, done = 0;
   const auto tell = [&] {
     if (options.progress) options.progress(done, bytes);
   };

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/rng.h"
 #include "model/shared_source.h"
+#include "model/total.h"
 #include "tools/refuse.h"
 #include "tools/selected.h"
 
@@ -92,8 +93,7 @@ Rows rows_from(const Source& source, std::uint64_t first, std::uint64_t most) {
 // Each sequence in turn is taken with the probability that leaves all sets equally
 // likely: wanted / left.
 Rows sample_rows(const Source& source, std::uint64_t most, std::uint64_t seed) {
-  std::uint64_t left = 0;
-  for (const ChunkInfo& chunk : source.chunks()) left += chunk.sequences;
+  std::uint64_t left = total(source.chunks()).sequences;
   std::uint64_t wanted = std::min(most, left);
   CounterRng rng(seed);
   return rows_where(

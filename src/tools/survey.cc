@@ -14,6 +14,7 @@
 #include "base/saturate.h"
 #include "base/threads.h"
 #include "model/read_chunk.h"
+#include "model/total.h"
 #include "tools/row_hash.h"
 #include "tools/stream_tally.h"
 #include "tools/tally.h"
@@ -39,11 +40,10 @@ class Surveyor {
  public:
   Surveyor(const Source& source, Tally& tally, const Progress& progress, unsigned threads)
       : source_(source), tally_(tally), progress_(progress), threads_(threads) {
-    for (const ChunkInfo& chunk : source.chunks()) {
-      out_.sequences += chunk.sequences;
-      out_.samples += chunk.samples;
-      out_.bytes += chunk.bytes;
-    }
+    const ChunkInfo all = total(source.chunks());
+    out_.sequences = all.sequences;
+    out_.samples = all.samples;
+    out_.bytes = all.bytes;
     // Nor does what is known of sequences take more memory than they themselves.
     const std::uint64_t hashes = std::clamp(out_.bytes / kBytesOfHash, kAnyHashes, kMostHashes);
     while ((out_.sequences >> thinned_) > hashes) ++thinned_;

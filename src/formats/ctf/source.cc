@@ -10,6 +10,7 @@
 #include "formats/ctf/ctf.h"
 #include "formats/ctf/faults.h"
 #include "formats/ctf/parse.h"
+#include "model/total.h"
 
 namespace batchfeed::ctf {
 namespace {
@@ -347,16 +348,14 @@ IndexBuild build_index(const CtfOptions& options, const std::string& file, const
   CtfOptions with_cache = options;
   with_cache.cache_index = true;
   const CtfSource source(with_cache, file, context, {.rebuild_cache = rebuild});
-  IndexBuild build{.path = source.cache().path,
-                   .was_valid = source.cache().used,
-                   .why = source.cache().why,
-                   .sequences = source.index().entries.size(),
-                   .chunks = source.chunks().size()};
-  for (const ChunkInfo& chunk : source.chunks()) {
-    build.samples += chunk.samples;
-    build.bytes += chunk.bytes;
-  }
-  return build;
+  const ChunkInfo all = total(source.chunks());
+  return {.path = source.cache().path,
+          .was_valid = source.cache().used,
+          .why = source.cache().why,
+          .sequences = source.index().entries.size(),
+          .samples = all.samples,
+          .chunks = source.chunks().size(),
+          .bytes = all.bytes};
 }
 
 IndexBuild find_index(const CtfOptions& options, const std::string& file, const OpenContext& context) {
