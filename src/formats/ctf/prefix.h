@@ -27,12 +27,11 @@ class Prefix {
     }
   }
   void forget() noexcept { *this = Prefix(); }
-  // Its byte number `at` becomes the next one, and nothing else changes.
-  void count_up(std::size_t at) noexcept {
-    const char* const one = kOne.data() + (N - at);
+  // As many bytes as before.
+  void move_to(const char* p) noexcept {
     for (std::size_t i = 0; i < N; i += sizeof(Word)) {
-      const Word sum = word_at(bytes_.data() + i) + word_at(one + i);
-      std::memcpy(bytes_.data() + i, &sum, sizeof sum);
+      const Word here = word_at(p + i) & word_at(mask_.data() + i);
+      std::memcpy(bytes_.data() + i, &here, sizeof here);
     }
   }
 
@@ -42,15 +41,33 @@ class Prefix {
       differs |= (word_at(p + i) & word_at(mask_.data() + i)) ^ word_at(bytes_.data() + i);
     return is_zero(differs);
   }
+  // 0 if as many bytes are the same at p and at q; else below 2^16.
+  unsigned differs(const char* p, const char* q) const noexcept {
+    Word differs{};
+    for (std::size_t i = 0; i < N; i += sizeof(Word))
+      differs |= (word_at(p + i) ^ word_at(q + i)) & word_at(mask_.data() + i);
+    return unlike_zero(differs);
+  }
+  // The same, but for byte `at`, of p not 0xFF, which is one more at q.
+  unsigned differs_by_one(const char* p, const char* q, std::size_t at) const noexcept {
+    const char* const one = kOne.data() + (N - at);
+    Word differs{};
+    for (std::size_t i = 0; i < N; i += sizeof(Word))
+      differs |= ((word_at(p + i) + word_at(one + i)) ^ word_at(q + i)) & word_at(mask_.data() + i);
+    return unlike_zero(differs);
+  }
 
  private:
 #if defined(__SSE2__)
   using Word = __m128i;
-  static bool is_zero(Word word) noexcept { return _mm_movemask_epi8(_mm_cmpeq_epi8(word, Word{})) == 0xFFFF; }
+  static unsigned unlike_zero(Word word) noexcept {
+    return static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(word, Word{}))) ^ 0xFFFF;
+  }
 #else
   using Word = std::uint64_t;
-  static bool is_zero(Word word) noexcept { return word == 0; }
+  static unsigned unlike_zero(Word word) noexcept { return word != 0 ? 1 : 0; }
 #endif
+  static bool is_zero(Word word) noexcept { return unlike_zero(word) == 0; }
   static Word word_at(const char* p) noexcept {
     Word word;
     std::memcpy(&word, p, sizeof word);

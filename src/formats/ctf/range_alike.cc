@@ -13,7 +13,7 @@
 namespace batchfeed::ctf {
 
 namespace {
-constexpr unsigned kAlone = 4;  // sequences of one line, behind which others are supposed to be so
+constexpr std::uint64_t kFew = 8;  // lines of a sequence, behind which others are supposed to be as short
 }
 
 // A name at `name` is the first in the line.
@@ -66,29 +66,40 @@ bool RangeIndexer::go_on_alike(Part& part, const LineBlocks& blocks, const char*
   return true;
 }
 
-const std::uint32_t* RangeIndexer::count_on(Part& part, const LineBlocks& blocks, Lines lines) {
+RangeIndexer::Running RangeIndexer::count_on(Part& part, const LineBlocks& blocks, Lines lines) {
   const std::span<IndexEntry> places = part.middle.places();
   const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(places.size(), room_ / sizeof(IndexEntry)));
+  const std::uint64_t most = context_.limits.sequence_samples, offset = blocks.offset_of(lines.from);
+  const Prefix<kLongestFront> front = front_;
+  const std::size_t last_digit = last_digit_;
   IndexEntry* entry = places.data();
   const IndexEntry* const full = entry + room;
-  std::uint64_t id = current_.id, begin = current_.begin;
-  for (char digit = lines.from[*lines.first + last_digit_]; digit != '9' && entry != full; ++digit) {
-    const std::uint32_t* const next = lines.first + 1;
-    Prefix<kLongestFront> coming = front_;
-    coming.count_up(last_digit_);
-    if (next == lines.last || !coming.same(lines.from + *next)) break;
-    const std::uint64_t at = blocks.offset_of(lines.from + *next);
-    *entry++ = {.key = id++, .begin = begin, .bytes = at - begin, .samples = 1};
-    begin = at;
-    front_ = coming;
-    lines.first = next;
+  const std::uint32_t* line = lines.first;
+  std::uint64_t id = current_.id, begin = current_.begin, rows = 0;
+  for (const char* before = lines.from + *line; line + 1 != lines.last && entry != full && rows < most;) {
+    const std::uint64_t at = offset + line[1];
+    const char* const now = lines.from + line[1];
+    const unsigned no_digit = now[last_digit] > '9' ? 1 : 0;
+    const unsigned other = front.differs(before, now), next = front.differs_by_one(before, now, last_digit) | no_digit;
+    // One comparison for both, as nobody can foresee where a sequence ends.
+    if (other * next != 0) break;
+    ++rows;
+    *entry = {.key = id, .begin = begin, .bytes = at - begin, .samples = static_cast<std::uint32_t>(rows)};
+    const unsigned counts_up = next == 0 ? 1 : 0;
+    entry += counts_up;
+    id += counts_up;
+    begin = next == 0 ? at : begin;
+    rows &= counts_up - std::uint64_t{1};
+    before = now;
+    ++line;
   }
   const auto taken = static_cast<std::size_t>(entry - places.data());
   part.middle.took(taken);
   room_ -= taken * sizeof(IndexEntry);
   current_.id = id;
   current_.begin = begin;
-  return lines.first;
+  front_.move_to(lines.from + *line);
+  return {.line = line, .begin = lines.from + (begin - offset), .rows = rows};
 }
 
 const char* RangeIndexer::alike(Part& part, const LineBlocks& blocks, const char* const from, const char* const stop) {
@@ -97,7 +108,6 @@ const char* RangeIndexer::alike(Part& part, const LineBlocks& blocks, const char
   std::array<std::uint32_t, kAtOnce * kLineStep + 16> begins;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const char* sequence = from;
   std::uint64_t rows = 0;  // of it, before those of `begins`
-  unsigned alone = 0;      // sequences of one line that follow each other
   for (const char* p = from; p < stop && p - sequence <= kLongest;) {
     const std::size_t steps = std::clamp<std::size_t>(static_cast<std::size_t>(stop - p) / kLineStep, 1, kAtOnce);
     const std::uint32_t* line = begins.data();
@@ -109,9 +119,15 @@ const char* RangeIndexer::alike(Part& part, const LineBlocks& blocks, const char
       if (front_.same(next)) [[likely]]
         continue;
       rows += static_cast<std::uint64_t>(line + 1 - first);
-      alone = (alone + 1) * static_cast<unsigned>(rows == 1);
       if (go_on_alike(part, blocks, next, rows)) {
-        if (alone >= kAlone) line = count_on(part, blocks, {.from = p, .first = line, .last = end});
+        if (rows <= kFew) {
+          const Running running = count_on(part, blocks, {.from = p, .first = line, .last = end});
+          line = running.line;
+          first = line + 1;
+          rows = running.rows;
+          sequence = running.begin;
+          continue;
+        }
       } else {
         current_.rows = rows;
         if (!current_.tokens.empty()) current_.tokens[front_stream_] = rows;
@@ -122,7 +138,7 @@ const char* RangeIndexer::alike(Part& part, const LineBlocks& blocks, const char
       }
       first = line + 1;
       rows = 0;
-      sequence = p + *line;
+      sequence = next;
     }
     rows += static_cast<std::uint64_t>(end - first);
     p += steps * kLineStep;

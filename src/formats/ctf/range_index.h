@@ -97,9 +97,15 @@ class RangeIndexer {
     const char* from;
     const std::uint32_t *first, *last;
   };
-  // The first of the lines begins the running sequence. Those behind it may begin one each, with the number that comes
-  // next, of which the last digit alone differs: gives the last that does so, whose sequence is the running one then.
-  const std::uint32_t* count_on(Part& part, const LineBlocks& blocks, Lines lines);
+  struct Running {
+    const std::uint32_t* line;  // its last one that was looked at
+    const char* begin;
+    std::uint64_t rows = 0;  // that end before that line
+  };
+  // The first of the lines begins the running sequence. Those behind it may go on with it, or begin the one whose
+  // number comes next, if that differs in its last digit alone: up to the first that does neither. No branch depends on
+  // which.
+  Running count_on(Part& part, const LineBlocks& blocks, Lines lines);
   // `id`: behind it.
   bool take_front(const char* line, const char* id, const char* name);
   // Behind the lines that begin with the same id as the one at p; `stop` if they are many.
