@@ -90,6 +90,8 @@ std::string temporary_name(const std::string& path) {
   const std::size_t name = path.size() - (path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1);
   const std::size_t most = NAME_MAX - kSuffix.size();
   if (name > NAME_MAX) fail("create", path, ENAMETOOLONG);
+  // The system would take what stands in front of a NUL for all of it.
+  if (path.find('\0') != path.npos) fail("create", path, EINVAL);
   return path.substr(0, path.size() - (name > most ? name - most : 0)).append(kSuffix);
 }
 

@@ -93,6 +93,16 @@ TEST(AtomicFile, MayHaveTheLongestNameThereIs) {
   EXPECT_THROW(AtomicFile(folder / std::string(256, 'n')), Error);
 }
 
+TEST(AtomicFile, HasNoNulInItsName) {
+  const ScratchFolder folder;
+  const std::string path = folder / std::string("out\0side", 8);
+  EXPECT_EQ(fault_of([&] { write_file(path); }).id, "io.create");
+  folder.write("out", "old");
+  EXPECT_EQ(fault_of([&] { File file(path); }).id, "io.open") << "nor has a file that is read";
+  EXPECT_EQ(content_of(folder / "out"), "old");
+  EXPECT_THAT(folder.names(), ElementsAre("out"));
+}
+
 TEST(AtomicFile, WithoutCommitThereIsNothing) {
   const ScratchFolder folder;
   folder.write("out", "old");

@@ -136,6 +136,10 @@ packed::Packing packing_of(const File& file) {
 
 // A descriptor, or -1 and errno.
 int open_to_read(const std::string& place, int flags) noexcept {
+  if (place.find('\0') != place.npos) {  // the system would open what stands in front of it
+    errno = ENOENT;
+    return -1;
+  }
   for (;;) {
     // O_NONBLOCK: opening a FIFO must not wait for a writer; regular files ignore it.
     const int fd = sys().open(place.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags, 0);

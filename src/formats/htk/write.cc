@@ -93,6 +93,7 @@ struct HtkWriter::Impl {
                   "choose another name");
     if (options.layout == HtkLayout::files) {
       std::error_code none;
+      if (target.find('\0') != std::string::npos) io::fail("create", target, EINVAL);
       if (!options.replace && htk::fs::exists(htk::fs::symlink_status(target, none))) io::refuse_existing(target);
       io::remove_leftovers(target);
       folder = target + ".tmp.XXXXXX";

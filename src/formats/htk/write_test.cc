@@ -135,6 +135,15 @@ TEST(HtkWriter, LeavesNothingWithoutCommitOrAfterAFailure) {
   }
 }
 
+TEST(HtkWriter, NoListHasANulInItsName) {
+  const ScratchFolder folder;
+  for (const HtkLayout layout : {HtkLayout::archive, HtkLayout::files, HtkLayout::single}) {
+    const std::string path = folder / std::string("x\0y.scp", 7);
+    EXPECT_EQ(::batchfeed::testing::fault_of([&] { HtkWriter(path, {.dim = 2, .layout = layout}); }).id, "io.create");
+  }
+  EXPECT_TRUE(folder.names().empty());
+}
+
 TEST(HtkWriter, WhatLacksFramesGetsNoNameLater) {
   for (const HtkLayout layout : {HtkLayout::archive, HtkLayout::single}) {
     const ScratchFolder folder;
