@@ -156,10 +156,8 @@ int Binder::trace_level(const Section& section, int otherwise, int most) {
   const std::int32_t level = integer(section, "traceLevel", otherwise);
   attempt([&] {
     const auto given = section.own("traceLevel");  // one that is inherited is of the whole command
-    if (!given || (level >= 0 && level <= most)) return;
-    const std::string wanted = most == kAnyTrace ? "0 or more" : "0, 1 or 2";
-    fail(*given, "bad-value", given->path + ": expected " + wanted + ", found " + std::to_string(level),
-         "2 tells most");
+    if (!given || most == kAnyTrace || (level >= 0 && level <= most)) return;
+    fail(*given, "bad-value", given->path + ": expected 0, 1 or 2, found " + std::to_string(level), "2 tells most");
   });
   return std::clamp(level, 0, 2);
 }

@@ -72,7 +72,8 @@ class Binder {
   // `float` or `double` in any case; ConfigRequest.precision wins.
   // `exact`: in lower case only, as all but the readers of text and binary data on their own want it.
   Element precision(const Section& section, bool exact);
-  // 0, 1 or 2. What the section itself says must be so, up to `most`; else larger ones are 2.
+  // 0, 1 or 2. What the section itself says must be so, up to `most`; else others are the nearest of these.
+  // `kAnyTrace`: any number will do, as the reference's binary reader compares it with 2 only.
   static constexpr int kAnyTrace = 0x7FFFFFFF;
   int trace_level(const Section& section, int otherwise, int most = 2);
   // The same where the reference does not look at the key: nothing it says is a fault.

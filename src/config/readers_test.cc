@@ -92,6 +92,9 @@ TEST(ConfigReaders, BindBinaryReaders) {
   run({"80a", "reader=[readerType=CNTKBinaryReader]", "!config.missing-required"});
   run({"80b", binary("precision=int"), "!config.bad-precision"});
   run({"frame mode is not for it", binary("frameMode=true"), "sequences, ~config.dead-key"});
+  run({"a trace below 0", binary("traceLevel=-1"), "file=b"});
+  run({"a trace above 2", binary("traceLevel=3"), "file=b"});
+  run({"a trace that is no number", binary("traceLevel=loud"), "!config.bad-int"});
 }
 
 TEST(ConfigReaders, BindTextReaders) {
