@@ -98,7 +98,7 @@ double exact(const char* p, const char* end) noexcept;
 
 // What a short number is divided by; one digit behind the point comes third.
 template <class T>
-inline constexpr T kShortTen[8] = {1, 1, 10, 100, 1'000, 10'000, 100'000, 1'000'000};
+inline constexpr T kShortTen[9] = {1, 1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000};
 }  // namespace detail
 
 // A number of at most seven bytes, digits ['.' [digits]] or '.' digits, that a blank ends, or with `below` that or a

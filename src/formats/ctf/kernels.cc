@@ -2,6 +2,7 @@
 #include "formats/ctf/kernels.h"
 
 #include "base/cpu.h"
+#include "formats/ctf/scalar.h"
 
 #if defined(__x86_64__)
 #include "formats/ctf/avx2.h"
@@ -21,7 +22,7 @@ Kernels<T> kernels_for(std::string_view wanted) noexcept {
 #elif defined(__aarch64__)
   if (tier == "neon") return {.dense = dense_neon, .sparse = sparse_neon};
 #endif
-  return {};
+  return {.dense = dense_scalar, .sparse = sparse_scalar};
 }
 
 template <class T>

@@ -31,7 +31,7 @@ struct Case {
 
 // Three bytes choose, the rest is the text, which may come many times.
 Case case_of(const std::uint8_t* data, std::size_t size) {
-  constexpr std::array kTiers = {"avx2", "avx512", "neon", "avx2"};
+  constexpr std::array kTiers = {"avx2", "avx512", "neon", "scalar"};
   constexpr std::array<std::uint64_t, 4> kDims = {10, 1000, 1'000'000, 2'147'483'647};
   const auto byte = [&](std::size_t i) { return i < size ? data[i] : std::uint8_t{0}; };
   Case c{.tier = kTiers[byte(0) >> 2 & 3],

@@ -70,8 +70,8 @@ class Draw {
   std::mt19937_64 draw_;
 };
 
-TEST_F(Kernel, RandomSamplesAreTheSameInEveryTier) {
-  for (const std::string& tier : vector_tiers()) {
+TEST(Kernel, RandomSamplesAreTheSameInEveryTier) {
+  for (const std::string& tier : tiers()) {
     Draw draw(3);
     std::uint64_t taken = 0, all = 0;
     for (int i = 0; i < 20'000; ++i) {
@@ -87,13 +87,13 @@ TEST_F(Kernel, RandomSamplesAreTheSameInEveryTier) {
       all += dim;
       compare_dense<double>(tier, sample, dim);
     }
-    EXPECT_GT(taken * 10, all * 9) << tier;
+    EXPECT_GT(taken * 10, all * (tier == "scalar" ? 3 : 9)) << tier;
   }
 }
 
 // Nothing but whole numbers, most of them of a digit or two, between one blank or more.
-TEST_F(Kernel, WholeNumbersAreTheSameInEveryTier) {
-  for (const std::string& tier : vector_tiers()) {
+TEST(Kernel, WholeNumbersAreTheSameInEveryTier) {
+  for (const std::string& tier : tiers()) {
     Draw draw(11);
     std::uint64_t taken = 0, all = 0;
     for (int i = 0; i < 20'000; ++i) {
@@ -117,8 +117,8 @@ TEST_F(Kernel, WholeNumbersAreTheSameInEveryTier) {
   }
 }
 
-TEST_F(Kernel, EveryWholeNumberOfFourDigitsInEveryPlace) {
-  for (const std::string& tier : vector_tiers()) {
+TEST(Kernel, EveryWholeNumberOfFourDigitsInEveryPlace) {
+  for (const std::string& tier : tiers()) {
     for (std::uint64_t number = 0; number < 10'000; ++number) {
       std::string sample = number % 2 == 0 ? " 7" : " 38";
       const std::uint64_t n = 1 + number % 26;
@@ -129,8 +129,8 @@ TEST_F(Kernel, EveryWholeNumberOfFourDigitsInEveryPlace) {
   }
 }
 
-TEST_F(Kernel, RandomPairsAreTheSameInEveryTier) {
-  for (const std::string& tier : vector_tiers()) {
+TEST(Kernel, RandomPairsAreTheSameInEveryTier) {
+  for (const std::string& tier : tiers()) {
     Draw draw(4);
     std::uint64_t taken = 0, all = 0;
     for (int i = 0; i < 20'000; ++i) {
@@ -148,12 +148,12 @@ TEST_F(Kernel, RandomPairsAreTheSameInEveryTier) {
       compare_sparse<double>(tier, sample, dim, n);
       if (n > 0) compare_sparse<float>(tier, sample, dim, draw.below(n));
     }
-    EXPECT_GT(taken * 10, all * 7) << tier;
+    EXPECT_GT(taken * 10, all * (tier == "scalar" ? 3 : 7)) << tier;
   }
 }
 
-TEST_F(Kernel, LongNumbersAreTheSameInEveryTier) {
-  for (const std::string& tier : vector_tiers()) {
+TEST(Kernel, LongNumbersAreTheSameInEveryTier) {
+  for (const std::string& tier : tiers()) {
     Draw draw(8);
     std::uint64_t taken = 0, all = 0;
     for (int i = 0; i < 20'000; ++i) {
@@ -178,14 +178,15 @@ TEST_F(Kernel, LongNumbersAreTheSameInEveryTier) {
       compare_sparse<float>(tier, pairs, draw.below(8) == 0 ? 1000 : 2'147'483'647, n + 1 - draw.below(3));
       compare_sparse<double>(tier, pairs, 2'147'483'647, n);
     }
+    if (tier == "scalar") continue;  // takes no long numbers
     EXPECT_GT(taken * 10, all * 7) << tier;
     EXPECT_LE(compare_dense<float>(tier, " 1.5e1 1.5e300 2e1\n", 3), 1u);
     EXPECT_EQ(compare_dense<float>(tier, " 1.25e-2 -3E+4 0e9 7.e0\n", 4), tier == "avx512" ? 4u : 3u);
   }
 }
 
-TEST_F(Kernel, ExponentsHereAndThereAreTheSameInEveryTier) {
-  for (const std::string& tier : vector_tiers()) {
+TEST(Kernel, ExponentsHereAndThereAreTheSameInEveryTier) {
+  for (const std::string& tier : tiers()) {
     Draw draw(9);
     std::uint64_t taken = 0, all = 0;
     for (int i = 0; i < 20'000; ++i) {
@@ -215,8 +216,8 @@ TEST_F(Kernel, ExponentsHereAndThereAreTheSameInEveryTier) {
 }
 
 // Columns that stand in line.
-TEST_F(Kernel, SeveralBlanksAreTheSameInEveryTier) {
-  for (const std::string& tier : vector_tiers()) {
+TEST(Kernel, SeveralBlanksAreTheSameInEveryTier) {
+  for (const std::string& tier : tiers()) {
     Draw draw(10);
     std::uint64_t taken = 0, all = 0;
     for (int i = 0; i < 20'000; ++i) {
@@ -246,8 +247,8 @@ TEST_F(Kernel, SeveralBlanksAreTheSameInEveryTier) {
 
 // Text with a fixed number of digits, whose blocks look alike: every number of up to four digits, with a point
 // anywhere.
-TEST_F(Kernel, NumbersOfFixedWidthAreTheSameInEveryTier) {
-  for (const std::string& tier : vector_tiers()) {
+TEST(Kernel, NumbersOfFixedWidthAreTheSameInEveryTier) {
+  for (const std::string& tier : tiers()) {
     for (unsigned width = 1; width <= 4; ++width) {
       const auto all = static_cast<unsigned>(std::pow(10, width));
       for (unsigned fraction = 0; fraction <= width + 1; ++fraction) {
@@ -268,8 +269,8 @@ TEST_F(Kernel, NumbersOfFixedWidthAreTheSameInEveryTier) {
 }
 
 // Indices that go up, so that most of a sample's are of one width, with values of one kind.
-TEST_F(Kernel, PairsInOrderAreTheSameInEveryTier) {
-  for (const std::string& tier : vector_tiers()) {
+TEST(Kernel, PairsInOrderAreTheSameInEveryTier) {
+  for (const std::string& tier : tiers()) {
     Draw draw(12);
     std::uint64_t taken = 0, all = 0;
     for (int i = 0; i < 10'000; ++i) {
@@ -293,13 +294,13 @@ TEST_F(Kernel, PairsInOrderAreTheSameInEveryTier) {
       all += n;
       compare_sparse<double>(tier, pairs, allowed, n);
     }
-    EXPECT_GT(taken * 10, all * 7) << tier;
+    EXPECT_GT(taken * 10, all * (tier == "scalar" ? 2 : 7)) << tier;
   }
 }
 
 // Indices that are filled up with zeros and then are not: digits where there were none that count.
-TEST_F(Kernel, IndicesOfFixedWidthAreTheSameInEveryTier) {
-  for (const std::string& tier : vector_tiers()) {
+TEST(Kernel, IndicesOfFixedWidthAreTheSameInEveryTier) {
+  for (const std::string& tier : tiers()) {
     for (std::size_t width = 2; width <= 17; ++width) {
       for (const std::string value : {"1", "0.25", "-12.345", "123456.75", "0.00000012345"}) {
         std::string pairs;
@@ -310,7 +311,7 @@ TEST_F(Kernel, IndicesOfFixedWidthAreTheSameInEveryTier) {
           pairs += ' ' + index + ':' + value;
         }
         const std::uint64_t taken = compare_sparse<float>(tier, pairs + "\n", 2'147'483'647, 80);
-        if (width <= 8) {
+        if (width <= 8 && (tier != "scalar" || value.size() <= 8)) {
           EXPECT_EQ(taken, 80u) << tier << pairs;
         }
         compare_sparse<double>(tier, pairs + "\n", 2'147'483'647, 80);
@@ -320,9 +321,9 @@ TEST_F(Kernel, IndicesOfFixedWidthAreTheSameInEveryTier) {
 }
 
 // The same with more digits, and with a byte somewhere that is something else.
-TEST_F(Kernel, OddBytesInTextOfFixedWidthAreTheSameInEveryTier) {
+TEST(Kernel, OddBytesInTextOfFixedWidthAreTheSameInEveryTier) {
   static const std::string kBytes = "0123456789 .-:|\n\t+e/x\x01\x80\xB0";
-  for (const std::string& tier : vector_tiers()) {
+  for (const std::string& tier : tiers()) {
     Draw draw(7);
     for (int i = 0; i < 10'000; ++i) {
       const std::uint64_t n = 20 + draw.below(60);
@@ -355,12 +356,12 @@ TEST_F(Kernel, OddBytesInTextOfFixedWidthAreTheSameInEveryTier) {
 }
 
 // Whatever byte comes wherever it likes: in front of, across and behind the ends of blocks of 64 bytes.
-TEST_F(Kernel, OddBytesAtEveryOffsetAreTheSameInEveryTier) {
+TEST(Kernel, OddBytesAtEveryOffsetAreTheSameInEveryTier) {
   static const std::vector<std::string> kOdd = {"",      " ",  "  ",   "\t", ".",    "-",    "--1", "+2",
                                                 "e1",    ":",  ":1",   " -", "- ",   " .",   ". ",  "-.",
                                                 "|",     "\n", "\x02", "/",  "\x80", "\xAD", "x",   "1234567890123456",
                                                 ".5 -.5"};
-  for (const std::string& tier : vector_tiers()) {
+  for (const std::string& tier : tiers()) {
     Draw draw(6);
     for (const std::uint64_t shape : {0u, 1u, 2u, 3u, 4u, 5u, 6u}) {
       const auto number = [&] { return shape < 5 ? draw.number(shape) : draw.long_number(shape == 6); };
@@ -384,8 +385,8 @@ TEST_F(Kernel, OddBytesAtEveryOffsetAreTheSameInEveryTier) {
 }
 
 // The decimals around the middle between two floats, where a careless rounding shows.
-TEST_F(Kernel, MidpointsRoundAsEverywhere) {
-  for (const std::string& tier : vector_tiers()) {
+TEST(Kernel, MidpointsRoundAsEverywhere) {
+  for (const std::string& tier : tiers()) {
     std::mt19937_64 draw(5);
     for (int i = 0; i < 20'000; ++i) {
       std::string sample, pairs;
@@ -415,8 +416,8 @@ TEST_F(Kernel, MidpointsRoundAsEverywhere) {
 // Of thirteen decimals, the nearest to the middle between two floats from 1 to 2: of a thousand one is on the other
 // side of it where it is multiplied by 1e-13, which is not exact. They come behind others of that width that any tier
 // reads, so that their form is known.
-TEST_F(Kernel, MidpointsOfFixedWidthRoundAsEverywhere) {
-  for (const std::string& tier : vector_tiers()) {
+TEST(Kernel, MidpointsOfFixedWidthRoundAsEverywhere) {
+  for (const std::string& tier : tiers()) {
     std::mt19937_64 draw(13);
     for (int i = 0; i < 2'000; ++i) {
       std::string values, pairs;

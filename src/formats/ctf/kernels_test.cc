@@ -13,20 +13,23 @@
 namespace batchfeed::ctf {
 namespace {
 
-TEST_F(Kernel, TakesPlainNumbers) {
-  for (const std::string& tier : vector_tiers()) {
+TEST(Kernel, TakesPlainNumbers) {
+  for (const std::string& tier : tiers()) {
     EXPECT_EQ(compare_dense<float>(tier, " 1 2 3\n", 3), 3u);
-    EXPECT_EQ(compare_dense<float>(tier, " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 255 0 0|", 19), 19u);
     EXPECT_EQ(compare_dense<double>(tier, " 0 1 2 3 4 5 6 7 8 9 0 1 -2 3.5 \r\n", 14), 14u);
-    EXPECT_EQ(compare_dense<float>(tier, " 0.1234 -0 -0.5 .5 -.25 7. 123456789012345 \x01", 7), 7u);
-    EXPECT_EQ(compare_dense<double>(tier, " 0.1 123456789012345\n", 2), 2u);
-    EXPECT_EQ(compare_dense<float>(tier, " 9999 0.0001 -12.34 0.00000000000001\n", 4), 4u);
+    EXPECT_EQ(compare_dense<float>(tier, " 9999 0.000001 -12.34 0.5\n", 4), 4u);
     EXPECT_EQ(compare_dense<float>(tier, "\n", 4), 0u);
+    // Those of more than eight bytes, or with a pipe behind them, are not for `scalar`.
+    const unsigned one = tier == "scalar" ? 1 : 0;
+    EXPECT_EQ(compare_dense<float>(tier, " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 255 0 0|", 19), 19u - one);
+    EXPECT_EQ(compare_dense<float>(tier, " 0.1234 -0 -0.5 .5 -.25 7. 123456789012345 \x01", 7), 7u - one);
+    EXPECT_EQ(compare_dense<double>(tier, " 0.1 123456789012345\n", 2), 2u - one);
+    EXPECT_EQ(compare_dense<float>(tier, " 9999 0.0001 -12.34 0.00000000000001\n", 4), 4u - one);
   }
 }
 
-TEST_F(Kernel, LeavesTheRestToTheScan) {
-  for (const std::string& tier : vector_tiers()) {
+TEST(Kernel, LeavesTheRestToTheScan) {
+  for (const std::string& tier : tiers()) {
     for (const char* sample : {" 1 2\n",
                                " 1 2 3 4\n",
                                " 1 x 3\n",
@@ -61,9 +64,9 @@ TEST_F(Kernel, LeavesTheRestToTheScan) {
 }
 
 // What is odd is odd as well where all blocks look alike.
-TEST_F(Kernel, LeavesWhatComesAgainAndAgainToTheScan) {
+TEST(Kernel, LeavesWhatComesAgainAndAgainToTheScan) {
   const std::string digits(100, '1');
-  for (const std::string& tier : vector_tiers()) {
+  for (const std::string& tier : tiers()) {
     for (const std::string& odd :
          {std::string("1.2.3"), std::string("1-2"), std::string("1x2"), std::string("--1"), std::string("+1"),
           std::string("1:2"), std::string("-"), std::string("."), std::string("1  2"), std::string("1\t2"),
@@ -79,13 +82,13 @@ TEST_F(Kernel, LeavesWhatComesAgainAndAgainToTheScan) {
 }
 
 // What comes before a byte that it cannot judge is not read twice: a long sample of such values would take for ever.
-TEST_F(Kernel, KeepsWhatIsBeforeAnOddByte) {
+TEST(Kernel, KeepsWhatIsBeforeAnOddByte) {
   std::string values, pairs;
   for (int i = 0; i < 200; ++i) {
     values += " 0.25";
     pairs += " 17:0.25";
   }
-  for (const std::string& tier : vector_tiers()) {
+  for (const std::string& tier : tiers()) {
     for (const char* odd : {"+1", "1,5", "1/2", "1#", "1 2 x"}) {
       EXPECT_GE(compare_dense<float>(tier, values + ' ' + odd + "\n", 300), 180u) << tier << odd;
       EXPECT_GE(compare_dense<double>(tier, values + ' ' + odd + "\n", 300), 180u) << tier << odd;
@@ -95,8 +98,8 @@ TEST_F(Kernel, KeepsWhatIsBeforeAnOddByte) {
   }
 }
 
-TEST_F(Kernel, TakesPlainPairs) {
-  for (const std::string& tier : vector_tiers()) {
+TEST(Kernel, TakesPlainPairs) {
+  for (const std::string& tier : tiers()) {
     EXPECT_EQ(compare_sparse<float>(tier, " 1:1 2:0.5 30:-4\n", 100, 3), 3u);
     EXPECT_EQ(compare_sparse<double>(tier, " 1234567:0.1234 2:5 99999999:.25 |", 2'000'000'000, 8), 3u);
     EXPECT_EQ(compare_sparse<float>(tier, "|", 100, 3), 0u);
@@ -121,7 +124,7 @@ __attribute__((target("fma"))) std::uint64_t different_quotients(float ten, floa
   }
   return different;
 }
-TEST_F(Kernel, ReciprocalsGiveWhatDivisionGives) {
+TEST(Kernel, ReciprocalsGiveWhatDivisionGives) {
   if (!__builtin_cpu_supports("fma")) GTEST_SKIP() << "this CPU has no fused multiply-add, nor a kernel that uses it";
   EXPECT_EQ(different_quotients(1e1F, 1e-1F), 0u);
   EXPECT_EQ(different_quotients(1e2F, 1e-2F), 0u);
@@ -135,8 +138,8 @@ TEST_F(Kernel, ReciprocalsGiveWhatDivisionGives) {
 
 TEST(Kernels, TheTierCanBeForced) {
   EXPECT_EQ(cpu_tier("scalar"), "scalar");
-  EXPECT_EQ(kernels_for<float>("scalar").dense, nullptr);
-  EXPECT_EQ(kernels_for<double>("scalar").sparse, nullptr);
+  EXPECT_NE(kernels_for<float>("scalar").dense, nullptr);
+  EXPECT_NE(kernels_for<double>("scalar").sparse, nullptr);
   if (cpu_tier("") == "avx512") {
     EXPECT_EQ(cpu_tier("avx2"), "avx2");
   }

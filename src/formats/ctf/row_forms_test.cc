@@ -78,11 +78,15 @@ class Forms {
   RowNumbers<T> numbers_;
 };
 
-class RowFormsOf : public Kernel {
+class RowFormsOf : public ::testing::Test {
  protected:
+  void SetUp() override {
+    if (tiers().empty()) GTEST_SKIP() << "this CPU has no tier that knows forms";
+  }
   static std::vector<std::string> tiers() {
-    std::vector<std::string> out = vector_tiers();
-    std::erase(out, "neon");  // knows no forms
+    std::vector<std::string> out = ctf::tiers();
+    std::erase(out, "scalar");
+    std::erase(out, "neon");
     return out;
   }
 };
@@ -249,7 +253,7 @@ TEST_F(RowFormsOf, DigitsAloneAreOfNoForm) {
   for (const std::string& tier : tiers()) {
     Forms<float> forms(tier, {{.name = 2, .dim = 1, .sparse = false}});
     for (const char* const line : {"", "3", "34"}) EXPECT_EQ(forms.read(line), nullptr) << tier;
-    EXPECT_TRUE(tier == "scalar" || forms.knows("|a 5\n"));
+    EXPECT_TRUE(forms.knows("|a 5\n"));
     for (const char* const line : {"", "3", "34"}) EXPECT_EQ(forms.read(line), nullptr) << tier;
   }
 }

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+//
+// Numbers of up to eight bytes in 64-bit registers, in two ways. Text with a fixed number of digits, and pairs whose
+// indices go up, look like what stands before them, mostly: where a number ends is known then, and nothing waits for
+// it. Of others each is looked at by itself.
+#include "formats/ctf/scalar.h"
+
+#include <new>
+
+namespace batchfeed::ctf {
+namespace {
+
+constexpr std::uint64_t kEach = 0x0101010101010101u;
+
+// The last n (1 to 8) of eight bytes.
+constexpr std::uint64_t last_bytes(unsigned n) noexcept { return ~std::uint64_t{0} << (64 - 8 * n); }
+// Byte i of eight.
+constexpr std::uint64_t byte_at(unsigned i, unsigned c) noexcept { return std::uint64_t{c} << (8 * i); }
+
+bool ends_value(char c) noexcept { return static_cast<unsigned char>(c) <= ' '; }
+
+// A value that is the last of eight bytes: "-0.25". With a point it has at most seven digits, so that these and the
+// power of ten are exact and the division rounds once.
+struct ValueForm {
+  std::uint64_t bytes;  // of the value
+  std::uint64_t look;   // '0' for digits, else the byte itself
+  std::uint64_t most;   // 7F less than what each byte xor `look` may be
+  std::uint64_t front;  // the bytes before the point
+  double ten;           // what the digits are divided by, negative behind a sign
+  float short_ten;      // likewise
+
+  // As they are, xor `look`.
+  std::uint64_t load_from(const char* end) const noexcept { return (load<std::uint64_t>(end - 8) ^ look) & bytes; }
+  // High bits where they are not of this form.
+  std::uint64_t odd(std::uint64_t v) const noexcept { return (v + most) | v; }
+  template <class T>
+  T divisor() const noexcept {
+    return std::is_same_v<T, float> ? static_cast<T>(short_ten) : static_cast<T>(ten);
+  }
+  template <class T>
+  T number(std::uint64_t v, T divisor) const noexcept {
+    const std::uint64_t before = v & front;  // moves over the point
+    return static_cast<T>(static_cast<std::int64_t>(text::spell_eight((v ^ before) + (before << 8)))) / divisor;
+  }
+};
+
+// The bytes of the value at p, or 0 if it has no such form.
+unsigned learn_value(ValueForm& form, const char* p) noexcept {
+  const unsigned sign = *p == '-' ? 1 : 0, whole = text::leading_digits(p + sign).count;
+  const bool point = p[sign + whole] == '.';
+  const unsigned fraction = point ? text::leading_digits(p + sign + whole + 1).count : 0;
+  const unsigned size = sign + whole + (point ? 1 : 0) + fraction;
+  if (whole + fraction == 0 || size > 8 || !ends_value(p[size])) return 0;
+  form = {.bytes = last_bytes(size),
+          .look = '0' * kEach,
+          .most = 0x76 * kEach,
+          .front = 0,
+          .ten = static_cast<double>(text::kPower[fraction]),
+          .short_ten = static_cast<float>(text::kPower[fraction])};
+  if (point) {
+    form.look ^= byte_at(7 - fraction, '0' ^ '.');
+    form.most += byte_at(7 - fraction, 9);
+    form.front = byte_at(7 - fraction, 1) - 1;
+  }
+  if (sign != 0) {
+    form.look ^= byte_at(8 - size, '0' ^ '-');
+    form.most += byte_at(8 - size, 9);
+    form.ten = -form.ten;
+    form.short_ten = -form.short_ten;
+  }
+  return size;
+}
+
+// What is known of the samples of a stream. Looking for a form that does not come back costs more than it saves.
+struct Known {
+  ValueForm value;
+  std::uint32_t end;      // of the number or pair behind its blank; 0: no form is known
+  std::uint32_t colon;    // likewise, of a pair
+  std::uint64_t index;    // its bytes, the last of eight
+  std::uint32_t misses;   // forms in a row that hardly came back
+  std::uint32_t waiting;  // samples since they were too many
+
+  static constexpr std::uint32_t kMisses = 8, kWait = 128;
+  static constexpr std::uint64_t kRun = 8;
+
+  // Whether to look for the known form in the next sample.
+  bool looks() noexcept {
+    if (misses == kMisses) {
+      if (++waiting < kWait) return false;
+      misses = waiting = 0;
+    }
+    return end != 0;
+  }
+  void came(std::uint64_t times) noexcept { misses = times < kRun ? misses + 1 : 0; }
+};
+static_assert(sizeof(Known) <= sizeof(KernelMemory));
+
+Known& known_in(KernelMemory& memory) noexcept { return *std::launder(reinterpret_cast<Known*>(memory.bytes.data())); }
+
+// That of the number behind the blank at p; false if it has none.
+bool learn(Known& known, const char* p) noexcept {
+  const unsigned size = learn_value(known.value, p + 1);
+  if (size == 0) return false;
+  known.end = 1 + size;
+  return true;
+}
+bool learn_pair(Known& known, const char* p) noexcept {
+  const unsigned digits = text::leading_digits(p + 1).count, colon = 1 + digits;
+  if (digits == 0 || p[colon] != ':') return false;
+  const unsigned size = learn_value(known.value, p + colon + 1);
+  if (size == 0) return false;
+  known.index = last_bytes(digits);
+  known.colon = colon;
+  known.end = colon + 1 + size;
+  return true;
+}
+
+// Numbers or pairs of the known form from the blank at p on. Gives the byte behind the last of them.
+template <class T>
+const char* alike(const Known& known, const char* p, T* out, std::uint64_t most, std::uint64_t& count) noexcept {
+  const ValueForm form = known.value;  // of this function alone, as what is written could be its fields
+  const std::size_t end = known.end;
+  const T divisor = form.divisor<T>();
+  std::uint64_t n = count;
+  while (n < most) {
+    const std::uint64_t value = form.load_from(p + end);
+    if ((form.odd(value) & 0x80 * kEach) != 0 || !ends_value(p[end])) break;
+    out[n++] = form.number(value, divisor);
+    p += end;
+    if (*p != ' ') break;
+  }
+  count = n;
+  return p;
+}
+template <class T>
+const char* alike_pairs(const Known& known, const char* p, const SparseRoom<T>& room, std::uint64_t& count) noexcept {
+  const ValueForm form = known.value;
+  const std::size_t end = known.end, colon = known.colon;
+  const std::uint64_t dim = room.dim, most = room.capacity, index_bytes = known.index;
+  const T divisor = form.divisor<T>();
+  T* const values = room.values;
+  std::int32_t* const indices = room.indices;
+  std::uint64_t n = count;
+  while (n < most) {
+    const std::uint64_t digits = text::eight_digits(p + colon - 8) & index_bytes, value = form.load_from(p + end);
+    const std::uint64_t odd = (digits + 0x76 * kEach) | digits | form.odd(value);
+    if ((odd & 0x80 * kEach) != 0 || p[colon] != ':' || !ends_value(p[end])) break;
+    const std::uint64_t index = text::spell_eight(digits);
+    if (index >= dim) break;
+    values[n] = form.number(value, divisor);
+    indices[n++] = static_cast<std::int32_t>(index);
+    p += end;
+    if (*p != ' ') break;
+  }
+  count = n;
+  return p;
+}
+
+// Short numbers (text::read_short) behind single blanks. Gives the blank behind the last of them.
+template <class T>
+const char* short_values(const char* p, T* out, std::uint64_t most, std::uint64_t& count) noexcept {
+  for (const char* next = p; count < most && (next = text::read_short(p + 1, out[count])) != nullptr; ++count) p = next;
+  return p;
+}
+
+// Pairs of an index of at most seven digits and a value of at most eight bytes behind single blanks. Gives the blank
+// behind the last of them. Without a branch for what a value looks like, as it may be any time.
+template <class T>
+const char* short_pairs(const char* p, const SparseRoom<T>& room, std::uint64_t& count) noexcept {
+  T* const values = room.values;
+  std::int32_t* const indices = room.indices;
+  const std::uint64_t dim = room.dim, most = room.capacity;
+  std::uint64_t n = count;
+  while (n < most) {
+    const std::uint64_t word = text::eight_digits(p + 1), others = text::no_digits(word);
+    if (others == 0) break;
+    const auto first = static_cast<unsigned>(std::countr_zero(others));  // eight times its place and 7
+    const char* const value = p + 2 + first / 8;
+    if (value[-1] != ':' || first == 7) break;
+    const std::uint64_t index = text::spell_eight(word << ((7 - first) & 63));
+    const std::uint64_t bytes = text::eight_digits(value), no_digits = text::no_digits(bytes);
+    if (no_digits == 0) break;
+    const auto front_end = static_cast<unsigned>(std::countr_zero(no_digits));
+    const std::uint64_t point = value[front_end / 8] == '.' ? 1 : 0;
+    const std::uint64_t rest = no_digits & (no_digits - point);
+    const unsigned end = rest == 0 ? 71 : static_cast<unsigned>(std::countr_zero(rest));
+    const char* const next = value + end / 8;
+    // A blank and a digit in front of it, and an index that there is.
+    if ((static_cast<int>(*next != ' ') | static_cast<int>(end == 7 + 8 * point) | static_cast<int>(index >= dim)) != 0)
+      break;
+    // What is in front of the point moves over it.
+    const std::uint64_t up_to_point = (no_digits ^ (no_digits - 1)) & -point, front = bytes & up_to_point;
+    const std::uint64_t digits = (bytes ^ front) | ((front << 8) & up_to_point);
+    const std::uint64_t mantissa = text::spell_eight(digits << ((7 - end) & 63));
+    values[n] = static_cast<T>(static_cast<std::int64_t>(mantissa)) / text::detail::kShortTen<T>[(end - front_end) / 8];
+    indices[n++] = static_cast<std::int32_t>(index);
+    // The same place, mostly, without waiting for the colon's.
+    const std::uint64_t blanks = zero_bytes(load<std::uint64_t>(p + 8) ^ ' ' * kEach);
+    if (next - p > 8 && blanks != 0) [[likely]] {
+      p += 8 + std::countr_zero(blanks) / 8;
+    } else {
+      p = next;
+    }
+  }
+  count = n;
+  return p;
+}
+
+template <class T>
+const char* dense(const char* p, T* out, DenseRoom& room) noexcept {
+  Known& known = known_in(room.memory);
+  const std::uint64_t dim = room.dim;
+  std::uint64_t count = room.count;
+  if (*p == ' ' && known.looks()) p = alike(known, p, out, dim, count);
+  while (*p == ' ' && !ends_sample(p[1])) {
+    const std::uint64_t before = count;
+    if (known.misses == Known::kMisses || !learn(known, p)) {
+      p = short_values(p, out, dim, count);
+      break;
+    }
+    p = alike(known, p, out, dim, count);
+    known.came(count - before);
+    if (count == before) break;
+  }
+  room.count = count;
+  return *p == ' ' && ends_sample(p[1]) ? p + 1 : p;
+}
+
+template <class T>
+const char* sparse(const char* p, SparseRoom<T>& room) noexcept {
+  Known& known = known_in(room.memory);
+  std::uint64_t count = room.count;
+  if (*p == ' ' && known.looks()) p = alike_pairs(known, p, room, count);
+  while (*p == ' ' && !ends_sample(p[1])) {
+    const std::uint64_t before = count;
+    if (known.misses == Known::kMisses || !learn_pair(known, p)) {
+      p = short_pairs(p, room, count);
+      break;
+    }
+    p = alike_pairs(known, p, room, count);
+    known.came(count - before);
+    if (count == before) break;
+  }
+  room.count = count;
+  return *p == ' ' && ends_sample(p[1]) ? p + 1 : p;
+}
+
+}  // namespace
+
+const char* dense_scalar(const char* p, float* out, DenseRoom& room) noexcept { return dense(p, out, room); }
+const char* dense_scalar(const char* p, double* out, DenseRoom& room) noexcept { return dense(p, out, room); }
+const char* sparse_scalar(const char* p, SparseRoom<float>& room) noexcept { return sparse(p, room); }
+const char* sparse_scalar(const char* p, SparseRoom<double>& room) noexcept { return sparse(p, room); }
+
+}  // namespace batchfeed::ctf
