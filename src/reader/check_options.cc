@@ -141,7 +141,8 @@ bool crosses_sweeps(const ReaderOptions& o) noexcept {
 
 std::optional<Notice> warn_of_starving(const ReaderOptions& o, std::uint64_t chunks, std::uint64_t sequences,
                                        std::uint64_t samples) {
-  if (o.shard == Shard::chunk && chunks < o.workers) {
+  // In file order workers share sequences by number, wherever chunks end.
+  if (o.shard == Shard::chunk && o.order.kind != OrderKind::file && chunks < o.workers) {
     return Notice{.severity = Severity::warning,
                   .fault = {.kind = FaultKind::usage,
                             .id = "reader.few-chunks",

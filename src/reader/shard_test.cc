@@ -184,8 +184,9 @@ TEST(ReaderShard, TheEndOfASweepInSkippedSequencesIsTold) {
 }
 
 TEST(ReaderShard, TellsAtOpenThatThereAreFewerChunksThanWorkersWhoShareThem) {
-  const auto told = [](std::uint64_t workers, Shard shard) {
+  const auto told = [](std::uint64_t workers, Shard shard, OrderKind order = OrderKind::cntk) {
     ReaderOptions o;
+    o.order.kind = order;
     o.minibatch_size = {100};
     o.workers = workers;
     o.shard = shard;
@@ -200,6 +201,7 @@ TEST(ReaderShard, TellsAtOpenThatThereAreFewerChunksThanWorkersWhoShareThem) {
   EXPECT_EQ(told(chunks + 1, Shard::chunk), std::to_string(chunks) + " chunks for " + std::to_string(chunks + 1) +
                                                 " workers that share by chunk: some go without data");
   EXPECT_EQ(told(chunks + 1, Shard::even), "");
+  EXPECT_EQ(told(chunks + 1, Shard::chunk, OrderKind::file), "") << "sequences are shared by number";
 }
 
 TEST(ReaderShard, TellsAtOpenThatMinibatchesAreTooSmallForTheWorkers) {
