@@ -166,6 +166,14 @@ class Session {
   bool saved_ = false, changed_ = false;
 };
 
+// The reader counts what options ask to leave out; which of them can have.
+const char* why_skipped(const ReaderOptions& o) {
+  if (o.full_minibatches) return "miniBatchMode = full asks";
+  if (o.pack.kind == Packing::truncated)
+    return "another minibatch size or number of workers gives up what waits in rows";
+  return "--long-sequence or --last-minibatch asks";
+}
+
 void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const std::string& format,
                  Console& console) {
   Output output;
@@ -207,8 +215,8 @@ void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const
                             plural(session.invalid, "sequence"), session.invalid == 1 ? "it is" : "they are"));
   }
   if (reader.skipped() != 0) {
-    console.say(fmt::format("batchfeed: {} left out, as --long-sequence or --last-minibatch asks",
-                            plural(reader.skipped(), "sequence")));
+    console.say(fmt::format("batchfeed: {} left out, as {}", plural(reader.skipped(), "sequence"),
+                            why_skipped(reader.options())));
   }
   if (const Padding padding = reader.padding(); padding.unbucketed != 0) {
     console.say(fmt::format("batchfeed: bucketing saved {:.0f} % of the padding: {} cells for {}, {} without it",

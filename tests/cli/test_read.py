@@ -276,6 +276,15 @@ def test_what_was_skipped_is_said_at_the_end(batchfeed, corpus, write):
     assert batchfeed("read", config, "-q").code == 0
 
 
+def test_what_another_size_gives_up_is_not_laid_to_options_that_were_not_given(batchfeed, write):
+    write("train.ctf", "".join(f"{i} |v {i}\n" * 3 for i in range(8)))
+    source = 'type = CNTKTextFormatDeserializer ; module = CNTKTextFormatReader ; file = train.ctf'
+    config = write("train.cntk", "reader = [ randomize = false ; truncated = true ; truncationLength = 2 ; deserializers = ( [ "
+                                 f"{source} ; input = [ v = [ dim = 1 ; format = dense ] ] ] ) ]\n")
+    done = batchfeed("read", config, "--driver", "minibatch-source", "--epoch-sweeps", "1", "--minibatch-size", "8,4")
+    assert done.code == 0 and "left out, as another minibatch size or number of workers gives up what waits in rows" in done.err
+
+
 def test_a_file_in_binary_format_needs_no_configuration(batchfeed, write):
     done = batchfeed("read", write("x.cbf", b"nib_ktnc\1\0\0\0"))
     assert done.code == 3 and done.err.startswith("x.cbf")
