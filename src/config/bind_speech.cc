@@ -172,7 +172,8 @@ void bind_shim_order(Binder& binder, const Section& reader, OrderOptions& order)
   }
   order.window = bind_frames_window(binder, reader);
   order.window_in_samples = true;
-  if (!none && order.window == 0) no_window(binder, reader, "none");
+  // In another spelling the reference does not notice: it shuffles inside each chunk.
+  if (method == "blockRandomize" && order.window == 0) no_window(binder, reader, "none");
   order.seed = binder.size(reader, "randomizationSeed", 0);
   order.kind = none ? OrderKind::file : OrderKind::cntk;
 }
