@@ -22,10 +22,11 @@ std::uint64_t KeyTable::id(std::string_view text) {
 std::optional<std::uint64_t> KeyTable::key(std::string_view name) {
   if (mode_ != KeyMode::numeric) return id(name);
   name.remove_prefix(std::min(name.find_first_not_of(" \t\v\f\r\n"), name.size()));
-  if (name.starts_with('+')) name.remove_prefix(1);
+  const bool minus = name.starts_with('-');
+  if (minus || name.starts_with('+')) name.remove_prefix(1);
   std::uint64_t number = 0;
   if (std::from_chars(name.data(), name.data() + name.size(), number).ec != std::errc()) return std::nullopt;
-  return number;
+  return minus ? 0 - number : number;
 }
 
 std::string KeyTable::text(std::uint64_t key) const {

@@ -32,8 +32,8 @@ class KeyTable {
   std::uint64_t id(std::string_view text);
 
   // The number of a name in any mode. numeric: its decimal prefix (blanks and a
-  // plus sign before it, anything behind it), nothing if there is none or it
-  // does not fit 64 bits.
+  // sign before it, of which a minus wraps as in the reference; anything behind
+  // it), nothing if there is none or it does not fit 64 bits.
   std::optional<std::uint64_t> key(std::string_view name);
 
   // Back to text; numeric keys in decimal.

@@ -252,6 +252,14 @@ TEST(KeyTable, NumericKeysPrintInDecimal) {
   EXPECT_EQ(keys.text(~0ull), "18446744073709551615");
 }
 
+TEST(KeyTable, NumericKeysAreDecimalPrefixesAndAMinusSignWraps) {
+  KeyTable keys(KeyMode::numeric);
+  EXPECT_EQ(keys.key(" +12abc"), 12u);
+  EXPECT_EQ(keys.key("-1"), ~0ull);
+  EXPECT_EQ(keys.key("-0"), 0u);
+  for (const char* name : {"", "x1", "-", "- 1", "+-1", "18446744073709551616"}) EXPECT_FALSE(keys.key(name)) << name;
+}
+
 TEST(Column, ResetGivesNoSequencesAndKeepsTheMemory) {
   const std::vector<StreamInfo> streams = {{.name = "a", .dim = 9, .storage = Storage::sparse},
                                            {.name = "b", .dim = 2}};
