@@ -29,6 +29,11 @@ struct GrepArguments {
   bool invert = false, count = false;
 };
 
+// In the fewest digits that are the same number in its stream.
+void append_value(const Hit& hit, std::string_view quote, Text& out) {
+  hit.element == Element::f32 ? out.real(static_cast<float>(hit.value), quote) : out.real(hit.value, quote);
+}
+
 // "train.ctf:17: key 12: features[3] = 300 (sample 2; 4 values in all)"
 std::string located(const Source& source, const Hit& hit) {
   Place at = hit.at;
@@ -37,7 +42,7 @@ std::string located(const Source& source, const Hit& hit) {
   out += fmt::format("key {}", printable(source.key_text(hit.sequence.key)));
   if (hit.values == 0) return out + fmt::format(", {}\n", plural(hit.sequence.samples, "sample"));
   Text value;
-  value.real(hit.value, "");
+  append_value(hit, "", value);
   out += fmt::format(": {}[{}] = {}", printable(hit.stream), hit.index, value.view());
   const std::string sample = hit.sequence.samples > 1 ? fmt::format("sample {}", hit.sample) : "";
   const std::string all = hit.values > 1 ? fmt::format("{} in all", plural(hit.values, "value")) : "";
@@ -62,7 +67,7 @@ std::string located_json(const Source& source, const Hit& hit) {
   out.field("sample", hit.sample);
   out.field("index", hit.index);
   out.add(",\"value\":");
-  out.real(hit.value);
+  append_value(hit, "\"", out);
   out.field("values", hit.values);
   out.add(",\"line\":");
   hit.line == 0 ? out.add("null") : out.integer(hit.line);

@@ -45,7 +45,8 @@ struct Hit {
   std::uint32_t sample = 0;
   std::uint64_t index = 0;
   double value = 0;
-  std::uint64_t values = 0;  // that pass it
+  Element element = Element::f32;  // as the stream holds it
+  std::uint64_t values = 0;        // that pass it
   std::uint64_t line = 0;    // of that sample; 0: not known
 };
 

@@ -24,7 +24,7 @@ class ValueCounts {
   void add(float value, std::uint64_t times = 1);
   void add(const ValueCounts& other);
 
-  // Of finite values, to within 1 %; 0 if there are none. 0 <= q <= 1.
+  // Of finite values, to within 1 %, with no more digits than that tells; 0 if there are none. 0 <= q <= 1.
   double quantile(double q) const;
 
   struct Bar {

@@ -126,6 +126,7 @@ class Finder {
       const Column& column = chunk.columns[streams_[t]];
       hit.values = 0;
       hit.stream = test.stream;
+      hit.element = column.element;
       hit.line = column.samples(s.row);  // for now: how many there are
       column.element == Element::f32 ? scan<float>(column, s.row, test, hit) : scan<double>(column, s.row, test, hit);
       if (hit.values == 0) return false;

@@ -239,6 +239,15 @@ TEST(ValueCounts, QuantilesAreWithinOnePercent) {
   }));
 }
 
+// A bin's lowest value has digits that nobody wrote: 0.69921875 for 0.7.
+TEST(ValueCounts, QuantilesHaveFewDigits) {
+  for (const double value : {0.7, -0.7, 0.1, 1e-7, 3.5, 17.0, 97.0, -255.0, 256.0, 1000.0, 1e6, 0.25, 1e15, 0.0}) {
+    ValueCounts counts;
+    counts.add(static_cast<float>(value), 3);
+    EXPECT_EQ(counts.quantile(0.5), value);
+  }
+}
+
 TEST(ValueCounts, BarsHoldEveryValueOnce) {
   EXPECT_TRUE(rc::check([] {
     const auto values = *rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(-3000, 3000)));

@@ -15,6 +15,19 @@ constexpr std::uint32_t kSign = 0x8000, kInfinity = 0x7F80;
 
 float value_of(std::uint32_t bin) { return std::bit_cast<float>(bin << 16); }
 
+// The number of fewest digits with 0 <= low <= it < high.
+double shortest(double low, double high) {
+  if (low == 0) return 0;
+  const double first = std::floor(std::log10(low));
+  for (double last = first; last > first - 4; --last) {
+    // A division by a power of ten gives what text of these digits is read as; a product with a tenth does not.
+    const double unit = std::pow(10, std::abs(last));
+    const double out = last < 0 ? std::ceil(low * unit) / unit : std::ceil(low / unit) * unit;
+    if (out >= low && out < high) return out;
+  }
+  return low;
+}
+
 }  // namespace
 
 std::uint64_t& ValueCounts::bin(std::size_t i) {
@@ -71,8 +84,8 @@ double ValueCounts::quantile(double q) const {
   std::uint64_t seen = 0;
   double out = 0;
   for_each([&](double low, double high, std::uint64_t count) {
-    // The end nearer to zero is the one that whole numbers stand at.
-    if (seen < std::max<std::uint64_t>(rank, 1)) out = low < 0 ? high : low;
+    // The end nearer to zero is the one that whole numbers stand at, and belongs to the bin.
+    if (seen < std::max<std::uint64_t>(rank, 1)) out = low < 0 ? -shortest(-high, -low) : shortest(low, high);
     seen += count;
   });
   return out;

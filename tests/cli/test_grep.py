@@ -44,6 +44,14 @@ def test_as_json(batchfeed, write):
     assert [x["hit"] for x in batchfeed("grep", "--key", "b*", "a.ctf", "--json").lines] == [None, None]
 
 
+def test_values_have_the_digits_of_their_type(batchfeed, write):
+    write("a.ctf", "0 |v 0.1\n")
+    assert batchfeed("grep", "--value", "v > 0", "a.ctf").out == "a.ctf:1: key 0: v[0] = 0.1\n"
+    assert '"value":0.1,' in batchfeed("grep", "--value", "v > 0", "a.ctf", "--json").out
+    double = batchfeed("grep", "--value", "v > 0", "a.ctf", "--precision", "double", "--json")
+    assert '"value":0.1,' in double.out
+
+
 @pytest.mark.parametrize("arguments, word", [
     (("a.ctf",), "nothing to look for"),
     (("b1", "a.ctf"), "--key 'b1'"),
