@@ -5,6 +5,7 @@
 // it. Of others each is looked at by itself.
 #include "formats/ctf/scalar.h"
 
+#include <array>
 #include <new>
 
 namespace batchfeed::ctf {
@@ -19,54 +20,51 @@ constexpr std::uint64_t byte_at(unsigned i, unsigned c) noexcept { return std::u
 
 bool ends_value(char c) noexcept { return static_cast<unsigned char>(c) <= ' '; }
 
-// A value that is the last of eight bytes: "-0.25". With a point it has at most seven digits, so that these and the
-// power of ten are exact and the division rounds once.
+// A value without its sign that is the last of eight bytes: "0.25". With a point it has at most seven digits, so that
+// these and the power of ten are exact and the division rounds once.
 struct ValueForm {
   std::uint64_t bytes;  // of the value
-  std::uint64_t look;   // '0' for digits, else the byte itself
+  std::uint64_t look;   // '0' for digits, else the point
   std::uint64_t most;   // 7F less than what each byte xor `look` may be
   std::uint64_t front;  // the bytes before the point
-  double ten;           // what the digits are divided by, negative behind a sign
-  float short_ten;      // likewise
+  double ten;           // what the digits are divided by
+  bool signs;           // some values before it had one: looked for it takes half as long again
 
   // As they are, xor `look`.
   std::uint64_t load_from(const char* end) const noexcept { return (load<std::uint64_t>(end - 8) ^ look) & bytes; }
   // High bits where they are not of this form.
   std::uint64_t odd(std::uint64_t v) const noexcept { return (v + most) | v; }
   template <class T>
-  T divisor() const noexcept {
-    return std::is_same_v<T, float> ? static_cast<T>(short_ten) : static_cast<T>(ten);
-  }
-  template <class T>
-  T number(std::uint64_t v, T divisor) const noexcept {
+  T digits(std::uint64_t v) const noexcept {
     const std::uint64_t before = v & front;  // moves over the point
-    return static_cast<T>(static_cast<std::int64_t>(text::spell_eight((v ^ before) + (before << 8)))) / divisor;
+    return static_cast<T>(static_cast<std::int64_t>(text::spell_eight((v ^ before) + (before << 8))));
+  }
+  // Signs are as good as random, so they choose what is divided by.
+  template <class T>
+  std::array<T, 2> divisors() const noexcept {
+    return {static_cast<T>(ten), static_cast<T>(-ten)};
   }
 };
 
-// The bytes of the value at p, or 0 if it has no such form.
+// The bytes of the value at p without its sign, or 0 if it has no such form.
 unsigned learn_value(ValueForm& form, const char* p) noexcept {
-  const unsigned sign = *p == '-' ? 1 : 0, whole = text::leading_digits(p + sign).count;
-  const bool point = p[sign + whole] == '.';
-  const unsigned fraction = point ? text::leading_digits(p + sign + whole + 1).count : 0;
-  const unsigned size = sign + whole + (point ? 1 : 0) + fraction;
+  const bool minus = *p == '-';
+  p += static_cast<int>(minus);
+  const unsigned whole = text::leading_digits(p).count;
+  const bool point = p[whole] == '.';
+  const unsigned fraction = point ? text::leading_digits(p + whole + 1).count : 0;
+  const unsigned size = whole + (point ? 1 : 0) + fraction;
   if (whole + fraction == 0 || size > 8 || !ends_value(p[size])) return 0;
   form = {.bytes = last_bytes(size),
           .look = '0' * kEach,
           .most = 0x76 * kEach,
           .front = 0,
           .ten = static_cast<double>(text::kPower[fraction]),
-          .short_ten = static_cast<float>(text::kPower[fraction])};
+          .signs = form.signs || minus};
   if (point) {
     form.look ^= byte_at(7 - fraction, '0' ^ '.');
     form.most += byte_at(7 - fraction, 9);
     form.front = byte_at(7 - fraction, 1) - 1;
-  }
-  if (sign != 0) {
-    form.look ^= byte_at(8 - size, '0' ^ '-');
-    form.most += byte_at(8 - size, 9);
-    form.ten = -form.ten;
-    form.short_ten = -form.short_ten;
   }
   return size;
 }
@@ -74,8 +72,8 @@ unsigned learn_value(ValueForm& form, const char* p) noexcept {
 // What is known of the samples of a stream. Looking for a form that does not come back costs more than it saves.
 struct Known {
   ValueForm value;
-  std::uint32_t end;      // of the number or pair behind its blank; 0: no form is known
-  std::uint32_t colon;    // likewise, of a pair
+  std::uint32_t end;      // of the number or pair behind its blank, without a sign; 0: no form is known
+  std::uint32_t colon;    // of the pair
   std::uint64_t index;    // its bytes, the last of eight
   std::uint32_t misses;   // forms in a row that hardly came back
   std::uint32_t waiting;  // samples since they were too many
@@ -116,44 +114,57 @@ bool learn_pair(Known& known, const char* p) noexcept {
 }
 
 // Numbers or pairs of the known form from the blank at p on. Gives the byte behind the last of them.
-template <class T>
+template <bool kSigns, class T>
 const char* alike(const Known& known, const char* p, T* out, std::uint64_t most, std::uint64_t& count) noexcept {
   const ValueForm form = known.value;  // of this function alone, as what is written could be its fields
   const std::size_t end = known.end;
-  const T divisor = form.divisor<T>();
+  const std::array<T, 2> divisors = form.divisors<T>();
   std::uint64_t n = count;
   while (n < most) {
-    const std::uint64_t value = form.load_from(p + end);
-    if ((form.odd(value) & 0x80 * kEach) != 0 || !ends_value(p[end])) break;
-    out[n++] = form.number(value, divisor);
-    p += end;
+    const std::size_t minus = kSigns && p[1] == '-' ? 1 : 0;
+    const char* const next = p + minus + end;
+    const std::uint64_t value = form.load_from(next);
+    if ((form.odd(value) & 0x80 * kEach) != 0 || !ends_value(*next)) break;
+    out[n++] = form.digits<T>(value) / divisors[minus];
+    p = next;
     if (*p != ' ') break;
   }
   count = n;
   return p;
 }
-template <class T>
+template <bool kSigns, class T>
 const char* alike_pairs(const Known& known, const char* p, const SparseRoom<T>& room, std::uint64_t& count) noexcept {
   const ValueForm form = known.value;
   const std::size_t end = known.end, colon = known.colon;
   const std::uint64_t dim = room.dim, most = room.capacity, index_bytes = known.index;
-  const T divisor = form.divisor<T>();
+  const std::array<T, 2> divisors = form.divisors<T>();
   T* const values = room.values;
   std::int32_t* const indices = room.indices;
   std::uint64_t n = count;
   while (n < most) {
-    const std::uint64_t digits = text::eight_digits(p + colon - 8) & index_bytes, value = form.load_from(p + end);
+    const std::size_t minus = kSigns && p[colon + 1] == '-' ? 1 : 0;
+    const char* const next = p + minus + end;
+    const std::uint64_t digits = text::eight_digits(p + colon - 8) & index_bytes, value = form.load_from(next);
     const std::uint64_t odd = (digits + 0x76 * kEach) | digits | form.odd(value);
-    if ((odd & 0x80 * kEach) != 0 || p[colon] != ':' || !ends_value(p[end])) break;
+    if ((odd & 0x80 * kEach) != 0 || p[colon] != ':' || !ends_value(*next)) break;
     const std::uint64_t index = text::spell_eight(digits);
     if (index >= dim) break;
-    values[n] = form.number(value, divisor);
+    values[n] = form.digits<T>(value) / divisors[minus];
     indices[n++] = static_cast<std::int32_t>(index);
-    p += end;
+    p = next;
     if (*p != ' ') break;
   }
   count = n;
   return p;
+}
+
+template <class T>
+const char* alike(const Known& known, const char* p, T* out, std::uint64_t most, std::uint64_t& count) noexcept {
+  return known.value.signs ? alike<true>(known, p, out, most, count) : alike<false>(known, p, out, most, count);
+}
+template <class T>
+const char* alike_pairs(const Known& known, const char* p, const SparseRoom<T>& room, std::uint64_t& count) noexcept {
+  return known.value.signs ? alike_pairs<true>(known, p, room, count) : alike_pairs<false>(known, p, room, count);
 }
 
 // Short numbers (text::read_short) behind single blanks. Gives the blank behind the last of them.
