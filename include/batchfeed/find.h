@@ -47,7 +47,7 @@ struct Hit {
   double value = 0;
   Element element = Element::f32;  // as the stream holds it
   std::uint64_t values = 0;        // that pass it
-  std::uint64_t line = 0;    // of that sample; 0: not known
+  std::uint64_t line = 0;          // of that sample; 0: not known
 };
 
 // In the order of the source. Damaged sequences are passed over. An index that a

@@ -19,6 +19,8 @@ alignas(64) inline constexpr std::array<float, 16> kTenthF = {1e0F,  1e-1F, 1e-2
                                                               1e-8F, 1e-9F, 1e-10F, 1,     1,     1,     1,     1};
 
 struct Form {
+  static constexpr std::uint8_t kCredit = 8, kWait = 16;
+
   __m512i bytes;        // separators, points and signs; '0' for every digit
   __m512i most;         // of a byte xor that: 9 for digits that count, 255 behind the last separator, 0 for all others
   __m512i from;         // see moves()
@@ -27,7 +29,10 @@ struct Form {
   std::uint32_t n;                 // values; 0: no form is known yet
   std::uint32_t width;             // bytes up to the next block
   bool eight;                      // lanes of 8 digits, else of 4
+  bool any_signs;                  // it is that of the bytes without signs, which may stand in front of any number
   std::uint64_t separators, dots;  // of the last block that was of another form
+  std::uint8_t credit;             // blocks of other forms until this one is forgotten
+  std::uint8_t wait;               // samples until one is looked at for numbers that are alike but for their signs
 };
 static_assert(sizeof(Form) <= sizeof(KernelMemory));
 
@@ -42,6 +47,14 @@ BATCHFEED_AVX512_INLINE bool comes_back(Form& form, std::uint64_t separators, st
   form.separators = separators;
   form.dots = dots;
   return false;
+}
+
+// A form that is met too seldom costs more than it saves.
+BATCHFEED_AVX512_INLINE void was_met(Form& form, bool met) noexcept {
+  if (met)
+    form.credit = Form::kCredit;
+  else if (--form.credit == 0)
+    form.n = 0;
 }
 
 // Knows the form of a block x from its tokens. `fractions`: where Tokens::fractions has those of the values.
@@ -60,6 +73,8 @@ BATCHFEED_AVX512_INLINE void know(Form& form, __m512i x, const Block& block, std
   form.n = n;
   form.width = width(separators) - 1;
   form.eight = eight;
+  form.any_signs = false;
+  form.credit = Form::kCredit;
 }
 
 // The block's bytes, digits as numbers and separators as 0. False if it is of another form.

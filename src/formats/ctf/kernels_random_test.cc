@@ -268,6 +268,41 @@ TEST(Kernel, NumbersOfFixedWidthAreTheSameInEveryTier) {
   }
 }
 
+// Numbers of one width but for their signs, as features around zero are; now and then a byte is something else.
+TEST(Kernel, SignsInFrontOfAnyNumberAreTheSameInEveryTier) {
+  static const std::string kBytes = "0123456789 .-:|\n\t+e/x\x01\x80\xB0";
+  for (const std::string& tier : tiers()) {
+    Draw draw(14);
+    std::uint64_t taken = 0, all = 0;
+    for (int i = 0; i < 10'000; ++i) {
+      // The same for some samples, whose form is known by then.
+      Draw kind(static_cast<std::uint64_t>(i / 32));
+      const std::uint64_t whole = kind.below(3), fraction = (whole == 0 ? 1 : 0) + kind.below(7),
+                          n = 20 + draw.below(60);
+      const std::uint64_t signs = 1 + kind.below(4);
+      std::string values, pairs;
+      for (std::uint64_t v = 0; v < n; ++v) {
+        const std::string sign = draw.below(signs + 1) == 0 ? "-" : "";
+        const std::string number = sign + draw.digits(whole) + (fraction == 0 ? "" : ".") + draw.digits(fraction);
+        values += ' ' + number;
+        pairs += ' ' + draw.digits(5) + ':' + number;
+      }
+      for (std::string* const sample : {&values, &pairs}) {
+        if (draw.below(4) == 0)
+          (*sample)[static_cast<std::size_t>(draw.below(sample->size()))] =
+              kBytes[static_cast<std::size_t>(draw.below(kBytes.size()))];
+        draw.end(*sample);
+      }
+      taken += compare_dense<float>(tier, values, n + 1 - draw.below(3));
+      all += n;
+      compare_dense<double>(tier, values, n);
+      compare_sparse<float>(tier, pairs, 100'000, n + 1 - draw.below(3));
+      compare_sparse<double>(tier, pairs, 100'000, n);
+    }
+    EXPECT_GT(taken * 10, all * 7) << tier;
+  }
+}
+
 // Indices that go up, so that most of a sample's are of one width, with values of one kind.
 TEST(Kernel, PairsInOrderAreTheSameInEveryTier) {
   for (const std::string& tier : tiers()) {
