@@ -102,7 +102,7 @@ class Writer:
     temporary files and sent when the block ends; `storage_options` are fsspec's for it, or a bf.Remote.
 
     Raises ConfigError where the file exists (unless `force`), where a name says no format, and for data that do not
-    fit their streams; FileError (an OSError) where it cannot be written. Not for several threads at a time.
+    fit their streams; FileError (an OSError) where it cannot be written.
     """
 
     def __init__(
@@ -193,7 +193,8 @@ class Writer:
     def write(self, batches: Iterable[Batch]) -> None:
         """The sequences of minibatches, such as a reader gives, with their keys.
 
-        A binary file is written without keys unless keys=True; that names are left out is told by the logger "batchfeed".
+        A binary file is written without keys unless keys=True; that keys are left out which say more than the order is
+        told by the logger "batchfeed".
         """
         if isinstance(batches, (Batch, Mapping)):
             one = isinstance(batches, Batch)
@@ -208,7 +209,8 @@ class Writer:
             as_they_are = {name: column_of(batch[name], stream, self._dtype) for name, stream in self._streams.items()}
             data = {name: column or batch[name].sequences() for name, column in as_they_are.items()}
             keys = batch.sequence_keys
-            if self._unasked and not all(key.isdecimal() for key in keys):
+            first = self.num_sequences
+            if self._unasked and keys != [str(first + row) for row in range(len(keys))]:  # more than their order
                 self._unasked = False  # it is told once
                 notice("python.keys", "the keys of the minibatches are left out", "keys=True writes them to a file beside it", self._path)
             self._extend(data, next(iter(batch.values())).lengths, keys, exact=False)

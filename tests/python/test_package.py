@@ -100,7 +100,7 @@ def work():
         kept = batch["x"].numpy(), batch["y"].csr(), batch["y"].padded(), memoryview(batch["x"])
     pickle.loads(pickle.dumps(reader))
     bf.check(sys.argv[1]), bf.info(sys.argv[1])
-    with bf.Writer(sys.argv[2], {"x": bf.dense(3), "y": bf.sparse(5)}) as writer:
+    with bf.Writer(sys.argv[2], {"x": bf.dense(3), "y": bf.sparse(5)}, keys=False) as writer:
         writer.write(reader)
     reader = bf.Reader(Mine(), minibatch_samples=1)
     try:

@@ -233,7 +233,12 @@ def test_nobody_gives_keys_for_nothing(tmp_path, caplog):
     writer.close()
     assert [record.levelname for record in caplog.records] == ["WARNING"] and "the keys of the minibatches are left out" in caplog.text
     caplog.clear()
-    (tmp_path / "c.ctf").write_text("5 |x 1\n7 |x 2\n")
+    (tmp_path / "c.ctf").write_text("0 |x 1\n5 |x 2\n")  # numbers that are not those of the sequences
+    with bf.Writer(tmp_path / "a.cbf", {"x": bf.dense(1)}, force=True) as writer:
+        writer.write(bf.open(tmp_path / "c.ctf", minibatch_samples=1, shuffle=False))
+    assert [record.levelname for record in caplog.records] == ["WARNING"] and "the keys of the minibatches are left out" in caplog.text
+    caplog.clear()
+    (tmp_path / "c.ctf").write_text("0 |x 1\n1 |x 2\n")
     for keys, path in ((None, "c.ctf"), (False, "b.ctf"), (True, "b.ctf")):
         with bf.Writer(tmp_path / "a.cbf", {"x": bf.dense(1)}, keys=keys, force=True) as writer:
             writer.write(bf.open(tmp_path / path, shuffle=False))
