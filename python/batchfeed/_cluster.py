@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._errors import usage
+from ._errors import FormatError, usage
 from ._files import StorageOptions, file_system, names_in, working_directory
 from ._given import Path, path, paths, whole
 from ._info import Info, StreamDescription
@@ -54,8 +54,8 @@ class Cluster:
         return [one for shard in self.map(_Index(folder, rebuild), self._shards(corpus)) for one in shard]
 
     def check(self, corpus: Corpus, *, max_faults: int = 100_000) -> CheckReport:
-        """As bf.check(): the faults of all shards, in their order."""
-        reports = self.map(_Check(max_faults), self._shards(corpus))
+        """As bf.check(): the faults of all shards, in their order, those among them that keep one from being opened."""
+        reports = self.map(_Check(max_faults), self._shards(corpus, damaged=True))
         sums = {n: sum(getattr(r, n) for r in reports) for n in ("faults", "warnings", "sequences", "samples", "bytes")}
         ids = sum((Counter(r.by_id) for r in reports), Counter())
         whole = SimpleNamespace(**sums, by_id=dict(ids), complete=all(r.complete for r in reports))
@@ -102,7 +102,8 @@ class Cluster:
         finally:
             shutil.rmtree(between, ignore_errors=True)
 
-    def _shards(self, corpus: Corpus) -> list[Shard]:
+    def _shards(self, corpus: Corpus, damaged: bool = False) -> list[Shard]:
+        """`damaged`: whether a shard that shows no streams is left to the others to declare."""
         source = corpus if isinstance(corpus, (CTF, CBF)) else None
         folder = working_directory()
         opened = file_system(self._storage, names_in(corpus), {}, folder)
@@ -114,8 +115,10 @@ class Cluster:
             source = CTF(files) if first == "ctf" else CBF(files)
         keys: dict[str, Any] = {}
         if isinstance(source, CTF) and source.streams is None:
-            source, text = _declared(source, self.map(_Infer(self._storage, folder), files))
-            keys = {"keys": "text"} if text else {}
+            seen = [one for one in self.map(_Infer(self._storage, folder, damaged), files) if one is not None]
+            if seen:  # else there is nothing to read of any
+                source, text = _declared(source, seen)
+                keys = {"keys": "text"} if text else {}
         return [Shard(file, FromSources([replace(source, files=file)], {}, keys, self._storage)) for file in files]
 
 
@@ -132,9 +135,15 @@ class Shard:
 class _Infer:
     storage: StorageOptions
     folder: str
+    damaged: bool
 
-    def __call__(self, file: str) -> tuple[list[tuple[str, str, int]], bool, bool]:
-        seen = _core.infer_ctf([file], None, file_system(self.storage, [file], {}, self.folder), _core.Limits())
+    def __call__(self, file: str) -> Optional[tuple[list[tuple[str, str, int]], bool, bool]]:
+        try:
+            seen = _core.infer_ctf([file], None, file_system(self.storage, [file], {}, self.folder), _core.Limits())
+        except FormatError as error:
+            if not self.damaged or error.kind != "format":
+                raise
+            return None
         return [(s.spec.name, s.spec.storage, s.spec.dim) for s in seen.streams], seen.has_ids, seen.text_ids
 
 
@@ -222,7 +231,7 @@ class _Deal:
         paths: list[Optional[str]] = []
         options = {**shard.opening.options, "order": "file", "minibatch_size": 1 << 16}
         for first in range(0, self.shards, MOST_WRITERS):
-            random = np.random.Generator(np.random.Philox(key=[self.seed, number]))
+            random = np.random.Generator(np.random.Philox(key=np.array([self.seed, number], np.uint64)))
             writers: dict[int, Writer] = {}
             with Reader._of(replace(shard.opening, options=options), log) as reader:
                 streams = {s.name: StreamSpec(s.storage, s.dim) for s in reader.streams.values()}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Corpora of many shards: here, on Dask and on Ray, with the same bytes, also when a worker is killed on the way."""
+import gzip
 import os
 import pathlib
 import signal
@@ -98,6 +99,8 @@ def test_many_shards_are_dealt_in_rounds(shards, expected, tmp_path, monkeypatch
 def test_a_seed_may_be_any(shards, tmp_path):
     bf.Cluster().shuffle(str(shards / "part-*.ctf"), tmp_path, shards=2, seed=2**64 - 1)
     assert sorted(files(tmp_path)) == [f"part-{k:05d}.cbf{end}" for k in range(2) for end in ("", ".keys")]
+    bf.Cluster().shuffle(str(shards / "part-*.ctf"), tmp_path / "b", shards=2, seed=2**64 - 2)
+    assert {k: v for k, v in files(tmp_path).items() if "/" not in k} != files(tmp_path / "b")
 
 
 def test_other_seeds_give_other_orders(shards, expected, tmp_path):
@@ -111,6 +114,22 @@ def test_faults_of_shards_keep_their_order(shards, tmp_path):
     report = bf.Cluster().check(bf.CTF(str(tmp_path / "*.ctf"), streams={"x": bf.dense(2)}))
     assert [(os.path.basename(f.path), f.line) for f in report] == [("0.ctf", 2), ("2.ctf", 1)]
     assert report.faults == 2
+
+
+@pytest.mark.parametrize("streams", [None, {"x": bf.dense(2)}])
+def test_shards_that_cannot_be_opened_are_faults_of_the_corpus(tmp_path, streams):
+    for i, text in enumerate((b"", b"0 |x 1 2\n1 |x 1 oops\n", gzip.compress(b"2 |x 3 4\n" * 9)[:25])):
+        (tmp_path / f"{i}.ctf").write_bytes(text)
+    report = bf.Cluster().check(bf.CTF(str(tmp_path / "*.ctf"), streams))
+    assert [(os.path.basename(f.path), f.id) for f in report] == [("0.ctf", "ctf.empty"), ("1.ctf", "ctf.bad-number"), ("2.ctf", "packed.truncated")]
+    assert (report.faults, report.sequences, report.complete) == (3, 2, False)
+    (tmp_path / "1.ctf").write_bytes(b"\n")
+    report = bf.Cluster().check(bf.CTF(str(tmp_path / "*.ctf"), streams))
+    assert report.by_id == {"ctf.empty": 2, "packed.truncated": 1}
+    with pytest.raises(bf.FormatError, match="0.ctf: file is empty"):
+        bf.Cluster().info(bf.CTF(str(tmp_path / "*.ctf"), streams))
+    with pytest.raises(bf.MissingFileError):
+        bf.Cluster().check([str(tmp_path / "1.ctf"), str(tmp_path / "none.ctf")])
 
 
 def test_what_is_refused(shards, tmp_path):
