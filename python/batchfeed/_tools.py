@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -61,17 +62,30 @@ def check(
     """
     most = whole("max_faults", max_faults)
     opening, bar = opening_of(what, section, set, dtype, limits, storage_options, state_list=state_list), told(progress)
+    found: list[Fault] = []
+    result: Any = SimpleNamespace(faults=0, warnings=0, by_id={}, sequences=0, samples=0, bytes=0, complete=False)
+    setup: Optional[_core.Setup] = None
     try:
-        setup = opening.setup(None)
+        setup = opening.setup(found.append)
     except FormatError as error:  # too damaged to say what there is to check
         if error.kind != "format":
             raise
-        nothing = dict(warnings=0, by_id={error.id: 1}, sequences=0, samples=0, bytes=0, complete=False)
-        return CheckReport([error.fault][:most], SimpleNamespace(faults=1, **nothing))
-    setup.set_progress(bar)
-    found: list[Fault] = []
-    result = _core.check(setup, most, found.append, bar)
-    return CheckReport([f for f in found if f.severity != "info"], result)
+        found.append(error.fault)
+    loading = [f for f in found if f.severity != "info"]  # of a configuration
+    if setup is not None:
+        setup.set_progress(bar)
+        result = _core.check(setup, most, found.append, bar)
+    listed = [f for f in found if f.severity != "info"]
+    return CheckReport(listed[:most], _with(result, loading))
+
+
+def _with(result: Any, loading: Sequence[Fault]) -> SimpleNamespace:
+    """What a check counted, and what loading the configuration had told before."""
+    out = SimpleNamespace(**{name: getattr(result, name) for name in ("sequences", "samples", "bytes", "complete")})
+    severities = Counter(f.severity for f in loading)
+    out.faults, out.warnings = result.faults + severities["error"], result.warnings + severities["warning"]
+    out.by_id = dict(Counter(result.by_id) + Counter(f.id for f in loading))
+    return out
 
 
 def info(

@@ -103,6 +103,22 @@ def test_check_lists_every_fault(bad, corpus):
     assert len(bf.check(bad, max_faults=1)) == 1
 
 
+def test_check_lists_what_loading_a_configuration_tells(corpus, tmp_path):
+    path = tmp_path / "train.cntk"
+    path.write_text(
+        f"""Train = [ reader = [ readerType = CNTKTextFormatReader ; file = "{corpus.path}" ; randomizationWindw = 3
+                input = [ x = [ dim = 3 ; format = dense ] ; y = [ dim = 5 ; format = sparse ] ] ] ]"""
+    )
+    found = bf.check(path)
+    assert [(f.severity, f.line) for f in found] == [("warning", 1)] and "randomizationWindow" in found[0].hint
+    assert (found.faults, found.warnings, found.by_id, found.complete) == (0, 1, {found[0].id: 1}, True)
+    assert bf.check(path, max_faults=0) == [] and bf.check(path, max_faults=0).warnings == 1
+    with open(corpus.path, "ab") as file:
+        file.write(b"9 |x 1 2 oops\n")
+    both = bf.check(path)
+    assert both.faults >= 1 and both[0] == found[0] and both.by_id[found[0].id] == 1
+
+
 @pytest.mark.parametrize(
     "name, content, rule",
     [
