@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from numbers import Integral
 from operator import index
 from typing import Any, Optional, Union
 
@@ -24,8 +25,19 @@ def shown(value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:100]} ... {text[-20:]} ({type(value).__name__})"
 
 
+def bounded(value: Any, expected: str) -> str:
+    """What is expected, with the bound that whole numbers are above which are refused for that alone."""
+    given = value if isinstance(value, (list, tuple)) else [value]
+    numbers = [index(n) for n in given if isinstance(n, Integral)]
+    if not numbers or len(numbers) < len(given) or min(numbers) < 0:
+        return expected
+    most = max(numbers)
+    bits = next((bits for bits in (64, 32) if most >= 1 << bits), None)
+    return expected if bits is None else expected.replace(WHOLE, f"{WHOLE} and below 2**{bits}")
+
+
 def wrong(name: str, value: Any, expected: str, hint: Optional[str] = None) -> ConfigError:
-    return usage("python.option", f"{name} is {shown(value)}, expected {expected}", hint)
+    return usage("python.option", f"{name} is {shown(value)}, expected {bounded(value, expected)}", hint)
 
 
 @contextmanager
@@ -46,7 +58,9 @@ def whole(name: str, value: Any, least: int = 0) -> int:
         if isinstance(value, bool):
             raise TypeError
         number = index(value)
-    if not least <= number < 1 << 64:
+    if number >= 1 << 64:
+        raise wrong(name, value, WHOLE)
+    if number < least:
         raise wrong(name, value, expected)
     return number
 
