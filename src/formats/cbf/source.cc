@@ -5,6 +5,7 @@
 
 #include "base/counted.h"
 #include "base/hash.h"
+#include "base/saturate.h"
 #include "base/words.h"
 #include "formats/cbf/cbf.h"
 #include "formats/cbf/decode.h"
@@ -167,6 +168,7 @@ class CbfSource final : public Source, private RowReader {
       }
       key += row.sequences;
       compare_samples(i, table.lengths.sum());
+      expect_room(i, table.lengths.sum());
       zeros += table.lengths.zeros();
       if (row.sequences == 0 && row.end != row.begin) {
         sink_.warning(faults_.make("cbf.trailing-bytes-in-chunk", row.begin,
@@ -199,6 +201,21 @@ class CbfSource final : public Source, private RowReader {
                                 counted(key, "sequence") + " of length 0",
                         .hint = "the corpus it was written from was empty"});
     }
+  }
+
+  // An order is planned over all samples, so a few bytes must not claim billions. In the modern layout one takes at
+  // least 4 bytes of the longest stream; in the older one empty ones take none, and 16 pass for each 4 bytes.
+  void expect_room(std::size_t chunk, std::uint64_t samples) const {
+    const ChunkRow& row = header_.rows[chunk];
+    const std::uint64_t words = (row.end - row.begin) / 4;
+    const std::uint64_t most = add_sat(limits_.implied_samples, header_.layout == Layout::modern ? words : 16 * words);
+    if (samples <= most) return;
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = "limit.claimed-samples",
+                      .at = {.file = file_.path(), .byte = row.begin, .has_byte = true},
+                      .what = "chunk " + std::to_string(chunk) + ": the lengths of its sequences claim " +
+                              counted(samples, "sample") + ", the limit is " + std::to_string(most),
+                      .hint = "write the file anew, or raise limits.implied_samples"});
   }
 
   void compare_samples(std::size_t chunk, std::uint64_t sum) const {
