@@ -45,7 +45,8 @@ std::string fault_of(std::string& word, bool bytes) {
   std::uint64_t value = 0;
   if (std::from_chars(word.data(), word.data() + (end - word.begin()), value).ec != std::errc{} ||
       value > ~std::uint64_t{0} >> shift)
-    return "'" + printable(word) + "' is too large a number";
+    return "'" + printable(word) + "' is too large a number, expected at most " +
+           std::to_string(~std::uint64_t{0} >> shift) + std::string(end, word.end());
   word = std::to_string(value << shift);
   return {};
 }

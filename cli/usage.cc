@@ -105,6 +105,9 @@ std::string in_our_words(const std::string& what) {
     return fmt::format("{}: expected {}, found '{}'", is.str(1), any_of(is.str(3)), is.str(2));
   if (like("(--.*) excludes (--.*)")) return fmt::format("{} and {}: give one of them", is.str(1), is.str(2));
   if (like("(--.*) requires (--.*)")) return fmt::format("{} is for {} only", is.str(1), is.str(2));
+  // Digits that 64 bits hold, as digits.cc found, are too many for those that have 32.
+  if (like("Could not convert: (--.*) = ([0-9]+)"))
+    return fmt::format("{}: '{}' is too large a number, expected at most 4294967295", is.str(1), is.str(2));
   if (like("file is required")) return "a corpus is missing: name a configuration or a file";
   if (like("(.*) is required")) return fmt::format("{} is missing", is.str(1));
   return what;

@@ -288,11 +288,15 @@ def test_bytes_have_the_same_units_in_every_option(batchfeed, write):
             done = batchfeed(*command, word)
             assert done.code == 2 and f"{command[-1]}: expected a whole number of bytes, such as 33554432, 32M or 1G, found '{word}'" in done.err
         done = batchfeed(*command, "16777216T")
-        assert done.code == 2 and "'16777216T' is too large a number" in done.err
+        assert done.code == 2 and "'16777216T' is too large a number, expected at most 16777215T;" in done.err
 
 
 def test_threads_and_ranks_beyond_measure_cost_nothing(batchfeed, corpus):
     assert batchfeed("read", corpus(), "--limit", 1, "--threads", 4294967295).code == 0
+    done = batchfeed("read", corpus(), "--threads", 4294967296)
+    assert done.code == 2 and "--threads: '4294967296' is too large a number, expected at most 4294967295;" in done.err
+    done = batchfeed("read", corpus(), "--minibatch-size", f"5,{1 << 64}")
+    assert done.code == 2 and f"'{1 << 64}' is too large a number, expected at most {(1 << 64) - 1};" in done.err
     done = batchfeed("plan", corpus(), "--workers", 4294967295)
     assert done.code == 2 and "at most 65536" in done.err
 
