@@ -27,7 +27,7 @@ struct Limits {
   std::uint64_t config_expansions = 100'000;  // $variables$ replaced
   std::uint64_t config_includes = 64;
   std::uint64_t state_bytes = 16ull << 20;
-  std::uint64_t pattern_bytes = 64ull << 20;  // names that the patterns of a source look at, their folders with them
+  std::uint64_t pattern_bytes = 64ull << 20;  // paths that the patterns of a source look at, and 512 for each folder
   std::uint64_t unpacked_bytes = 1ull << 40;  // what a compressed file unpacks to
   std::uint64_t unpack_ratio = 2000;          // that beside its size; results of up to 64 MiB pass
   std::uint64_t unpack_window_bytes = 128ull << 20;  // memory that unpacking a zstd file may need

@@ -27,8 +27,9 @@ std::string pattern_of(const std::string& name, const FileSystem& file_system) {
   return out + name;
 }
 
-// A few links of a folder to itself make any number of folders, and glob() keeps the names of those it finds. It says
-// nothing of who asks to those it reads folders by.
+// A few links of a folder to itself make any number of folders, and glob() keeps the names of those it finds. To open
+// one takes as long as to look at some hundred names. glob() says nothing of who asks to those it reads folders by.
+constexpr std::uint64_t kBytesOfFolder = 512;
 thread_local std::uint64_t names_left;
 thread_local bool more_names;
 
@@ -37,7 +38,13 @@ struct Folder {
   std::size_t name_bytes;
 };
 
+void count(std::uint64_t bytes) {
+  more_names = more_names || bytes > names_left;
+  names_left -= more_names ? 0 : bytes;
+}
+
 void* open_folder(const char* name) {
+  count(kBytesOfFolder);
   if (more_names) return nullptr;
   ::DIR* const entries = ::opendir(name);
   if (entries == nullptr) return nullptr;
@@ -50,9 +57,7 @@ void* open_folder(const char* name) {
   const Folder& in = *static_cast<Folder*>(folder);
   ::dirent* const entry = more_names ? nullptr : ::readdir(in.entries);
   if (entry == nullptr || std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) return entry;
-  const std::uint64_t bytes = in.name_bytes + 1 + std::strlen(entry->d_name);
-  more_names = bytes > names_left;
-  names_left -= more_names ? 0 : bytes;
+  count(in.name_bytes + 1 + std::strlen(entry->d_name));
   return more_names ? nullptr : entry;
 }
 
@@ -81,7 +86,7 @@ std::vector<std::string> matching(const std::string& name, const FileSystem& fil
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.pattern",
                       .at = {.file = name},
-                      .what = "the names that patterns have to look at take more than " +
+                      .what = "the names and folders that patterns have to look at count more than " +
                               std::to_string(limits.pattern_bytes) + " bytes",
                       .hint = "name the folders that have the files, or raise limits.pattern_bytes"});
   }
