@@ -95,6 +95,11 @@ bool is_kaldi_line(std::string_view line) {
   return rest.find_first_of("/.:") != std::string_view::npos;
 }
 
+// Bytes that are no text look like a line of any format by chance.
+bool has_controls(std::string_view line) {
+  return std::any_of(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; });
+}
+
 Format of_text(std::string_view head) {
   if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
   if (head.starts_with("#!MLF!#")) return Format::mlf;
@@ -105,6 +110,7 @@ Format of_text(std::string_view head) {
     head.remove_prefix(std::min(end + 1, head.size()));
     if (line.empty()) continue;
     ++lines;
+    if (has_controls(line)) continue;
     if (is_ctf_line(line)) {
       ++ctf;
     } else if (is_config_line(line)) {

@@ -55,7 +55,8 @@ TEST(DetectFormat, TextOfNoneOfThem) {
            "a|\nb|\n",        // nothing behind the bar
            "{x} |v 1\n",      // nor such an id in front of it
            "0 | v 1\n",       // nor a name
-           "<a href=\"b\">\n{\"a\": 1}\n", "= 5\n", "\xC3\xA4 = 5 |\n", "name -> [a/b]\n", "u2 \"a/b\n",
+           "\x01|v 1\n", "0 |v\x7f\x02 1\n", "<a href=\"b\">\n{\"a\": 1}\n", "= 5\n", "\xC3\xA4 = 5 |\n",
+           "name -> [a/b]\n", "u2 \"a/b\n",
            "|a 1\none\ntwo\nthree\n",  // one line in four
        })
     EXPECT_EQ(detected(text), Format::unknown) << text;
