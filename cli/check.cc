@@ -120,11 +120,24 @@ ordered_json summary_json(const CheckResult& result, ordered_json findings, orde
   return out;
 }
 
-// Text from a pipe; its streams are inferred from its beginning.
+// Text from a pipe; its streams are inferred from its beginning. One that is damaged at its very beginning is a
+// finding, as such a file is.
 CheckResult check_input(const CheckArguments& a, const CheckOptions& options, const Report& report) {
   CtfOptions ctf;
   ctf.element = a.corpus.precision.value_or(Element::f32);
-  return check_stream(STDIN_FILENO, "-", ctf, options, report, a.corpus.limits());
+  try {
+    return check_stream(STDIN_FILENO, "-", ctf, options, report, a.corpus.limits());
+  } catch (const Error& error) {
+    Fault fault = error.fault();
+    if (fault.kind == FaultKind::io || fault.kind == FaultKind::internal) throw;
+    if (fault.at.file.empty()) fault.at.file = "-";
+    report({.severity = Severity::error, .fault = fault});
+    CheckResult result;
+    result.faults = 1;
+    result.by_id[fault.id] = 1;
+    result.complete = false;
+    return result;
+  }
 }
 
 // What is to be looked at; nothing if the configuration or the file is at fault, of which

@@ -133,6 +133,15 @@ def test_check_reads_text_from_a_pipe(batchfeed):
     assert batchfeed("check", "-", stdin=b"0 |v 1 2\n1 |v 3 4\n").code == 0
 
 
+@pytest.mark.parametrize("data, id", [(b"", "ctf.empty"), (b"\n \n", "ctf.empty"), (b"0 |a 1 |A 2\n", "ctf.name")])
+def test_a_pipe_that_is_no_corpus_is_a_finding_as_a_file_is(batchfeed, write, data, id):
+    write("a.ctf", data)
+    piped, file = batchfeed("check", "-", "--json", stdin=data), batchfeed("check", "a.ctf", "--json")
+    assert piped.code == file.code == 1 and not piped.json["complete"]
+    assert piped.json["by_id"] == file.json["by_id"] == {id: 1}
+    assert [f["file"] for f in piped.json["findings"]] == ["-"]
+
+
 def test_check_tells_an_index_that_stands_twice(batchfeed, write):
     text = "0 |v 1:2 3:1\n1 |w 4 |v 3:2 1:1 3:3\n1 |v 2:1 2:1 |w 4\n"
     write("a.ctf", text.replace("0 |v", "0 |w 1 |v"))
