@@ -144,6 +144,23 @@ void expect_absent(const std::string& target, bool force) {
     throw UsageError(fmt::format("'{}' exists already; hint: choose another name, or --force", target));
 }
 
+void expect_no_source(const std::string& target, Setup& setup) {
+  const auto is_target = [&](const std::string& file) {
+    std::error_code none;
+    return std::filesystem::equivalent(file, target, none);
+  };
+  const auto reads_target = [&](const auto& source) {
+    if constexpr (requires { std::vector<std::string>(source.files); })
+      return std::any_of(source.files.begin(), source.files.end(), is_target);
+    return false;
+  };
+  for (const SourceOptions* source : sources_of(setup)) {
+    if (std::visit(reads_target, *source))
+      throw UsageError(
+          fmt::format("'{}' is what is read, and only a part of it would be left; hint: choose another name", target));
+  }
+}
+
 void expect_own(const std::string& target, std::string_view beginning, const char* kind) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(target, none) || std::filesystem::file_size(target, none) == 0) return;

@@ -124,6 +124,7 @@ int run_split(SplitArguments a, Console& console) {
   }
   Setup setup;
   const std::shared_ptr<const Source> source = open_for_conversion(a.corpus, console, &setup);
+  for (const std::string& target : named.targets) expect_no_source(target, setup);
   const auto began = std::chrono::steady_clock::now();
   console.clear_progress();
   const auto steps = [&](const Progress& bar) {
