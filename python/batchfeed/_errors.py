@@ -137,6 +137,13 @@ def exception(fault: Fault) -> Error:
     return _CLASSES[fault.kind](fault)
 
 
+def refused(verb: str, path: str, error: OSError) -> Error:
+    """What the system did not do for Python's own functions, as the library says it."""
+    unsaid = os.strerror(errno.ENOENT) if isinstance(error, FileNotFoundError) else str(error)  # by pyarrow
+    what = f"cannot {verb}: {error.strerror or unsaid}"
+    return exception(Fault("io", f"io.{verb}", what, f"{path}: {what}", path))
+
+
 # What the library's hints name otherwise than Python does; the others are arguments and functions of the same name.
 _OTHERS: dict[str, Callable[[str], str]] = {
     "force": lambda _: "force=True",

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ._batch import Batch
 from ._columns import column, expect_unmasked, keys_of, lengths_of
 from ._convert import library
-from ._errors import usage
+from ._errors import refused, usage
 from ._given import Path, expecting, path as as_path, whole, wrong
 from ._open import What, opening_of
 from ._reader import Reader
@@ -61,9 +61,11 @@ def replacing(target: str) -> Iterator[str]:
     try:
         yield part
         os.replace(part, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
+    except BaseException as error:
+        with contextlib.suppress(OSError):
             os.unlink(part)
+        if isinstance(error, OSError) and part in str(error):  # and not what was to be written
+            raise refused("create", target, error) from error
         raise
 
 
@@ -193,6 +195,8 @@ def from_npz(path: Path) -> Arrays:
     try:
         with np.load(name_of_file) as file:
             content = {name: file[name] for name in file.files}
+    except OSError as error:
+        raise refused("open", name_of_file, error) from error
     except (ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:  # a .npy file is an array
         raise usage("python.npz", "is no .npz file of numbers", "to_npz() and numpy.savez() write them", path=name_of_file) from error
     lengths: Any = content.pop("batchfeed.lengths", None)
@@ -234,7 +238,11 @@ def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = F
     """Labels and index:value pairs, a sample a line: streams "features" and "label"."""
     labels, indices, values, indptr = [], [], [], [0]
     source, dims = as_path("path", path), None if dim is None else whole("dim", dim, 1)
-    with open(source, encoding="utf-8", errors="surrogateescape") as file:
+    try:
+        opened = open(source, encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise refused("open", source, error) from error
+    with opened as file:
         for number, line in enumerate(file, start=1):
             words = line.partition("#")[0].split()
             if not words:

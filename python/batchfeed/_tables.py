@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ._batch import Batch
 from ._convert import library
-from ._errors import usage
+from ._errors import refused, usage
 from ._given import Path, path as as_path, wrong
 from ._interchange import Arrays, batches_of, replacing
 from ._open import What
@@ -42,7 +42,11 @@ def from_pandas(frame: pandas.DataFrame, columns: Optional[Mapping[str, Any]] = 
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
         raise usage("python.data", f"two columns have the name {twice[0]!r}")
+    if columns is not None and not isinstance(columns, Mapping):
+        raise wrong("columns", columns, 'a mapping such as {"x": ["a", "b"], "y": "label"}')
     for name, chosen in (columns or {str(c): c for c in frame.columns}).items():
+        if isinstance(chosen, (list, tuple)) and not chosen:
+            raise usage("python.data", f"stream {name!r}: no column is named", stream=name)
         for one in chosen if isinstance(chosen, (list, tuple)) else [chosen]:
             if one not in frame.columns:
                 known = ", ".join(map(repr, frame.columns))
@@ -220,7 +224,15 @@ def _samples(pa: Any, name: str, column: Any, dim: Optional[int]) -> Any:
 
 def from_parquet(path: Path, **options: Any) -> Arrays:
     """from_arrow() of a Parquet file."""
-    return from_arrow(library("pyarrow.parquet", "from_parquet()").read_table(as_path("path", path)), **options)
+    pa, parquet = library("pyarrow", "from_parquet()"), library("pyarrow.parquet", "from_parquet()")
+    name = as_path("path", path)
+    try:
+        table = parquet.read_table(name)
+    except OSError as error:
+        raise refused("open", name, error) from error
+    except pa.ArrowException as error:
+        raise usage("python.parquet", f"is no Parquet file that pyarrow reads: {error}", path=name) from error
+    return from_arrow(table, **options)
 
 
 def to_parquet(what: What, path: Path, **options: Any) -> None:

@@ -151,5 +151,26 @@ def test_a_file_is_there_once_it_is_whole(tmp_path, write):
         getattr(bf, write)(bf.CTF(tmp_path / "good.ctf", streams), target, minibatch_size=1, **options)
         assert target.stat().st_size > 0
     assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.ctf", "good.ctf", "target.npz"]
-    with pytest.raises(FileNotFoundError, match="nowhere"):
+    with pytest.raises(bf.MissingFileError, match="nowhere/t.npz: cannot create: "):
         getattr(bf, write)(bf.CTF(tmp_path / "good.ctf", streams), tmp_path / "nowhere" / "t.npz", **options)
+
+
+@pytest.mark.parametrize("read", ["from_npz", "from_svmlight", "from_parquet"])
+def test_what_cannot_be_opened_is_an_error_of_ours(tmp_path, read):
+    if read == "from_parquet":
+        pytest.importorskip("pyarrow")
+    with pytest.raises(bf.MissingFileError, match="none: cannot open: ") as caught:
+        getattr(bf, read)(tmp_path / "none")
+    assert (caught.value.path, caught.value.errno, caught.value.id) == (str(tmp_path / "none"), 2, "io.open")
+    (tmp_path / "bytes").write_bytes(bytes(range(256)))
+    with pytest.raises(bf.ConfigError, match="bytes: "):
+        getattr(bf, read)(tmp_path / "bytes")
+
+
+def test_columns_of_a_frame_are_told_by_their_names():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0]})
+    for columns, words in (("a", "columns is 'a', expected a mapping such as"), ({"x": []}, "stream 'x': no column is named")):
+        with pytest.raises(bf.ConfigError, match=words):
+            bf.from_pandas(frame, columns)
+
