@@ -60,3 +60,11 @@ def test_ids_of_text_are_kept_in_text_and_in_another_order(batchfeed, write):
         assert "the same but in another order" in batchfeed("diff", "a.ctf", target).out
     # A text without ids gets none.
     assert batchfeed("cat", "c.ctf").out == "".join(f"|v {i}\n" for i in range(20))
+
+
+def test_names_that_differ_in_case_alone_are_not_written_as_text(batchfeed, write):
+    write("a.ctf", "0 |a 1 |b 2\n")
+    assert batchfeed("convert", "a.ctf", "a.cbf", "--rename", "b=A").code == 0
+    done = batchfeed("convert", "a.cbf", "b.ctf")
+    assert done.code != 0 and "stream 'A': in a text corpus its name is that of stream 'a'" in done.err
+    assert batchfeed("convert", "a.cbf", "b.ctf", "--rename", "A=c").code == 0 and batchfeed("check", "b.ctf").code == 0

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/counted.h"
+#include "base/words.h"
 #include "formats/ctf/bytes.h"
 #include "text/number.h"
 
@@ -89,7 +90,16 @@ Fault of_sequence(Fault fault, const std::string& file, const std::string& seque
 Writer::Writer(std::vector<StreamInfo> streams, WriteOptions options)
     : streams_(std::move(streams)), options_(std::move(options)) {
   if (options_.aliases.empty()) {
-    for (const StreamInfo& s : streams_) options_.aliases.push_back(s.name);
+    for (const StreamInfo& s : streams_) {
+      // Who reads them by these names does not tell them apart.
+      const auto same = [&](const std::string& other) { return other != s.name && same_word(other, s.name); };
+      const auto other = std::find_if(options_.aliases.begin(), options_.aliases.end(), same);
+      if (other != options_.aliases.end()) {
+        refuse("ctf.write-names", FaultKind::config, "in a text corpus its name is that of stream '" + *other + "'",
+               "upper and lower case are not told apart; rename one of them", s.name);
+      }
+      options_.aliases.push_back(s.name);
+    }
   }
   if (options_.aliases.size() != streams_.size())
     refuse("ctf.write-names", FaultKind::config,

@@ -124,6 +124,9 @@ TEST(Write, WhatTextCannotSayIsRefused) {
   }
   EXPECT_EQ(id([&] { Writer({{.name = "a b", .dim = 1}}, {}); }), "ctf.write-names");
   EXPECT_EQ(id([&] { Writer(streams, {.aliases = {"x", "y"}}); }), "ctf.write-names");
+  const std::vector<StreamInfo> alike = {{.name = "ab", .dim = 1}, {.name = "aB", .dim = 1}};
+  EXPECT_EQ(id([&] { Writer(alike, {}); }), "ctf.write-names");
+  EXPECT_EQ(id([&] { Writer(alike, {.aliases = {"x", "X"}}); }), "none") << "which streams can be declared to have";
 }
 
 }  // namespace
