@@ -37,7 +37,10 @@ std::uint64_t parse_number(std::string_view text, const char* option) {
   std::uint64_t n = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (text.empty() || code != std::errc() || end != text.data() + text.size()) {
-    throw UsageError(fmt::format("{}: '{}' is not a whole number", option, printable(text)));
+    throw UsageError(fmt::format("{}: '{}' is {}", option, printable(text),
+                                 code == std::errc::result_out_of_range
+                                     ? fmt::format("too large a number, expected at most {}", ~std::uint64_t{0})
+                                     : "not a whole number"));
   }
   return n;
 }

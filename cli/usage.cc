@@ -108,6 +108,8 @@ std::string in_our_words(const std::string& what) {
   // Digits that 64 bits hold, as digits.cc found, are too many for those that have 32.
   if (like("Could not convert: (--.*) = ([0-9]+)"))
     return fmt::format("{}: '{}' is too large a number, expected at most 4294967295", is.str(1), is.str(2));
+  if (like("Could not convert: (--.*) = (.*)"))
+    return fmt::format("{}: expected a number, found '{}'", is.str(1), is.str(2));
   if (like("file is required")) return "a corpus is missing: name a configuration or a file";
   if (like("(.*) is required")) return fmt::format("{} is missing", is.str(1));
   return what;

@@ -33,17 +33,37 @@ std::string beside_configuration(const std::string& path, const FileSystem& file
              : std::string();
 }
 
+// The first of the folders of a path that is not there.
+std::string missing_folder(const std::string& path, const FileSystem& files) {
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+    std::error_code none;
+    std::string folder = path.substr(0, slash);
+    if (!std::filesystem::exists(located(folder, files), none)) return folder;
+  }
+  return {};
+}
+
 std::string from_where(const std::string& path, const FileSystem& files) {
-  const std::string from =
-      "relative paths count from " + (files.folder.empty() ? std::string("the working directory") : files.folder);
-  const std::string there = beside_configuration(path, files);
-  return there.empty() ? from : from + "; it is there from '" + there + "', where the configuration is: run this there";
+  std::string out;
+  if (!path.starts_with('/')) {
+    out = "relative paths count from " + (files.folder.empty() ? std::string("the working directory") : files.folder);
+    if (const std::string there = beside_configuration(path, files); !there.empty())
+      return out + "; it is there from '" + there + "', where the configuration is: run this there";
+  }
+  const std::string folder = missing_folder(path, files);
+  if (folder.empty()) return out;
+  return out + (out.empty() ? "" : "; ") + "there is no folder '" + folder + "'";
 }
 
 std::string who_names(const std::string& path, const FileSystem& files) {
   const auto named =
       std::find_if(files.named_at.begin(), files.named_at.end(), [&](const auto& file) { return file.first == path; });
-  return named == files.named_at.end() ? std::string() : "it is named at " + named->second + "; ";
+  return named == files.named_at.end() ? std::string() : "it is named at " + named->second;
+}
+
+std::string not_there(const std::string& path, const FileSystem& files) {
+  const std::string who = who_names(path, files), where = from_where(path, files);
+  return who + (who.empty() || where.empty() ? "" : "; ") + where;
 }
 
 std::string hint_for(int error, const std::string& path, const FileSystem& files) {
@@ -56,7 +76,7 @@ std::string hint_for(int error, const std::string& path, const FileSystem& files
       if (is_url(path))
         return "URLs are read by the Python package, those in a local list with storage_options=, and by C++ with a "
                "file_system";
-      return who_names(path, files) + from_where(path, files);
+      return not_there(path, files);
     case EMFILE:
     case ENFILE: return "raise the limit (ulimit -n)";
     case ENOSPC:

@@ -228,6 +228,10 @@ TEST(PathPolicy, RootsHoldWhatLiesInThemAndWhatLinksLeadTo) {
   const Fault none = fault_of([&] { const File file("in/none", there); });
   EXPECT_EQ(none.at.file, "in/none");
   EXPECT_EQ(none.hint, "relative paths count from " + there.folder);
+  const auto hint = [&](const std::string& path) { return fault_of([&] { const File file(path, there); }).hint; };
+  EXPECT_EQ(hint("in/no/deep/a"), none.hint + "; there is no folder 'in/no'");
+  EXPECT_EQ(hint(folder / "in/no/deep/a"), "there is no folder '" + (folder / "in/no") + "'");
+  EXPECT_EQ(hint(folder / "in/none"), "") << "of a path from the root there is nothing to say";
 
   const auto url = [](const std::string& path, const std::string& root) {
     try {
