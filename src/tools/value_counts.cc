@@ -2,8 +2,10 @@
 #include <batchfeed/survey.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 
 namespace batchfeed {
 
@@ -15,14 +17,20 @@ constexpr std::uint32_t kSign = 0x8000, kInfinity = 0x7F80;
 
 float value_of(std::uint32_t bin) { return std::bit_cast<float>(bin << 16); }
 
+// As far as they are exact.
+constexpr auto kTens = [] {
+  std::array<double, 23> out = {1};
+  for (std::size_t i = 1; i < out.size(); ++i) out[i] = out[i - 1] * 10;
+  return out;
+}();
+
 // The number of fewest digits with 0 <= low <= it < high.
 double shortest(double low, double high) {
-  if (low == 0) return 0;
-  const double first = std::floor(std::log10(low));
-  for (double last = first; last > first - 4; --last) {
+  const auto last = static_cast<int>(kTens.size()) - 1;
+  for (int i = last; i >= -last; --i) {
+    const double ten = kTens[static_cast<std::size_t>(std::abs(i))];
     // A division by a power of ten gives what text of these digits is read as; a product with a tenth does not.
-    const double unit = std::pow(10, std::abs(last));
-    const double out = last < 0 ? std::ceil(low * unit) / unit : std::ceil(low / unit) * unit;
+    const double out = i < 0 ? std::ceil(low * ten) / ten : std::ceil(low / ten) * ten;
     if (out >= low && out < high) return out;
   }
   return low;
