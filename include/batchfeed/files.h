@@ -56,8 +56,9 @@ struct FileSystem {
   // The configuration that names the files, if any. When a relative path does not exist, the
   // error says whether it would exist beside this configuration.
   std::string configuration = {};
-  // Names of files and where that configuration gives them ("train.cntk:3:10"), for one that is not there.
-  std::vector<std::pair<std::string, std::string>> named_at = {};
+  // Names of files and where that configuration gives them ("train.cntk:3:10"), for one that is not there. Shared, as
+  // every source keeps a copy of all this. May be null.
+  std::shared_ptr<const std::vector<std::pair<std::string, std::string>>> named_at = {};
   // What opening a compressed file found out, for who opens it again; see share_unpacked().
   std::shared_ptr<UnpackedFiles> unpacked = {};
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <utility>
 
 #include "base/words.h"
@@ -348,7 +349,8 @@ LoadedConfig bind_section(Document& doc, const Section& root, const ConfigReques
   out.setup.limits = request.limits;
   out.setup.file_system = request.file_system;
   if (!request.files.empty()) out.setup.file_system.configuration = request.files.front();
-  out.setup.file_system.named_at = files_named(out.resolved);
+  out.setup.file_system.named_at =
+      std::make_shared<const std::vector<std::pair<std::string, std::string>>>(files_named(out.resolved));
   out.setup.report = request.report;
   return out;
 }

@@ -56,9 +56,9 @@ std::string from_where(const std::string& path, const FileSystem& files) {
 }
 
 std::string who_names(const std::string& path, const FileSystem& files) {
-  const auto named =
-      std::find_if(files.named_at.begin(), files.named_at.end(), [&](const auto& file) { return file.first == path; });
-  return named == files.named_at.end() ? std::string() : "it is named at " + named->second;
+  if (!files.named_at) return {};
+  const auto named = std::ranges::find_if(*files.named_at, [&](const auto& file) { return file.first == path; });
+  return named == files.named_at->end() ? std::string() : "it is named at " + named->second;
 }
 
 std::string not_there(const std::string& path, const FileSystem& files) {
