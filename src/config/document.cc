@@ -39,13 +39,16 @@ void Document::hold(const Error& error) {
     if (same_line && key(held) == key(fault)) return;
     if (same_line && held.at.column == fault.at.column && held.id == "config.unknown-variable") return;
   }
+  if (faults_.size() >= kFaults) throw;
   faults_.push_back(fault);
-  if (report_) report_({Severity::error, fault});
+  if (faults_.size() == kFaults) faults_.back().what += " (the last fault of this section that is told)";
+  if (report_) report_({Severity::error, faults_.back()});
 }
 
 void Document::start_anew() noexcept {
   faults_.clear();
-  expansions_ = expanded_bytes_ = 0;
+  expansions_before_ += std::exchange(expansions_, 0);
+  expanded_bytes_before_ += std::exchange(expanded_bytes_, 0);
 }
 
 void Document::tell(Severity severity, Origin at, std::string id, std::string what, std::string hint) {
@@ -75,11 +78,13 @@ void Document::note(Origin at, std::string id, std::string what, std::string hin
 }
 
 void Document::count_expansion(Origin at, std::size_t bytes) {
-  if (++expansions_ > limits_.config_expansions) {
+  if (++expansions_ > limits_.config_expansions ||
+      (expansions_before_ + expansions_) / kBudgets > limits_.config_expansions) {
     over_limit(at, "config_expansions", limits_.config_expansions, "too many $variables$ are replaced");
   }
   expanded_bytes_ += bytes;
-  if (expanded_bytes_ > limits_.config_bytes) {
+  if (expanded_bytes_ > limits_.config_bytes ||
+      (expanded_bytes_before_ + expanded_bytes_) / kBudgets > limits_.config_bytes) {
     over_limit(at, "config_bytes", limits_.config_bytes, "the text grows too long by replacing $variables$");
   }
 }

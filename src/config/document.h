@@ -60,7 +60,8 @@ class Document {
   // In a handler of Error: holds it; throws it again unless faults are collected, or
   // while quiet.
   void hold(const Error& error);
-  // Before another section: its own budget of $variables$, and no fault yet. What was warned of stays told.
+  // Before another section: its own budget of $variables$, as far as that of all sections reaches, and no fault yet.
+  // What was warned of stays told.
   void start_anew() noexcept;
   // Those that were held, in the order in which they were met.
   const std::vector<Fault>& faults() const noexcept { return faults_; }
@@ -92,10 +93,13 @@ class Document {
   bool collect_ = false;
   std::vector<Fault> faults_;
   static constexpr std::uint64_t kNoticesPerId = 100;
+  static constexpr std::size_t kFaults = 1000;  // that are held of a section; each is compared with those before it
+  static constexpr std::uint64_t kBudgets = 2;  // of $variables$, for all sections together
   std::set<std::pair<Origin, std::string>> told_;
   std::map<std::string, std::uint64_t> given_;  // notices by id
   std::uint64_t expansions_ = 0;
   std::uint64_t expanded_bytes_ = 0;
+  std::uint64_t expansions_before_ = 0, expanded_bytes_before_ = 0;  // of the sections before this one
   std::vector<std::unique_ptr<Section>> sections_;
 };
 

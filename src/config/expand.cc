@@ -35,6 +35,8 @@ class Expander {
       try {
         replace(name, at != nullptr ? *at : text.origin(dollar), out);
       } catch (const Error& error) {
+        // Of what a variable holds the first fault is told: all are at one place, and may be any number.
+        if (at != nullptr || error.fault().kind == FaultKind::limit) throw;
         doc_.hold(error);
         done = dollar;  // the variable stays as it is written
       }

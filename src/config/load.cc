@@ -52,11 +52,11 @@ bool is_reader(std::string_view key, const Section& section) {
 
 // Looks at raw texts only: a command that is not asked for may hold unknown
 // variables, and a network description need not parse.
-void walk(Document& doc, const Section& section, std::vector<std::pair<Origin, std::string>>& out) {
+void walk(Document& doc, Section& section, std::vector<std::pair<Origin, std::string>>& out) {
   for (const auto& [key, entry] : section.entries()) {
     if (!is_section(entry)) continue;
     try {
-      const Section inner(doc, entry.value, &section, section.path_of(entry.key), entry.key_at);
+      Section inner(doc, section.take(key), &section, section.path_of(entry.key), entry.key_at);
       if (is_reader(key, inner)) {
         out.emplace_back(entry.first_at, inner.path());
       } else {
@@ -239,10 +239,13 @@ Command command_of(const Section& reader) {
 std::vector<std::string> find_readers(Document& doc) {
   doc.set_quiet(true);
   std::vector<std::pair<Origin, std::string>> found;
-  const Section root(doc);
+  Section root(doc);
   walk(doc, root, found);
   doc.set_quiet(false);
   std::sort(found.begin(), found.end());
+  // Each of them is bound, and maybe read, by who looks at all.
+  if (const std::uint64_t most = doc.limits().streams; found.size() > most)
+    doc.over_limit(found[static_cast<std::size_t>(most)].first, "streams", most, "too many reader sections");
   std::vector<std::string> out;
   for (auto& [at, path] : found) out.push_back(std::move(path));
   return out;

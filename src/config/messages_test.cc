@@ -333,6 +333,34 @@ TEST(ConfigLimits, BoundHostileText) {
   big.files["c.cntk"] = std::string(200, 'x');
   EXPECT_NE(error_of(big).find("config_bytes"), std::string::npos);
 
+  // Few bytes of an array, or of a section, take far more memory.
+  EXPECT_EQ(error_of("reader=[files=f*99999:f;input=[a=[dim=1;format=dense]]]"), "none");
+  EXPECT_NE(error_of("reader=[files=f*100000:f;input=[a=[dim=1;format=dense]]]").find("too many elements"),
+            std::string::npos);
+  EXPECT_NE(error_of("reader=[deserializers=(x*1025)]").find("above the limit streams"), std::string::npos);
+  std::string keys, streams;
+  for (int i = 0; i <= 100'000; ++i) keys += 'k' + std::to_string(i) + ';';
+  for (int i = 0; i <= 1024; ++i) streams += 'f' + std::to_string(i) + "=[dim=1;scpFile=s];";
+  EXPECT_NE(error_of("reader=[" + keys + "]", "reader").find("too many keys"), std::string::npos);
+  EXPECT_NE(error_of("reader=[readerType=HTKMLFReader;" + streams + "]").find("above the limit streams"),
+            std::string::npos);
+
+  std::string readers;
+  for (int i = 0; i <= 1024; ++i) readers += "R" + std::to_string(i) + "=[reader=[file=f;input=[]]] | ";
+  EXPECT_NE(error_of(readers).find("too many reader sections"), std::string::npos);
+
+  // Where all faults are collected, those are bounded as well.
+  std::string deep = "v0=x";
+  for (int i = 1; i < 64; ++i) {
+    const std::string inner = "$v" + std::to_string(i - 1) + '$';
+    deep += " | v" + std::to_string(i) + '=' + inner + inner;
+  }
+  EXPECT_EQ(all_faults_of(deep + " | reader=[file=$v63$;input=[]]"), "65:14");
+  std::string unknown = "reader=[ | input=[";
+  for (int i = 0; i < 3000; ++i) unknown += "s" + std::to_string(i) + "=[dim=$x$;format=dense] | ";
+  const std::string told = all_faults_of(unknown + "]]");
+  EXPECT_EQ(std::count(told.begin(), told.end(), ':'), 1000);
+
   World many("include=i0");
   for (int i = 0; i < 100; ++i) many.files["i" + std::to_string(i)] = "include=i" + std::to_string(i + 1);
   EXPECT_NE(error_of(many).find("config_includes"), std::string::npos);

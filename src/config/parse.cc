@@ -165,7 +165,7 @@ class SectionScanner final : public Scanner {
     while (eq < record.end && bytes_[eq] != '=' && closer_of(bytes_[eq]) == '\0') ++eq;
     const Span key = trim(bytes_, {record.begin, eq});
     if (eq == record.end) {
-      if (key.size() != 0) records.push_back({key, {record.end, record.end}, true});
+      if (key.size() != 0) add({key, {record.end, record.end}, true});
       return next;
     }
     std::size_t at = eq;
@@ -190,8 +190,17 @@ class SectionScanner final : public Scanner {
                   "separate entries with ';' or put each on its own line");
       }
     }
-    if (key.size() != 0) records.push_back({key, trim(bytes_, value), false});
+    if (key.size() != 0) add({key, trim(bytes_, value), false});
     return next;
+  }
+
+  // why a limit: a key of one byte takes some hundred in a section.
+  void add(const Record& record) {
+    if (records.size() >= doc_.limits().config_expansions) {
+      doc_.over_limit(text_.origin(record.key.begin), "config_expansions", doc_.limits().config_expansions,
+                      "a section has too many keys");
+    }
+    records.push_back(record);
   }
 
   void check_quoted_key(std::size_t close, bool inside) override {
@@ -249,10 +258,16 @@ class ArrayScanner final : public Scanner {
   }
 
   void add(Span span, std::uint64_t times) {
+    const Limits& limits = doc_.limits();
     size_ += times * (span.size() + 1);
-    if (times > doc_.limits().config_expansions || size_ > doc_.limits().config_bytes) {
-      doc_.over_limit(text_.origin(span.begin), "config_expansions", doc_.limits().config_expansions,
+    if (times > limits.config_expansions || size_ > limits.config_bytes) {
+      doc_.over_limit(text_.origin(span.begin), "config_expansions", limits.config_expansions,
                       "an array element is repeated too often");
+    }
+    // why: an element of one byte takes nearly a hundred.
+    if (times > limits.config_expansions - elements.size()) {
+      doc_.over_limit(text_.origin(span.begin), "config_expansions", limits.config_expansions,
+                      "an array has too many elements");
     }
     for (std::uint64_t i = 0; i < times; ++i) elements.push_back(text_.slice(span.begin, span.end));
   }

@@ -140,6 +140,10 @@ const Section& Section::child(std::string_view key) const {
 std::vector<const Section*> Section::elements(std::string_view key, const Value& array) const {
   std::vector<const Section*> out;
   for (const Text& element : scan_array(*doc_, array.text)) {
+    if (out.size() >= doc_->limits().streams) {
+      doc_->over_limit(element.origin(0), "streams", doc_->limits().streams,
+                       path_of(key) + ": the list has too many sections");
+    }
     if (!element.bytes().starts_with('[') && !element.bytes().starts_with('{') && !element.bytes().starts_with('(')) {
       doc_->warn(element.origin(0), "array-of-sections",
                  path_of(key) + ": an element is no section: " + quoted(element.bytes()),

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/document.h"
@@ -51,6 +52,10 @@ class Section {
   const std::map<std::string, Entry>& entries() const noexcept { return entries_; }
   const Entry* entry(std::string_view key) const;  // this section only
   bool has(std::string_view key) const { return entry(key) != nullptr; }
+
+  // The raw text of a key, which has none from then on: for who looks at each section once, so that what is nested is
+  // not kept on every level.
+  Text take(const std::string& lower_key) { return std::exchange(entries_.at(lower_key).value, {}); }
 
   std::optional<Value> own(std::string_view key) const;
   std::optional<Value> find(std::string_view key) const;  // outwards to the root

@@ -105,6 +105,10 @@ std::vector<SpeechStream> classify(const Section& reader) {
   for (const auto& [key, entry] : reader.entries()) {
     const std::string_view text = entry.value.bytes();
     if (!text.starts_with('[') && !text.starts_with('{') && !text.starts_with('(')) continue;
+    if (out.size() >= reader.doc().limits().streams) {
+      reader.doc().over_limit(entry.key_at, "streams", reader.doc().limits().streams,
+                              reader.path() + ": too many sections are streams");
+    }
     const Section& section = reader.child(key);
     if (section.has("scpFile")) {
       out.push_back({StreamKind::feature, entry.key, &section});

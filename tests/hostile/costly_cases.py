@@ -2,7 +2,7 @@
 """Small files of which one byte could cost much time, or memory, entered among those of make_hostile.py:
 `add(name, outcome, words, write)`. test_hostile.py measures them."""
 
-from corpus import mlf_binary, mlf_utterance
+from corpus import ctf_config, mlf_binary, mlf_utterance
 
 MEBIBYTE = 1 << 20
 PATIENT = "maxErrors = 1000000000 ;"  # all damage is passed over
@@ -53,4 +53,23 @@ def enter(add, ctf, binary, config, speech, alone, kaldi_scp):
     costly("scp_of_files_that_are_missing", "either", "", speech(scp=b"".join(b"u%d=v%d[0,3]\n" % (i, i) for i in range(50_000))))
     costly("ark_of_texts", "ok", "", alone("data.ark", b"".join(b"u%d [ 1 ]\n" % i for i in range(75_000))))
     costly("ark_of_texts_without_rows", "format", "no utterance", alone("data.ark", b"u [ ]\n" * (MEBIBYTE // 6)))
+
+    # Configurations: what few bytes of one could be multiplied by.
+    stream = "Test = [ reader = [ %s deserializers = ( %s ) ] ]"
+    text = '[ type = "CNTKTextFormatDeserializer" ; module = "CNTKTextFormatReader" ; file = "data.ctf" ; input = [ s%d = [ alias = a ; dim = 2 ; format = "dense" ] ] ]'
+    costly("config_of_many_sources", "limit", "streams", config(stream % ("randomize = false ;", " : ".join(text % i for i in range(8000)))))
+    costly("config_of_some_sources", "ok", "", config(stream % ("randomize = false ;", " : ".join(text % i for i in range(250)))))
+    costly("config_of_elements", "limit", "config_expansions", config(stream % ("", ":".join("x" * MEBIBYTE))))
+    costly("config_of_elements_repeated", "limit", "config_expansions", config(stream % ("", ":".join(["x*100000"] * 20))))
+    sizes = ctf_config().rstrip()[:-1] + "SGD = [ minibatchSize = %s ]\n]\n"
+    costly("config_of_sizes_repeated", "passed over", "", config(sizes % ":".join(["5*100000"] * 20)))
+    costly("config_of_keys", "ok", "", config(ctf_config() + "Z = [" + ";".join("%x" % i for i in range(300_000)) + "]\n"))
+    reader = "S%d = [ reader = [ %s ] ]\n"
+    long = "v0 = " + "x" * 10_000 + "\n" + "".join(f"v{i} = {f'$v{i - 1}$' * 4}\n" for i in range(1, 5))
+    costly("config_of_readers", "limit", "streams", config("".join(reader % (i, "file = f ; input = []") for i in range(30_000))))
+    costly("config_of_long_variables", "config", "", config(long + "".join(reader % (i, "file = $v4$ ; input = []") for i in range(400))))
+    doubled = "v0 = x\n" + "".join(f"v{i} = {f'$v{i - 1}$' * 2}\n" for i in range(1, 64))
+    costly("config_of_doubled_variables", "limit", "config_depth", config(doubled + reader % (0, "file = $v63$ ; input = []")))
+    costly("config_of_unknown_variables", "config", "", config("v = " + "$x$" * 300_000 + "\n" + reader % (0, "file = $v$ ; input = []")))
+    costly("config_of_deep_sections", "ok", "", config("A = [" * 28 + "k = " + "x" * 2 * MEBIBYTE + "]" * 28 + "\n" + ctf_config()))
     return names
