@@ -143,12 +143,12 @@ def test_names_out_of_files_neither_steer_the_terminal_nor_begin_a_line(batchfee
 
 def test_messages_are_not_as_long_as_the_names_in_them(batchfeed, write):
     write("a.scp", "u=" + "long/" * 12_000 + "u.htk[0,1]\n")
-    write("a.cntk", "".join(f"Section{i} = [ reader = [ readerType = \"CNTKTextFormatReader\" ] ]\n" for i in range(3000)))
+    write("a.cntk", "".join(f"Section{i} = [ reader = [ readerType = \"CNTKTextFormatReader\" ] ]\n" for i in range(1000)))
     for arguments in (["info", "a.scp"], ["check", "a.scp"], ["read", "a.cntk"], ["read", "a.cntk", "--section", "Nothing"]):
         done = batchfeed(*arguments)
         assert done.code != 0 and 0 < len(done.err + done.out) < 10_000, arguments
     assert " bytes left out] " in batchfeed("check", "a.scp").out + batchfeed("check", "a.scp").err
-    assert "and 2,980 more" in batchfeed("read", "a.cntk").err or "and 2980 more" in batchfeed("read", "a.cntk").err
+    assert "and 980 more" in batchfeed("read", "a.cntk").err
 
 
 def test_names_of_files_that_are_read_do_not_steer_it_either(batchfeed, tmp_path):
