@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Vector code for the common case, chosen once for the CPU at hand. A kernel
+// Fast code for the common case, chosen once for the CPU at hand. A kernel
 // either reads exactly what scan.h reads, or declines; tiers differ in time alone.
 #pragma once
 
@@ -23,8 +23,8 @@ using SparseKernel = const char* (*)(const char* p, SparseRoom<T>& room) noexcep
 
 template <class T>
 struct Kernels {
-  DenseKernel<T> dense = nullptr;    // nullptr: none better than scan.h
-  SparseKernel<T> sparse = nullptr;  // likewise
+  DenseKernel<T> dense = nullptr;
+  SparseKernel<T> sparse = nullptr;
 };
 
 // Those of the tier that `wanted` allows (base/cpu.h).
@@ -42,7 +42,8 @@ extern template Kernels<double> kernels() noexcept;
 // After a value that is nothing for a kernel scan.h reads so many, and more where the kernel took none.
 inline std::uint64_t turn_after(std::uint64_t taken) noexcept { return taken >= 3 ? 1 : taken == 0 ? 64 : 4; }
 
-// One sample as scan_dense and scan_sparse read it, in turns with a kernel where there is one.
+// One sample as scan_dense and scan_sparse read it, in turns with a kernel; nullptr where the sample is too short for
+// one.
 template <class T>
 inline ScanEnd read_dense(DenseKernel<T> kernel, const char* p, T* out, DenseRoom& room) noexcept {
   if (kernel == nullptr) return scan_dense(p, out, room);

@@ -28,7 +28,7 @@ struct ValueForm {
   std::uint64_t most;   // 7F less than what each byte xor `look` may be
   std::uint64_t front;  // the bytes before the point
   double ten;           // what the digits are divided by
-  bool signs;           // some values before it had one: looked for it takes half as long again
+  bool signs;           // some values had one: looking for it takes half as long again
 
   // As they are, xor `look`.
   std::uint64_t load_from(const char* end) const noexcept { return (load<std::uint64_t>(end - 8) ^ look) & bytes; }
@@ -170,7 +170,9 @@ const char* alike_pairs(const Known& known, const char* p, const SparseRoom<T>& 
 // Short numbers (text::read_short) behind single blanks. Gives the blank behind the last of them.
 template <class T>
 const char* short_values(const char* p, T* out, std::uint64_t most, std::uint64_t& count) noexcept {
-  for (const char* next = p; count < most && (next = text::read_short(p + 1, out[count])) != nullptr; ++count) p = next;
+  std::uint64_t n = count;
+  for (const char* next = p; n < most && (next = text::read_short(p + 1, out[n])) != nullptr; ++n) p = next;
+  count = n;
   return p;
 }
 
@@ -217,43 +219,47 @@ const char* short_pairs(const char* p, const SparseRoom<T>& room, std::uint64_t&
   return p;
 }
 
-template <class T>
-const char* dense(const char* p, T* out, DenseRoom& room) noexcept {
-  Known& known = known_in(room.memory);
-  const std::uint64_t dim = room.dim;
-  std::uint64_t count = room.count;
-  if (*p == ' ' && known.looks()) p = alike(known, p, out, dim, count);
+// Numbers or pairs from p on, of one form after the other, or where these hardly come back each by itself. Takes what
+// reads on from a place and gives where it got to, and what learns the form there.
+template <class Alike, class Learn, class Short>
+const char* in_turns(Known& known, const char* p, const std::uint64_t& count, const Alike& alike, const Learn& learn,
+                     const Short& each) noexcept {
+  if (*p == ' ' && known.looks()) p = alike(p);
   while (*p == ' ' && !ends_sample(p[1])) {
-    const std::uint64_t before = count;
-    if (known.misses == Known::kMisses || !learn(known, p)) {
-      p = short_values(p, out, dim, count);
+    if (known.misses == Known::kMisses || !learn(p)) {
+      p = each(p);
       break;
     }
-    p = alike(known, p, out, dim, count);
+    const std::uint64_t before = count;
+    p = alike(p);
     known.came(count - before);
     if (count == before) break;
   }
-  room.count = count;
   return *p == ' ' && ends_sample(p[1]) ? p + 1 : p;
+}
+
+template <class T>
+const char* dense(const char* p, T* out, DenseRoom& room) noexcept {
+  Known& known = known_in(room.memory);
+  std::uint64_t count = room.count;
+  p = in_turns(
+      known, p, count, [&](const char* at) { return alike(known, at, out, room.dim, count); },
+      [&](const char* at) { return learn(known, at); },
+      [&](const char* at) { return short_values(at, out, room.dim, count); });
+  room.count = count;
+  return p;
 }
 
 template <class T>
 const char* sparse(const char* p, SparseRoom<T>& room) noexcept {
   Known& known = known_in(room.memory);
   std::uint64_t count = room.count;
-  if (*p == ' ' && known.looks()) p = alike_pairs(known, p, room, count);
-  while (*p == ' ' && !ends_sample(p[1])) {
-    const std::uint64_t before = count;
-    if (known.misses == Known::kMisses || !learn_pair(known, p)) {
-      p = short_pairs(p, room, count);
-      break;
-    }
-    p = alike_pairs(known, p, room, count);
-    known.came(count - before);
-    if (count == before) break;
-  }
+  p = in_turns(
+      known, p, count, [&](const char* at) { return alike_pairs(known, at, room, count); },
+      [&](const char* at) { return learn_pair(known, at); },
+      [&](const char* at) { return short_pairs(at, room, count); });
   room.count = count;
-  return *p == ' ' && ends_sample(p[1]) ? p + 1 : p;
+  return p;
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 // token; faults.cc finds the words.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
