@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <span>
@@ -15,9 +14,11 @@
 namespace batchfeed {
 
 namespace detail {
-// Memory for std::free, aligned to 64 bytes; several MiB lie on huge pages where the
-// system has them, as their first touch is what costs most. nullptr if there is none.
+// Memory aligned to 64 bytes; from 64 KiB on it lies on large pages where the system has
+// them, as the first touch is what costs most. nullptr if there is none.
 void* allocate(std::size_t bytes) noexcept;
+// Gives back what allocate() gave for so many bytes. Null stays null.
+void release(void* memory, std::size_t bytes) noexcept;
 }  // namespace detail
 
 // Aligned to 64 bytes, with at least 64 readable and writable bytes behind
@@ -37,7 +38,7 @@ class Buffer {
   }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { std::free(data_); }
+  ~Buffer() { detail::release(data_, bytes_of(capacity_)); }
 
   T* data() noexcept { return data_; }
   const T* data() const noexcept { return data_; }
@@ -81,6 +82,8 @@ class Buffer {
   }
 
  private:
+  static constexpr std::size_t bytes_of(std::size_t capacity) noexcept { return capacity * sizeof(T) + kPadding; }
+
   void grow(std::size_t n) {
     const std::size_t limit = (static_cast<std::size_t>(-1) / 2 - 2 * kPadding) / sizeof(T);
     if (n > limit) throw std::bad_alloc();
@@ -88,10 +91,10 @@ class Buffer {
     std::size_t wanted = size_ == 0 ? n + n / 16 : capacity_ + capacity_ / 2;
     if (wanted < n) wanted = n;
     if (wanted > limit) wanted = limit;
-    T* fresh = static_cast<T*>(detail::allocate(wanted * sizeof(T) + kPadding));
+    T* fresh = static_cast<T*>(detail::allocate(bytes_of(wanted)));
     if (fresh == nullptr) throw std::bad_alloc();
     if (size_ != 0) std::memcpy(fresh, data_, size_ * sizeof(T));
-    std::free(data_);
+    detail::release(data_, bytes_of(capacity_));
     data_ = fresh;
     capacity_ = wanted;
   }

@@ -46,6 +46,7 @@ class SparseStream {
                     .sequence = s,
                     .sequences = job_.row.sequences,
                     .samples = static_cast<std::uint32_t>(column_.first_value.size() - 1),
+                    .room = column_.first_value.capacity() - column_.first_value.size(),
                     .width = width_,
                     .longest = job_.decoder.limits.sequence_samples,
                     .dim = job_.stream.dim,
@@ -69,17 +70,27 @@ class SparseStream {
     const std::size_t at_hand = bytes.size() / (width_ + 4);
     std::size_t wanted = had + at_hand;
     if (wanted > column_.indices.capacity()) {
-      const std::uint64_t guess = had + entries_to_come(bytes, job_.row.sequences - s);
-      const std::uint64_t most = had + feed_.left() / (width_ + 4);
-      wanted = std::max<std::size_t>(wanted, std::min(guess + guess / 32 + at_hand, most));
+      if (const std::uint64_t more = entries_behind(bytes, job_.row.sequences - s); more != 0) {
+        const std::uint64_t most = had + feed_.left() / (width_ + 4);
+        wanted = std::max<std::size_t>(wanted, std::min(wanted + more + more / 32 + at_hand, most));
+      }
     }
     column_.values.reserve(wanted * width_);
     column_.indices.reserve(wanted);
-    column_.first_value.reserve(column_.first_value.size() + bytes.size() / 4);
+    column_.first_value.reserve(column_.first_value.size() + samples_at_hand(bytes));
   }
 
-  // Of so many sequences, if all are like those that lie whole in the bytes.
-  std::uint64_t entries_to_come(std::span<const std::byte> bytes, std::uint64_t sequences) const {
+  // As many as sequences like the first one have, and a quarter more; never more than there can be.
+  std::size_t samples_at_hand(std::span<const std::byte> bytes) const {
+    const std::size_t most = bytes.size() / 4;
+    if (bytes.size() < 8) return most;
+    const std::uint64_t samples = load<std::uint32_t>(bytes.data()), entries = load<std::uint32_t>(bytes.data() + 4);
+    const std::uint64_t size = 8 + entries * (width_ + 4) + samples * 4;
+    return std::min<std::uint64_t>((bytes.size() / size + 1) * samples * 5 / 4 + 64, most);
+  }
+
+  // Of those of so many sequences that do not lie whole in the bytes, if they are like those that do.
+  std::uint64_t entries_behind(std::span<const std::byte> bytes, std::uint64_t sequences) const {
     const std::byte* p = bytes.data();
     const std::byte* const end = p + bytes.size();
     std::uint64_t seen = 0, entries = 0;
@@ -90,7 +101,7 @@ class SparseStream {
       entries += count;
       p += 8 + size;
     }
-    return seen == 0 ? 0 : entries * sequences / seen;
+    return seen == 0 ? 0 : entries * (sequences - seen) / seen;
   }
 
   // Any sequence, with every check.

@@ -19,6 +19,7 @@ struct SparseRows {
   std::uint32_t sequence;   // number of the next one
   std::uint32_t sequences;  // how many there are
   std::uint32_t samples;    // of those before the next one
+  std::size_t room;         // for so many more
   std::size_t width;        // bytes of a value
   std::uint64_t longest;    // samples that a sequence may have
   std::uint64_t dim;
@@ -29,8 +30,8 @@ struct SparseRows {
   std::uint32_t* first_sample;  // of sequence 0
 };
 
-// Takes sequences until one does not lie whole before the end, or is too long, or its counts disagree: that is the
-// next one then. Or until one has been taken whose indices are not sound: false.
+// Takes sequences until one does not lie whole before the end, or is too long, or has no room, or its counts disagree:
+// that is the next one then. Or until one has been taken whose indices are not sound: false.
 using TakeRows = bool (*)(SparseRows& rows) noexcept;
 TakeRows take_rows(std::string_view tier) noexcept;
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/cpu.h"
@@ -62,7 +63,9 @@ struct Taken {
   std::vector<std::uint32_t> first_value, first_sample;
 };
 
-Taken take_all(std::string_view tier, const std::string& bytes, std::size_t width) {
+constexpr std::size_t kAmple = 1000;
+
+Taken take_all(std::string_view tier, const std::string& bytes, std::size_t width, std::size_t room = kAmple) {
   const std::string padded = std::string(64, '\x7f') + bytes + std::string(64, '\x7f');
   const auto* const begin = reinterpret_cast<const std::byte*>(padded.data()) + 64;
   Buffer<std::byte> values, indices;
@@ -76,6 +79,7 @@ Taken take_all(std::string_view tier, const std::string& bytes, std::size_t widt
                   .sequence = 0,
                   .sequences = 11,
                   .samples = 0,
+                  .room = room,
                   .width = width,
                   .longest = 3,
                   .dim = kRowDim,
@@ -98,6 +102,7 @@ Taken take_all(std::string_view tier, const std::string& bytes, std::size_t widt
   out.first_value.assign(first_value.data(), rows.first_value + 1);
   out.first_sample.assign(first_sample.data(), first_sample.data() + rows.sequence + 1);
   EXPECT_EQ(out.first_value.size(), out.samples + 1);
+  EXPECT_EQ(rows.room, room - out.samples);
   EXPECT_EQ(out.indices.size(), (out.first_value.back() - 5) * std::size_t{4});
   return out;
 }
@@ -108,12 +113,13 @@ TEST(SparseRows, TiersTakeTheSame) {
   for (int i = 0; i < 4000; ++i) {
     const std::size_t width = i % 3 == 0 ? 8 : 4;
     const std::string bytes = draw_rows(rng, width);
-    const Taken slow = take_all("scalar", bytes, width);
+    const std::size_t room = i % 5 == 0 ? static_cast<std::size_t>(rng.below(8)) : kAmple;
+    const Taken slow = take_all("scalar", bytes, width, room);
     odd += slow.fine.size() - 1;
     whole += slow.at == static_cast<std::ptrdiff_t>(bytes.size()) ? 1u : 0u;
     for (const char* tier : {"avx2", "avx512"}) {
       if (cpu_tier(tier) != tier) continue;
-      ASSERT_EQ(take_all(tier, bytes, width), slow) << tier << ", case " << i;
+      ASSERT_EQ(take_all(tier, bytes, width, room), slow) << tier << ", case " << i;
     }
   }
   EXPECT_GT(odd, 500u);
@@ -134,6 +140,19 @@ TEST(SparseRows, ASampleMayBeginWithAFall) {
     other[other.size() - 8] = 1;  // samples of 1 and 3 entries
     other[other.size() - 4] = 3;
     EXPECT_EQ(take_all(tier, other, 4).fine, (std::vector<bool>{false, true})) << tier;
+  }
+}
+
+TEST(SparseRows, ASequenceWithoutRoomStays) {
+  std::string bytes;
+  for (const std::uint32_t samples : {1U, 3U, 0U, 2U}) {
+    put(bytes, samples);
+    put(bytes, std::int32_t{0});
+    for (std::uint32_t n = 0; n < samples; ++n) put(bytes, std::int32_t{0});
+  }
+  for (const char* tier : {"scalar", "avx2", "avx512"}) {
+    for (const auto& [room, taken] : {std::pair{0U, 0U}, {3U, 1U}, {4U, 3U}, {5U, 3U}, {6U, 4U}})
+      EXPECT_EQ(take_all(tier, bytes, 4, room).sequence, taken) << tier << ", room for " << room;
   }
 }
 

@@ -58,8 +58,9 @@ class Parser {
   // is told.
   void look_closely() noexcept { closely_ = true; }
 
-  // What has been read so far is one in `parts` of what is to come: makes room for it at once.
-  void expect(double parts);
+  // Makes room at once for `parts` times the bytes that have been read so far; for all rows, where so many of them show
+  // what they take.
+  void expect(double parts, std::uint64_t rows, std::uint64_t all_rows);
 
   // Gives the columns their sizes.
   void finish();

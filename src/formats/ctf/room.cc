@@ -45,11 +45,13 @@ void Parser<T>::make_room(StreamState& s, std::size_t stream, std::uint64_t valu
 }
 
 template <class T>
-void Parser<T>::expect(double parts) {
+void Parser<T>::expect(double parts, std::uint64_t rows, std::uint64_t all_rows) {
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     StreamState& s = streams_[i];
     const double all = parts * 1.05;
-    const double values = static_cast<double>(s.values) * all;
+    const bool one_a_row = !s.sparse && s.stored == rows;
+    const double values =
+        one_a_row ? static_cast<double>(all_rows) * static_cast<double>(s.dim) : static_cast<double>(s.values) * all;
     if (values > static_cast<double>(s.most)) continue;
     if (values > static_cast<double>(s.capacity)) make_room(s, i, static_cast<std::uint64_t>(values));
     if (!s.sparse) continue;
@@ -78,13 +80,13 @@ void Parser<T>::discard_values() {
 template void Parser<float>::attach(Parser<float>::StreamState&) const;
 template void Parser<float>::set_sizes(Parser<float>::StreamState&) const;
 template void Parser<float>::make_room(Parser<float>::StreamState&, std::size_t, std::uint64_t);
-template void Parser<float>::expect(double);
+template void Parser<float>::expect(double, std::uint64_t, std::uint64_t);
 template void Parser<float>::finish();
 template void Parser<float>::discard_values();
 template void Parser<double>::attach(Parser<double>::StreamState&) const;
 template void Parser<double>::set_sizes(Parser<double>::StreamState&) const;
 template void Parser<double>::make_room(Parser<double>::StreamState&, std::size_t, std::uint64_t);
-template void Parser<double>::expect(double);
+template void Parser<double>::expect(double, std::uint64_t, std::uint64_t);
 template void Parser<double>::finish();
 template void Parser<double>::discard_values();
 

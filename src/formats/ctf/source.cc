@@ -200,6 +200,11 @@ bool CtfSource::may_be_narrow(std::uint32_t chunk, std::size_t stream) const {
   return false;
 }
 
+// Bytes that a few rows take.
+constexpr std::uint64_t kFew = 16 << 10;
+
+double ratio(std::uint64_t whole, std::uint64_t part) { return static_cast<double>(whole) / static_cast<double>(part); }
+
 template <class T>
 void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted, std::size_t& row) const {
   const std::size_t rows = run.last - run.first;
@@ -229,7 +234,9 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted, std::
   LineBlocks blocks(fill_from(file_, begin, end), begin, *buffer, file_.path(),
                     io::room_for_line(file_, context_.limits), tuning_.block);
   bool open = false;
-  bool measured = false;  // how much a block holds
+  // How much is to come is told by the first rows for the first block, and by that for all.
+  std::uint64_t few = begin + kFew;
+  bool measured = false;
   while (blocks.next()) {
     log.block(blocks.begin(), blocks.offset());
     parser.block(blocks.end());
@@ -238,6 +245,10 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted, std::
     const std::uint64_t file_end = blocks.offset_of(blocks.end()) - (blocks.closed_by_end_of_file() ? 1 : 0);
     while (row < rows && entry->begin < file_end) {
       const IndexEntry& e = *entry;
+      if (e.begin >= few) [[unlikely]] {
+        parser.expect(ratio(file_end - begin, e.begin - begin), row, rows);
+        few = ~0ull;
+      }
       const std::uint64_t e_end = e.begin + e.bytes;
       const bool whole = !open && e_end <= file_end;
       if (!open) {
@@ -267,8 +278,9 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted, std::
       ++row;
       ++entry;
     }
-    if (!measured) parser.expect(static_cast<double>(end - begin) / static_cast<double>(file_end - begin));
+    if (!measured) parser.expect(ratio(end - begin, file_end - begin), row, rows);
     measured = true;
+    few = ~0ull;
   }
   parser.finish();
   if (row != rows) {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// Blocks of memory of 64 KiB to 2 MiB that share large pages. Such a block alone would lie
+// on pages of 4 KiB, and the first touch of these takes four times as long.
+#pragma once
+
+#include <cstddef>
+
+namespace batchfeed {
+
+// A region is 16 MiB, of which the system gives pages as they are touched. A block is the first
+// that fits, so that the front of a region is used again before more of it is touched.
+// Of one thread at a time.
+class Regions {
+ public:
+  static constexpr std::size_t kLeast = std::size_t{64} << 10, kMost = std::size_t{2} << 20;
+
+  Regions() = default;
+  Regions(const Regions&) = delete;
+  Regions& operator=(const Regions&) = delete;
+
+  // Aligned to 64 bytes, which are uninitialised; kLeast <= bytes <= kMost. Null if there is no memory.
+  void* allocate(std::size_t bytes) noexcept;
+  // A block of so many bytes. A region without any goes back to the system.
+  void release(void* block, std::size_t bytes) noexcept;
+
+  std::size_t held() const noexcept { return held_; }  // regions
+
+ private:
+  struct Free;
+  struct Region;
+
+  static void* take(Region& region, std::size_t bytes) noexcept;
+  static void give(Region& region, void* block, std::size_t bytes) noexcept;
+  Region* add() noexcept;
+  void open(Region& region) noexcept;
+  void close(Region& region) noexcept;
+
+  Region* open_ = nullptr;  // those with room for a block, of which the last one opened comes first
+  std::size_t held_ = 0;
+};
+
+}  // namespace batchfeed
