@@ -247,6 +247,21 @@ TEST(Join, FramesWantAllFramesOfEverySource) {
   EXPECT_THAT(joined->notices()[1].fault.what, HasSubstr("of which the last are not used, first: 2"));
 }
 
+// Asked in their order: the first of the others that has not what is wanted decides.
+TEST(Join, FramesThatASourceLacksAreAnErrorBeforeALaterOneLacksTheSequence) {
+  const auto three = [](bool frames_first) {
+    std::vector<std::unique_ptr<Source>> out = pair_of(corpus("x", {{{1, 3}, {2, 2}}}), nullptr);
+    auto frames = corpus("frames", {{{1, 2}, {2, 2}}});
+    frames->frames = true;
+    out[1] = std::move(frames);
+    out.push_back(corpus("labels", {{{2, 2}}}));
+    if (!frames_first) std::swap(out[1], out[2]);
+    return out;
+  };
+  EXPECT_EQ(fault_of([&] { join(three(true), {.frames = true}); }).id, "join.too-few-frames");
+  EXPECT_THAT(all_of(*join(three(false), {.frames = true})), ElementsAre("2(2): 200 201 | 200 201 | 200 201"));
+}
+
 TEST(Join, LabelsThatAreAllTooShortAreNoMatterOfKeys) {
   const auto joined = join(pair_of(corpus("x", {{{1, 3}}}), corpus("y", {{{1, 2}}})), {.frames = true});
   EXPECT_EQ(joined->chunks()[0].samples, 3u);

@@ -74,7 +74,8 @@ class Matcher {
     for (auto& p : out_.partners) p.resize(rows);
   }
 
-  // Sets partners_; false: one is missing.
+  // Sets partners_; false: one is missing. Sources are asked in their order: frames that one lacks are an error, though
+  // a later source may lack the whole sequence (minibatch.md 2.1, htk.md 11.1).
   bool find(const SequenceInfo& own, std::uint32_t chunk) {
     for (std::size_t k = 0; k < indices_.size(); ++k) {
       const Location* const at = indices_[k].find(own.key);
@@ -85,8 +86,16 @@ class Matcher {
         return false;
       }
       partners_[k] = *at;
+      if (options_.frames && !options_.exact) refuse_too_few_frames(own, k + 1);
     }
     return true;
+  }
+
+  // Labels that are too short are another matter: nominal() tells them.
+  void refuse_too_few_frames(const SequenceInfo& own, std::size_t k) const {
+    if (any_length_[k] || partners_[k - 1].samples >= own.samples || !sources_[k]->splits_frames()) return;
+    throw unlike(own, "too-few-frames", "has " + lengths(own, k),
+                 "in frame mode every source needs all frames; use `expandToUtterance` for one vector an utterance");
   }
 
   // The nominal length of a joined sequence (minibatch.md 2.2), or 0: left out.
@@ -105,10 +114,6 @@ class Matcher {
         return 0;
       }
       if (options_.frames && other < own.samples) {
-        if (sources_[k]->splits_frames())
-          throw unlike(
-              own, "too-few-frames", "has " + lengths(own, k),
-              "in frame mode every source needs all frames; use `expandToUtterance` for one vector an utterance");
         // It keeps its place in the order, but is damaged.
         told_.add(Odd::shorter, k, own, chunk, other);
       } else if (other != own.samples && k < options_.same_length.size() && options_.same_length[k]) {
