@@ -70,6 +70,10 @@ TEST(ConfigLanguage, CutsTextIntoRecords) {
       {"the last byte is '='", "a=1 | b=", "", "!config.no-value"},
       {"quoted values are trimmed", "a=\" 5 \"", "", "a='5'"},
       {"a parenthesis stays", "a = f(x)", "", "a='f(x)'"},
+      {"quoted text of no key", "\"b\" | a=1", "", "!config.unclosed"},
+      {"empty quotes of no key", "a=1 | \"\"", "", "!config.unclosed"},
+      {"a quote further on takes it for its own", "\"\";a=\"x\"", "", "!config.no-value"},
+      {"inside of a group they are nothing", "r=[\"\";a=1 \"\" ]", "r", "a='1 \"\"'"},
       {"commas cut", "a=1,2,3", "", "2='true' 3='true' a='1'"},
   };
   for (const TextCase& c : kCases) run_text(c);

@@ -34,7 +34,9 @@ class Scanner {
       if (pos > before) glued = bytes_.size() + 1;
       while (pos < bytes_.size() && is_blank(bytes_[pos])) ++pos;
       if (pos >= bytes_.size()) return;
-      if (pos >= stop) {  // the end of a flattened group, or blanks before it
+      // The end of a flattened group, or blanks before it. Where a quote closes it, that one is taken for one that
+      // opens, here and below, as in the reference.
+      if (pos >= stop && !(pos == stop && bytes_[pos] == '"')) {
         pos = std::max(pos, stop) + (pos == stop ? 1 : 0);
         stop = bytes_.size();
         inside = false;
@@ -48,6 +50,7 @@ class Scanner {
         const std::size_t close = matching(pos);
         if (bytes_[pos] == '"') check_quoted_key(close, inside);
         if (!inside) {
+          if (bytes_[pos] == '"') loose_quote_ = close;
           ++pos;
           take_custom(pos, close, custom);
           stop = close;
@@ -59,8 +62,10 @@ class Scanner {
         next = quoted_record ? close : close + 1;
       } else {
         next = pos;
-        while (next < stop && !is_delimiter(bytes_[next], custom) && closer_of(bytes_[next]) == '\0') ++next;
-        if (next < stop && closer_of(bytes_[next]) != '\0') next = std::min(matching(next) + 1, stop);
+        const std::size_t end = bytes_[std::min(stop, bytes_.size() - 1)] == '"' ? bytes_.size() : stop;
+        while (next < end && !is_delimiter(bytes_[next], custom) && closer_of(bytes_[next]) == '\0') ++next;
+        if (next < end && closer_of(bytes_[next]) != '\0') next = matching(next) + 1;
+        next = std::min(next, stop);
         record = {pos, next};
       }
       if (record.size() != 0) {
@@ -123,6 +128,10 @@ class Scanner {
 
   [[noreturn]] void unclosed(std::size_t open) {
     const char c = bytes_[open];
+    if (open == loose_quote_) {
+      doc_.fail(text_.origin(open), "unclosed", "the text in these quotes is the value of no key",
+                "write key = \"...\", or remove the quotes");
+    }
     if (c == '"') {
       doc_.fail(text_.origin(open), "unclosed", "a '\"' is never closed",
                 "there is no escape for '\"', and a '#' after a blank starts a comment even inside quotes");
@@ -151,6 +160,7 @@ class Scanner {
   Document& doc_;
   const Text& text_;
   std::string_view bytes_;
+  std::size_t loose_quote_ = std::string_view::npos;  // closes a quoted text that no key stands in front of
   bool abandoned_ = false;
 };
 
