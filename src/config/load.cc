@@ -33,8 +33,12 @@ constexpr std::array kReaders = {
     ReaderType{"HTKMLFReader", "Cntk.Reader.HTKMLF", bind_speech_legacy},
 };
 
-// Brackets of any kind will do, as in the reference.
-bool is_group(std::string_view text) { return text.starts_with('[') || text.starts_with('{') || text.starts_with('('); }
+// Brackets of any kind will do, as in the reference, which takes any text for a section: `Test = reader [...]` is one
+// that holds the section `reader`.
+bool is_group(std::string_view text) {
+  const std::size_t open = text.find_first_of("[{(");
+  return open == 0 || (open != text.npos && std::string_view("]})").find(text.back()) != std::string_view::npos);
+}
 
 bool is_section(const Entry& entry) { return is_group(entry.value.bytes()); }
 

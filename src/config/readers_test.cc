@@ -299,6 +299,10 @@ TEST(ConfigReaders, FindTheSection) {
   run({"not there", two, "!config.no-section"}, "Tran.reader");
   run({"no section", "x=1", "!config.no-reader"});
   run({"a plain value", "x=1", "!config.no-section"}, "x");
+  const std::string unbracketed = "Test= " + text_reader("");
+  run({"a section without its brackets", unbracketed, "A:1d"});
+  run({"the same by its name", unbracketed, "A:1d"}, "Test.reader");
+  run({"the same by the name around it", unbracketed, "A:1d"}, "Test");
   run({"a value where a reader was expected", "a=[reader=5] | " + text_reader(""), "A:1d"});
   run({"sizes by default",
        "t=[ | action=train | SGD=[minibatchSize=default;epochSize=default] | " + text_reader("") + " | ]", "A:1d"});
