@@ -246,7 +246,8 @@ void bind_composite(Binder& binder, const Section& reader, Setup& setup) {
   const bool has_text = has(Kind::text);
 
   setup.reader.local_timeline = binder.flag(reader, "localTimeline", true);
-  static_cast<void>(binder.flag(reader, "checkData", true));  // no effect, in the reference either
+  // No effect, in the reference either, which looks at it where there is something to join.
+  if (elements.size() > 1) static_cast<void>(binder.flag(reader, "checkData", true));
   setup.reader.max_invalid = binder.small_count(reader, "maxErrors", 0);
   binder.expect(Binder::Form::flag, reader, "multiThreadedDeserialization");
   binder.expect(Binder::Form::size, reader, "nbruttsineachrecurrentiter");

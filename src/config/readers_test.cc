@@ -202,6 +202,8 @@ TEST(ConfigReaders, BindComposites) {
       {"splice without truncation", composite("rightSplice=1"), "!config.conflict"},
       {"a length without truncation", composite("truncationLength=x"), "!config.bad-int"},
       {"threads are a boolean", composite("multiThreadedDeserialization=x"), "!config.bad-bool"},
+      {"a check of data is a boolean", speech("checkData=x"), "!config.bad-bool"},
+      {"a check of one source is nobody's", composite("checkData=x"), "A:1d"},
       {"a trace of all that is none", composite("traceLevel=3", ""), "!config.bad-value"},
       {"a trace of one that is none", composite("", "traceLevel=-2"), "!config.bad-value"},
       {"verbosity of one that is none", composite("", "verbosity=x"), "!config.bad-int"},
