@@ -100,6 +100,15 @@ std::vector<std::uint64_t> bind_rows(Binder& binder, const Section& reader) {
       "write readMethod = \"" + std::string(method) + "\", or randomize = \"auto\"");
 }
 
+// A command that writes takes the paths of its lists as they stand (htk.md 2.5).
+void drop_prefix(Binder& binder, const Section& stream, HtkOptions& feature) {
+  if (std::exchange(feature.prefix, {}).empty()) return;
+  const Value given = *stream.find("prefixPathInSCP");
+  binder.doc().warn(given.key_at, "dead-key",
+                    given.path + ": has no effect in a command with action 'write', as in the reference",
+                    "write it into the paths of the list");
+}
+
 void add_streams(Binder& binder, const Section& reader, const Streams& streams, bool legacy, Setup& setup) {
   const bool frames = setup.reader.pack.kind == Packing::frames;
   const Element element = binder.precision(reader, true);
@@ -123,6 +132,7 @@ void add_streams(Binder& binder, const Section& reader, const Streams& streams, 
       out.defines_mb_size = binder.flag(section, "definesMBSize", false);
     } else if (setup.reader.one_sequence) {
       out.max_utterance_frames = ~0ull;
+      drop_prefix(binder, section, out);
     } else if (setup.reader.pack.kind == Packing::sequences) {
       out.max_utterance_frames = std::min(out.max_utterance_frames, longest);
     }
