@@ -334,6 +334,7 @@ TEST(ConfigReaders, SizesThatCannotBeUsedAreFaultsOfTheirUser) {
   for (const auto& [keys, id] : {std::pair{"minibatchSize=many;epochSize=9", "config.bad-int"},
                                  {"minibatchSize=0;epochSize=9", "config.bad-value"},
                                  {"minibatchSize=256:-1;epochSize=9", "config.bad-value"},
+                                 {"minibatchSize=4:0;epochSize=9", "config.bad-value"},
                                  {"minibatchSize=1e3;epochSize=9", "config.bad-int"}}) {
     World world(sgd(keys));
     const LoadedConfig loaded = world.bind();

@@ -68,6 +68,29 @@ TEST(ReaderState, RemembersThatASweepWasReorderedBetweenEpochs) {
   EXPECT_GT(reordered, 20u);
 }
 
+// Wherever it was left, and whatever had been drawn ahead there.
+TEST(ReaderState, AnEpochBegunInsideOfAnotherIsThatOfAReaderOfItsOwn) {
+  for (const Packing pack : {Packing::sequences, Packing::truncated}) {
+    ReaderOptions o = reference(OrderKind::cntk, 4);
+    o.order.window = 1;
+    o.order.seed = 7;
+    o.pack = {pack, pack == Packing::truncated ? 2u : 0u, 0};
+    o.epoch_samples = 5;
+    const auto source = std::make_shared<MemorySource>(kJagged);
+    for (std::uint64_t left = 0; left < 9; ++left) {
+      o.start_epoch = left;
+      Reader reader(source, o);
+      Minibatch batch;
+      ASSERT_TRUE(reader.read(batch));
+      if (batch.end_of_epoch) continue;
+      o.start_epoch = left + 1;
+      Reader own(source, o);
+      reader.begin_epoch(left + 1);
+      ASSERT_EQ(tail(reader, 12), tail(own, 12)) << "left in epoch " << left;
+    }
+  }
+}
+
 TEST(ReaderState, AnEpochThatIsAskedForFollowsTheOneBeforeAsIfItHadNotBeen) {
   for (const Packing pack : {Packing::sequences, Packing::truncated}) {
     ReaderOptions o = reference(OrderKind::cntk, 4);
