@@ -142,7 +142,6 @@ std::vector<Draws::Drawn> Draws::restore(std::uint64_t position, const std::vect
   }
   timeline_->restore(position);
   forget();
-  position_ = position;
   return out;
 }
 

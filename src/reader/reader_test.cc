@@ -154,6 +154,23 @@ TEST(ReaderTruncated, AChangeOfWorkersGivesUpWhatWaitsUnlessTheyShareEvenly) {
   }
 }
 
+// The last sequence of the epoch, which goes beyond it, had been drawn before.
+TEST(ReaderTruncated, AWorkerThatIsLeftWithoutAChunkIsAtTheEndOfTheEpoch) {
+  ReaderOptions o = truncated(16, 2);
+  o.order.kind = OrderKind::cntk;
+  o.order.window = 1;
+  o.epoch_samples = 9;
+  o.start_epoch = 1;
+  Reader reader = open({{3, 3, 1, 1, 2, 2, 1, 1, 1}}, o);
+  Minibatch batch;
+  ASSERT_TRUE(reader.read(batch));
+  EXPECT_GT(batch.position, 18u);
+  reader.set_workers(2, 1);
+  ASSERT_TRUE(reader.read(batch));
+  EXPECT_TRUE(batch.empty() && batch.end_of_epoch);
+  EXPECT_EQ(batch.position, 18u) << "minibatch.md 6.2";
+}
+
 TEST(Reader, CutsMinibatchesAsTheReference) {  // M1, M5, M6
   Reader m1 = open(kV, reference(OrderKind::cntk, 5));
   EXPECT_EQ(run(m1, 9), "[4 0] [3 1 2] [6 5] [7]se");
