@@ -47,7 +47,9 @@ struct Opener {
 struct NatureOf {
   Nature operator()(const CtfOptions&) const { return {}; }
   Nature operator()(const CbfOptions&) const { return {.is_numbered = true}; }
-  Nature operator()(const HtkOptions&) const { return {.is_speech = true, .leave_out = htk::leave_out}; }
+  Nature operator()(const HtkOptions&) const {
+    return {.is_speech = true, .leave_out = htk::leave_out, .too_long = htk::too_long};
+  }
   Nature operator()(const MlfOptions&) const { return {.is_speech = true, .may_be_first = false}; }
   Nature operator()(const KaldiOptions&) const { return {.is_speech = true}; }
   Nature operator()(const std::shared_ptr<const Source>&) const { return {.has_numbers = true}; }

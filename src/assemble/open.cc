@@ -105,12 +105,14 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context,
   }
   // HTKMLFReader cuts chunks of the utterances that all sources have (htk.md 5, 11.2).
   Source* const features = setup.reader.legacy_speech && first.leave_out != nullptr ? sources[0].get() : nullptr;
+  const std::uint64_t too_long = features != nullptr ? first.too_long(*features) : 0;
   if (context.around) {
     for (auto& source : sources) source = context.around(std::move(source));
   }
   if (sources.size() == 1) return std::move(sources[0]);
   const bool frames = setup.reader.pack.kind == Packing::frames && sources[0]->splits_frames();
   join::Options how{.frames = frames, .exact = setup.reader.legacy_speech, .strict = setup.reader.one_sequence};
+  how.too_long = too_long;
   if (features != nullptr)
     how.cut_again = [=](const std::vector<std::uint64_t>& gone) { first.leave_out(*features, gone); };
   for (const SourceOptions& options : setup.sources)

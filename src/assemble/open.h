@@ -26,6 +26,7 @@ struct Nature {
   bool is_numbered = false;  // its keys count its sequences, whatever it calls them
   bool has_numbers = false;  // its keys are numbers that somebody else gave
   void (*leave_out)(Source& source, const std::vector<std::uint64_t>& keys) = nullptr;  // null: chunks stay as cut
+  std::uint64_t (*too_long)(const Source& source) = nullptr;  // sequences it left out for their length
 };
 Nature nature_of(const SourceOptions& options);
 

@@ -148,6 +148,7 @@ class Joined final : public Source, private RowReader {
     std::vector<Notice> notices = std::move(matches_.notices);
     Options quiet = options_;
     quiet.each = nullptr;
+    quiet.too_long = 0;
     matches_ = match(sources_, sizing_, quiet);
     matches_.notices = std::move(notices);
   }

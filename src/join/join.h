@@ -18,9 +18,11 @@ struct Options {
   // Frames are drawn one by one: each sequence counts the frames of the primary,
   // and every source must have all of them (htk.md 11.1).
   bool frames = false;
-  // Utterances whose sources differ in length are left out, and an Error if these
-  // or those without a partner are more than half (HTKMLFReader, htk.md 11.2).
+  // Utterances whose sources differ in length are left out. An Error if more than half are not in all features with one
+  // length, or of those that are more than half have no labels of it (HTKMLFReader, htk.md 11.2).
   bool exact = false;
+  // Where `exact`: sequences that the primary's source left out for their length. They count as the others do.
+  std::uint64_t too_long = 0;
   // Each sequence of the primary needs a partner in every source, as long as it is or of one sample, which then stands
   // for all of them; else an Error (HTKMLFReader that writes, htk.md 14.4).
   bool strict = false;

@@ -138,19 +138,29 @@ class Matcher {
   }
 
   void refuse_what_does_not_belong_together() const {
-    const std::uint64_t gone = told_.left_out();
-    if (options_.exact && gone > total_ / 2) {
-      throw refused("most-left-out",
-                    grouped(gone) + " of " + grouped(total_) + " sequences of " + names_of(primary()) +
-                        " have no partner of the same length" +
-                        (out_.notices.empty() ? "" : ": " + out_.notices.front().fault.what),
-                    "check that features and labels belong together");
-    }
+    if (options_.exact) refuse_if_most_are_gone();
     if (!out_.chunks.empty()) return;
     throw refused("no-common-keys",
                   "the keys of the sources do not match: no sequence of " + names_of(primary()) +
                       " has a partner in every other source (" + some_keys() + ")",
                   "check that the sources belong together and use the same kind of keys");
+  }
+
+  // Those that are too long, or that features differ in, and those that labels lack are counted apart, each against
+  // half of all there are.
+  void refuse_if_most_are_gone() const {
+    std::uint64_t features = options_.too_long, labels = 0;
+    for (std::size_t k = 1; k < sources_.size(); ++k)
+      (sources_[k]->splits_frames() ? features : labels) += told_.left_out(k);
+    const std::uint64_t all = total_ + options_.too_long;
+    const std::uint64_t gone = std::max(features, labels);
+    if (gone <= all / 2) return;
+    throw refused("most-left-out",
+                  grouped(gone) + " of " + grouped(all) + " sequences of " + names_of(primary()) +
+                      (gone == labels || options_.too_long == 0 ? "" : " are too long or") +
+                      " have no partner of the same length" +
+                      (out_.notices.empty() ? "" : ": " + out_.notices.front().fault.what),
+                  "check that features and labels belong together");
   }
 
   // Keys as each source has them: most often they differ in a folder or an extension.

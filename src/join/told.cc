@@ -86,11 +86,8 @@ void Told::add(Odd odd, std::size_t k, const SequenceInfo& own, std::uint32_t ch
   each_(of_sequence(primary(), words.id, own.key, chunk, own.row, what + words.one_ends));
 }
 
-std::uint64_t Told::left_out() const {
-  std::uint64_t n = 0;
-  for (const Kinds& kinds : kinds_)
-    n += kinds[static_cast<std::size_t>(Odd::missing)].n + kinds[static_cast<std::size_t>(Odd::other)].n;
-  return n;
+std::uint64_t Told::left_out(std::size_t k) const {
+  return kinds_[k][static_cast<std::size_t>(Odd::missing)].n + kinds_[k][static_cast<std::size_t>(Odd::other)].n;
 }
 
 void Told::sum_up(std::size_t k, std::uint64_t total, const KeyIndex& index, std::vector<Notice>& out) const {

@@ -44,8 +44,8 @@ class Told {
 
   // The sequence `own` of the primary's chunk is odd beside its partner of `samples` in source k.
   void add(Odd odd, std::size_t k, const SequenceInfo& own, std::uint32_t chunk, std::uint32_t samples = 0);
-  // Sequences of the primary that were left out.
-  std::uint64_t left_out() const;
+  // Sequences of the primary that were left out because of source k.
+  std::uint64_t left_out(std::size_t k) const;
   // What there is to say of source k, in which the primary's `total` sequences were looked up.
   void sum_up(std::size_t k, std::uint64_t total, const KeyIndex& index, std::vector<Notice>& out) const;
 

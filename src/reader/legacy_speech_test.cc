@@ -296,17 +296,19 @@ TEST(LegacySpeech, AChangeOfWorkersBeginsRowsAnew) {
 
 // The legacy join keeps utterances of equal length only.
 TEST(LegacySpeech, JoinsUtterancesOfEqualLength) {
-  const auto joined = [](const std::vector<std::uint32_t>& first, const std::vector<std::uint32_t>& second) {
+  const auto joined = [](const std::vector<std::uint32_t>& first, const std::vector<std::uint32_t>& second,
+                         std::uint64_t too_long = 0) {
     std::vector<std::unique_ptr<Source>> sources;
     sources.push_back(std::make_unique<MemorySource>(std::vector<std::vector<std::uint32_t>>{first}));
     sources.push_back(std::make_unique<MemorySource>(std::vector<std::vector<std::uint32_t>>{second}, false, "b"));
-    return join::join(std::move(sources), {.exact = true});
+    return join::join(std::move(sources), {.exact = true, .too_long = too_long});
   };
   const auto source = joined({4, 7, 6, 3}, {4, 7, 5, 3});
   EXPECT_EQ(source->chunks()[0].sequences, 3u);
   ASSERT_EQ(source->notices().size(), 1u);
   EXPECT_EQ(source->notices()[0].fault.id, "join.other-length");
   EXPECT_EQ(joined({4, 7, 6, 3}, {4, 7, 5, 2})->chunks()[0].sequences, 2u);
+  EXPECT_EQ(joined({4, 7, 6}, {4, 8, 5}, 1)->chunks()[0].sequences, 1u) << "two of four";
   try {
     joined({4, 7, 6, 3}, {4, 8, 5, 2});
     FAIL();

@@ -26,6 +26,9 @@ struct Facts {
 // Reads the scp files and the header of every archive they name. Throws Error.
 std::unique_ptr<Source> open(const HtkOptions& options, const OpenContext& context, Facts* facts = nullptr);
 
+// Of a source that open() gave: utterances of its lists that it left out for their length.
+std::uint64_t too_long(const Source& source);
+
 // Of a source that open() gave: leaves out sequences by their numbers over its chunks, ascending, and cuts chunks of
 // the others anew. Not beside any other call.
 void leave_out(Source& source, const std::vector<std::uint64_t>& gone);

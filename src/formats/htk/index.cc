@@ -55,7 +55,7 @@ class Builder {
                         .id = "htk.no-utterances",
                         .at = {.file = options_.first_file()},
                         .what = "no utterance is left of " + counted(entries_, "entry") + why,
-                        .hint = too_long_ == 0 ? "" : raise_length(),
+                        .hint = index_.too_long == 0 ? "" : raise_length(),
                         .stream = options_.name});
     }
     index_.cut(options_);
@@ -119,7 +119,7 @@ class Builder {
   io::FileNumbers file_number_{index_.paths, context_.file_system};
   std::uint64_t missing_ = 0;          // files one behind the other that could not be opened
   std::optional<Fault> last_missing_;  // of the last that was looked for
-  std::uint64_t entries_ = 0, too_long_ = 0, empty_ = 0, blank_lines_ = 0, blanks_ = 0;
+  std::uint64_t entries_ = 0, empty_ = 0, blank_lines_ = 0, blanks_ = 0;
 };
 
 void Builder::read_list(const std::string& list) {
@@ -213,7 +213,7 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
   std::uint64_t longest = options_.max_sequence_frames;
   if (options_.legacy) longest = std::min(longest, options_.max_utterance_frames);
   if (frames > longest) {
-    return left_out("htk.too-long", too_long_,
+    return left_out("htk.too-long", index_.too_long,
                     "has " + counted(frames, "frame") + ", more than " + std::to_string(longest));
   }
   index_.utterances.push_back({.key = *key,
@@ -252,11 +252,11 @@ void Builder::drop_duplicates() {
 }
 
 void Builder::refuse_if_most_are_gone() {
-  if (too_long_ <= entries_ / 2) return;
+  if (index_.too_long <= entries_ / 2) return;
   throw Error(Fault{.kind = FaultKind::format,
                     .id = "htk.most-skipped",
                     .at = {.file = options_.first_file()},
-                    .what = std::to_string(too_long_) + " of " + counted(entries_, "utterance") +
+                    .what = std::to_string(index_.too_long) + " of " + counted(entries_, "utterance") +
                             " are too long and would be left out",
                     .hint = raise_length(),
                     .stream = options_.name});
@@ -289,7 +289,7 @@ void Builder::tell_what_was_left_out() {
   count("htk.blanks", blanks_,
         counted(blanks_, "entry") + " with blanks around '=' or before '[', which are no part of key or path");
   sum("htk.empty-utterance", empty_, counted(empty_, "utterance") + " without frames left out");
-  sum("htk.too-long", too_long_, counted(too_long_, "utterance") + " left out, longer than allowed",
+  sum("htk.too-long", index_.too_long, counted(index_.too_long, "utterance") + " left out, longer than allowed",
       options_.legacy ? "see `maxUtteranceLength`" : "see `maxSequenceSize`");
 }
 

@@ -33,6 +33,7 @@ struct Index {
   std::vector<std::uint64_t> chunk_first;  // first utterance of each chunk, and the end
   Header header;                           // of the first archive: what all have in common
   std::vector<Notice> notices;             // counts of what was left out
+  std::uint64_t too_long = 0;              // entries of the lists that were left out for their length
   std::string damage;                      // of the first file or line that was left out for it
 
   // Cuts chunks, none of which holds more than it must.

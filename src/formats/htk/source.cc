@@ -43,6 +43,7 @@ class HtkSource final : public RowSource {
 
   Facts facts() const { return {index_.header.kind, index_.header.dim, index_.header.period, index_.paths.size()}; }
 
+  std::uint64_t too_long() const { return index_.too_long; }
   void leave_out(const std::vector<std::uint64_t>& gone) {
     index_.leave_out(gone, options_);
     drop_chunks();
@@ -191,6 +192,8 @@ std::unique_ptr<Source> open(const HtkOptions& options, const OpenContext& conte
   if (facts != nullptr) *facts = source->facts();
   return source;
 }
+
+std::uint64_t too_long(const Source& source) { return dynamic_cast<const HtkSource&>(source).too_long(); }
 
 void leave_out(Source& source, const std::vector<std::uint64_t>& gone) {
   dynamic_cast<HtkSource&>(source).leave_out(gone);
