@@ -193,24 +193,43 @@ bool broadcasts(const Corpus& corpus) {
   return std::all_of(corpus.streams.begin(), corpus.streams.end(), [](const StreamInfo& s) { return s.broadcast; });
 }
 
-// The length of a joined sequence, 0 if it is left out.
+// The partners of a sequence, as far as there are: the first source without one decides, and so does the first that
+// lacks frames.
+std::vector<const Row*> partners(const std::vector<Corpus>& all, const Row& own, const join::Options& options,
+                                 std::string& fault) {
+  std::vector<const Row*> rows = {&own};
+  for (std::size_t k = 1; k < all.size(); ++k) {
+    const Row* const row = partner(all[k], own.key);
+    if (row == nullptr) {
+      if (options.strict) fault = "join.no-partner";
+      return rows;
+    }
+    rows.push_back(row);
+    const bool all_wanted = options.frames && all[k].frames && !options.exact && !options.strict;
+    if (all_wanted && !broadcasts(all[k]) && row->samples < own.samples) {
+      fault = "join.too-few-frames";
+      return rows;
+    }
+  }
+  return rows;
+}
+
+// The length of a joined sequence, 0 if it is left out, for source `culprit`.
 std::uint32_t length_of(const std::vector<Corpus>& all, const std::vector<const Row*>& rows,
-                        std::optional<std::size_t> sizing, const join::Options& options, std::string& fault) {
+                        std::optional<std::size_t> sizing, const join::Options& options, std::string& fault,
+                        std::size_t& culprit) {
   const std::uint32_t own = rows[0]->samples;
   std::uint32_t longest = own;
   for (std::size_t k = 1; k < all.size(); ++k) {
     const std::uint32_t other = rows[k]->samples;
     if (broadcasts(all[k])) continue;
+    culprit = k;
     if (options.strict && other != own && other != 1) {
       fault = "join.other-length";
       return 0;
     }
     if (options.strict) continue;
     if (options.exact && other != own) return 0;
-    if (options.frames && other < own && all[k].frames) {
-      fault = "join.too-few-frames";
-      return 0;
-    }
     longest = std::max(longest, other);
   }
   if (options.frames) return own;
@@ -243,24 +262,25 @@ std::string sequence_text(const std::vector<Corpus>& all, const std::vector<cons
 
 Expected expected_of(const std::vector<Corpus>& all, std::optional<std::size_t> sizing, const join::Options& options) {
   Expected out;
-  std::size_t total = 0;
+  std::size_t total = 0, lost_features = options.too_long, lost_labels = 0;
   for (const auto& chunk : all[0].chunks) {
     std::vector<Row> table = chunk;
     if (all[0].backwards) std::reverse(table.begin(), table.end());
     for (const Row& own : table) {
       ++total;
-      std::vector<const Row*> rows = {&own};
-      for (std::size_t k = 1; k < all.size() && rows.back() != nullptr; ++k) rows.push_back(partner(all[k], own.key));
-      if (rows.back() == nullptr) {
-        if (options.strict) return {{}, "join.no-partner"};
-        continue;
-      }
-      const std::uint32_t length = length_of(all, rows, sizing, options, out.fault);
+      const std::vector<const Row*> rows = partners(all, own, options, out.fault);
       if (!out.fault.empty()) return out;
-      if (length != 0) out.sequences.push_back(sequence_text(all, rows, length, options));
+      std::size_t culprit = rows.size();
+      const std::uint32_t length =
+          rows.size() < all.size() ? 0 : length_of(all, rows, sizing, options, out.fault, culprit);
+      if (!out.fault.empty()) return out;
+      if (length != 0)
+        out.sequences.push_back(sequence_text(all, rows, length, options));
+      else if (options.exact)
+        ++(all[culprit].frames ? lost_features : lost_labels);
     }
   }
-  if (options.exact && total - out.sequences.size() > total / 2)
+  if (options.exact && std::max(lost_features, lost_labels) > (total + options.too_long) / 2)
     out.fault = "join.most-left-out";
   else if (out.sequences.empty())
     out.fault = "join.no-common-keys";
@@ -296,6 +316,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::optional<std::size_t> sizing;
   if (draw.one_of(3)) sizing = draw.below(static_cast<std::uint32_t>(all.size()));
   if (sizing) all[*sizing].streams[0].defines_mb_size = true;
+
+  options.too_long = draw.one_of(4) ? draw.below(3) : 0;
 
   const Expected expected = expected_of(all, sizing, options);
   std::vector<std::unique_ptr<Source>> sources;

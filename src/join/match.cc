@@ -86,7 +86,7 @@ class Matcher {
         return false;
       }
       partners_[k] = *at;
-      if (options_.frames && !options_.exact) refuse_too_few_frames(own, k + 1);
+      if (options_.frames && !options_.exact && !options_.strict) refuse_too_few_frames(own, k + 1);
     }
     return true;
   }
