@@ -22,7 +22,7 @@ RULES = [
     (r"\b(std::)?abort\s*\(\s*\)|\b(std::)?_?exit\s*\(\s*\w|std::terminate\s*\(", LIBRARY, "the library never ends the process"),
     (r"\bpopen\s*\(|\bsystem\s*\(\s*\"|\bexecv?[lpe]*\s*\(\s*\"", ALL, "no child processes"),
     (r"\bsignal\s*\(\s*SIG|\bsigaction\s*\(", LIBRARY, "the library handles no signals"),
-    (r"[^:.\w]mmap\s*\(|::mmap\s*\(", ALL, "see docs/explanation/why-not-mmap.md"),
+    (r"(?<![.\w])mmap\s*\((?!.*MAP_ANONYMOUS)", ALL, "files are not mapped, see docs/explanation/why-not-mmap.md"),
     (r"\bsetlocale\s*\(|std::locale\b", LIBRARY, "process-wide state"),
     (r'"[^"]*(--[a-z]|\bbatchfeed (check|convert|info|index|read|schema|stats)\b)', LIBRARY, "a front door's words; `option = value` and `check()` are put into them, see batchfeed/hint.h"),
     (r"\b(TODO|FIXME|XXX)\b", ALL, "finish it or leave it out"),
