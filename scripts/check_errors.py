@@ -56,7 +56,7 @@ def words(code):
     for part, gap in zip(parts, gaps[1:]):
         alternative = ":" in gap.replace("::", "") and "?" not in gap
         out += part + (" / " if alternative and gap is not gaps[-1] else "..." if "+" in gap and gap.strip(" +)\n") not in ("", "std::string(") else "")
-    return " ".join(out.replace('\\"', '"').replace("\\n", " ").split())
+    return " ".join(out.replace('\\"', '"').replace("\\n", " ").replace("{}", "...").split())
 
 
 def arguments(code, start):
@@ -131,13 +131,17 @@ def helpers_of(texts):
 
 
 def collect():
-    """{id: (kind, what, hint, folder)}"""
+    """{id: (kind, [(what, hint)], folder)}; all that is said of one in the folder where it is first met"""
     texts = [(path.relative_to(ROOT).parent.as_posix(), code) for path, code in sources()]
     helpers, found = helpers_of(texts), {}
 
     def add(name, kind, what, hint, folder):
-        if name not in found or (what and not found[name][1]):
-            found[name] = (kind or (found[name][0] if name in found else ""), what, hint, folder)
+        known, said, home = found.setdefault(name, (kind, [], folder))
+        if not said and what:  # what was met before said nothing
+            home = folder
+        if what and home == folder and (what, hint) not in said:
+            said.append((what, hint))
+        found[name] = (known or kind, said, home)
 
     kinds = {}  # (folder, function) -> kind, for helpers that take an id in full
     for folder, code in texts:
@@ -191,16 +195,18 @@ def page(found):
            "standard error reads", "",
            "    FILE[:LINE[:COLUMN]][ (byte N)]: WHAT[; hint: HINT]", "",
            "and `--json` gives the same as fields. `...` stands for what is filled in. Of a compressed file, line, column and byte are those of what it",
-           "unpacks to; faults of the packing itself (`packed.`) give the byte of the packed file, and say so.", "",
+           "unpacks to; faults of the packing itself (`packed.`) give the byte of the packed file, and say so. Rows without an id are of the one above them.", "",
            "Options and tools stand in hints as `section = A.B`, `force` and `check()`. The command says `--section A.B`, `--force` and",
            "`batchfeed check`, Python `section='A.B'`, `force=True` and `bf.check()`.", ""]
-    for folder in sorted({entry[3] for entry in found.values()}):
+    for folder in sorted({entry[2] for entry in found.values()}):
         out += [f"## {folder}", "", "| id | kind | what | hint |", "|---|---|---|---|"]
         for name in sorted(found):
-            kind, what, hint, where = found[name]
-            if where == folder:
-                cells = [c.replace("|", "\\|") for c in (what, hint)]
-                out.append(f"| `{name}` | {kind} | {cells[0]} | {cells[1]} |")
+            kind, said, where = found[name]
+            if where != folder:
+                continue
+            for i, pair in enumerate(said or [("", "")]):
+                cells = [*((f"`{name}`", kind) if i == 0 else ("", "")), *(c.replace("|", "\\|") for c in pair)]
+                out.append("|" + "".join(f" {c} |" if c else " |" for c in cells))
         out.append("")
     return "\n".join(out)
 
