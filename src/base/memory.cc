@@ -15,19 +15,6 @@ namespace {
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kLargePage = Regions::kMost;
 
-// Sanitizers watch each block by itself.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kShared = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kShared = false;
-#else
-constexpr bool kShared = true;
-#endif
-#else
-constexpr bool kShared = true;
-#endif
-
 // Of the process, for as long as it lives. Held while it forks, so that a child finds it whole and free.
 class SharedRegions {
  public:
@@ -56,7 +43,9 @@ class SharedRegions {
 };
 alignas(64) std::byte SharedRegions::memory_[sizeof(SharedRegions)];
 
-bool is_shared(std::size_t bytes) noexcept { return kShared && bytes >= Regions::kLeast && bytes < Regions::kMost; }
+bool is_shared(std::size_t bytes) noexcept {
+  return kBuffersShareRegions && bytes >= Regions::kLeast && bytes < Regions::kMost;
+}
 
 }  // namespace
 

@@ -40,4 +40,17 @@ class Regions {
   std::size_t held_ = 0;
 };
 
+// Whether the blocks of buffers come from there: not where a sanitizer watches each by itself.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kBuffersShareRegions = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool kBuffersShareRegions = false;
+#else
+inline constexpr bool kBuffersShareRegions = true;
+#endif
+#else
+inline constexpr bool kBuffersShareRegions = true;
+#endif
+
 }  // namespace batchfeed
