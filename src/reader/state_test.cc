@@ -68,14 +68,20 @@ TEST(ReaderState, RemembersThatASweepWasReorderedBetweenEpochs) {
   EXPECT_GT(reordered, 20u);
 }
 
+// Epochs that end inside of sweeps.
+ReaderOptions short_epochs(Packing pack) {
+  ReaderOptions o = reference(OrderKind::cntk, 4);
+  o.order.window = 1;
+  o.order.seed = 7;
+  o.pack = {pack, pack == Packing::truncated ? 2u : 0u, 0};
+  o.epoch_samples = 5;
+  return o;
+}
+
 // Wherever it was left, and whatever had been drawn ahead there.
 TEST(ReaderState, AnEpochBegunInsideOfAnotherIsThatOfAReaderOfItsOwn) {
   for (const Packing pack : {Packing::sequences, Packing::truncated}) {
-    ReaderOptions o = reference(OrderKind::cntk, 4);
-    o.order.window = 1;
-    o.order.seed = 7;
-    o.pack = {pack, pack == Packing::truncated ? 2u : 0u, 0};
-    o.epoch_samples = 5;
+    ReaderOptions o = short_epochs(pack);
     const auto source = std::make_shared<MemorySource>(kJagged);
     for (std::uint64_t left = 0; left < 9; ++left) {
       o.start_epoch = left;
@@ -93,11 +99,7 @@ TEST(ReaderState, AnEpochBegunInsideOfAnotherIsThatOfAReaderOfItsOwn) {
 
 TEST(ReaderState, AnEpochThatIsAskedForFollowsTheOneBeforeAsIfItHadNotBeen) {
   for (const Packing pack : {Packing::sequences, Packing::truncated}) {
-    ReaderOptions o = reference(OrderKind::cntk, 4);
-    o.order.window = 1;
-    o.order.seed = 7;
-    o.pack = {pack, pack == Packing::truncated ? 2u : 0u, 0};
-    o.epoch_samples = 5;
+    const ReaderOptions o = short_epochs(pack);
     const auto source = std::make_shared<MemorySource>(kJagged);
     Reader straight(source, o), asking(source, o);
     for (std::uint64_t epoch = 0; epoch < 12; ++epoch) {
