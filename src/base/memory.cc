@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
+#include <type_traits>
 
 #include "base/regions.h"
 
@@ -15,33 +16,18 @@ namespace {
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kLargePage = Regions::kMost;
 
-// Of the process, for as long as it lives. Held while it forks, so that a child finds it whole and free.
-class SharedRegions {
- public:
-  static SharedRegions& get() noexcept {
-    static SharedRegions& regions = *new (memory_) SharedRegions;
-    return regions;
-  }
-  void* allocate(std::size_t bytes) noexcept {
-    const std::lock_guard lock(mutex_);
-    return regions_.allocate(bytes);
-  }
-  void release(void* block, std::size_t bytes) noexcept {
-    const std::lock_guard lock(mutex_);
-    regions_.release(block, bytes);
-  }
+// Of the process, for as long as it lives: buffers may be the last that it destroys.
+constinit std::mutex shared_mutex;
+constinit Regions shared_regions;
+static_assert(std::is_trivially_destructible_v<std::mutex> && std::is_trivially_destructible_v<Regions>);
 
- private:
-  SharedRegions() noexcept {
-    static_cast<void>(
-        ::pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); }, [] { get().mutex_.unlock(); }));
-  }
-
-  alignas(64) static std::byte memory_[];
-  std::mutex mutex_;
-  Regions regions_;
-};
-alignas(64) std::byte SharedRegions::memory_[sizeof(SharedRegions)];
+// Also held while the process forks, so that a child finds the regions whole and the mutex free.
+std::unique_lock<std::mutex> hold_regions() noexcept {
+  static const int told =
+      ::pthread_atfork([] { shared_mutex.lock(); }, [] { shared_mutex.unlock(); }, [] { shared_mutex.unlock(); });
+  static_cast<void>(told);
+  return std::unique_lock(shared_mutex);
+}
 
 bool is_shared(std::size_t bytes) noexcept {
   return kBuffersShareRegions && bytes >= Regions::kLeast && bytes < Regions::kMost;
@@ -50,7 +36,10 @@ bool is_shared(std::size_t bytes) noexcept {
 }  // namespace
 
 void* allocate(std::size_t bytes) noexcept {
-  if (is_shared(bytes)) return SharedRegions::get().allocate(bytes);
+  if (is_shared(bytes)) {
+    const auto lock = hold_regions();
+    return shared_regions.allocate(bytes);
+  }
   const std::size_t unit = bytes < kLargePage ? kLine : kLargePage;
   if (bytes > static_cast<std::size_t>(-1) / 2) return nullptr;
   const std::size_t rounded = (bytes + unit - 1) / unit * unit;
@@ -67,7 +56,8 @@ void* allocate(std::size_t bytes) noexcept {
 
 void release(void* memory, std::size_t bytes) noexcept {
   if (memory != nullptr && is_shared(bytes)) {
-    SharedRegions::get().release(memory, bytes);
+    const auto lock = hold_regions();
+    shared_regions.release(memory, bytes);
   } else {
     std::free(memory);
   }

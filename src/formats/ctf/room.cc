@@ -49,7 +49,7 @@ void Parser<T>::expect(double parts, std::uint64_t rows, std::uint64_t all_rows)
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     StreamState& s = streams_[i];
     const double all = parts * 1.05;
-    const bool one_a_row = !s.sparse && s.stored == rows;
+    const bool one_a_row = !s.sparse && rows != 0 && s.stored == rows;
     const double values =
         one_a_row ? static_cast<double>(all_rows) * static_cast<double>(s.dim) : static_cast<double>(s.values) * all;
     if (values > static_cast<double>(s.most)) continue;

@@ -200,10 +200,14 @@ bool CtfSource::may_be_narrow(std::uint32_t chunk, std::size_t stream) const {
   return false;
 }
 
+namespace {
+
 // Bytes that a few rows take.
 constexpr std::uint64_t kFew = 16 << 10;
 
 double ratio(std::uint64_t whole, std::uint64_t part) { return static_cast<double>(whole) / static_cast<double>(part); }
+
+}  // namespace
 
 template <class T>
 void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted, std::size_t& row) const {
