@@ -20,7 +20,7 @@ namespace batchfeed::cbf {
 
 class Feed {
  public:
-  static constexpr std::size_t kPiece = std::size_t{1} << 19;
+  static constexpr std::size_t kPiece = std::size_t{1} << 20;
   static constexpr std::size_t kDirect = std::size_t{64} << 10;  // longer runs bypass the piece
 
   // Bytes [begin, end) of the file; `scratch` holds the piece.
