@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <new>
 #include <span>
+#include <string_view>
 
 #include "base/cursor.h"
 #include "base/hash.h"
@@ -39,14 +40,16 @@ void to_disk_order(std::span<IndexEntry> entries) {
   }
 }
 
+using RawHeader = std::array<std::byte, kHeader>;
+
 struct Header {
   std::uint64_t size = 0;
   std::int64_t mtime_ns = 0;
   std::uint64_t fingerprint = 0, options = 0, extra = 0, entries = 0, texts = 0, text_bytes = 0, checksum = 0;
 };
 
-std::array<std::byte, kHeader> pack(const Header& h) {
-  std::array<std::byte, kHeader> out{};
+RawHeader pack(const Header& h) {
+  RawHeader out{};
   const auto put = [&](std::size_t at, std::uint64_t value) {
     if constexpr (std::endian::native != std::endian::little) value = byte_swap(value);
     std::memcpy(out.data() + at, &value, 8);
@@ -65,6 +68,20 @@ std::array<std::byte, kHeader> pack(const Header& h) {
   return out;
 }
 
+std::uint64_t field(const RawHeader& raw, std::size_t at) { return batchfeed::load<std::uint64_t>(raw.data() + at); }
+
+Header unpack(const RawHeader& raw) {
+  return {.size = field(raw, 16),
+          .mtime_ns = static_cast<std::int64_t>(field(raw, 24)),
+          .fingerprint = field(raw, 32),
+          .options = field(raw, 40),
+          .extra = field(raw, 48),
+          .entries = field(raw, 56),
+          .texts = field(raw, 64),
+          .text_bytes = field(raw, 72),
+          .checksum = field(raw, kChecksumAt)};
+}
+
 // Sequences must follow each other inside the data.
 bool plausible(const IndexEntries& entries, std::uint64_t size) {
   std::uint64_t end = 0;
@@ -75,28 +92,14 @@ bool plausible(const IndexEntries& entries, std::uint64_t size) {
   return !entries.empty();
 }
 
-// The payload of one cache file, or the reason why not.
-std::optional<Payload> load_one(const io::File& file, const Binding& binding, std::string& why) {
-  std::array<std::byte, kHeader> raw{};
-  if (file.size() < kHeader) return why = "it is too short", std::nullopt;
-  file.read(0, raw);
-  const auto field = [&](std::size_t at) { return batchfeed::load<std::uint64_t>(raw.data() + at); };
-  if (field(0) != kMagic) return why = "it is no index cache", std::nullopt;
-  if (field(8) != kVersion) return why = "it is of another version", std::nullopt;
-  Header h{.size = field(16),
-           .mtime_ns = static_cast<std::int64_t>(field(24)),
-           .fingerprint = field(32),
-           .options = field(40),
-           .extra = field(48),
-           .entries = field(56),
-           .texts = field(64),
-           .text_bytes = field(72),
-           .checksum = field(kChecksumAt)};
+// Why a file of so many bytes that begins so has no index of these data; empty where it may have one. Every count is
+// compared with what the file has left, before anything is allocated.
+std::string_view refuse(const RawHeader& raw, const Header& h, std::uint64_t file_bytes, const Binding& binding) {
+  if (field(raw, 0) != kMagic) return "it is no index cache";
+  if (field(raw, 8) != kVersion) return "it is of another version";
   if (h.size != binding.size || h.mtime_ns != binding.mtime_ns || h.fingerprint != binding.fingerprint)
-    return why = "the data changed since it was made", std::nullopt;
-
-  // Every count against what the file has left, before anything is allocated.
-  std::uint64_t left = file.size() - kHeader;
+    return "the data changed since it was made";
+  std::uint64_t left = file_bytes - kHeader;
   const auto take = [&](std::uint64_t count, std::uint64_t each) {
     if (count > left / each) return false;
     left -= count * each;
@@ -104,11 +107,39 @@ std::optional<Payload> load_one(const io::File& file, const Binding& binding, st
   };
   if (!take(h.options, 1) || !take(h.extra, 1) || !take(h.entries, sizeof(IndexEntry)) || !take(h.texts, 4) ||
       !take(h.text_bytes, 1) || left != 0) {
-    return why = "it is torn", std::nullopt;
+    return "it is torn";
   }
   // Each text is the key of one at least, each entry a byte of the data. Holes in a file cost nothing: what its size
   // allows is more than there is memory for.
-  if (h.texts > h.entries || h.entries > h.size) return why = "it is damaged", std::nullopt;
+  if (h.texts > h.entries || h.entries > h.size) return "it is damaged";
+  return {};
+}
+
+// Cuts the texts, which stand one behind the other; false if they are longer than all.
+bool cut(const std::string& all, std::span<const std::uint32_t> lengths, std::vector<std::string>& texts) {
+  std::size_t from = 0;
+  texts.reserve(lengths.size());
+  for (std::uint32_t length : lengths) {
+    if constexpr (std::endian::native != std::endian::little) length = byte_swap(length);
+    if (length > all.size() - from) return false;
+    texts.push_back(all.substr(from, length));
+    from += length;
+  }
+  return true;
+}
+
+// The payload of one cache file, or the reason why not.
+std::optional<Payload> load_one(const io::File& file, const Binding& binding, std::string& why) {
+  const auto refused = [&](std::string_view reason) {
+    why = reason;
+    return std::nullopt;
+  };
+  RawHeader raw{};
+  if (file.size() < kHeader) return refused("it is too short");
+  file.read(0, raw);
+  const Header h = unpack(raw);
+  if (const std::string_view reason = refuse(raw, h, file.size(), binding); !reason.empty()) return refused(reason);
+
   std::uint64_t at = kHeader;
   RunningHash hash;
   hash.add(raw.data(), kChecksumAt);
@@ -119,7 +150,7 @@ std::optional<Payload> load_one(const io::File& file, const Binding& binding, st
   };
   std::string options(static_cast<std::size_t>(h.options), '\0');
   read(std::as_writable_bytes(std::span(options)));
-  if (options != binding.options) return why = "it was made with other options", std::nullopt;
+  if (options != binding.options) return refused("it was made with other options");
   Payload payload;
   payload.extra.resize(static_cast<std::size_t>(h.extra));
   read(std::as_writable_bytes(std::span(payload.extra)));
@@ -137,17 +168,8 @@ std::optional<Payload> load_one(const io::File& file, const Binding& binding, st
   read(std::as_writable_bytes(std::span(lengths)));
   std::string texts(static_cast<std::size_t>(h.text_bytes), '\0');
   read(std::as_writable_bytes(std::span(texts)));
-  if (hash.value() != h.checksum) return why = "its checksum is wrong", std::nullopt;
-
-  std::size_t from = 0;
-  payload.texts.reserve(lengths.size());
-  for (std::uint32_t& length : lengths) {
-    if constexpr (std::endian::native != std::endian::little) length = byte_swap(length);
-    if (length > texts.size() - from) return why = "it is damaged", std::nullopt;
-    payload.texts.push_back(texts.substr(from, length));
-    from += length;
-  }
-  if (!plausible(payload.entries, binding.size)) return why = "it is damaged", std::nullopt;
+  if (hash.value() != h.checksum) return refused("its checksum is wrong");
+  if (!cut(texts, lengths, payload.texts) || !plausible(payload.entries, binding.size)) return refused("it is damaged");
   return payload;
 }
 

@@ -248,15 +248,10 @@ std::string write_state(const Mark& mark, std::uint64_t data, const ReaderOption
   return out;
 }
 
-Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& options, const Limits& limits) {
-  if (text.size() > limits.state_bytes) {
-    throw Error(Fault{.kind = FaultKind::limit,
-                      .id = "limit.state",
-                      .what = "the saved state has " + counted(text.size(), "byte") + ", the limit is " +
-                              std::to_string(limits.state_bytes),
-                      .hint = "raise limits.state_bytes"});
-  }
-  const Fields fields(text);
+namespace {
+
+// That a state is whole, and of these options and data.
+void check_binding(const Fields& fields, std::string_view text, std::uint64_t data, const ReaderOptions& options) {
   const std::uint64_t version = fields.number("batchfeed_state");
   if (version == 0) damaged("there is no state version 0");
   if (version > kVersion) {
@@ -283,6 +278,20 @@ Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& 
                     "the state belongs to other data: fingerprint " + fields.text("data") + ", these have " + hex(data),
                     "restore it with the corpus, the streams and the joins it was saved with"));
   }
+}
+
+}  // namespace
+
+Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& options, const Limits& limits) {
+  if (text.size() > limits.state_bytes) {
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = "limit.state",
+                      .what = "the saved state has " + counted(text.size(), "byte") + ", the limit is " +
+                              std::to_string(limits.state_bytes),
+                      .hint = "raise limits.state_bytes"});
+  }
+  const Fields fields(text);
+  check_binding(fields, text, data, options);
   Mark mark;
   mark.epoch = fields.number("epoch");
   mark.index = fields.number("minibatch");

@@ -127,7 +127,7 @@ TEST_F(SparseChunk, ComesOutAsItWentIn) {
 TEST(CbfDecode, ReservesWhatSequencesAlikeNeed) {
   const ScratchFolder folder;
   const std::string path = folder / "alike.cbf";
-  constexpr std::uint32_t kEntries = 50, kSequences = 6000;
+  constexpr std::uint32_t kEntries = 50, kSequences = 12'000;
   std::vector<float> values(kEntries, 0.5f);
   std::vector<std::int32_t> indices(kEntries);
   for (std::uint32_t i = 0; i < kEntries; ++i) indices[i] = static_cast<std::int32_t>(i * 20);

@@ -119,9 +119,9 @@ TEST(CbfWalkParts, AreThoseOfTheWholeChunk) {
   const std::string path = folder / "x.cbf";
   std::mt19937 random(5);
   CbfWriter writer(path,
-                   {.streams = {{.name = "s", .dim = 1000, .storage = Storage::sparse}, {.name = "d", .dim = 1}}});
+                   {.streams = {{.name = "s", .dim = 2000, .storage = Storage::sparse}, {.name = "d", .dim = 1}}});
   for (std::uint32_t s = 0; s < kRows; ++s) {
-    const auto entries = static_cast<std::uint32_t>(random() % 100);
+    const auto entries = static_cast<std::uint32_t>(random() % 200);
     const std::vector<float> values(entries + 1, static_cast<float>(s));
     std::vector<std::int32_t> indices;
     for (std::uint32_t i = 0; i < entries; ++i) indices.push_back(static_cast<std::int32_t>(i * 7));

@@ -6,10 +6,8 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "formats/ctf/blocks.h"
 #include "formats/ctf/ctf.h"
 #include "formats/ctf/faults.h"
-#include "formats/ctf/parse.h"
 #include "model/total.h"
 
 namespace batchfeed::ctf {
@@ -155,145 +153,6 @@ void CtfSource::store_index(const index_cache::Binding& binding, const std::vect
   const index_cache::Stored stored = index_cache::store(places, binding, payload);
   cache_.path = stored.path;
   if (stored.path.empty()) sink_.warning(index_cache::not_kept(file_.path(), stored));
-}
-
-void CtfSource::sequences(Run run, std::vector<SequenceInfo>& out) const {
-  out.resize(run.last - run.first);
-  auto e = index_.entries.from(run.first);
-  for (std::size_t i = 0; i < out.size(); ++i, ++e)
-    out[i] = {.key = e->key, .row = static_cast<std::uint32_t>(i), .samples = e->samples};
-}
-
-void CtfSource::read(Run run, Chunk& out) const {
-  out.reset(schema_.streams());
-  const Counted::Before counted = counted_->claim(run.first, run.last);
-  std::size_t row = 0;
-  try {
-    if (element_ == Element::f32) {
-      parse<float>(run, out, counted, row);
-    } else {
-      parse<double>(run, out, counted, row);
-    }
-    file_.expect_unchanged();
-  } catch (...) {
-    counted_->give_back(run.first, run.first + row, run.last, counted);
-    throw;
-  }
-}
-
-// As pixels are, which have neither a sign nor a point, or labels: a look at the text of the first sequence.
-bool CtfSource::may_be_narrow(std::uint32_t chunk, std::size_t stream) const {
-  const IndexEntry e = index_.entries[run_of(chunk).first];
-  std::string text(static_cast<std::size_t>(std::min<std::uint64_t>(e.bytes, 4096)), '\0');
-  file_.read(e.begin, std::as_writable_bytes(std::span(text)));
-  const std::string name = "|" + schema_.alias(stream);
-  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
-    const std::size_t values = at + name.size();
-    const std::size_t end = std::min(text.find_first_of("|\r\n", values), text.size());
-    if (text.find_first_of(" \t", values) != values || end - values < 2) continue;
-    if (schema_.streams()[stream].storage == Storage::sparse) {
-      const std::size_t colon = text.find_first_not_of("0123456789", values + 1);
-      return colon < end && text.compare(colon, 2, ":1") == 0 && text.find_first_not_of(" \t", colon + 2) >= end;
-    }
-    return text.find_first_not_of("0123456789 \t", values) >= end;
-  }
-  return false;
-}
-
-namespace {
-
-// Bytes that a few rows take.
-constexpr std::uint64_t kFew = 16 << 10;
-
-double ratio(std::uint64_t whole, std::uint64_t part) { return static_cast<double>(whole) / static_cast<double>(part); }
-
-}  // namespace
-
-template <class T>
-void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted, std::size_t& row) const {
-  const std::size_t rows = run.last - run.first;
-  auto entry = index_.entries.from(run.first);
-  FaultLog log({.schema = &schema_,
-                .sink = &sink_,
-                .file = file_.path(),
-                .line_of = [this](std::uint64_t byte, const char*) { return lines_.line_of(byte); },
-                .key_text = [this](std::uint64_t key) { return key_text(key); },
-                .first_short =
-                    [this, &run](std::size_t stream) {
-                      const std::lock_guard lock(short_mutex_);
-                      return told_short_.emplace(run.chunk, stream).second;
-                    },
-                .told_end = ends_in_nul_ ? file_.size() : ~0ull,
-                .quiet = counted.all,
-                .trace_level = trace_level_});
-  Parser<T> parser(schema_, !start_.line_mode && context_.keys->mode() != KeyMode::numeric, log, context_.limits,
-                   out.columns);
-  if (context_.check) parser.look_closely();
-
-  SpareBlock buffer;
-  const IndexEntry last = index_.entries[run.last - 1];
-  const std::uint64_t begin = entry->begin, end = last.begin + last.bytes;
-  parser.text(end - begin);
-  file_.will_read(begin, end);
-  LineBlocks blocks(fill_from(file_, begin, end), begin, *buffer, file_.path(),
-                    io::room_for_line(file_, context_.limits), tuning_.block);
-  bool open = false;
-  // How much is to come is told by the first rows for the first block, and by that for all.
-  std::uint64_t few = begin + kFew;
-  bool measured = false;
-  while (blocks.next()) {
-    log.block(blocks.begin(), blocks.offset());
-    parser.block(blocks.end());
-    const char* p = blocks.begin();
-    // A newline added at the end of the file lies behind the last sequence's bytes.
-    const std::uint64_t file_end = blocks.offset_of(blocks.end()) - (blocks.closed_by_end_of_file() ? 1 : 0);
-    while (row < rows && entry->begin < file_end) {
-      const IndexEntry& e = *entry;
-      if (e.begin >= few) [[unlikely]] {
-        parser.expect(ratio(file_end - begin, e.begin - begin), row, rows);
-        few = ~0ull;
-      }
-      const std::uint64_t e_end = e.begin + e.bytes;
-      const bool whole = !open && e_end <= file_end;
-      if (!open) {
-        p = blocks.begin() + (e.begin - blocks.offset());
-        if (!counted.each.empty()) log.be_quiet(counted.each[row]);
-        if (whole && parser.one_line(p, p + e.bytes)) {
-          ++row;
-          ++entry;
-          continue;
-        }
-        parser.begin(e.key, e.begin);
-        open = true;
-      }
-      const bool ends_here = e_end <= file_end;
-      const char* const begins = p;
-      const char* const stop = e_end >= file_end ? blocks.end() : blocks.begin() + (e_end - blocks.offset());
-      parser.lines(p, stop);
-      p = stop;
-      if (!ends_here) break;
-      if (!parser.end()) {
-        if (out.invalid.empty()) out.invalid.assign(rows, Chunk::kValid);
-        out.invalid[row] = Chunk::kPaid;
-      } else if (whole) {
-        parser.learn(begins);
-      }
-      open = false;
-      ++row;
-      ++entry;
-    }
-    if (!measured) parser.expect(ratio(end - begin, file_end - begin), row, rows);
-    measured = true;
-    few = ~0ull;
-  }
-  parser.finish();
-  if (row != rows) {
-    throw Error(Fault{.kind = FaultKind::stale,
-                      .id = "io.changed",
-                      .at = {.file = file_.path()},
-                      .what = "ends before its last sequence",
-                      .hint = "open it again"});
-  }
 }
 
 Place CtfSource::place(std::uint32_t chunk, std::uint32_t row) const {

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+//
+// Sequences of a text file into a chunk.
+#include <algorithm>
+#include <span>
+
+#include "formats/ctf/blocks.h"
+#include "formats/ctf/faults.h"
+#include "formats/ctf/parse.h"
+#include "formats/ctf/source.h"
+
+namespace batchfeed::ctf {
+namespace {
+
+// The sequences of a run, of which those that lie in one block are read after those in the one before.
+template <class T>
+struct RunReader {
+  static constexpr std::uint64_t kFew = 16 << 10;  // bytes that a few rows take
+  static constexpr std::uint64_t kTold = ~0ull;
+
+  Parser<T>& parser;
+  FaultLog& log;
+  const Counted::Before& counted;
+  Chunk& out;
+  IndexEntries::Iterator next;
+  const std::uint64_t begin, end;  // of them all in the file
+  const std::size_t rows;
+  std::size_t& row;  // of the next one
+  std::uint64_t few = begin + kFew;
+  bool first_block = true;
+  bool open = false;  // the next one begins in a block before
+
+  void read(const LineBlocks& blocks) {
+    log.block(blocks.begin(), blocks.offset());
+    parser.block(blocks.end());
+    // A newline added at the end of the file lies behind the last sequence's bytes.
+    const std::uint64_t stop = blocks.offset_of(blocks.end()) - (blocks.closed_by_end_of_file() ? 1 : 0);
+    for (; row < rows && next->begin < stop; ++row, ++next) {
+      if (next->begin >= few) [[unlikely]] {
+        foretell(stop, next->begin);
+        few = kTold;
+      }
+      if (!read_next(blocks, stop)) break;
+    }
+    if (!first_block) return;
+    foretell(end, stop);
+    few = kTold;
+    first_block = false;
+  }
+
+  // How much there will be up to one place is told by what there was up to the other: by the first rows for the first
+  // block, and by that for all.
+  void foretell(std::uint64_t place, std::uint64_t read) {
+    parser.expect(static_cast<double>(place - begin) / static_cast<double>(read - begin), row, rows);
+  }
+
+  // What the block, which ends at `stop`, has of the next sequence; false if that goes on behind it.
+  bool read_next(const LineBlocks& blocks, std::uint64_t stop) {
+    const IndexEntry& e = *next;
+    const std::uint64_t e_end = e.begin + e.bytes;
+    const bool begins = !open, ends = e_end <= stop, whole = begins && ends;
+    const char* const p = begins ? blocks.begin() + (e.begin - blocks.offset()) : blocks.begin();
+    if (begins) {
+      if (!counted.each.empty()) log.be_quiet(counted.each[row]);
+      if (whole && parser.one_line(p, p + e.bytes)) return true;
+      parser.begin(e.key, e.begin);
+    }
+    parser.lines(p, e_end >= stop ? blocks.end() : blocks.begin() + (e_end - blocks.offset()));
+    open = !ends;
+    if (open) return false;
+    if (!parser.end()) {
+      if (out.invalid.empty()) out.invalid.assign(rows, Chunk::kValid);
+      out.invalid[row] = Chunk::kPaid;
+    } else if (whole) {
+      parser.learn(p);
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+void CtfSource::sequences(Run run, std::vector<SequenceInfo>& out) const {
+  out.resize(run.last - run.first);
+  auto e = index_.entries.from(run.first);
+  for (std::size_t i = 0; i < out.size(); ++i, ++e)
+    out[i] = {.key = e->key, .row = static_cast<std::uint32_t>(i), .samples = e->samples};
+}
+
+template <class T>
+void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted, std::size_t& row) const {
+  FaultLog log({.schema = &schema_,
+                .sink = &sink_,
+                .file = file_.path(),
+                .line_of = [this](std::uint64_t byte, const char*) { return lines_.line_of(byte); },
+                .key_text = [this](std::uint64_t key) { return key_text(key); },
+                .first_short =
+                    [this, &run](std::size_t stream) {
+                      const std::lock_guard lock(short_mutex_);
+                      return told_short_.emplace(run.chunk, stream).second;
+                    },
+                .told_end = ends_in_nul_ ? file_.size() : ~0ull,
+                .quiet = counted.all,
+                .trace_level = trace_level_});
+  Parser<T> parser(schema_, !start_.line_mode && text_keys(), log, context_.limits, out.columns);
+  if (context_.check) parser.look_closely();
+
+  const std::size_t rows = run.last - run.first;
+  const auto first = index_.entries.from(run.first);
+  const IndexEntry last = index_.entries[run.last - 1];
+  const std::uint64_t begin = first->begin, end = last.begin + last.bytes;
+  parser.text(end - begin);
+  file_.will_read(begin, end);
+  SpareBlock buffer;
+  LineBlocks blocks(fill_from(file_, begin, end), begin, *buffer, file_.path(),
+                    io::room_for_line(file_, context_.limits), tuning_.block);
+  RunReader<T> reader{.parser = parser,
+                      .log = log,
+                      .counted = counted,
+                      .out = out,
+                      .next = first,
+                      .begin = begin,
+                      .end = end,
+                      .rows = rows,
+                      .row = row};
+  while (blocks.next()) reader.read(blocks);
+  parser.finish();
+  if (row != rows) {
+    throw Error(Fault{.kind = FaultKind::stale,
+                      .id = "io.changed",
+                      .at = {.file = file_.path()},
+                      .what = "ends before its last sequence",
+                      .hint = "open it again"});
+  }
+}
+
+void CtfSource::read(Run run, Chunk& out) const {
+  out.reset(schema_.streams());
+  const Counted::Before counted = counted_->claim(run.first, run.last);
+  std::size_t row = 0;
+  try {
+    if (element_ == Element::f32) {
+      parse<float>(run, out, counted, row);
+    } else {
+      parse<double>(run, out, counted, row);
+    }
+    file_.expect_unchanged();
+  } catch (...) {
+    counted_->give_back(run.first, run.first + row, run.last, counted);
+    throw;
+  }
+}
+
+// As pixels are, which have neither a sign nor a point, or labels: a look at the text of the first sequence.
+bool CtfSource::may_be_narrow(std::uint32_t chunk, std::size_t stream) const {
+  const IndexEntry e = index_.entries[run_of(chunk).first];
+  std::string text(static_cast<std::size_t>(std::min<std::uint64_t>(e.bytes, 4096)), '\0');
+  file_.read(e.begin, std::as_writable_bytes(std::span(text)));
+  const std::string name = "|" + schema_.alias(stream);
+  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+    const std::size_t values = at + name.size();
+    const std::size_t end = std::min(text.find_first_of("|\r\n", values), text.size());
+    if (text.find_first_of(" \t", values) != values || end - values < 2) continue;
+    if (schema_.streams()[stream].storage == Storage::sparse) {
+      const std::size_t colon = text.find_first_not_of("0123456789", values + 1);
+      return colon < end && text.compare(colon, 2, ":1") == 0 && text.find_first_not_of(" \t", colon + 2) >= end;
+    }
+    return text.find_first_not_of("0123456789 \t", values) >= end;
+  }
+  return false;
+}
+
+}  // namespace batchfeed::ctf
