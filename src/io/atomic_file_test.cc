@@ -299,6 +299,29 @@ TEST(AtomicFile, WhatKilledWritersLeftLongAgoGoes) {
   EXPECT_THAT(folder.names(), ElementsAre("a", "a.tmp.YOUNGX/spk/u", "b.tmp.oldold"));
 }
 
+// Each name of it would be looked at for each of many files.
+TEST(AtomicFile, AFolderThatManyFilesGoToIsReadOnce) {
+  const ScratchFolder folder, other;
+  for (const char* name : {"a.tmp.oldone", "b.tmp.oldold", "c.tmp.YOUNGX"}) folder.write(name, "x");
+  const auto make_old = [&](const char* name) {
+    std::filesystem::last_write_time(folder / name,
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+  };
+  make_old("a.tmp.oldone");
+  make_old("b.tmp.oldold");
+  remove_leftovers(folder / "a");
+  EXPECT_THAT(folder.names(), ElementsAre("b.tmp.oldold", "c.tmp.YOUNGX"));
+  folder.write("b.tmp.behind", "x");  // was not there, so it is no hour old whatever it says
+  make_old("b.tmp.behind");
+  make_old("c.tmp.YOUNGX");
+  remove_leftovers(folder / "b");
+  remove_leftovers(folder / "c");
+  EXPECT_THAT(folder.names(), ElementsAre("b.tmp.behind"));
+  remove_leftovers(other / "b");
+  remove_leftovers(folder / "b");
+  EXPECT_TRUE(folder.names().empty());
+}
+
 // They may have come with somebody else's corpus.
 TEST(AtomicFile, LinksInLeftoversLeadNowhere) {
   const ScratchFolder folder;

@@ -10,7 +10,9 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -72,6 +74,43 @@ std::optional<std::time_t> last_written(int above, const char* name, int depth) 
   return out;
 }
 
+constexpr std::time_t kHour = 3600;
+constexpr std::string_view kMark = ".tmp.";
+constexpr std::size_t kTemporary = kMark.size() + 6;  // bytes that end the name of a temporary file
+
+std::vector<std::string> list_temporary_names(const Folder& folder) {
+  std::vector<std::string> out = folder.names();
+  std::erase_if(out, [](const std::string& name) {
+    return name.size() <= kTemporary || name.compare(name.size() - kTemporary, kMark.size(), kMark) != 0;
+  });
+  return out;
+}
+
+// All that are an hour old, and perhaps others. Who writes many files into a folder need not read it for each: what was
+// not in it some time of the last hour is no hour old. Thread-safe.
+std::vector<std::string> temporary_names(const Folder& folder, const std::string& where) {
+  static std::mutex mutex;
+  static struct {
+    std::string where;
+    struct stat folder {};
+    std::time_t made = 0;
+    std::vector<std::string> names;
+  } last;
+  struct stat found {};
+  const std::unique_lock lock(mutex, std::try_to_lock);  // of a forked process it may never be free
+  if (!lock || ::fstat(folder.fd(), &found) != 0) return list_temporary_names(folder);
+  const std::time_t age = std::time(nullptr) - last.made;
+  const bool same = where == last.where && found.st_dev == last.folder.st_dev && found.st_ino == last.folder.st_ino;
+  if (!same || age < 0 || age > kHour / 2) {
+    last.where.clear();  // if this throws
+    last.names = list_temporary_names(folder);
+    last.folder = found;
+    last.made = std::time(nullptr);
+    last.where = where;
+  }
+  return last.names;
+}
+
 }  // namespace
 
 std::uint64_t size_or_none(const std::string& path) {
@@ -81,19 +120,17 @@ std::uint64_t size_or_none(const std::string& path) {
 }
 
 void remove_leftovers(const std::string& target) {
-  constexpr std::time_t kHour = 3600;
   const std::size_t slash = target.rfind('/');
   const std::string name = slash == std::string::npos ? target : target.substr(slash + 1);
   // The folder that the user names may well be a link.
   const std::string where = slash == std::string::npos ? "." : target.substr(0, slash + 1) + '.';
   const Folder folder(AT_FDCWD, where.c_str());
   if (!folder) return;
-  for (const std::string& other : folder.names()) {
-    for (const std::string& prefix : {name + ".tmp.", name + ".keys.tmp."}) {
-      if (other.size() != prefix.size() + 6 || other.compare(0, prefix.size(), prefix) != 0) continue;
-      const auto written = last_written(folder.fd(), other.c_str(), 0);
-      if (written && std::time(nullptr) - *written > kHour) remove(folder.fd(), other.c_str(), 0);
-    }
+  for (const std::string& other : temporary_names(folder, where)) {
+    const std::string_view whose(other.data(), other.size() - kTemporary);
+    if (whose != name && whose != name + ".keys") continue;
+    const auto written = last_written(folder.fd(), other.c_str(), 0);
+    if (written && std::time(nullptr) - *written > kHour) remove(folder.fd(), other.c_str(), 0);
   }
 }
 

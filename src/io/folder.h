@@ -16,7 +16,8 @@ void remove_tree(const std::string& path);
 std::uint64_t size_or_none(const std::string& path);
 
 // Deletes temporary files of `target` (and of its keys) that a killed run of this user left; those of the last hour may
-// be in use. Follows no link in them: the folder may have come with somebody else's corpus.
+// be in use. Follows no link in them: the folder may have come with somebody else's corpus. Reads the folder of the
+// last call again after half an hour only.
 void remove_leftovers(const std::string& target);
 
 }  // namespace batchfeed::io

@@ -90,7 +90,7 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
   if (const auto before = options.seen.find(file); before != options.seen.end()) file_.expect_same(before->second);
   if (file_.size() == 0) throw Error(empty_file(file));
   file_.warn_if_slow(context.report);
-  if (options.cache_index) {
+  if (options.cache_index || tuning_.cache_index) {
     const index_cache::Binding binding = bind(schema_, options, text_keys(), file_);
     const std::vector<std::string> places = index_cache::places(file, options.cache_dir, context_.file_system);
     if (!load_index(binding, places)) {
@@ -220,9 +220,7 @@ std::vector<Notice> CtfSource::notices() const {
 }
 
 IndexBuild build_index(const CtfOptions& options, const std::string& file, const OpenContext& context, bool rebuild) {
-  CtfOptions with_cache = options;
-  with_cache.cache_index = true;
-  const CtfSource source(with_cache, file, context, {.rebuild_cache = rebuild});
+  const CtfSource source(options, file, context, {.cache_index = true, .rebuild_cache = rebuild});
   const ChunkInfo all = total(source.chunks());
   return {.path = source.cache().path,
           .was_valid = source.cache().used,

@@ -31,6 +31,7 @@ class CtfSource final : public Source, private RowReader {
     std::size_t block = LineBlocks::kBlock;  // size of the reads; tests make it tiny
     std::uint64_t range = 8ull << 20;        // least part of the file that a thread indexes
     bool every_line = false;                 // is looked at by the index (see RangeIndexer)
+    bool cache_index = false;                // whatever the options say
     bool rebuild_cache = false;              // do not look for a cache, write a new one
   };
   CtfSource(const CtfOptions& options, const std::string& file, const OpenContext& context)
