@@ -399,6 +399,36 @@ TEST_F(Opening, TheLegacyReaderCutsChunksOfUtterancesThatAreLabelled) {
   EXPECT_EQ(keys(), "[u1][u3][u6][u7u8][u9]");
 }
 
+// Line by line, though one of them has no labels and chunks are cut anew.
+TEST_F(Opening, UtterancesThatTheLegacyReaderListsTwiceKeepTheirPartners) {
+  const std::string data = write("data", testing::htk_file(testing::ramp(20)));
+  const auto list = [&](const std::string& name, std::vector<int> firsts) {
+    std::string lines;
+    for (std::size_t i = 0; i < firsts.size(); ++i) {
+      const std::string range = '[' + std::to_string(firsts[i]) + ',' + std::to_string(firsts[i] + 2 - (i == 0)) + ']';
+      lines += (i == 2 ? "v=" : "u=") + data + range + '\n';
+    }
+    return HtkOptions{.name = name, .scp_files = {write(name, lines)}, .dim = 1, .chunk_frames = 1, .legacy = true};
+  };
+  batchfeed::Setup setup;
+  setup.reader.keys = KeyMode::text;
+  setup.reader.legacy_speech = true;
+  // The labels of u are too long for its first entry.
+  MlfOptions states{.name = "l",
+                    .files = {write("labels", "#!MLF!#\n\"u\"\n0 3 a 1\n.\n\"v\"\n0 3 a 0\n.\n")},
+                    .dim = 2,
+                    .legacy = true};
+  setup.sources = {list("a", {0, 1, 2, 3}), list("b", {10, 11, 12, 13}), states};
+  const auto source = open_sources(setup);
+  ASSERT_EQ(source->chunks().size(), 3u);
+  Chunk chunk;
+  for (std::uint32_t c = 0; c < 3; ++c) {
+    source->read(c, chunk);
+    EXPECT_EQ(chunk.columns[0].as<float>()[0], float(c + 2));
+    EXPECT_EQ(chunk.columns[1].as<float>()[0], float(c + 12));
+  }
+}
+
 TEST_F(Opening, TwoKeysWithOneHashAreTold) {
   batchfeed::Setup setup;
   setup.sources = {corpus({write("a.ctf", "!B |A 1\n\"! |A 2\n")})};

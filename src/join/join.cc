@@ -22,7 +22,10 @@ class Joined final : public Source, private RowReader {
     for (std::size_t k = 1; k < sources_.size(); ++k)
       caches_.emplace_back(*sources_[k], most_kept(*sources_[k], options.cache_bytes));
     matches_ = match(sources_, sizing_, options_);
-    if (options_.cut_again && !matches_.left_out.empty()) cut_again();
+    if (options_.cut_again && !matches_.left_out.empty()) {
+      options_.cut_again(matches_.left_out);
+      matches_ = cut_again(primary(), std::move(matches_));
+    }
     for (std::size_t k = 1; k < sources_.size(); ++k)
       readings_.push_back(choose_readings(*sources_[k], matches_.partners[k - 1], options_.cache_bytes));
   }
@@ -140,17 +143,6 @@ class Joined final : public Source, private RowReader {
       out.invalid.resize(out.columns[0].first_sample.size() - 1, Chunk::kValid);
       out.invalid[s.row] = Chunk::kUnpaid;
     }
-  }
-
-  // What was left out has been told; of the rest nothing is odd.
-  void cut_again() {
-    options_.cut_again(matches_.left_out);
-    std::vector<Notice> notices = std::move(matches_.notices);
-    Options quiet = options_;
-    quiet.each = nullptr;
-    quiet.too_long = 0;
-    matches_ = match(sources_, sizing_, quiet);
-    matches_.notices = std::move(notices);
   }
 
   void collect_streams() {

@@ -20,11 +20,12 @@ struct Options {
   bool frames = false;
   // Utterances whose sources differ in length are left out. An Error if more than half are not in all features with one
   // length, or of those that are more than half have no labels of it (HTKMLFReader, htk.md 11.2).
+  // A key that comes back has the next partner with it each time, as if lists were joined line by line.
   bool exact = false;
   // Where `exact`: sequences that the primary's source left out for their length. They count as the others do.
   std::uint64_t too_long = 0;
   // Each sequence of the primary needs a partner in every source, as long as it is or of one sample, which then stands
-  // for all of them; else an Error (HTKMLFReader that writes, htk.md 14.4).
+  // for all of them; else an Error (HTKMLFReader that writes, htk.md 14.4). Keys come back as where `exact`.
   bool strict = false;
   // Where `exact` has left some out: receives which sequences of the primary these are, counted over its chunks, to
   // cut chunks of the others anew. The primary's tables must then have no others. Empty: chunks stay as they are.

@@ -5,6 +5,7 @@
 #include <batchfeed/source.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -177,16 +178,19 @@ struct Expected {
   std::string fault;
 };
 
-const Row* partner(const Corpus& corpus, std::uint64_t key) {
+// Of a repeated key the first counts, as the table has them; of an utterance of HTKMLFReader that comes back, the one
+// that comes back as often, if there is one.
+const Row* partner(const Corpus& corpus, std::uint64_t key, std::size_t turn) {
+  std::vector<const Row*> found;
   for (const auto& chunk : corpus.chunks) {
-    // Of a repeated key the first counts, as the table has them.
-    const Row* found = nullptr;
-    for (const Row& row : chunk) {
-      if (row.key == key && (found == nullptr || corpus.backwards)) found = &row;
-    }
-    if (found != nullptr) return found;
+    std::vector<const Row*> rows;
+    for (const Row& row : chunk)
+      if (row.key == key) rows.push_back(&row);
+    if (corpus.backwards) std::reverse(rows.begin(), rows.end());
+    found.insert(found.end(), rows.begin(), rows.end());
   }
-  return nullptr;
+  if (found.empty()) return nullptr;
+  return found[turn < found.size() ? turn : 0];
 }
 
 bool broadcasts(const Corpus& corpus) {
@@ -195,11 +199,11 @@ bool broadcasts(const Corpus& corpus) {
 
 // The partners of a sequence, as far as there are: the first source without one decides, and so does the first that
 // lacks frames.
-std::vector<const Row*> partners(const std::vector<Corpus>& all, const Row& own, const join::Options& options,
-                                 std::string& fault) {
+std::vector<const Row*> partners(const std::vector<Corpus>& all, const Row& own, std::size_t turn,
+                                 const join::Options& options, std::string& fault) {
   std::vector<const Row*> rows = {&own};
   for (std::size_t k = 1; k < all.size(); ++k) {
-    const Row* const row = partner(all[k], own.key);
+    const Row* const row = partner(all[k], own.key, options.exact || options.strict ? turn : 0);
     if (row == nullptr) {
       if (options.strict) fault = "join.no-partner";
       return rows;
@@ -263,12 +267,13 @@ std::string sequence_text(const std::vector<Corpus>& all, const std::vector<cons
 Expected expected_of(const std::vector<Corpus>& all, std::optional<std::size_t> sizing, const join::Options& options) {
   Expected out;
   std::size_t total = 0, lost_features = options.too_long, lost_labels = 0;
+  std::map<std::uint64_t, std::size_t> turns;
   for (const auto& chunk : all[0].chunks) {
     std::vector<Row> table = chunk;
     if (all[0].backwards) std::reverse(table.begin(), table.end());
     for (const Row& own : table) {
       ++total;
-      const std::vector<const Row*> rows = partners(all, own, options, out.fault);
+      const std::vector<const Row*> rows = partners(all, own, turns[own.key]++, options, out.fault);
       if (!out.fault.empty()) return out;
       std::size_t culprit = rows.size();
       const std::uint32_t length =

@@ -185,6 +185,23 @@ TEST(Join, CountsUtterancesWhoseSourcesDifferInLength) {
   EXPECT_TRUE(join(two(), {})->notices().empty());  // sequences of text may well differ
 }
 
+// htk.md 11.2: lists of HTKMLFReader may have an utterance twice, and belong together line by line.
+TEST(Join, AnUtteranceThatIsListedTwiceHasTwoPartnersInTheLegacyReader) {
+  for (const join::Options& options : {join::Options{.exact = true}, join::Options{.strict = true}}) {
+    const auto joined = join(pair_of(corpus("x", {{{1, 2}, {2, 1}}, {{1, 3}, {2, 1}}, {{1, 2}}}),
+                                     corpus("y", {{{1, 2}, {1, 3}, {2, 1}, {1, 2}}})),
+                             options);
+    EXPECT_THAT(all_of(*joined),
+                ElementsAre("1(2): 100 101 | 100 101", "2(1): 200 | 200", "1(3): 100 101 102 | 100 101 102",
+                            "2(1): 200 | 200", "1(2): 100 101 | 100 101"));
+    EXPECT_TRUE(joined->notices().empty());
+  }
+  const auto fewer =
+      join(pair_of(corpus("x", {{{1, 2}, {2, 1}}}), corpus("y", {{{1, 2}, {1, 3}, {2, 1}}})), {.exact = true});
+  ASSERT_EQ(fewer->notices().size(), 1u);
+  EXPECT_THAT(fewer->notices()[0].fault.what, HasSubstr("1 of 3 sequences of 'y' have no partner in 'x', first: 1"));
+}
+
 // htk.md 14.4: what is written of the i-th utterance is found by its number.
 TEST(Join, StrictlyLeavesOutNothingAndRepeatsOneSample) {
   const auto joined = join(pair_of(corpus("x", {{{1, 2}, {2, 1}}, {{4, 3}}}), corpus("y", {{{2, 1}, {1, 1}, {4, 3}}})),

@@ -7,7 +7,7 @@
 
 namespace batchfeed::join {
 
-KeyIndex::KeyIndex(const Source& source) {
+KeyIndex::KeyIndex(const Source& source, bool in_turn) : in_turn_(in_turn) {
   std::vector<SequenceInfo> table;
   entries_.reserve(total(source.chunks()).sequences);
   for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
@@ -24,6 +24,21 @@ KeyIndex::KeyIndex(const Source& source) {
   used_.resize(entries_.size());
 }
 
+// Of the entries with the key of `first`, those that were given stand in front.
+std::size_t KeyIndex::next_turn(std::size_t first) const {
+  if (repeated_ == 0 || !used_[first]) return first;
+  std::size_t from = first, to = entries_.size();
+  while (from < to) {
+    const std::size_t middle = from + (to - from) / 2;
+    if (entries_[middle].key == entries_[first].key && used_[middle]) {
+      from = middle + 1;
+    } else {
+      to = middle;
+    }
+  }
+  return from < entries_.size() && entries_[from].key == entries_[first].key ? from : first;
+}
+
 const Location* KeyIndex::find(std::uint64_t key) {
   if (next_ >= entries_.size() || entries_[next_].key != key || (next_ > 0 && entries_[next_ - 1].key == key)) {
     const auto found = std::lower_bound(entries_.begin(), entries_.end(), key,
@@ -31,6 +46,7 @@ const Location* KeyIndex::find(std::uint64_t key) {
     if (found == entries_.end() || found->key != key) return nullptr;
     next_ = static_cast<std::size_t>(found - entries_.begin());
   }
+  if (in_turn_) next_ = next_turn(next_);
   used_[next_] = true;
   return &entries_[next_++].at;
 }
@@ -39,7 +55,7 @@ std::uint64_t KeyIndex::unused(std::size_t most, std::vector<Unused>& out) const
   std::uint64_t count = 0;
   std::vector<const Entry*> found;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (used_[i] || (i > 0 && entries_[i].key == entries_[i - 1].key)) continue;
+    if (used_[i] || (!in_turn_ && i > 0 && entries_[i].key == entries_[i - 1].key)) continue;
     ++count;
     found.push_back(&entries_[i]);
   }

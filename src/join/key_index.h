@@ -17,17 +17,19 @@ struct Location {
   std::uint32_t samples = 0;
 };
 
-// Built once from all tables of a source. Of a repeated key the first counts.
+// Built once from all tables of a source. Of a repeated key the first counts; `in_turn`: each look-up gives the next
+// one, and the first again where there are no more.
 class KeyIndex {
  public:
-  explicit KeyIndex(const Source& source);
+  explicit KeyIndex(const Source& source, bool in_turn = false);
 
   // Looks for `key`, first right behind the last hit: corpora are mostly written
   // in the same order, and then no search happens.
   const Location* find(std::uint64_t key);
 
   std::uint64_t sequences() const noexcept { return entries_.size(); }
-  std::uint64_t repeated() const noexcept { return repeated_; }
+  // Of those behind the first of a key, where nothing asks for them.
+  std::uint64_t repeated() const noexcept { return in_turn_ ? 0 : repeated_; }
   std::uint64_t first_repeated() const noexcept { return first_repeated_; }
   struct Entry {
     std::uint64_t key;
@@ -38,10 +40,13 @@ class KeyIndex {
   std::uint64_t unused(std::size_t most, std::vector<Unused>& out) const;
 
  private:
+  std::size_t next_turn(std::size_t first) const;
+
   std::vector<Entry> entries_;  // ascending keys, of equal ones the first in the source first
   std::vector<bool> used_;
   std::uint64_t repeated_ = 0, first_repeated_ = 0;
   std::size_t next_ = 0;
+  bool in_turn_ = false;
 };
 
 }  // namespace batchfeed::join

@@ -28,7 +28,9 @@ class Matcher {
         partners_(sources.size() - 1),
         any_length_(sources.size()) {
     for (std::size_t k = 1; k < sources.size(); ++k) {
-      indices_.emplace_back(*sources[k]);
+      // By the numbers of their lines in HTKMLFReader: an utterance listed twice has two partners, but one set of
+      // labels.
+      indices_.emplace_back(*sources[k], options.exact || options.strict);
       any_length_[k] = broadcasts(*sources[k]);
     }
     out_.partners.resize(indices_.size());
@@ -190,6 +192,28 @@ class Matcher {
 };
 
 }  // namespace
+
+Matches cut_again(const Source& primary, Matches before) {
+  Matches out;
+  out.notices = std::move(before.notices);
+  out.partners.resize(before.partners.size());
+  std::vector<SequenceInfo> table;
+  std::size_t from = 0;
+  for (std::uint32_t c = 0; c < primary.chunks().size(); ++c) {
+    primary.sequences(c, table);
+    ChunkInfo info{.sequences = table.size(), .samples = 0, .bytes = primary.chunks()[c].bytes};
+    out.primary_chunk.push_back(c);
+    out.first.push_back(out.samples.size());
+    for (std::size_t i = 0; i < table.size(); ++i, ++from) {
+      while (before.samples[from] == 0) ++from;
+      info.samples += before.samples[from];
+      out.samples.push_back(before.samples[from]);
+      for (std::size_t k = 0; k < out.partners.size(); ++k) out.partners[k].push_back(before.partners[k][from]);
+    }
+    out.chunks.push_back(info);
+  }
+  return out;
+}
 
 Matches match(const Sources& sources, std::optional<std::size_t> sizing, const Options& options) {
   return Matcher(sources, sizing, options).run();

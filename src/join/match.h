@@ -34,4 +34,8 @@ struct Matches {
 // less than half is left; Error(format) where frames are too few.
 Matches match(const Sources& sources, std::optional<std::size_t> sizing, const Options& options);
 
+// The same where the primary, of which nothing but `before.left_out` went, has cut its chunks anew: row i of a chunk is
+// its i-th sequence.
+Matches cut_again(const Source& primary, Matches before);
+
 }  // namespace batchfeed::join
