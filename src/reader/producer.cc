@@ -146,10 +146,12 @@ void join_entries(const Plan& plan, Minibatch& batch) {
 
 void expect_within(std::uint64_t invalid, std::uint64_t most) {
   if (invalid <= most) return;
-  throw Error(Fault{.kind = FaultKind::format,
-                    .id = "reader.too-many-invalid",
-                    .what = counted(invalid, "damaged sequence") + ", maxErrors tolerates " + std::to_string(most),
-                    .hint = "`check()` lists them; raise `maxErrors` of the reader to leave them out"});
+  throw Error(Fault{
+      .kind = FaultKind::format,
+      .id = "reader.too-many-invalid",
+      .what = counted(invalid, "damaged sequence") + ", maxErrors tolerates " + std::to_string(most),
+      .hint = "`check()` lists them; to leave them out raise `maxErrors` of the reader, in a configuration of one "
+              "with deserializers"});
 }
 
 // How many samples a part of a sequence has, which are the same in each stream. It was cut from the nominal length; a
