@@ -429,6 +429,41 @@ TEST_F(Opening, UtterancesThatTheLegacyReaderListsTwiceKeepTheirPartners) {
   }
 }
 
+// htk.md 7.6, 11.2: what stands in a label file about other utterances need not be sound.
+TEST_F(Opening, LabelsThatTheLegacyReaderDoesNotWantMayBeDamaged) {
+  const std::string data = write("data", testing::htk_file(testing::ramp(9)));
+  batchfeed::Setup setup;
+  setup.reader.keys = KeyMode::text;
+  setup.reader.legacy_speech = true;
+  HtkOptions features{.name = "f",
+                      .scp_files = {write("list", "u=" + data + "[0,0]\nv=" + data + "[0,2]\n")},
+                      .dim = 1,
+                      .legacy = true};
+  const std::string other = "\"w\"\n0 2 a 7\n.\n";
+  MlfOptions states{.name = "l",
+                    .files = {write("labels", "#!MLF!#\n" + other + "\"u\"\n0 1 a 1\n.\n\"v\"\n0 3 a 0\n.\n")},
+                    .dim = 2,
+                    .legacy = true};
+  setup.sources = {features, states};
+  std::vector<std::string> told;
+  setup.report = [&](const Notice& notice) { told.push_back(notice.fault.text()); };
+  const auto rows = [&] {
+    const auto source = open_sources(setup);
+    Chunk chunk;
+    source->read(0, chunk);
+    std::string out;
+    for (std::uint32_t r = 0; r < source->chunks()[0].sequences; ++r)
+      out += std::to_string(chunk.columns[1].samples(r)) + (chunk.is_invalid(r) ? "!" : "") + ' ';
+    return out;
+  };
+  EXPECT_EQ(rows(), "1 3 ");  // and an utterance may have one frame
+  write("list", "w=" + data + "[0,1]\nv=" + data + "[0,2]\n");
+  EXPECT_EQ(rows(), "0! 3 ");
+  setup.reader.legacy_speech = false;
+  std::get<MlfOptions>(setup.sources[1]).legacy = false;
+  EXPECT_EQ(testing::fault_of(rows).id, "mlf.class-range");
+}
+
 TEST_F(Opening, TwoKeysWithOneHashAreTold) {
   batchfeed::Setup setup;
   setup.sources = {corpus({write("a.ctf", "!B |A 1\n\"! |A 2\n")})};

@@ -215,6 +215,7 @@ void Reader::Impl::start() {
   producer = std::make_unique<Producer>(*as_read, *store, *planner, *memory,
                                         Producer::Settings{.streams = streams,
                                                            .max_invalid = options.max_invalid,
+                                                           .at_once = options.legacy_speech,
                                                            .goes_on = mark.begun || mark.follows,
                                                            .invalid_before = mark.invalid,
                                                            .tolerated_before = mark.tolerated,

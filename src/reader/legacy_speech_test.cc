@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "join/join.h"
+#include "support/fault_of.h"
 #include "support/memory_source.h"
 
 namespace batchfeed::reader {
@@ -291,6 +292,18 @@ TEST(LegacySpeech, AChangeOfWorkersBeginsRowsAnew) {
     std::size_t n = 0;
     while (reader.read(batch) && !batch.end_of_epoch) ++n;
     EXPECT_GT(n, 0u);
+  }
+}
+
+// htk.md 11.2: labels that are wrong are an error wherever they stand, even if there are no others.
+TEST(LegacySpeech, DamagedUtterancesAreAnErrorThoughNoneWasSoundBefore) {
+  for (const Packing packing : {Packing::sequences, Packing::truncated, Packing::frames}) {
+    const auto source =
+        std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>{{4}}, packing == Packing::frames);
+    source->damaged_key = 0;
+    Reader reader(source, legacy(6, 1, packing));
+    Minibatch batch;
+    EXPECT_EQ(testing::fault_of([&] { reader.read(batch); }).id, "reader.too-many-invalid");
   }
 }
 

@@ -30,6 +30,7 @@ class Producer {
   struct Settings {
     std::vector<StreamInfo> streams;  // as delivered
     std::uint64_t max_invalid = 0;
+    bool at_once = false;                                    // more are an error before one was sound, too
     bool goes_on = false;                                    // behind answers of the same run
     std::uint64_t invalid_before = 0, tolerated_before = 0;  // of a run that goes on, as in its Mark
     bool keep_in_memory = false;

@@ -146,7 +146,7 @@ void IndexBuilder::drop_duplicates() {
                 .id = "mlf.duplicate-key",
                 .at = {.file = paths_[file - 1], .byte = e->begin, .line = e->aux, .has_byte = true},
                 .what = "utterance '" + context_.keys->text(e->key) + "' stands here a second time",
-                .hint = "the first one is used"};
+                .hint = options_.legacy ? "remove one of them" : "the first one is used"};
     if (options_.legacy) throw Error(std::move(fault));
     skip(std::move(fault));
   }
@@ -162,7 +162,7 @@ void IndexBuilder::repeat_file(const io::File& file, std::size_t earlier) {
               .id = "mlf.duplicate-key",
               .at = {.file = file.path()},
               .what = "the file is listed a second time, with all its utterances",
-              .hint = "each is used once"};
+              .hint = options_.legacy ? "list it once" : "each is used once"};
   if (options_.legacy) throw Error(std::move(fault));
   for (Count& c : counts_) {
     if (fault.id == c.id) c.n += utterances - 1;
