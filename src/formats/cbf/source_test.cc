@@ -139,6 +139,18 @@ TEST(CbfSource, GivesTheLengthsOfTheDataWhenTheTableIsWrong) {
   EXPECT_EQ(opened.source->chunks()[0].samples, 4u);
 }
 
+TEST(CbfSource, LeavesChunksWithoutSequencesOut) {
+  Bytes bytes = with(golden::modern(), 0x84, 3u);  // chunks
+  const Bytes none = {12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+              last = {124, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  bytes.insert(bytes.begin() + 0xb7, last.begin(), last.end());
+  bytes.insert(bytes.begin() + 0xa7, none.begin(), none.end());
+  const TempFile file(bytes);
+  const Opened opened(file.path());
+  ASSERT_EQ(opened.source->chunks().size(), 1u);
+  EXPECT_EQ(opened.source->chunks()[0].sequences, 2u);
+}
+
 TEST(CbfSource, LeavesSequencesOfLengthZeroOut) {
   const TempFile file(with(golden::modern(), 0x0c, 0u));
   const Opened opened(file.path());
