@@ -94,8 +94,9 @@ class InternalError(Error, RuntimeError):
 
 
 def _errno(fault: Fault) -> Optional[int]:
+    said = fault.what.partition(" (listed at ")[0]  # of a file that an scp list names
     for code in (errno.ENOENT, errno.EACCES, errno.ENOSPC, errno.EMFILE, errno.EIO, errno.EEXIST):
-        if fault.what.endswith(os.strerror(code)):
+        if said.endswith(os.strerror(code)):
             return code
     return None
 

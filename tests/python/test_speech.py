@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """HTK features and MLF labels, joined; by batchfeed's names and by CNTK's."""
+import errno
 import struct
 
 import numpy as np
@@ -51,6 +52,13 @@ def test_utterances_with_their_labels(speech):
     for key, x, y in zip(batch.sequence_keys, batch["features"].sequences(), batch["labels"].sequences()):
         np.testing.assert_array_equal(x, speech.frames[key])
         assert y.indices.tolist() == speech.classes[key]
+
+
+def test_a_file_of_a_list_that_is_not_there_is_a_file_not_found_error(speech, tmp_path):
+    (tmp_path / "utt0.mfc").unlink()
+    with pytest.raises(FileNotFoundError, match="utt0.mfc: cannot open.*listed at .*a.scp:1") as caught:
+        list(bf.Reader(bf.HTKFeatures("features", speech.scp)))
+    assert caught.value.errno == errno.ENOENT and caught.value.filename == str(tmp_path / "utt0.mfc")
 
 
 def test_frames_are_drawn_one_by_one(speech):
