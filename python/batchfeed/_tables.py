@@ -44,7 +44,8 @@ def from_pandas(frame: pandas.DataFrame, columns: Optional[Mapping[str, Any]] = 
         raise usage("python.data", f"two columns have the name {twice[0]!r}")
     if columns is not None and not isinstance(columns, Mapping):
         raise wrong("columns", columns, 'a mapping such as {"x": ["a", "b"], "y": "label"}')
-    for name, chosen in (columns or {str(c): c for c in frame.columns}).items():
+    for name, given in (columns or {str(c): c for c in frame.columns}).items():
+        chosen = given.tolist() if hasattr(given, "tolist") else given  # frame.columns[1:]
         if isinstance(chosen, (list, tuple)) and not chosen:
             raise usage("python.data", f"stream {name!r}: no column is named", stream=name)
         for one in chosen if isinstance(chosen, (list, tuple)) else [chosen]:

@@ -118,6 +118,9 @@ def test_data_frames_as_they_come():
     frame = pandas.DataFrame({"v": [np.ones(3), np.zeros(3)], "k": pandas.Categorical(["a", "c"], categories=["a", "b", "c", "d"])})
     batch = whole(bf.from_pandas(frame))
     assert batch["v"].numpy().tolist() == [[1] * 3, [0] * 3] and batch["k"].dim == 4
+    numbers = pandas.DataFrame({"a": [1.5], "b": [2.5], "y": [1]})
+    for names in (numbers.columns[:2], np.array(["a", "b"])):
+        assert whole(bf.from_pandas(numbers, {"x": names, "y": "y"}))["x"].numpy().tolist() == [[1.5, 2.5]]
     assert np.isnan(whole(bf.from_pandas(pandas.DataFrame({"a": [np.nan, 1.0]})))["a"].numpy()).tolist() == [[True], [False]]
 
 
