@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 from . import _core
 from ._errors import Fault, usage
 from ._files import Limits, StorageOptions, file_system, names_in, need_storage, working_directory
-from ._given import Path, counts, expecting, like, mapping, path as as_path, paths, text, texts, weight, wrong
+from ._given import Path, counts, expecting, like, mapping, path as as_path, paths, shown, text, texts, weight, wrong
 from ._options import apply
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element
 
@@ -126,8 +126,19 @@ def look_at(opening: Opening) -> None:
 
 def _need_source(one: Any) -> None:
     if not isinstance(one, (str, bytes, os.PathLike)) and not hasattr(one, "_options"):
-        hint = "; give what it was opened with" if hasattr(one, "load_state_dict") else ""
-        raise TypeError(f"a path or a source (bf.CTF ..., a bf.Source) is read, not {one!r}{hint}")
+        hint = _as_source(one)
+        raise TypeError(f"a path or a source (bf.CTF ..., a bf.Source) is read, not {shown(one)}{hint and '; ' + hint}")
+
+
+def _as_source(one: Any) -> str:
+    """What makes a source of data in memory."""
+    if hasattr(one, "load_state_dict"):
+        return "give what it was opened with"
+    for sign, way in (("with_format", "bf.from_datasets()"), ("column_names", "bf.from_arrow()"), ("columns", "bf.from_pandas()")):
+        if hasattr(one, sign):
+            return f"{way} makes a source of it"
+    arrays = isinstance(one, Mapping) or hasattr(one, "__array__") or hasattr(one, "tocsr")
+    return "bf.Arrays({'x': array, ...}) makes a source of arrays" if arrays else ""
 
 
 def given_limits(limits: Optional[Limits]) -> dict[str, Any]:
