@@ -158,12 +158,24 @@ def _translate(given: Mapping[str, Any]) -> dict[str, Any]:
 OF_A_LOADER = ("num_workers", "persistent_workers", "prefetch_factor", "worker_init_fn", "collate_fn", "multiprocessing_context")
 
 
+# What other libraries call it.
+ELSEWHERE = {
+    "batch_size": "minibatch_samples=n counts samples, and size_unit='sequences' with minibatch_size=n sequences",
+    "drop_last": "last_minibatch='drop' leaves out what fills no minibatch",
+    "num_epochs": "reader.epochs(n) reads several",
+    "randomize": "shuffle=True, or order='cntk' for the order of a configuration",
+    "num_shards": "workers=n and rank=i share the data",
+}
+
+
 def unexpected(name: str, *, but: Sequence[str] = ()) -> TypeError:
     """`but`: keywords of a reader that cannot be given here."""
     if name in but:
         return TypeError(f"{name!r} cannot be given here: it is set for the processes of a DataLoader")
     if name in OF_A_LOADER:
         return TypeError(f"unexpected keyword argument {name!r}: it is a DataLoader's, as in DataLoader(dataset, batch_size=None, {name}=...)")
+    if name in ELSEWHERE:
+        return TypeError(f"unexpected keyword argument {name!r}: {ELSEWHERE[name]}")
     meant = get_close_matches(name, NAMES, 1)
     hint = f"did you mean {meant[0]!r}?" if meant else f"the keywords of a reader are {', '.join(NAMES)}"
     return TypeError(f"unexpected keyword argument {name!r}; {hint}")

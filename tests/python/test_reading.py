@@ -174,6 +174,8 @@ def test_what_is_no_corpus_is_refused_in_words(corpus):
 def test_an_unknown_keyword_is_a_type_error_that_names_the_right_ones(corpus):
     with pytest.raises(TypeError, match="^unexpected keyword argument 'minibatchsize'; did you mean 'minibatch_size'\\?$"):
         bf.Reader(corpus.source(), minibatchsize=3)
+    with pytest.raises(TypeError, match="^unexpected keyword argument 'drop_last': last_minibatch='drop' leaves out"):
+        bf.open(corpus.path, drop_last=True)
     with pytest.raises(TypeError, match="'colour'; the keywords of a reader are bucket_minibatches, .*minibatch_size"):
         bf.open(corpus.path, colour="red")
 
