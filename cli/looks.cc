@@ -52,7 +52,8 @@ std::string way_out(const std::string& head) {
   const std::string line = head.substr(0, head.find('\n'));
   if (std::all_of(head.begin(), head.end(), is_text) && line.size() < head.size()) {
     const bool is_markup = line.find_first_of("{[<|") != std::string::npos;
-    if (!is_markup && line.find_first_of(",;") != std::string::npos)
+    const bool is_numbers = line.find_first_not_of("0123456789.+-eE \t\r") == std::string::npos;
+    if (!is_markup && (is_numbers || line.find_first_of(",;\t") != std::string::npos))
       return "a table? from_pandas() of the Python package takes one; in a text corpus a row is |x 1 2 |y 3";
     if (!is_markup && line.find(':') != std::string::npos && line.find_first_of("0123456789+-") == 0)
       return "svmlight? from_svmlight() of the Python package takes it; in a text corpus a row is |x 3:0.5 |y 1";

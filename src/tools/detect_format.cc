@@ -77,11 +77,20 @@ bool has_pairs(std::string_view line) {
   return false;
 }
 
+bool is_number(std::string_view text) { return text.find_first_not_of("0123456789.+-eE") == std::string_view::npos; }
+
+// dir/name, or a name with an extension; neither a row of a table nor prose.
+bool is_path(std::string_view text) {
+  if (text.find_first_of(",;\t") != std::string_view::npos) return false;
+  if (text.find('/') != std::string_view::npos) return true;
+  return text.find('.') != std::string_view::npos && text.find(' ') == std::string_view::npos && !is_number(text);
+}
+
 bool is_scp_line(std::string_view line) {
   if (line.find('|') != std::string_view::npos || line[0] == '#' || has_pairs(line)) return false;
   const std::size_t equals = line.find('=');
   if (equals != std::string_view::npos && line.back() == ']') return true;
-  return line.find_first_of("=[]{}\"") == std::string_view::npos && line.find_first_of("/.") != std::string_view::npos;
+  return line.find_first_of("=[]{}\"") == std::string_view::npos && is_path(line);
 }
 
 // key path[:offset][range], or of an archive in text: key [ and numbers, or key and integers.
@@ -92,7 +101,7 @@ bool is_kaldi_line(std::string_view line) {
   if (rest == "[" || rest.starts_with("[ ")) return true;
   if (rest.find_first_not_of("0123456789 \t") == std::string_view::npos) return line[0] > '9' || line[0] < '0';
   if (rest.find_first_of(" \t|{}\"") != std::string_view::npos) return false;
-  return rest.find_first_of("/.:") != std::string_view::npos;
+  return rest.find_first_of("/.:") != std::string_view::npos && !is_number(rest);
 }
 
 // Bytes that are no text look like a line of any format by chance.

@@ -40,6 +40,8 @@ TEST(DetectFormat, TextByItsLines) {
            {"u=a.chunk[0,9]\nv=a.chunk[10,19]\n", Format::scp},
            {"d-e/x=a.chunk[0,9]\n", Format::scp},
            {"data/a.mfc\ndata/b.mfc\n", Format::scp},
+           {"a.mfc\nb.mfc\n", Format::scp},
+           {"/data/of speaker 1/a\n", Format::scp},
            {"u1 /data/a.ark:12\nu2 /data/a.ark:99[0:3]\n", Format::kaldi},
            {"u1  [\n  1 2\n  3 4 ]\n", Format::kaldi},
            {"u1 [ 1 2 ]\nu2 [ 3 4 ]\n", Format::kaldi},
@@ -50,13 +52,28 @@ TEST(DetectFormat, TextByItsLines) {
 
 TEST(DetectFormat, TextOfNoneOfThem) {
   for (const char* text : {
-           "", "\n\n \r\n", "hello\n", "hello world of words\n",
+           "",
+           "\n\n \r\n",
+           "hello\n",
+           "hello world of words\n",
            "1 2 3\n4 5 6\n",  // numbers under no key
-           "a|\nb|\n",        // nothing behind the bar
-           "{x} |v 1\n",      // nor such an id in front of it
-           "0 | v 1\n",       // nor a name
-           "\x01|v 1\n", "0 |v\x7f\x02 1\n", "<a href=\"b\">\n{\"a\": 1}\n", "= 5\n", "\xC3\xA4 = 5 |\n",
-           "name -> [a/b]\n", "u2 \"a/b\n",
+           "0.1 0.2\n0.3 -4e-1\n",
+           "1.5\n2.5\n",
+           "1\t1.5\n2\t2.5\n",  // nor are they paths
+           "id,weight,file\n1,0.5,a/b.wav\n2,1.5,c.wav\n",
+           "1\t0.5\ta.b\n",
+           "1.5;x\n",  // nor is a row of a table
+           "One sentence. Another one.\n",
+           "a|\nb|\n",    // nothing behind the bar
+           "{x} |v 1\n",  // nor such an id in front of it
+           "0 | v 1\n",   // nor a name
+           "\x01|v 1\n",
+           "0 |v\x7f\x02 1\n",
+           "<a href=\"b\">\n{\"a\": 1}\n",
+           "= 5\n",
+           "\xC3\xA4 = 5 |\n",
+           "name -> [a/b]\n",
+           "u2 \"a/b\n",
            "|a 1\none\ntwo\nthree\n",  // one line in four
        })
     EXPECT_EQ(detected(text), Format::unknown) << text;

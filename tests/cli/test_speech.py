@@ -199,6 +199,8 @@ def test_a_list_of_states_is_known_for_what_it_is(batchfeed, write):
 
 def test_tables_of_others_are_told_by_their_looks(batchfeed, write):
     for name, text, words in (("t.csv", "a,b\n1,2\n", "from_pandas()"), ("t.json", '{"a":[1,2]}\n', "name a .cntk"),
+                              ("u.csv", "id,weight,file\n1,0.5,a/b.wav\n", "from_pandas()"), ("v.tsv", "1\t0.5\n", "from_pandas()"),
+                              ("savetxt.txt", "0.1 -2e-3\n0.3 0.4\n", "from_pandas()"),
                               ("t.svm", "1 qid:3 1:0.5 2:0.3\n0 qid:3 1:0.1 7:0.2\n", "from_svmlight()")):
         write(name, text)
         done = batchfeed("info", name)
