@@ -25,7 +25,7 @@ def step(model: torch.nn.Module, optimizer: torch.optim.Optimizer, batch: Option
     optimizer.zero_grad()
     if batch is not None:
         pixels = batch["pixels"].torch() / 16
-        labels = torch.from_numpy(batch["labels"].classes()).long()
+        labels = batch["labels"].torch("classes")
         loss = torch.nn.functional.cross_entropy(model(pixels), labels, reduction="sum") / total
         loss.backward()
     if dist.is_initialized():
@@ -39,7 +39,7 @@ def accuracy(model: torch.nn.Module, path: str) -> float:
     right = total = 0
     for batch in bf.open(path, shuffle=False, report=None):
         guess = model(batch["pixels"].torch() / 16).argmax(dim=1)
-        right += int((guess == torch.from_numpy(batch["labels"].classes())).sum())
+        right += int((guess == batch["labels"].torch("classes")).sum())
         total += batch.num_samples
     return right / total
 

@@ -13,7 +13,7 @@ import pathlib
 
 import checkpoint
 import torch
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 import batchfeed as bf
 
@@ -34,15 +34,10 @@ class Tagger(torch.nn.Module):
 
 def tensors(batch: bf.Batch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Words and slots [sequence, step], lengths, intents; slots of no word are -1, which the loss leaves out."""
-    words, slots = (torch.from_numpy(batch[name].classes()).long() for name in ("word", "slot"))
     lengths = torch.from_numpy(batch["word"].lengths)
-    rows = torch.repeat_interleave(torch.arange(len(lengths)), lengths)
-    steps = torch.arange(len(words)) - torch.repeat_interleave(torch.from_numpy(batch["word"].offsets[:-1]), lengths)
-    shape = (len(lengths), int(lengths.max()))
-    padded_words = torch.zeros(shape, dtype=torch.long)
-    padded_slots = torch.full(shape, -1)
-    padded_words[rows, steps], padded_slots[rows, steps] = words, slots
-    return padded_words, padded_slots, lengths, torch.from_numpy(batch["intent"].classes()).long()
+    words, slots = (batch[name].torch("classes").split(lengths.tolist()) for name in ("word", "slot"))
+    padded_words, padded_slots = pad_sequence(words, batch_first=True), pad_sequence(slots, batch_first=True, padding_value=-1)
+    return padded_words, padded_slots, lengths, batch["intent"].torch("classes")
 
 
 def accuracy(model: Tagger, reader: bf.Reader) -> tuple[float, float]:

@@ -125,14 +125,15 @@ class Stream(_core.StreamData):
         """A tensor that shares memory with the minibatch where its form allows.
 
         "packed": dense [samples, dim], sparse as sparse CSR; "padded": [sequence, step, dim];
-        "nested": a jagged nested tensor, one row a sequence; "coo": sparse COO.
+        "nested": a jagged nested tensor, one row a sequence; "coo": sparse COO; "classes": classes() as int64,
+        which losses and embeddings take.
         """
         tensor: torch.Tensor = _convert.torch_tensor(self, form)
         return tensor
 
     def jax(self, form: str = "packed") -> Any:
         """For JAX. "packed": a dense stream as a jax.Array [samples, dim] without a copy where JAX allows, a sparse one
-        as jax.experimental.sparse.BCSR; "padded": a jax.Array [sequence, step, dim].
+        as jax.experimental.sparse.BCSR; "padded": a jax.Array [sequence, step, dim]; "classes": classes() as int32.
         """
         return _convert.jax_array(self, form)
 
@@ -235,10 +236,18 @@ class Batch(_Batch):
 
     def torch(self, form: Union[str, Mapping[str, str]] = "packed") -> dict[str, torch.Tensor]:
         """{name: tensor}; one form for all streams (Stream.torch), or {name: form}."""
-        forms = form if isinstance(form, Mapping) else {name: form for name in self}
+        return {name: self[name].torch(one) for name, one in self._forms(form).items()}
+
+    def jax(self, form: Union[str, Mapping[str, str]] = "packed") -> dict[str, Any]:
+        """{name: array}, which jax.jit() takes; one form for all streams (Stream.jax), or {name: form}."""
+        return {name: self[name].jax(one) for name, one in self._forms(form).items()}
+
+    def _forms(self, given: Union[str, Mapping[str, str]]) -> dict[str, str]:
+        """That of each stream."""
+        forms = given if isinstance(given, Mapping) else {name: given for name in self}
         for name in forms:
             self[name]  # there is such a stream
-        return {name: self[name].torch(forms.get(name, "packed")) for name in self}
+        return {name: forms.get(name, "packed") for name in self}
 
     def __reduce__(self) -> Any:
         ends = (self.end_of_epoch, self.end_of_sweep)

@@ -71,8 +71,8 @@ def classes(stream: _core.StreamData) -> npt.NDArray[np.int32]:
 
 
 def need_form(form: Any) -> None:
-    if form not in ("packed", "padded", "nested", "coo"):
-        raise ValueError(f"form is {form!r}, expected 'packed', 'padded', 'nested' or 'coo'")
+    if form not in ("packed", "padded", "nested", "coo", "classes"):
+        raise ValueError(f"form is {form!r}, expected 'packed', 'padded', 'nested', 'coo' or 'classes'")
 
 
 def torch_tensor(stream: _core.StreamData, form: str) -> Any:
@@ -81,6 +81,8 @@ def torch_tensor(stream: _core.StreamData, form: str) -> Any:
     stream.expect_inside()
     if form == "padded":
         return torch.from_numpy(padded(stream)[0])
+    if form == "classes":  # of 64 bits, as losses ask for
+        return torch.from_numpy(classes(stream).astype(np.int64))
     if stream.storage == "sparse" and form != "nested":
         size = (stream.num_samples, stream.dim)
         offsets = torch.from_numpy(_small(stream.indptr))
@@ -97,14 +99,16 @@ def torch_tensor(stream: _core.StreamData, form: str) -> Any:
 
 
 def jax_array(stream: _core.StreamData, form: str) -> Any:
-    if form not in ("packed", "padded"):
-        raise ValueError(f"form is {form!r}, expected 'packed' or 'padded'")
+    if form not in ("packed", "padded", "classes"):
+        raise ValueError(f"form is {form!r}, expected 'packed', 'padded' or 'classes'")
     jax_numpy = library("jax.numpy", "jax()")
     if form == "padded":
         return jax_numpy.from_dlpack(padded(stream)[0])
-    if stream.storage == "dense":
+    if stream.storage == "dense" and form == "packed":
         return jax_numpy.from_dlpack(stream.values)
     stream.expect_inside()
+    if form == "classes":
+        return jax_numpy.asarray(classes(stream))
     shape = (stream.num_samples, stream.dim)
     parts = (stream.values, stream.indices, stream.indptr.astype(np.int32))
     return library("jax.experimental.sparse", "jax()").BCSR(tuple(map(jax_numpy.asarray, parts)), shape=shape)

@@ -41,8 +41,8 @@ class Dataset(IterableDataset[Any]):
     """Minibatches as {name: tensor}; for DataLoader(dataset, batch_size=None).
 
     `what` is what open() or Reader() take, and so are the keywords. `form`: how tensors look ("packed",
-    "padded", "nested", "coo"; or one for each stream, {"x": "padded"}; see Stream.torch). `transform`:
-    instead of that, a function that makes an item of a Batch. `pin_memory`: where CUDA is there, tensors (not what
+    "padded", "nested", "coo", "classes"; or one for each stream, {"x": "padded"}; see Stream.torch). `transform`:
+    instead of that, a function that makes an item of a Batch, which knows the lengths of its sequences too. `pin_memory`: where CUDA is there, tensors (not what
     `transform` makes) are copied to pinned memory; not in the worker processes of a DataLoader, which pins what
     they send if its own `pin_memory` says so. No test has had CUDA: they put stand-ins for it.
 

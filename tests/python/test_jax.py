@@ -43,5 +43,12 @@ def test_sparse_and_padded_streams(corpus):
     product = jax.jit(lambda y, w: y @ w)(batch["y"].jax(), weights)
     np.testing.assert_array_equal(np.asarray(product), batch["y"].csr() @ weights)
     np.testing.assert_array_equal(np.asarray(batch["x"].jax("padded")), batch["x"].padded().values)
+    both = batch.jax({"y": "classes"})
+    assert both["y"].dtype == jnp.int32 and both["y"].tolist() == batch["y"].classes().tolist()
+    assert jax.jit(lambda tree: tree["x"].sum())(both) == batch["x"].jax().sum()
+    with pytest.raises(KeyError, match="no stream 'z'"):
+        batch.jax({"z": "padded"})
+    with pytest.raises(TypeError, match="stream 'x' is dense, classes"):
+        batch["x"].jax("classes")
     with pytest.raises(ValueError, match="expected 'packed'"):
         batch["x"].jax("nested")

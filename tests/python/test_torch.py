@@ -292,7 +292,27 @@ def test_the_snippet_of_the_reference(digits, monkeypatch):
     [snippet] = blocks(ROOT / "docs/reference/python.md")
     names = {}
     run(snippet.replace("num_workers=2", "num_workers=0"), names)
-    assert names["pixels"].shape[1] == 64 and names["labels"].shape[1] == 10
+    assert names["pixels"].shape[1] == 64 and names["labels"].shape == names["pixels"].shape[:1]
+
+
+def test_sequences_of_any_length(tmp_path, monkeypatch):
+    """The page of that name, with the corpus of the tutorial."""
+    monkeypatch.chdir(tmp_path)
+    exec(blocks(ROOT / "docs/tutorial/minibatches-in-python.md")[0], {})
+    names = {}
+    [snippet] = blocks(ROOT / "docs/how-to/sequences-in-pytorch.md")
+    run(snippet, names)
+    found = {tuple(words[:n].tolist()): tags.tolist() for words, tags, n in zip(names["words"], names["tags"], names["lengths"])}
+    assert found == {(3, 17, 8): [0, 4, 0], (3, 5): [0, 2, -100], (9,): [1, -100, -100]}
+
+
+def test_classes_are_what_losses_take(corpus):
+    batch = corpus.reader().next()
+    tensors = batch.torch({"y": "classes"})
+    assert tensors["y"].dtype == torch.int64 and tensors["y"].tolist() == batch["y"].classes().tolist()
+    torch.nn.functional.cross_entropy(torch.zeros(len(tensors["y"]), corpus.classes), tensors["y"])
+    with pytest.raises(TypeError, match="stream 'x' is dense, classes"):
+        batch["x"].torch("classes")
 
 
 def test_errors_of_worker_processes_are_of_their_kind(tmp_path):
