@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <regex>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "format.h"
@@ -69,6 +71,14 @@ const CLI::App& chosen(const CLI::App& app) {
   return selected.empty() ? app : chosen(*selected.front());
 }
 
+std::string way_on(const CLI::App& command, const std::string& word, const std::string& guess) {
+  if (!guess.empty()) return fmt::format("did you mean {}?", guess);
+  std::error_code none;
+  if (command.get_parent() == nullptr && std::filesystem::is_regular_file(word, none))  // in place of a command
+    return fmt::format("batchfeed info {} says what is in it", printable(word));
+  return fmt::format("{} --help", path_of(command));
+}
+
 std::string unexpected(const CLI::App& command) {
   std::vector<std::string> left = command.remaining(true);
   for (const CLI::App* up = command.get_parent(); left.empty() && up != nullptr; up = up->get_parent())
@@ -77,13 +87,11 @@ std::string unexpected(const CLI::App& command) {
   const std::string& word = left.front();
   const bool option = word.size() > 1 && word[0] == '-';
   const std::string guess = nearest(word.substr(0, word.find('=')), option ? options(command) : commands(command));
-  return fmt::format(
-      "unknown {} '{}'; hint: {}",
-      option                      ? "option"
-      : commands(command).empty() ? "argument"
-                                  : "command",
-      printable(word),
-      guess.empty() ? fmt::format("{} --help", path_of(command)) : fmt::format("did you mean {}", guess));
+  return fmt::format("unknown {} '{}'; hint: {}",
+                     option                      ? "option"
+                     : commands(command).empty() ? "argument"
+                                                 : "command",
+                     printable(word), way_on(command, word, guess));
 }
 
 // "a, b or c" of "a,b,c".

@@ -57,8 +57,8 @@ def test_version(batchfeed):
 
 
 @pytest.mark.parametrize("arguments, word", [
-    (("raed", "x.ctf"), "did you mean read"),
-    (("read", "x.ctf", "--minibatchsize", "3"), "did you mean --minibatch-size"),
+    (("raed", "x.ctf"), "did you mean read?"),
+    (("read", "x.ctf", "--minibatchsize", "3"), "did you mean --minibatch-size?"),
     (("report", "x.ctf", "--force"), "hint: batchfeed report --help"),  # as far from --order as two words are
     (("read",), "batchfeed read --help"),
     ((), "batchfeed --help"),
@@ -73,6 +73,11 @@ def test_words_that_make_no_sense_are_status_2(batchfeed, arguments, word):
     done = batchfeed(*arguments)
     assert done.code == 2 and done.out == ""
     assert done.err.startswith("batchfeed: ") and len(done.err.splitlines()) == 1 and word in done.err
+
+
+def test_a_file_in_place_of_a_command(batchfeed, corpus):
+    done = batchfeed(corpus())
+    assert done.code == 2 and done.err.endswith(f"hint: batchfeed info {corpus()} says what is in it\n")
 
 
 def test_rank_must_be_below_workers(batchfeed, corpus):
