@@ -3,7 +3,9 @@
 import dataclasses
 import doctest
 import inspect
+import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -59,6 +61,30 @@ def test_shards(tmp_path, monkeypatch):
     for snippet in blocks(ROOT / "docs/how-to/corpora-of-many-shards.md"):
         run(snippet, names)
     assert not names["faults"] and len(list((tmp_path / "shuffled").iterdir())) == 4
+
+
+def test_a_run_that_is_cut_short(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Corpus("train.ctf", [2, 3] * 100)
+    [snippet] = blocks(ROOT / "docs/how-to/go-on-after-a-stop.md")
+    before = signal.getsignal(signal.SIGTERM)
+    steps = []
+
+    def step(batch, names):
+        steps.append((batch.epoch, batch.index))
+        if len(steps) == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    try:
+        for _ in range(2):
+            names = {"step": step}
+            run(snippet.replace('"""A step of yours."""', "step(batch, globals())"), names)
+            names["reader"].close()
+            if len(steps) == 3:
+                assert names["asked_to_stop"] and names["reader"].epoch == 1
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert steps == [(epoch, index) for epoch in range(10) for index in range(2)]
 
 
 def test_the_readme(tmp_path, monkeypatch):
