@@ -355,9 +355,11 @@ LoadedConfig bind_section(Document& doc, const Section& root, const ConfigReques
   bind_sizes(doc, reader, out);
   out.setup.limits = request.limits;
   out.setup.file_system = request.file_system;
-  if (!request.files.empty()) out.setup.file_system.configuration = request.files.front();
-  out.setup.file_system.named_at =
-      std::make_shared<const std::vector<std::pair<std::string, std::string>>>(files_named(out.resolved));
+  if (!request.files.empty()) {  // of a text that a program has made nobody could look at the place
+    out.setup.file_system.configuration = request.files.front();
+    out.setup.file_system.named_at =
+        std::make_shared<const std::vector<std::pair<std::string, std::string>>>(files_named(out.resolved));
+  }
   out.setup.report = request.report;
   return out;
 }

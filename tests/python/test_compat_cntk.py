@@ -320,8 +320,9 @@ def test_paths_with_what_configurations_take_for_a_variable():
     streams = C.StreamDefs(x=C.StreamDef("x", 3))
     with pytest.raises(ValueError, match="takes for a variable"):
         C.MinibatchSource(C.CTFDeserializer("/data/$x$.ctf", streams))
-    with pytest.raises(bf.MissingFileError):
+    with pytest.raises(bf.MissingFileError) as raised:
         C.MinibatchSource(C.CTFDeserializer("/data/$x.ctf", streams))
+    assert raised.value.hint == "there is no folder '/data'"  # and not where in the text that is made of it
 
 
 def test_one_of_a_kind_is_no_plural(corpus):
