@@ -24,6 +24,10 @@ from ._told import log
 from ._words import counted
 
 
+NUMBERS = "numbers, [samples, dim]"
+SEQUENCES = f"{NUMBERS}: sequences are put one after the other, and lengths=[...] says how many samples each has"
+
+
 def _stream(name: str, data: Any) -> StreamSpec:
     """How data in memory are declared, if the user does not say."""
     if hasattr(data, "tocsr"):
@@ -35,7 +39,7 @@ def _stream(name: str, data: Any) -> StreamSpec:
             raise usage("python.data", f"stream {name!r}: {array.min()} is no class", hint, stream=name)
         return sparse(int(array.max(initial=0)) + 1)
     if array.dtype.kind not in "iufb" or array.ndim > 2:
-        raise usage("python.data", f"stream {name!r}: an array of {array.dtype} of shape {array.shape}", "numbers, [samples, dim]")
+        raise usage("python.data", f"stream {name!r}: an array of {array.dtype} of shape {array.shape}", SEQUENCES if array.ndim > 2 else NUMBERS)
     return dense(1 if array.ndim == 1 else int(array.shape[1]))
 
 
@@ -48,7 +52,7 @@ def _array(name: str, data: Any) -> Any:
     try:
         return np.asarray(data)
     except ValueError:
-        raise usage("python.data", f"stream {name!r}: rows of different lengths", "numbers, [samples, dim]") from None
+        raise usage("python.data", f"stream {name!r}: rows of different lengths", SEQUENCES) from None
 
 
 @contextlib.contextmanager
