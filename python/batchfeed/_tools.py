@@ -173,6 +173,10 @@ def index(
     ]
 
 
+# Formats of others, by how names of files end.
+OTHER_TARGETS = {".parquet": "to_parquet", ".npz": "to_npz", ".svm": "to_svmlight", ".svmlight": "to_svmlight"}
+
+
 @dataclass(frozen=True)
 class Converted:
     """What a conversion wrote."""
@@ -235,6 +239,9 @@ def convert(
     for name, value, words in (("to", "ctf" if to is None else to, TARGETS), ("keys", keys, ("automatic", "keep", "number", "none"))):
         if value not in words:
             raise wrong(name, value, f"one of {', '.join(map(repr, words))}")
+    extension = os.path.splitext(file)[1].lower()
+    if to is None and extension in OTHER_TARGETS:
+        raise usage("python.target", "is in no format that convert() writes", f"bf.{OTHER_TARGETS[extension]}() does", path=file)
     form = _core.target_format(file, to or "")
     function("report", report, "a function of a Fault, or None")
     given: dict[str, Any] = {

@@ -300,6 +300,12 @@ def test_targets_are_packed_by_their_names(corpus, tmp_path, name):
     assert bf.info(tmp_path / "b.zst").sequences == len(corpus.lengths)
 
 
+def test_targets_that_others_write(corpus, tmp_path):
+    with pytest.raises(bf.ConfigError, match=r"a.parquet: is in no format that convert\(\) writes; hint: bf.to_parquet\(\) does"):
+        bf.convert(corpus.path, tmp_path / "a.parquet")
+    assert bf.convert(corpus.path, tmp_path / "b.parquet", to="ctf").sequences == len(corpus.lengths)
+
+
 @pytest.mark.parametrize(
     "name, to, rule, message",
     [
