@@ -2,6 +2,8 @@
 """What each keyword of a reader does: for help(), and for docs/reference/python-keywords.md, which a test compares."""
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 ABOUT = {
     "minibatch_samples": "samples of a minibatch, over all workers: minibatch_size counted in samples",
     "shuffle": "True: order='uniform'; False: order='file'",
@@ -44,6 +46,7 @@ ABOUT = {
 }
 
 
-def help_text() -> str:
+def help_text(but: Sequence[str] = ()) -> str:
     """To follow a docstring."""
-    return "\n\nKeywords, all of them optional:\n\n" + "\n".join(f"{name}\n    {about}" for name, about in ABOUT.items()) + "\n"
+    told = (f"{name}\n    {about}\n" for name, about in ABOUT.items() if name not in but)
+    return "\n\nKeywords, all of them optional:\n\n" + "".join(told)

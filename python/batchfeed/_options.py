@@ -214,17 +214,20 @@ def show(options: Any) -> str:
     return f"<ReaderOptions: {', '.join(told) or 'the defaults'}>"
 
 
-def show_keywords(function: Callable[..., Any], documented: Any = None) -> None:
-    """Lets help() and editors see the keywords, their defaults and what they do in place of **options."""
+def show_keywords(function: Callable[..., Any], documented: Any = None, *, but: Sequence[str] = ()) -> None:
+    """Lets help() and editors see the keywords, their defaults and what they do in place of **options.
+
+    `but`: those that cannot be given there.
+    """
     documented = documented or function
     if documented.__doc__:  # not with -OO
-        documented.__doc__ = inspect.cleandoc(documented.__doc__) + help_text()
+        documented.__doc__ = inspect.cleandoc(documented.__doc__) + help_text(but)
     defaults = _core.ReaderOptions()
     signature = inspect.signature(function)
     kept = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     there = {p.name for p in kept}
     for name in ReaderKeywords.__annotations__:
-        if name in there:
+        if name in there or name in but:
             continue
         default = None if name in SHORT else _get(defaults, name)
         kept.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default))

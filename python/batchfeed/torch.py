@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Callable, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 import torch
 from torch.utils.data import IterableDataset, get_worker_info
@@ -28,10 +28,13 @@ from ._files import Limits, StorageOptions
 from ._given import Path, flag, function, mapping, whole
 from ._iterations import Iterations
 from ._open import What, look_at, opening_of
-from ._options import ReaderKeywords, unexpected
+from ._options import ReaderKeywords, show_keywords, unexpected
 from ._reader import Reader
 from ._told import log
 from ._world import World, world
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 OWN = ("stride", "offset")  # keywords of a reader that are this module's to give
 Form = Union[str, Mapping[str, str]]
@@ -67,7 +70,7 @@ class Dataset(IterableDataset[Any]):
         limits: Optional[Limits] = None,
         storage_options: StorageOptions = None,
         report: Optional[Callable[[Fault], None]] = log,
-        **options: Any,
+        **options: Unpack[ReaderKeywords],
     ) -> None:
         super().__init__()
         for one in form.values() if isinstance(form, Mapping) else [form]:
@@ -216,6 +219,9 @@ class Dataset(IterableDataset[Any]):
 
     def __repr__(self) -> str:
         return f"<batchfeed.torch.Dataset of {self._opening}>"
+
+
+show_keywords(Dataset.__init__, Dataset, but=OWN)
 
 
 class _Loop:

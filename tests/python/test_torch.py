@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+import inspect
 import itertools
 import json
 import multiprocessing
@@ -227,6 +228,12 @@ def test_what_is_wrong_is_told_before_a_process_reads(tmp_path, monkeypatch, wha
     Path("a.ctf").write_text("0 |x 1\n1 |x 2\n")
     with pytest.raises(error, match=words):
         batchfeed.torch.Dataset(what, **options)
+
+
+def test_help_lists_the_keywords_of_a_dataset():
+    names = set(inspect.signature(batchfeed.torch.Dataset).parameters)
+    assert {"form", "transform", "minibatch_samples", "rank"} <= names and not {"options", "stride", "offset"} & names
+    assert "\nminibatch_samples\n    samples of" in batchfeed.torch.Dataset.__doc__ and "\nstride\n" not in batchfeed.torch.Dataset.__doc__
 
 
 def test_what_is_left_to_who_reads(corpus):
