@@ -11,11 +11,13 @@ from operator import index
 from typing import Any, Optional, Union
 
 import numpy as np
+import numpy.typing as npt
 
 from ._errors import ConfigError, usage
 
 Path = Union[str, "os.PathLike[str]"]
 Paths = Union[Path, Sequence[Path]]
+Wholes = Union[Sequence[int], npt.NDArray[Any]]  # whole numbers, of any type
 WHOLE = "a whole number that is not negative"
 
 

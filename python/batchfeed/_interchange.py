@@ -15,7 +15,7 @@ from ._batch import Batch
 from ._columns import column, expect_unmasked, keys_of, lengths_of
 from ._convert import library
 from ._errors import refused, usage
-from ._given import Path, expecting, path as as_path, whole, wrong
+from ._given import Path, Wholes, expecting, path as as_path, whole, wrong
 from ._open import What, opening_of
 from ._reader import Reader
 from ._source import Source
@@ -86,8 +86,8 @@ class Arrays(Source):
         data: Mapping[str, Any],
         *,
         streams: Optional[Mapping[str, StreamSpec]] = None,
-        lengths: Union[Sequence[int], Mapping[str, Sequence[int]], None] = None,
-        keys: Optional[Sequence[int]] = None,
+        lengths: Union[Wholes, Mapping[str, Wholes], None] = None,
+        keys: Optional[Wholes] = None,
         dtype: Any = "float32",
         chunk_samples: int = 65536,
     ) -> None:

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Optional, Union
 
 import numpy as np
+import numpy.typing as npt
 
 from . import _core
 from ._batch import Batch
 from ._columns import column_of, columns, infos, keys_of, lengths_of
 from ._errors import usage
 from ._files import StorageOptions, need_storage
-from ._given import Path, expecting, flag, key as as_key, path as as_path, whole, wrong
+from ._given import Path, Wholes, expecting, flag, key as as_key, path as as_path, whole, wrong
 from ._sources import StreamSpec, _element, declared
 from ._told import notice
 from ._upload import named, upload_for
@@ -44,11 +45,11 @@ class Source:
         """{name: dense(dim) or sparse(dim)}"""
         raise NotImplementedError(f"{type(self).__name__} does not say its streams()")
 
-    def chunks(self) -> Sequence[Sequence[int]]:
+    def chunks(self) -> Sequence[Wholes]:
         """For each chunk the number of samples of each sequence. A sequence of 0 is left out."""
         raise NotImplementedError(f"{type(self).__name__} does not say its chunks()")
 
-    def keys(self) -> Optional[Sequence[Sequence[int]]]:
+    def keys(self) -> Optional[Sequence[Wholes]]:
         """In the same form a whole number for each sequence, by which sources are joined; None: 0, 1, 2 ..."""
         return None
 
@@ -159,7 +160,7 @@ class Writer:
         with named(self._upload):
             self._open().append(columns(self._streams, sequence, self._dtype), keys)
 
-    def extend(self, data: Mapping[str, Any], lengths: Optional[Sequence[int]] = None, keys: Sequence[Any] = ()) -> None:
+    def extend(self, data: Mapping[str, Any], lengths: Optional[Wholes] = None, keys: Union[Sequence[Any], npt.NDArray[Any]] = ()) -> None:
         """Many sequences: arrays of all their samples, and how many each has; without `lengths` one each.
 
         A list has the data of each sequence, as append() takes them.

@@ -78,6 +78,30 @@ def test_types_are_strictly_right(options):
     assert done.returncode == 0, done.stdout
 
 
+def test_arrays_are_right_where_lists_are(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("""
+import numpy as np
+import numpy.typing as npt
+
+import batchfeed as bf
+
+
+class Own(bf.Source):
+    def chunks(self) -> list[npt.NDArray[np.int64]]:
+        return [np.array([1, 2])]
+
+
+with bf.Writer("a.ctf", {"x": bf.dense(2)}) as writer:
+    writer.extend({"x": np.ones((3, 2))}, lengths=np.array([1, 2]), keys=np.array([7, 8]))
+bf.Arrays({"x": np.ones((3, 2))}, lengths=np.array([1, 2]), keys=np.array([7, 8]))
+bf.Arrays({"x": np.ones((3, 2))}, lengths={"x": np.array([1, 2])}, keys=[7, 8])
+""")
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir", str(tmp_path / "cache"), str(program)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout
+
+
 def test_nothing_is_left_when_python_ends(corpus, tmp_path):
     script = """
 import pickle, sys
