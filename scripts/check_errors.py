@@ -54,7 +54,7 @@ def words(code):
         return ""
     out = "..." if gaps[0].strip() not in ("", "std::string(") else ""
     for part, gap in zip(parts, gaps[1:]):
-        alternative = ":" in gap.replace("::", "") and "?" not in gap
+        alternative = ":" in gap.replace("::", "").split("?")[0]
         out += part + (" / " if alternative and gap is not gaps[-1] else "..." if "+" in gap and gap.strip(" +)\n") not in ("", "std::string(") else "")
     return " ".join(out.replace('\\"', '"').replace("\\n", " ").replace("{}", "...").split())
 
