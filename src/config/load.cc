@@ -47,11 +47,23 @@ bool holds_section(const Section& section, const Entry& entry) {
   return is_section(entry) || (entry.value.bytes().starts_with('$') && is_group(section.own(entry.key)->text.bytes()));
 }
 
+bool is_named_reader(std::string_view key) {
+  constexpr std::string_view kReader = "reader";
+  return key.size() >= kReader.size() && same_word(key.substr(key.size() - kReader.size()), kReader);
+}
+
 bool is_reader(std::string_view key, const Section& section) {
   if (section.has("readerType") || section.has("deserializers") || section.has("readers")) return true;
-  constexpr std::string_view kReader = "reader";
-  const bool named = key.size() >= kReader.size() && same_word(key.substr(key.size() - kReader.size()), kReader);
-  return named && (section.has("file") || section.has("files") || section.has("input"));
+  return is_named_reader(key) && (section.has("file") || section.has("files") || section.has("input"));
+}
+
+// Of text that does not parse: whether it was meant to be, or to hold, the section of a reader.
+bool means_reader(std::string_view key, std::string_view text) {
+  const auto mentions = [&](std::string_view word) {
+    return std::search(text.begin(), text.end(), word.begin(), word.end(),
+                       [](char a, char b) { return lower(a) == lower(b); }) != text.end();
+  };
+  return is_named_reader(key) || mentions("readerType") || mentions("deserializers");
 }
 
 // Looks at raw texts only: a command that is not asked for may hold unknown
@@ -59,6 +71,7 @@ bool is_reader(std::string_view key, const Section& section) {
 void walk(Document& doc, Section& section, std::vector<std::pair<Origin, std::string>>& out) {
   for (const auto& [key, entry] : section.entries()) {
     if (!is_section(entry)) continue;
+    const bool reader_meant = means_reader(key, entry.value.bytes());
     try {
       Section inner(doc, section.take(key), &section, section.path_of(entry.key), entry.key_at);
       if (is_reader(key, inner)) {
@@ -66,8 +79,8 @@ void walk(Document& doc, Section& section, std::vector<std::pair<Origin, std::st
       } else {
         walk(doc, inner, out);
       }
-    } catch (const Error&) {  // not a section of ours; asking for it by name tells why
-      continue;
+    } catch (const Error&) {  // asking for it by name tells why
+      if (reader_meant) out.emplace_back(entry.first_at, section.path_of(entry.key));
     }
   }
 }

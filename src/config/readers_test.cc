@@ -321,6 +321,12 @@ TEST(ConfigReaders, FindTheSection) {
   run({"a variable for the reader", "R=[" + inside + "] | Test=[reader=$R$]", "A:1d"}, "Test");
   run({"a variable that is unknown", "Test=$R$", "!config.unknown-variable"}, "Test.reader");
   run({"a variable that is a word", "R=5 | Test=$R$", "!config.no-section"}, "Test.reader");
+  const std::string broken = "Train=[reader=[file=t;randomize= | input=[]]]";
+  run({"a reader that does not parse", broken, "!config.no-value"});
+  run({"a reader that does not parse, beside one that does", broken + " | Eval=[" + text_reader("") + "]",
+       "!config.several-readers"});
+  run({"what is around a reader does not parse", "Train=[action= | r=[READERTYPE=x]]", "!config.no-value"});
+  run({"a network that does not parse", "Train=[N=[action= | x=1] ; " + text_reader("") + "]", "A:1d"});
   run({"a key with dots", "a.b=[" + text_reader("") + "]", "A:1d"}, "a.b.reader");
   World world(two);
   EXPECT_EQ(find_readers(world.load()), (std::vector<std::string>{"Train.reader", "Eval.reader"}));
