@@ -49,6 +49,7 @@ class StreamCheck {
                                 const char*) { return byte >= line_begin_ ? line_ : sequence_line_; },
               .key_text = [this](std::uint64_t key) { return text_ ? key_text_ : std::to_string(key); },
               .line_now = [this] { return line_; },
+              .line_at = [this](std::uint64_t) { return first_line_; },
               .trace_level = options.trace_level}) {
     chunk_.reset(schema_.streams());
     tokens_.assign(schema_.size(), 0);
@@ -62,7 +63,7 @@ class StreamCheck {
   void mark(const LineBlocks& blocks, const char*& p);
   void line(const LineBlocks& blocks, const char* p, const char*& next);
   void first_line(const LineBlocks& blocks, const char* content);
-  void begin(const LineFront& front, std::uint64_t key);
+  void begin(const LineFront& front, const char* next, std::uint64_t key);
   void end();
   void tell(const Notice& notice);
   void tell_pending();
@@ -84,8 +85,8 @@ class StreamCheck {
   std::uint64_t line_ = 0, line_begin_ = 0, sequence_line_ = 0, sequence_begin_ = 0;
   bool started_ = false, open_ = false, comments_ = false;
   bool torn_ = false;  // the last line breaks off
-  std::uint64_t id_ = 0;
-  std::string key_text_;
+  std::uint64_t id_ = 0, key_ = 0;
+  std::string key_text_, first_line_;
   int likely_ = 0;
   std::vector<std::uint64_t> tokens_;
   std::uint64_t rows_ = 0, longest_ = 0;
@@ -132,9 +133,11 @@ void StreamCheck::first_line(const LineBlocks& blocks, const char* content) {
   if (!line_mode_ && !text_ && !is_digit(*content)) throw Error(no_id(name_, at, line_, column, content));
 }
 
-void StreamCheck::begin(const LineFront& front, std::uint64_t key) {
+void StreamCheck::begin(const LineFront& front, const char* next, std::uint64_t key) {
   end();
   open_ = true;
+  first_line_ =
+      std::string_view(front.begin, static_cast<std::size_t>(next - front.begin)).substr(0, FaultLog::kGuessed);
   id_ = key;
   sequence_line_ = line_;
   sequence_begin_ = line_begin_;
@@ -197,11 +200,11 @@ void StreamCheck::line(const LineBlocks& blocks, const char* p, const char*& nex
     front = text_ && !line_mode_ ? text_front(p) : numeric_front(p);
   }
   if (line_mode_) {
-    begin(front, line_ - 1);
+    begin(front, next, line_ - 1);
   } else if (front.has_id()) {
     if (front.overflow) throw Error(id_range(name_, front.text(), line_begin_, line_));
     if (front.text().size() > limits_.key_bytes) throw Error(long_key(name_, limits_.key_bytes, line_begin_, line_));
-    if (!open_ || (text_ ? key_text_ != front.text() : id_ != front.id)) begin(front, front.id);
+    if (!open_ || (text_ ? key_text_ != front.text() : id_ != front.id)) begin(front, next, front.id);
   }
   walk_names(front.end, schema_, likely_,
              [&](int stream) { longest_ = std::max(longest_, ++tokens[static_cast<std::size_t>(stream)]); });

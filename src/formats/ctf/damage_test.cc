@@ -186,6 +186,21 @@ TEST(Messages, OneLetterMoreLessOrAnotherAndASwapAreStillMeant) {
   for (const char* written : {"features", "la", "x"}) EXPECT_EQ(hint("label", written), "") << written;
 }
 
+TEST(Messages, AnInputThatIsNotThereMayStandUnderNearlyItsName) {
+  const auto hint = [](const std::string& text) {
+    const Opened opened(text, options_for({"words:d1", "labels:d1"}));
+    return opened.fault().hint.substr(0, 47);
+  };
+  const std::string meant = "did you mean 'label', which its first line has?";
+  EXPECT_EQ(hint("1 |words 1 |label 2\n"), meant);
+  EXPECT_EQ(hint("|words 1 |# |lebals |label 2"), meant);
+  EXPECT_EQ(hint("1 |words 1 |labels 2\n2 |label 1 |words 2\n2 |word 3\n"), meant);
+  const std::string none = "every sequence needs a sample of each declared ";
+  EXPECT_EQ(hint("1 |words 1 |features 2\n"), none);
+  EXPECT_EQ(hint("1 |words 1\n2 |words 1 |label 2\n"), none);
+  EXPECT_EQ(hint("1 |words 1 |# " + std::string(20'000, 'x') + " |label 2\n"), none);  // too far away
+}
+
 TEST(Messages, EveryDamageHasItsPlaceAndCause) {
   struct Expect {
     const char* text;

@@ -6,6 +6,7 @@
 
 #include "base/counted.h"
 #include "base/lookalike.h"
+#include "base/words.h"
 
 namespace batchfeed::ctf {
 namespace {
@@ -264,9 +265,25 @@ void FaultLog::repeated(std::size_t s, std::uint64_t samples, std::uint64_t rows
 void FaultLog::missing(std::size_t s) {
   if (context_.quiet) return;
   const auto make = [&] {
+// A name on the first line of the sequence that is not declared, and nearly the one of this stream; or nothing.
+std::string FaultLog::nearly_named(std::size_t s) const {
+  const Schema& schema = *context_.schema;
+  const std::string line = context_.line_at ? context_.line_at(sequence_begin_) : "";
+  Nearest nearest(schema.alias(s), Schema::edits_below(schema.alias(s)));
+  for (std::size_t pipe = line.find('|'); pipe != std::string::npos; pipe = line.find('|', pipe + 1)) {
+    const std::string_view name = name_at(line.c_str() + pipe + 1);
+    bool declared = false;
+    for (std::size_t i = 0; i < schema.size(); ++i) declared |= schema.alias(i) == name;
+    if (!declared && !name.empty() && name[0] != '#' && name.size() <= Schema::kLongestGuess) nearest.offer(name);
+  }
+  return std::string(nearest.best());
+}
+
     return fault("ctf.missing-input", nullptr, "no sample in the sequence",
-                 "every sequence needs a sample of each declared input ('|" + context_.schema->alias(s) + "')",
+                 (meant.empty() ? "" : "did you mean '" + meant + "', which its first line has? ") +
+                     "every sequence needs a sample of each declared input ('|" + context_.schema->alias(s) + "')",
                  static_cast<int>(s));
+    const std::string meant = nearly_named(s);
   };
   context_.sink->error("ctf.missing-input", make);
 }

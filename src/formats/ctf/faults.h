@@ -36,6 +36,7 @@ std::string quoted(const char* p);
 // Tells the sink what the parser meets, while it is in one block of one file.
 class FaultLog {
  public:
+  static constexpr std::uint64_t kGuessed = 16 << 10;
   struct Context {
     const Schema* schema;
     FaultSink* sink;
@@ -44,6 +45,8 @@ class FaultLog {
     std::function<std::string(std::uint64_t key)> key_text;
     // The line the parser is in, where that is known for nothing; may be empty.
     std::function<std::uint64_t()> line_now = {};
+    // The line at a byte, or kGuessed bytes of it, for what may have been meant; may be empty.
+    std::function<std::string(std::uint64_t byte)> line_at = {};
     // Whether a short sample of this stream is the first of its chunk, where several logs are of one; may be empty.
     std::function<bool(std::size_t stream)> first_short = {};
     // Of a hole that ends there it is told already.
@@ -95,6 +98,7 @@ class FaultLog {
               int stream = Schema::kNone) const;
   Fault sample_fault(ScanCode code, std::size_t stream, const char* name, const char* at) const;
   std::string of_sequence() const;
+  std::string nearly_named(std::size_t stream) const;
   const StreamInfo& stream(std::size_t i) const { return context_.schema->streams()[i]; }
 
   Context context_;

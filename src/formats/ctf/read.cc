@@ -87,6 +87,14 @@ void CtfSource::sequences(Run run, std::vector<SequenceInfo>& out) const {
     out[i] = {.key = e->key, .row = static_cast<std::uint32_t>(i), .samples = e->samples};
 }
 
+// Only where that is cheap: a thousand faults may ask for it.
+std::string CtfSource::line_at(std::uint64_t byte) const {
+  if (file_.is_remote() || file_.is_packed()) return {};
+  std::string out(static_cast<std::size_t>(std::min(FaultLog::kGuessed, file_.size() - byte)), '\0');
+  file_.read(byte, std::as_writable_bytes(std::span(out)));
+  return out.substr(0, out.find('\n'));
+}
+
 template <class T>
 void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted, std::size_t& row) const {
   FaultLog log({.schema = &schema_,
@@ -94,6 +102,7 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted, std::
                 .file = file_.path(),
                 .line_of = [this](std::uint64_t byte, const char*) { return lines_.line_of(byte); },
                 .key_text = [this](std::uint64_t key) { return key_text(key); },
+                .line_at = [this](std::uint64_t byte) { return line_at(byte); },
                 .first_short =
                     [this, &run](std::size_t stream) {
                       const std::lock_guard lock(short_mutex_);

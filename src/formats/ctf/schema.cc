@@ -132,8 +132,8 @@ int Schema::search(const char* p) const noexcept {
 }
 
 std::string_view Schema::nearest(std::string_view name) const {
-  if (name.size() > 64) return {};
-  Nearest nearest(name, std::max<std::size_t>(name.size() / 3, 1) + 1);
+  if (name.size() > kLongestGuess) return {};
+  Nearest nearest(name, edits_below(name));
   for (const std::string& alias : aliases_)
     if (alias.size() <= 128) nearest.offer(alias);
   return nearest.best();

@@ -6,6 +6,8 @@
 #include <batchfeed/limits.h>
 #include <batchfeed/options.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -40,6 +42,12 @@ class Schema {
     return static_cast<std::size_t>(stream) + 1 == names_.size() ? 0 : stream + 1;
   }
 
+  // Longer names are no slip of another.
+  static constexpr std::size_t kLongestGuess = 64;
+  // A name that is less edits away may be meant.
+  static std::size_t edits_below(std::string_view name) noexcept {
+    return std::max<std::size_t>(name.size() / 3, 1) + 1;
+  }
   // The declared alias that resembles `name`, or nothing.
   std::string_view nearest(std::string_view name) const;
 

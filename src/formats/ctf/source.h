@@ -91,6 +91,7 @@ class CtfSource final : public Source, private RowReader {
   // From `row` on, which goes on as sequences are read.
   template <class T>
   void parse(Run run, Chunk& out, const Counted::Before& counted, std::size_t& row) const;
+  std::string line_at(std::uint64_t byte) const;
 
   Schema schema_;
   Element element_;
