@@ -65,6 +65,7 @@ class StreamCheck {
   void first_line(const LineBlocks& blocks, const char* content);
   void begin(const LineFront& front, const char* next, std::uint64_t key);
   void end();
+  void tell_repeated();
   void tell(const Notice& notice);
   void tell_pending();
 
@@ -92,7 +93,7 @@ class StreamCheck {
   std::uint64_t rows_ = 0, longest_ = 0;
   bool damaged_ = false;
   std::unordered_set<std::uint64_t, SeededHash> ids_;
-  bool told_repeated_ = false;
+  bool told_repeated_ = false, is_remembered_ = false;
 };
 
 void StreamCheck::tell(const Notice& notice) {
@@ -135,9 +136,9 @@ void StreamCheck::first_line(const LineBlocks& blocks, const char* content) {
 
 void StreamCheck::begin(const LineFront& front, const char* next, std::uint64_t key) {
   end();
-  open_ = true;
   first_line_ =
       std::string_view(front.begin, static_cast<std::size_t>(next - front.begin)).substr(0, FaultLog::kGuessed);
+  open_ = true;
   id_ = key;
   sequence_line_ = line_;
   sequence_begin_ = line_begin_;
@@ -148,17 +149,23 @@ void StreamCheck::begin(const LineFront& front, const char* next, std::uint64_t 
     key_text_ = front.text();
     key = cntk_key_hash(key_text_);
   }
+  key_ = key;
+  is_remembered_ = false;
   parser_->begin(key, line_begin_);
-  if (line_mode_ || told_repeated_ || ids_.size() >= kRememberedIds) return;
-  if (!ids_.insert(key).second) {
-    told_repeated_ = true;
-    tell({Severity::warning,
-          Fault{.kind = FaultKind::format,
-                .id = "ctf.repeated-id",
-                .at = {.file = name_, .byte = line_begin_, .line = line_, .column = 1, .has_byte = true},
-                .what = "sequence id " + (text_ ? key_text_ : std::to_string(key)) + " comes back",
-                .hint = "each run of lines with one id is a sequence of its own"}});
-  }
+}
+
+// Once it is known that the sequence is not left out.
+void StreamCheck::tell_repeated() {
+  if (line_mode_ || told_repeated_ || is_remembered_ || ids_.size() >= kRememberedIds) return;
+  is_remembered_ = true;
+  if (ids_.insert(key_).second) return;
+  told_repeated_ = true;
+  tell({Severity::warning,
+        Fault{.kind = FaultKind::format,
+              .id = "ctf.repeated-id",
+              .at = {.file = name_, .byte = sequence_begin_, .line = sequence_line_, .column = 1, .has_byte = true},
+              .what = "sequence id " + (text_ ? key_text_ : std::to_string(key_)) + " comes back",
+              .hint = "each run of lines with one id is a sequence of its own"}});
 }
 
 void StreamCheck::end() {
@@ -166,6 +173,7 @@ void StreamCheck::end() {
   open_ = false;
   const bool left_out = rows_ == 0 && !(damaged_ && schema_.main() == Schema::kNone);
   if (!left_out) {
+    tell_repeated();
     parser_->end();
     ++result_.sequences;
     result_.samples += rows_ == 0 ? 1 : schema_.main() == Schema::kNone ? std::min(rows_, longest_) : rows_;
@@ -243,7 +251,10 @@ CheckResult StreamCheck::run(int descriptor) {
       if (check_.progress) check_.progress(result_.bytes, 0);
       // Long sequences keep their counts, not their values; what they have told is told.
       parser_->discard_values();
-      if (open_ && rows_ > 0) tell_pending();
+      if (open_ && rows_ > 0) {
+        tell_repeated();
+        tell_pending();
+      }
     }
     end();
     tell_pending();  // of blanks behind the last sequence
