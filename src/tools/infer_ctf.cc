@@ -8,6 +8,7 @@
 
 #include "assemble/open.h"
 #include "base/counted.h"
+#include "base/quoted.h"
 #include "formats/ctf/ctf.h"
 #include "formats/ctf/line_map.h"
 #include "tools/rare.h"
@@ -64,8 +65,8 @@ std::vector<Notice> rare_streams(const Inferred& inferred, const Limits& limits,
          Fault{.kind = FaultKind::format,
                .id = "infer.rare-stream",
                .at = {.file = stream.file, .byte = stream.first_byte, .line = line, .has_byte = true},
-               .what = "stream '" + stream.spec.name + "' stands in " + std::to_string(stream.sequences) + " of " +
-                       counted(inferred.sequences, "sequence") + " only; taken for a slip and not read",
+               .what = "stream " + quoted(stream.spec.name) + " stands in " + std::to_string(stream.sequences) +
+                       " of " + counted(inferred.sequences, "sequence") + " only; taken for a slip and not read",
                .hint = "mend the name, or declare the stream in a configuration (`reader_section()` writes one)",
                .stream = stream.spec.name}});
   }

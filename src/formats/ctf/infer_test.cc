@@ -32,6 +32,19 @@ TEST(Infer, NamesStorageDimsAndRanges) {
   EXPECT_EQ(guess.streams[2].spec.dim, 1u);
 }
 
+TEST(Infer, ANameThatIsTooLongIsNotLost) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("t", "|x 1 |" + std::string(5000, 'n') + " 1 2\n");
+  Limits limits;
+  limits.name_bytes = 10;
+  const Inferred guess = infer(path, ~0ull, {}, limits);
+  ASSERT_EQ(guess.streams.size(), 2u);
+  EXPECT_EQ(guess.streams[1].spec.name, std::string(11, 'n'));  // which no source takes
+  EXPECT_EQ(guess.streams[1].values, 2u);
+  limits.name_bytes = 5000;
+  EXPECT_EQ(infer(path, ~0ull, {}, limits).streams.at(1).spec.name.size(), 5000u);
+}
+
 TEST(Infer, APartOfAFile) {
   const ScratchFolder folder;
   std::string text;
