@@ -91,6 +91,7 @@ std::string explain(Reader& reader, std::uint64_t k, bool json) {
   all["minibatch"] = k;
   all["workers"] = workers;
   all["ranks"] = ordered_json::array();
+  std::uint64_t most = 0;
   for (std::uint64_t rank = 0; rank < workers; ++rank) {
     if (workers > 1) reader.set_workers(workers, rank);
     BatchPlan wanted;
@@ -98,10 +99,16 @@ std::string explain(Reader& reader, std::uint64_t k, bool json) {
     reader.plan(std::max(k + 1, k), [&](const BatchPlan& plan) {
       if (seen++ == k) wanted = plan;
     });
-    if (seen <= k) throw UsageError(fmt::format("--explain {}: the epoch has only {}", k, plural(seen, "minibatch")));
+    most = std::max(most, seen);
+    // Where chunks are dealt out, ranks have different numbers of minibatches.
+    if (seen <= k) {
+      text += fmt::format("rank {}: nothing, its epoch has only {}\n", rank, plural(seen, "minibatch"));
+      continue;
+    }
     rank_text(reader, rank, wanted, text);
     all["ranks"].push_back(rank_json(reader, rank, wanted));
   }
+  if (most <= k) throw UsageError(fmt::format("--explain {}: the epoch has only {}", k, plural(most, "minibatch")));
   if (workers == 1) text.erase(0, text.find('\n') + 1).replace(0, 7, fmt::format("minibatch {}:", k));
   return json ? dump(all) + "\n" : text;
 }

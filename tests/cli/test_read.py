@@ -4,7 +4,7 @@ import json
 
 
 def keys_of(batch):
-    return [x["key"] for x in batch["streams"][0]["layout"] if "id" in x]
+    return [x["key"] for stream in batch["streams"][:1] for x in stream["layout"] if "id" in x]
 
 
 def test_a_minibatch_is_one_line_with_its_keys_in_this_order(batchfeed, write):
@@ -252,6 +252,22 @@ def test_explain_tells_what_read_gives(batchfeed, corpus):
     for k in (0, 3, len(lines) - 1):
         told = batchfeed("read", config, "--minibatch-size", 7, "--explain", k, "--format", "jsonl").json
         assert [s["key"] for s in told["ranks"][0]["sequences"]] == keys_of(lines[k])
+
+
+def test_explain_goes_on_where_another_rank_is_at_its_end(batchfeed, corpus):
+    config = corpus(30, randomize="true", extra="chunkSizeInBytes = 150")
+    run = [config, "--minibatch-size", 3, "--workers", 3]
+    keys = [[keys_of(line) for line in batchfeed("read", *run, "--rank", rank).lines] for rank in range(3)]
+    longest = max(len(of_rank) for of_rank in keys)
+    assert min(len(of_rank) for of_rank in keys) < longest
+    for k in range(longest):
+        told = batchfeed("read", *run, "--rank", 0, "--explain", k, "--format", "jsonl").json["ranks"]
+        assert {x["rank"]: [s["key"] for s in x["sequences"]] for x in told} == {
+            rank: of_rank[k] for rank, of_rank in enumerate(keys) if k < len(of_rank)}
+    last = batchfeed("read", *run, "--rank", 0, "--explain", longest - 1, "--format", "text").out
+    assert f": nothing, its epoch has only {min(len(of_rank) for of_rank in keys)} minibatches\n" in last
+    beyond = batchfeed("read", *run, "--rank", 0, "--explain", longest)
+    assert beyond.code == 2 and f"--explain {longest}: the epoch has only {longest} minibatches" in beyond.err
 
 
 def test_text_is_for_people(batchfeed, corpus):
