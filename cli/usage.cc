@@ -111,6 +111,8 @@ std::string in_our_words(const std::string& what) {
     return fmt::format("{}: a value is missing, {}", is.str(1), is.str(2));
   if (like("(.*): (.*) not in \\{(.*)\\}"))
     return fmt::format("{}: expected {}, found '{}'", is.str(1), any_of(is.str(3)), is.str(2));
+  if (like("(--.*): Value (.*) not in range (.*) to (.*)"))
+    return fmt::format("{}: expected {} to {}, found {}", is.str(1), is.str(3), is.str(4), is.str(2));
   if (like("(--.*) excludes (--.*)")) return fmt::format("{} and {}: give one of them", is.str(1), is.str(2));
   if (like("(--.*) requires (--.*)")) return fmt::format("{} is for {} only", is.str(1), is.str(2));
   // Digits that 64 bits hold, as digits.cc found, are too many for those that have 32.

@@ -31,6 +31,7 @@ CASES = {
     "a folder for a file": (["convert", "a.ctf", "far", "--to", "ctf", "--force"], "'far' is a folder; hint: name a file in it"),
     "a page of a mixture": (["report", "a.ctf", "a.ctf", "--mix-weights", "1,1"], "a page is of one corpus; hint: a page for each"),
     "behind the last": (["head", "a.ctf", "--from", "7"], "there are only 2 sequences; none is left to show"),
+    "a number out of its range": (["convert", "a.ctf", "a.scp", "--frame-period", "0"], "--frame-period: expected 1 to 10000000, found 0"),
     "UTF-16 without its mark": (["info", "wide.ctf"], "iconv -f UTF-16LE -t UTF-8"),
     "no sequence": (["read", "other.cntk", "--format", "none"], "batchfeed info lists them"),
 }
