@@ -205,15 +205,22 @@ std::vector<std::int32_t> Binder::integers(const Section& section, std::string_v
   return out;
 }
 
+std::vector<std::string> Binder::paths(const Value& array) {
+  std::vector<std::string> out;
+  for (const Text& element : scan_array(doc_, array.text)) {
+    if (element.empty()) continue;
+    out.emplace_back(element.bytes());
+    name_file(out.back(), place_of(doc_.position(element.origin(0))));
+  }
+  return out;
+}
+
 std::vector<std::string> Binder::files(const Section& section, Reach reach) {
   if (const std::optional<Value> list = value(section, "files", Reach::own)) {
     if (section.has("file")) {
       fail(*list, "conflict", section.path() + ": both 'file' and 'files' are given", "keep one of them");
     }
-    std::vector<std::string> out;
-    for (const Text& element : scan_array(doc_, list->text)) {
-      if (!element.empty()) out.emplace_back(element.bytes());
-    }
+    std::vector<std::string> out = paths(*list);
     if (out.empty()) missing(section, "files", list->key_at);
     return out;
   }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/section.h"
@@ -21,6 +22,11 @@ enum class Reach : std::uint8_t {
   outwards,    // the enclosing sections too
   surprising,  // outwards, with a warning if it is found there: the key belongs to the section
 };
+
+// file:line:column
+inline std::string place_of(const Position& at) {
+  return at.file + ':' + std::to_string(at.line) + ':' + std::to_string(at.column);
+}
 
 class Binder {
  public:
@@ -85,6 +91,12 @@ class Binder {
   std::vector<std::int32_t> integers(const Section& section, std::string_view key, std::int32_t otherwise,
                                      Reach reach = Reach::outwards);
 
+  // A file that an array or a list names, and where.
+  void name_file(std::string path, std::string place) { named_.emplace_back(std::move(path), std::move(place)); }
+  const std::vector<std::pair<std::string, std::string>>& named() const noexcept { return named_; }
+  // The elements of an array of paths.
+  std::vector<std::string> paths(const Value& array);
+
   // Files of a source: `file`, which may hold a '*', or the array `files`.
   std::vector<std::string> files(const Section& section, Reach reach = Reach::outwards);
 
@@ -103,6 +115,7 @@ class Binder {
   Document& doc_;
   std::optional<Element> precision_;
   std::vector<ResolvedValue>& resolved_;
+  std::vector<std::pair<std::string, std::string>> named_;
 };
 
 // The binders: a reader section to a Setup. `enclosing` facts come by look-up.

@@ -323,18 +323,18 @@ void warn_of_sets(Document& doc, const Section& root) {
   }
 }
 
-// Each file and where it is named.
-std::vector<std::pair<std::string, std::string>> files_named(const std::vector<ResolvedValue>& resolved) {
+// Each file and where it is named; what arrays and lists name comes first.
+std::vector<std::pair<std::string, std::string>> files_named(const Binder& binder,
+                                                             const std::vector<ResolvedValue>& resolved) {
   constexpr std::array kKeys = {"file",        "scpFile",          "mlfFile",
                                 "mlfFileList", "labelMappingFile", "labelToTargetMappingFile"};
-  std::vector<std::pair<std::string, std::string>> out;
+  std::vector<std::pair<std::string, std::string>> out = binder.named();
   for (const ResolvedValue& value : resolved) {
     const std::string_view key = std::string_view(value.path).substr(value.path.rfind('.') + 1);
     if (value.from == ResolvedValue::From::fallback || value.at.line == 0 ||
         std::none_of(kKeys.begin(), kKeys.end(), [&](const char* k) { return same_word(key, k); }))
       continue;
-    out.emplace_back(value.value,
-                     value.at.file + ':' + std::to_string(value.at.line) + ':' + std::to_string(value.at.column));
+    out.emplace_back(value.value, place_of(value.at));
   }
   return out;
 }
@@ -371,7 +371,7 @@ LoadedConfig bind_section(Document& doc, const Section& root, const ConfigReques
   if (!request.files.empty()) {  // of a text that a program has made nobody could look at the place
     out.setup.file_system.configuration = request.files.front();
     out.setup.file_system.named_at =
-        std::make_shared<const std::vector<std::pair<std::string, std::string>>>(files_named(out.resolved));
+        std::make_shared<const std::vector<std::pair<std::string, std::string>>>(files_named(binder, out.resolved));
   }
   out.setup.report = request.report;
   return out;

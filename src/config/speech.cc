@@ -60,10 +60,15 @@ std::vector<std::string> read_list(Binder& binder, const Value& value) {
     throw Error(std::move(fault));
   }
   std::vector<std::string> out;
+  std::uint64_t number = 1;
   for (std::size_t begin = 0; begin < content.size();) {
     const std::size_t end = std::min(content.find_first_of("\r\n", begin), content.size());
     const Span line = trim(content, {begin, end});
-    if (line.size() != 0) out.push_back(content.substr(line.begin, line.size()));
+    if (line.size() != 0) {
+      out.push_back(content.substr(line.begin, line.size()));
+      binder.name_file(out.back(), path + ':' + std::to_string(number));
+    }
+    if (content.compare(end, 2, "\r\n") != 0) ++number;  // CR LF is one end of a line
     begin = end + 1;
   }
   if (out.empty()) binder.fail(value, "bad-value", value.path + ": list of files " + quoted(path) + " is empty");
@@ -161,7 +166,7 @@ MlfOptions bind_label(Binder& binder, const Section& stream, const std::string& 
     if (!is_array) {
       out.files = read_list(binder, *list);
     } else {
-      for (const Text& path : scan_array(binder.doc(), list->text)) out.files.emplace_back(path.bytes());
+      out.files = binder.paths(*list);
     }
   } else {
     binder.missing(stream, "mlfFile", {}, "add mlfFile = the label file, or mlfFileList");

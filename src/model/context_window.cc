@@ -5,11 +5,11 @@
 
 namespace batchfeed {
 
-ContextWindow context_window(const std::string& name, std::uint64_t dim,
+ContextWindow context_window(const std::string& name, const std::string& file, std::uint64_t dim,
                              const std::optional<std::pair<std::uint32_t, std::uint32_t>>& given,
                              std::uint64_t frame_dim) {
   const auto fail = [&](std::string what, std::string hint) {
-    bad_options(name, "window.dim", "dim is " + std::to_string(dim) + ", " + std::move(what), std::move(hint));
+    bad_options(name, "window.dim", "dim is " + std::to_string(dim) + ", " + std::move(what), std::move(hint), file);
   };
   ContextWindow window;
   if (given) window = {given->first, given->second};

@@ -17,10 +17,10 @@ struct ContextWindow {
   std::uint64_t frames() const noexcept { return left + 1 + right; }
 };
 
-// The window of stream `name` whose frames have `frame_dim` values. As given;
+// The window of stream `name` of `file` whose frames have `frame_dim` values. As given;
 // without one, the symmetric window that makes `dim` of it (0: none).
 // Throws Error(config) if `dim` does not fit.
-ContextWindow context_window(const std::string& name, std::uint64_t dim,
+ContextWindow context_window(const std::string& name, const std::string& file, std::uint64_t dim,
                              const std::optional<std::pair<std::uint32_t, std::uint32_t>>& given,
                              std::uint64_t frame_dim);
 

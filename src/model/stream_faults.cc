@@ -7,9 +7,11 @@
 
 namespace batchfeed {
 
-void bad_options(const std::string& stream, const char* id, std::string what, std::string hint) {
+void bad_options(const std::string& stream, const char* id, std::string what, std::string hint,
+                 const std::string& file) {
   throw Error(Fault{.kind = FaultKind::config,
                     .id = id,
+                    .at = {.file = file},
                     .what = "stream '" + stream + "': " + std::move(what),
                     .hint = std::move(hint),
                     .stream = stream});

@@ -10,8 +10,9 @@
 
 namespace batchfeed {
 
-// Throws Error(config): what is wrong with the options of a stream.
-[[noreturn]] void bad_options(const std::string& stream, const char* id, std::string what, std::string hint = {});
+// Throws Error(config): what is wrong with the options of a stream, for the `file` where that is why.
+[[noreturn]] void bad_options(const std::string& stream, const char* id, std::string what, std::string hint = {},
+                              const std::string& file = {});
 
 // Throws Error(limit) if a stream may not be so wide.
 void expect_dim(const std::string& stream, std::uint64_t dim, const Limits& limits);

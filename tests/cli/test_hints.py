@@ -25,13 +25,16 @@ CASES = {
     "a path for a key": (["read", "other.cntk", "--set", "reader.file=b.ctf"], "write 'reader=[file=...]'"),
     "data beside the configuration": (["info", "far/one.cntk"], "it is there from 'far', where the configuration is: run this there"),
     "a file that is not there": (["info", "lost.cntk"], "it is named at lost.cntk:1:58; relative paths count from"),
+    "a file of an array": (["info", "array.cntk"], "it is named at array.cntk:1:58; relative paths count from"),
+    "a file of a list": (["info", "list-of-labels.cntk"], "it is named at labels.txt:3; relative paths count from"),
+    "labels of the other form": (["info", "labels.cntk"], "a binary MLF is read by HTKMLFBinaryDeserializer"),
     "a folder that is not there": (["convert", "a.ctf", "out/deep/b.cbf"], "the working directory; there is no folder 'out'"),
     "a word for a fraction": (["sample", "a.ctf", "--fraction", "half"], "--fraction: expected a number, found 'half'"),
     "a number for none": (["read", "a.ctf", "--switch", "1:99999999999999999999:0"], "is too large a number, expected at most 18446744073709551615"),
+    "a number out of its range": (["convert", "a.ctf", "a.scp", "--frame-period", "0"], "--frame-period: expected 1 to 10000000, found 0"),
     "a folder for a file": (["convert", "a.ctf", "far", "--to", "ctf", "--force"], "'far' is a folder; hint: name a file in it"),
     "a page of a mixture": (["report", "a.ctf", "a.ctf", "--mix-weights", "1,1"], "a page is of one corpus; hint: a page for each"),
     "behind the last": (["head", "a.ctf", "--from", "7"], "there are only 2 sequences; none is left to show"),
-    "a number out of its range": (["convert", "a.ctf", "a.scp", "--frame-period", "0"], "--frame-period: expected 1 to 10000000, found 0"),
     "UTF-16 without its mark": (["info", "wide.ctf"], "iconv -f UTF-16LE -t UTF-8"),
     "no sequence": (["read", "other.cntk", "--format", "none"], "batchfeed info lists them"),
 }
@@ -53,6 +56,14 @@ def files(write, tmp_path):
     write("moved.scp", "u=/old/u.htk[0,1]\n")
     write("u.htk", "x")
     write("lost.cntk", f"reader = {READER.replace('a.ctf', 'lost.ctf')}\n")
+    write("array.cntk", "reader = " + READER.replace('file = "a.ctf"', "files = lost.ctf:a.ctf"))
+    text = READER.replace("readerType", "module = \"CNTKTextFormatReader\" ; type").replace("Reader\" ; file", "Deserializer\" ; file")
+    speech = '[ module = "HTKDeserializers" ; type = "HTKMLFDeserializer" ; input = [ l = [ dim = 2 ; {} ] ] ]'
+    labels = f"reader = [ deserializers = ( {text} : {speech} ) ]\n"
+    write("list-of-labels.cntk", labels.format('mlfFileList = "labels.txt"'))
+    write("labels.txt", "\r\n\r\nlost.mlf\r\n")
+    write("labels.cntk", labels.format('mlfFile = "binary.mlf"'))
+    write("binary.mlf", b"MLF\x02\x00\x01\x00")
     write("wide.ctf", "1 |x 1 2\n2 |x 3 4\n".encode("utf-16-le"))
 
 

@@ -114,10 +114,13 @@ Fault torn_end(const std::string& file, std::uint64_t byte, std::uint64_t line, 
   return at_line(file, "ctf.torn-end", byte, line, 0, "the file seems cut off: " + how, "make or fetch it again");
 }
 Fault no_id(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column, const char* at) {
+  const std::string_view found = token_at(at);
+  const bool is_binary = found.starts_with("nib_ktnc");
   return at_line(
       file, "ctf.no-id", byte, line, column, "expected a sequence id (decimal digits) or '|', found " + quoted(at),
-      lookalike_or(token_at(at),
-                   class_of(*at) == Byte::printable ? "text ids need `useNumericSequenceKeys = false`" : ""));
+      lookalike_or(found, is_binary ? "this is a CNTK binary file, which `CNTKBinaryReader` reads"
+                          : class_of(*at) == Byte::printable ? "text ids need `useNumericSequenceKeys = false`"
+                                                             : ""));
 }
 Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column,
                     const char* at) {
@@ -262,9 +265,6 @@ void FaultLog::repeated(std::size_t s, std::uint64_t samples, std::uint64_t rows
   context_.sink->error("ctf.repeated-input", make);
 }
 
-void FaultLog::missing(std::size_t s) {
-  if (context_.quiet) return;
-  const auto make = [&] {
 // A name on the first line of the sequence that is not declared, and nearly the one of this stream; or nothing.
 std::string FaultLog::nearly_named(std::size_t s) const {
   const Schema& schema = *context_.schema;
@@ -279,11 +279,14 @@ std::string FaultLog::nearly_named(std::size_t s) const {
   return std::string(nearest.best());
 }
 
+void FaultLog::missing(std::size_t s) {
+  if (context_.quiet) return;
+  const auto make = [&] {
+    const std::string meant = nearly_named(s);
     return fault("ctf.missing-input", nullptr, "no sample in the sequence",
                  (meant.empty() ? "" : "did you mean '" + meant + "', which its first line has? ") +
                      "every sequence needs a sample of each declared input ('|" + context_.schema->alias(s) + "')",
                  static_cast<int>(s));
-    const std::string meant = nearly_named(s);
   };
   context_.sink->error("ctf.missing-input", make);
 }

@@ -24,6 +24,8 @@ TEST(Opening, FaultsHaveTheirPlace) {
   EXPECT_EQ(no_id.id, "ctf.no-id");
   EXPECT_EQ(no_id.at.line, 2u);
   EXPECT_EQ(no_id.at.column, 3u);
+  EXPECT_EQ(open_fault(std::string("nib_ktnc\1\0\0\0", 12), options).hint,
+            "this is a CNTK binary file, which `CNTKBinaryReader` reads");
   const Fault range = open_fault("1 |A 1\n99999999999999999999 |A 1\n", options);
   EXPECT_EQ(range.id, "ctf.id-range");
   EXPECT_EQ(range.at.line, 2u);

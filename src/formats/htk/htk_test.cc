@@ -244,6 +244,7 @@ TEST_F(Htk, CutsWindowsAtTheEdges) {
   EXPECT_EQ(read(*open("u=FOLDER/a[1,2]\n", {.dim = 3}))["u"], (Frames{{2, 2, 3}, {2, 3, 3}}));
   EXPECT_EQ(read(*open("u=FOLDER/a[2,2]\n", {.dim = 5}))["u"], (Frames{{3, 3, 3, 3, 3}}));
   EXPECT_EQ(fault("u=FOLDER/a[0,3]\n", {.dim = 4}).id, "window.dim");
+  EXPECT_TRUE(fault("u=FOLDER/a[0,3]\n", {.dim = 4}).at.file.ends_with(".scp"));
   EXPECT_EQ(fault("u=FOLDER/a[0,3]\n", {.dim = 2, .context = {{1, 1}}}).id, "window.dim");
   folder_.write("b", htk_file(ramp(4), {.dim = 2}));
   EXPECT_EQ(fault("u=FOLDER/b[0,1]\n", {.dim = 5}).id, "window.dim");

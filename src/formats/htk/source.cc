@@ -27,7 +27,8 @@ class HtkSource final : public RowSource {
       : RowSource(options.first_file(), options.trace_level, context),
         options_(options),
         index_(build_index(options_, context, faults_)),
-        window_(context_window(options_.name, options_.dim, options_.context, index_.header.dim)),
+        window_(
+            context_window(options_.name, options_.first_file(), options_.dim, options_.context, index_.header.dim)),
         cache_([this](std::uint32_t file) { return reopen(file); }) {
     set_stream({.name = options_.name,
                 .dim = mul_sat(index_.header.dim, window_.frames()),

@@ -33,7 +33,8 @@ class KaldiSource final : public RowSource {
       if (options_.dim == 0) bad_options(options_.name, "kaldi.dim", "the number of classes is not given", "set dim");
       stream.storage = Storage::sparse;
     } else {
-      window_ = context_window(options_.name, options_.dim, options_.context, std::max<std::uint64_t>(index_.dim, 1));
+      window_ = context_window(options_.name, options_.files.front(), options_.dim, options_.context,
+                               std::max<std::uint64_t>(index_.dim, 1));
       stream.dim = mul_sat(index_.dim, window_.frames());
     }
     set_stream(stream);

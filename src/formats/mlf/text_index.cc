@@ -58,13 +58,15 @@ class TextIndexer {
     std::string_view text = any ? lines_.text() : std::string_view();
     if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
     if (text == kHeader) return;
+    const bool is_binary = text.starts_with("MLF");
     throw Error(Fault{
         .kind = FaultKind::format,
         .id = "mlf.header",
         .at = any ? here() : Position{.file = file_.path(), .line = 1, .column = 1, .has_byte = true},
         .what = any ? "the first line is '" + std::string(text.substr(0, 40)) + "', expected " + std::string(kHeader)
                     : "the file is empty, expected " + std::string(kHeader),
-        .hint = lookalike_or(text.substr(0, 40), "is this a text MLF? a binary one is read as such")});
+        .hint = is_binary ? "a binary MLF is read by `HTKMLFBinaryDeserializer`"
+                          : lookalike_or(text.substr(0, 40), "is this a text MLF?")});
   }
 
   void begin(std::string_view line) {
