@@ -144,7 +144,35 @@ void fill_streams(const std::vector<StreamInfo>& streams, std::span<const Slice>
   }
 }
 
+Fault no_frame(const StreamInfo& stream, std::uint32_t samples) {
+  return {.kind = FaultKind::config,
+          .id = "pack.frame-length",
+          .what = "has " + counted(samples, "sample") + " in stream '" + stream.name + "', expected 1 in frame mode",
+          .hint = "set `frameMode = false`",
+          .stream = stream.name};
+}
+
+Fault unequal(const StreamInfo& stream, std::uint32_t samples, std::uint32_t length) {
+  return {.kind = FaultKind::config,
+          .id = "pack.truncated-lengths",
+          .what = "has " + counted(samples, "sample") + " in stream '" + stream.name + "', but " +
+                  std::to_string(length) + " in others; truncated packing needs streams of equal length",
+          .hint = "set `truncated = false`, or repair the data",
+          .stream = stream.name};
+}
+
 }  // namespace
+
+std::optional<Fault> misfit(Packing packing, const std::vector<StreamInfo>& streams, const Chunk& chunk,
+                            const SequenceInfo& sequence) {
+  for (std::size_t s = 0; s < streams.size() && packing != Packing::sequences; ++s) {
+    const std::uint32_t samples = chunk.columns[s].samples(sequence.row);
+    if (packing == Packing::frames && samples != 1) return no_frame(streams[s], samples);
+    if (packing == Packing::truncated && samples != sequence.samples)
+      return unequal(streams[s], samples, sequence.samples);
+  }
+  return std::nullopt;
+}
 
 void sequences(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Scratch& scratch,
                Minibatch& out) {
@@ -156,12 +184,7 @@ void frames(const std::vector<StreamInfo>& streams, std::span<const Slice> slice
   fill_streams(streams, slices, scratch, out, [&](const StreamInfo& stream, Layout& layout) {
     for (std::size_t i = 0; i < scratch.lengths.size(); ++i) {
       if (scratch.lengths[i] == 1) continue;
-      throw Misfit(i, {.kind = FaultKind::config,
-                       .id = "pack.frame-length",
-                       .what = "has " + counted(scratch.lengths[i], "sample") + " in stream '" + stream.name +
-                               "', expected 1 in frame mode",
-                       .hint = "set `frameMode = false`",
-                       .stream = stream.name});
+      throw Misfit(i, no_frame(stream, scratch.lengths[i]));
     }
     layout_frames(static_cast<std::uint32_t>(slices.size()), layout);
   });
@@ -193,14 +216,7 @@ void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::
       const Column& column = piece.slice.chunk->columns[s];
       const std::uint32_t samples = column.samples(piece.slice.row);
       if (samples != piece.length) {
-        throw Misfit(
-            static_cast<std::size_t>(&piece - pieces.data()),
-            {.kind = FaultKind::config,
-             .id = "pack.truncated-lengths",
-             .what = "has " + counted(samples, "sample") + " in stream '" + streams[s].name + "', but " +
-                     std::to_string(piece.length) + " in others; truncated packing needs streams of equal length",
-             .hint = "set `truncated = false`, or repair the data",
-             .stream = streams[s].name});
+        throw Misfit(static_cast<std::size_t>(&piece - pieces.data()), unequal(streams[s], samples, piece.length));
       }
     }
     for (std::uint32_t row = 0; row < rows; ++row) {

@@ -6,9 +6,11 @@
 
 #include <batchfeed/error.h>
 #include <batchfeed/minibatch.h>
+#include <batchfeed/options.h>
 #include <batchfeed/source.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -45,6 +47,10 @@ struct Scratch {
 // Layouts (minibatch.md 10.3, 10.4), from the sequences' real lengths. `memory` and `out` are used again.
 void layout_sequences(std::span<const std::uint32_t> lengths, std::vector<std::uint32_t>& memory, Layout& out);
 void layout_frames(std::uint32_t sequences, Layout& out);
+
+// Why a whole sequence, in its row of `chunk`, cannot be packed so, as "has ..."; nothing if it can.
+std::optional<Fault> misfit(Packing packing, const std::vector<StreamInfo>& streams, const Chunk& chunk,
+                            const SequenceInfo& sequence);
 
 // Fill out.streams (all fields) from the slices; every stream is packed with its
 // own real lengths. Keys, flags and counts are left to the caller. frames():

@@ -7,6 +7,7 @@
 
 #include <mutex>
 #include <new>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "model/held_notices.h"
 #include "model/read_chunk.h"
 #include "model/total.h"
+#include "pack/pack.h"
 #include "reader/check_options.h"
 #include "tools/in_order.h"
 #include "tools/tally.h"
@@ -50,7 +52,24 @@ class Spares {
   std::vector<Chunk> idle_;
 };
 
-void read_chunk(const Source& source, std::uint32_t c, Spares& spares, ChunkFindings& found) {
+// Sequences, of the rows from `first` on, that can be read but not packed as the options ask.
+void check_packing(const Source& source, Packing packing, std::uint32_t c, std::uint32_t first, const Chunk& data,
+                   std::span<const SequenceInfo> table, std::uint64_t most) {
+  for (SequenceInfo sequence : table) {
+    if (sequence.row < first || sequence.row - first + 1 >= data.columns.front().first_sample.size()) continue;
+    const std::uint32_t row = sequence.row;
+    sequence.row -= first;
+    if (data.is_invalid(sequence.row)) continue;
+    std::optional<Fault> fault = pack::misfit(packing, source.streams(), data, sequence);
+    if (!fault || pending->count_only(Severity::error, fault->id, most)) continue;
+    fault->what = "sequence '" + source.key_text(sequence.key) + "' " + fault->what;
+    fault->at = source.place(c, row).position();
+    pending->add({.severity = Severity::error, .fault = std::move(*fault)}, most);
+  }
+}
+
+void read_chunk(const Source& source, std::uint32_t c, Packing packing, std::uint64_t most, Spares& spares,
+                ChunkFindings& found) {
   found.held = {};
   found.complete = true;
   found.no_memory = false;
@@ -61,7 +80,10 @@ void read_chunk(const Source& source, std::uint32_t c, Spares& spares, ChunkFind
   try {
     try {
       Chunk data = spares.take();
-      read_in_parts(source, c, data, [](std::uint32_t) {});
+      std::vector<SequenceInfo> table;
+      if (packing != Packing::sequences) source.sequences(c, table);
+      read_in_parts(source, c, data,
+                    [&](std::uint32_t first) { check_packing(source, packing, c, first, data, table, most); });
       spares.give(std::move(data));
     } catch (const Error& error) {
       found.complete = false;
@@ -73,14 +95,18 @@ void read_chunk(const Source& source, std::uint32_t c, Spares& spares, ChunkFind
   }
 }
 
-void check_chunks(const Source& source, unsigned threads, const Progress& progress, Tally& tally, CheckResult& result) {
+void check_chunks(const Source& source, Packing packing, const OpenContext& context, const CheckOptions& options,
+                  Tally& tally, CheckResult& result) {
+  const Progress& progress = options.progress;
   const std::span<const ChunkInfo> chunks = source.chunks();
   const std::uint64_t bytes = total(chunks).bytes;
   std::uint64_t done = 0;
   Spares spares;
   in_order<ChunkFindings>(
-      chunks.size(), threads,
-      [&](std::uint64_t c, ChunkFindings& found) { read_chunk(source, static_cast<std::uint32_t>(c), spares, found); },
+      chunks.size(), context.threads,
+      [&](std::uint64_t c, ChunkFindings& found) {
+        read_chunk(source, static_cast<std::uint32_t>(c), packing, options.max_faults, spares, found);
+      },
       [&](std::uint64_t c, ChunkFindings& found) {
         found.held.release(
             [&](const Notice& notice) { tally.add(notice); },
@@ -155,7 +181,9 @@ CheckResult check(const Setup& setup, const CheckOptions& options, const Report&
       ++result.sources;
       if (!source) continue;
       for (const Notice& notice : source->notices()) tally.add(notice);
-      check_chunks(*source, context.threads, options.progress, tally, result);
+      // What a join leaves out is not packed; lengths that differ between its sources it tells itself.
+      const bool alone = corpus.sources.size() == 1 && !source->splits_frames();
+      check_chunks(*source, alone ? setup.reader.pack.kind : Packing::sequences, context, options, tally, result);
     }
     // What a join leaves out, and whether there is one at all.
     if (!all_open) continue;

@@ -46,6 +46,33 @@ Setup text_setup(const std::string& path, std::uint64_t dim, std::uint64_t chunk
   return setup;
 }
 
+// Whole data that cannot be packed as the options ask.
+TEST_F(Tools, ChecksWhetherSequencesCanBePacked) {
+  batchfeed::Setup setup = text_setup(put("a.ctf",
+                                          "0 |v 1 |w 1\n1 |v 2 |w 2\n1 |v 3 |w 3\n2 |v x |w 4\n2 |w 5\n"
+                                          "3 |v 6 |w 7\n4 |v 8 |w 9\n4 |w 10\n5 |v 11 |w 12\n"),
+                                      1, 20);
+  auto& options = std::get<CtfOptions>(setup.sources[0]);
+  options.streams.push_back({.name = "w", .storage = Storage::dense, .dim = 1});
+  EXPECT_GT(open_sources(setup)->chunks().size(), 2u);
+  using Found = std::pair<std::string, std::uint64_t>;
+  const auto found = [&](Packing packing, std::uint64_t most) {
+    setup.reader.pack = {packing, 2, 0};
+    std::vector<Found> all;
+    const CheckResult result =
+        check(setup, {.max_faults = most}, [&](const Notice& n) { all.emplace_back(n.fault.id, n.fault.at.line); });
+    EXPECT_EQ(result.faults, packing == Packing::sequences ? 1u : packing == Packing::frames ? 3u : 2u);
+    EXPECT_TRUE(result.complete);
+    return all;
+  };
+  EXPECT_THAT(found(Packing::sequences, 9), ElementsAre(Found("ctf.bad-number", 4)));
+  EXPECT_THAT(found(Packing::frames, 9),
+              ElementsAre(Found("pack.frame-length", 2), Found("ctf.bad-number", 4), Found("pack.frame-length", 7)));
+  EXPECT_THAT(found(Packing::truncated, 9),
+              ElementsAre(Found("ctf.bad-number", 4), Found("pack.truncated-lengths", 7)));
+  EXPECT_THAT(found(Packing::frames, 1), ElementsAre(Found("pack.frame-length", 2)));
+}
+
 // A chunk that there is no memory for is a fault of its own; the others are checked.
 TEST_F(Tools, ChecksOnWhereMemoryRunsOut) {
   const std::string text = "0 |v 1\n1 |v 2\n2 |v x\n";
