@@ -153,6 +153,11 @@ void check_reading(std::vector<std::shared_ptr<const Source>> corpora, const Set
   }
 }
 
+// Of what a join tells: whether the sequence is damaged to who reads it, or cannot be packed.
+bool is_refused(const std::string& id, Packing packing) {
+  return id == "join.shorter" || (id == "join.unequal-length" && packing == Packing::truncated);
+}
+
 }  // namespace
 
 CheckResult check(const Setup& setup, const CheckOptions& options, const Report& report) {
@@ -194,8 +199,10 @@ CheckResult check(const Setup& setup, const CheckOptions& options, const Report&
     // Of what the sources say again nothing but the join's own is passed on.
     OpenContext joining = assemble::context_of(setup);
     joining.check = true;
-    joining.report = [&](const Notice& notice) {
-      if (notice.fault.id.starts_with("join.")) tally.add(notice);
+    joining.report = [&](Notice notice) {
+      if (!notice.fault.id.starts_with("join.")) return;
+      if (is_refused(notice.fault.id, setup.reader.pack.kind)) notice.severity = Severity::error;
+      tally.add(notice);
     };
     try {
       corpora.push_back(assemble::open_all(corpus, joining));

@@ -162,6 +162,9 @@ def test_frames_without_a_label_are_damaged_and_counted(batchfeed, corpus, write
     short = read(3, 2, 0)
     assert short.code == 3 and "3 damaged sequences, maxErrors tolerates 0" in short.err
     assert "1 of 2 sequences of 'features' have fewer samples in 'labels' and are not delivered; they count against" in short.err
+    check = batchfeed("check", "in.cntk")
+    assert check.code == 1 and "sequence 'v' has 3 samples in 'features' and 2 in 'labels'; not delivered\n" in check.out
+    assert ": warning" not in check.out and check.out.endswith(": 1 fault\n")
     # Those of a minibatch of their own count as well.
     assert read(3, 2, 0, size=3).code == 3
     left = read(3, 2, 3)
@@ -170,6 +173,15 @@ def test_frames_without_a_label_are_damaged_and_counted(batchfeed, corpus, write
     long = read(3, 4, 0)
     assert long.code == 0 and "have more samples in 'labels', of which the last are not used, first: v" in long.err
     assert [m["streams"][1]["S"] for m in long.lines] == [6]
+    assert batchfeed("check", "in.cntk").out.endswith(": no fault, 1 warning\n")
+
+
+def test_check_and_read_agree_on_lengths_that_truncated_packing_refuses(batchfeed, corpus, write):
+    write("l.mlf", '#!MLF!#\n"d/u"\n0 3 a\n.\n"v"\n0 2 b\n.\n')
+    for packing, code in ("", 0), ("truncated = true ; truncationLength = 2", 1):
+        write("in.cntk", FRAMES.replace("MOST", "0").replace("frameMode = true", packing))
+        assert batchfeed("check", "in.cntk").code == code
+        assert batchfeed("read", "in.cntk", "--format", "none").code == 3 * code
 
 
 def test_a_command_that_writes_reads_one_utterance_after_the_other(batchfeed, write):
