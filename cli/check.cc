@@ -150,7 +150,8 @@ std::optional<Corpus> load(CorpusArguments corpus, Console& console, Findings& f
     const Fault& fault = error.fault();
     if (fault.kind == FaultKind::io) throw;
     if (findings.counts().faults != 0) return std::nullopt;
-    if (fault.kind != FaultKind::format) throw;
+    // What a file asks for beyond a limit is its fault as well.
+    if (fault.kind != FaultKind::format && (fault.kind != FaultKind::limit || fault.at.file.empty())) throw;
     findings.add({.severity = Severity::error, .fault = fault});
     return std::nullopt;
   }

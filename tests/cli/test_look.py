@@ -84,6 +84,16 @@ def test_a_file_that_cannot_be_opened_at_all_is_a_finding(batchfeed, write):
     assert batchfeed("check", "none.cbf").code == 3
 
 
+def test_what_a_file_asks_for_beyond_a_limit_is_a_finding(batchfeed, write):
+    text = write("many.ctf", " ".join(f"|s{i} 1" for i in range(1025)) + "\n")
+    found = batchfeed("check", text, "--json")
+    assert found.code == 1 and found.json["by_id"] == {"limit.streams": 1} and not found.json["complete"], found.err
+    assert found.json["findings"][0]["kind"] == "limit" and found.json["findings"][0]["line"] == 1
+    assert batchfeed("check", text).out.endswith("1 fault; the data could not be read\n")
+    assert batchfeed("check", text, "--raise", "streams=1025").code == 0
+    assert batchfeed("read", text).code == 3
+
+
 def test_a_slip_in_a_name_makes_no_stream(batchfeed, write):  # infer.rare-stream
     write("a.ctf", GOOD.replace("17 |v", "17 |w"))
     told = ("a.ctf:18 (byte {}): stream 'w' stands in 1 of 40 sequences only; taken for a slip and not read; hint: mend the name, or "
