@@ -2,8 +2,11 @@
 #include "order/mix.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <numeric>
+#include <string>
 
 #include "base/rng.h"
 
@@ -13,9 +16,11 @@ void check_weights(std::span<const double> weights) {
   double sum = 0;
   for (const double weight : weights) {
     if (!(weight > 0) || !std::isfinite(weight)) {
+      std::array<char, 32> text;
+      const std::string found(text.data(), std::to_chars(text.data(), text.data() + text.size(), weight).ptr);
       throw Error(Fault{.kind = FaultKind::usage,
                         .id = "order.mix-weight",
-                        .what = "a weight of the mixture is not a positive number: " + std::to_string(weight),
+                        .what = "a weight of the mixture is not a positive number: " + found,
                         .hint = "leave a corpus out instead of giving it no weight"});
     }
     sum += weight;
