@@ -40,7 +40,8 @@ void RunOptions::add_to(CLI::App& app) {
       ->type_name("UNIT")
       ->group(group);
   add_word_option(app, "--long-sequence", long_sequence,
-                  "A sequence longer than a minibatch: alone in one (default), skip with a count, split, or error")
+                  "A sequence longer than a minibatch: alone in one (default), skip with a count, split into parallel "
+                  "sequences of one, or error")
       ->type_name("HOW")
       ->group(group);
   add_word_option(app, "--last-minibatch", last_minibatch,

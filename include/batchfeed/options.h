@@ -181,7 +181,7 @@ struct Names<SizeUnit> {
 enum class LongSequence : std::uint8_t {
   alone,  // a minibatch of its own, as the reference does
   skip,   // left out; Reader::skipped() counts
-  split,  // pieces of the minibatch's size, each presented as a sequence
+  split,  // a minibatch of its own, in which pieces of the minibatch's size are sequences
   error,
 };
 template <>

@@ -27,7 +27,7 @@ ABOUT = {
     "start_epoch": "number of the first epoch",
     "driver": "'epochs': each epoch begins anew; 'timeline': one run over all sweeps, bounded by epoch_samples or epoch_sweeps",
     "cross_sweeps": "whether a minibatch may span two sweeps; None: with driver='timeline' only",
-    "long_sequence": "longer than a minibatch: 'alone' in one, 'skip', 'split' into several, or 'error'",
+    "long_sequence": "longer than a minibatch: 'alone' in one, 'skip', 'split' into several in one, or 'error'",
     "last_minibatch": "samples at the end of a sweep that fill none: 'keep' a smaller one, 'drop' them, or 'cross' into the next sweep of the epoch",
     "bucket_minibatches": "of so many minibatches sequences of like length come together, which saves padding; 0: off, 16 saves most",
     "mix_weights": "shares of the corpora of a mixture; bf.Mix sets it",
