@@ -153,9 +153,21 @@ void check_reading(std::vector<std::shared_ptr<const Source>> corpora, const Set
   }
 }
 
-// Of what a join tells: whether the sequence is damaged to who reads it, or cannot be packed.
-bool is_refused(const std::string& id, Packing packing) {
-  return id == "join.shorter" || (id == "join.unequal-length" && packing == Packing::truncated);
+// The same of what a join gives, whose sources have been checked: nothing else is told, or counted.
+void check_joined_packing(const Source& source, Packing packing, const OpenContext& context, std::uint64_t most,
+                          Tally& tally) {
+  if (packing == Packing::sequences || (packing == Packing::frames && source.splits_frames())) return;
+  std::uint64_t told = 0;
+  Tally its(most, [&](const Notice& notice) {
+    if (!notice.fault.id.starts_with("pack.")) return;
+    ++told;
+    tally.add(notice);
+  });
+  CheckResult found;
+  check_chunks(source, packing, context, {.max_faults = most}, its, found);
+  its.into(found);
+  const char* const id = packing == Packing::frames ? "pack.frame-length" : "pack.truncated-lengths";
+  if (found.by_id[id] > told) tally.count(id, Severity::error, found.by_id[id] - told);
 }
 
 }  // namespace
@@ -186,7 +198,7 @@ CheckResult check(const Setup& setup, const CheckOptions& options, const Report&
       ++result.sources;
       if (!source) continue;
       for (const Notice& notice : source->notices()) tally.add(notice);
-      // What a join leaves out is not packed; lengths that differ between its sources it tells itself.
+      // What a join leaves out is not packed.
       const bool alone = corpus.sources.size() == 1 && !source->splits_frames();
       check_chunks(*source, alone ? setup.reader.pack.kind : Packing::sequences, context, options, tally, result);
     }
@@ -201,11 +213,13 @@ CheckResult check(const Setup& setup, const CheckOptions& options, const Report&
     joining.check = true;
     joining.report = [&](Notice notice) {
       if (!notice.fault.id.starts_with("join.")) return;
-      if (is_refused(notice.fault.id, setup.reader.pack.kind)) notice.severity = Severity::error;
+      // To who reads it the sequence is damaged.
+      if (notice.fault.id == "join.shorter") notice.severity = Severity::error;
       tally.add(notice);
     };
     try {
       corpora.push_back(assemble::open_all(corpus, joining));
+      check_joined_packing(*corpora.back(), setup.reader.pack.kind, joining, options.max_faults, tally);
     } catch (const Error& error) {
       if (error.fault().kind == FaultKind::internal) throw;
       tally.add({.severity = Severity::error, .fault = error.fault()});

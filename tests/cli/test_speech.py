@@ -180,7 +180,9 @@ def test_check_and_read_agree_on_lengths_that_truncated_packing_refuses(batchfee
     write("l.mlf", '#!MLF!#\n"d/u"\n0 3 a\n.\n"v"\n0 2 b\n.\n')
     for packing, code in ("", 0), ("truncated = true ; truncationLength = 2", 1):
         write("in.cntk", FRAMES.replace("MOST", "0").replace("frameMode = true", packing))
-        assert batchfeed("check", "in.cntk").code == code
+        check = batchfeed("check", "in.cntk", "--json")
+        assert check.code == code and check.json["sequences"] == 4
+        assert check.json["by_id"] == {"join.unequal-length": 1, **({"pack.truncated-lengths": 1} if code else {})}
         assert batchfeed("read", "in.cntk", "--format", "none").code == 3 * code
 
 
