@@ -191,8 +191,8 @@ void occupy_standard_streams() {
   }
 }
 
-// A corpus may have more shards than the 1,024 files that a process may open at first; to who asks most systems allow
-// many more. (It is low for the sake of select(), which is not called here.)
+// A command may write more files at a time than the 1,024 that a process may open at first; to who asks most systems
+// allow many more. (It is low for the sake of select(), which is not called here.)
 void allow_many_files() {
   ::rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;

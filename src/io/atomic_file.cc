@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "io/descriptor.h"
 #include "io/file.h"
 #include "io/folder.h"
 #include "io/sys.h"
@@ -19,11 +20,7 @@ namespace batchfeed::io {
 namespace {
 
 int open_again(const std::string& path, int flags) {
-  int fd;
-  do {
-    fd = sys().open(path.c_str(), flags | O_CLOEXEC, 0);
-  } while (fd < 0 && errno == EINTR);
-  return fd;
+  return open_making_room([&] { return sys().open(path.c_str(), flags | O_CLOEXEC, 0); });
 }
 
 // Makes a rename survive a loss of power. File systems that cannot sync a
@@ -133,7 +130,7 @@ AtomicFile::AtomicFile(std::string path, AtomicFileOptions options)
   if (!options_.plain && path_.ends_with(".zst"))
     zstd_ = std::make_unique<packed::ZstdWriter>([this](auto bytes) { write_all(fd_, path_, bytes); });
   unfinished_.emplace();
-  fd_ = sys().mkostemp(temp_.data(), O_CLOEXEC);
+  fd_ = open_making_room([this] { return sys().mkostemp(temp_.data(), O_CLOEXEC); });
   if (fd_ < 0) fail("create", path_, errno);
   unfinished_->list(temp_);
 }

@@ -2,7 +2,6 @@
 #include "io/file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +14,7 @@
 #include "base/counted.h"
 #include "base/hash.h"
 #include "base/lookalike.h"
+#include "io/descriptor.h"
 #include "io/path_policy.h"
 #include "io/sys.h"
 #include "io/unpacked_files.h"
@@ -85,52 +85,6 @@ std::string hint_for(int error, const std::string& path, const FileSystem& files
   }
 }
 
-// Files that the system makes up while they are read (/proc) say that they are empty; what they hold must not be lost.
-void expect_empty(int fd, const std::string& path) {
-  std::byte byte{};
-  ssize_t n = 0;
-  do n = sys().pread(fd, &byte, 1, 0);
-  while (n < 0 && errno == EINTR);
-  if (n < 0) fail("read", path, errno);
-  if (n == 0) return;
-  throw Error(Fault{.kind = FaultKind::io,
-                    .id = "io.size-unknown",
-                    .at = {.file = path},
-                    .what = "says that it has no bytes, and has some",
-                    .hint = "the system makes it up while it is read; copy it to a file"});
-}
-
-Identity identify(int fd, const std::string& path) {
-  struct ::stat s {};
-  if (sys().fstat(fd, &s) != 0) fail("examine", path, errno);
-  if (!S_ISREG(s.st_mode)) {
-    throw Error(Fault{.kind = FaultKind::io,
-                      .id = "io.not-a-file",
-                      .at = {.file = path},
-                      .what = S_ISDIR(s.st_mode) ? "is a directory, expected a file" : "is not a regular file",
-                      .hint = S_ISDIR(s.st_mode)
-                                  ? "name the files in it; a pattern in quotes, such as 'FOLDER/*.ctf', will do"
-                                  : "data must be in a file that can be read at any offset"});
-  }
-  if (s.st_size == 0) expect_empty(fd, path);
-  return {.device = static_cast<std::uint64_t>(s.st_dev),
-          .inode = static_cast<std::uint64_t>(s.st_ino),
-          .size = static_cast<std::uint64_t>(s.st_size),
-          .mtime_ns = static_cast<std::int64_t>(s.st_mtim.tv_sec) * 1'000'000'000 + s.st_mtim.tv_nsec};
-}
-
-[[noreturn]] void changed(const std::string& path, const char* when, const Identity& before, const Identity& now) {
-  std::string what = std::string("changed ") + when;
-  if (before.size != now.size) {
-    what += ": " + counted(before.size, "byte") + " then, " + std::to_string(now.size) + " now";
-  }
-  throw Error(Fault{.kind = FaultKind::stale,
-                    .id = "io.changed",
-                    .at = {.file = path},
-                    .what = std::move(what),
-                    .hint = "open it again"});
-}
-
 [[noreturn]] void ends_early(const std::string& path, std::uint64_t at, std::uint64_t missing) {
   throw Error(Fault{.kind = FaultKind::stale,
                     .id = "io.ends-early",
@@ -146,7 +100,7 @@ packed::Packing packing_of(const File& file) {
   return packed::packing_of(head);
 }
 
-[[noreturn]] void fail(const char* action, const std::string& path, int error, const FileSystem& files) {
+[[noreturn]] void fail_in(const FileSystem& files, const char* action, const std::string& path, int error) {
   throw Error(Fault{.kind = FaultKind::io,
                     .id = std::string("io.") + action,
                     .at = {.file = path},
@@ -154,22 +108,9 @@ packed::Packing packing_of(const File& file) {
                     .hint = hint_for(error, path, files)});
 }
 
-// A descriptor, or -1 and errno.
-int open_to_read(const std::string& place, int flags) noexcept {
-  if (place.find('\0') != place.npos) {  // the system would open what stands in front of it
-    errno = ENOENT;
-    return -1;
-  }
-  for (;;) {
-    // O_NONBLOCK: opening a FIFO must not wait for a writer; regular files ignore it.
-    const int fd = sys().open(place.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags, 0);
-    if (fd >= 0 || errno != EINTR) return fd;
-  }
-}
-
 }  // namespace
 
-void fail(const char* action, const std::string& path, int error) { fail(action, path, error, FileSystem{}); }
+void fail(const char* action, const std::string& path, int error) { fail_in({}, action, path, error); }
 
 std::optional<Fault> cannot_open(const std::string& path, const FileSystem& files) {
   if (!files.roots.empty() || (files.open && is_url(path))) return std::nullopt;
@@ -218,44 +159,24 @@ File::File(std::string path, const FileSystem& file_system, const Limits& limits
   size_ = unpacked_->size();
 }
 
-File::File(const std::string& place, int flags, std::string path, const FileSystem& files)
-    : path_(std::move(path)), place_(place), flags_(flags) {
-  fd_ = open_to_read(place, flags);
-  if (fd_ < 0) fail("open", path_, errno, files);
+File::File(const std::string& place, int flags, std::string path, const FileSystem& files) : path_(std::move(path)) {
+  const int fd = open_to_read(place, flags);
+  if (fd < 0) fail_in(files, "open", path_, errno);
   try {
-    identity_ = identify(fd_, path_);
+    identity_ = identify(fd, path_);
     size_ = identity_.size;
+    local_ = std::make_unique<const Descriptor>(fd, place, flags, path_, identity_);
   } catch (...) {
-    sys().close(fd_);
+    sys().close(fd);
     throw;
   }
 }
 
-File::File(File&& other) noexcept
-    : path_(std::move(other.path_)),
-      place_(std::move(other.place_)),
-      flags_(other.flags_),
-      fd_(std::exchange(other.fd_, -1)),
-      identity_(other.identity_),
-      size_(other.size_),
-      remote_(std::move(other.remote_)),
-      unpacked_(std::move(other.unpacked_)) {}
+File File::reopened() const { return File(local_->place(), local_->flags(), path_); }
 
-File& File::operator=(File&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(place_, other.place_);
-  std::swap(flags_, other.flags_);
-  std::swap(fd_, other.fd_);
-  std::swap(identity_, other.identity_);
-  std::swap(size_, other.size_);
-  std::swap(remote_, other.remote_);
-  std::swap(unpacked_, other.unpacked_);
-  return *this;
-}
-
-File::~File() {
-  if (fd_ >= 0) sys().close(fd_);
-}
+File::File(File&&) noexcept = default;
+File& File::operator=(File&&) noexcept = default;
+File::~File() = default;
 
 packed::Stored File::stored() const {
   return {path_, identity_.size, [this](std::uint64_t at, std::span<std::byte> out) { read_stored(at, out); }};
@@ -269,14 +190,17 @@ void File::read(std::uint64_t offset, std::span<std::byte> out) const {
 }
 
 void File::read_stored(std::uint64_t offset, std::span<std::byte> out) const {
-  std::size_t done = 0;
-  if (remote_ && offset <= identity_.size && out.size() <= identity_.size - offset) {
-    if (!out.empty()) remote_->read(offset, out);
-    return;
+  if (out.empty()) return;
+  if (remote_) {
+    const std::uint64_t left = identity_.size - std::min(identity_.size, offset);
+    if (out.size() > left) ends_early(path_, identity_.size, out.size() - left);
+    return remote_->read(offset, out);
   }
+  const Descriptor::Use local = local_->use();
+  std::size_t done = 0;
   while (done < out.size()) {
     const ::ssize_t n =
-        remote_ ? 0 : sys().pread(fd_, out.data() + done, out.size() - done, static_cast<::off_t>(offset + done));
+        sys().pread(local.fd(), out.data() + done, out.size() - done, static_cast<::off_t>(offset + done));
     if (n > 0) {
       done += static_cast<std::size_t>(n);
       continue;
@@ -298,15 +222,15 @@ void File::will_read(std::uint64_t begin, std::uint64_t end) const noexcept {
 void File::expect_unchanged() const {
   const char* const when = "while it was being read";
   if (remote_) {
-    if (remote_->unchanged && !remote_->unchanged()) changed(path_, when, identity_, identity_);
+    if (remote_->unchanged && !remote_->unchanged()) fail_changed(path_, when, identity_, identity_);
     return;
   }
-  const Identity now = identify(fd_, path_);
-  if (now != identity_) changed(path_, when, identity_, now);
+  const Identity now = identify(local_->use().fd(), path_);
+  if (now != identity_) fail_changed(path_, when, identity_, now);
 }
 
 void File::expect_same(const Identity& before) const {
-  if (before != identity_) changed(path_, "or was replaced since it was looked at", before, identity_);
+  if (before != identity_) fail_changed(path_, "or was replaced since it was looked at", before, identity_);
 }
 
 bool File::is_slow_out_of_order() const noexcept {

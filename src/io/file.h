@@ -18,12 +18,16 @@
 #include <string_view>
 #include <vector>
 
+#include "io/identity.h"
+
 namespace batchfeed::packed {
 struct Stored;
 class Unpacked;
 }  // namespace batchfeed::packed
 
 namespace batchfeed::io {
+
+class Descriptor;
 
 // A fault of kind io for a failed system call, with a hint where one helps.
 [[noreturn]] void fail(const char* action, const std::string& path, int error);
@@ -32,9 +36,8 @@ namespace batchfeed::io {
 // elsewhere or may lie in some folders only, which File can tell.
 std::optional<Fault> cannot_open(const std::string& path, const FileSystem& files);
 
-using Identity = FileIdentity;
-
-// A regular or a remote file open for reading. Reading is thread-safe.
+// A regular or a remote file open for reading. Reading is thread-safe. A process has as many as it likes, also of more
+// files than the system lets it hold open (descriptor.h).
 class File {
  public:
   // Throws Error(io): cannot be opened, or is no regular file.
@@ -49,9 +52,9 @@ class File {
   // others could have put in our way, such as caches.
   static File open_without_following(const std::string& path);
   // What lies there now, opened as this local file was, packed or not.
-  File reopened() const { return File(place_, flags_, path_); }
-  File(File&& other) noexcept;
-  File& operator=(File&& other) noexcept;
+  File reopened() const;
+  File(File&&) noexcept;
+  File& operator=(File&&) noexcept;
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   ~File();
@@ -87,12 +90,10 @@ class File {
   packed::Stored stored() const;
 
   std::string path_;
-  std::string place_;  // what was opened
-  int flags_ = 0;
-  int fd_ = -1;
   Identity identity_;
   std::uint64_t size_ = 0;
-  std::shared_ptr<const RemoteFile> remote_;          // then there is no descriptor
+  std::unique_ptr<const Descriptor> local_;
+  std::shared_ptr<const RemoteFile> remote_;          // or this
   std::shared_ptr<const packed::Unpacked> unpacked_;  // of a compressed file
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A few open files out of many: a corpus of one file per utterance has more
-// files than a process may hold open.
+// A few open files out of many: a corpus may have a file for each utterance.
 #pragma once
 
 #include <cstddef>
@@ -37,34 +36,13 @@ class FileCache {
       }
       while (entries_.size() >= capacity_) drop_last();
     }
-    std::shared_ptr<const T> fresh;
-    try {
-      fresh = std::make_shared<const T>(make_(number));
-    } catch (const Error& e) {
-      // Perhaps too many files are open: once more with none of ours.
-      if (e.fault().kind != FaultKind::io || !clear()) throw;
-      fresh = std::make_shared<const T>(make_(number));
-    }
+    auto fresh = std::make_shared<const T>(make_(number));
     const std::lock_guard lock(mutex_);
     if (!at_.contains(number)) {
       entries_.emplace_front(number, fresh);
       at_[number] = entries_.begin();
     }
     return fresh;
-  }
-
-  // False if there was nothing to close.
-  bool clear() {
-    const std::lock_guard lock(mutex_);
-    const bool any = !entries_.empty();
-    entries_.clear();
-    at_.clear();
-    return any;
-  }
-
-  std::size_t size() const {
-    const std::lock_guard lock(mutex_);
-    return entries_.size();
   }
 
  private:

@@ -129,19 +129,6 @@ TEST(FileCache, HoldsOnlySoManyFilesOpen) {
   EXPECT_THROW(cache.open(11), Error);
 }
 
-TEST(FileCache, ClosesItsFilesWhenNoMoreCanBeOpened) {
-  const ScratchFolder folder;
-  for (int i = 0; i < 3; ++i) folder.write(std::to_string(i), "x");
-  FileCache<File> cache([&](std::uint32_t i) { return File(folder / std::to_string(i)); }, 8);
-  cache.open(0);
-  cache.open(1);
-  std::size_t failed = 0;
-  const FaultySys sys(
-      [&](const ::batchfeed::testing::Call& call) { return call.name == "open" && failed++ == 0 ? EMFILE : 0; });
-  EXPECT_NE(cache.open(2), nullptr);
-  EXPECT_EQ(cache.size(), 1u);
-}
-
 TEST(PathPolicy, NamesFilesOnly) {
   const auto id = [](std::string_view path) -> std::string {
     try {

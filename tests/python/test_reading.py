@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 import inspect
 import math
+import os
 import re
 
 import numpy as np
@@ -347,3 +348,21 @@ def test_of_an_index_that_stands_twice_the_last_value_counts(tmp_path):
     (tmp_path / "a.ctf").write_text("0 |x 1:2 1:5 0:1\n")
     batch = next(iter(bf.Reader(bf.CTF(tmp_path / "a.ctf", streams={"x": bf.sparse(3)}))))
     assert batch["x"].numpy().tolist() == [[1, 5, 0]] and batch["x"].padded()[0].tolist() == [[[1, 5, 0]]]
+
+
+def test_a_corpus_of_many_shards_leaves_descriptors_for_others(tmp_path):
+    for i in range(200):
+        (tmp_path / f"{i:03d}.ctf").write_text(f"{i} |x {i}\n")
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = len(os.listdir("/proc/self/fd")) + 100
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    try:
+        with bf.open(str(tmp_path / "*.ctf"), seed=1, minibatch_size=50) as reader:
+            others = [open(tmp_path / "000.ctf") for _ in range(40)]
+            seen = [int(x) for batch in reader for x in batch["x"].numpy()[:, 0]]
+            for other in others:
+                other.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert sorted(seen) == list(range(200))

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "io/descriptor.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "io/file.h"
+#include "io/identity.h"
+#include "io/sys.h"
+
+namespace batchfeed::io {
+
+// All descriptors of the process that are open, in the order in which they were opened. Thread-safe.
+class OpenFiles {
+ public:
+  static OpenFiles& get() noexcept {
+    static OpenFiles* const all = make();  // lives as long as any file may
+    return *all;
+  }
+
+  // Closes others where they are more than a process should keep from those who open files beside us.
+  void add(const Descriptor& file) noexcept {
+    const std::size_t most = this->most();
+    const std::lock_guard lock(mutex_);
+    link(file);
+    for (const Descriptor* at = first_; at != nullptr && count_ > most;) {
+      const Descriptor* const next = at->behind_;
+      if (at != &file && at->close_if_idle()) unlink(*at);
+      at = next;
+    }
+  }
+
+  // No more in the list, open or not.
+  void remove(const Descriptor& file) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (file.users_.load(std::memory_order_relaxed) != Descriptor::kClosed) unlink(file);
+  }
+
+  bool close_one() noexcept {
+    const std::lock_guard lock(mutex_);
+    for (const Descriptor* at = first_; at != nullptr; at = at->behind_) {
+      if (!at->close_if_idle()) continue;
+      unlink(*at);
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t kLeast = 8;
+
+  // So that a forked child does not find the mutex locked by a thread it does not have.
+  static OpenFiles* make() {
+    ::pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); }, [] { get().mutex_.unlock(); });
+    return new OpenFiles;
+  }
+
+  static std::size_t most() noexcept {
+    ::rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kLeast;
+    return std::max<std::size_t>(kLeast, static_cast<std::size_t>(limit.rlim_cur) / 2);
+  }
+
+  void link(const Descriptor& file) noexcept {
+    file.before_ = last_;
+    file.behind_ = nullptr;
+    (last_ != nullptr ? last_->behind_ : first_) = &file;
+    last_ = &file;
+    ++count_;
+  }
+
+  void unlink(const Descriptor& file) noexcept {
+    (file.before_ != nullptr ? file.before_->behind_ : first_) = file.behind_;
+    (file.behind_ != nullptr ? file.behind_->before_ : last_) = file.before_;
+    --count_;
+  }
+
+  std::mutex mutex_;
+  const Descriptor* first_ = nullptr;
+  const Descriptor* last_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+bool close_an_idle_file() noexcept { return OpenFiles::get().close_one(); }
+
+int open_to_read(const std::string& place, int flags) noexcept {
+  if (place.find('\0') != place.npos) {  // the system would open what stands in front of it
+    errno = ENOENT;
+    return -1;
+  }
+  // O_NONBLOCK: opening a FIFO must not wait for a writer; regular files ignore it.
+  return open_making_room([&] { return sys().open(place.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags, 0); });
+}
+
+Descriptor::Descriptor(int fd, std::string place, int flags, std::string path, const Identity& identity) noexcept
+    : place_(std::move(place)), flags_(flags), path_(std::move(path)), identity_(identity), fd_(fd) {
+  OpenFiles::get().add(*this);
+}
+
+Descriptor::~Descriptor() {
+  OpenFiles::get().remove(*this);
+  if (users_.load(std::memory_order_relaxed) != kClosed) sys().close(fd_);
+}
+
+bool Descriptor::try_use() const noexcept {
+  int users = users_.load(std::memory_order_relaxed);
+  while (users != kClosed) {
+    if (users_.compare_exchange_weak(users, users + 1, std::memory_order_acquire, std::memory_order_relaxed))
+      return true;
+  }
+  return false;
+}
+
+void Descriptor::begin_use() const {
+  if (try_use()) return;
+  const std::lock_guard lock(opening_);
+  if (try_use()) return;  // another thread opened it
+  const int fd = open_to_read(place_, flags_);
+  if (fd < 0) fail("open", path_, errno);
+  try {
+    const Identity now = identify(fd, path_);
+    if (now != identity_) fail_changed(path_, "while it was being read", identity_, now);
+  } catch (...) {
+    sys().close(fd);
+    throw;
+  }
+  fd_ = fd;
+  users_.store(1, std::memory_order_release);
+  OpenFiles::get().add(*this);
+}
+
+bool Descriptor::close_if_idle() const noexcept {
+  const int fd = fd_;
+  int nobody = 0;
+  if (!users_.compare_exchange_strong(nobody, kClosed, std::memory_order_acquire, std::memory_order_relaxed))
+    return false;
+  sys().close(fd);
+  return true;
+}
+
+}  // namespace batchfeed::io

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "io/descriptor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "io/atomic_file.h"
+#include "io/file.h"
+#include "support/fault_of.h"
+#include "support/faulty_sys.h"
+
+namespace batchfeed::io {
+namespace {
+
+using ::batchfeed::testing::fault_of;
+using ::batchfeed::testing::FaultySys;
+using ::batchfeed::testing::open_descriptors;
+using ::batchfeed::testing::ScratchFolder;
+
+// How many descriptors the process may have, for as long as this lives.
+class DescriptorLimit {
+ public:
+  explicit DescriptorLimit(std::size_t most) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    ::rlimit lower = before_;
+    lower.rlim_cur = most;
+    ::setrlimit(RLIMIT_NOFILE, &lower);
+  }
+  ~DescriptorLimit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  DescriptorLimit(const DescriptorLimit&) = delete;
+  DescriptorLimit& operator=(const DescriptorLimit&) = delete;
+
+ private:
+  ::rlimit before_{};
+};
+
+std::vector<File> files(const ScratchFolder& folder, std::size_t count) {
+  std::vector<File> out;
+  for (std::size_t i = 0; i < count; ++i) out.emplace_back(folder.write(std::to_string(i), std::to_string(1000 + i)));
+  return out;
+}
+
+std::string text_of(const File& file) {
+  std::string text(static_cast<std::size_t>(file.size()), '?');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+// The call of this name fails so the first time.
+FaultySys once(const char* name, int error) {
+  return FaultySys([name, error, failed = false](const ::batchfeed::testing::Call& call) mutable {
+    return call.name == name && !std::exchange(failed, true) ? error : 0;
+  });
+}
+
+TEST(Descriptor, MoreFilesThanAProcessMayHoldOpen) {
+  const ScratchFolder folder;
+  const std::size_t before = open_descriptors();
+  {
+    const DescriptorLimit limit(before + 32);
+    const std::vector<File> all = files(folder, 200);
+    for (int round = 0; round < 3; ++round) {
+      for (std::size_t i = 0; i < all.size(); ++i)
+        ASSERT_EQ(text_of(all[i * 7 % 200]), std::to_string(1000 + i * 7 % 200));
+      // Half of them are for others.
+      EXPECT_LE(open_descriptors() - before, (before + 32) / 2);
+    }
+    all[0].expect_unchanged();
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(Descriptor, FewFilesStayOpen) {
+  const ScratchFolder folder;
+  const std::size_t before = open_descriptors();
+  const std::vector<File> all = files(folder, 8);
+  EXPECT_EQ(open_descriptors(), before + 8);
+}
+
+// Others may have taken them all.
+TEST(Descriptor, AnIdleFileMakesRoom) {
+  const ScratchFolder folder;
+  const std::vector<File> all = files(folder, 2);
+  const std::size_t before = open_descriptors();
+  for (const int error : {EMFILE, ENFILE}) {
+    const FaultySys sys = once("open", error);
+    const File another(folder.write("another", "x"));
+    EXPECT_EQ(open_descriptors(), before) << "one was closed for it";
+    EXPECT_EQ(text_of(all[0]), "1000");
+    EXPECT_EQ(text_of(all[1]), "1001");
+  }
+  const FaultySys sys = once("mkostemp", EMFILE);
+  AtomicFile written(folder / "written");
+  written.commit();
+  EXPECT_TRUE(std::filesystem::exists(folder / "written"));
+}
+
+TEST(Descriptor, NobodyIsClosedWhileHeIsRead) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("a", "text");
+  const int fd = open_to_read(path, 0);
+  const Descriptor file(fd, path, 0, path, identify(fd, path));
+  {
+    const Descriptor::Use use = file.use();
+    while (close_an_idle_file()) {
+    }
+    EXPECT_EQ(use.fd(), fd);
+    EXPECT_EQ(identify(use.fd(), path).size, 4u);
+    const Descriptor::Use again = file.use();
+    EXPECT_EQ(again.fd(), fd);
+  }
+  EXPECT_TRUE(close_an_idle_file());
+  EXPECT_FALSE(close_an_idle_file());
+  EXPECT_EQ(identify(file.use().fd(), path).size, 4u);
+}
+
+TEST(Descriptor, WhatIsOpenedAgainIsTheSameFile) {
+  const ScratchFolder folder;
+  const std::vector<File> all = files(folder, 3);
+  while (close_an_idle_file()) {
+  }
+  folder.write("0", "changed");
+  std::filesystem::remove(folder / "1");
+  const Fault changed = fault_of([&] { text_of(all[0]); });
+  EXPECT_EQ(changed.id, "io.changed");
+  EXPECT_EQ(changed.kind, FaultKind::stale);
+  EXPECT_EQ(changed.what, "changed while it was being read: 4 bytes then, 7 now");
+  const Fault gone = fault_of([&] { text_of(all[1]); });
+  EXPECT_EQ(gone.id, "io.open");
+  EXPECT_EQ(gone.at.file, folder / "1");
+  EXPECT_EQ(text_of(all[2]), "1002");
+  // It fails each time, and leaves nothing open.
+  const std::size_t before = open_descriptors();
+  EXPECT_EQ(fault_of([&] { all[0].expect_unchanged(); }).id, "io.changed");
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(Descriptor, ThreadsReadManyFilesWithFewDescriptors) {
+  const ScratchFolder folder;
+  const DescriptorLimit limit(open_descriptors() + 24);
+  const std::vector<File> all = files(folder, 100);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::size_t i = 0; i < 2000; ++i) {
+        const std::size_t n = (i * (2 * t + 3) + t) % all.size();
+        if (text_of(all[n]) != std::to_string(1000 + n)) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace batchfeed::io
