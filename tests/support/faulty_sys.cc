@@ -154,6 +154,13 @@ std::string ScratchFolder::write(const std::string& name, const std::string& con
   return *this / name;
 }
 
+std::string ScratchFolder::write_unseen(const std::string& name, const std::string& content) const {
+  const auto time = std::filesystem::last_write_time(path_ / name);
+  const std::string path = write(name, content);
+  std::filesystem::last_write_time(path_ / name, time);
+  return path;
+}
+
 std::vector<std::string> ScratchFolder::names() const {
   std::vector<std::string> out;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(path_)) {

@@ -70,8 +70,9 @@ class ScratchFolder {
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   const std::filesystem::path& path() const { return path_; }
   std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  std::string write(const std::string& name, const std::string& content) const;  // the file's path
-  std::vector<std::string> names() const;                                        // of the files in it, sorted
+  std::string write(const std::string& name, const std::string& content) const;         // the file's path
+  std::string write_unseen(const std::string& name, const std::string& content) const;  // with the time it had
+  std::vector<std::string> names() const;                                               // of the files in it, sorted
 
  private:
   std::filesystem::path path_;

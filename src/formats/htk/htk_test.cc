@@ -391,8 +391,21 @@ TEST_F(Htk, NoticesFilesThatChange) {
     source->read(0, chunk);
     FAIL();
   } catch (const Error& e) {
-    EXPECT_EQ(e.fault().id, "htk.changed");
+    EXPECT_EQ(e.fault().id, "io.changed");
     EXPECT_EQ(e.fault().kind, FaultKind::stale);
+  }
+  // Of a size and time that say nothing of it, what is left of it is told.
+  std::string file = htk_file(ramp(9));
+  folder_.write("a", file);
+  source = open("u=FOLDER/a[0,8]\n");
+  file[3] = 4;
+  folder_.write_unseen("a", file);
+  try {
+    source->read(0, chunk);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault().id, "htk.changed");
+    EXPECT_EQ(e.fault().what, "it has fewer frames than when the list was read; 'u' wants up to 9");
   }
 }
 

@@ -88,17 +88,10 @@ class HtkSource final : public RowSource {
     }
   }
 
-  // Files are closed and opened again; they must still be what they were.
+  // Files are closed and opened again.
   Archive reopen(std::uint32_t file) const {
     io::File again(index_.paths[file], file_system_);
-    if (!(again.identity() == index_.identities[file])) {
-      throw Error(Fault{.kind = FaultKind::stale,
-                        .id = "htk.changed",
-                        .at = {.file = index_.paths[file]},
-                        .what = "it changed since the list was read",
-                        .hint = "open the reader again",
-                        .stream = options_.name});
-    }
+    again.expect_same(index_.identities[file]);
     return {std::move(again), true};
   }
 

@@ -311,12 +311,8 @@ ScpLine parse_scp_line(std::string_view line, const Position& at, const Limits& 
 
 io::File reopen(const Index& index, std::uint32_t number, const FileSystem& file_system) {
   io::File file(index.paths[number], file_system);
-  if (file.identity() == index.identities[number]) return file;
-  throw Error(Fault{.kind = FaultKind::stale,
-                    .id = "kaldi.changed",
-                    .at = {.file = file.path()},
-                    .what = "it changed since it was indexed",
-                    .hint = "open the reader again"});
+  file.expect_same(index.identities[number]);
+  return file;
 }
 
 Index build_index(const KaldiOptions& options, const OpenContext& context, FaultSink& faults) {

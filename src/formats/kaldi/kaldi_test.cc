@@ -276,6 +276,15 @@ TEST_F(Kaldi, NoticesFilesWithAnotherContentOfTheSameShape) {
   folder_.write("new", "u " + matrix(1, 1, {3}));
   std::filesystem::rename(folder_ / "new", folder_ / "a.ark");
   EXPECT_THROW(read(*again), Error);  // another file of this name
+  const auto cached = open("a.ark", "u " + matrix(1, 1, {1}) + "v " + matrix(1, 1, {2}));
+  folder_.write_unseen("a.ark", "u " + matrix(1, 2, {1}) + "v " + matrix(1, 1, {2}));
+  try {
+    read(*cached);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault().id, "kaldi.changed");
+    EXPECT_EQ(e.fault().what, "utterance 'u' is not what was indexed");
+  }
 }
 
 TEST_F(Kaldi, CountsWhatIsLeftOut) {
@@ -285,7 +294,7 @@ TEST_F(Kaldi, CountsWhatIsLeftOut) {
   EXPECT_EQ(source->notices()[0].fault.id, "kaldi.duplicate-key");
   EXPECT_EQ(source->notices()[1].fault.id, "kaldi.no-rows");
   folder_.write("a.ark", "u " + matrix(1, 2, {1, 2}));
-  EXPECT_THROW(read(*source), Error);  // kaldi.changed
+  EXPECT_THROW(read(*source), Error);  // io.changed
   check_ = true;
   EXPECT_EQ(read("a.ark", "u " + matrix(1, 1, {1}) + "v " + matrix(1, 2, {1, 2}) + "w " + matrix(2, 1, {3})).size(),
             1u);

@@ -226,7 +226,16 @@ TEST_F(Mlf, NoticesFilesThatChange) {
     source->read(0, chunk);
     FAIL();
   } catch (const Error& e) {
+    EXPECT_EQ(e.fault().id, "io.changed");
+  }
+  const auto again = open({one("0 3 a\n")});
+  folder_.write_unseen("mlf0", one("0 4 a\n"));
+  try {
+    again->read(0, chunk);
+    FAIL();
+  } catch (const Error& e) {
     EXPECT_EQ(e.fault().id, "mlf.changed");
+    EXPECT_EQ(e.fault().what, "utterance 'u' has 4 frames, it had 3 when the file was indexed");
   }
 }
 

@@ -146,17 +146,10 @@ class MlfSource final : public RowSource {
     }
   }
 
-  // Files are closed and opened again; they must still be what was indexed.
+  // Files are closed and opened again.
   io::File reopen(std::uint32_t number) const {
     io::File file(options_.files[number], file_system_, limits_);
-    if (!(file.identity() == identities_[number])) {
-      throw Error(Fault{.kind = FaultKind::stale,
-                        .id = "mlf.changed",
-                        .at = {.file = file.path()},
-                        .what = "it changed since it was indexed",
-                        .hint = "open the reader again",
-                        .stream = options_.name});
-    }
+    file.expect_same(identities_[number]);
     return file;
   }
 
