@@ -36,6 +36,19 @@ inline LineFront numeric_front(const char* p) noexcept {
   return front;
 }
 
+// Behind an id that begins at p; p if there is none.
+inline const char* behind_id(const char* p, bool text) noexcept {
+  if (text) {
+    while (!ends_name(*p)) ++p;
+    return p;
+  }
+  for (;;) {
+    const unsigned digits = text::leading_digits(p).count;
+    p += digits;
+    if (digits < 8) return p;
+  }
+}
+
 // Ids of text run to the next blank, byte below 20 or pipe.
 inline LineFront text_front(const char* p) noexcept {
   p = skip_margin(p);

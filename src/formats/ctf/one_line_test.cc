@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Corpora of rows, each a line, almost all alike, as the model reads them.
+// Corpora of rows, one or several to a sequence, almost all alike, as the model reads them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,6 +39,9 @@ class Rows {
     blank_ = below(4) == 0 ? "\t" : " ";
     ids_ = below(2) == 0;
     other_ = below(4);
+    note_ = below(12);
+    lines_ = below(2) == 0 ? 1 : 1 + below(12);
+    once_ = below(4) == 0;
     end_ = below(4) == 0 ? "\r\n" : "\n";
     comment_ = below(5) == 0 ? " |# a note" : "";
     alike_ = below(2) == 0;
@@ -51,18 +54,21 @@ class Rows {
   std::string text(std::size_t lines) {
     std::string out;
     for (std::size_t n = 0; n < lines; ++n) {
-      if (ids_) {
-        if (!odd()) ++id_;
+      const bool begins = n % lines_ == 0;
+      if (ids_ && (begins || below(4) != 0)) {
+        if (begins && !odd()) ++id_;
         out += (odd() ? "0" : "") + std::to_string(id_) + (odd() ? "\t" : blank_);
       }
       if (odd() && odd() && !out.empty()) out += pick({"x", " ", "7", std::string(1, '\0'), "|", "|# before "});
       std::vector<std::size_t> order = order_;
       if (odd()) std::shuffle(order.begin(), order.end(), draw_);
+      if (!begins && once_ && order.size() > 1) order.pop_back();
       if (odd()) order.pop_back();
       if (odd()) order.push_back(order_.front());
       for (std::size_t i = 0; i < order.size(); ++i) {
         if (odd()) out += "|# goes on\n";
         if (i == other_) out += "|Q 1 2 3" + blank_;
+        if (i == note_) out += "|# of " + std::string(below(9), 'x') + blank_;
         out += sample(streams_[order[i]]) + (i + 1 == order.size() && below(2) == 0 ? ""
                                              : odd()                                ? pick({"", "  ", "\t"})
                                                                                     : blank_);
@@ -104,7 +110,8 @@ class Rows {
   std::vector<std::size_t> order_;
   std::string blank_, end_, comment_;
   bool ids_ = false, alike_ = false;
-  std::uint64_t other_ = 0, id_ = 0;
+  std::uint64_t other_ = 0, note_ = 0, lines_ = 1, id_ = 0;
+  bool once_ = false;  // the last stream stands in the first line of a sequence alone
 };
 
 std::string as_the_model(const std::string& text, const CtfOptions& options, KeyMode keys, std::size_t block,
@@ -119,7 +126,7 @@ std::string as_the_model(const std::string& text, const CtfOptions& options, Key
 
 TEST(OneLine, RowsAreReadAsTheModelSays) {
   const batchfeed::testing::ScratchFolder folder;
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+  for (std::uint64_t seed = 0; seed < 1'200; ++seed) {
     Rows rows(seed);
     const std::string text = rows.text(seed % 50 == 0 ? 3'000 : 1 + rows.below(200));
     CtfOptions options = options_for(rows.declared(), 100'000);

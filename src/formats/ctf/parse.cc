@@ -31,8 +31,7 @@ Parser<T>::Parser(const Schema& schema, bool text_ids, FaultLog& log, const Limi
       kernels_(kernels<T>()),
       marks_(list_marks(forced_tier()), find_one_hots(forced_tier()), OneHotNames(schema)),
       max_values_(std::min<std::uint64_t>(limits.chunk_values, 0xFFFFFFFFu)),
-      max_implied_(limits.implied_samples),
-      forms_(forced_tier()) {
+      max_implied_(limits.implied_samples) {
   for (std::size_t i = 0; i < schema.size(); ++i) {
     const StreamInfo& info = schema.streams()[i];
     StreamState state;
@@ -80,6 +79,7 @@ template <class T>
 void Parser<T>::lines(const char* p, const char* const end) {
   const auto bytes = static_cast<std::uint64_t>(end - p);
   const std::uint64_t rows_before = rows_;
+  if (!groups_.empty() && !log_.curious()) p = known_lines(p, end);
   if (short_) {
     short_lines(p, end);
   } else {

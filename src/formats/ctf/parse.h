@@ -40,9 +40,7 @@ class Parser {
   void lines(const char* p, const char* end);
   // The next sequence is [p, end), whole: reads it if it is a line like the one that learn() saw. False: nothing has
   // changed.
-  bool one_line(const char* p, const char* end) {
-    return !shape_.parts.empty() && !log_.curious() && like_the_last(p, end);
-  }
+  bool one_line(const char* p, const char* end) { return shape_.alone && !log_.curious() && like_the_last(p, end); }
   // How the lines of sequences look, by the one that ended last, whole, and begins at p.
   void learn(const char* p) {
     if (!shape_.parts.empty()) return;
@@ -91,19 +89,43 @@ class Parser {
     KernelMemory memory;
   };
 
-  // A line that is a sequence: each stream stands in it once.
+  // A line in which no stream stands twice.
   struct Shape {
+    static constexpr int kMostCredit = 64, kPrice = 4;
     static constexpr std::size_t kLongestName = 16;  // bytes, with the pipe in front of it and the blank behind it
 
     struct Part {
       int stream = Schema::kNone;  // or what is left out
       Prefix<kLongestName> name;
       std::size_t length = 0;  // of the name and the pipe
+      std::size_t bytes = 0;   // up to the next mark, in the line that was looked at
+      std::size_t numbers = 0;
+
+      bool left_out() const noexcept { return stream == Schema::kNone; }
     };
     std::vector<Part> parts;  // in order; empty: none is known
+    bool alone = false;       // the line is a sequence, which each stream is in; else one of several
     bool id = false;
     // Sequences until the next is looked at: the more, the more often none was like the one before.
     unsigned wait = 0, misses = 0;
+    int credit = 0;  // of one of several: a line like it earns one, another one costs kPrice
+
+    void forget() noexcept {
+      parts.clear();
+      alone = false;
+    }
+  };
+
+  // Neighbours in a line of that shape: samples that are read at once, or something that is left out.
+  struct Group {
+    std::array<StreamState*, kRowSamples> streams{};
+    std::size_t samples = 0;                 // 0: left out
+    Prefix<Shape::kLongestName> left_out{};  // its name
+    RowForms<T> forms;
+    RowNumbers<T> numbers{};           // of the last line
+    const RowForm<T>* form = nullptr;  // the one they are of
+
+    std::span<StreamState* const> all() const noexcept { return std::span(streams).first(samples); }
   };
 
   // What a line holds so far.
@@ -127,12 +149,24 @@ class Parser {
   bool append(const OneHot& found, const char* name, Row& row);
   const char* alike_lines(const char* p, const char* end);
   bool like_the_last(const char* p, const char* end);
-  bool by_form(const char* p, std::size_t bytes);
+  bool take_part(const char* pipe, typename Shape::Part& part) const;
+  void look_at(const char* p);
+  // Of lines in groups (row_groups.cc).
+  void cut_into_groups();
+  // Whether it pays to look at the forms of the next line.
+  bool worth_a_look() noexcept {
+    for (Group& group : groups_) {
+      if (group.samples != 0 && !group.forms.use()) return false;
+    }
+    return !groups_.empty();
+  }
+  const char* groups(const char* p);
+  bool append_groups();
+  bool learn_forms(const char* p);
+  const char* known_lines(const char* p, const char* end);
+  bool known_sequence(const char* p, const char* end);
   std::uint64_t rows_of_room() const;
   void enter_rows();
-  void look_at(const char* p);
-  void learn_forms();
-  std::span<StreamState* const> row_streams() const noexcept { return std::span(row_streams_).first(row_samples_); }
   const char* values(const char* p, StreamState& s);
   void attach(StreamState& s) const;
   void set_sizes(StreamState& s) const;
@@ -168,12 +202,9 @@ class Parser {
   int likely_ = 0;
   bool short_ = false;  // the last lines were short ones
   Shape shape_;
-  RowForms<T> forms_;  // of lines that look so
-  RowNumbers<T> numbers_;
-  std::array<StreamState*, kRowSamples> row_streams_{};  // in the order of the line
-  std::size_t row_samples_ = 0;                          // 0: forms are of no use
-  std::uint32_t new_rows_ = 0;                           // read by their forms since enter_rows()
-  std::uint64_t rows_of_room_ = 0;                       // lines for which no column grows
+  std::vector<Group> groups_;       // of lines of the shape, in order; empty: they are not read so
+  std::uint32_t new_rows_ = 0;      // sequences read in groups since enter_rows()
+  std::uint64_t rows_of_room_ = 0;  // lines for which no column grows
   // How the last of them began: an id of up to 15 bytes and a blank.
   std::size_t id_length_ = 0;
   Prefix<16> id_;

@@ -2,6 +2,7 @@
 #include "formats/ctf/row_forms.h"
 
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 #include <utility>
 
@@ -51,8 +52,9 @@ struct Number {
 }  // namespace
 
 template <class T>
-void RowForms<T>::start(std::span<const Part> parts) {
+void RowForms<T>::start(std::span<const Part> parts, bool to_end) {
   samples_ = parts.size();
+  to_end_ = to_end;
   std::copy(parts.begin(), parts.end(), parts_.begin());
   others_.fill(0);
   forms_.clear();
@@ -63,11 +65,8 @@ void RowForms<T>::start(std::span<const Part> parts) {
 template <class T>
 void RowForms<T>::learn(const char* p, std::size_t bytes) {
   RowForm<T> form;
-  const bool known = samples_ != 0 && form_of(p, bytes, form);
-  if ((credit_ -= known ? kPrice : kPriceOfNone) < 0) {
-    credit_ = kMostCredit / 4;
-    asleep_ = kSleep;
-  }
+  const bool known = bytes <= kRowBytes && form_of(p, bytes, form);
+  pay(known ? kPrice : kPriceOfNone);
   if (!known) return;
   const std::size_t at = place_of(form.others);
   std::swap(others_[at], others_[at + 1]);  // of three in one place the oldest goes
@@ -81,10 +80,10 @@ void RowForms<T>::learn(const char* p, std::size_t bytes) {
   forms_[form_[at]] = form;
 }
 
-// False for a line in which numbers are written in another way, or are too many.
+// False where numbers are written in another way, or are too many.
 template <class T>
 bool RowForms<T>::form_of(const char* const p, std::size_t bytes, RowForm<T>& out) const {
-  const char *at = p, *const end = p + bytes;
+  const char *at = p, *const end = p + bytes - (to_end_ ? 0 : 1);
   std::array<Number, kRowNumbers> numbers, indices;
   std::uint64_t digits = 0;
   out.scales.fill(1);
@@ -144,6 +143,23 @@ bool RowForms<T>::form_of(const char* const p, std::size_t bytes, RowForm<T>& ou
 
 #if defined(__x86_64__)
 
+namespace {
+
+// The bit of the mark that the samples end at, of those of newlines or pipes; 0 if it lies elsewhere.
+template <class T>
+inline std::uint64_t end_mark(const RowForms<T>& forms, std::uint64_t marks) noexcept {
+  if (!forms.to_end()) {
+    for (std::size_t n = forms.samples(); n != 0; --n) marks &= marks - 1;
+  }
+  return marks & (0 - marks);
+}
+template <class T>
+inline std::size_t bytes_up_to(const RowForms<T>& forms, std::uint64_t mark) noexcept {
+  return static_cast<std::size_t>(std::countr_zero(mark)) + (forms.to_end() ? 1 : 0);
+}
+
+}  // namespace
+
 namespace avx512 {
 namespace {
 
@@ -166,11 +182,15 @@ BATCHFEED_AVX512_INLINE void store(__m512i mantissa, const std::array<double, kR
 }
 
 template <class T>
-BATCHFEED_AVX512 const RowForm<T>* row(const char* p, std::size_t bytes, const RowForms<T>& forms,
+BATCHFEED_AVX512 const RowForm<T>* row(const char* p, std::uint64_t mark, const RowForms<T>& forms,
                                        RowNumbers<T>& out) noexcept {
   const __m512i x = _mm512_loadu_si512(p), values = _mm512_sub_epi8(x, all('0'));
-  const std::uint64_t line = first(static_cast<unsigned>(bytes));
-  const RowForm<T>* const form = forms.find(_mm512_cmpgt_epu8_mask(values, all(9)) & line);
+  if (mark == 0) {
+    mark = end_mark(forms, _mm512_cmpeq_epi8_mask(x, all(forms.to_end() ? '\n' : '|')));
+    if (mark == 0) return nullptr;
+  }
+  out.bytes = bytes_up_to(forms, mark);
+  const RowForm<T>* const form = forms.find(_mm512_cmpgt_epu8_mask(values, all(9)) & (mark | (mark - 1)));
   if (form == nullptr || _mm512_mask_cmpneq_epu8_mask(form->fixed, x, _mm512_load_si512(form->text.data())) != 0)
     return nullptr;
   const auto half = [&](unsigned i) BATCHFEED_AVX512_LAMBDA {
@@ -199,10 +219,15 @@ BATCHFEED_AVX2_INLINE __m256i load(const void* p) noexcept {
 BATCHFEED_AVX2_INLINE __m128i load_half(const char* p) noexcept {
   return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
 }
-BATCHFEED_AVX2_INLINE std::uint32_t digits_of(__m256i x) noexcept {
+BATCHFEED_AVX2_INLINE __m256i are_digits(__m256i x) noexcept {
   // As signed numbers '0' to '9' become the least ten.
   const __m256i least = _mm256_add_epi8(x, _mm256_set1_epi8(static_cast<char>(0x80 - '0')));
-  return static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi8(_mm256_set1_epi8(-128 + 10), least)));
+  return _mm256_cmpgt_epi8(_mm256_set1_epi8(-128 + 10), least);
+}
+// A bit for each byte of two comparisons.
+BATCHFEED_AVX2_INLINE std::uint64_t both(__m256i low, __m256i high) noexcept {
+  return static_cast<std::uint32_t>(_mm256_movemask_epi8(low)) |
+         static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm256_movemask_epi8(high))) << 32;
 }
 BATCHFEED_AVX2_INLINE __m256i differs(const char* p, const char* text, const std::uint8_t* keep) noexcept {
   return _mm256_and_si256(_mm256_xor_si256(load(p), load(text)), load(keep));
@@ -233,10 +258,16 @@ BATCHFEED_AVX2_INLINE __m256i eight_numbers(const char* p, const RowForm<T>& for
 }
 
 template <class T>
-BATCHFEED_AVX2 const RowForm<T>* row(const char* p, std::size_t bytes, const RowForms<T>& forms,
+BATCHFEED_AVX2 const RowForm<T>* row(const char* p, std::uint64_t mark, const RowForms<T>& forms,
                                      RowNumbers<T>& out) noexcept {
-  const std::uint64_t digits = digits_of(load(p)) | static_cast<std::uint64_t>(digits_of(load(p + 32))) << 32;
-  const RowForm<T>* const form = forms.find(_bzhi_u64(~digits, static_cast<unsigned>(bytes)));
+  if (mark == 0) {
+    const __m256i sign = _mm256_set1_epi8(forms.to_end() ? '\n' : '|');
+    mark = end_mark(forms, both(_mm256_cmpeq_epi8(load(p), sign), _mm256_cmpeq_epi8(load(p + 32), sign)));
+    if (mark == 0) return nullptr;
+  }
+  out.bytes = bytes_up_to(forms, mark);
+  const std::uint64_t digits = both(are_digits(load(p)), are_digits(load(p + 32)));
+  const RowForm<T>* const form = forms.find(~digits & (mark | (mark - 1)));
   if (form == nullptr) return nullptr;
   const __m256i other = _mm256_or_si256(differs(p, form->text.data(), form->keep.data()),
                                         differs(p + 32, form->text.data() + 32, form->keep.data() + 32));

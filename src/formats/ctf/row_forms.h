@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Lines of a corpus of rows differ in their digits, and in how many of them a number has: most lines have one of a few
-// forms. A line of a form that is known shows so in one comparison, and all its numbers, of whatever streams, are made
-// at once.
+// Short lines differ in their digits, and in how many of them a number has: most lines have one of a few forms. Some
+// samples of a line, of whatever streams, show in one comparison that they are of a form that is known, and all their
+// numbers are made at once.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace batchfeed::ctf {
 
-// What a line may have behind its id: bytes, numbers, samples.
+// What is read at once: bytes, numbers, samples.
 inline constexpr std::size_t kRowBytes = 64, kRowNumbers = 16, kRowSamples = 8;
 
 template <class T>
@@ -23,9 +23,9 @@ struct RowForm {
   struct Sample {
     std::uint8_t first = 0, count = 0;
   };
-  std::uint64_t others = 0;                        // bytes that are no digits: no two forms have the same
-  std::uint64_t fixed = 0;                         // bytes that belong to no number, but to all lines of the form
-  alignas(64) std::array<char, kRowBytes> text{};  // these bytes, 0 for the others
+  std::uint64_t others = 0;  // bytes that are no digits, the mark behind the samples too: no two forms have the same
+  std::uint64_t fixed = 0;   // bytes that belong to no number, but to all samples of the form
+  alignas(64) std::array<char, kRowBytes> text{};          // these bytes, 0 for the others
   alignas(64) std::array<std::uint8_t, kRowBytes> keep{};  // 0xFF for these, 0 for the others
   // Where the digits of each number come from, eight for each, the last ones at the end; for AVX-512 places in the
   // line, for AVX2 behind `begins`, with 0x80 where there is none. Numbers stand as packing will put them in order: of
@@ -43,18 +43,19 @@ template <class T>
 struct RowNumbers {
   alignas(64) std::array<T, kRowNumbers + 4> values{};  // four more may be copied than there are
   alignas(64) std::array<std::int32_t, kRowNumbers + 4> indices{};
+  std::size_t bytes = 0;  // that they stood in, up to the pipe or with the newline behind them
 };
 
 template <class T>
 class RowForms;
 
-// Reads the line [p, p + bytes), bytes <= kRowBytes, if it is of a form that is known; else nullptr. Reads kRowBytes
-// bytes, wherever the line ends.
+// Reads the samples from p on if they are of a form that is known; else nullptr. `end` is the bit of the mark behind
+// them, or 0 to look for it. Reads kRowBytes bytes, wherever the line ends.
 template <class T>
-using RowKernel = const RowForm<T>* (*)(const char* p, std::size_t bytes, const RowForms<T>& forms,
+using RowKernel = const RowForm<T>* (*)(const char* p, std::uint64_t end, const RowForms<T>& forms,
                                         RowNumbers<T>& out) noexcept;
 
-// The forms of lines whose samples are of the same streams in the same order. Not thread-safe.
+// The forms of samples of the same streams in the same order, one behind the other in a line. Not thread-safe.
 template <class T>
 class RowForms {
  public:
@@ -67,35 +68,40 @@ class RowForms {
   // The best kernel of the tier; the scalar one knows no forms.
   explicit RowForms(std::string_view tier) noexcept;
 
-  // Lines to come have these samples, at most kRowSamples; none: no line is of a known form. Forgets all forms.
-  void start(std::span<const Part> parts);
+  // Lines to come have these samples, at most kRowSamples, up to their ends or to another pipe. Forgets all forms.
+  void start(std::span<const Part> parts, bool to_end);
 
-  // Whether it pays to look at the next line, which has at most kRowBytes bytes.
+  // Whether it pays to look at the next line.
   bool use() noexcept {
     if (asleep_ == 0) return kernel_ != nullptr;
     --asleep_;
     return false;
   }
-  // All numbers of a line of a known form, else nullptr.
-  const RowForm<T>* read(const char* p, std::size_t bytes, RowNumbers<T>& out) noexcept {
-    const RowForm<T>* const form = kernel_(p, bytes, *this, out);
+  // All numbers of samples of a known form, else nullptr. `bytes`: with the mark behind them, at most kRowBytes, if
+  // that is known.
+  const RowForm<T>* read(const char* p, RowNumbers<T>& out, std::size_t bytes = 0) noexcept {
+    const RowForm<T>* const form = kernel_(p, bytes == 0 ? 0 : std::uint64_t{1} << (bytes - 1), *this, out);
     if (form != nullptr && credit_ < kMostCredit) ++credit_;
     return form;
   }
-  // A line that read() could not read, and that is sound, with the samples that start() was told of: its form is known
+  // Samples that read() could not read, those that start() was told of, with the mark behind them: their form is known
   // from now on, if it is one.
   void learn(const char* p, std::size_t bytes);
 
   const RowForm<T>* find(std::uint64_t others) const noexcept {
-    if (others == 0) return nullptr;  // the last line, without a newline
+    if (others == 0) return nullptr;  // the last line of a file, without a newline
     const std::size_t at = place_of(others);
     if (others_[at] == others) return &forms_[form_[at]];
     return others_[at + 1] == others ? &forms_[form_[at + 1]] : nullptr;
   }
 
+  // The mark that the samples end at is the first newline; else it is the pipe behind so many.
+  bool to_end() const noexcept { return to_end_; }
+  std::size_t samples() const noexcept { return samples_; }
+
  private:
   static constexpr std::size_t kForms = 256;
-  // A line of a known form earns one; learning a form, and failing to, costs these.
+  // Samples of a known form earn one; learning a form, and failing to, costs these.
   static constexpr int kMostCredit = 512, kPrice = 4, kPriceOfNone = 32;
   static constexpr unsigned kSleep = 1024;  // lines
 
@@ -104,11 +110,17 @@ class RowForms {
     return static_cast<std::size_t>(others * 0x9E3779B97F4A7C15u >> 57) * 2;
   }
   bool form_of(const char* p, std::size_t bytes, RowForm<T>& out) const;
+  void pay(int price) noexcept {
+    if ((credit_ -= price) >= 0) return;
+    credit_ = kMostCredit / 4;
+    asleep_ = kSleep;
+  }
 
   RowKernel<T> kernel_ = nullptr;
   bool from_begins_ = false;  // see RowForm::digits
   std::array<Part, kRowSamples> parts_{};
   std::size_t samples_ = 0;
+  bool to_end_ = true;
   std::array<std::uint64_t, kForms> others_{};  // 0: none
   std::array<std::uint16_t, kForms> form_{};    // its place in forms_
   std::vector<RowForm<T>> forms_;

@@ -35,12 +35,16 @@ class Forms {
  public:
   using Part = typename RowForms<T>::Part;
 
-  Forms(const std::string& tier, const std::vector<Part>& parts) : forms_(tier) { forms_.start(parts); }
+  Forms(const std::string& tier, const std::vector<Part>& parts) : forms_(tier) { forms_.start(parts, true); }
 
   const RowForm<T>* read(const std::string& line) {
     const std::string text = padded(line);
-    used_ = line.size() <= kRowBytes && forms_.use();
-    return used_ ? forms_.read(text.data() + kPadding, line.size(), numbers_) : nullptr;
+    used_ = forms_.use();
+    const RowForm<T>* const form = used_ ? forms_.read(text.data() + kPadding, numbers_) : nullptr;
+    if (form != nullptr) {
+      EXPECT_EQ(numbers_.bytes, line.size());
+    }
+    return form;
   }
   // A line that read() did not read.
   void missed(const std::string& line) {
@@ -243,8 +247,6 @@ TEST_F(RowFormsOf, LinesHaveSoManyBytesAndNumbers) {
     }
     Forms<float> all(tier, std::vector<Forms<float>::Part>(kRowSamples, {.name = 2, .dim = 2, .sparse = true}));
     EXPECT_TRUE(all.knows("|a |a |a |a 0:1 |a |a |a |a 1:2\n"));
-    Forms<float> none(tier, {});
-    EXPECT_FALSE(none.knows("|a 1\n"));
   }
 }
 
@@ -255,6 +257,44 @@ TEST_F(RowFormsOf, DigitsAloneAreOfNoForm) {
     for (const char* const line : {"", "3", "34"}) EXPECT_EQ(forms.read(line), nullptr) << tier;
     EXPECT_TRUE(forms.knows("|a 5\n"));
     for (const char* const line : {"", "3", "34"}) EXPECT_EQ(forms.read(line), nullptr) << tier;
+    // Also where its bytes are known.
+    RowForms<float> raw(tier);
+    raw.start(std::vector<RowForms<float>::Part>{{.name = 2, .dim = 1, .sparse = false}}, true);
+    RowNumbers<float> numbers;
+    for (const std::string line : {"3", "34", "|a 5"})
+      EXPECT_EQ(raw.read(padded(line).data() + kPadding, numbers, line.size()), nullptr) << tier;
+  }
+}
+
+// Samples in front of others end at the pipe of the next one, wherever the line ends.
+TEST_F(RowFormsOf, SamplesInFrontOfOthersAreReadByThemselves) {
+  using Part = RowForms<float>::Part;
+  for (const std::string& tier : tiers()) {
+    RowForms<float> forms(tier);
+    forms.start(std::vector<Part>{{.name = 2, .dim = 2, .sparse = false}, {.name = 2, .dim = 50, .sparse = true}},
+                false);
+    RowNumbers<float> numbers;
+    const auto read = [&](const std::string& line) {
+      const std::string text = padded(line);
+      return forms.read(text.data() + kPadding, numbers) != nullptr;
+    };
+    const std::string known = "|a 0.5 12 |b 7:1 |";
+    forms.learn(padded(known).data() + kPadding, known.size());
+    EXPECT_TRUE(read("|a 2.5 34 |b 9:2 |# and more\n"));
+    EXPECT_EQ(numbers.bytes, known.size() - 1);
+    EXPECT_EQ(numbers.values[0], 2.5F);
+    EXPECT_EQ(numbers.values[1], 34.0F);
+    EXPECT_EQ(numbers.indices[2], 9);
+    EXPECT_EQ(numbers.values[3], 2.0F);
+    EXPECT_TRUE(read("|a 2.5 34 |b 9:2 |"));
+    EXPECT_FALSE(read("|a 2.5 34 |b 9:2\n|a 2.5 34 |b 9:2\n"));
+    EXPECT_FALSE(read("|a 2.5 34 |b 9:2 \n|"));
+    EXPECT_FALSE(read("|a 2.5 34 |c 9:2 |d 1\n"));
+    EXPECT_FALSE(read("|a 2.5 34 |b 9:2 " + std::string(kRowBytes, ' ') + "|c\n")) << "the pipe is too far away";
+    const std::string at_the_end = "|a 0.5 12 |b 7:1";
+    forms.learn(padded(at_the_end + "|").data() + kPadding, at_the_end.size() + 1);
+    EXPECT_TRUE(read(at_the_end + "|c\n"));
+    EXPECT_EQ(numbers.bytes, at_the_end.size());
   }
 }
 
