@@ -12,9 +12,14 @@
 namespace batchfeed::cbf {
 namespace {
 
-[[noreturn]] void refuse(const char* id, std::string what, std::string hint = {}, const std::string& stream = {}) {
-  throw Error(
-      Fault{.kind = FaultKind::usage, .id = id, .what = std::move(what), .hint = std::move(hint), .stream = stream});
+[[noreturn]] void refuse(const char* id, const std::string& path, std::string what, std::string hint = {},
+                         const std::string& stream = {}) {
+  throw Error(Fault{.kind = FaultKind::usage,
+                    .id = id,
+                    .at = {.file = path},
+                    .what = std::move(what),
+                    .hint = std::move(hint),
+                    .stream = stream});
 }
 
 constexpr std::uint64_t kMaxI32 = 0x7FFFFFFF;
@@ -61,23 +66,23 @@ std::string in_stream(const WrittenSequence& who, const StreamInfo& stream) {
 }  // namespace
 
 void check_streams(const std::vector<StreamInfo>& streams, const std::string& path) {
-  if (streams.empty()) refuse("cbf.write-no-streams", path + ": no streams to write, at least one is needed");
+  if (streams.empty()) refuse("cbf.write-no-streams", path, "no streams to write, at least one is needed");
   for (std::size_t i = 0; i < streams.size(); ++i) {
     const StreamInfo& s = streams[i];
-    const std::string who = path + ": stream " + std::to_string(i) + " ('" + printable(s.name) + "')";
+    const std::string who = "stream " + std::to_string(i) + " ('" + printable(s.name) + "')";
     if (s.name.empty() || s.name.find('\0') != std::string::npos || !is_utf8(s.name) ||
         s.name.size() > Limits().name_bytes) {
-      refuse("cbf.write-bad-name",
+      refuse("cbf.write-bad-name", path,
              who + ": a name is 1 to " + counted(Limits().name_bytes, "byte") + " of UTF-8 without NUL", "rename it",
              s.name);
     }
     for (std::size_t k = 0; k < i; ++k) {
       if (streams[k].name == s.name)
-        refuse("cbf.write-same-name", who + ": stream " + std::to_string(k) + " has the same name",
+        refuse("cbf.write-same-name", path, who + ": stream " + std::to_string(k) + " has the same name",
                "rename one of them", s.name);
     }
     if (s.dim == 0 || s.dim > kMaxI32) {
-      refuse("cbf.write-bad-dimension",
+      refuse("cbf.write-bad-dimension", path,
              who + ": dimension " + std::to_string(s.dim) + ", expected 1 to " + std::to_string(kMaxI32), {}, s.name);
     }
   }
@@ -128,23 +133,24 @@ void ChunkBuilder::check(const std::vector<Piece>& sequence, const WrittenSequen
     const Piece& piece = sequence[i];
     longest = std::max<std::uint64_t>(longest, piece.samples);
     if (piece.samples > kMaxI32)
-      refuse("cbf.write-too-long",
+      refuse("cbf.write-too-long", who.path,
              in_stream(who, stream.info) + counted(piece.samples, "sample") + ", at most 2^31-1 fit", {},
              stream.info.name);
     if (stream.info.storage == Storage::sparse) check_indices(stream, piece, who);
     if (layout_ == Layout::legacy) check_legacy(stream, piece, who);
   }
   if (longest == 0)
-    refuse("cbf.write-empty-sequence", who.text() + ": no stream has a sample",
+    refuse("cbf.write-empty-sequence", who.path, who.text() + ": no stream has a sample",
            "leave it out; no reader could deliver it");
   if (lengths_.size() >= kMaxI32 || samples_ + longest > most_)
-    refuse("cbf.write-chunk-full", who.text() + ": the chunk's counts exceed 32 bits", "choose smaller chunks");
+    refuse("cbf.write-chunk-full", who.path, who.text() + ": the chunk's counts exceed 32 bits",
+           "choose smaller chunks");
 }
 
 // Without a branch, until one is found to be outside: the sign bit tells.
 void ChunkBuilder::check_indices(const Stream& stream, const Piece& piece, const WrittenSequence& who) const {
   if (piece.nnz > kMaxI32)
-    refuse("cbf.write-too-many-entries",
+    refuse("cbf.write-too-many-entries", who.path,
            in_stream(who, stream.info) + counted(piece.nnz, "entry") + ", at most 2^31-1 fit", "split the sequence",
            stream.info.name);
   const auto top = static_cast<std::uint32_t>(stream.info.dim - 1);
@@ -156,7 +162,7 @@ void ChunkBuilder::check_indices(const Stream& stream, const Piece& piece, const
   if (static_cast<std::int32_t>(outside) >= 0) return;
   for (std::uint64_t k = 0; k < piece.nnz; ++k) {
     if (static_cast<std::uint32_t>(piece.indices[k]) <= top) continue;
-    refuse("cbf.write-bad-index",
+    refuse("cbf.write-bad-index", who.path,
            in_stream(who, stream.info) + "index " + std::to_string(piece.indices[k]) + ", expected 0 to " +
                std::to_string(top),
            {}, stream.info.name);
@@ -167,7 +173,7 @@ void ChunkBuilder::check_legacy(const Stream& stream, const Piece& piece, const 
   const char* const hint = "write the modern layout";
   if (stream.info.storage == Storage::dense) {
     if (piece.samples != 1) {
-      refuse("cbf.write-legacy-dense",
+      refuse("cbf.write-legacy-dense", who.path,
              in_stream(who, stream.info) + counted(piece.samples, "sample") +
                  ", the legacy layout holds exactly one of a dense stream",
              hint, stream.info.name);
@@ -175,12 +181,12 @@ void ChunkBuilder::check_legacy(const Stream& stream, const Piece& piece, const 
     return;
   }
   if (piece.samples > 0 && piece.entries.back() == 0) {
-    refuse("cbf.write-legacy-empty-sample",
+    refuse("cbf.write-legacy-empty-sample", who.path,
            in_stream(who, stream.info) + "its last sample is empty, which the legacy layout cannot tell from no sample",
            hint, stream.info.name);
   }
   if (piece.samples * stream.info.dim > kMaxI32 + 1 || stream.rows.size() + piece.nnz > kMaxI32) {
-    refuse("cbf.write-legacy-too-large",
+    refuse("cbf.write-legacy-too-large", who.path,
            in_stream(who, stream.info) + counted(piece.samples, "sample") + " of dimension " +
                std::to_string(stream.info.dim) + " exceed the legacy layout's 31 bits",
            hint, stream.info.name);

@@ -30,7 +30,7 @@ struct Piece {
 struct WrittenSequence {
   const std::string& path;
   std::uint64_t number;
-  std::string text() const { return path + ": sequence " + std::to_string(number); }
+  std::string text() const { return "sequence " + std::to_string(number); }
 };
 
 // One chunk in the making.

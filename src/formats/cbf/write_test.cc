@@ -281,6 +281,18 @@ TEST(CbfWriter, RefusesWhatTheFormatCannotHold) {
             "cbf.write-too-many-entries");
 }
 
+TEST(CbfWriter, WhatItRefusesNamesTheFile) {
+  const ScratchFolder folder;
+  const std::string path = folder / "x.cbf";
+  const Fault streams = ::batchfeed::testing::fault_of([&] { CbfWriter(path, {}); });
+  EXPECT_EQ(streams.text(), path + ": no streams to write, at least one is needed");
+  CbfWriter writer(path, {.streams = {{.name = "d", .dim = 2}}});
+  const std::vector<SequenceData> empty = {{.samples = 0}};
+  const Fault fault = ::batchfeed::testing::fault_of([&] { writer.append(empty); });
+  EXPECT_EQ(fault.at.file, path);
+  EXPECT_EQ(fault.what, "sequence 0: no stream has a sample");
+}
+
 TEST(CbfWriter, RefusesWhatTheLegacyLayoutCannotHold) {
   const float values[] = {1, 2};
   const std::int32_t index[] = {0};
