@@ -136,6 +136,7 @@ void ChunkBuilder::check(const std::vector<Piece>& sequence, const WrittenSequen
       refuse("cbf.write-too-long", who.path,
              in_stream(who, stream.info) + counted(piece.samples, "sample") + ", at most 2^31-1 fit", {},
              stream.info.name);
+    check_pointers(stream, piece, who);
     if (stream.info.storage == Storage::sparse) check_indices(stream, piece, who);
     if (layout_ == Layout::legacy) check_legacy(stream, piece, who);
   }
@@ -145,6 +146,20 @@ void ChunkBuilder::check(const std::vector<Piece>& sequence, const WrittenSequen
   if (lengths_.size() >= kMaxI32 || samples_ + longest > most_)
     refuse("cbf.write-chunk-full", who.path, who.text() + ": the chunk's counts exceed 32 bits",
            "choose smaller chunks");
+}
+
+void ChunkBuilder::check_pointers(const Stream& stream, const Piece& piece, const WrittenSequence& who) const {
+  const auto expect = [&](bool there, const char* what) {
+    if (there) return;
+    refuse("cbf.write-no-data", who.path,
+           in_stream(who, stream.info) + counted(piece.samples, "sample") + " without " + what,
+           "a dense stream has values, a sparse one values, indices and entries", stream.info.name);
+  };
+  if (piece.samples == 0) return;
+  const bool sparse = stream.info.storage == Storage::sparse;
+  expect(!sparse || piece.entries.size() == piece.samples, "entries");
+  expect(piece.values != nullptr || (sparse && piece.nnz == 0), "values");
+  expect(!sparse || piece.indices != nullptr || piece.nnz == 0, "indices");
 }
 
 // Without a branch, until one is found to be outside: the sign bit tells.

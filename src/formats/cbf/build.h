@@ -70,6 +70,7 @@ class ChunkBuilder {
   };
 
   void check(const std::vector<Piece>& sequence, const WrittenSequence& who) const;
+  void check_pointers(const Stream& stream, const Piece& piece, const WrittenSequence& who) const;
   void check_indices(const Stream& stream, const Piece& piece, const WrittenSequence& who) const;
   void check_legacy(const Stream& stream, const Piece& piece, const WrittenSequence& who) const;
   void add_dense(Stream& stream, const Piece& piece);

@@ -221,7 +221,8 @@ void CbfWriter::append(std::span<const SequenceData> sequence, std::string_view 
     piece.entries.clear();
     piece.nnz = 0;
     if (streams[i].storage == Storage::sparse) {
-      if (piece.samples > 0) piece.entries.assign(sequence[i].entries, sequence[i].entries + piece.samples);
+      if (sequence[i].entries != nullptr)
+        piece.entries.assign(sequence[i].entries, sequence[i].entries + piece.samples);
       for (const std::uint32_t n : piece.entries) piece.nnz += n;
     }
   }

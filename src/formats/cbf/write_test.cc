@@ -281,6 +281,19 @@ TEST(CbfWriter, RefusesWhatTheFormatCannotHold) {
             "cbf.write-too-many-entries");
 }
 
+TEST(CbfWriter, RefusesSamplesWithoutTheirData) {
+  const float values[] = {1, 2};
+  const std::int32_t index[] = {3};
+  const std::uint32_t one[] = {1}, none[] = {0};
+  const CbfWriterOptions dense{.streams = {{.name = "d", .dim = 2}}};
+  const CbfWriterOptions sparse{.streams = {{.name = "s", .dim = 5, .storage = Storage::sparse}}};
+  EXPECT_EQ(refusal(dense, {{.samples = 1}}), "cbf.write-no-data");
+  EXPECT_EQ(refusal(sparse, {{.samples = 1, .values = values, .indices = index}}), "cbf.write-no-data");
+  EXPECT_EQ(refusal(sparse, {{.samples = 1, .values = values, .entries = one}}), "cbf.write-no-data");
+  EXPECT_EQ(refusal(sparse, {{.samples = 1, .indices = index, .entries = one}}), "cbf.write-no-data");
+  EXPECT_EQ(refusal(sparse, {{.samples = 1, .entries = none}}), "") << "an empty sample has no data";
+}
+
 TEST(CbfWriter, WhatItRefusesNamesTheFile) {
   const ScratchFolder folder;
   const std::string path = folder / "x.cbf";
