@@ -37,7 +37,7 @@ struct ConvertOptions {
   std::uint64_t shuffle_memory = 256ull << 20;  // bytes shuffled at a time
   unsigned jobs = 0;                            // threads that read and encode; 0 = one per core
   // scp and htk: one dense stream of floats.
-  std::uint32_t frame_period = 100'000;  // of a frame, in 100 ns
+  std::uint32_t frame_period = 100'000;  // of a frame, in 100 ns; 1 to 10'000'000
   std::uint16_t parameter_kind = 9;      // of the header (see htk_kind()): USER
   bool file_for_each_sequence = false;   // scp: not one archive
   // mlf: one stream that is one-hot.

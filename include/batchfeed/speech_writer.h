@@ -29,8 +29,8 @@ enum class HtkLayout : std::uint8_t {
 
 struct HtkWriterOptions {
   std::uint64_t dim = 0;           // values of a frame, 1 to 16383
-  std::uint32_t period = 100'000;  // of a frame, in 100 ns
-  std::uint16_t kind = 9;          // as in the header: USER; uncompressed, without checksum
+  std::uint32_t period = 100'000;  // of a frame, in 100 ns; 1 to 10'000'000
+  std::uint16_t kind = 9;          // as in the header: USER; one that htk_kind() gives
   HtkLayout layout = HtkLayout::archive;
   bool replace = true;  // else what exists is refused, list or companion, also by commit()
 };

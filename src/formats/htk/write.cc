@@ -32,6 +32,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostFrames = 0x7FFFFFFF;  // the header counts them in an int32
 constexpr std::uint64_t kMostDim = 65535 / 4;      // and the bytes of one in 16 bits
+constexpr std::uint32_t kMostPeriod = 10'000'000;  // a second
 constexpr std::size_t kFlush = std::size_t{1} << 20;
 
 [[noreturn]] void refuse(const char* id, const std::string& file, std::string what, std::string hint) {
@@ -52,6 +53,19 @@ std::vector<std::byte> head(const HtkWriterOptions& options, std::uint64_t frame
   put(out, static_cast<std::uint16_t>(options.dim * 4));
   put(out, options.kind);
   return out;
+}
+
+// Values are plain floats whatever the header says, and readers tell the order of its bytes by the period.
+void check_head(const HtkWriterOptions& options, const std::string& path) {
+  if (kind_text(options.kind).empty() || (options.kind & 077) == 12 ||
+      (options.kind & (kCompressed | kChecksum | kVq)) != 0) {
+    refuse("htk.write-kind", path, "kind " + std::to_string(options.kind) + " cannot be written",
+           "htk_kind() gives the numbers of those that can");
+  }
+  if (options.period == 0 || options.period > kMostPeriod)
+    refuse("htk.write-period", path,
+           "frames of " + std::to_string(options.period) + " x 100 ns, expected 1 to " + std::to_string(kMostPeriod),
+           "100000 are 10 ms");
 }
 
 // Whether an scp line gives this key back, its extension taken off.
@@ -87,6 +101,7 @@ struct HtkWriter::Impl {
                       std::to_string(htk::kMostDim),
                   "write another format");
     }
+    htk::check_head(options, path);
     name = htk::fs::path(target).filename().string();
     if (name.find('[') != std::string::npos)
       htk::refuse("htk.write-name", path, "'" + name + "' has a bracket, which would begin a range in the list",
@@ -132,6 +147,10 @@ struct HtkWriter::Impl {
     if (count == 0)
       htk::refuse("htk.write-empty", path, "utterance '" + std::string(key.substr(0, 80)) + "' has no frames",
                   "leave it out");
+    if (values == nullptr)
+      htk::refuse("htk.write-no-data", path,
+                  "utterance '" + std::string(key.substr(0, 80)) + "' has frames without values",
+                  "give the values of every frame");
     if (count > htk::kMostFrames - (options.layout == HtkLayout::files ? 0 : frames))
       htk::refuse("htk.write-too-many", path, "more than 2147483647 frames in one parameter file",
                   "write several, or a file for each utterance");

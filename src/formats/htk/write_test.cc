@@ -181,6 +181,11 @@ TEST(HtkWriter, RefusesWhatCannotBeReadBack) {
   EXPECT_EQ(refusal({.dim = 2}, "u", 0), "htk.write-empty");
   EXPECT_EQ(refusal({.dim = 1}, "u", 0x80000000u), "htk.write-too-many");
   EXPECT_EQ(refusal({.dim = 2}, "u", 1, "x[1].scp"), "htk.write-name");
+  for (const std::uint16_t kind :
+       std::vector<std::uint16_t>{0, 5, 12, 9 | 02000, 9 | 010000, 9 | 040000})  // compressed, checksum, quantised
+    EXPECT_EQ(refusal({.dim = 2, .kind = kind}, "u", 1), "htk.write-kind") << kind;
+  for (const std::uint32_t period : {0u, 10'000'001u, 0x90000000u})
+    EXPECT_EQ(refusal({.dim = 2, .period = period}, "u", 1), "htk.write-period") << period;
   for (const char* key : {"", " u", "u ", "a=b", "a\nb"})
     EXPECT_EQ(refusal({.dim = 2}, key, 1), "htk.write-key") << key;
   for (const char* key : {"../u", "/u", "a//b", "a/./b", "a[b"})
@@ -195,6 +200,7 @@ TEST(HtkWriter, RefusesWhatCannotBeReadBack) {
   } catch (const Error& e) {
     EXPECT_EQ(e.fault().id, "htk.write-repeated");
   }
+  EXPECT_EQ(::batchfeed::testing::fault_of([&] { archive.append("w", 1, nullptr); }).id, "htk.write-no-data");
   HtkWriter one(folder / "u.htk", {.dim = 1, .layout = HtkLayout::single});
   one.append("", 1, kFrames);
   try {
