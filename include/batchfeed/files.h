@@ -42,7 +42,7 @@ struct FileIdentity {
 class UnpackedFiles;
 
 struct FileSystem {
-  // Opens a name for which is_url() is true.
+  // Opens a name for which is_url() is true. Throws where it cannot; never null.
   std::function<std::shared_ptr<const RemoteFile>(const std::string& url)> open = {};
   // The files that a shell pattern names, sorted. May be empty: no patterns.
   std::function<std::vector<std::string>(const std::string& pattern)> glob = {};

@@ -142,6 +142,14 @@ File::File(std::string path, const FileSystem& file_system) {
   if (!file_system.roots.empty()) resolve_in_roots(path, file_system, {.file = path});
   path_ = std::move(path);
   remote_ = file_system.open(path_);
+  if (remote_ == nullptr || !remote_->read) {
+    throw Error(Fault{
+        .kind = FaultKind::usage,
+        .id = "io.no-remote-file",
+        .at = {.file = path_},
+        .what = remote_ ? "the file system gives a file without a read function" : "the file system gives no file",
+        .hint = "what opens URLs returns a RemoteFile with a read function, or throws an Error"});
+  }
   identity_ = {.size = remote_->size, .mtime_ns = static_cast<std::int64_t>(hash_text(remote_->version))};
   size_ = remote_->size;
 }

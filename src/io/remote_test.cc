@@ -97,6 +97,18 @@ TEST(RemoteFile, MustStayWhatItWas) {
   EXPECT_FALSE(before == File("mem://a", memory.file_system()).identity());
 }
 
+TEST(RemoteFile, IsAFileThatCanBeRead) {
+  const auto given = [](std::shared_ptr<const RemoteFile> file) {
+    return fault_of([&] { File("mem://a", FileSystem{.open = [&](const std::string&) { return file; }}); });
+  };
+  EXPECT_EQ(given(nullptr).text(),
+            "mem://a: the file system gives no file; hint: what opens URLs returns a RemoteFile with a read function, "
+            "or throws an Error");
+  const Fault fault = given(std::make_shared<const RemoteFile>(RemoteFile{.size = 3}));
+  EXPECT_EQ(fault.id, "io.no-remote-file");
+  EXPECT_EQ(fault.what, "the file system gives a file without a read function");
+}
+
 TEST(RemoteFile, NeedsSomebodyToOpenIt) {
   const Fault fault = fault_of([] { File("s3://bucket/a", FileSystem()); });
   EXPECT_EQ(fault.id, "io.open");
