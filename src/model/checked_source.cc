@@ -122,6 +122,11 @@ std::uint64_t expect_chunk(const std::string& place, const std::vector<StreamInf
   if (!chunk.invalid.empty() && chunk.invalid.size() != rows)
     refuse("source.chunk", place + ": invalid has " + counted(chunk.invalid.size(), "entry") + ", expected none or " +
                                std::to_string(rows));
+  for (std::size_t r = 0; r < chunk.invalid.size(); ++r) {
+    if (chunk.invalid[r] > Chunk::kUnpaid)
+      refuse("source.chunk", place + ": invalid[" + std::to_string(r) + "] is " + std::to_string(chunk.invalid[r]) +
+                                 ", expected kValid, kPaid or kUnpaid");
+  }
   for (std::size_t i = 0; i < streams.size(); ++i) {
     const Column& column = chunk.columns[i];
     const auto bad = [&](const std::string& what) {

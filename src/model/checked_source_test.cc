@@ -120,6 +120,10 @@ TEST(CheckedSource, AChunkHoldsWhatItsOffsetsSay) {
   };
   EXPECT_EQ(with([](Chunk& c) { c.columns.pop_back(); }), "source.chunk: chunk 0: 1 column for 2 streams");
   EXPECT_EQ(with([](Chunk& c) { c.invalid = {1}; }), "source.chunk: chunk 0: invalid has 1 entry, expected none or 2");
+  EXPECT_EQ(with([](Chunk& c) {
+              c.invalid = {0, 255};
+            }),
+            "source.chunk: chunk 0: invalid[1] is 255, expected kValid, kPaid or kUnpaid");
   EXPECT_EQ(with([](Chunk& c) { c.columns[0].first_sample.clear(); }),
             "source.chunk: chunk 0, stream 'x': first_sample has 0 entries, expected 1");
   EXPECT_EQ(x([](Column& c) { c.dim = 3; }),
