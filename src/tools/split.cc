@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <map>
 #include <numeric>
+#include <set>
+#include <system_error>
 
 #include "base/hash.h"
 #include "base/rng.h"
@@ -22,6 +24,21 @@ namespace batchfeed {
 namespace {
 
 constexpr std::size_t kMostParts = 255;
+
+// Of two targets in one file the second would take the place of the first.
+void expect_files_of_their_own(const std::vector<std::unique_ptr<Target>>& targets) {
+  std::set<std::filesystem::path> files;
+  for (const auto& target : targets) {
+    for (const std::string& file : {target->path(), target->companion()}) {
+      if (file.empty()) continue;
+      std::error_code none;
+      const std::filesystem::path place =
+          std::filesystem::weakly_canonical(std::filesystem::absolute(file, none), none);
+      if (!files.insert(place).second)
+        refuse("split.same-target", file, "two parts would be written to it", "a file for each part");
+    }
+  }
+}
 
 std::uint64_t key_hash(std::string_view key, const SplitOptions& options) {
   if (!options.group.empty()) key = key.substr(0, key.find_last_of(options.group));
@@ -217,6 +234,7 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
     if (!formats.empty() && formats[t] != Format::unknown) one.to = formats[t];
     open.push_back(std::make_unique<Target>(targets[t], selected.streams(), one, true));
   }
+  expect_files_of_their_own(open);
   const std::uint64_t bytes = total(source.chunks()).bytes;
   std::uint64_t left_out = 0, done = 0;
   const auto tell = [&] {

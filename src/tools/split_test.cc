@@ -279,6 +279,10 @@ TEST(Split, RefusesWhatDoesNotFitTogether) {
   EXPECT_EQ(refused({{0, 0, 1}}, {folder / "z.ctf"}, {}), "split.parts");
   EXPECT_EQ(refused({{0, 0}}, two, {}), "split.parts");
   EXPECT_EQ(refused({}, two, {}), "split.parts");
+  const std::vector<std::string> before = folder.names();
+  EXPECT_EQ(refused({{0, 0, 1}}, {folder / "z.ctf", folder / "./z.ctf"}, {Format::ctf, Format::ctf}),
+            "split.same-target");
+  EXPECT_EQ(folder.names(), before);
 }
 
 TEST(Subset, AndItsLikeRefuseSourcesThatAreNullAndRowsThatAreNot) {
