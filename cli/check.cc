@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -216,6 +217,8 @@ int check_sections(const CheckArguments& a, const std::vector<std::string>& sect
 }
 
 int run_check(const CheckArguments& a, Console& console) {
+  if (a.corpus.files.size() > 1 && std::ranges::find(a.corpus.files, "-") != a.corpus.files.end())
+    throw UsageError("standard input (-) is checked by itself; hint: cat FILE... | batchfeed check -");
   if (a.fix.empty()) {
     const std::vector<std::string> sections = sections_to_choose(a.corpus);
     if (!sections.empty()) return check_sections(a, sections, console);

@@ -131,6 +131,9 @@ def test_check_keeps_the_order_of_the_file_with_many_threads(batchfeed, corpus, 
 
 def test_check_reads_text_from_a_pipe(batchfeed):
     assert batchfeed("check", "-", stdin=b"0 |v 1 2\n1 |v 3 4\n").code == 0
+    for files in (("-", "a.ctf"), ("a.ctf", "-"), ("-", "-")):  # what is named is never left out in silence
+        done = batchfeed("check", *files, stdin=b"0 |v 1 2\n")
+        assert done.code == 2 and "checked by itself" in done.err
 
 
 @pytest.mark.parametrize("data, id", [(b"", "ctf.empty"), (b"\n \n", "ctf.empty"), (b"0 |a 1 |A 2\n", "ctf.name")])
