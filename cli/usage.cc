@@ -72,6 +72,7 @@ const CLI::App& chosen(const CLI::App& app) {
 }
 
 std::string way_on(const CLI::App& command, const std::string& word, const std::string& guess) {
+  if (guess == word) return fmt::format("it belongs behind the command: {} {}", path_of(command), word);
   if (!guess.empty()) return fmt::format("did you mean {}?", guess);
   std::error_code none;
   if (command.get_parent() == nullptr && std::filesystem::is_regular_file(word, none))  // in place of a command
@@ -109,6 +110,8 @@ std::string in_our_words(const std::string& what) {
     return fmt::format("{}: a value is missing, expected {}", is.str(1), any_of(is.str(2)));
   if (like("(.*): [0-9]+ required (.*) missing"))
     return fmt::format("{}: a value is missing, {}", is.str(1), is.str(2));
+  if (like("(.*): At Most 1 required but received ([0-9]+)"))
+    return fmt::format("{}: given {} times, expected once", is.str(1), is.str(2));
   if (like("(.*): (.*) not in \\{(.*)\\}"))
     return fmt::format("{}: expected {}, found '{}'", is.str(1), any_of(is.str(3)), is.str(2));
   if (like("(--.*): Value (.*) not in range (.*) to (.*)"))

@@ -59,6 +59,7 @@ def test_version(batchfeed):
 @pytest.mark.parametrize("arguments, word", [
     (("raed", "x.ctf"), "did you mean read?"),
     (("read", "x.ctf", "--minibatchsize", "3"), "did you mean --minibatch-size?"),
+    (("--json", "info", "x.ctf"), "hint: it belongs behind the command: batchfeed info --json"),
     (("report", "x.ctf", "--force"), "hint: batchfeed report --help"),  # as far from --order as two words are
     (("read",), "batchfeed read --help"),
     ((), "batchfeed --help"),
@@ -89,6 +90,7 @@ def test_rank_must_be_below_workers(batchfeed, corpus):
     (["read", "a.ctf", "--precision"], "--precision: a value is missing, expected float or double"),
     (["read", "a.ctf", "--order", "x"], "--order: expected file, cntk or uniform, found 'x'"),
     (["read", "a.ctf", "--window-chunks", 1, "--window-samples", 2], "--window-chunks and --window-samples: give one of them"),
+    (["read", "a.ctf", "--limit", 1, "--limit", 2], "--limit: given 2 times, expected once"),
     (["read"], "a corpus is missing: name a configuration or a file"),
     (["completion"], "shell is missing"),
 ])
