@@ -30,6 +30,7 @@ struct BenchArguments {
   bool json = false;
 };
 
+constexpr double kDayMs = 24 * 3600 * 1e3;
 constexpr std::uint64_t kLimitBytes = 256ull << 20;  // of the corpus, for the limits
 
 std::vector<std::string> files_of(const Setup& setup) {
@@ -88,7 +89,8 @@ CorpusArguments other_of(const BenchArguments& a) {
 }
 
 int run_bench(const BenchArguments& a, Console& console) {
-  if (!(a.consumer_ms >= 0)) throw UsageError("--consumer-ms: expected a time of at least 0");
+  if (!(a.consumer_ms >= 0 && a.consumer_ms <= kDayMs))  // what cannot be slept would not be waited for at all
+    throw UsageError("--consumer-ms: expected a time of at least 0, and at most 86400000, a day");
   if (!a.other.empty() && !a.corpus.mix_weights.empty()) throw UsageError("--compare does not go with --mix-weights");
   const Measured first = measure(a, a.corpus, console);
   std::optional<Measured> other;

@@ -60,6 +60,7 @@ def test_version(batchfeed):
     (("raed", "x.ctf"), "did you mean read?"),
     (("read", "x.ctf", "--minibatchsize", "3"), "did you mean --minibatch-size?"),
     (("--json", "info", "x.ctf"), "hint: it belongs behind the command: batchfeed info --json"),
+    (("bench", "x.ctf", "--consumer-ms", "1e300"), "at most 86400000"),
     (("report", "x.ctf", "--force"), "hint: batchfeed report --help"),  # as far from --order as two words are
     (("read",), "batchfeed read --help"),
     ((), "batchfeed --help"),
