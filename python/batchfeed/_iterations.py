@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.util
 import os
 import time
 from collections.abc import Mapping
@@ -19,6 +20,9 @@ class Iterations:
     It lies in shared memory. Worker 0 decides, when it opens its reader or is told a state; the others wait for it.
     An iteration is known by the number that Python gave worker 0 among its parent's processes. Those of the others
     follow it, but for processes that other threads make meanwhile. (Seeds may be those of another iteration.)
+
+    It is over when the loop has seen the end, not when the processes have: they read ahead of it. What the loop has taken
+    they know when they leave (_was_heard).
     """
 
     MOST = 1024  # worker processes
@@ -27,12 +31,14 @@ class Iterations:
     def __init__(self) -> None:
         # Number of the iteration, its epoch, whether it went on from a loaded state, worker 0's process.
         self._now = torch.tensor([self.FIRST, 0, 0, 0], dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
-        # By worker: the number of the iteration that it has finished.
-        self._finished = torch.full((self.MOST,), self.FIRST, dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
+        # By worker: the number of the iteration that it has finished, and the process that cannot say yet whether the loop knows (0: it does).
+        self._finished = torch.full((self.MOST, 2), self.FIRST, dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
         # By number of the first iteration of processes that persist: how many they have had since, and the epoch of the last.
         self._again = torch.zeros((self.MOST, 2), dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
         self._mine = self.FIRST  # the iteration that this process works for
         self._more = 0  # those since, if it persists
+        self._ended = False  # it has come to the end of the last of them
+        self._tells = False  # it will say at its exit what came of that
 
     def choose(self, epoch: int) -> None:
         self._now[1:3] = torch.tensor([epoch, 0])
@@ -66,7 +72,11 @@ class Iterations:
         """
         now, parent, began = self._again[self._mine % self.MOST], os.getppid(), time.monotonic()
         self._more += 1
+        self._ended = False
+        self._finished[worker.id] = self.FIRST
         if worker.id == 0:
+            if self._now[0] == self._mine:
+                self._now[1] = epoch
             now[1] = epoch
             now[0] = self._more
         while now[0] < self._more:
@@ -101,17 +111,49 @@ class Iterations:
             return [reader._after(epoch), 0] if state["ended"] else [epoch, 1]
         if number in (self.FIRST, self.LOADED):
             return [reader.epoch, 0]
-        over = bool((self._finished[: worker.num_workers] == number).all())
+        # One that was killed has not said it.
+        finished = self._finished[: worker.num_workers].tolist()
+        over = all(own == number and (process == 0 or not _lives(process)) for own, process in finished)
         return [reader._after(epoch) if over else epoch, 0]
 
-    def end(self, worker: Any) -> None:
-        if worker is not None:
-            self._finished[worker.id] = self._mine
+    def end(self, worker: Any, *, surely: bool = False) -> None:
+        """`surely`: of a loop that is restored, and known not to ask for more."""
+        if worker is None:
+            return
+        self._ended = True
+        if self._finished[worker.id].tolist() != [self._mine, 0]:
+            self._finished[worker.id] = torch.tensor([self._mine, 0 if surely or _channels() is None else os.getpid()])
+        if not self._tells:
+            self._tells = True
+            multiprocessing.util.Finalize(None, self._leave, args=(worker.id,), exitpriority=10)
+
+    def _leave(self, place: int) -> None:
+        channels = _channels()
+        if channels is None or not self._ended or self._finished[place, 0] not in (self._mine, self.FIRST):
+            return
+        self._finished[place] = torch.tensor([self._mine if _was_heard(*channels) else self.FIRST, 0])
 
 
 def _number() -> int:
     """Of this process among its parent's: they rise."""
     return int(multiprocessing.current_process()._identity[-1])
+
+
+def _channels() -> Optional[tuple[Any, Any]]:
+    """What a DataLoader gave this process: the queue of what it answers, and the event that is set when the loader goes away."""
+    given: Any = getattr(multiprocessing.current_process(), "_args", ())
+    if len(given) < 5 or not hasattr(given[3], "qsize") or not hasattr(given[4], "is_set"):
+        return None
+    return given[3], given[4]
+
+
+def _was_heard(answers: Any, gone: Any) -> bool:
+    """Whether the loader has taken all that this process, which leaves, has answered.
+
+    A loader lets go of a process whose end it has heard of before it goes away itself; and if it goes away behind the last end
+    that it waited for, no answer is left.
+    """
+    return not gone.is_set() or answers.qsize() == 0
 
 
 def _pause(parent: int) -> None:

@@ -151,12 +151,12 @@ class Dataset(IterableDataset[Any]):
         def rest() -> Iterator[Batch]:
             for number, batch in enumerate(reader, 1):
                 if number == left:
-                    self._iterations.end(worker)
+                    self._iterations.end(worker, surely=True)
                 yield batch
 
         # At its last minibatch: a loader that was saved behind the loop does not ask whether there are more.
         if left == 0:
-            self._iterations.end(worker)
+            self._iterations.end(worker, surely=True)
         return iter(()) if reader._core.over else rest()
 
     def __iter__(self) -> Iterator[Any]:

@@ -3,6 +3,7 @@
 import collections
 import itertools
 import json
+import time
 
 import pytest
 
@@ -48,6 +49,35 @@ def test_a_length_that_is_asked_for_leaves_the_state(corpus, expected, workers):
     resumed.load_state_dict(data.state_dict())
     assert len(resumed) == len(resumed) == len(expected[0])
     assert list(loader(resumed, workers)) == expected[0][3:]
+
+
+@pytest.mark.parametrize("workers, ahead", [(0, None), *itertools.product([1, 2, 3], [1, 2, 5])])
+def test_a_loop_that_is_left_anywhere_is_begun_anew(corpus, loops, workers, ahead):
+    """Also at the last minibatch, as the worker processes, which read ahead, have come to the end long before."""
+    for stop in range(1, len(loops[0]) + 1):
+        data = loader(dataset(corpus, minibatch_samples=17), workers, prefetch_factor=ahead)
+        assert list(itertools.islice(data, stop)) == loops[0][:stop]
+        assert [list(data), list(itertools.islice(data, stop)), list(data)] == [loops[0], loops[1][:stop], loops[1]], stop
+
+
+def test_a_loop_that_is_held_is_not_over(corpus, loops):
+    data = loader(dataset(corpus, minibatch_samples=17), 2)
+    items = iter(data)
+    assert list(itertools.islice(items, len(loops[0]))) == loops[0]
+    time.sleep(0.5)  # by now both have come to the end
+    assert [list(data), list(data)] == loops[:2]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_loader_after_one_whose_processes_persist(corpus, loops, workers):
+    data = dataset(corpus, minibatch_samples=17)
+    first = loader(data, workers, persistent_workers=True)
+    assert [list(first), list(first), list(itertools.islice(first, 2))] == [*loops[:2], loops[2][:2]]
+    del first
+    second = loader(data, workers, persistent_workers=True)
+    assert list(second) == loops[2]
+    del second
+    assert list(loader(data, workers)) == loops[3]
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
