@@ -22,7 +22,7 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 from ._batch import Batch
-from ._errors import Fault, usage
+from ._errors import Fault, StateError, usage
 from ._convert import need_form
 from ._files import Limits, StorageOptions
 from ._given import Path, flag, function, mapping, whole
@@ -199,7 +199,7 @@ class Dataset(IterableDataset[Any]):
                 "torchdata's StatefulDataLoader keeps the place: take its state_dict()",
             )
         if worker is not None:
-            return {**self._here().state_dict(), "offset": self._offset}
+            return {**self._here().state_dict(), "offset": self._offset, "num_workers": worker.num_workers}
         return dict(self._state) if self._state is not None else self._here().state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -211,7 +211,14 @@ class Dataset(IterableDataset[Any]):
         worker, self._state = get_worker_info(), mapping("a state", state, "state_dict() gives")
         self._iterations.load(worker, self._state)
         if worker is not None:  # a StatefulDataLoader's
-            self._rest = self._restored(int(self._state.pop("offset")))
+            own = dict(self._state)
+            offset, before = int(own.pop("offset")), int(own.pop("num_workers", worker.num_workers))
+            self._state = own
+            if before != worker.num_workers:
+                what = f"the state is of a StatefulDataLoader with num_workers={before}, this one has num_workers={worker.num_workers}"
+                hint = f"give this one num_workers={before}; only a state of the dataset itself, read with num_workers=0, goes on with any"
+                raise StateError(Fault("state", "python.state-workers", what, f"batchfeed: {what}; hint: {hint}", hint=hint))
+            self._rest = self._restored(offset)
 
     def __getstate__(self) -> dict[str, Any]:
         # A spawned worker opens its own reader, and cannot ask torch.distributed.

@@ -10,6 +10,8 @@ from test_torch_resume import PROCESSES, places
 from torch.utils.data import IterableDataset
 from torchdata.stateful_dataloader import StatefulDataLoader
 
+import batchfeed as bf
+
 
 def loader(data, workers, state=None, **options):
     out = StatefulDataLoader(data, batch_size=None, num_workers=workers, **options)
@@ -42,6 +44,14 @@ def test_every_state_is_gone_on_from(corpus, loops, workers, persist, ahead, eve
     for epoch, given, state in places(loader(few(corpus), workers, **options), loops):
         again = loader(few(corpus), workers, state, **options)
         assert [list(again) for _ in range(3)] == [loops[epoch][given:], *loops[epoch + 1 : epoch + 3]], (epoch, given)
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2, 3])
+def test_a_loop_that_is_left_anywhere_is_begun_anew(corpus, loops, workers):
+    for stop in range(1, len(loops[0]) + 1):
+        data = loader(few(corpus), workers)
+        assert list(itertools.islice(data, stop)) == loops[0][:stop]
+        assert [list(data), list(data)] == loops[:2], stop
 
 
 @pytest.mark.parametrize("steps", [1, 4])
@@ -93,11 +103,31 @@ def test_a_dataset_around_it(corpus, loops, workers):
 
 
 # A worker without a state must not wait for one that has, and is asked for nothing yet.
-@pytest.mark.parametrize("before, now", [(1, 2), (2, 3)])
-def test_more_workers_than_the_state_is_of(corpus, before, now):
+@pytest.mark.parametrize("before, now", [(1, 2), (2, 3), (2, 1), (3, 2)])
+def test_another_number_of_workers_than_the_state_is_of(corpus, expected, before, now):
     first = StatefulDataLoader(dataset(corpus), batch_size=None, num_workers=before)
     next(iter(first))
-    more = StatefulDataLoader(dataset(corpus), batch_size=None, num_workers=now)
-    more.load_state_dict(first.state_dict())
-    with pytest.raises(AssertionError):  # of torchdata's
-        next(iter(more))
+    state = json.loads(json.dumps(first.state_dict()))
+    other = loader(dataset(corpus), now, state)
+    told = f"the state is of a StatefulDataLoader with num_workers={before}, this one has num_workers={now}; hint: .*num_workers={before}"
+    with pytest.raises(bf.StateError, match=told):
+        next(iter(other))
+    assert list(loader(dataset(corpus), before, state)) == expected[0][1:]
+
+
+@pytest.mark.parametrize("before, now, told", [(0, 2, "expected for multiprocess dataloader"), (2, 0, "expected for single process dataloader")])
+def test_with_and_without_workers_torchdata_tells_it(corpus, before, now, told):
+    """The dataset is not asked."""
+    first = StatefulDataLoader(dataset(corpus), batch_size=None, num_workers=before)
+    next(iter(first))
+    with pytest.raises(AssertionError, match=told):
+        next(iter(loader(dataset(corpus), now, first.state_dict())))
+
+
+def test_states_of_before_do_not_say_how_many_workers(corpus, expected):
+    first = StatefulDataLoader(dataset(corpus), batch_size=None, num_workers=2)
+    next(iter(first))
+    state = json.loads(json.dumps(first.state_dict()))
+    for worker in state["_snapshot"]["_worker_snapshots"].values():
+        assert worker["dataset_state"].pop("num_workers") == 2
+    assert list(loader(dataset(corpus), 2, state)) == expected[0][1:]
