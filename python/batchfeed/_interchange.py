@@ -15,7 +15,7 @@ from ._batch import Batch
 from ._columns import column, expect_unmasked, keys_of, lengths_of
 from ._convert import library
 from ._errors import refused, usage
-from ._given import Path, Wholes, expecting, path as as_path, whole, wrong
+from ._given import Path, Wholes, expecting, flag, path as as_path, whole, wrong
 from ._open import What, opening_of
 from ._reader import Reader
 from ._source import Source
@@ -56,11 +56,14 @@ def _array(name: str, data: Any) -> Any:
 
 
 @contextlib.contextmanager
-def replacing(target: str) -> Iterator[str]:
-    """The name of a file that takes the place of `target` once it is whole, and is gone if it never is."""
+def appearing(target: str, force: bool) -> Iterator[str]:
+    """The name of a file that becomes `target` once it is whole, and is gone if it never is. `force`: in place of one that is there."""
+    force = flag("force", force)
     if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe stays what it is
         yield target
         return
+    if not force and os.path.lexists(target):
+        raise usage("python.exists", "the file exists", "force=True replaces it", path=target)
     part = f"{target}.{os.getpid()}.part"
     try:
         yield part
@@ -218,10 +221,20 @@ def from_npz(path: Path) -> Arrays:
     return Arrays(parts, lengths=lengths, dtype="float64" if wide else "float32")
 
 
-def to_npz(what: What, path: Path, **options: Any) -> None:
-    """All of a corpus but its keys in one .npz file; it is held in memory. The file is there once it is whole."""
+def to_npz(what: What, path: Path, *, force: bool = False, **options: Any) -> None:
+    """All of a corpus but its keys in one .npz file; it is held in memory.
+
+    The file is there once it is whole; ConfigError where there is one already (unless `force`).
+    """
     target, stack = as_path("path", path), library("scipy.sparse", "to_npz()").vstack
-    batches = list(batches_of(what, options))
+    target = target if target.endswith(".npz") else target + ".npz"
+    with appearing(target, force) as part:
+        content = _npz_of(list(batches_of(what, options)), stack, target)
+        with open(part, "wb") as file:
+            np.savez(file, **content)
+
+
+def _npz_of(batches: list[Batch], stack: Any, target: str) -> dict[str, Any]:
     if not batches:
         raise usage("python.data", "there is no sequence to write", path=target)
     each = {name: np.concatenate([b[name].lengths for b in batches]) for name in batches[0]}
@@ -234,8 +247,7 @@ def to_npz(what: What, path: Path, **options: Any) -> None:
             content.update({f"{name}.data": m.data, f"{name}.indices": m.indices, f"{name}.indptr": m.indptr, f"{name}.shape": m.shape})
         else:
             content[name] = np.concatenate([b[name].numpy() for b in batches])
-    with replacing(target if target.endswith(".npz") else target + ".npz") as part, open(part, "wb") as file:
-        np.savez(file, **content)
+    return content
 
 
 def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = False, **options: Any) -> Arrays:
@@ -272,12 +284,15 @@ def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = F
     return Arrays({"features": features, "label": np.array(labels)}, **options)
 
 
-def to_svmlight(what: What, path: Path, *, features: str, label: str, zero_based: bool = False, **options: Any) -> None:
+def to_svmlight(
+    what: What, path: Path, *, features: str, label: str, zero_based: bool = False, force: bool = False, **options: Any
+) -> None:
     """A sample a line: the value (or the class) of the stream `label`, and the entries of `features`.
 
-    Entries of one index are added up. The file is there once it is whole.
+    Entries of one index are added up. The file is there once it is whole; ConfigError where there is one already
+    (unless `force`).
     """
-    with replacing(as_path("path", path)) as part, open(part, "w") as file:
+    with appearing(as_path("path", path), force) as part, open(part, "w") as file:
         for batch in batches_of(what, options):
             s = batch[label]
             if not s.is_sparse and s.dim != 1:

@@ -12,7 +12,7 @@ from ._batch import Batch
 from ._convert import library
 from ._errors import refused, usage
 from ._given import Path, path as as_path, wrong
-from ._interchange import Arrays, batches_of, replacing
+from ._interchange import Arrays, batches_of, appearing
 from ._open import What
 from ._sources import StreamSpec, declared, sparse
 from ._told import notice
@@ -236,14 +236,14 @@ def from_parquet(path: Path, **options: Any) -> Arrays:
     return from_arrow(table, **options)
 
 
-def to_parquet(what: What, path: Path, **options: Any) -> None:
+def to_parquet(what: What, path: Path, *, force: bool = False, **options: Any) -> None:
     """A corpus as a Parquet file with a row for each sequence, batch by batch; see to_arrow().
 
-    The file is there once it is whole.
+    The file is there once it is whole; ConfigError where there is one already (unless `force`).
     """
     pa, parquet = library("pyarrow", "to_parquet()"), library("pyarrow.parquet", "to_parquet()")
     writer = None
-    with replacing(as_path("path", path)) as part:
+    with appearing(as_path("path", path), force) as part:
         try:
             for rows in _rows(pa, what, options):
                 writer = writer or parquet.ParquetWriter(part, rows.schema)

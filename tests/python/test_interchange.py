@@ -127,7 +127,7 @@ def test_svmlight_there_and_back(corpus, tmp_path):
     (tmp_path / "long.ctf").write_text("|x 1234567:1 |y 16777.217\n|x 0:1 |y -0.1\n")
     bf.to_svmlight(bf.CTF(tmp_path / "long.ctf", dtype="float64"), tmp_path / "long.svm", features="x", label="y")
     assert [line.split()[0] for line in open(tmp_path / "long.svm")] == ["16777.217", "-0.1"]
-    bf.to_svmlight(bf.Arrays({"x": np.ones((2, 1)), "y": np.array([1234567, 0])}), tmp_path / "long.svm", features="x", label="y")
+    bf.to_svmlight(bf.Arrays({"x": np.ones((2, 1)), "y": np.array([1234567, 0])}), tmp_path / "long.svm", features="x", label="y", force=True)
     assert [line.split()[0] for line in open(tmp_path / "long.svm")] == ["1234567", "0"]
     (tmp_path / "b.svm").write_text("# head\n1 qid:3 1:2.5 3:1 # tail\n\n-1\n")
     assert whole(bf.from_svmlight(tmp_path / "b.svm"))["features"].numpy().tolist() == [[2.5, 0, 1], [0, 0, 0]]
@@ -146,12 +146,20 @@ def test_a_file_is_there_once_it_is_whole(tmp_path, write):
     (tmp_path / "bad.ctf").write_text("|x 1:1 |y 2\n" * 2 + "|x one |y 2\n")
     streams = {"x": bf.sparse(3), "y": bf.dense(1)}
     target = tmp_path / "target.npz"
-    for there in (False, True):
+    before = None
+    for more in ({}, {"force": True}):
         with pytest.raises(bf.FormatError):
-            getattr(bf, write)(bf.CTF(tmp_path / "bad.ctf", streams), target, minibatch_size=1, **options)
-        assert target.exists() == there
-        getattr(bf, write)(bf.CTF(tmp_path / "good.ctf", streams), target, minibatch_size=1, **options)
-        assert target.stat().st_size > 0
+            getattr(bf, write)(bf.CTF(tmp_path / "bad.ctf", streams), target, minibatch_size=1, **options, **more)
+        assert (target.read_bytes() if target.exists() else None) == before
+        getattr(bf, write)(bf.CTF(tmp_path / "good.ctf", streams), target, minibatch_size=1, **options, **more)
+        before = target.read_bytes()
+        assert len(before) > 0
+    # As bf.Writer and bf.convert() have it; and it is told before anything is read.
+    with pytest.raises(bf.ConfigError, match="target.npz: the file exists; hint: force=True replaces it") as caught:
+        getattr(bf, write)(bf.CTF(tmp_path / "bad.ctf", streams), target, minibatch_size=1, **options)
+    assert caught.value.id == "python.exists" and target.read_bytes() == before
+    with pytest.raises(bf.ConfigError, match="force is 1, expected True or False"):
+        getattr(bf, write)(bf.CTF(tmp_path / "good.ctf", streams), target, force=1, **options)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.ctf", "good.ctf", "target.npz"]
     with pytest.raises(bf.MissingFileError, match="nowhere/t.npz: cannot create: "):
         getattr(bf, write)(bf.CTF(tmp_path / "good.ctf", streams), tmp_path / "nowhere" / "t.npz", **options)
