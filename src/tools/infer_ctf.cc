@@ -11,6 +11,7 @@
 #include "base/quoted.h"
 #include "formats/ctf/ctf.h"
 #include "formats/ctf/line_map.h"
+#include "tools/expect_text.h"
 #include "tools/rare.h"
 
 namespace batchfeed {
@@ -75,7 +76,10 @@ std::vector<Notice> rare_streams(const Inferred& inferred, const Limits& limits,
 
 Inferred infer_ctf(const std::string& path, std::uint64_t bytes, const Progress& progress, const Limits& limits,
                    const FileSystem& file_system) {
+  const bool whole = bytes == ~0ull;
+  if (whole) tools::expect_text(path, file_system, limits);
   Inferred out = ctf::infer(path, bytes, progress, limits, file_system);
+  if (whole) tools::expect_values(path, out);
   set_rare_apart(out);
   return out;
 }
@@ -84,6 +88,7 @@ Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progre
                    const FileSystem& file_system) {
   Inferred all;
   for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!is_url(files[i])) tools::expect_text(files[i], file_system, limits);  // that would be one more request
     Inferred one = ctf::infer(files[i], ~0ull, progress, limits, file_system);
     if (i == 0) {
       all = std::move(one);
@@ -91,6 +96,7 @@ Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progre
       add(one, all);
     }
   }
+  if (!files.empty()) tools::expect_values(files.front(), all);
   set_rare_apart(all);
   return all;
 }
