@@ -234,6 +234,11 @@ class Batch(_Batch):
     def __eq__(self, other: object) -> bool:
         return self is other
 
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Array:
+        """Refused: NumPy would make an array of the names."""
+        one = next(iter(self), "x")
+        raise TypeError(f"a minibatch is no array, but its streams are: batch[{one!r}].numpy()")
+
     def torch(self, form: Union[str, Mapping[str, str]] = "packed") -> dict[str, torch.Tensor]:
         """{name: tensor}; one form for all streams (Stream.torch), or {name: form}."""
         return {name: self[name].torch(one) for name, one in self._forms(form).items()}

@@ -142,6 +142,14 @@ class Reader:
             self._length = (epoch, over, left if over else core.read + left)
         return self._length[2]
 
+    def __bool__(self) -> bool:
+        """True: `if reader` asks whether there is one, and plans no epoch for its length."""
+        return True
+
+    def __contains__(self, name: object) -> bool:
+        """Whether it has a stream of that name, as its minibatches do."""
+        return isinstance(name, str) and name in self.streams
+
     # Reading.
 
     def next(self) -> Optional[Batch]:

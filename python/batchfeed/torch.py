@@ -175,6 +175,13 @@ class Dataset(IterableDataset[Any]):
         """Minibatches of this rank in the epoch."""
         return len(self._here())
 
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a stream of that name."""
+        return name in self._here()
+
     def set_epoch(self, epoch: int) -> None:
         """The next iteration reads the epoch of this number; worker processes that persist do not hear of it."""
         epoch = whole("epoch", epoch)

@@ -11,6 +11,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <functional>
+#include <string>
+
 #include "bindings.h"
 #include "enums.h"
 
@@ -236,6 +239,11 @@ void bind_options(nb::module_& m) {
                                  .defines_mb_size = std::get<4>(state),
                                  .broadcast = std::get<5>(state)};
            })
+      .def("__eq__",
+           [](const StreamInfo& s, nb::handle other) {
+             return nb::isinstance<StreamInfo>(other) && s == nb::cast<const StreamInfo&>(other);
+           })
+      .def("__hash__", [](const StreamInfo& s) { return std::hash<std::string>{}(s.name); })
       .def("__repr__", [](nb::handle self) {
         return nb::str("StreamInfo(name={!r}, dim={}, storage={!r}, element={!r})")
             .format(self.attr("name"), self.attr("dim"), self.attr("storage"), self.attr("element"));

@@ -206,3 +206,28 @@ def test_epochs_that_are_empty_now_and_then_go_on(tmp_path):
     reader = corpus.reader(chunk_bytes=1 << 20, minibatch_samples=1, epoch_samples=3, shuffle=False)
     found = [batch.num_samples for batch, _ in zip(reader.epochs(), range(4))]
     assert found == [1000, 1, 1000, 1]
+
+
+def test_what_asks_about_a_reader_reads_nothing(corpus):
+    """Python would look for it among the minibatches, up to the last."""
+    reader = corpus.reader()
+    first = reader.next()
+    state = reader.state_dict()
+    assert "x" in reader and "z" not in reader and first not in reader and 0 not in reader
+    assert reader and reader.state_dict() == state
+    assert keys_of(reader) == keys_of(corpus.reader())[1:]
+    reader.close()
+    assert reader
+
+
+def test_a_minibatch_is_no_array(corpus):
+    batch = corpus.reader().next()
+    with pytest.raises(TypeError, match=r"a minibatch is no array, but its streams are: batch\['x'\].numpy\(\)"):
+        np.asarray(batch)
+    assert np.asarray(batch["x"]).shape == batch["x"].shape and list(batch) == ["x", "y"]
+
+
+def test_streams_are_alike_if_all_of_them_is(corpus):
+    streams = corpus.reader().streams
+    assert streams == corpus.reader().streams and streams["x"] != streams["y"] and streams["x"] != "x"
+    assert len({*streams.values(), *corpus.reader().streams.values()}) == 2

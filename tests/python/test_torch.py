@@ -127,6 +127,12 @@ def test_the_length_is_that_of_the_next_epoch(corpus, expected):
         assert len(data) == len(keys) == len(list(data))
 
 
+def test_what_asks_about_a_dataset_reads_nothing(corpus, expected):
+    data = dataset(corpus)
+    assert data and "x" in data and "z" not in data
+    assert list(data) == expected[0]
+
+
 def test_processes_that_are_spawned_or_persist(corpus, expected):
     assert list(loader(dataset(corpus), 2, multiprocessing_context="spawn")) == expected[0]
     data = loader(dataset(corpus), 2, persistent_workers=True)
