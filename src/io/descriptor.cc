@@ -6,7 +6,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <new>
+#include <thread>
 #include <utility>
 
 #include "io/file.h"
@@ -19,8 +22,17 @@ namespace batchfeed::io {
 class OpenFiles {
  public:
   static OpenFiles& get() noexcept {
-    static OpenFiles* const all = make();  // lives as long as any file may
+    static OpenFiles* const all = make();
     return *all;
+  }
+
+  void begin_opening() noexcept {
+    const std::lock_guard lock(mutex_);
+    ++opening_;
+  }
+  void end_opening() noexcept {
+    const std::lock_guard lock(mutex_);
+    --opening_;
   }
 
   // Closes others where they are more than a process should keep from those who open files beside us.
@@ -43,21 +55,48 @@ class OpenFiles {
 
   bool close_one() noexcept {
     const std::lock_guard lock(mutex_);
+    return close_idle();
+  }
+
+  bool make_room(int own) noexcept {
+    std::unique_lock lock(mutex_);
+    if (close_idle()) return true;
+    // Reading and opening end by themselves, as neither waits for a descriptor that it has; those who wait as we do do
+    // not count, or all would wait for each other.
+    if (first_ == nullptr && opening_ - waiting_ == own) return false;
+    waiting_ += own;
+    lock.unlock();
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    lock.lock();
+    waiting_ -= own;
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kLeast = 8;
+
+  // So that a forked child does not find the mutex locked by a thread it does not have, nor waits for one.
+  static OpenFiles* make() noexcept {
+    ::pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); }, [] { get().begin_child(); });
+    alignas(OpenFiles) static std::byte room[sizeof(OpenFiles)];  // lives as long as any file may
+    return new (room) OpenFiles;
+  }
+
+  // Who forks neither reads nor opens a file at that moment.
+  void begin_child() noexcept {
+    for (const Descriptor* at = first_; at != nullptr; at = at->behind_) at->users_ = 0;
+    opening_ = waiting_ = 0;
+    mutex_.unlock();
+  }
+
+  // With the lock.
+  bool close_idle() noexcept {
     for (const Descriptor* at = first_; at != nullptr; at = at->behind_) {
       if (!at->close_if_idle()) continue;
       unlink(*at);
       return true;
     }
     return false;
-  }
-
- private:
-  static constexpr std::size_t kLeast = 8;
-
-  // So that a forked child does not find the mutex locked by a thread it does not have.
-  static OpenFiles* make() {
-    ::pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); }, [] { get().mutex_.unlock(); });
-    return new OpenFiles;
   }
 
   static std::size_t most() noexcept {
@@ -84,17 +123,23 @@ class OpenFiles {
   const Descriptor* first_ = nullptr;
   const Descriptor* last_ = nullptr;
   std::size_t count_ = 0;
+  int opening_ = 0;  // Openings there are
+  int waiting_ = 0;  // of them for a descriptor
 };
 
 bool close_an_idle_file() noexcept { return OpenFiles::get().close_one(); }
+bool make_room(int own) noexcept { return OpenFiles::get().make_room(own); }
 
-int open_to_read(const std::string& place, int flags) noexcept {
+Opening::Opening() noexcept { OpenFiles::get().begin_opening(); }
+Opening::~Opening() { OpenFiles::get().end_opening(); }
+
+int open_to_read(const std::string& place, int flags, const Opening&) noexcept {
   if (place.find('\0') != place.npos) {  // the system would open what stands in front of it
     errno = ENOENT;
     return -1;
   }
   // O_NONBLOCK: opening a FIFO must not wait for a writer; regular files ignore it.
-  return open_making_room([&] { return sys().open(place.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags, 0); });
+  return open_making_room([&] { return sys().open(place.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags, 0); }, 1);
 }
 
 Descriptor::Descriptor(int fd, std::string place, int flags, std::string path, const Identity& identity) noexcept
@@ -120,7 +165,8 @@ void Descriptor::begin_use() const {
   if (try_use()) return;
   const std::lock_guard lock(opening_);
   if (try_use()) return;  // another thread opened it
-  const int fd = open_to_read(place_, flags_);
+  const Opening opening;
+  const int fd = open_to_read(place_, flags_, opening);
   if (fd < 0) fail("open", path_, errno);
   try {
     const Identity now = identify(fd, path_);

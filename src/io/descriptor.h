@@ -16,27 +16,41 @@ namespace batchfeed::io {
 // Closes a file that nobody reads. False: there is none.
 bool close_an_idle_file() noexcept;
 
+// Of who is going to open a file to read, for as long as it is not in the list of those that can be closed: whoever
+// finds no descriptor meanwhile waits for it.
+class Opening {
+ public:
+  Opening() noexcept;
+  ~Opening();
+  Opening(const Opening&) = delete;
+  Opening& operator=(const Opening&) = delete;
+};
+
+// Closes a file that nobody reads; where other threads read all of them, or open one, it waits for them a little.
+// False: there is none to wait for. `own`: the Openings of this thread.
+bool make_room(int own) noexcept;
+
 // What `open` gives, a descriptor or -1 and errno; asked again after an interrupt, and for want of descriptors as long
 // as there is a file to close.
 template <class Open>
-int open_making_room(const Open& open) {
+int open_making_room(const Open& open, int own = 0) {
   for (;;) {
     const int fd = open();
     if (fd >= 0) return fd;
     const int error = errno;
-    if (error == EINTR || ((error == EMFILE || error == ENFILE) && close_an_idle_file())) continue;
+    if (error == EINTR || ((error == EMFILE || error == ENFILE) && make_room(own))) continue;
     errno = error;
     return -1;
   }
 }
 
 // A descriptor for reading what lies there, or -1 and errno.
-int open_to_read(const std::string& place, int flags) noexcept;
+int open_to_read(const std::string& place, int flags, const Opening& opening) noexcept;
 
 // An open file. Thread-safe, but for the constructor and the destructor.
 class Descriptor {
  public:
-  // Owns `fd`, which open_to_read(place, flags) gave. `path` is what the file is told as.
+  // Owns `fd`, which open_to_read(place, flags, ..) gave. `path` is what the file is told as.
   Descriptor(int fd, std::string place, int flags, std::string path, const Identity& identity) noexcept;
   ~Descriptor();
   Descriptor(const Descriptor&) = delete;

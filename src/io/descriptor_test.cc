@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -106,7 +108,7 @@ TEST(Descriptor, AnIdleFileMakesRoom) {
 TEST(Descriptor, NobodyIsClosedWhileHeIsRead) {
   const ScratchFolder folder;
   const std::string path = folder.write("a", "text");
-  const int fd = open_to_read(path, 0);
+  const int fd = open_to_read(path, 0, Opening());
   const Descriptor file(fd, path, 0, path, identify(fd, path));
   {
     const Descriptor::Use use = file.use();
@@ -159,6 +161,54 @@ TEST(Descriptor, ThreadsReadManyFilesWithFewDescriptors) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
+}
+
+// Those who read give theirs back; who needs one waits for that.
+TEST(Descriptor, ThreadsTakeTurnsWithOneDescriptor) {
+  const ScratchFolder folder;
+  const std::vector<File> all = files(folder, 20);
+  while (close_an_idle_file()) {
+  }
+  const DescriptorLimit limit(open_descriptors());  // counting reads a folder
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::size_t i = 0; i < 200; ++i) {
+        const std::size_t n = (i * (2 * t + 3) + t) % all.size();
+        try {
+          if (text_of(all[n]) != std::to_string(1000 + n)) ++wrong;
+          if (File(folder / std::to_string(n)).size() != 4) ++wrong;
+        } catch (const Error&) {
+          ++wrong;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+// The threads that read or opened a file when the process was forked will never be done with it in the child.
+TEST(Descriptor, AForkedChildWaitsForNoThreadThatItHasNot) {
+  const ScratchFolder folder;
+  const std::vector<File> all = files(folder, 1);
+  while (close_an_idle_file()) {
+  }
+  const std::string path = folder.write("a", "text");
+  const Opening opening;
+  const Descriptor file(open_to_read(path, 0, opening), path, 0, path, File(path).identity());
+  const Descriptor::Use use = file.use();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    const bool closed = close_an_idle_file();  // nobody reads it here
+    const FaultySys sys([](const ::batchfeed::testing::Call& call) { return call.name == "open" ? EMFILE : 0; });
+    ::_exit(closed && fault_of([&] { text_of(all[0]); }).id == "io.open" ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

@@ -114,7 +114,8 @@ void fail(const char* action, const std::string& path, int error) { fail_in({}, 
 
 std::optional<Fault> cannot_open(const std::string& path, const FileSystem& files) {
   if (!files.roots.empty() || (files.open && is_url(path))) return std::nullopt;
-  const int fd = open_to_read(located(path, files), 0);
+  const Opening opening;
+  const int fd = open_to_read(located(path, files), 0, opening);
   if (fd >= 0) {
     sys().close(fd);
     return std::nullopt;
@@ -168,7 +169,8 @@ File::File(std::string path, const FileSystem& file_system, const Limits& limits
 }
 
 File::File(const std::string& place, int flags, std::string path, const FileSystem& files) : path_(std::move(path)) {
-  const int fd = open_to_read(place, flags);
+  const Opening opening;
+  const int fd = open_to_read(place, flags, opening);
   if (fd < 0) fail_in(files, "open", path_, errno);
   try {
     identity_ = identify(fd, path_);
