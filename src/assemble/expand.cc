@@ -4,12 +4,17 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <new>
 
 #include "assemble/open.h"
+#include "io/descriptor.h"
+#include "io/file.h"
 #include "io/path_policy.h"
 
 namespace batchfeed::assemble {
@@ -35,6 +40,7 @@ thread_local bool more_names;
 
 struct Folder {
   ::DIR* entries;
+  const char* name;  // glob() keeps it until it closes the folder
   std::size_t name_bytes;
 };
 
@@ -43,22 +49,52 @@ void count(std::uint64_t bytes) {
   names_left -= more_names ? 0 : bytes;
 }
 
+// Where the system fails, names that are there are not found, and glob() goes on without a word: a corpus that lacks
+// some of its files. What is not there, is no folder or closed to us is passed over, as in the shell.
+thread_local int failure;
+thread_local char failed_at[PATH_MAX];
+
+void look_at_failure(int error, const char* name) {
+  if (failure != 0 || error == ENOENT || error == ENOTDIR || error == EACCES || error == ELOOP || error == ENAMETOOLONG)
+    return;
+  failure = error;
+  std::snprintf(failed_at, sizeof failed_at, "%s", name);
+}
+
+bool is_over() { return more_names || failure != 0; }
+
 void* open_folder(const char* name) {
   count(kBytesOfFolder);
-  if (more_names) return nullptr;
-  ::DIR* const entries = ::opendir(name);
-  if (entries == nullptr) return nullptr;
-  auto* const folder = new (std::nothrow) Folder{entries, std::strlen(name)};
-  if (folder == nullptr) ::closedir(entries);
-  return folder;
+  if (is_over()) return nullptr;
+  ::DIR* entries = nullptr;
+  const auto open = [&] { return (entries = ::opendir(name)) != nullptr ? 0 : -1; };
+  if (io::open_making_room(open) != 0) {
+    look_at_failure(errno, name);
+    return nullptr;
+  }
+  auto* const folder = new (std::nothrow) Folder{entries, name, std::strlen(name)};
+  if (folder != nullptr) return folder;
+  ::closedir(entries);
+  look_at_failure(ENOMEM, name);
+  return nullptr;
 }
 
 ::dirent* next_entry(void* folder) {
   const Folder& in = *static_cast<Folder*>(folder);
-  ::dirent* const entry = more_names ? nullptr : ::readdir(in.entries);
+  if (is_over()) return nullptr;
+  errno = 0;
+  ::dirent* const entry = ::readdir(in.entries);
+  if (entry == nullptr) look_at_failure(errno == 0 ? ENOENT : errno, in.name);
   if (entry == nullptr || std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) return entry;
   count(in.name_bytes + 1 + std::strlen(entry->d_name));
   return more_names ? nullptr : entry;
+}
+
+template <int (*Stat)(const char*, struct ::stat*)>
+int look(const char* path, struct ::stat* out) {
+  const int result = Stat(path, out);
+  if (result != 0) look_at_failure(errno, path);
+  return result;
 }
 
 void close_folder(void* folder) {
@@ -74,11 +110,12 @@ std::vector<std::string> matching(const std::string& name, const FileSystem& fil
   found.gl_opendir = open_folder;
   found.gl_readdir = next_entry;
   found.gl_closedir = close_folder;
-  found.gl_stat = [](const char* path, struct ::stat* out) { return ::stat(path, out); };
-  found.gl_lstat = [](const char* path, struct ::stat* out) { return ::lstat(path, out); };
+  found.gl_stat = look<::stat>;
+  found.gl_lstat = look<::lstat>;
   const std::unique_ptr<::glob_t, decltype(&::globfree)> owner(&found, &::globfree);
   names_left = left;
   more_names = false;
+  failure = 0;
   std::vector<std::string> out;
   const int failed = ::glob(pattern_of(name, file_system).c_str(), GLOB_ALTDIRFUNC | GLOB_NOSORT, nullptr, &found);
   left = names_left;
@@ -90,6 +127,8 @@ std::vector<std::string> matching(const std::string& name, const FileSystem& fil
                               std::to_string(limits.pattern_bytes) + " bytes",
                       .hint = "name the folders that have the files, or raise limits.pattern_bytes"});
   }
+  if (failure != 0) io::fail("open", std::strlen(failed_at) > folder ? failed_at + folder : name, failure);
+  if (failed == GLOB_NOSPACE) throw std::bad_alloc();
   if (failed != 0) return out;
   for (std::size_t i = 0; i < found.gl_pathc; ++i) out.emplace_back(found.gl_pathv[i] + folder);
   std::sort(out.begin(), out.end());  // as glob() does but for the locale

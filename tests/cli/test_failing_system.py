@@ -135,6 +135,39 @@ def test_what_cannot_be_read_is_no_row_of_zeros(tmp_path):
             assert (code, out) == good[:2] or (code == 3 and os.strerror(errno.EIO) in err), (call, n, code, out, err)
 
 
+def test_no_file_is_lost_because_a_look_at_a_folder_failed(tmp_path):
+    """A pattern whose folders cannot be read names files that nobody knows; what it would leave out is no corpus."""
+    folder = tmp_path / "f"
+    fresh(folder)
+    for name in ("d1", "d2", "d3"):
+        (folder / name).mkdir()
+        (folder / name / "p.ctf").write_text(TEXT)
+    command = ["-q", "read", "d*/p.ct[f]", "--format", "jsonl"]
+    good = run(folder, command)
+    assert good[0] == 0
+    failed = 0
+    for call in ("opendir", "readdir"):
+        for how in (errno.EIO, errno.EMFILE, errno.ENOMEM):
+            for n in range(1, 40):
+                (tmp_path / "mark").unlink(missing_ok=True)
+                code, _, err = run(folder, command, (call, n, how))
+                if not (tmp_path / "mark").exists():
+                    break
+                failed += 1
+                assert code == 3 and os.strerror(how) in err, (call, n, how, code, err)
+    assert failed > 20
+
+
+@pytest.mark.skipif(b"__asan_init" in pathlib.Path(BINARY).read_bytes(), reason="allocates by the sanitizer")
+def test_out_of_memory_before_a_command_begins(tmp_path):
+    """Declaring options takes memory too, and so does telling that there is none."""
+    fresh(tmp_path / "f")
+    for call in ("allocation", "allocations"):  # one, and all behind it
+        for n in (1000, 2000, 4000, 8000):  # some hundred come before main()
+            code, _, err = run(tmp_path / "f", ["-q", "read", "c.ctf"], (call, n, errno.ENOMEM))
+            assert code == 3 and "out of memory" in err, (call, n, code, err)
+
+
 def test_keys_are_not_lost_because_a_look_at_the_text_failed(tmp_path):
     folder = tmp_path / "f"
     for n in range(1, 20):

@@ -5,14 +5,15 @@
  *
  *   FAIL_UNDER=FOLDER   files whose paths begin so, and all relative ones
  *   SLOW_PREAD_MS=MS    each pread of them sleeps first
- *   FAIL="CALL N HOW"   CALL: open fstat pread write fsync close rename unlink ftruncate, or
- *                       thread, of which the Nth and all behind it fail
+ *   FAIL="CALL N HOW"   CALL: open fstat pread write fsync close rename unlink ftruncate opendir
+ *                       readdir allocation, or thread, allocations, of which the Nth and all behind it fail
  *                       HOW: an errno, or "short": one byte is read or written
  *
  * A process can set the same with fail_call(); fail_count() tells how many calls of
  * that kind there were. When the call fails, the file FAIL_MARK is made.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -154,4 +155,27 @@ int renameat2(int from_folder, const char* from, int to_folder, const char* to, 
 int unlink(const char* path) {
   if (below(path)) REFUSE(verdict("unlink"));
   return REAL(unlink)(path);
+}
+/* Of a folder, of which there is one at a time. */
+static DIR* folder;
+DIR* opendir(const char* path) {
+  const int error = below(path) ? verdict("opendir") : 0;
+  errno = error;
+  DIR* const result = error != 0 ? NULL : REAL(opendir)(path);
+  if (below(path)) folder = result;
+  return result;
+}
+struct dirent* readdir(DIR* of) {
+  const int error = of == folder ? verdict("readdir") : 0;
+  if (error != 0) errno = error;
+  return error != 0 ? NULL : REAL(readdir)(of);
+}
+
+extern void* __libc_malloc(size_t bytes);
+void* malloc(size_t bytes) {
+  if (kind[0] == 'a' && ((strcmp(kind, "allocation") == 0 && verdict(kind) != 0) || (strcmp(kind, "allocations") == 0 && atomic_fetch_add(&calls, 1) + 1 >= nth))) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  return __libc_malloc(bytes);
 }
