@@ -200,15 +200,25 @@ void allow_many_files() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int main_of(int argc, char** argv) {
-  occupy_standard_streams();
-  allow_many_files();
+int run_command(int argc, char** argv) {
   Console console;
   interrupt::install();
   if (const Command* const only = argc > 1 ? alone(argv[1]) : nullptr) {
     if (const std::optional<int> done = run_command(argc, argv, console, only)) return *done;
   }
   return *run_command(argc, argv, console, nullptr);
+}
+
+int main_of(int argc, char** argv) {
+  occupy_standard_streams();
+  allow_many_files();
+  try {
+    return run_command(argc, argv);
+  } catch (const std::bad_alloc&) {  // there was none to declare the command, or to word a message
+    static constexpr char kMessage[] = "batchfeed: out of memory\n";
+    [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+    return kInput;
+  }
 }
 
 }  // namespace
