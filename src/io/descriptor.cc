@@ -33,6 +33,7 @@ class OpenFiles {
   void end_opening() noexcept {
     const std::lock_guard lock(mutex_);
     --opening_;
+    ++closings_;
   }
 
   // Closes others where they are more than a process should keep from those who open files beside us.
@@ -47,10 +48,12 @@ class OpenFiles {
     }
   }
 
-  // No more in the list, open or not.
-  void remove(const Descriptor& file) noexcept {
+  // For good, if it is open.
+  void close(const Descriptor& file) noexcept {
     const std::lock_guard lock(mutex_);
-    if (file.users_.load(std::memory_order_relaxed) != Descriptor::kClosed) unlink(file);
+    if (file.users_.load(std::memory_order_relaxed) == Descriptor::kClosed) return;
+    sys().close(file.fd_);
+    unlink(file);
   }
 
   bool close_one() noexcept {
@@ -58,9 +61,11 @@ class OpenFiles {
     return close_idle();
   }
 
-  bool make_room(int own) noexcept {
+  std::uint64_t closings() const noexcept { return closings_.load(std::memory_order_acquire); }
+
+  bool make_room(int own, std::uint64_t seen) noexcept {
     std::unique_lock lock(mutex_);
-    if (close_idle()) return true;
+    if (close_idle() || closings() != seen) return true;
     // Reading and opening end by themselves, as neither waits for a descriptor that it has; those who wait as we do do
     // not count, or all would wait for each other.
     if (first_ == nullptr && opening_ - waiting_ == own) return false;
@@ -117,6 +122,7 @@ class OpenFiles {
     (file.before_ != nullptr ? file.before_->behind_ : first_) = file.behind_;
     (file.behind_ != nullptr ? file.behind_->before_ : last_) = file.before_;
     --count_;
+    ++closings_;
   }
 
   std::mutex mutex_;
@@ -125,10 +131,12 @@ class OpenFiles {
   std::size_t count_ = 0;
   int opening_ = 0;  // Openings there are
   int waiting_ = 0;  // of them for a descriptor
+  std::atomic<std::uint64_t> closings_{0};
 };
 
 bool close_an_idle_file() noexcept { return OpenFiles::get().close_one(); }
-bool make_room(int own) noexcept { return OpenFiles::get().make_room(own); }
+std::uint64_t closings() noexcept { return OpenFiles::get().closings(); }
+bool make_room(int own, std::uint64_t seen) noexcept { return OpenFiles::get().make_room(own, seen); }
 
 Opening::Opening() noexcept { OpenFiles::get().begin_opening(); }
 Opening::~Opening() { OpenFiles::get().end_opening(); }
@@ -147,10 +155,7 @@ Descriptor::Descriptor(int fd, std::string place, int flags, std::string path, c
   OpenFiles::get().add(*this);
 }
 
-Descriptor::~Descriptor() {
-  OpenFiles::get().remove(*this);
-  if (users_.load(std::memory_order_relaxed) != kClosed) sys().close(fd_);
-}
+Descriptor::~Descriptor() { OpenFiles::get().close(*this); }
 
 bool Descriptor::try_use() const noexcept {
   int users = users_.load(std::memory_order_relaxed);

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <mutex>
 #include <string>
 
@@ -26,19 +27,23 @@ class Opening {
   Opening& operator=(const Opening&) = delete;
 };
 
+// How often files were closed, or an opening ended: a descriptor may have become free.
+std::uint64_t closings() noexcept;
 // Closes a file that nobody reads; where other threads read all of them, or open one, it waits for them a little.
-// False: there is none to wait for. `own`: the Openings of this thread.
-bool make_room(int own) noexcept;
+// False: there is none to wait for, and none was closed since closings() was `seen`. `own`: the Openings of this
+// thread.
+bool make_room(int own, std::uint64_t seen) noexcept;
 
 // What `open` gives, a descriptor or -1 and errno; asked again after an interrupt, and for want of descriptors as long
 // as there is a file to close.
 template <class Open>
 int open_making_room(const Open& open, int own = 0) {
   for (;;) {
+    const std::uint64_t seen = closings();
     const int fd = open();
     if (fd >= 0) return fd;
     const int error = errno;
-    if (error == EINTR || ((error == EMFILE || error == ENFILE) && make_room(own))) continue;
+    if (error == EINTR || ((error == EMFILE || error == ENFILE) && make_room(own, seen))) continue;
     errno = error;
     return -1;
   }
