@@ -61,10 +61,11 @@ void expect_values(const std::string& file, const Inferred& inferred) {
   for (const Inferred::Stream& stream : inferred.streams)
     if (stream.values != 0) return;
   const std::string& name = inferred.streams.front().spec.name;
+  const char* const others = inferred.streams.size() == 1 ? "" : " and the others";
   throw Error(Fault{.kind = FaultKind::format,
                     .id = "infer.no-value",
                     .at = {.file = file},
-                    .what = "no stream has a value: behind " + quoted('|' + name) + " and the others stands no number",
+                    .what = "no stream has a value: behind " + quoted('|' + name) + others + " stands no number",
                     .hint = "a table with '|' between its columns? from_pandas() of the Python package takes one; in a "
                             "text corpus a row is |x 1 2 |y 3"});
 }

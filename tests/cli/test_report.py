@@ -138,7 +138,7 @@ def test_what_is_told_before_the_survey_counts_too(batchfeed, write):
 
 
 def test_nothing_is_advised_of_a_stream_that_could_not_be_read(batchfeed, write):
-    write("a.ctf", "".join(f"{i} |v x{' 1' * 120}\n" for i in range(9)))
+    write("a.ctf", "".join(f"{i} |v x{' 1' * 120} |t 1\n" for i in range(9)))
     advice = batchfeed("report", "a.ctf", "--json").json["advice"]
     assert advice and all("sparse" not in one["text"] for one in advice)
 

@@ -51,26 +51,30 @@ void Parser<T>::look_at(const char* p) {
   const char* mark = behind_id(p, text_ids_);
   shape_.id = mark != p;
   if (shape_.id && !is_blank(*mark++)) return;
-  std::vector<typename Shape::Part> parts;
-  std::vector<bool> seen(streams_.size());
-  std::size_t samples = 0;
-  for (; *mark == '|'; mark += parts.back().bytes) {
-    typename Shape::Part part;
-    if (parts.size() == kMostParts || !take_part(mark, part)) return;
-    parts.push_back(part);
-    if (part.left_out()) continue;
-    const auto stream = static_cast<std::size_t>(part.stream);
-    if (seen[stream]) return;
-    seen[stream] = true;
-    ++samples;
-  }
-  const int main = schema_.main();
-  const bool counts = main == Schema::kNone || seen[static_cast<std::size_t>(main)];
-  if (*mark != '\n' || (alone ? samples != streams_.size() : samples == 0 || !counts)) return;
-  shape_.parts = std::move(parts);
+  if (!take_shape(mark, alone)) return forget_shape();
   shape_.alone = alone;
   shape_.credit = Shape::kMostCredit;
   cut_into_groups();
+}
+
+// The parts of a line, from its first mark on. `alone`: all streams must be there.
+template <class T>
+bool Parser<T>::take_shape(const char* mark, bool alone) {
+  const int main = schema_.main();
+  std::size_t samples = 0;
+  bool counts = main == Schema::kNone;
+  for (; *mark == '|'; mark += shape_.parts.back().bytes) {
+    typename Shape::Part part;
+    if (shape_.parts.size() == kMostParts || !take_part(mark, part)) return false;
+    const auto same = [&](const typename Shape::Part& other) { return other.stream == part.stream; };
+    if (!part.left_out()) {
+      if (std::any_of(shape_.parts.begin(), shape_.parts.end(), same)) return false;
+      counts = counts || part.stream == main;
+      ++samples;
+    }
+    shape_.parts.push_back(part);
+  }
+  return *mark == '\n' && (alone ? samples == streams_.size() : samples != 0 && counts);
 }
 
 // The values of a sample behind what its column holds, of which they are no part yet; gives the byte behind them, or
@@ -130,8 +134,7 @@ bool Parser<T>::like_the_last(const char* p, const char* const end) {
   if (new_rows_ != 0) enter_rows();
   rows_of_room_ = 0;
   if (!read(p)) {
-    shape_.forget();
-    groups_.clear();
+    forget_shape();
     return false;
   }
   if (look) learn_forms(p);
@@ -151,10 +154,12 @@ bool Parser<T>::like_the_last(const char* p, const char* const end) {
 
 template const char* Parser<float>::values(const char*, StreamState&);
 template bool Parser<float>::like_the_last(const char*, const char*);
+template bool Parser<float>::take_shape(const char*, bool);
 template bool Parser<float>::take_part(const char*, Shape::Part&) const;
 template void Parser<float>::look_at(const char*);
 template const char* Parser<double>::values(const char*, StreamState&);
 template bool Parser<double>::like_the_last(const char*, const char*);
+template bool Parser<double>::take_shape(const char*, bool);
 template bool Parser<double>::take_part(const char*, Shape::Part&) const;
 template void Parser<double>::look_at(const char*);
 

@@ -109,11 +109,6 @@ class Parser {
     // Sequences until the next is looked at: the more, the more often none was like the one before.
     unsigned wait = 0, misses = 0;
     int credit = 0;  // of one of several: a line like it earns one, another one costs kPrice
-
-    void forget() noexcept {
-      parts.clear();
-      alone = false;
-    }
   };
 
   // Neighbours in a line of that shape: samples that are read at once, or something that is left out.
@@ -149,10 +144,17 @@ class Parser {
   bool append(const OneHot& found, const char* name, Row& row);
   const char* alike_lines(const char* p, const char* end);
   bool like_the_last(const char* p, const char* end);
+  void forget_shape() noexcept {
+    shape_.parts.clear();
+    shape_.alone = false;
+    groups_ = {};
+  }
+  bool take_shape(const char* mark, bool alone);
   bool take_part(const char* pipe, typename Shape::Part& part) const;
   void look_at(const char* p);
   // Of lines in groups (row_groups.cc).
   void cut_into_groups();
+  Group& add_group();
   // Whether it pays to look at the forms of the next line.
   bool worth_a_look() noexcept {
     for (Group& group : groups_) {
@@ -202,9 +204,10 @@ class Parser {
   int likely_ = 0;
   bool short_ = false;  // the last lines were short ones
   Shape shape_;
-  std::vector<Group> groups_;       // of lines of the shape, in order; empty: they are not read so
-  std::uint32_t new_rows_ = 0;      // sequences read in groups since enter_rows()
-  std::uint64_t rows_of_room_ = 0;  // lines for which no column grows
+  std::span<Group> groups_;          // of lines of the shape, in order; empty: they are not read so
+  std::vector<Group> group_memory_;  // of which they are the first
+  std::uint32_t new_rows_ = 0;       // sequences read in groups since enter_rows()
+  std::uint64_t rows_of_room_ = 0;   // lines for which no column grows
   // How the last of them began: an id of up to 15 bytes and a blank.
   std::size_t id_length_ = 0;
   Prefix<16> id_;

@@ -19,34 +19,45 @@ constexpr std::size_t kMostBytes = kRowBytes - 6;
 
 }  // namespace
 
+template <class T>
+typename Parser<T>::Group& Parser<T>::add_group() {
+  const std::size_t n = groups_.size();
+  if (n == group_memory_.size()) group_memory_.push_back({.forms = RowForms<T>(forced_tier())});
+  groups_ = std::span(group_memory_).first(n + 1);
+  groups_.back().samples = 0;
+  return groups_.back();
+}
+
 // None if some sample does not fit into a group, or where they would gain nothing.
 template <class T>
 void Parser<T>::cut_into_groups() {
-  groups_.clear();
+  groups_ = {};
   rows_of_room_ = 0;
-  std::vector<typename RowForms<T>::Part> parts;
-  std::size_t bytes = 0, numbers = 0, all_samples = 0, all_numbers = 0, read = 0;
+  std::array<typename RowForms<T>::Part, kRowSamples> parts;
+  std::size_t in_group = 0, bytes = 0, numbers = 0, all_samples = 0, all_numbers = 0, read = 0;
   bool pairs = true;
   const auto close = [&](bool to_end) {
-    if (parts.empty()) return;
-    groups_.back().forms.start(parts, to_end);
+    if (in_group == 0) return;
+    groups_.back().forms.start(std::span(parts).first(in_group), to_end);
     ++read;
-    parts.clear();
-    bytes = numbers = 0;
+    in_group = bytes = numbers = 0;
   };
   for (const typename Shape::Part& part : shape_.parts) {
     if (part.left_out()) {
       close(false);
-      groups_.push_back({.left_out = part.name, .forms = RowForms<T>(forced_tier())});
+      add_group().left_out = part.name;
       continue;
     }
-    if (part.bytes >= kRowBytes || part.numbers > kRowNumbers) return groups_.clear();
-    if (parts.size() == kRowSamples || bytes + part.bytes > kMostBytes || numbers + part.numbers > kRowNumbers)
+    if (part.bytes >= kRowBytes || part.numbers > kRowNumbers) {
+      groups_ = {};
+      return;
+    }
+    if (in_group == kRowSamples || bytes + part.bytes > kMostBytes || numbers + part.numbers > kRowNumbers)
       close(false);
-    if (parts.empty()) groups_.push_back({.forms = RowForms<T>(forced_tier())});
+    Group& group = in_group == 0 ? add_group() : groups_.back();
     StreamState& s = streams_[static_cast<std::size_t>(part.stream)];
-    parts.push_back({.name = part.length, .dim = s.dim, .sparse = s.sparse});
-    groups_.back().streams[groups_.back().samples++] = &s;
+    parts[in_group++] = {.name = part.length, .dim = s.dim, .sparse = s.sparse};
+    group.streams[group.samples++] = &s;
     bytes += part.bytes;
     numbers += part.numbers;
     ++all_samples;
@@ -56,7 +67,7 @@ void Parser<T>::cut_into_groups() {
   close(true);
   // A group takes as long as two samples or four numbers by themselves; and lines of one pair a sample are found
   // together (alike_lines.cc).
-  if ((all_samples < 2 * read && all_numbers < 4 * read) || (pairs && !shape_.alone)) groups_.clear();
+  if ((all_samples < 2 * read && all_numbers < 4 * read) || (pairs && !shape_.alone)) groups_ = {};
 }
 
 // All numbers of a line that begins at p, behind its id; gives the next line, or nullptr if not all of it is known.
@@ -147,8 +158,7 @@ const char* Parser<T>::known_lines(const char* p, const char* const end) {
     p = line(p);
     rows_of_room_ = 0;
     if (learn_forms(behind(other)) || (shape_.credit -= Shape::kPrice) >= 0) continue;
-    shape_.forget();
-    groups_.clear();
+    forget_shape();
   }
   count_lines();
   return p;
@@ -203,6 +213,7 @@ std::uint64_t Parser<T>::rows_of_room() const {
   return rows;
 }
 
+template Parser<float>::Group& Parser<float>::add_group();
 template void Parser<float>::cut_into_groups();
 template const char* Parser<float>::groups(const char*);
 template bool Parser<float>::append_groups();
@@ -211,6 +222,7 @@ template const char* Parser<float>::known_lines(const char*, const char*);
 template bool Parser<float>::known_sequence(const char*, const char*);
 template void Parser<float>::enter_rows();
 template std::uint64_t Parser<float>::rows_of_room() const;
+template Parser<double>::Group& Parser<double>::add_group();
 template void Parser<double>::cut_into_groups();
 template const char* Parser<double>::groups(const char*);
 template bool Parser<double>::append_groups();
