@@ -145,36 +145,13 @@ TEST(Descriptor, WhatIsOpenedAgainIsTheSameFile) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
-TEST(Descriptor, ThreadsReadManyFilesWithFewDescriptors) {
-  const ScratchFolder folder;
-  const DescriptorLimit limit(open_descriptors() + 24);
-  const std::vector<File> all = files(folder, 100);
+// Four threads, each of which reads files and opens them anew: how many were not what they should be.
+int wrong_of_four_threads(const ScratchFolder& folder, const std::vector<File>& all, std::size_t rounds) {
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
-      for (std::size_t i = 0; i < 2000; ++i) {
-        const std::size_t n = (i * (2 * t + 3) + t) % all.size();
-        if (text_of(all[n]) != std::to_string(1000 + n)) ++wrong;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong, 0);
-}
-
-// Those who read give theirs back; who needs one waits for that.
-TEST(Descriptor, ThreadsTakeTurnsWithOneDescriptor) {
-  const ScratchFolder folder;
-  const std::vector<File> all = files(folder, 20);
-  while (close_an_idle_file()) {
-  }
-  const DescriptorLimit limit(open_descriptors());  // counting reads a folder
-  std::atomic<int> wrong = 0;
-  std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      for (std::size_t i = 0; i < 200; ++i) {
+      for (std::size_t i = 0; i < rounds; ++i) {
         const std::size_t n = (i * (2 * t + 3) + t) % all.size();
         try {
           if (text_of(all[n]) != std::to_string(1000 + n)) ++wrong;
@@ -186,7 +163,24 @@ TEST(Descriptor, ThreadsTakeTurnsWithOneDescriptor) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong, 0);
+  return wrong;
+}
+
+TEST(Descriptor, ThreadsReadManyFilesWithFewDescriptors) {
+  const ScratchFolder folder;
+  const DescriptorLimit limit(open_descriptors() + 24);
+  const std::vector<File> all = files(folder, 100);
+  EXPECT_EQ(wrong_of_four_threads(folder, all, 2000), 0);
+}
+
+// Those who read give theirs back; who needs one waits for that.
+TEST(Descriptor, ThreadsTakeTurnsWithOneDescriptor) {
+  const ScratchFolder folder;
+  const std::vector<File> all = files(folder, 20);
+  while (close_an_idle_file()) {
+  }
+  const DescriptorLimit limit(open_descriptors());  // counting reads a folder
+  EXPECT_EQ(wrong_of_four_threads(folder, all, 200), 0);
 }
 
 // The threads that read or opened a file when the process was forked will never be done with it in the child.
