@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Sequences of one line that look alike, as corpora of rows have them: each stream stands in the line once, always in
-// the same order. What is not so is left to parse.cc.
+// How lines look that come again and again, and sequences of one such line, as corpora of rows have them: each stream
+// stands in it once, always in the same order. What is not so is left to parse.cc.
 #include <algorithm>
 #include <array>
 #include <cstring>
