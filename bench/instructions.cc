@@ -117,6 +117,18 @@ std::string few() {
   return text;
 }
 
+// Two numbers, a comment, a label: some lines to a sequence.
+std::string commented() {
+  std::string text;
+  Draws draws;
+  for (int line = 0; line < 20'000; ++line) {
+    append(text, "%d |x 0.%04d", line / 8, static_cast<int>(draws.below(10'000)));
+    append(text, " 0.%04d |# word%d", static_cast<int>(draws.below(10'000)), static_cast<int>(draws.below(69'290)));
+    append(text, " |y %d:1\n", static_cast<int>(draws.below(10)));
+  }
+  return text;
+}
+
 CtfOptions text_options(const std::string& file, std::vector<StreamSpec> streams) {
   return {.files = {file}, .streams = std::move(streams), .chunk_bytes = 1 << 18};
 }
@@ -223,6 +235,8 @@ void run(const std::string& folder) {
 
   const CtfOptions few_values =
       text("few", few(), {{.name = "x", .dim = 3}, {.name = "y", .storage = Storage::sparse, .dim = 10}});
+  const CtfOptions comments =
+      text("comments", commented(), {{.name = "x", .dim = 2}, {.name = "y", .storage = Storage::sparse, .dim = 10}});
 
   const std::shared_ptr<const Source> dense_text = open_source(dense), digits_text = open_source(long_ones),
                                       sparse_text = open_source(sparse), lines_text = open_source(short_lines);
@@ -232,6 +246,7 @@ void run(const std::string& folder) {
   read_row("text, sparse", "value", *sparse_text);
   read_row("text, short lines", "value", *lines_text);
   read_row("text, few values", "value", *open_source(few_values));
+  read_row("text, comments", "value", *open_source(comments));
   std::uint64_t bytes = 0;
   for (const ChunkInfo& chunk : dense_text->chunks()) bytes += chunk.bytes;
   index_row("index, long lines", "64 bytes", bytes / 64, dense);

@@ -94,14 +94,20 @@ class IndexEntries {
     const IndexEntry& operator*() const noexcept { return ready_[at_ - from_]; }
     const IndexEntry* operator->() const noexcept { return &**this; }
     Iterator& operator++() noexcept {
-      if (++at_ == from_ + there_) {
-        from_ = at_;
-        fetch();
-      }
+      skip(1);
       return *this;
     }
     void operator++(int) noexcept { ++*this; }
     std::size_t number() const noexcept { return at_; }
+    // This one and those behind it that are unpacked already; skip() goes over at most so many.
+    std::span<const IndexEntry> ready() const noexcept { return std::span(ready_).first(there_).subspan(at_ - from_); }
+    void skip(std::size_t n) noexcept {
+      at_ += n;
+      if (at_ == from_ + there_) {
+        from_ = at_;
+        fetch();
+      }
+    }
     bool operator==(std::default_sentinel_t /*end*/) const noexcept { return there_ == 0; }
 
    private:

@@ -26,7 +26,7 @@ bool Parser<T>::take_part(const char* pipe, typename Shape::Part& part) const {
   const bool comment = pipe[1] == '#';
   part.length = 1;
   while (!comment && !ends_name(pipe[part.length])) ++part.length;
-  if (part.length >= Shape::kLongestName || (!comment && pipe[part.length] != ' ')) return false;
+  if (part.length >= kLongestName || (!comment && pipe[part.length] != ' ')) return false;
   part.name.take(pipe, part.length + 1);
   const char* const next = find_pipe_or_newline(pipe + 1);
   part.bytes = static_cast<std::size_t>(next - pipe);
@@ -108,13 +108,11 @@ inline const char* Parser<T>::values(const char* p, StreamState& s) {
   return end.at;
 }
 
+// A row, behind its id, which has no known form; `look`: it was looked for one. False: it is of another shape.
 template <class T>
-bool Parser<T>::like_the_last(const char* p, const char* const end) {
-  const auto behind = [&]() -> const char* {
-    if (!shape_.id) return p;
-    const char* const blank = behind_id(p, text_ids_);
-    return is_blank(*blank) ? blank + 1 : nullptr;
-  };
+bool Parser<T>::like_the_last(const char* const p, const char* const end, bool look) {
+  if (new_rows_ != 0) enter_rows();
+  rows_of_room_ = 0;
   const auto read = [&](const char* at) {
     if (at == nullptr) return false;
     for (const typename Shape::Part& part : shape_.parts) {
@@ -125,14 +123,6 @@ bool Parser<T>::like_the_last(const char* p, const char* const end) {
     }
     return *at == '\n' ? at + 1 == end : *at == '\r' && at[1] == '\n' && at + 2 == end;
   };
-  p = behind();
-  const bool look = p != nullptr && worth_a_look();
-  if (look && known_sequence(p, end)) {
-    shape_.misses /= 2;
-    return true;
-  }
-  if (new_rows_ != 0) enter_rows();
-  rows_of_room_ = 0;
   if (!read(p)) {
     forget_shape();
     return false;
@@ -148,17 +138,16 @@ bool Parser<T>::like_the_last(const char* p, const char* const end) {
     }
     s.column->first_sample.push_back(static_cast<std::uint32_t>(s.stored));
   }
-  shape_.misses /= 2;
   return true;
 }
 
 template const char* Parser<float>::values(const char*, StreamState&);
-template bool Parser<float>::like_the_last(const char*, const char*);
+template bool Parser<float>::like_the_last(const char*, const char*, bool);
 template bool Parser<float>::take_shape(const char*, bool);
 template bool Parser<float>::take_part(const char*, Shape::Part&) const;
 template void Parser<float>::look_at(const char*);
 template const char* Parser<double>::values(const char*, StreamState&);
-template bool Parser<double>::like_the_last(const char*, const char*);
+template bool Parser<double>::like_the_last(const char*, const char*, bool);
 template bool Parser<double>::take_shape(const char*, bool);
 template bool Parser<double>::take_part(const char*, Shape::Part&) const;
 template void Parser<double>::look_at(const char*);

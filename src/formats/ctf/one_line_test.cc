@@ -68,7 +68,7 @@ class Rows {
       for (std::size_t i = 0; i < order.size(); ++i) {
         if (odd()) out += "|# goes on\n";
         if (i == other_) out += "|Q 1 2 3" + blank_;
-        if (i == note_) out += "|# of " + std::string(below(9), 'x') + blank_;
+        if (i == note_) out += "|# of " + std::string(below(16) == 0 ? below(200) : below(9), 'x') + blank_;
         out += sample(streams_[order[i]]) + (i + 1 == order.size() && below(2) == 0 ? ""
                                              : odd()                                ? pick({"", "  ", "\t"})
                                                                                     : blank_);

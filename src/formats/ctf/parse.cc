@@ -80,7 +80,7 @@ void Parser<T>::lines(const char* p, const char* const end) {
   const auto bytes = static_cast<std::uint64_t>(end - p);
   const std::uint64_t rows_before = rows_;
   if (!groups_.empty() && !log_.curious()) p = known_lines(p, end);
-  if (short_) {
+  if (short_ && p < end) {
     short_lines(p, end);
   } else {
     while (p < end) p = line(p);

@@ -18,12 +18,13 @@
 #include "formats/ctf/prefix.h"
 #include "formats/ctf/row_forms.h"
 #include "formats/ctf/schema.h"
+#include "model/index.h"
 
 namespace batchfeed::ctf {
 
 // T is the element type. Not thread-safe; one a chunk.
 //   text(); for each block of it: block();
-//   for each sequence: one_line(), or begin(); lines() for each block of its text; end();
+//   for each sequence: begin(); lines() for each block of its text; end(); or one_lines() for several;
 //   after the last one: finish(). Until then the columns' sizes lag behind.
 template <class T>
 class Parser {
@@ -38,9 +39,11 @@ class Parser {
   void block(const char* end) noexcept { marks_.block(end); }
   // Whole lines of one sequence, [p, end).
   void lines(const char* p, const char* end);
-  // The next sequence is [p, end), whole: reads it if it is a line like the one that learn() saw. False: nothing has
-  // changed.
-  bool one_line(const char* p, const char* end) { return shape_.alone && !log_.curious() && like_the_last(p, end); }
+  // The next sequences, of which the first begins at p: reads them for as long as they end up to `stop`, a place in the
+  // file, and are lines like the one that learn() saw. Gives how many; of the others nothing has changed.
+  std::size_t one_lines(const char* p, std::span<const IndexEntry> sequences, std::uint64_t stop) {
+    return shape_.alone && !log_.curious() ? read_rows(p, sequences, stop) : 0;
+  }
   // How the lines of sequences look, by the one that ended last, whole, and begins at p.
   void learn(const char* p) {
     if (!shape_.parts.empty()) return;
@@ -92,7 +95,6 @@ class Parser {
   // A line in which no stream stands twice.
   struct Shape {
     static constexpr int kMostCredit = 64, kPrice = 4;
-    static constexpr std::size_t kLongestName = 16;  // bytes, with the pipe in front of it and the blank behind it
 
     struct Part {
       int stream = Schema::kNone;  // or what is left out
@@ -111,11 +113,10 @@ class Parser {
     int credit = 0;  // of one of several: a line like it earns one, another one costs kPrice
   };
 
-  // Neighbours in a line of that shape: samples that are read at once, or something that is left out.
+  // Neighbours in a line of that shape: samples that are read at once, and what is left out between them.
   struct Group {
     std::array<StreamState*, kRowSamples> streams{};
-    std::size_t samples = 0;                 // 0: left out
-    Prefix<Shape::kLongestName> left_out{};  // its name
+    std::size_t samples = 0;
     RowForms<T> forms;
     RowNumbers<T> numbers{};           // of the last line
     const RowForm<T>* form = nullptr;  // the one they are of
@@ -143,7 +144,8 @@ class Parser {
   void count(std::size_t stream, Row& row) noexcept;
   bool append(const OneHot& found, const char* name, Row& row);
   const char* alike_lines(const char* p, const char* end);
-  bool like_the_last(const char* p, const char* end);
+  std::size_t read_rows(const char* p, std::span<const IndexEntry> sequences, std::uint64_t stop);
+  bool like_the_last(const char* p, const char* end, bool look);
   void forget_shape() noexcept {
     shape_.parts.clear();
     shape_.alone = false;
@@ -155,10 +157,11 @@ class Parser {
   // Of lines in groups (row_groups.cc).
   void cut_into_groups();
   Group& add_group();
+  void leave_groups() noexcept { groups_ = {}; }
   // Whether it pays to look at the forms of the next line.
   bool worth_a_look() noexcept {
     for (Group& group : groups_) {
-      if (group.samples != 0 && !group.forms.use()) return false;
+      if (!group.forms.use()) return false;
     }
     return !groups_.empty();
   }
@@ -166,7 +169,7 @@ class Parser {
   bool append_groups();
   bool learn_forms(const char* p);
   const char* known_lines(const char* p, const char* end);
-  bool known_sequence(const char* p, const char* end);
+  bool known_row(const char* p, const char* end);
   std::uint64_t rows_of_room() const;
   void enter_rows();
   const char* values(const char* p, StreamState& s);

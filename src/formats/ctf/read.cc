@@ -35,12 +35,22 @@ struct RunReader {
     parser.block(blocks.end());
     // A newline added at the end of the file lies behind the last sequence's bytes.
     const std::uint64_t stop = blocks.offset_of(blocks.end()) - (blocks.closed_by_end_of_file() ? 1 : 0);
-    for (; row < rows && next->begin < stop; ++row, ++next) {
+    while (row < rows && next->begin < stop) {
       if (next->begin >= few) [[unlikely]] {
         foretell(stop, next->begin);
         few = kTold;
       }
-      if (!read_next(blocks, stop)) break;
+      std::size_t read = 0;
+      if (!open) {
+        if (!counted.each.empty()) log.be_quiet(counted.each[row]);
+        read = parser.one_lines(place_of(blocks), at_once(), stop);
+      }
+      if (read == 0) {
+        if (!read_next(blocks, stop)) break;
+        read = 1;
+      }
+      row += read;
+      next.skip(read);
     }
     if (!first_block) return;
     foretell(end, stop);
@@ -54,17 +64,22 @@ struct RunReader {
     parser.expect(static_cast<double>(place - begin) / static_cast<double>(read - begin), row, rows);
   }
 
+  // Sequences that may be read together: each is told of by itself, and few for so long as the rest is not foretold.
+  std::span<const IndexEntry> at_once() const noexcept {
+    const std::span<const IndexEntry> ready = next.ready();
+    return ready.first(few != kTold || !counted.each.empty() ? 1 : std::min(ready.size(), rows - row));
+  }
+  const char* place_of(const LineBlocks& blocks) const noexcept {
+    return blocks.begin() + (next->begin - blocks.offset());
+  }
+
   // What the block, which ends at `stop`, has of the next sequence; false if that goes on behind it.
   bool read_next(const LineBlocks& blocks, std::uint64_t stop) {
     const IndexEntry& e = *next;
     const std::uint64_t e_end = e.begin + e.bytes;
     const bool begins = !open, ends = e_end <= stop, whole = begins && ends;
-    const char* const p = begins ? blocks.begin() + (e.begin - blocks.offset()) : blocks.begin();
-    if (begins) {
-      if (!counted.each.empty()) log.be_quiet(counted.each[row]);
-      if (whole && parser.one_line(p, p + e.bytes)) return true;
-      parser.begin(e.key, e.begin);
-    }
+    const char* const p = begins ? place_of(blocks) : blocks.begin();
+    if (begins) parser.begin(e.key, e.begin);
     parser.lines(p, e_end >= stop ? blocks.end() : blocks.begin() + (e_end - blocks.offset()));
     open = !ends;
     if (open) return false;

@@ -52,10 +52,13 @@ struct Number {
 }  // namespace
 
 template <class T>
-void RowForms<T>::start(std::span<const Part> parts, bool to_end) {
+void RowForms<T>::start(std::span<const Part> parts, std::span<const Gap> gaps, bool to_end) {
   samples_ = parts.size();
+  gaps_ = gaps.size();
+  kernel_ = kernels_[gaps.empty() ? 0 : 1];
   to_end_ = to_end;
   std::copy(parts.begin(), parts.end(), parts_.begin());
+  std::copy(gaps.begin(), gaps.end(), gap_.begin());
   others_.fill(0);
   forms_.clear();
   credit_ = kMostCredit;
@@ -145,18 +148,38 @@ bool RowForms<T>::form_of(const char* const p, std::size_t bytes, RowForm<T>& ou
 
 namespace {
 
+// The lowest bit behind n of them; 0 if there is none.
+inline std::uint64_t bit_behind(std::uint64_t bits, std::size_t n) noexcept {
+  for (; n != 0; --n) bits &= bits - 1;
+  return bits & (0 - bits);
+}
 // The bit of the mark that the samples end at, of those of newlines or pipes; 0 if it lies elsewhere.
 template <class T>
 inline std::uint64_t end_mark(const RowForms<T>& forms, std::uint64_t marks) noexcept {
-  if (!forms.to_end()) {
-    for (std::size_t n = forms.samples(); n != 0; --n) marks &= marks - 1;
-  }
-  return marks & (0 - marks);
+  return bit_behind(marks, forms.to_end() ? 0 : forms.samples());
 }
 template <class T>
 inline std::size_t bytes_up_to(const RowForms<T>& forms, std::uint64_t mark) noexcept {
   return static_cast<std::size_t>(std::countr_zero(mark)) + (forms.to_end() ? 1 : 0);
 }
+
+// Of 64 bytes of a line: its newline, if it is there, and the pipes in front of it.
+struct LineBits {
+  std::uint64_t newline, pipes;
+
+  LineBits(std::uint64_t newlines, std::uint64_t all_pipes) noexcept
+      : newline(newlines & (0 - newlines)), pipes(all_pipes & (newline - 1)) {}
+  // From a gap's pipe to the mark behind it, where the newline is there.
+  unsigned gap(std::uint64_t pipe) const noexcept {
+    const std::uint64_t behind = (pipes | newline) & ~(pipe | (pipe - 1));
+    return static_cast<unsigned>(std::countr_zero(behind) - std::countr_zero(pipe));
+  }
+  // Cuts out n bytes from a bit on.
+  void cut(std::uint64_t from, unsigned n) noexcept {
+    newline >>= n;
+    pipes = (pipes & (from - 1)) | (pipes >> n & ~(from - 1));
+  }
+};
 
 }  // namespace
 
@@ -181,15 +204,51 @@ BATCHFEED_AVX512_INLINE void store(__m512i mantissa, const std::array<double, kR
   _mm512_store_pd(out + 8, _mm512_div_pd(high, _mm512_load_pd(scales.data() + 8)));
 }
 
+BATCHFEED_AVX512_INLINE std::uint64_t equal(__m512i x, char c) noexcept { return _mm512_cmpeq_epi8_mask(x, all(c)); }
+
+BATCHFEED_AVX512_INLINE const char* next_mark(const char* p) noexcept {
+  for (;; p += 64) {
+    const __m512i x = _mm512_loadu_si512(p);
+    const std::uint64_t marks = equal(x, '|') | equal(x, '\n');
+    if (marks != 0) return p + std::countr_zero(marks);
+  }
+}
+
+// Cuts the gaps out of the line at p, whose first bytes x holds: then it holds those that are left. Gives the bit of
+// the mark behind the samples, or 0 where it, or a gap, is not there. `bytes`: those cut out.
 template <class T>
+BATCHFEED_AVX512_INLINE std::uint64_t cut_gaps(const char* p, const RowForms<T>& forms, __m512i& x,
+                                               std::size_t& bytes) noexcept {
+  LineBits line(equal(x, '\n'), equal(x, '|'));
+  for (const auto& gap : forms.gaps()) {
+    const std::uint64_t pipe = bit_behind(line.pipes, gap.samples);
+    if (pipe == 0) return 0;
+    const char* const begin = p + bytes + std::countr_zero(pipe);
+    if (!gap.name.same(begin)) return 0;
+    const bool known = line.newline != 0;
+    const std::size_t n = known ? line.gap(pipe) : static_cast<std::size_t>(next_mark(begin + 1) - begin);
+    bytes += n;
+    x = _mm512_mask_loadu_epi8(x, ~(pipe - 1), p + bytes);
+    if (known)
+      line.cut(pipe, static_cast<unsigned>(n));
+    else
+      line = LineBits(equal(x, '\n'), equal(x, '|'));
+  }
+  return forms.to_end() ? line.newline : bit_behind(line.pipes, forms.samples());
+}
+
+template <class T, bool kGaps>
 BATCHFEED_AVX512 const RowForm<T>* row(const char* p, std::uint64_t mark, const RowForms<T>& forms,
                                        RowNumbers<T>& out) noexcept {
-  const __m512i x = _mm512_loadu_si512(p), values = _mm512_sub_epi8(x, all('0'));
-  if (mark == 0) {
-    mark = end_mark(forms, _mm512_cmpeq_epi8_mask(x, all(forms.to_end() ? '\n' : '|')));
-    if (mark == 0) return nullptr;
-  }
-  out.bytes = bytes_up_to(forms, mark);
+  __m512i x = _mm512_loadu_si512(p);
+  std::size_t gaps = 0;
+  if (kGaps)
+    mark = cut_gaps(p, forms, x, gaps);
+  else if (mark == 0)
+    mark = end_mark(forms, equal(x, forms.to_end() ? '\n' : '|'));
+  if (mark == 0) return nullptr;
+  const __m512i values = _mm512_sub_epi8(x, all('0'));
+  out.bytes = gaps + bytes_up_to(forms, mark);
   const RowForm<T>* const form = forms.find(_mm512_cmpgt_epu8_mask(values, all(9)) & (mark | (mark - 1)));
   if (form == nullptr || _mm512_mask_cmpneq_epu8_mask(form->fixed, x, _mm512_load_si512(form->text.data())) != 0)
     return nullptr;
@@ -224,13 +283,63 @@ BATCHFEED_AVX2_INLINE __m256i are_digits(__m256i x) noexcept {
   const __m256i least = _mm256_add_epi8(x, _mm256_set1_epi8(static_cast<char>(0x80 - '0')));
   return _mm256_cmpgt_epi8(_mm256_set1_epi8(-128 + 10), least);
 }
+BATCHFEED_AVX2_INLINE __m256i differs(__m256i x, const char* text, const std::uint8_t* keep) noexcept {
+  return _mm256_and_si256(_mm256_xor_si256(x, load(text)), load(keep));
+}
+
+struct Bytes {
+  __m256i low, high;
+};
+BATCHFEED_AVX2_INLINE Bytes bytes_at(const char* p) noexcept { return {load(p), load(p + 32)}; }
 // A bit for each byte of two comparisons.
 BATCHFEED_AVX2_INLINE std::uint64_t both(__m256i low, __m256i high) noexcept {
   return static_cast<std::uint32_t>(_mm256_movemask_epi8(low)) |
          static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm256_movemask_epi8(high))) << 32;
 }
-BATCHFEED_AVX2_INLINE __m256i differs(const char* p, const char* text, const std::uint8_t* keep) noexcept {
-  return _mm256_and_si256(_mm256_xor_si256(load(p), load(text)), load(keep));
+BATCHFEED_AVX2_INLINE std::uint64_t equal(const Bytes& x, char c) noexcept {
+  const __m256i wanted = _mm256_set1_epi8(c);
+  return both(_mm256_cmpeq_epi8(x.low, wanted), _mm256_cmpeq_epi8(x.high, wanted));
+}
+
+BATCHFEED_AVX2_INLINE const char* next_mark(const char* p) noexcept {
+  for (;; p += 32) {
+    const __m256i x = load(p);
+    const __m256i marks =
+        _mm256_or_si256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('|')), _mm256_cmpeq_epi8(x, _mm256_set1_epi8('\n')));
+    if (const auto bits = static_cast<std::uint32_t>(_mm256_movemask_epi8(marks)); bits != 0)
+      return p + std::countr_zero(bits);
+  }
+}
+
+// From byte 64 - n on n bytes of 0xFF, and others of 0.
+alignas(64) constexpr auto kFirst = [] {
+  std::array<char, 2 * kRowBytes> first{};
+  for (std::size_t i = 0; i < kRowBytes; ++i) first[i] = static_cast<char>(0xFF);
+  return first;
+}();
+
+// As in avx512.
+template <class T>
+BATCHFEED_AVX2_INLINE std::uint64_t cut_gaps(const char* p, const RowForms<T>& forms, Bytes& x,
+                                             std::size_t& bytes) noexcept {
+  LineBits line(equal(x, '\n'), equal(x, '|'));
+  for (const auto& gap : forms.gaps()) {
+    const std::uint64_t pipe = bit_behind(line.pipes, gap.samples);
+    if (pipe == 0) return 0;
+    const int at = std::countr_zero(pipe);
+    const char* const begin = p + bytes + at;
+    if (!gap.name.same(begin)) return 0;
+    const bool known = line.newline != 0;
+    const std::size_t n = known ? line.gap(pipe) : static_cast<std::size_t>(next_mark(begin + 1) - begin);
+    bytes += n;
+    const Bytes keep = bytes_at(kFirst.data() + kRowBytes - at), behind = bytes_at(p + bytes);
+    x = {_mm256_blendv_epi8(behind.low, x.low, keep.low), _mm256_blendv_epi8(behind.high, x.high, keep.high)};
+    if (known)
+      line.cut(pipe, static_cast<unsigned>(n));
+    else
+      line = LineBits(equal(x, '\n'), equal(x, '|'));
+  }
+  return forms.to_end() ? line.newline : bit_behind(line.pipes, forms.samples());
 }
 
 BATCHFEED_AVX2_INLINE void store(__m256i mantissa, const float* scales, float* out) noexcept {
@@ -257,21 +366,28 @@ BATCHFEED_AVX2_INLINE __m256i eight_numbers(const char* p, const RowForm<T>& for
   return _mm256_madd_epi16(_mm256_packus_epi32(half(0), half(1)), _mm256_set1_epi32(0x00012710));
 }
 
-template <class T>
+template <class T, bool kGaps>
 BATCHFEED_AVX2 const RowForm<T>* row(const char* p, std::uint64_t mark, const RowForms<T>& forms,
                                      RowNumbers<T>& out) noexcept {
-  if (mark == 0) {
-    const __m256i sign = _mm256_set1_epi8(forms.to_end() ? '\n' : '|');
-    mark = end_mark(forms, both(_mm256_cmpeq_epi8(load(p), sign), _mm256_cmpeq_epi8(load(p + 32), sign)));
-    if (mark == 0) return nullptr;
-  }
-  out.bytes = bytes_up_to(forms, mark);
-  const std::uint64_t digits = both(are_digits(load(p)), are_digits(load(p + 32)));
-  const RowForm<T>* const form = forms.find(~digits & (mark | (mark - 1)));
+  Bytes x = bytes_at(p);
+  std::size_t gaps = 0;
+  if (kGaps)
+    mark = cut_gaps(p, forms, x, gaps);
+  else if (mark == 0)
+    mark = end_mark(forms, equal(x, forms.to_end() ? '\n' : '|'));
+  if (mark == 0) return nullptr;
+  out.bytes = gaps + bytes_up_to(forms, mark);
+  const RowForm<T>* const form = forms.find(~both(are_digits(x.low), are_digits(x.high)) & (mark | (mark - 1)));
   if (form == nullptr) return nullptr;
-  const __m256i other = _mm256_or_si256(differs(p, form->text.data(), form->keep.data()),
-                                        differs(p + 32, form->text.data() + 32, form->keep.data() + 32));
+  const __m256i other = _mm256_or_si256(differs(x.low, form->text.data(), form->keep.data()),
+                                        differs(x.high, form->text.data() + 32, form->keep.data() + 32));
   if (_mm256_testz_si256(other, other) == 0) return nullptr;
+  alignas(32) std::array<char, kGaps ? kRowBytes + kDigits : 1> whole;  // eight bytes are read where a number begins
+  if constexpr (kGaps) {
+    _mm256_store_si256(reinterpret_cast<__m256i*>(whole.data()), x.low);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(whole.data() + 32), x.high);
+    p = whole.data();
+  }
   for (std::size_t n = 0; n < form->numbers; n += 8) {
     const __m256i mantissa = eight_numbers(p, *form, n);
     const __m256i most = _mm256_sub_epi32(load(form->below.data() + n), _mm256_set1_epi32(1));
@@ -291,9 +407,9 @@ template <class T>
 RowForms<T>::RowForms([[maybe_unused]] std::string_view tier) noexcept {
 #if defined(__x86_64__)
   const std::string_view best = cpu_tier(tier);
-  if (best == "avx512") kernel_ = avx512::row<T>;
+  if (best == "avx512") kernels_ = {avx512::row<T, false>, avx512::row<T, true>};
   if (best == "avx2") {
-    kernel_ = avx2::row<T>;
+    kernels_ = {avx2::row<T, false>, avx2::row<T, true>};
     from_begins_ = true;
   }
 #endif

@@ -2,7 +2,7 @@
 //
 // Short lines differ in their digits, and in how many of them a number has: most lines have one of a few forms. Some
 // samples of a line, of whatever streams, show in one comparison that they are of a form that is known, and all their
-// numbers are made at once.
+// numbers are made at once. What lies between them and is not read, comments of any length for one, is cut out before.
 #pragma once
 
 #include <array>
@@ -12,10 +12,13 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/ctf/prefix.h"
+
 namespace batchfeed::ctf {
 
-// What is read at once: bytes, numbers, samples.
-inline constexpr std::size_t kRowBytes = 64, kRowNumbers = 16, kRowSamples = 8;
+// What is read at once: bytes, numbers, samples; what is cut out of it; and bytes of a name with the pipe in front of
+// it and the blank behind it.
+inline constexpr std::size_t kRowBytes = 64, kRowNumbers = 16, kRowSamples = 8, kRowGaps = 8, kLongestName = 16;
 
 template <class T>
 struct RowForm {
@@ -43,14 +46,14 @@ template <class T>
 struct RowNumbers {
   alignas(64) std::array<T, kRowNumbers + 4> values{};  // four more may be copied than there are
   alignas(64) std::array<std::int32_t, kRowNumbers + 4> indices{};
-  std::size_t bytes = 0;  // that they stood in, up to the pipe or with the newline behind them
+  std::size_t bytes = 0;  // that they and the gaps stood in, up to the pipe or with the newline behind them
 };
 
 template <class T>
 class RowForms;
 
 // Reads the samples from p on if they are of a form that is known; else nullptr. `end` is the bit of the mark behind
-// them, or 0 to look for it. Reads kRowBytes bytes, wherever the line ends.
+// them, or 0 to look for it. Reads kRowBytes bytes, wherever the line ends, and as many behind each gap.
 template <class T>
 using RowKernel = const RowForm<T>* (*)(const char* p, std::uint64_t end, const RowForms<T>& forms,
                                         RowNumbers<T>& out) noexcept;
@@ -64,12 +67,18 @@ class RowForms {
     std::uint64_t dim = 0;
     bool sparse = false;
   };
+  // From the pipe behind so many samples up to the next mark.
+  struct Gap {
+    std::size_t samples = 0;
+    Prefix<kLongestName> name;  // what it must begin with
+  };
 
   // The best kernel of the tier; the scalar one knows no forms.
   explicit RowForms(std::string_view tier) noexcept;
 
-  // Lines to come have these samples, at most kRowSamples, up to their ends or to another pipe. Forgets all forms.
-  void start(std::span<const Part> parts, bool to_end);
+  // Lines to come have these samples, at most kRowSamples, up to their ends or to another pipe, and at most kRowGaps
+  // gaps. Forgets all forms.
+  void start(std::span<const Part> parts, std::span<const Gap> gaps, bool to_end);
 
   // Whether it pays to look at the next line.
   bool use() noexcept {
@@ -78,14 +87,14 @@ class RowForms {
     return false;
   }
   // All numbers of samples of a known form, else nullptr. `bytes`: with the mark behind them, at most kRowBytes, if
-  // that is known.
+  // that is known and there are no gaps.
   const RowForm<T>* read(const char* p, RowNumbers<T>& out, std::size_t bytes = 0) noexcept {
     const RowForm<T>* const form = kernel_(p, bytes == 0 ? 0 : std::uint64_t{1} << (bytes - 1), *this, out);
     if (form != nullptr && credit_ < kMostCredit) ++credit_;
     return form;
   }
-  // Samples that read() could not read, those that start() was told of, with the mark behind them: their form is known
-  // from now on, if it is one.
+  // Samples that read() could not read, those that start() was told of, without the gaps and with the mark behind them:
+  // their form is known from now on, if it is one.
   void learn(const char* p, std::size_t bytes);
 
   const RowForm<T>* find(std::uint64_t others) const noexcept {
@@ -98,6 +107,7 @@ class RowForms {
   // The mark that the samples end at is the first newline; else it is the pipe behind so many.
   bool to_end() const noexcept { return to_end_; }
   std::size_t samples() const noexcept { return samples_; }
+  std::span<const Gap> gaps() const noexcept { return std::span(gap_).first(gaps_); }
 
  private:
   static constexpr std::size_t kForms = 256;
@@ -116,10 +126,13 @@ class RowForms {
     asleep_ = kSleep;
   }
 
-  RowKernel<T> kernel_ = nullptr;
-  bool from_begins_ = false;  // see RowForm::digits
+  std::array<RowKernel<T>, 2> kernels_{};  // without gaps, and with some
+  RowKernel<T> kernel_ = nullptr;          // of these
+  bool from_begins_ = false;               // see RowForm::digits
   std::array<Part, kRowSamples> parts_{};
   std::size_t samples_ = 0;
+  std::array<Gap, kRowGaps> gap_{};
+  std::size_t gaps_ = 0;
   bool to_end_ = true;
   std::array<std::uint64_t, kForms> others_{};  // 0: none
   std::array<std::uint16_t, kForms> form_{};    // its place in forms_

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -35,7 +37,7 @@ class Forms {
  public:
   using Part = typename RowForms<T>::Part;
 
-  Forms(const std::string& tier, const std::vector<Part>& parts) : forms_(tier) { forms_.start(parts, true); }
+  Forms(const std::string& tier, const std::vector<Part>& parts) : forms_(tier) { forms_.start(parts, {}, true); }
 
   const RowForm<T>* read(const std::string& line) {
     const std::string text = padded(line);
@@ -259,7 +261,7 @@ TEST_F(RowFormsOf, DigitsAloneAreOfNoForm) {
     for (const char* const line : {"", "3", "34"}) EXPECT_EQ(forms.read(line), nullptr) << tier;
     // Also where its bytes are known.
     RowForms<float> raw(tier);
-    raw.start(std::vector<RowForms<float>::Part>{{.name = 2, .dim = 1, .sparse = false}}, true);
+    raw.start(std::vector<RowForms<float>::Part>{{.name = 2, .dim = 1, .sparse = false}}, {}, true);
     RowNumbers<float> numbers;
     for (const std::string line : {"3", "34", "|a 5"})
       EXPECT_EQ(raw.read(padded(line).data() + kPadding, numbers, line.size()), nullptr) << tier;
@@ -271,7 +273,7 @@ TEST_F(RowFormsOf, SamplesInFrontOfOthersAreReadByThemselves) {
   using Part = RowForms<float>::Part;
   for (const std::string& tier : tiers()) {
     RowForms<float> forms(tier);
-    forms.start(std::vector<Part>{{.name = 2, .dim = 2, .sparse = false}, {.name = 2, .dim = 50, .sparse = true}},
+    forms.start(std::vector<Part>{{.name = 2, .dim = 2, .sparse = false}, {.name = 2, .dim = 50, .sparse = true}}, {},
                 false);
     RowNumbers<float> numbers;
     const auto read = [&](const std::string& line) {
@@ -295,6 +297,138 @@ TEST_F(RowFormsOf, SamplesInFrontOfOthersAreReadByThemselves) {
     forms.learn(padded(at_the_end + "|").data() + kPadding, at_the_end.size() + 1);
     EXPECT_TRUE(read(at_the_end + "|c\n"));
     EXPECT_EQ(numbers.bytes, at_the_end.size());
+  }
+}
+
+// Comments and streams that nobody reads are cut out, wherever they end: in front of, between and behind the samples.
+class Gaps : public RowFormsOf {
+ protected:
+  using Part = RowForms<float>::Part;
+  using Gap = RowForms<float>::Gap;
+
+  static Gap gap(std::size_t samples, const std::string& name) {
+    Gap out{.samples = samples, .name = {}};
+    out.name.take(padded(name).data() + kPadding, name.size());
+    return out;
+  }
+  void start(const std::string& tier, const std::vector<Gap>& gaps, const std::string& known, bool to_end = true) {
+    forms_.emplace(tier);
+    forms_->start(std::vector<Part>{{.name = 2, .dim = 2, .sparse = false}, {.name = 3, .dim = 5'000, .sparse = true}},
+                  gaps, to_end);
+    forms_->learn(padded(known).data() + kPadding, known.size());
+  }
+  // Whether it was read, and then these numbers.
+  bool reads(const std::string& line, const std::array<float, 3>& values = {2.5F, -34, 7}, std::int32_t index = 1024) {
+    const std::string text = padded(line + "|a 0.5 -12 |bb 4711:3\n");
+    if (forms_->read(text.data() + kPadding, numbers_) == nullptr) return false;
+    EXPECT_EQ(numbers_.values[0], values[0]) << line;
+    EXPECT_EQ(numbers_.values[1], values[1]) << line;
+    EXPECT_EQ(numbers_.indices[2], index) << line;
+    EXPECT_EQ(numbers_.values[3], values[2]) << line;
+    return true;
+  }
+
+  RowNumbers<float> numbers_;
+  std::optional<RowForms<float>> forms_;
+};
+
+TEST_F(Gaps, AreCutOut) {
+  for (const std::string& tier : tiers()) {
+    for (std::size_t n = 0; n < 150; ++n) {
+      for (unsigned there = 0; there < 8; ++there) {
+        const std::string text(n, 'x');
+        std::vector<Gap> gaps;
+        std::string line;
+        const auto maybe = [&](unsigned bit, std::size_t samples, const std::string& name, const std::string& rest) {
+          if ((there & bit) == 0) return;
+          gaps.push_back(gap(samples, name));
+          line += name + rest;
+        };
+        maybe(1, 0, "|#", text);
+        line += "|a 2.5 -34 ";
+        maybe(2, 1, "|q ", text + " ");
+        line += "|bb 1024:7";
+        maybe(4, 2, "|#", text + "\r");
+        line += "\n";
+        start(tier, gaps, "|a 0.5 -12 |bb 4711:3\n");
+        EXPECT_TRUE(reads(line)) << tier << ' ' << line;
+        EXPECT_EQ(numbers_.bytes, line.size());
+      }
+    }
+  }
+}
+
+TEST_F(Gaps, OfOtherKindsAreNotCutOut) {
+  for (const std::string& tier : tiers()) {
+    start(tier, {gap(1, "|#")}, "|a 0.5 -12 |bb 4711:3\n");
+    for (const std::size_t n : {0u, 70u}) {
+      const std::string text(n, ' ');
+      EXPECT_TRUE(reads("|a 2.5 -34 |# " + text + "|bb 1024:7\n"));
+      EXPECT_FALSE(reads("|a 2.5 -34 |bb 1024:7\n"));
+      EXPECT_FALSE(reads("|a 2.5 -34 |q " + text + "|bb 1024:7\n"));
+      EXPECT_FALSE(reads("|a 2.5 -34 |# " + text + "|# |bb 1024:7\n"));
+      EXPECT_FALSE(reads("|a 2.5 -34 |bb 1024:7 |# " + text + "\n"));
+      EXPECT_FALSE(reads("|a 2.5 -34 |# " + text + "\n"));
+      EXPECT_FALSE(reads("|# " + text + "|a 2.5 -34 |bb 1024:7\n"));
+      EXPECT_FALSE(reads("x|a 2.5 -34 |# " + text + "|bb 1024:7\n"));
+      EXPECT_FALSE(reads("|a 2.5 -34\n|# " + text + "|bb 1024:7\n"));
+    }
+  }
+}
+
+TEST_F(Gaps, MayStandInFrontOfAnotherGroup) {
+  for (const std::string& tier : tiers()) {
+    start(tier, {gap(1, "|#"), gap(2, "|#")}, "|a 0.5 -12 |bb 4711:3 |", false);
+    for (const std::size_t n : {1u, 30u, 64u, 500u}) {
+      const std::string text(n, 'x');
+      const std::string line = "|a 2.5 -34 |#" + text + "|bb 1024:7 |#" + text;
+      EXPECT_TRUE(reads(line + "|c\n")) << tier << ' ' << n;
+      EXPECT_EQ(numbers_.bytes, line.size());
+      EXPECT_FALSE(reads(line + "\n"));
+    }
+  }
+}
+
+// All that there may be, of any length, as many lines as make each tier read over the end of what it holds.
+TEST_F(Gaps, ThereMayBeSoMany) {
+  std::mt19937_64 draw(7);
+  for (const std::string& tier : tiers()) {
+    RowForms<double> forms(tier);
+    std::vector<RowForms<double>::Part> parts;
+    std::vector<RowForms<double>::Gap> gaps;
+    for (std::size_t i = 0; i < kRowSamples; ++i) {
+      parts.push_back({.name = 2, .dim = 1, .sparse = false});
+      gaps.push_back({.samples = i + draw() % 2, .name = gap(0, "|#").name});
+    }
+    std::sort(gaps.begin(), gaps.end(), [](const auto& a, const auto& b) { return a.samples < b.samples; });
+    forms.start(parts, gaps, true);
+    RowNumbers<double> numbers;
+    std::size_t read = 0;
+    for (int n = 0; n < 500; ++n) {
+      std::string line, left;
+      auto next = gaps.begin();
+      const auto add_gaps = [&](std::size_t samples) {
+        for (; next != gaps.end() && next->samples == samples; ++next) line += "|#" + std::string(draw() % 90, 'y');
+      };
+      for (std::size_t i = 0; i < kRowSamples; ++i) {
+        add_gaps(i);
+        const std::string sample = "|a " + std::to_string(n % 10 + static_cast<int>(i) * 10 + 10) + ' ';
+        line += sample;
+        left += sample;
+      }
+      add_gaps(kRowSamples);
+      const std::string text = padded(line + "\n");
+      if (forms.read(text.data() + kPadding, numbers) == nullptr) {
+        left += '\n';
+        forms.learn(padded(left).data() + kPadding, left.size());
+        continue;
+      }
+      ++read;
+      ASSERT_EQ(numbers.bytes, line.size() + 1);
+      for (std::size_t i = 0; i < kRowSamples; ++i)
+        ASSERT_EQ(numbers.values[i], static_cast<double>(n % 10) + static_cast<double>(i) * 10 + 10);
+    }
+    EXPECT_EQ(read, 499u) << tier;
   }
 }
 

@@ -34,29 +34,28 @@ void Parser<T>::cut_into_groups() {
   groups_ = {};
   rows_of_room_ = 0;
   std::array<typename RowForms<T>::Part, kRowSamples> parts;
-  std::size_t in_group = 0, bytes = 0, numbers = 0, all_samples = 0, all_numbers = 0, read = 0;
+  std::array<typename RowForms<T>::Gap, kRowGaps> gaps;
+  std::size_t samples = 0, in_gaps = 0, bytes = 0, numbers = 0, all_samples = 0, all_numbers = 0;
   bool pairs = true;
   const auto close = [&](bool to_end) {
-    if (in_group == 0) return;
-    groups_.back().forms.start(std::span(parts).first(in_group), to_end);
-    ++read;
-    in_group = bytes = numbers = 0;
+    groups_.back().forms.start(std::span(parts).first(samples), std::span(gaps).first(in_gaps), to_end);
+    samples = in_gaps = bytes = numbers = 0;
   };
   for (const typename Shape::Part& part : shape_.parts) {
+    if (samples + in_gaps == 0) add_group();
     if (part.left_out()) {
-      close(false);
-      add_group().left_out = part.name;
+      if (in_gaps == kRowGaps) return leave_groups();
+      gaps[in_gaps++] = {.samples = samples, .name = part.name};
       continue;
     }
-    if (part.bytes >= kRowBytes || part.numbers > kRowNumbers) {
-      groups_ = {};
-      return;
-    }
-    if (in_group == kRowSamples || bytes + part.bytes > kMostBytes || numbers + part.numbers > kRowNumbers)
+    if (part.bytes >= kRowBytes || part.numbers > kRowNumbers) return leave_groups();
+    if (samples == kRowSamples || bytes + part.bytes > kMostBytes || numbers + part.numbers > kRowNumbers) {
       close(false);
-    Group& group = in_group == 0 ? add_group() : groups_.back();
+      add_group();
+    }
     StreamState& s = streams_[static_cast<std::size_t>(part.stream)];
-    parts[in_group++] = {.name = part.length, .dim = s.dim, .sparse = s.sparse};
+    parts[samples++] = {.name = part.length, .dim = s.dim, .sparse = s.sparse};
+    Group& group = groups_.back();
     group.streams[group.samples++] = &s;
     bytes += part.bytes;
     numbers += part.numbers;
@@ -64,27 +63,23 @@ void Parser<T>::cut_into_groups() {
     all_numbers += part.numbers;
     pairs = pairs && s.sparse && part.numbers == 2;
   }
+  if (groups_.empty()) return;
   close(true);
   // A group takes as long as two samples or four numbers by themselves; and lines of one pair a sample are found
   // together (alike_lines.cc).
-  if ((all_samples < 2 * read && all_numbers < 4 * read) || (pairs && !shape_.alone)) groups_ = {};
+  const std::size_t count = groups_.size();
+  if ((all_samples < 2 * count && all_numbers < 4 * count) || (pairs && !shape_.alone)) leave_groups();
 }
 
 // All numbers of a line that begins at p, behind its id; gives the next line, or nullptr if not all of it is known.
 template <class T>
 inline const char* Parser<T>::groups(const char* p) {
   for (Group& group : groups_) {
-    if (group.samples == 0) {
-      if (!group.left_out.same(p)) return nullptr;
-      p = find_pipe_or_newline(p + 1);
-      continue;
-    }
     group.form = group.forms.read(p, group.numbers);
     if (group.form == nullptr) return nullptr;
     p += group.numbers.bytes;
   }
-  if (groups_.back().samples != 0) return p;
-  return *p == '\n' ? p + 1 : nullptr;
+  return p;
 }
 
 // Appends the numbers that groups() found. False: there is no room.
@@ -96,15 +91,21 @@ inline bool Parser<T>::append_groups() {
     for (std::size_t i = 0; i < count; i += kAtOnce) std::memcpy(to + i, from + i, kAtOnce * sizeof *to);
   };
   for (Group& group : groups_) {
-    const typename RowForm<T>::Sample* sample = group.samples == 0 ? nullptr : group.form->samples.data();
+    const typename RowForm<T>::Sample* sample = group.form->samples.data();
     for (StreamState* const stream : group.all()) {
       StreamState& s = *stream;
       const std::size_t count = sample->count, first = sample++->first;
-      ++s.stored;
-      copy(group.numbers.values.data() + first + (s.sparse ? count : 0), count, s.out + s.values);
-      if (s.sparse) copy(group.numbers.indices.data() + first, count, s.indices + s.values);
-      s.values += count;
-      if (s.sparse) s.first_value[s.stored] = static_cast<std::uint32_t>(s.values);
+      const std::uint64_t values = s.values, stored = s.stored + 1;
+      s.values = values + count;
+      s.stored = stored;
+      if (s.sparse) {
+        s.first_value[stored] = static_cast<std::uint32_t>(values + count);
+        std::int32_t* const indices = s.indices + values;
+        copy(group.numbers.values.data() + first + count, count, s.out + values);
+        copy(group.numbers.indices.data() + first, count, indices);
+      } else {
+        copy(group.numbers.values.data() + first, count, s.out + values);
+      }
     }
   }
   return true;
@@ -115,14 +116,23 @@ template <class T>
 bool Parser<T>::learn_forms(const char* p) {
   auto part = shape_.parts.begin();
   for (Group& group : groups_) {
+    std::array<char, kRowBytes + 1> text{};  // without the gaps; one byte more is too many
+    std::size_t bytes = 0;
+    const auto add = [&](const char* from, std::size_t count) {
+      count = std::min(count, text.size() - bytes);
+      std::memcpy(text.data() + bytes, from, count);
+      bytes += count;
+    };
     const char* mark = p;
-    for (std::size_t i = 0; i < std::max<std::size_t>(group.samples, 1); ++i) {
-      if (!part++->name.same(mark)) return false;
-      mark = find_pipe_or_newline(mark + 1);
+    for (std::size_t n = group.samples + group.forms.gaps().size(); n != 0; --n, ++part) {
+      const char* const begin = mark;
+      if (!part->name.same(begin)) return false;
+      mark = find_pipe_or_newline(begin + 1);
+      if (!part->left_out()) add(begin, static_cast<std::size_t>(mark - begin));
     }
     if ((*mark == '\n') != (&group == &groups_.back())) return false;
-    if (group.samples != 0 && group.forms.read(p, group.numbers) == nullptr)
-      group.forms.learn(p, static_cast<std::size_t>(mark - p) + 1);
+    add(mark, 1);
+    if (group.forms.read(p, group.numbers) == nullptr) group.forms.learn(text.data(), bytes);
     p = mark;
   }
   return true;
@@ -166,9 +176,9 @@ const char* Parser<T>::known_lines(const char* p, const char* const end) {
 
 // A line that is a sequence, behind its id.
 template <class T>
-bool Parser<T>::known_sequence(const char* p, const char* const end) {
+inline bool Parser<T>::known_row(const char* p, const char* const end) {
   const auto bytes = static_cast<std::size_t>(end - p);
-  if (Group& only = groups_.front(); groups_.size() == 1) {
+  if (Group& only = groups_.front(); groups_.size() == 1 && only.forms.gaps().empty()) {
     if (bytes > kRowBytes) return false;
     only.form = only.forms.read(p, only.numbers, bytes);
     if (only.form == nullptr) return false;
@@ -180,22 +190,42 @@ bool Parser<T>::known_sequence(const char* p, const char* const end) {
   return true;
 }
 
+template <class T>
+std::size_t Parser<T>::read_rows(const char* p, std::span<const IndexEntry> sequences, std::uint64_t stop) {
+  std::size_t n = 0;
+  for (const IndexEntry& e : sequences) {
+    if (e.begin + e.bytes > stop) break;
+    const char* const line = p + (e.begin - sequences.front().begin);
+    const char *at = line, *const end = line + e.bytes;
+    if (shape_.id) {
+      at = behind_id(at, text_ids_);
+      at = is_blank(*at) ? at + 1 : nullptr;
+    }
+    const bool look = at != nullptr && worth_a_look();
+    if (!(look && known_row(at, end)) && !like_the_last(at, end, look)) break;
+    shape_.misses /= 2;
+    ++n;
+  }
+  return n;
+}
+
 // Columns learn where the samples of sequences begin that have one each.
 template <class T>
 void Parser<T>::enter_rows() {
+  const std::uint32_t rows = new_rows_;
   for (const Group& group : groups_) {
     for (const StreamState* const s : group.all()) {
       const auto behind = [&](auto& list) {
-        list.resize(list.size() + new_rows_);
-        return list.data() + list.size() - new_rows_;
+        list.resize(list.size() + rows);
+        return list.data() + list.size() - rows;
       };
       auto* const first = behind(s->column->first_sample);
-      const auto stored = static_cast<std::uint32_t>(s->stored - new_rows_);
-      for (std::uint32_t i = 0; i < new_rows_; ++i) first[i] = stored + 1 + i;
+      const auto stored = static_cast<std::uint32_t>(s->stored - rows);
+      for (std::uint32_t i = 0; i < rows; ++i) first[i] = stored + 1 + i;
       if (s->sparse) continue;
       auto* const begin = behind(s->column->begin);
-      const std::uint64_t values = s->values - new_rows_ * s->dim;
-      for (std::uint64_t i = 0; i < new_rows_; ++i) begin[i] = values + i * s->dim;
+      const std::uint64_t values = s->values - rows * s->dim;
+      for (std::uint64_t i = 0; i < rows; ++i) begin[i] = values + i * s->dim;
     }
   }
   new_rows_ = 0;
@@ -219,7 +249,8 @@ template const char* Parser<float>::groups(const char*);
 template bool Parser<float>::append_groups();
 template bool Parser<float>::learn_forms(const char*);
 template const char* Parser<float>::known_lines(const char*, const char*);
-template bool Parser<float>::known_sequence(const char*, const char*);
+template bool Parser<float>::known_row(const char*, const char*);
+template std::size_t Parser<float>::read_rows(const char*, std::span<const IndexEntry>, std::uint64_t);
 template void Parser<float>::enter_rows();
 template std::uint64_t Parser<float>::rows_of_room() const;
 template Parser<double>::Group& Parser<double>::add_group();
@@ -228,7 +259,8 @@ template const char* Parser<double>::groups(const char*);
 template bool Parser<double>::append_groups();
 template bool Parser<double>::learn_forms(const char*);
 template const char* Parser<double>::known_lines(const char*, const char*);
-template bool Parser<double>::known_sequence(const char*, const char*);
+template bool Parser<double>::known_row(const char*, const char*);
+template std::size_t Parser<double>::read_rows(const char*, std::span<const IndexEntry>, std::uint64_t);
 template void Parser<double>::enter_rows();
 template std::uint64_t Parser<double>::rows_of_room() const;
 
