@@ -18,6 +18,7 @@
 #include "base/rng.h"
 #include "base/saturate.h"
 #include "base/seeded_hash.h"
+#include "base/sort_by_key.h"
 #include "base/text_table.h"
 
 namespace batchfeed {
@@ -252,6 +253,29 @@ TEST(SeededHash, SpreadsWhatLiesInARow) {
   EXPECT_EQ(hash(std::string_view("ab")), again(std::string("ab")));
   EXPECT_NE(hash(std::string_view("ab")), hash(std::string_view("ba")));
   EXPECT_NE(SeededHash{1}(std::uint64_t{7}), SeededHash{2}(std::uint64_t{7}));
+}
+
+TEST(SortByKey, IsAStableSort) {
+  struct Record {
+    std::uint64_t key;
+    std::size_t place;
+    bool operator==(const Record&) const = default;
+  };
+  CounterRng draw(1);
+  for (const std::size_t n :
+       {std::size_t{0}, std::size_t{1}, std::size_t{2'047}, std::size_t{2'048}, std::size_t{9'000}}) {
+    for (unsigned bits = 0; bits <= 64; bits += 4) {
+      const std::uint64_t low = draw.next();  // digits in which none differs lie above and below the others
+      std::vector<Record> records;
+      for (std::size_t i = 0; i < n; ++i)
+        records.push_back({bits == 64 ? draw.next() : low ^ (draw.next() & ((1ull << bits) - 1)) << (bits % 16), i});
+      std::vector<Record> expected = records;
+      std::stable_sort(expected.begin(), expected.end(),
+                       [](const Record& a, const Record& b) { return a.key < b.key; });
+      sort_by_key(records, [](const Record& r) { return r.key; });
+      EXPECT_TRUE(records == expected) << n << ' ' << bits;
+    }
+  }
 }
 
 TEST(Counted, OneIsNotMany) {

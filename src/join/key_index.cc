@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/sort_by_key.h"
 #include "model/total.h"
 
 namespace batchfeed::join {
@@ -14,9 +15,7 @@ KeyIndex::KeyIndex(const Source& source, bool in_turn) : in_turn_(in_turn) {
     source.sequences(c, table);
     for (const SequenceInfo& s : table) entries_.push_back({s.key, {c, s.row, s.samples}});
   }
-  const auto by_key = [](const Entry& a, const Entry& b) { return a.key < b.key; };
-  if (!std::is_sorted(entries_.begin(), entries_.end(), by_key))
-    std::stable_sort(entries_.begin(), entries_.end(), by_key);
+  if (!std::ranges::is_sorted(entries_, {}, &Entry::key)) sort_by_key(entries_, [](const Entry& e) { return e.key; });
   for (std::size_t i = 1; i < entries_.size(); ++i) {
     if (entries_[i].key != entries_[i - 1].key) continue;
     if (repeated_++ == 0) first_repeated_ = entries_[i].key;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 namespace batchfeed {
@@ -64,16 +65,21 @@ IndexEntries::Block IndexEntries::packed(std::span<const IndexEntry> entries, st
     end = e.begin + e.bytes;
   }
   const bool in_a_row = keys == 0, touching = begins == 0;
+  const bool keys_rise =
+      in_a_row ? entries.back().key >= front.key
+               : std::ranges::adjacent_find(entries, std::greater_equal(), &IndexEntry::key) == entries.end();
   // They cannot reach around the end of 64 bits.
   static_assert(kBlock <= 1024);
   const bool rising = touching && all_bytes < 1ull << 52 && front.begin < 1ull << 62;
-  Range key_range{.least = front.key}, begin_range{.least = front.begin, .most = entries.back().begin};
-  if (!in_a_row) key_range = Range::of(entries, [](const IndexEntry& e) { return e.key; });
+  Range key_range{.least = front.key, .most = entries.back().key};
+  Range begin_range{.least = front.begin, .most = entries.back().begin};
+  if (!keys_rise && !in_a_row) key_range = Range::of(entries, [](const IndexEntry& e) { return e.key; });
   if (!rising) begin_range = Range::of(entries, [](const IndexEntry& e) { return e.begin; });
   Block block{
       .first = first,
       .entries = static_cast<std::uint32_t>(entries.size()),
       .in_a_row = in_a_row,
+      .keys_rise = keys_rise,
       .width = {in_a_row ? std::uint8_t{0} : width_for(key_range.most - key_range.least),
                 width_for(begin_range.most - begin_range.least), touching ? std::uint8_t{0} : width_for(all_bytes),
                 samples == 0 ? std::uint8_t{0} : width_for(all_samples),
@@ -81,6 +87,7 @@ IndexEntries::Block IndexEntries::packed(std::span<const IndexEntry> entries, st
       .key = key_range.least,
       .begin = begin_range.least,
       .end = end,
+      .key_span = key_range.most - key_range.least,
       .samples = front.samples,
       .aux = front.aux,
       .sum = sum};
@@ -208,8 +215,9 @@ IndexEntries::Stretch IndexEntries::stretch(std::size_t i) const noexcept {
           .begin = block.begin,
           .end = block.end,
           .samples = block.sum,
-          .in_a_row = block.in_a_row,
-          .key = block.key};
+          .keys_rise = block.keys_rise,
+          .key = block.key,
+          .last_key = block.key + block.key_span};
 }
 
 IndexEntry IndexEntries::operator[](std::size_t i) const noexcept {

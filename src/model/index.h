@@ -79,8 +79,8 @@ class IndexEntries {
   struct Stretch {
     std::size_t entries = 0;
     std::uint64_t begin = 0, end = 0, samples = 0;
-    bool in_a_row = false;  // the keys: key, key + 1, ...
-    std::uint64_t key = 0;
+    bool keys_rise = false;  // each is above the one before it
+    std::uint64_t key = 0, last_key = 0;
   };
   Stretch stretch(std::size_t i) const noexcept;
 
@@ -127,9 +127,10 @@ class IndexEntries {
     std::uint32_t entries = 0;
     // Columns hold what is beside these: keys above `key`, or above its place in the block where `in_a_row`; begins
     // above `begin`. Without `bytes`, each entry ends where the next begins, the last at `end`.
-    bool in_a_row = false;
+    bool in_a_row = false, keys_rise = false;
     std::array<std::uint8_t, 5> width{};  // of key, begin, bytes, samples, aux
     std::uint64_t key = 0, begin = 0, end = 0;
+    std::uint64_t key_span = 0;          // from the least to the largest key
     std::uint32_t samples = 0, aux = 0;  // of each, where there is no column
     std::uint64_t sum = 0;               // of samples
     std::shared_ptr<const std::byte[]> columns = {};

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/sort_by_key.h"
+
 namespace batchfeed {
 
 // Their numbers in `entries`, rising; key_of(entry) is the key. Takes no memory where keys only rise.
@@ -26,7 +28,7 @@ std::vector<std::size_t> repeats(const Entries& entries, const KeyOf& key_of) {
   std::vector<std::pair<std::uint64_t, std::size_t>> order;
   order.reserve(entries.size());
   for (auto e = entries.begin(); e != entries.end(); ++e) order.emplace_back(key_of(*e), order.size());
-  std::sort(order.begin(), order.end());
+  sort_by_key(order, [](const auto& o) { return o.first; });
   for (std::size_t i = 1; i < order.size(); ++i)
     if (order[i].first == order[i - 1].first) out.push_back(order[i].second);
   std::sort(out.begin(), out.end());

@@ -15,32 +15,45 @@
 namespace batchfeed::ctf {
 namespace {
 
-// Behind each newline of some steps, whose bits these are, counted from `at`; returns how many. `kPopcount`: the CPU
-// has an instruction for it.
+constexpr std::uint64_t kSome = std::uint64_t{1} << 63;
+
+inline std::uint32_t behind(std::uint64_t bits, std::uint32_t at) noexcept {
+  return at + 1 + static_cast<unsigned>(std::countr_zero(bits));
+}
+
+// Whether there is at most one newline in each of some steps, whose bits these are, as in long lines.
+template <std::size_t kSteps>
+[[gnu::always_inline]] inline bool alone(const std::array<std::uint64_t, kSteps>& steps) noexcept {
+  std::uint64_t second = 0;
+  for (const std::uint64_t bits : steps) second |= bits & (bits - 1);
+  return second == 0;
+}
+// Behind each of these, counted from `at`; returns how many.
+template <std::size_t kSteps>
+[[gnu::always_inline]] inline std::size_t list_alone(const std::array<std::uint64_t, kSteps>& steps, std::uint32_t at,
+                                                     std::uint32_t* const out) noexcept {
+  std::size_t n = 0;
+  for (const std::uint64_t bits : steps) {
+    out[n] = behind(bits | kSome, at);
+    n += bits != 0 ? 1 : 0;
+    at += kLineStep;
+  }
+  return n;
+}
+// The same of any number of them. `kPopcount`: the CPU has an instruction for it.
 template <bool kPopcount, std::size_t kSteps>
 [[gnu::always_inline]] inline std::size_t list(const std::array<std::uint64_t, kSteps>& steps, std::uint32_t at,
                                                std::uint32_t* const out) noexcept {
-  const auto place = [&](std::uint64_t bits) { return at + 1 + static_cast<unsigned>(std::countr_zero(bits)); };
-  constexpr std::uint64_t kSome = std::uint64_t{1} << 63;
+  if (alone(steps)) return list_alone(steps, at, out);
   std::size_t n = 0;
-  std::uint64_t second = 0;
-  for (const std::uint64_t bits : steps) second |= bits & (bits - 1);
-  if (second == 0) {  // at most one in each, as in long lines
-    for (const std::uint64_t bits : steps) {
-      out[n] = place(bits | kSome);
-      n += bits != 0 ? 1 : 0;
-      at += kLineStep;
-    }
-    return n;
-  }
   for (std::uint64_t bits : steps) {
     const std::size_t end = n + (kPopcount ? static_cast<unsigned>(__builtin_popcountll(bits)) : ones(bits));
     // Four without a branch, which could not be foreseen; what is too many is overwritten.
     for (std::size_t i = n; i < n + 4; ++i, bits &= bits - 1) {
-      out[i] = place(bits | kSome);
+      out[i] = behind(bits | kSome, at);
       asm("" : "+m"(out[i]));  // one by one: four in a vector take longer to get there
     }
-    for (std::size_t i = n + 4; i < end; ++i, bits &= bits - 1) out[i] = place(bits);
+    for (std::size_t i = n + 4; i < end; ++i, bits &= bits - 1) out[i] = behind(bits, at);
     n = end;
     at += kLineStep;
   }
@@ -111,6 +124,8 @@ BATCHFEED_TARGET inline std::size_t add(const char* p, std::uint32_t from, std::
   return n;
 }
 BATCHFEED_TARGET inline std::size_t add_four(const char* p, std::uint32_t from, std::uint32_t* out) noexcept {
+  const std::array<std::uint64_t, 4> steps{newlines(p), newlines(p + 64), newlines(p + 128), newlines(p + 192)};
+  if (alone(steps)) return list_alone(steps, from, out);
   std::size_t n = 0;
   for (std::uint32_t i = 0; i < 4 * kLineStep; i += kLineStep) n += add(p + i, from + i, out + n);
   return n;

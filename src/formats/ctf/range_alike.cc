@@ -40,29 +40,33 @@ bool RangeIndexer::enter_alike(Part& part, const LineBlocks& blocks, const char*
   return true;
 }
 
-bool RangeIndexer::go_on_alike(Part& part, const LineBlocks& blocks, const char* p, std::uint64_t rows) {
-  if (text_ || rows > context_.limits.sequence_samples) return false;
+// An id of up to 16 digits at p, with the name behind it that front_ ends with. False: it is none such.
+inline bool RangeIndexer::take_number(const char* p, Number& out) const {
   text::Digits digits = text::leading_digits(p);
   if (digits.count == 0) return false;
-  std::uint64_t id = text::spell(digits);
-  const char* end = p + digits.count;
+  out.id = text::spell(digits);
+  out.digits = digits.count;
   if (digits.count == 8) {
-    digits = text::leading_digits(end);
-    if (digits.count != 0) id = id * text::kPower[digits.count] + text::spell(digits);
-    end += digits.count;
+    digits = text::leading_digits(p + 8);
+    if (digits.count != 0) out.id = out.id * text::kPower[digits.count] + text::spell(digits);
+    out.digits += digits.count;
   }
-  const std::size_t bytes = static_cast<std::size_t>(end - p) + name_length_;
-  if (!name_.same(end) || id == current_.id || bytes > kLongestFront) return false;
+  return name_.same(p + out.digits) && out.digits + name_length_ <= kLongestFront;
+}
+
+bool RangeIndexer::go_on_alike(Part& part, const LineBlocks& blocks, const char* p, std::uint64_t rows) {
+  Number next;
+  if (text_ || rows > context_.limits.sequence_samples || !take_number(p, next) || next.id == current_.id) return false;
   const std::uint64_t at = blocks.offset_of(p);
   list({.key = current_.id,
         .begin = current_.begin,
         .bytes = at - current_.begin,
         .samples = static_cast<std::uint32_t>(rows)},
        0, part.middle);
-  current_.id = id;
+  current_.id = next.id;
   current_.begin = at;
-  front_.take(p, bytes);
-  last_digit_ = static_cast<std::size_t>(end - p) - 1;
+  front_.take(p, next.digits + name_length_);
+  last_digit_ = next.digits - 1;
   return true;
 }
 
@@ -70,8 +74,8 @@ RangeIndexer::Running RangeIndexer::count_on(Part& part, const LineBlocks& block
   const std::span<IndexEntry> places = part.middle.places();
   const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(places.size(), room_ / sizeof(IndexEntry)));
   const std::uint64_t most = context_.limits.sequence_samples, offset = blocks.offset_of(lines.from);
-  const Prefix<kLongestFront> front = front_;
-  const std::size_t last_digit = last_digit_;
+  Prefix<kLongestFront> front = front_;
+  std::size_t last_digit = last_digit_;
   IndexEntry* entry = places.data();
   const IndexEntry* const full = entry + room;
   const std::uint32_t* line = lines.first;
@@ -81,15 +85,24 @@ RangeIndexer::Running RangeIndexer::count_on(Part& part, const LineBlocks& block
     const char* const now = lines.from + line[1];
     const unsigned no_digit = now[last_digit] > '9' ? 1 : 0;
     const unsigned other = front.differs(before, now), next = front.differs_by_one(before, now, last_digit) | no_digit;
+    *entry = {.key = id, .begin = begin, .bytes = at - begin, .samples = static_cast<std::uint32_t>(rows + 1)};
     // One comparison for both, as nobody can foresee where a sequence ends.
-    if (other * next != 0) break;
-    ++rows;
-    *entry = {.key = id, .begin = begin, .bytes = at - begin, .samples = static_cast<std::uint32_t>(rows)};
-    const unsigned counts_up = next == 0 ? 1 : 0;
-    entry += counts_up;
-    id += counts_up;
-    begin = next == 0 ? at : begin;
-    rows &= counts_up - std::uint64_t{1};
+    if (other * next != 0) {
+      Number number;
+      if (!take_number(now, number) || number.id == id) break;
+      ++entry;
+      id = number.id;
+      begin = at;
+      rows = 0;
+      front.take(now, number.digits + name_length_);
+      last_digit = number.digits - 1;
+    } else {
+      const unsigned counts_up = next == 0 ? 1 : 0;
+      entry += counts_up;
+      id += counts_up;
+      begin = next == 0 ? at : begin;
+      rows = (rows + 1) & (counts_up - std::uint64_t{1});
+    }
     before = now;
     ++line;
   }
@@ -98,7 +111,9 @@ RangeIndexer::Running RangeIndexer::count_on(Part& part, const LineBlocks& block
   room_ -= taken * sizeof(IndexEntry);
   current_.id = id;
   current_.begin = begin;
-  front_.move_to(lines.from + *line);
+  front.move_to(lines.from + *line);
+  front_ = front;
+  last_digit_ = last_digit;
   return {.line = line, .begin = lines.from + (begin - offset), .rows = rows};
 }
 

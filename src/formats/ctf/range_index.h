@@ -102,9 +102,14 @@ class RangeIndexer {
     const char* begin;
     std::uint64_t rows = 0;  // that end before that line
   };
-  // The first of the lines begins the running sequence. Those behind it may go on with it, or begin the one whose
-  // number comes next, if that differs in its last digit alone: up to the first that does neither. No branch depends on
-  // which.
+  struct Number {
+    std::uint64_t id = 0;
+    std::size_t digits = 0;
+  };
+  bool take_number(const char* p, Number& out) const;
+  // The first of the lines begins the running sequence. Those behind it may go on with it, or begin another as it did
+  // but for the number: up to the first that does neither. No branch depends on which, where the number comes next and
+  // differs in its last digit alone.
   Running count_on(Part& part, const LineBlocks& blocks, Lines lines);
   // `id`: behind it.
   bool take_front(const char* line, const char* id, const char* name);

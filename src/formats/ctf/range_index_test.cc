@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <optional>
 #include <random>
 
@@ -58,10 +59,11 @@ class Corpus {
     std::uint64_t id = below(1000);
     if (below(2) == 0)
       id = std::array<std::uint64_t, 3>{99'999'970, 12'345'678'901'234, 9'999'999'999'999'970}[below(3)];
-    const std::uint64_t run = below(4) == 0 ? 1 : 1 + below(40);
+    const std::uint64_t run = below(4) == 0 ? 1 : 1 + below(below(2) == 0 ? 3 : 40);
+    const std::uint64_t any = below(3) == 0 ? 1ull << below(56) : 0;  // numbers below it, in no order
     const bool lines = keys == KeyMode::numeric && below(3) == 0;
     while (out.size() < bytes) {
-      if (below(run) == 0) ++id;
+      if (below(run) == 0) id = any == 0 ? id + 1 : below(any);
       if (run == 1 && below(25) == 0) id += below(4) - 2;  // again, back, or one is left out
       const bool alone = below(20) == 0 && !out.empty();   // goes on without an id
       if (!lines && !alone)
@@ -119,6 +121,39 @@ TEST(IndexTogether, IsTheIndexOfEveryLine) {
   }
   EXPECT_GT(sequences, 40'000u);
   EXPECT_LT(failed, 150u);
+}
+
+// Against a map, where keys lie near each other and far apart, where they rise and where a few or many come back.
+TEST(IndexTogether, KeysThatComeBackAreFound) {
+  std::mt19937_64 draw(9);
+  std::size_t none = 0;
+  for (std::size_t round = 0; round < 400; ++round) {
+    const std::size_t n = draw() % (round % 20 == 0 ? 20'000 : 300);
+    const std::uint64_t below = 1 + draw() % (round % 2 == 0 ? 300 : 30'000), step = draw() % 3;
+    const std::uint64_t apart = draw() % 2 == 0 ? 1 : 1'000'003;
+    IndexEntries entries;
+    std::map<std::uint64_t, std::uint64_t> first;
+    std::optional<IndexNotes::Repeated> expected;
+    std::uint64_t key = draw() >> (draw() % 64);
+    for (std::size_t i = 0; i < n; ++i) {
+      key = step == 0 ? key + 1 + draw() % 1000 : step == 1 && draw() % 500 != 0 ? key + 1 : draw() % below * apart;
+      entries.push_back({.key = key, .begin = 10 * i, .bytes = 10, .samples = 1});
+      const auto [at, fresh] = first.emplace(key, 10 * i);
+      if (!fresh && !expected) expected = {.key = key, .first = at->second, .second = 10 * i, .sequences = 0};
+      if (!fresh) ++expected->sequences;
+    }
+    entries.close();
+    const std::optional<IndexNotes::Repeated> found = find_repeated(entries);
+    ASSERT_EQ(found.has_value(), expected.has_value()) << round;
+    none += found ? 0u : 1u;
+    if (!found) continue;
+    EXPECT_EQ(found->key, expected->key);
+    EXPECT_EQ(found->first, expected->first);
+    EXPECT_EQ(found->second, expected->second);
+    EXPECT_EQ(found->sequences, expected->sequences);
+  }
+  EXPECT_GT(none, 100u);
+  EXPECT_LT(none, 300u);
 }
 
 TEST(IndexTogether, NamesAreFoundWhereTheyStand) {
