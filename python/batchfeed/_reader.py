@@ -387,14 +387,17 @@ def open(
     return Reader._of(opening, report, progress)
 
 
-# Threads of a reader may call Python; they have to end before the interpreter does.
+# Threads of a reader may call Python; they have to end before the interpreter does. Daemon threads that read sleep
+# from then on.
 _alive: weakref.WeakSet[Reader] = weakref.WeakSet()
 
 
 def _close_all() -> None:
+    _core.end_begins()
     for reader in list(_alive):
         if not reader._core.forked:
             reader.close()
+    _core.end_waits(2.0)
 
 
 _loops = itertools.count(1)

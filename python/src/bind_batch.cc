@@ -50,7 +50,7 @@ template <class View, class Make>
 std::pair<View*, nb::capsule> made(const Make& make) {
   View view;
   {
-    const nb::gil_scoped_release unlocked;
+    const Released unlocked;
     view = make();
   }
   return keep(std::move(view));
@@ -173,7 +173,7 @@ nb::list key_texts(const BatchData& self) {
   for (const std::uint64_t key : self.batch->keys) {
     std::string text;
     {
-      const nb::gil_scoped_release unlocked;  // a source may be written in Python, or wait for a file
+      const Released unlocked;  // a source may be written in Python, or wait for a file
       text = self.origin->source->key_text(key);
     }
     out.append(to_str(text));

@@ -49,7 +49,7 @@ void bind_config(nb::module_& m) {
       [](const std::vector<std::string>& files, const std::vector<std::string>& set, const std::string& section,
          std::optional<Element> precision, nb::handle report, const FileSystem& file_system, const Limits& limits) {
         const ConfigRequest wanted = request(files, set, section, precision, report, file_system, limits);
-        const nb::gil_scoped_release unlocked;
+        const Released unlocked;
         return load_config(wanted);
       },
       "files"_a, "set"_a, "section"_a, "precision"_a.none(), "report"_a.none(), "file_system"_a, "limits"_a);
@@ -81,7 +81,7 @@ void bind_config(nb::module_& m) {
       [](const std::vector<std::string>& files, nb::handle progress, const FileSystem& file_system,
          const Limits& limits) {
         const Progress told = to_progress(progress);
-        const nb::gil_scoped_release unlocked;
+        const Released unlocked;
         Inferred all = infer_ctf(files, told, limits, file_system);
         // Nobody is told of slips here: all streams count, and reading says which sequence lacks one.
         all.streams.insert(all.streams.end(), all.rare.begin(), all.rare.end());
@@ -89,8 +89,7 @@ void bind_config(nb::module_& m) {
         return all;
       },
       "files"_a, "progress"_a.none(), "file_system"_a, "limits"_a);
-  m.def("expand_files", &expand_files, "names"_a, "file_system"_a, "limits"_a,
-        nb::call_guard<nb::gil_scoped_release>());
+  m.def("expand_files", &expand_files, "names"_a, "file_system"_a, "limits"_a, nb::call_guard<Released>());
   m.def("reader_section", nb::overload_cast<const std::vector<std::string>&, const Inferred&>(&reader_section),
         "files"_a, "inferred"_a);
   m.def(
@@ -98,7 +97,7 @@ void bind_config(nb::module_& m) {
       [](const std::vector<std::string>& files, const FileSystem& file_system, const Limits& limits) {
         return detect_format(files, file_system, limits);
       },
-      "files"_a, "file_system"_a, "limits"_a, nb::call_guard<nb::gil_scoped_release>());
+      "files"_a, "file_system"_a, "limits"_a, nb::call_guard<Released>());
 }
 
 }  // namespace batchfeed::python

@@ -44,8 +44,8 @@ namespace {
 struct ReportCall {
   Held held;
   void operator()(const Notice& notice) const {
-    if (Py_IsInitialized() == 0) return;
-    const nb::gil_scoped_acquire gil;
+    if (Py_IsInitialized() == 0 || End::for_this_thread()) return;
+    const Acquired gil;
     const Held::Call call(held);
     if (call.function().is_none()) return;  // the reader is gone
     try {
@@ -59,7 +59,8 @@ struct ReportCall {
 struct ProgressCall {
   Held held;
   void operator()(std::uint64_t done, std::uint64_t total) const {
-    const nb::gil_scoped_acquire gil;
+    if (End::for_this_thread()) return;
+    const Acquired gil;
     check_signals();
     const Held::Call call(held);
     if (!call.function().is_none()) call.function()(done, total);
@@ -138,7 +139,8 @@ void rethrow(const nb::python_error& error, const Held* raised_by) {
 }
 
 void check_signals() {
-  const nb::gil_scoped_acquire gil;
+  if (End::for_this_thread()) return;
+  const Acquired gil;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 

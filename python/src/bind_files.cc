@@ -13,7 +13,7 @@ namespace {
 // Calls into Python from any thread; what it raises goes on as an exception of the library's.
 template <class Work>
 auto in_python(const Work& work) {
-  const nb::gil_scoped_acquire gil;
+  const Acquired gil;
   try {
     return work();
   } catch (const nb::python_error& error) {

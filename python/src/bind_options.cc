@@ -266,7 +266,7 @@ void bind_options(nb::module_& m) {
             for (SourceOptions& one : infer_speech(files, state_list, element, s.limits, s.file_system))
               s.sources.push_back(std::move(one));
           },
-          "files"_a, "state_list"_a, "element"_a, nb::call_guard<nb::gil_scoped_release>())
+          "files"_a, "state_list"_a, "element"_a, nb::call_guard<Released>())
       // Speech sources draw frames if the reader packs them.
       .def("frame_mode", &frame_mode)
       // Every source that can keeps its index, in `folder` if it is not empty.

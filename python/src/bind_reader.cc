@@ -39,7 +39,7 @@ class ReaderCore {
   ReaderCore(Setup& setup, nb::object batch_type, nb::object stream_type) : held_(held_by(setup)) {
     for (const Held& one : held_) one.belongs_to(number_);
     {
-      const nb::gil_scoped_release unlocked;
+      const Released unlocked;
       reader_.emplace(setup);
     }
     nb::list names;
@@ -52,7 +52,7 @@ class ReaderCore {
 
   void close() {
     expect_idle();
-    const nb::gil_scoped_release unlocked;
+    const Released unlocked;
     shut();
   }
 
@@ -68,7 +68,7 @@ class ReaderCore {
       } catch (const std::system_error&) {  // no thread to be had: it stays
       }
     } else {
-      const nb::gil_scoped_release unlocked;
+      const Released unlocked;
       shut();
     }
     for (const Held& one : held_) one.let_go();
@@ -99,7 +99,7 @@ class ReaderCore {
     bool given = false;
     std::uint64_t number = 0;
     {
-      const nb::gil_scoped_release unlocked;
+      const Released unlocked;
       const auto lock = await(*batch);
       Reader& reader = open();
       try {
@@ -137,7 +137,7 @@ class ReaderCore {
   template <class Work>
   auto with(const Work& work) {
     expect_idle();
-    const nb::gil_scoped_release unlocked;
+    const Released unlocked;
     const auto lock = locked();
     return work(open());
   }
@@ -338,7 +338,10 @@ nb::list plan(ReaderCore& self, std::uint64_t minibatches) {
 }  // namespace
 
 void bind_reader(nb::module_& m) {
-  static_cast<void>(pthread_atfork(nullptr, nullptr, [] { ++forks; }));
+  static_cast<void>(pthread_atfork(nullptr, nullptr, [] {
+    ++forks;
+    End::forked();
+  }));
   nb::class_<Padding>(
       m, "Padding",
       "Cells of padded minibatches (sequences times longest): in use, as they come, and without bucketing.")

@@ -43,7 +43,7 @@ class PythonSource final : public Source {
   const Held& held() const noexcept { return read_; }
 
   void read(std::uint32_t chunk, Chunk& out) const override {
-    const nb::gil_scoped_acquire gil;
+    const Acquired gil;
     const Held::Call call(read_);
     try {
       fill(streams_, call.function()(chunk), out);

@@ -31,7 +31,7 @@ void bind_check(nb::module_& m) {
       [](const Setup& setup, std::uint64_t max_faults, nb::handle report, nb::handle progress) {
         const CheckOptions options{.max_faults = max_faults, .progress = to_progress(progress)};
         const Report told = to_report(report);
-        const nb::gil_scoped_release unlocked;
+        const Released unlocked;
         return check(setup, options, told);
       },
       "setup"_a, "max_faults"_a, "report"_a.none(), "progress"_a.none());
@@ -47,7 +47,7 @@ void bind_index(nb::module_& m) {
       .def_ro("samples", &IndexBuild::samples)
       .def_ro("chunks", &IndexBuild::chunks)
       .def_ro("bytes", &IndexBuild::bytes);
-  m.def("build_indexes", &build_indexes, "setup"_a, "rebuild"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("build_indexes", &build_indexes, "setup"_a, "rebuild"_a, nb::call_guard<Released>());
 }
 
 void bind_describe(nb::module_& m) {
@@ -89,10 +89,10 @@ void bind_describe(nb::module_& m) {
         }
         return counts;
       },
-      "setup"_a, nb::call_guard<nb::gil_scoped_release>());
+      "setup"_a, nb::call_guard<Released>());
   m.def(
       "describe", [](const Setup& setup) { return describe(*open_sources(setup)); }, "setup"_a,
-      nb::call_guard<nb::gil_scoped_release>());
+      nb::call_guard<Released>());
 }
 
 void bind_convert(nb::module_& m) {
@@ -132,7 +132,7 @@ void bind_convert(nb::module_& m) {
         ConvertOptions wanted = options;
         wanted.report = to_report(report);
         wanted.progress = to_progress(progress);
-        const nb::gil_scoped_release unlocked;
+        const Released unlocked;
         return convert(*open_sources(setup), target, wanted);
       },
       "setup"_a, "target"_a, "options"_a, "report"_a.none(), "progress"_a.none());
@@ -147,7 +147,7 @@ void bind_tools(nb::module_& m) {
   bind_convert(m);
   m.def(
       "probe_source", [](const Setup& setup) { static_cast<void>(open_sources(setup)); }, "setup"_a,
-      nb::call_guard<nb::gil_scoped_release>());
+      nb::call_guard<Released>());
 }
 
 }  // namespace batchfeed::python

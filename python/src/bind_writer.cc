@@ -21,7 +21,7 @@ class WriterCore {
   // Without the GIL, so that who waits for another thread's work does not keep that one from ending it.
   template <class Work>
   auto alone(const Work& work) {
-    const nb::gil_scoped_release unlocked;
+    const Released unlocked;
     const std::lock_guard lock(mutex_);
     return work();
   }

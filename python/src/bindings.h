@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "gil.h"
 #include "held.h"
 #include "text.h"
 
@@ -51,7 +52,7 @@ class Raised : public std::exception {
   nb::handle exception() const noexcept { return exception_.get(); }
   // An Exception; not KeyboardInterrupt, SystemExit and the like. May be called without the GIL.
   bool is_of_data() const {
-    const nb::gil_scoped_acquire gil;
+    const Acquired gil;
     return PyObject_IsInstance(exception_.get().ptr(), PyExc_Exception) == 1;
   }
 

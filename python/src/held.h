@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "gil.h"
+
 namespace batchfeed::python {
 
 namespace nb = nanobind;
@@ -69,8 +71,8 @@ class Held {
     Slot(const Slot&) = delete;
     Slot& operator=(const Slot&) = delete;
     ~Slot() {
-      if (Py_IsInitialized() == 0) return;
-      const nb::gil_scoped_acquire gil;
+      if (Py_IsInitialized() == 0 || End::for_this_thread()) return;
+      const Acquired gil;
       Py_DECREF(object);
     }
     void let_go() { const nb::object gone = nb::steal(std::exchange(object, nb::none().release().ptr())); }

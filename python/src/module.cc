@@ -13,6 +13,8 @@ NB_MODULE(_core, m) {
   import_numpy();
   m.doc() = "The library behind the package; private.";
   m.attr("version") = BATCHFEED_VERSION;
+  m.def("end_begins", &End::begin);
+  m.def("end_waits", &End::wait, "seconds"_a, nb::call_guard<Released>());
   bind_arrow(m);
   bind_errors(m);
   bind_files(m);

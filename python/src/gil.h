@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+//
+// Letting go of the GIL, and asking for it, where Python may end meanwhile. Up to CPython 3.13 a thread that asks
+// for it then is unwound by the system, through frames that cannot be, and the process aborts. So daemon threads that
+// would come back into Python sleep instead, from when its exit handlers begin.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace batchfeed::python {
+
+namespace nb = nanobind;
+
+class End {
+ public:
+  // Python ends, in this thread, which goes on as before.
+  static void begin() noexcept {
+    by = std::this_thread::get_id();
+    begun = true;
+  }
+  static void forked() noexcept { asking = 0; }  // other threads than this one are gone
+  static bool for_this_thread() noexcept { return begun && by.load() != std::this_thread::get_id(); }
+
+  // Until nobody is about to take the GIL or calls Python from outside of it, for so long at most. Without the GIL.
+  static void wait(double seconds) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    while (asking > 0 && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
+  // While one of these lives, a thread asks for the GIL or has it.
+  struct Asking {
+    Asking() noexcept { ++asking; }
+    ~Asking() { --asking; }
+    Asking(const Asking&) = delete;
+    Asking& operator=(const Asking&) = delete;
+  };
+
+ private:
+  inline static std::atomic<bool> begun = false;
+  inline static std::atomic<std::thread::id> by;
+  inline static std::atomic<int> asking = 0;
+};
+
+// Without the GIL, in a thread that has it.
+class Released {
+ public:
+  Released() noexcept : state_(PyEval_SaveThread()) {}
+  ~Released() {
+    {
+      const End::Asking here;  // before it looks: who begins the end waits for it, or is seen
+      if (!End::for_this_thread()) {
+        PyEval_RestoreThread(state_);
+        return;
+      }
+    }
+    for (;;) ::pause();
+  }
+  Released(const Released&) = delete;
+  Released& operator=(const Released&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+// With the GIL, in any thread. What can be left out is, where End::for_this_thread().
+class Acquired {
+  const End::Asking here_;
+  const nb::gil_scoped_acquire gil_;
+};
+
+}  // namespace batchfeed::python
