@@ -2,7 +2,10 @@
 """Sources of the user's own."""
 from __future__ import annotations
 
+import atexit
 import os
+import sys
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Optional, Union
 
@@ -18,6 +21,7 @@ from ._given import Path, Wholes, expecting, flag, key as as_key, path as as_pat
 from ._sources import StreamSpec, _element, declared
 from ._told import notice
 from ._upload import named, upload_for
+from ._words import counted
 
 
 class Source:
@@ -144,6 +148,8 @@ class Writer:
             legacy,
             force,
         )
+        self._pid = os.getpid()
+        _open_ones.add(self)
 
     def _open(self) -> _core.WriterCore:
         if self._core is None:
@@ -250,6 +256,22 @@ class Writer:
         if self._upload:
             self._upload.discard()
 
+    def _leave(self) -> None:
+        """It is dropped as it is: nothing appears, which nobody may have meant."""
+        if self._core is not None and self._pid == os.getpid():
+            written = self.num_sequences
+            self.discard()
+            if written:
+                what = f"a writer was left without close(): {counted(written, 'sequence')} not written"
+                notice("python.unclosed", what, "a with block closes it", self._path)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_pid") and not sys.is_finalizing():
+            self._leave()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Writer cannot be pickled or copied: it is the only one that knows its file")
+
     def __enter__(self) -> Writer:
         return self
 
@@ -263,3 +285,10 @@ class Writer:
         return f"<Writer of {self._path!r}: {', '.join(map(repr, self._streams))}>"
 
 
+_open_ones: weakref.WeakSet[Writer] = weakref.WeakSet()
+
+
+@atexit.register
+def _leave_all() -> None:
+    for writer in list(_open_ones):
+        writer._leave()

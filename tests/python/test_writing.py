@@ -3,6 +3,7 @@
 import gc
 import pickle
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -220,6 +221,24 @@ def test_data_that_do_not_fit_are_refused_and_the_writer_goes_on(tmp_path, data,
             writer.append(data)
         writer.append({"x": [1, 2, 3], "y": 0})
     assert everything(tmp_path / "a.cbf").num_samples == 1
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["in a function", "when Python ends"])
+def test_a_writer_that_nobody_closes_says_so(tmp_path, there):
+    script = """
+import batchfeed as bf
+
+def write():
+    writer = bf.Writer("a.ctf", {"x": bf.dense(1)})
+    writer.append({"x": [1]})
+    return writer
+
+bf.Writer("none.ctf", {"x": bf.dense(1)})
+"""
+    script += "write()" if there else "left = write()"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stderr == "a.ctf: a writer was left without close(): 1 sequence not written; hint: a with block closes it\n"
+    assert not list(tmp_path.iterdir())
 
 
 def test_nobody_gives_keys_for_nothing(tmp_path, caplog):
