@@ -44,6 +44,9 @@ class Cluster:
     def __init__(self, *, storage_options: StorageOptions = None) -> None:
         self._storage = storage_options
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__module__}.{type(self).__name__}>".replace("._cluster", "")
+
     def map(self, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
         """[function(item) for item in items]; items may be done twice where a machine dies."""
         return [function(item) for item in items]

@@ -93,6 +93,10 @@ class InternalError(Error, RuntimeError):
     """A defect of batchfeed; please report it."""
 
 
+for _one in (Error, FormatError, LimitError, ConfigError, StateError, FileError, MissingFileError, InternalError):
+    _one.__module__ = "batchfeed"  # the name by which a traceback tells it is the one to catch it by
+
+
 def _errno(fault: Fault) -> Optional[int]:
     said = fault.what.partition(" (listed at ")[0]  # of a file that an scp list names
     for code in (errno.ENOENT, errno.EACCES, errno.ENOSPC, errno.EMFILE, errno.EIO, errno.EEXIST):

@@ -30,7 +30,7 @@ ENDLESS = (1 << 64) - 1  # epoch_samples of a timeline without end
 
 
 class ReaderKeywords(TypedDict, total=False):
-    """What a reader may be told; _keywords.py says what each does."""
+    """What a reader may be told; help(bf.Reader) says what each does."""
 
     minibatch_samples: int  # = minibatch_size in samples
     shuffle: bool  # True: order="uniform"; False: order="file"
@@ -204,14 +204,45 @@ def apply(options: Any, given: Mapping[str, Any]) -> None:
 NAMES = sorted(ReaderKeywords.__annotations__)
 
 
+# Structs of options, for their fields one by one.
+_FIELDS: dict[type, tuple[str, ...]] = {
+    _core.ReaderOptions: tuple(name for name in ReaderKeywords.__annotations__ if name not in SHORT),
+    **{
+        kind: tuple(field for inner, field in NESTED.values() if inner == name)
+        for name, kind in (("order", _core.OrderOptions), ("pack", _core.PackOptions))
+    },
+}
+
+
+def _values(options: Any) -> dict[str, Any]:
+    """{name: value} of all fields; those within a ReaderOptions' structs as its own."""
+    get = _get if isinstance(options, _core.ReaderOptions) else getattr
+    return {name: get(options, name) for name in _FIELDS[type(options)]}
+
+
 def show(options: Any) -> str:
-    """A ReaderOptions by the keywords that are not as they are without being given."""
-    defaults = _core.ReaderOptions()
-    given = {name: _get(options, name) for name in ReaderKeywords.__annotations__ if name not in SHORT}
-    for name in ("window", "epoch_samples"):  # as they are given
+    """By the fields that are not as they are without being given."""
+    given, defaults = _values(options), _values(type(options)())
+    for name in {"window", "epoch_samples"} & given.keys():  # as they are given
         given[name] = math.inf if given[name] >= WHOLE_SET else given[name]
-    told = [f"{name}={value!r}" for name, value in given.items() if value != _get(defaults, name)]
-    return f"<ReaderOptions: {', '.join(told) or 'the defaults'}>"
+    told = [f"{name}={value!r}" for name, value in given.items() if value != defaults[name]]
+    return f"<{type(options).__name__}: {', '.join(told) or 'the defaults'}>"
+
+
+def alike(options: Any, other: Any) -> bool:
+    return type(options) is type(other) and _values(options) == _values(other)
+
+
+def parts(options: Any) -> tuple[Any, ...]:
+    """For pickle and copy."""
+    return _made, (type(options), _values(options))
+
+
+def _made(kind: type, values: Mapping[str, Any]) -> Any:
+    options = kind()
+    for name, value in values.items():
+        _set(options, name, value) if kind is _core.ReaderOptions else setattr(options, name, value)
+    return options
 
 
 def show_keywords(function: Callable[..., Any], documented: Any = None, *, but: Sequence[str] = ()) -> None:

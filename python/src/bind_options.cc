@@ -107,22 +107,36 @@ void bind_speech(nb::module_& m) {
       .def_rw("trace_level", &KaldiOptions::trace_level);
 }
 
+// Shown, compared, pickled and copied by its fields (batchfeed._options).
+template <class Options>
+nb::class_<Options> value_class(nb::module_& m, const char* name, const char* about) {
+  const auto ours = [](const char* function) { return nb::module_::import_("batchfeed._options").attr(function); };
+  nb::class_<Options> out(m, name, about);
+  out.def(nb::init<>())
+      .def(
+          "__repr__", [ours](nb::handle self) { return ours("show")(self); }, nb::sig("def __repr__(self) -> str"))
+      .def(
+          "__reduce__", [ours](nb::handle self) { return ours("parts")(self); },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
+      .def(
+          "__eq__", [ours](nb::handle self, nb::handle other) { return ours("alike")(self, other); },
+          nb::sig("def __eq__(self, arg: object, /) -> bool"));
+  out.attr("__hash__") = nb::none();  // its fields may be set
+  return out;
+}
+
 void bind_reader_options(nb::module_& m) {
-  nb::class_<OrderOptions>(m, "OrderOptions")
+  value_class<OrderOptions>(m, "OrderOptions", "The order of a reader.")
       .def_rw("kind", &OrderOptions::kind)
       .def_rw("window", &OrderOptions::window)
       .def_rw("window_in_samples", &OrderOptions::window_in_samples)
       .def_rw("seed", &OrderOptions::seed);
-  nb::class_<PackOptions>(m, "PackOptions")
+  value_class<PackOptions>(m, "PackOptions", "How a reader packs minibatches.")
       .def_rw("kind", &PackOptions::kind)
       .def_rw("truncation_length", &PackOptions::truncation_length)
       .def_rw("right_splice", &PackOptions::right_splice);
-  nb::class_<ReaderOptions>(m, "ReaderOptions",
-                            "The options of a reader, under the names of its keywords; `order` and `pack` hold some.")
-      .def(
-          "__repr__", [](nb::handle self) { return nb::module_::import_("batchfeed._options").attr("show")(self); },
-          nb::sig("def __repr__(self) -> str"))
-      .def(nb::init<>())
+  value_class<ReaderOptions>(m, "ReaderOptions",
+                             "The options of a reader, under the names of its keywords; `order` and `pack` hold some.")
       .def_rw("order", &ReaderOptions::order)
       .def_rw("pack", &ReaderOptions::pack)
       .def_rw("shard", &ReaderOptions::shard)

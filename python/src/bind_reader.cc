@@ -5,6 +5,7 @@
 // than letting go of the GIL would.
 #include <batchfeed/reader.h>
 #include <batchfeed/tools.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 #include <pthread.h>
 
@@ -18,6 +19,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -349,6 +351,17 @@ void bind_reader(nb::module_& m) {
       .def_ro("cells", &Padding::cells, "Cells of the minibatches as they come.")
       .def_ro("unbucketed", &Padding::unbucketed, "Cells of minibatches in the order's own sequence.")
       .def_prop_ro("saved", &Padding::saved, "The part of the padding that is gone, 0 to 1.")
+      .def("__getstate__", [](const Padding& p) { return std::make_tuple(p.samples, p.cells, p.unbucketed); })
+      .def("__setstate__",
+           [](Padding& p, const std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>& state) {
+             const auto [samples, cells, unbucketed] = state;
+             new (&p) Padding{.samples = samples, .cells = cells, .unbucketed = unbucketed};
+           })
+      .def("__eq__",
+           [](const Padding& p, nb::handle other) {
+             return nb::isinstance<Padding>(other) && p == nb::cast<const Padding&>(other);
+           })
+      .def("__hash__", [](const Padding& p) { return p.samples ^ (p.cells << 1U) ^ (p.unbucketed << 2U); })
       .def("__repr__", [](const Padding& p) {
         return "Padding(samples=" + std::to_string(p.samples) + ", cells=" + std::to_string(p.cells) +
                ", unbucketed=" + std::to_string(p.unbucketed) + ", saved=" + std::to_string(p.saved()).substr(0, 5) +

@@ -119,3 +119,32 @@ def test_what_was_set_since_it_was_opened_goes_along(corpus):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == sum(n for _, n in ours) < sum(corpus.lengths) - 20
     for other in copies:
         assert [(batch.sequence_keys, batch.num_samples) for batch in other] == ours
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))], ids=["copy", "deepcopy", "pickle"])
+def test_options_are_values(corpus, again):
+    options = dict(seed=3, window=9, pack="truncated", truncation_length=4, minibatch_size=[2, 5], epoch_samples=float("inf"))
+    one, other = corpus.reader(**options).options, corpus.reader(**{**options, "seed": 4}).options
+    for value in (one, one.order, one.pack, corpus.reader().padding):
+        assert again(value) == value and repr(again(value)) == repr(value) and value != 3
+    assert one != other and one.order != other.order and one.pack == other.pack
+    assert one.order != one.pack
+    moved = again(one)
+    moved.order.seed, moved.minibatch_size = 4, [2, 5]
+    assert moved == other and one.order.seed == 3
+    assert repr(one.order) == "<OrderOptions: window=9, seed=3>"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)
+
+
+def test_a_writer_is_one_of_a_kind(tmp_path):
+    writer = bf.Writer(tmp_path / "a.ctf", {"x": bf.dense(1)})
+    for again in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="a Writer cannot be pickled or copied"):
+            again(writer)
+
+
+def test_errors_are_told_by_the_name_to_catch_them_by():
+    for kind in (bf.Error, bf.FormatError, bf.LimitError, bf.ConfigError, bf.StateError, bf.FileError, bf.MissingFileError, bf.InternalError):
+        assert pickle.loads(pickle.dumps(kind)) is kind and str(kind) == f"<class 'batchfeed.{kind.__name__}'>"
+    assert repr(bf.Cluster()) == "<batchfeed.Cluster>"
