@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral
@@ -19,11 +20,13 @@ Path = Union[str, "os.PathLike[str]"]
 Paths = Union[Path, Sequence[Path]]
 Wholes = Union[Sequence[int], npt.NDArray[Any]]  # whole numbers, of any type
 WHOLE = "a whole number that is not negative"
+ANY_WHOLE = "a whole number( that is not negative|, at least [0-9]+)"
 
 
 def shown(value: Any) -> str:
-    """As a caller wrote it, but for what is long."""
+    """As a caller wrote it, but for what is long or has several lines."""
     text = repr(value)
+    text = " ".join(text.split()) if "\n" in text else text
     return text if len(text) <= 200 else f"{text[:100]} ... {text[-20:]} ({type(value).__name__})"
 
 
@@ -35,7 +38,7 @@ def bounded(value: Any, expected: str) -> str:
         return expected
     most = max(numbers)
     bits = next((bits for bits in (64, 32) if most >= 1 << bits), None)
-    return expected if bits is None else expected.replace(WHOLE, f"{WHOLE} and below 2**{bits}")
+    return expected if bits is None else re.sub(ANY_WHOLE, rf"\g<0> and below 2**{bits}", expected)
 
 
 def wrong(name: str, value: Any, expected: str, hint: Optional[str] = None) -> ConfigError:

@@ -96,7 +96,9 @@ _WORDS: dict[str, tuple[Any, ...]] = {
 }
 
 
+_SIZES = "a whole number, at least 1, or a list of them"
 _EXPECTED = {
+    "minibatch_size": _SIZES,
     "cross_sweeps": "True, False or None",
     "epoch_samples": f"{WHOLE}, or inf",
     "window": f"{WHOLE}, or inf",
@@ -121,8 +123,13 @@ def _set(options: Any, name: str, value: Any) -> None:
 
 def _plain(name: str, value: Any, options: Any) -> Any:
     """A user's value as the library takes it."""
-    if name in ("minibatch_size", "rows_per_epoch"):
-        return [whole(name, n) for n in ([value] if name == "minibatch_size" and isinstance(value, Integral) else value)]
+    if name == "minibatch_size":
+        sizes = [whole(name, n, 1) for n in ([value] if isinstance(value, Integral) else value)]
+        if not sizes:
+            raise TypeError
+        return sizes
+    if name == "rows_per_epoch":
+        return [whole(name, n) for n in value]
     if name == "mix_weights":
         if isinstance(value, str):
             raise TypeError

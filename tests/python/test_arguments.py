@@ -72,7 +72,7 @@ WRONG = [
     (lambda f: list(bf.open(f).epochs(until="x")), f"until is 'x', {WHOLE}"),
     (lambda f: bf.open(f).load_state_dict({}), "a state is a mapping, as state_dict() gives it; got an empty one"),
     (lambda f: bf.open(f).load_state_dict({"a": object()}), "a state is numbers and texts, as state_dict() gives it"),
-    (lambda f: bf.open(f, minibatch_size=[1, 1 << 64]), f"minibatch_size is [1, {1 << 64}], {WHOLE} and below 2**64, or a list of them"),
+    (lambda f: bf.open(f, minibatch_size=[1, 1 << 64]), f"minibatch_size is [1, {1 << 64}], expected a whole number, at least 1 and below 2**64, or a list of them"),
     (lambda f: bf.open(f, epoch_samples=1 << 64), f"epoch_samples is {1 << 64}, {WHOLE} and below 2**64, or inf"),
     (lambda f: bf.open(f, seed=np.array(1 << 63, dtype=object) * 2), f"seed is {1 << 64}, {WHOLE} and below 2**64"),
     (lambda f: bf.open(f, threads=1 << 32), f"threads is {1 << 32}, {WHOLE} and below 2**32"),
