@@ -70,11 +70,17 @@ def expect_unmasked(name: str, data: Any) -> None:
         raise _refuse(name, "some values are masked", "filled(0) puts a number in their places")
 
 
+def plain_floats(array: Array) -> Array:
+    """Those of the small types of ml_dtypes (bfloat16 ...), of which NumPy knows only how to make others, as float32."""
+    small = array.dtype.kind == "V" and array.dtype.names is None and np.can_cast(array.dtype, np.float32)
+    return array.astype(np.float32) if small else array
+
+
 def _numbers(name: str, data: Any, dtype: Any) -> Array:
     """Texts, dates and None are no numbers, although NumPy would make some of them."""
     expect_unmasked(name, data)
     try:
-        array = np.asarray(data)
+        array = plain_floats(np.asarray(data))
         if array.dtype.kind not in "biuf" and not (array.dtype == object and all(isinstance(v, Real) for v in array.flat)):
             raise TypeError
         with np.errstate(over="raise"):

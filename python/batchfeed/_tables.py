@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from numbers import Number
 from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from ._batch import Batch
 from ._convert import library
 from ._errors import refused, usage
-from ._given import Path, path as as_path, wrong
+from ._given import Path, path as as_path, shown, wrong
 from ._interchange import Arrays, batches_of, appearing
 from ._open import What
 from ._sources import StreamSpec, declared, sparse
@@ -39,26 +40,42 @@ def from_pandas(frame: pandas.DataFrame, columns: Optional[Mapping[str, Any]] = 
         raise wrong("frame", frame, "a pandas.DataFrame")
     data: dict[str, Any] = {}
     streams: dict[str, StreamSpec] = {}
-    twice = frame.columns[frame.columns.duplicated()]
-    if len(twice):
-        raise usage("python.data", f"two columns have the name {twice[0]!r}")
     if columns is not None and not isinstance(columns, Mapping):
         raise wrong("columns", columns, 'a mapping such as {"x": ["a", "b"], "y": "label"}')
-    for name, given in (columns or {str(c): c for c in frame.columns}).items():
-        chosen = given.tolist() if hasattr(given, "tolist") else given  # frame.columns[1:]
-        if isinstance(chosen, (list, tuple)) and not chosen:
+    for name, given in (columns or _all_of(frame)).items():
+        chosen = given.tolist() if hasattr(given, "tolist") else list(given) if isinstance(given, range) else given  # frame.columns[1:]
+        several = isinstance(chosen, list) or (isinstance(chosen, tuple) and chosen not in frame.columns)  # one of several levels is a tuple
+        if several and not chosen:
             raise usage("python.data", f"stream {name!r}: no column is named", stream=name)
-        for one in chosen if isinstance(chosen, (list, tuple)) else [chosen]:
+        for one in chosen if several else [chosen]:
             if one not in frame.columns:
                 known = ", ".join(map(repr, frame.columns))
                 raise usage("python.data", f"stream {name!r}: there is no column {one!r}, only {known}", stream=name)
-        if isinstance(chosen, (list, tuple)):
+            if getattr(frame[one], "ndim", 1) > 1:
+                told = list(frame[one].columns)
+                what = f"{one!r} stands for {len(told)} columns"
+                raise usage("python.data", f"stream {name!r}: {what}", "name one, or a list of such as have names of their own", stream=name)
+        if several:
             data[name] = np.stack([_column(name, frame[one]).astype(np.float64) for one in chosen], axis=1)
         else:
             data[name] = _column(name, frame[chosen])
             if hasattr(frame[chosen], "cat"):
                 streams[name] = sparse(max(1, len(frame[chosen].cat.categories)))
     return Arrays(data, **{**options, "streams": {**streams, **(options.get("streams") or {})}})
+
+
+def _all_of(frame: pandas.DataFrame) -> dict[str, Any]:
+    """Each column as a stream; names of several levels are joined."""
+    out: dict[str, Any] = {}
+    for column in frame.columns:
+        name = "_".join(map(str, column)) if isinstance(column, tuple) else str(column)
+        if name in out:
+            raise usage("python.data", f"two columns have the name {name!r}", 'columns={"x": ...} chooses, and names the streams')
+        out[name] = column
+    return out
+
+
+ROWS = "bf.from_arrow(pyarrow.Table.from_pandas(frame)) takes rows that are sequences, as to_pandas() gives them"
 
 
 def _column(name: str, column: pandas.Series[Any]) -> npt.NDArray[Any]:
@@ -73,10 +90,13 @@ def _column(name: str, column: pandas.Series[Any]) -> npt.NDArray[Any]:
     try:
         plain = np.array(column.tolist())
     except ValueError:
-        raise usage("python.data", f"stream {name!r}: rows of different lengths", "as many numbers in each row", stream=name) from None
+        ways = f"as many numbers in each row; {ROWS}"
+        raise usage("python.data", f"stream {name!r}: rows of different lengths", ways, stream=name) from None
     if plain.dtype.kind in "OUS":
-        hint = "astype('category') makes classes of texts"
-        raise usage("python.data", f"stream {name!r}: {column.iloc[0]!r} is no number", hint, stream=name)
+        first = next((one for one in column if not isinstance(one, Number)), column.iloc[0])
+        texts = "astype('category') makes classes of texts"
+        hint = texts if isinstance(first, (str, bytes)) else ROWS if hasattr(first, "__len__") else None
+        raise usage("python.data", f"stream {name!r}: {shown(first)} is no number", hint, stream=name)
     return plain
 
 

@@ -184,3 +184,48 @@ def test_columns_of_a_frame_are_told_by_their_names():
         with pytest.raises(bf.ConfigError, match=words):
             bf.from_pandas(frame, columns)
 
+
+
+def test_which_columns_of_a_frame_are_meant():
+    pandas = pytest.importorskip("pandas")
+
+    def streams_of(frame, *columns):
+        [batch] = bf.Reader(bf.from_pandas(frame, *columns), minibatch_samples=9, shuffle=False)
+        return {name: stream.numpy().tolist() for name, stream in batch.items()}
+
+    levels = pandas.DataFrame([[1.0, 2.0, 3.0]], columns=pandas.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("b", "x")]))
+    assert streams_of(levels) == {"a_x": [[1]], "a_y": [[2]], "b_x": [[3]]}
+    assert streams_of(levels, {"one": ("b", "x"), "two": [("a", "x"), ("a", "y")]}) == {"one": [[3]], "two": [[1, 2]]}
+    numbered = pandas.DataFrame([[1.0, 2.0, 3.0]])
+    assert streams_of(numbered, {"x": range(1, 3), "y": (0, 2)}) == {"x": [[2, 3]], "y": [[1, 3]]}
+    twice = pandas.DataFrame([[1.0, 2.0, 3.0]], columns=["a", "a", "b"])
+    assert streams_of(twice, {"x": "b"}) == {"x": [[3]]}
+    for frame, columns, message in (
+        (twice, None, "two columns have the name 'a'"),
+        (twice, {"x": "a"}, "'a' stands for 2 columns"),
+        (twice, {"x": ["b", "a"]}, "'a' stands for 2 columns"),
+        (levels, {"x": "a"}, "'a' stands for 2 columns"),
+        (pandas.DataFrame([[1.0, 2.0]], columns=[1, "1"]), None, "two columns have the name '1'"),
+    ):
+        with pytest.raises(bf.ConfigError, match=message):
+            bf.from_pandas(frame, columns)
+
+
+def test_what_in_a_frame_is_no_number():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(bf.ConfigError, match="stream 'x': 'two' is no number; hint: astype"):
+        bf.from_pandas(pandas.DataFrame({"x": [1, "two"]}))
+    pytest.importorskip("pyarrow")
+    rows = bf.to_pandas(bf.Arrays({"x": np.ones((3, 2))}, lengths=[1, 2]))
+    for frame, what in ((rows, "rows of different lengths"), (rows[:1], "is no number")):
+        with pytest.raises(bf.ConfigError, match=rf"{what}; hint: .*bf.from_arrow\("):
+            bf.from_pandas(frame, {"x": "x"})
+    with pytest.raises(bf.ConfigError, match="frame is 0 1.0 1 2.0 dtype: float64, expected a pandas.DataFrame"):
+        bf.from_pandas(pandas.Series([1.0, 2.0]))
+
+
+def test_small_floats():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = np.arange(6).reshape(3, 2).astype(ml_dtypes.bfloat16)
+    [batch] = bf.Reader(bf.Arrays({"x": x}), minibatch_samples=9, shuffle=False)
+    assert batch["x"].dtype == np.float32 and batch["x"].numpy().tolist() == [[0, 1], [2, 3], [4, 5]]
