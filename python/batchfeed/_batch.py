@@ -85,9 +85,12 @@ class Stream(_core.StreamData):
         """(values, offsets): all samples, and where each sequence begins."""
         return Packed(self.csr() if self.is_sparse else self.values, self.offsets)
 
-    def padded(self) -> Padded:
-        """(values [sequence, step, dim], mask [sequence, step]); zeros where a sequence is shorter."""
-        return Padded(*_convert.padded(self))
+    def padded(self, *, sequences: Optional[int] = None, steps: Optional[int] = None) -> Padded:
+        """(values [sequence, step, dim], mask [sequence, step]); zeros where a sequence is shorter.
+
+        `sequences` and `steps`: the size of the rectangle, which is filled up to it; as small as it can be if not given.
+        """
+        return Padded(*_convert.padded(self, sequences, steps))
 
     def sequences(self) -> list[Any]:
         """A list with the samples of each sequence: views, or CSR matrices of a sparse stream."""
@@ -131,11 +134,25 @@ class Stream(_core.StreamData):
         tensor: torch.Tensor = _convert.torch_tensor(self, form)
         return tensor
 
-    def jax(self, form: str = "packed") -> Any:
+    def jax(
+        self,
+        form: str = "packed",
+        *,
+        samples: Optional[int] = None,
+        entries: Optional[int] = None,
+        sequences: Optional[int] = None,
+        steps: Optional[int] = None,
+    ) -> Any:
         """For JAX. "packed": a dense stream as a jax.Array [samples, dim] without a copy where JAX allows, a sparse one
         as jax.experimental.sparse.BCSR; "padded": a jax.Array [sequence, step, dim]; "classes": classes() as int32.
+
+        Arrays are filled up to the sizes that are given, so that jit() compiles a function once: "packed" to `samples`,
+        of a sparse stream also to `entries`, with zeros; "padded" to `sequences` and `steps`, with zeros; "classes" to
+        `samples`, or, as a rectangle [sequence, step], to `sequences` and `steps`, with -1. Values are float32 unless
+        jax_enable_x64 lets float64 be. An array stays as it is whatever the reader does.
         """
-        return _convert.jax_array(self, form)
+        sizes = {"samples": samples, "entries": entries, "sequences": sequences, "steps": steps}
+        return _convert.jax_array(self, form, {name: size for name, size in sizes.items() if size is not None})
 
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Array:
         if copy is False and self.is_sparse:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Optional
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._errors import usage
+from ._given import whole
 
 
 def library(name: str, what_for: str) -> Any:
@@ -53,14 +56,44 @@ def dense(stream: _core.StreamData) -> npt.NDArray[Any]:
     return out
 
 
-def padded(stream: _core.StreamData) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+def padded(
+    stream: _core.StreamData, sequences: Optional[int] = None, steps: Optional[int] = None
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    shape: tuple[int, ...] = (*_rectangle(stream, sequences, steps), stream.dim)
     try:
-        return stream.make_padded()
+        if sequences is None and steps is None:
+            return stream.make_padded()
+        mask = _mask(stream, shape[:2])
+        values: npt.NDArray[Any] = np.zeros(shape, dtype=stream.element)
+        values[mask] = dense(stream) if stream.storage == "sparse" else stream.values
+        return values, mask
     except MemoryError:
-        shape = (stream.num_sequences, int(np.diff(stream.offsets).max(initial=0)), stream.dim)
         size = math.prod(shape) * np.dtype(stream.element).itemsize
         what = f"stream {stream.name!r}: a rectangle of {shape[0]} x {shape[1]} x {shape[2]} takes {size} bytes"
         raise MemoryError(f"{what}; packed() takes what the samples do") from None
+
+
+def _room(stream: _core.StreamData, name: str, given: Optional[int], needed: int, most: str) -> int:
+    """The size to fill up to."""
+    size = needed if given is None else whole(name, given)
+    if size < needed:
+        raise usage("python.option", f"{name} is {size}, and stream {stream.name!r} has {most.format(needed)}", stream=stream.name)
+    return size
+
+
+def _rectangle(stream: _core.StreamData, sequences: Optional[int], steps: Optional[int]) -> tuple[int, int]:
+    longest = int(np.diff(stream.offsets).max(initial=0))
+    return (
+        _room(stream, "sequences", sequences, stream.num_sequences, "{} sequences"),
+        _room(stream, "steps", steps, longest, "a sequence of {} samples"),
+    )
+
+
+def _mask(stream: _core.StreamData, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+    """Where samples are in such a rectangle."""
+    mask = np.zeros(shape, dtype=np.bool_)
+    mask[: stream.num_sequences] = np.arange(shape[1]) < np.diff(stream.offsets)[:, None]
+    return mask
 
 
 def classes(stream: _core.StreamData) -> npt.NDArray[np.int32]:
@@ -98,17 +131,53 @@ def torch_tensor(stream: _core.StreamData, form: str) -> Any:
     return values.to_sparse_coo() if form == "coo" else values
 
 
-def jax_array(stream: _core.StreamData, form: str) -> Any:
-    if form not in ("packed", "padded", "classes"):
+MOST = (1 << 31) - 1  # of an index, which is an int32
+SIZES = {"packed": ("samples", "entries"), "padded": ("sequences", "steps"), "classes": ("samples", "sequences", "steps")}
+
+
+def jax_array(stream: _core.StreamData, form: str, sizes: Mapping[str, int] = {}) -> Any:
+    """`sizes`: what arrays are filled up to."""
+    if form not in SIZES:
         raise ValueError(f"form is {form!r}, expected 'packed', 'padded' or 'classes'")
+    taken = [n for n in SIZES[form] if n != "entries" or stream.storage == "sparse"]
+    for name in sizes:
+        if name not in taken:
+            what = f"{name} is given for form {form!r} of the {stream.storage} stream {stream.name!r}"
+            raise usage("python.option", what, f"it has {' and '.join(taken)}", stream=stream.name)
     jax_numpy = library("jax.numpy", "jax()")
     if form == "padded":
-        return jax_numpy.from_dlpack(padded(stream)[0])
-    if stream.storage == "dense" and form == "packed":
-        return jax_numpy.from_dlpack(stream.values)
-    stream.expect_inside()
+        return jax_numpy.from_dlpack(padded(stream, **sizes)[0])
     if form == "classes":
-        return jax_numpy.asarray(classes(stream))
-    shape = (stream.num_samples, stream.dim)
-    parts = (stream.values, stream.indices, stream.indptr.astype(np.int32))
-    return library("jax.experimental.sparse", "jax()").BCSR(tuple(map(jax_numpy.asarray, parts)), shape=shape)
+        return jax_numpy.asarray(_filled_classes(stream, **sizes))
+    samples = _room(stream, "samples", sizes.get("samples"), stream.num_samples, "{} samples")
+    if stream.storage == "dense":
+        return jax_numpy.from_dlpack(_filled(stream.values, samples, 0))
+    stream.expect_inside()
+    entries = _room(stream, "entries", sizes.get("entries"), stream.indices.size, "{} entries")
+    indptr = stream.indptr.astype(np.int32)
+    # As JAX itself fills up: an index beyond all columns, behind the last row.
+    parts = (_filled(stream.values, entries, 0), _filled(stream.indices, entries, min(stream.dim, MOST)), _filled(indptr, samples + 1, indptr[-1]))
+    return library("jax.experimental.sparse", "jax()").BCSR(tuple(map(jax_numpy.asarray, parts)), shape=(samples, stream.dim))
+
+
+def _filled(array: npt.NDArray[Any], size: int, filler: Any) -> npt.NDArray[Any]:
+    if len(array) == size:
+        return array
+    out = np.full((size, *array.shape[1:]), filler, dtype=array.dtype)
+    out[: len(array)] = array
+    return out
+
+
+def _filled_classes(
+    stream: _core.StreamData, samples: Optional[int] = None, sequences: Optional[int] = None, steps: Optional[int] = None
+) -> npt.NDArray[np.int32]:
+    stream.expect_inside()
+    flat = classes(stream)
+    if sequences is None and steps is None:
+        return _filled(flat, _room(stream, "samples", samples, stream.num_samples, "{} samples"), -1)
+    if samples is not None:
+        raise usage("python.option", "samples is given with sequences or steps", "a rectangle has sequences and steps", stream=stream.name)
+    mask = _mask(stream, _rectangle(stream, sequences, steps))
+    out = np.full(mask.shape, -1, dtype=np.int32)
+    out[mask] = flat
+    return out

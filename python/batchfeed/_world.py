@@ -26,12 +26,17 @@ class World(TypedDict):
 def world() -> World:
     """{"workers": N, "rank": K} for a Reader: ``bf.open("train.cntk", **bf.world())``.
 
-    From torch.distributed if it is at work, else from the environment that torchrun, Slurm, Open MPI or
-    MPICH sets; one worker if there is nothing of the kind.
+    From torch.distributed or jax.distributed if one is at work, else from the environment that torchrun, Slurm,
+    Open MPI or MPICH sets; one worker if there is nothing of the kind.
     """
     torch = sys.modules.get("torch")
     if torch is not None and torch.distributed.is_available() and torch.distributed.is_initialized():
         return {"workers": torch.distributed.get_world_size(), "rank": torch.distributed.get_rank()}
+    jax = sys.modules.get("jax")
+    # Older ones do not tell, and asking for the processes would start a backend too early for jax.distributed.
+    begun = getattr(getattr(jax, "distributed", None), "is_initialized", None)
+    if jax is not None and begun is not None and begun():
+        return {"workers": jax.process_count(), "rank": jax.process_index()}
     for who, rank_name, workers_name in LAUNCHERS:
         rank, workers = os.environ.get(rank_name), os.environ.get(workers_name)
         if not rank or not workers:

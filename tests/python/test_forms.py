@@ -130,6 +130,24 @@ def test_padded(batch):
     np.testing.assert_array_equal(labels[mask], batch["y"].numpy())
 
 
+def test_a_rectangle_of_a_given_size(batch):
+    for stream in batch.values():
+        least = stream.padded()
+        sequences, steps = least.mask.shape
+        for given in ({"sequences": sequences + 2}, {"steps": steps + 3}, {"sequences": sequences, "steps": np.int64(steps)}):
+            values, mask = stream.padded(**given)
+            assert values.shape == (given.get("sequences", sequences), given.get("steps", steps), stream.dim) and values.dtype == stream.dtype
+            np.testing.assert_array_equal(values[:sequences, :steps], least.values)
+            np.testing.assert_array_equal(mask[:sequences, :steps], least.mask)
+            assert values[~mask].sum() == 0 and mask.sum() == stream.num_samples
+        with pytest.raises(bf.ConfigError, match=f"sequences is {sequences - 1}, and stream '{stream.name}' has {sequences} sequences"):
+            stream.padded(sequences=sequences - 1)
+        with pytest.raises(bf.ConfigError, match=f"steps is {steps - 1}, and stream '{stream.name}' has a sequence of {steps} samples"):
+            stream.padded(steps=steps - 1)
+        with pytest.raises(bf.ConfigError, match="steps is 3.5, expected a whole number"):
+            stream.padded(steps=3.5)
+
+
 def test_sparse_forms_agree(batch):
     y = batch["y"]
     dense = y.numpy()

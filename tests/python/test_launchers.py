@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,14 @@ def test_a_batch_script_without_srun(corpus, tmp_path):
     subprocess.run(["sbatch", "--wait", "--ntasks=2", "--output", tmp_path / "out", "--wrap", command], check=True,
                    timeout=120)
     assert json.loads((tmp_path / "0.json").read_text())["world"] == {"workers": 1, "rank": 0}
+
+
+def test_processes_of_jax(monkeypatch):
+    """Two of them are started by test_jax.py, where JAX is."""
+    begun = types.SimpleNamespace(is_initialized=lambda: True)
+    monkeypatch.setitem(sys.modules, "jax", types.SimpleNamespace(distributed=begun, process_count=lambda: 4, process_index=lambda: 3))
+    assert bf.world() == {"workers": 4, "rank": 3}
+    begun.is_initialized = lambda: False
+    assert bf.world() == {"workers": 1, "rank": 0}
+    del begun.is_initialized  # older ones
+    assert bf.world() == {"workers": 1, "rank": 0}
