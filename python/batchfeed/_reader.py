@@ -6,6 +6,7 @@ import atexit
 import itertools
 import json
 import os
+import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from operator import index
@@ -42,7 +43,7 @@ class Reader:
     in all while the sources are indexed (True: a tqdm bar). `limits` changes bounds on what files may ask for
     (docs/reference/limits.md). Paths may be URLs; `storage_options` are fsspec's for them, or a bf.Remote.
 
-    Several threads may share it: each minibatch goes to one of them. What it calls itself (`report`, `progress`, the
+    Several threads may share it, or one iterator of it: each minibatch goes to one of them. What it calls itself (`report`, `progress`, the
     read() of a source) cannot ask it meanwhile (ConfigError reader.busy). A forked or unpickled reader opens its files again
     and goes on. Raises ConfigError for options that cannot be used, FileError where a file cannot be read, and FormatError
     for its content; what is found on the way is raised at its place in the loop, and again each time after.
@@ -188,7 +189,8 @@ class Reader:
         if not loop.number:
             core.loop = next(_loops)
         elif core.loop != loop.number:
-            raise usage("python.iteration", "another iteration of this reader has begun", "use a reader for each")
+            hint = "use a reader for each; threads that share one share an iterator of it, or call next()"
+            raise usage("python.iteration", "another iteration of this reader has begun", hint)
         loop.begin(core, core.loop)
         batch: Optional[Batch] = core.next(False)
         if batch is None:
@@ -196,7 +198,7 @@ class Reader:
         return batch
 
     def epochs(self, count: Optional[int] = None, *, until: Optional[int] = None) -> Iterator[Batch]:
-        """The minibatches of `count` epochs: what is left of the current one counts as one.
+        """The minibatches of `count` epochs: what is left of the current one counts as one. Threads may share it.
 
         `until` instead: up to, not including, the epoch of that number; so a script that loads a state
         does as many epochs in all as one that does not. Neither: without end, but ConfigError where a hundred
@@ -204,8 +206,10 @@ class Reader:
         """
         if count is not None and until is not None:
             raise usage("python.option", "count and until are both given", "give one of them")
-        count = None if count is None else whole("count", count)
-        until = None if until is None else whole("until", until)
+        steps = self._epochs(None if count is None else whole("count", count), None if until is None else whole("until", until))
+        return _Shared(steps)
+
+    def _epochs(self, count: Optional[int], until: Optional[int]) -> Iterator[Batch]:
         empty = 0
         while count is None or count > 0:
             core = self._core
@@ -341,6 +345,23 @@ class Reader:
         except Exception as error:
             about = str(error)
         return f"<Reader of {self._opening}: {about}>"
+
+
+class _Shared:
+    """A generator that several threads may ask."""
+
+    def __init__(self, steps: Iterator[Batch]) -> None:
+        self._steps = steps
+        self._turn, self._pid = threading.RLock(), os.getpid()
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self
+
+    def __next__(self) -> Batch:
+        if os.getpid() != self._pid:  # who had it may not exist here
+            self._turn, self._pid = threading.RLock(), os.getpid()
+        with self._turn:
+            return next(self._steps)
 
 
 def _unpickle(

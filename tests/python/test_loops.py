@@ -231,3 +231,37 @@ def test_streams_are_alike_if_all_of_them_is(corpus):
     streams = corpus.reader().streams
     assert streams == corpus.reader().streams and streams["x"] != streams["y"] and streams["x"] != "x"
     assert len({*streams.values(), *corpus.reader().streams.values()}) == 2
+
+
+@pytest.mark.parametrize("share", [iter, lambda reader: reader.epochs(2)], ids=["a loop", "epochs"])
+def test_threads_share_an_iterator(small, share):
+    reader, given, failed = reader_of(small), [], []
+    batches = share(reader)
+
+    def take():
+        try:
+            given.extend(key for batch in batches for key in batch.sequence_keys)
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=take) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    wanted = [str(key) for key in range(3000)] * (1 if share is iter else 2)
+    assert not failed and sorted(given) == sorted(wanted)
+
+
+def test_epochs_shared_with_a_forked_child(small):
+    batches = reader_of(small).epochs(1)
+    first = next(batches)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if len([first, *batches]) == len(reader_of(small)) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_epochs_look_at_their_numbers_at_once(small):
+    with pytest.raises(bf.ConfigError, match="count is 2.0, expected"):
+        reader_of(small).epochs(2.0)
