@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, TypeVar, Union, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import torch
 
 Array = npt.NDArray[Any]
+Other = TypeVar("Other")
 
 
 class Packed(NamedTuple):
@@ -241,6 +242,12 @@ class Batch(_Batch):
     def items(self) -> ItemsView[str, Stream]:
         """(name, stream) of each."""
         return self.streams.items()
+
+    @overload
+    def get(self, name: str, default: None = None) -> Optional[Stream]: ...
+
+    @overload
+    def get(self, name: str, default: Other) -> Union[Stream, Other]: ...
 
     def get(self, name: str, default: Any = None) -> Any:
         """The stream of that name, or `default`."""

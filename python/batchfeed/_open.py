@@ -33,8 +33,8 @@ class Mix:
         for part in parts:
             if not isinstance(part, (list, tuple)) or len(part) != 2:
                 raise wrong("a part of a Mix", part, '(corpus, weight), such as ("a.ctf", 0.5)')
-        self.corpora = [as_list(corpus) for corpus, _ in parts]
-        self.weights = [weight("the weight of a corpus", share) for _, share in parts]
+        self.corpora: list[list[Any]] = [as_list(corpus) for corpus, _ in parts]
+        self.weights: list[float] = [weight("the weight of a corpus", share) for _, share in parts]
 
     def __repr__(self) -> str:
         return f"Mix({', '.join(f'({_names(c)}, {w:g})' for c, w in zip(self.corpora, self.weights))})"

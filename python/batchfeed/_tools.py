@@ -25,13 +25,13 @@ class CheckReport(list[Fault]):
 
     def __init__(self, found: Sequence[Fault], result: Any) -> None:
         super().__init__(found)
-        self.faults = result.faults
-        self.warnings = result.warnings
-        self.by_id = result.by_id
-        self.sequences = result.sequences
-        self.samples = result.samples
-        self.bytes = result.bytes
-        self.complete = result.complete  # False: a source or chunk could not be read to its end
+        self.faults: int = result.faults
+        self.warnings: int = result.warnings
+        self.by_id: dict[str, int] = result.by_id
+        self.sequences: int = result.sequences
+        self.samples: int = result.samples
+        self.bytes: int = result.bytes
+        self.complete: bool = result.complete  # False: a source or chunk could not be read to its end
 
     def __repr__(self) -> str:
         counts = zip((self.faults, self.warnings, self.samples, self.sequences), ("fault", "warning", "sample", "sequence"))

@@ -102,6 +102,42 @@ bf.Arrays({"x": np.ones((3, 2))}, lengths={"x": np.array([1, 2])}, keys=[7, 8])
     assert done.returncode == 0, done.stdout
 
 
+def test_types_that_a_checker_knows(tmp_path):
+    """Any would pass wherever it is used."""
+    program = tmp_path / "program.py"
+    program.write_text("""
+from collections.abc import Mapping
+from typing import Optional, Union
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import assert_type
+
+import batchfeed as bf
+
+report = bf.check("a.ctf")
+assert_type(report.faults + report.warnings + report.sequences + report.samples + report.bytes, int)
+assert_type(report.by_id, dict[str, int])
+assert_type(report.complete, bool)
+assert_type(report[0].line, Optional[int])
+
+reader = bf.open("a.ctf")
+for batch in reader.epochs(2):
+    assert_type(batch["x"], bf.Stream)
+    assert_type(batch.get("x"), Optional[bf.Stream])
+    assert_type(batch.get("x", 3), Union[bf.Stream, int])
+    assert_type(batch["x"].padded(sequences=3, steps=4).mask, npt.NDArray[np.bool_])
+    assert_type(batch["x"].classes(), npt.NDArray[np.int32])
+    as_mapping: Mapping[str, bf.Stream] = batch
+assert_type(reader.options.order.seed, int)
+assert_type(reader.options == reader.options, bool)
+assert_type(bf.Mix(("a.ctf", 1)).weights, list[float])
+""")
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir", str(tmp_path / "cache"), str(program)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout
+
+
 def test_nothing_is_left_when_python_ends(corpus, tmp_path):
     script = """
 import pickle, sys
