@@ -9,12 +9,13 @@ import os
 import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from operator import index
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from . import _core, _open
 from ._batch import Batch, Stream
-from ._errors import ConfigError, usage
+from ._errors import ConfigError, Error, usage
 from ._files import Limits, StorageOptions
 from ._given import Path, function, path as as_path, paths, texts, whole
 from ._info import Info, glance
@@ -279,8 +280,14 @@ class Reader:
     # State.
 
     def state_dict(self) -> dict[str, Any]:
-        """The place behind the minibatch last handed out: some numbers, fit for JSON."""
-        state: dict[str, Any] = json.loads(self._core.state())
+        """The place behind the minibatch last handed out: some numbers, fit for JSON. Also of a reader that is closed."""
+        try:
+            told = self._core.state()
+        except ConfigError as error:
+            if error.id != "reader.closed" or self._left is None:
+                raise
+            told = self._left
+        state: dict[str, Any] = json.loads(told)
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -301,6 +308,7 @@ class Reader:
         report = self._report if self._report is log or self._report is None else log
         return _unpickle, (self._opening, report, self.state_dict(), self._workers, self._size)
 
+    _left: Optional[str] = None  # the state in which it was closed
     # As they were set since it was opened.
     _workers: Optional[tuple[int, int]] = None
     _size: Optional[int] = None
@@ -328,6 +336,8 @@ class Reader:
 
     def close(self) -> None:
         """Ends its threads and lets go of its files; minibatches that are held stay as they are."""
+        with suppress(Error):  # it is closed already, or was forked while another thread read
+            self._left = self._core.state()
         self._core.close()
 
     def __enter__(self) -> Reader:

@@ -217,3 +217,17 @@ def test_a_reader_at_large_does_not_keep_python_from_ending(corpus):
     script = "import sys, batchfeed as bf; r = bf.open(sys.argv[1], minibatch_samples=1); b = r.next(); print(len(b))"
     done = subprocess.run([sys.executable, "-c", script, corpus.path], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
+
+
+def test_the_state_of_a_reader_that_is_closed(corpus, expected):
+    for n in range(len(expected[0]) + 1):
+        with corpus.reader() as reader:
+            for _ in range(n):
+                reader.next()
+            before = reader.state_dict()
+        reader.close()
+        assert reader.state_dict() == before
+        there = corpus.reader()
+        there.load_state_dict(reader.state_dict())
+        assert keys_of(iter(there.next, None)) == expected[0][n:]
+        assert keys_of(iter(pickle.loads(pickle.dumps(reader)).next, None)) == expected[0][n:]
