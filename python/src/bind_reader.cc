@@ -97,6 +97,9 @@ class ReaderCore {
   nb::object next(bool all) {
     if (failed) std::rethrow_exception(std::exchange(failed, nullptr));
     expect_idle();
+    if (!all) {
+      if (nb::object batch = next_at_hand()) return batch;
+    }
     auto batch = std::make_shared<Minibatch>();
     bool given = false;
     std::uint64_t number = 0;
@@ -117,9 +120,11 @@ class ReaderCore {
     return hand_out(std::move(batch), all, number);
   }
 
-  // The same as next(false), but without letting go of the GIL; nothing if it is not at hand.
+  // The same as next(false), but without letting go of the GIL; nothing if it is not at hand. A signal that has come
+  // is looked at before it is taken.
   nb::object next_at_hand() {
-    if (Held::Call::is_of(number_)) return {};
+    if (Held::Call::is_of(number_) || forked()) return {};
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock || !reader_ || !reader_->at_hand()) return {};
     auto batch = std::make_shared<Minibatch>();

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Loops over a reader, of minibatches so small that most are at hand when they are asked for."""
+import ctypes
 import gc
 import json
 import os
@@ -265,3 +266,14 @@ def test_epochs_shared_with_a_forked_child(small):
 def test_epochs_look_at_their_numbers_at_once(small):
     with pytest.raises(bf.ConfigError, match="count is 2.0, expected"):
         reader_of(small).epochs(2.0)
+
+
+def test_ctrl_c_is_looked_at_before_a_minibatch_is_taken(small, interruptible):
+    loop = iter(reader_of(small))
+    first = next(loop)
+    time.sleep(0.2)  # the next ones are at hand
+    signal_comes = ctypes.pythonapi.PyErr_SetInterrupt
+    signal_comes.restype = None
+    with pytest.raises(KeyboardInterrupt):
+        list(zip(iter(signal_comes, 1), loop))  # without a step of Python's own, which would look at it too
+    assert (first.index, next(loop).index) == (0, 1)
