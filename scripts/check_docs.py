@@ -40,59 +40,71 @@ def anchors(text):
     return {re.sub(r"[^\w -]", "", re.sub(r"[`*]|\]\([^)]*\)", "", line).lower()).replace(" ", "-") for line in re.findall(r"(?m)^#+ +(.*?) *$", text)}
 
 
-def main():
-    bad = links = 0
-    for path in other_versions():
-        print(f"{path}: another version than CMakeLists.txt says")
-        bad += 1
+def links():
+    """(page, file it links to, heading), of all that are no URLs."""
     for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md"), *ROOT.glob("examples/**/*.md"), *ROOT.glob("python/**/*.md")]:
         text = re.sub(r"(?s)```.*?```", "", path.read_text(encoding="utf-8"))
         for target, heading in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)[^)]*\)", text):
-            if re.match(r"[a-z]+:", target):
-                continue
-            links += 1
-            to = path.parent / target if target else path
-            if not to.exists():
-                print(f"{path.relative_to(ROOT)}: links to {target}, which is not there")
-                bad += 1
-            elif heading and to.suffix == ".md" and heading not in anchors(to.read_text(encoding="utf-8")):
-                print(f"{path.relative_to(ROOT)}: links to {target}#{heading}, a heading that is not there")
-                bad += 1
+            if not re.match(r"[a-z]+:", target):
+                yield path, target, heading
+
+
+def broken_links():
+    for path, target, heading in links():
+        to = path.parent / target if target else path
+        if not to.exists():
+            yield f"{path.relative_to(ROOT)}: links to {target}, which is not there"
+        elif heading and to.suffix == ".md" and heading not in anchors(to.read_text(encoding="utf-8")):
+            yield f"{path.relative_to(ROOT)}: links to {target}#{heading}, a heading that is not there"
+
+
+def pages_that_sources_miss():
     for path in (p for folder in ("src", "include", "cli", "python", "tests", "scripts") for p in (ROOT / folder).rglob("*")):
         if path.suffix not in (".cc", ".h", ".py", ".pyi", ".txt", ".cmake", "") or not path.is_file():
             continue
         for page in re.findall(r"\bdocs/[\w/-]+\.md\b", path.read_text(encoding="utf-8", errors="replace")):
             if not (ROOT / page).exists():
-                print(f"{path.relative_to(ROOT)}: names {page}, which is not there")
-                bad += 1
-    bad += subprocess.run([sys.executable, ROOT / "scripts/draw_river.py"]).returncode
+                yield f"{path.relative_to(ROOT)}: names {page}, which is not there"
+
+
+def snippets_not_run():
     run = re.split(r"[\s()]+", (ROOT / "tests/CMakeLists.txt").read_text(encoding="utf-8"))
     for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
         page = str(path.relative_to(ROOT))
         if "```cpp" in path.read_text(encoding="utf-8") and page not in run:
-            print(f"{page}: its C++ is not run; tests/CMakeLists.txt has a list of pages")
-            bad += 1
+            yield f"{page}: its C++ is not run; tests/CMakeLists.txt has a list of pages"
+
+
+def pages_without_a_way_there():
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     for path in sorted(ROOT.glob("docs/**/*.md")):
         if path.name != "index.md" and f"]({path.relative_to(ROOT / 'docs')})" not in index:
-            print(f"docs/index.md: does not name {path.relative_to(ROOT)}")
-            bad += 1
-    tests, named = known_tests(), 0
-    if PAGE.is_file():
-        for line in PAGE.read_text(encoding="utf-8").split("\n"):
-            if not line.startswith("|") or line.startswith(("|---", "| what")):
-                continue
-            cell = line.rstrip("|").split("|")[-1]
-            found = re.findall(r"`([^`]+)`", cell)
-            if not found:
-                print(f"{PAGE.relative_to(ROOT)}: no test: {line.split('|')[1].strip()}")
-                bad += 1
-            for name in found:
-                named += 1
-                if name not in tests:
-                    print(f"{PAGE.relative_to(ROOT)}: names {name}, which is not there")
-                    bad += 1
-    print(f"documents: {links} links, {named} tests named, {bad} wrong")
+            yield f"docs/index.md: does not name {path.relative_to(ROOT)}"
+
+
+def tests_named():
+    """(difference from CNTK, the tests in its row)"""
+    for line in PAGE.read_text(encoding="utf-8").split("\n") if PAGE.is_file() else ():
+        if line.startswith("|") and not line.startswith(("|---", "| what")):
+            cells = line.rstrip("|").split("|")
+            yield cells[1].strip(), re.findall(r"`([^`]+)`", cells[-1])
+
+
+def differences_without_a_test():
+    tests = known_tests()
+    for what, named in tests_named():
+        if not named:
+            yield f"{PAGE.relative_to(ROOT)}: no test: {what}"
+        yield from (f"{PAGE.relative_to(ROOT)}: names {name}, which is not there" for name in named if name not in tests)
+
+
+def main():
+    wrong = [f"{path}: another version than CMakeLists.txt says" for path in other_versions()]
+    for check in (broken_links, pages_that_sources_miss, snippets_not_run, pages_without_a_way_there, differences_without_a_test):
+        wrong += check()
+    print("\n".join(wrong), end="\n" if wrong else "")
+    bad = len(wrong) + subprocess.run([sys.executable, ROOT / "scripts/draw_river.py"]).returncode
+    print(f"documents: {len(list(links()))} links, {sum(len(named) for _, named in tests_named())} tests named, {bad} wrong")
     return 1 if bad else 0
 
 

@@ -6,8 +6,7 @@
     check_errors.py --write    writes the page
 
 An id is the stable name of a rule, such as "ctf.index-range". A test mentions it,
-or "index-range" in quotes, in a *_test.cc, a *_fuzz.cc or under tests/. Ids that
-cannot be caused by a test are listed in scripts/errors_untested.txt, with the reason.
+or "index-range" in quotes, in a *_test.cc, a *_fuzz.cc or under tests/.
 """
 import pathlib
 import re
@@ -15,7 +14,6 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/reference/errors.md"
-UNTESTED = ROOT / "scripts/errors_untested.txt"
 
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 # An id in full: a known prefix, then words.
@@ -107,84 +105,109 @@ def details(code, at):
     return "", texts[1] if len(texts) > 1 else "", texts[2] if len(texts) > 2 else ""
 
 
+def function_at(code, at):
+    """The name of the function whose body begins last in front of `at`, and where."""
+    around = [f for f in FUNCTION.finditer(code, 0, at)]
+    return (around[-1].group(1), around[-1].end()) if around else (None, 0)
+
+
 def helpers_of(texts):
     """{folder: {function: (prefix, kind)}} for functions that put a prefix in front of an id, or pass one on to such."""
     out = {}
     for folder, code in texts:
         for match in PREFIXING.finditer(code):
-            around = [f for f in FUNCTION.finditer(code, 0, match.start())]
-            if around:
-                kind = KIND.search(code, around[-1].end())
-                out.setdefault(folder, {}).setdefault(around[-1].group(1), (match.group(1), kind.group(1) if kind else ""))
+            name, begin = function_at(code, match.start())
+            if name:
+                kind = KIND.search(code, begin)
+                out.setdefault(folder, {}).setdefault(name, (match.group(1), kind.group(1) if kind else ""))
     for _ in range(3):
         for folder, code in texts:
+            known = out.get(folder, {})
             for function in FUNCTION.finditer(code):
-                name = re.search(r"\b(id|rule)\b", function.group(2))
-                known = out.get(folder, {})
-                if not name or function.group(1) in known:
-                    continue
-                body = ",".join(arguments(code, function.end()))
-                for helper, entry in list(known.items()):
-                    if re.search(r"\b" + helper + r"\([^;]*\b" + name.group(1) + r"\b", body):
-                        known[function.group(1)] = entry
+                if function.group(1) not in known and (entry := passes_on(code, function, known)):
+                    known[function.group(1)] = entry
     return out
+
+
+def passes_on(code, function, known):
+    """The entry of the helper that a function gives its own `id` or `rule`."""
+    name = re.search(r"\b(id|rule)\b", function.group(2))
+    if not name:
+        return None
+    body = ",".join(arguments(code, function.end()))
+    found = [entry for helper, entry in known.items() if re.search(r"\b" + helper + r"\([^;]*\b" + name.group(1) + r"\b", body)]
+    return found[-1] if found else None
+
+
+def kinds_of(texts):
+    """{(folder, function): kind}, for helpers that take an id in full."""
+    out = {}
+    for folder, code in texts:
+        for match in re.finditer(r"\.id\s*=\s*(?:std::move\()?(?:std::string\()?(?:id|rule)\b", code):
+            name, _ = function_at(code, match.start())
+            kind = [k for k in KIND.finditer(code, max(0, match.start() - 300), match.start())]
+            if name and kind:
+                out[folder, name] = kind[-1].group(1)
+    return out
+
+
+def is_id(code, match):
+    literal = match.group(1)
+    if re.search(r"\.id\s*=\s*$", code[max(0, match.start() - 12):match.start()]):
+        return not literal.endswith(".")
+    if not ID.match(literal) or literal.split(".")[0] not in PREFIXES or literal.split(".")[-1] in FILE_ENDINGS:
+        return False
+    return not code[:match.start()].rstrip().endswith("#include")
+
+
+def whole_ids(folder, code, kinds):
+    """(id, kind, what, hint) of those that stand in the code in full."""
+    for match in LITERAL.finditer(code):
+        if not is_id(code, match):
+            continue
+        kind, what, hint = details(code, match.start())
+        before = code[:opening(code, match.start()) - 1]
+        name = re.search(r"(io::)?(\w+)$", before)
+        homes = ["src/io"] if name and name.group(1) else [folder, "src/model"]
+        known = (kinds.get((home, name.group(2) if name else "")) for home in homes)
+        yield match.group(1), kind or next(filter(None, known), ""), what, hint
+
+
+def words_for_ids(args):
+    """(words, arguments behind them) of a call: the first argument with a literal, if there is nothing but words in it."""
+    for i, arg in enumerate(args):
+        literals = LITERAL.findall(arg)
+        if literals:
+            return (literals if "+" not in arg and all(map(WORD.match, literals)) else []), args[i + 1:]
+    return [], []
+
+
+def prefixed_ids(folder, code, helpers):
+    """The same of those that a helper puts a prefix in front of."""
+    patterns = [(re.compile(r"\b" + name + r"\("), entry) for name, entry in helpers.get(folder, {}).items()]
+    if folder != "src/io":
+        patterns += [(re.compile(r"\bio::" + name + r"\("), entry) for name, entry in helpers.get("src/io", {}).items()]
+    for pattern, (prefix, kind) in patterns:
+        for call in pattern.finditer(code):
+            ids, behind = words_for_ids(arguments(code, call.end()))
+            rest = [words(a) for a in behind if LITERAL.search(a)]
+            for word in ids:
+                what = f"cannot {word}: the system's words" if prefix == "io." else (rest[0] if rest else "")
+                yield prefix + word, kind, what, rest[1] if len(rest) > 1 else ""
 
 
 def collect():
     """{id: (kind, [(what, hint)], folder)}; all that is said of one in the folder where it is first met"""
     texts = [(path.relative_to(ROOT).parent.as_posix(), code) for path, code in sources()]
-    helpers, found = helpers_of(texts), {}
-
-    def add(name, kind, what, hint, folder):
-        known, said, home = found.setdefault(name, (kind, [], folder))
-        if not said and what:  # what was met before said nothing
-            home = folder
-        if what and home == folder and (what, hint) not in said:
-            said.append((what, hint))
-        found[name] = (known or kind, said, home)
-
-    kinds = {}  # (folder, function) -> kind, for helpers that take an id in full
+    helpers, kinds, found = helpers_of(texts), kinds_of(texts), {}
     for folder, code in texts:
-        for match in re.finditer(r"\.id\s*=\s*(?:std::move\()?(?:std::string\()?(?:id|rule)\b", code):
-            around = [f for f in FUNCTION.finditer(code, 0, match.start())]
-            kind = [k for k in KIND.finditer(code, max(0, match.start() - 300), match.start())]
-            if around and kind:
-                kinds[folder, around[-1].group(1)] = kind[-1].group(1)
-    for folder, code in texts:
-        for match in LITERAL.finditer(code):
-            literal = match.group(1)
-            assigned = re.search(r"\.id\s*=\s*$", code[max(0, match.start() - 12):match.start()])
-            if assigned:
-                if literal.endswith("."):
-                    continue
-            elif not ID.match(literal) or literal.split(".")[0] not in PREFIXES or literal.split(".")[-1] in FILE_ENDINGS:
-                continue
-            elif code[:match.start()].rstrip().endswith("#include"):
-                continue
-            kind, what, hint = details(code, match.start())
-            before = code[:opening(code, match.start()) - 1]
-            name = re.search(r"(io::)?(\w+)$", before)
-            homes = ["src/io"] if name and name.group(1) else [folder, "src/model"]
-            known = (kinds.get((home, name.group(2) if name else "")) for home in homes)
-            add(literal, kind or next(filter(None, known), ""), what, hint, folder)
-        known = {name: entry for name, entry in helpers.get(folder, {}).items()}
-        patterns = [(re.compile(r"\b" + name + r"\("), entry) for name, entry in known.items()]
-        if folder != "src/io":
-            patterns += [(re.compile(r"\bio::" + name + r"\("), entry) for name, entry in helpers.get("src/io", {}).items()]
-        for pattern, (prefix, kind) in patterns:
-            for call in pattern.finditer(code):
-                args = arguments(code, call.end())
-                for i, arg in enumerate(args):
-                    ids = [w for w in LITERAL.findall(arg) if WORD.match(w)]
-                    if not ids or len(ids) != len(LITERAL.findall(arg)) or "+" in arg:
-                        if LITERAL.search(arg):
-                            break
-                        continue
-                    rest = [words(a) for a in args[i + 1:] if LITERAL.search(a)]
-                    for word in ids:
-                        what = f"cannot {word}: the system's words" if prefix == "io." else (rest[0] if rest else "")
-                        add(prefix + word, kind, what, rest[1] if len(rest) > 1 else "", folder)
-                    break
+        for name, kind, what, hint in (*whole_ids(folder, code, kinds), *prefixed_ids(folder, code, helpers)):
+            known, said, home = found.setdefault(name, (kind, [], folder))
+            if not said and what:  # what was met before said nothing
+                home = folder
+            if what and home == folder and (what, hint) not in said:
+                said.append((what, hint))
+            found[name] = (known or kind, said, home)
     return found
 
 
@@ -211,6 +234,11 @@ def page(found):
     return "\n".join(out)
 
 
+def text_of_tests():
+    patterns = ("src/**/*_test.cc", "src/**/*_fuzz.cc", "cli/**/*_test.cc", "tests/**/*.cc", "tests/**/*.py", "tests/**/*.tsv", "tests/**/*.txt")
+    return "".join(p.read_text(encoding="utf-8", errors="replace") for pattern in patterns for p in sorted(ROOT.glob(pattern)))
+
+
 def main():
     found = collect()
     text = page(found)
@@ -223,30 +251,13 @@ def main():
     if not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text:
         print(f"{PAGE.relative_to(ROOT)} is not up to date; scripts/check_errors.py --write")
         bad += 1
-    tests = ""
-    for pattern in ("src/**/*_test.cc", "src/**/*_fuzz.cc", "cli/**/*_test.cc", "tests/**/*.cc", "tests/**/*.py", "tests/**/*.tsv", "tests/**/*.txt"):
-        tests += "".join(p.read_text(encoding="utf-8", errors="replace") for p in sorted(ROOT.glob(pattern)))
-    excused = {}
-    if UNTESTED.is_file():
-        for line in UNTESTED.read_text(encoding="utf-8").split("\n"):
-            if line.strip() and not line.startswith("#"):
-                name, _, why = line.partition(" ")
-                excused[name] = why
-    tested = 0
-    for name in sorted(found):
-        mentioned = (re.search(r"(?<![\w.-])" + re.escape(name) + r"(?![\w-])", tests)
-                     or f'"{name.partition(".")[2]}"' in tests)
-        if mentioned and name in excused:
-            print(f"{name}: has a test by now; take it out of {UNTESTED.relative_to(ROOT)}")
-            bad += 1
-        elif not mentioned and name not in excused:
-            print(f"{name}: no test mentions it")
-            bad += 1
-        tested += bool(mentioned)
-    for name in sorted(excused.keys() - found.keys()):
-        print(f"{name}: is in {UNTESTED.relative_to(ROOT)}, but no longer in the sources")
-        bad += 1
-    print(f"faults: {len(found)} ids, {tested} with a test, {bad} wrong")
+    tests = text_of_tests()
+    mentioned = lambda name: re.search(r"(?<![\w.-])" + re.escape(name) + r"(?![\w-])", tests) or f'"{name.partition(".")[2]}"' in tests
+    without = [name for name in sorted(found) if not mentioned(name)]
+    for name in without:
+        print(f"{name}: no test mentions it")
+    bad += len(without)
+    print(f"faults: {len(found)} ids, {len(found) - len(without)} with a test, {bad} wrong")
     return 1 if bad else 0
 
 
