@@ -2,11 +2,11 @@
 #include "formats/htk/archives.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/counted.h"
 #include "formats/htk/archive.h"
+#include "formats/htk/missing_files.h"
 #include "io/path_policy.h"
 
 namespace batchfeed::htk {
@@ -80,6 +80,82 @@ void warn_of_end(const Archive& archive, const HtkOptions& options, FaultSink& f
   throw Error(std::move(fault));
 }
 
+class Look {
+ public:
+  Look(Index& index, const HtkOptions& options, const OpenContext& context, FaultSink& faults)
+      : index_(index), options_(options), context_(context), faults_(faults), held_(index.paths.size()) {}
+
+  // In the order of first use, so that the first utterance's archive is the model.
+  std::vector<Held> run() {
+    index_.identities.resize(index_.paths.size());
+    std::vector<std::uint8_t> seen(index_.paths.size(), 0);
+    for (std::size_t i = 0; i < index_.utterances.size(); ++i) {
+      if (std::exchange(seen[index_.utterances[i].file], 1) == 0) look(i);
+    }
+    if (!missing_.empty()) fail_for(missing_, gone_, index_, options_);
+    return std::move(held_);
+  }
+
+ private:
+  void look(std::size_t utterance) {
+    const std::uint32_t file = index_.utterances[utterance].file;
+    if (const Fault* const gone = context_.check ? missing_files_.expected(index_.paths[file]) : nullptr) {
+      faults_.error(gone->id, [&] { return told(utterance, *gone); });
+      held_[file].damaged = true;
+      return;
+    }
+    try {
+      open(file);
+    } catch (const Error& e) {
+      missing_files_.failed(e.fault());
+      fail(file, told(utterance, e.fault()));
+    }
+  }
+
+  void open(std::uint32_t file) {
+    const std::string& path = index_.paths[file];
+    const Archive archive(path, true, context_.file_system);
+    const Header& h = archive.header();
+    index_.identities[file] = archive.file().identity();
+    if (model_ == nullptr) {
+      model_ = &path;
+      index_.header = h;
+    } else {
+      check_same(index_.header, *model_, h, path);
+    }
+    held_[file].frames = std::min(h.frames, h.held);
+    missing_files_.opened();
+    warn_of_end(archive, options_, faults_);
+  }
+
+  void fail(std::uint32_t file, Fault fault) {
+    if (fault.kind == FaultKind::io && !context_.check) {
+      if (++gone_ <= kNamed) missing_.push_back(std::move(fault));
+      return;
+    }
+    if (index_.damage.empty()) index_.damage = fault.at.file + ": " + fault.what;
+    faults_.error(std::move(fault));
+    held_[file].damaged = true;
+  }
+
+  Fault told(std::size_t utterance, const Fault& fault) const {
+    Fault out = listed(fault, index_.place(utterance, options_), context_.keys->text(index_.utterances[utterance].key),
+                       context_.file_system);
+    out.stream = options_.name;
+    return out;
+  }
+
+  Index& index_;
+  const HtkOptions& options_;
+  const OpenContext& context_;
+  FaultSink& faults_;
+  std::vector<Held> held_;
+  const std::string* model_ = nullptr;  // the archive that the others are compared with
+  MissingFiles missing_files_{context_.file_system};
+  std::vector<Fault> missing_;  // the first few
+  std::uint64_t gone_ = 0;
+};
+
 }  // namespace
 
 Fault listed(Fault fault, const Position& at, const std::string& key, const FileSystem& file_system) {
@@ -93,61 +169,7 @@ Fault listed(Fault fault, const Position& at, const std::string& key, const File
 
 std::vector<Held> look_at_archives(Index& index, const HtkOptions& options, const OpenContext& context,
                                    FaultSink& faults) {
-  std::vector<Held> held(index.paths.size());
-  index.identities.resize(index.paths.size());
-  const std::string* first = nullptr;  // the archive that the others are compared with
-  std::vector<Fault> missing;          // the first few
-  std::uint64_t gone = 0;
-  std::uint64_t in_a_row = 0;  // files one behind the other that could not be opened
-  std::vector<std::uint8_t> seen(index.paths.size(), 0);
-  // In the order of first use, so that the first utterance's archive is the model.
-  for (std::size_t i = 0; i < index.utterances.size(); ++i) {
-    const Utterance& u = index.utterances[i];
-    if (std::exchange(seen[u.file], 1) != 0) continue;
-    const std::string& path = index.paths[u.file];
-    const auto told = [&](const Fault& fault) {
-      return listed(fault, index.place(i, options), context.keys->text(u.key), context.file_system);
-    };
-    // An exception for each of many that are not there would take longest.
-    if (context.check && in_a_row >= 16) {
-      if (const std::optional<Fault> missing_one = io::cannot_open(path, context.file_system)) {
-        faults.error(missing_one->id, [&] {
-          Fault fault = told(*missing_one);
-          fault.stream = options.name;
-          return fault;
-        });
-        held[u.file].damaged = true;
-        continue;
-      }
-    }
-    try {
-      const Archive archive(path, true, context.file_system);
-      const Header& h = archive.header();
-      index.identities[u.file] = archive.file().identity();
-      if (first == nullptr) {
-        first = &path;
-        index.header = h;
-      } else {
-        check_same(index.header, *first, h, path);
-      }
-      held[u.file].frames = std::min(h.frames, h.held);
-      in_a_row = 0;
-      warn_of_end(archive, options, faults);
-    } catch (const Error& e) {
-      in_a_row = e.fault().id == "io.open" ? in_a_row + 1 : 0;
-      Fault fault = told(e.fault());
-      if (fault.kind == FaultKind::io && !context.check) {
-        if (++gone <= kNamed) missing.push_back(std::move(fault));
-        continue;
-      }
-      fault.stream = options.name;
-      if (index.damage.empty()) index.damage = fault.at.file + ": " + fault.what;
-      faults.error(std::move(fault));
-      held[u.file].damaged = true;
-    }
-  }
-  if (!missing.empty()) fail_for(missing, gone, index, options);
-  return held;
+  return Look(index, options, context, faults).run();
 }
 
 }  // namespace batchfeed::htk

@@ -2,7 +2,6 @@
 #include "formats/htk/index.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "base/saturate.h"
 #include "formats/htk/archive.h"
 #include "formats/htk/archives.h"
+#include "formats/htk/missing_files.h"
 #include "formats/htk/scp.h"
 #include "io/list.h"
 #include "io/path_policy.h"
@@ -103,7 +103,7 @@ class Builder {
   void read_list(const std::string& list);
   void read_files();
   void add(const ScpEntry& entry, const Position& at);
-  bool is_missing(const ScpEntry& entry, const Position& at);
+  std::optional<std::uint64_t> frames_of_file(const ScpEntry& entry, const Position& at);
   void drop_duplicates();
   void refuse_if_most_are_gone();
   const char* raise_length() const {
@@ -117,8 +117,7 @@ class Builder {
   FaultSink& faults_;
   Index index_;
   io::FileNumbers file_number_{index_.paths, context_.file_system};
-  std::uint64_t missing_ = 0;          // files one behind the other that could not be opened
-  std::optional<Fault> last_missing_;  // of the last that was looked for
+  MissingFiles missing_files_{context_.file_system};
   std::uint64_t entries_ = 0, empty_ = 0, blank_lines_ = 0, blanks_ = 0;
 };
 
@@ -156,19 +155,33 @@ void Builder::read_files() {
   }
 }
 
-// In check mode, where a list may name any number of files that are not there, an exception for each takes longest.
-// True: it was told.
-bool Builder::is_missing(const ScpEntry& entry, const Position& at) {
-  if (!context_.check || missing_ < 16) return false;
-  if (!last_missing_ || last_missing_->at.file != entry.path)
-    last_missing_ = io::cannot_open(entry.path, context_.file_system);
-  if (!last_missing_) return false;
-  faults_.error(last_missing_->id, [&] {
-    Fault fault = listed(*last_missing_, at, entry.key, context_.file_system);
-    fault.stream = options_.name;
-    return fault;
-  });
-  return true;
+// The frames of an entry that is a whole file; none: it is missing, which has been told.
+std::optional<std::uint64_t> Builder::frames_of_file(const ScpEntry& entry, const Position& at) {
+  if (const Fault* const gone = context_.check ? missing_files_.expected(entry.path) : nullptr) {
+    faults_.error(gone->id, [&] {
+      Fault fault = listed(*gone, at, entry.key, context_.file_system);
+      fault.stream = options_.name;
+      return fault;
+    });
+    return std::nullopt;
+  }
+  std::uint64_t frames = 0;
+  try {
+    frames = Archive(entry.path, true, context_.file_system).header().frames;
+    missing_files_.opened();
+  } catch (const Error& e) {
+    missing_files_.failed(e.fault());
+    throw Error(listed(e.fault(), at, entry.key, context_.file_system));
+  }
+  if (frames > context_.limits.sequence_samples) {
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = "limit.sequence",
+                      .at = at,
+                      .what = "'" + entry.path + "' has " + counted(frames, "frame") + ", the limit is " +
+                              std::to_string(context_.limits.sequence_samples),
+                      .hint = "raise limits.sequence_samples"});
+  }
+  return frames;
 }
 
 void Builder::add(const ScpEntry& entry, const Position& at) {
@@ -185,22 +198,9 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
   const std::uint32_t file = file_number_(entry.path, at);
   std::uint64_t frames = entry.frames;
   if (entry.whole) {
-    if (is_missing(entry, at)) return;
-    try {
-      frames = Archive(entry.path, true, context_.file_system).header().frames;
-      missing_ = 0;
-    } catch (const Error& e) {
-      missing_ = e.fault().id == "io.open" ? missing_ + 1 : 0;
-      throw Error(listed(e.fault(), at, entry.key, context_.file_system));
-    }
-    if (frames > context_.limits.sequence_samples) {
-      throw Error(Fault{.kind = FaultKind::limit,
-                        .id = "limit.sequence",
-                        .at = at,
-                        .what = "'" + entry.path + "' has " + counted(frames, "frame") + ", the limit is " +
-                                std::to_string(context_.limits.sequence_samples),
-                        .hint = "raise limits.sequence_samples"});
-    }
+    const std::optional<std::uint64_t> found = frames_of_file(entry, at);
+    if (!found) return;
+    frames = *found;
   }
   const auto left_out = [&](const char* id, std::uint64_t& counter, std::string why) {
     ++counter;
