@@ -74,6 +74,18 @@ std::optional<Notice> joined_by_number(const Source& source) try {
   return std::nullopt;  // keys that cannot be read keep nobody from the data
 }
 
+void tell_collision(const OpenContext& context) {
+  if (!context.report) return;
+  if (const auto same = context.keys->collision()) {
+    context.report(
+        {.severity = Severity::warning,
+         .fault = {.kind = FaultKind::format,
+                   .id = "keys.collision",
+                   .what = "keys '" + same->first + "' and '" + same->second + "' have one hash and count as one key",
+                   .hint = "compare the keys themselves: `keys = text`"}});
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context, bool only_sums) {
@@ -95,14 +107,7 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context,
     }
   };
   for (const auto& source : sources) tell(*source);
-  if (const auto same = context.keys->collision(); same && context.report) {
-    context.report(
-        {.severity = Severity::warning,
-         .fault = {.kind = FaultKind::format,
-                   .id = "keys.collision",
-                   .what = "keys '" + same->first + "' and '" + same->second + "' have one hash and count as one key",
-                   .hint = "compare the keys themselves: `keys = text`"}});
-  }
+  tell_collision(context);
   // HTKMLFReader cuts chunks of the utterances that all sources have (htk.md 5, 11.2).
   Source* const features = setup.reader.legacy_speech && first.leave_out != nullptr ? sources[0].get() : nullptr;
   const std::uint64_t too_long = features != nullptr ? first.too_long(*features) : 0;

@@ -19,6 +19,21 @@ struct Streams {
   std::vector<std::string> keys;  // lower case, all kinds
 };
 
+// What the reader says of all of its streams.
+struct Common {
+  Element element = Element::f32;
+  int trace_level = 0;
+  bool frames = false, legacy = false;
+
+  template <class Options>
+  void set(Options& out) const {
+    out.element = element;
+    out.trace_level = trace_level;
+    out.frame_mode = frames;
+    out.legacy = legacy;
+  }
+};
+
 Streams sort_streams(Binder& binder, const Section& reader) {
   Streams out;
   for (const auto& [key, entry] : reader.entries()) {  // each is looked at as if it were a section
@@ -109,25 +124,19 @@ void drop_prefix(Binder& binder, const Section& stream, HtkOptions& feature) {
                     "write it into the paths of the list");
 }
 
-void add_streams(Binder& binder, const Section& reader, const Streams& streams, bool legacy, Setup& setup) {
-  const bool frames = setup.reader.pack.kind == Packing::frames;
-  const Element element = binder.precision(reader, true);
-  const int trace = binder.unread_trace_level(reader, 1);
-  const std::uint64_t longest = legacy ? binder.small_count(reader, "maxUtteranceLength", 10000) : 0;
+void add_features(Binder& binder, const Section& reader, const Streams& streams, const Common& common, Setup& setup) {
+  const std::uint64_t longest = common.legacy ? binder.small_count(reader, "maxUtteranceLength", 10000) : 0;
   binder.each(streams.features, [&](const SpeechStream& one) {
     const Section& section = *one.section;
     HtkOptions out = bind_feature(binder, section, one.key);
     check_type(binder, section, false);
-    check_expansion(binder, section, out, &one == streams.features.data(), legacy);
+    check_expansion(binder, section, out, &one == streams.features.data(), common.legacy);
     if (out.expand_to_utterance && setup.reader.rolling_window) {
       const Value expands = *section.find("expandToUtterance");
       binder.fail(expands, "conflict", expands.path + ": not together with readMethod = rollingWindow");
     }
-    out.element = element;
-    out.trace_level = trace;
-    out.frame_mode = frames;
-    out.legacy = legacy;
-    if (!legacy) {
+    common.set(out);
+    if (!common.legacy) {
       out.max_sequence_frames = binder.size(section, "maxSequenceSize", ~0ull);
       out.defines_mb_size = binder.flag(section, "definesMBSize", false);
     } else if (setup.reader.one_sequence) {
@@ -139,29 +148,41 @@ void add_streams(Binder& binder, const Section& reader, const Streams& streams, 
     setup.sources.emplace_back(std::move(out));
     binder.check_keys(section, "speech.FEATURES");
   });
+}
+
+void bind_targets(Binder& binder, const Section& section, MlfOptions& out) {
+  out.target_mapping_file = binder.text(section, "labelToTargetMappingFile", "");
+  if (out.target_mapping_file.empty()) return;
+  out.target_dim = binder.count(section, "targetDim", 0);
+  if (out.target_dim == 0)
+    binder.missing(section, "targetDim", {}, "add targetDim = the number of bits in a line of that file");
+}
+
+void add_labels(Binder& binder, const Streams& streams, const Common& common, Setup& setup) {
   binder.each(streams.labels, [&](const SpeechStream& one) {
     const Section& section = *one.section;
-    MlfOptions out = bind_label(binder, section, one.key, legacy);
+    MlfOptions out = bind_label(binder, section, one.key, common.legacy);
     check_type(binder, section, true);
-    out.element = element;
-    out.trace_level = trace;
-    out.frame_mode = frames;
-    out.legacy = legacy;
-    if (legacy) {
-      out.target_mapping_file = binder.text(section, "labelToTargetMappingFile", "");
-      if (!out.target_mapping_file.empty()) {
-        out.target_dim = binder.count(section, "targetDim", 0);
-        if (out.target_dim == 0)
-          binder.missing(section, "targetDim", {}, "add targetDim = the number of bits in a line of that file");
-      }
+    common.set(out);
+    if (common.legacy) {
+      bind_targets(binder, section, out);
     } else {
-      out.phone_boundaries = binder.flag(section, "phoneBoundaries", false) && !frames;
+      out.phone_boundaries = binder.flag(section, "phoneBoundaries", false) && !common.frames;
       out.chunk_bytes = chunk_bytes(binder, section, 64ull << 20, Reach::outwards);
       out.cache_index = binder.flag(section, "cacheIndex", false);
     }
     setup.sources.emplace_back(std::move(out));
     binder.check_keys(section, "speech.LABELS");
   });
+}
+
+void add_streams(Binder& binder, const Section& reader, const Streams& streams, bool legacy, Setup& setup) {
+  const Common common{.element = binder.precision(reader, true),
+                      .trace_level = binder.unread_trace_level(reader, 1),
+                      .frames = setup.reader.pack.kind == Packing::frames,
+                      .legacy = legacy};
+  add_features(binder, reader, streams, common, setup);
+  add_labels(binder, streams, common, setup);
 }
 
 void bind_shim_order(Binder& binder, const Section& reader, OrderOptions& order) {

@@ -23,64 +23,47 @@ class Scanner {
   Scanner& operator=(const Scanner&) = delete;
 
   void run(char delimiter) {
+    delimiter_ = delimiter;
+    leave_group();
     std::size_t pos = 0;
-    std::size_t stop = bytes_.size();
-    bool inside = false;
-    char custom = delimiter;
-    std::size_t glued = bytes_.size() + 1;  // the end of a bracket no delimiter has followed yet
+    std::size_t glued = std::string_view::npos;  // the end of a bracket no delimiter has followed yet
     while (true) {
       const std::size_t before = pos;
-      while (pos < bytes_.size() && is_delimiter(bytes_[pos], custom)) ++pos;
-      if (pos > before) glued = bytes_.size() + 1;
+      while (pos < bytes_.size() && is_delimiter(bytes_[pos], custom_)) ++pos;
+      if (pos > before) glued = std::string_view::npos;
       while (pos < bytes_.size() && is_blank(bytes_[pos])) ++pos;
       if (pos >= bytes_.size()) return;
       // The end of a flattened group, or blanks before it. Where a quote closes it, that one is taken for one that
       // opens, here and below, as in the reference.
-      if (pos >= stop && !(pos == stop && bytes_[pos] == '"')) {
-        pos = std::max(pos, stop) + (pos == stop ? 1 : 0);
-        stop = bytes_.size();
-        inside = false;
-        custom = delimiter;
+      if (pos >= stop_ && !(pos == stop_ && bytes_[pos] == '"')) {
+        pos = std::max(pos, stop_) + (pos == stop_ ? 1 : 0);
+        leave_group();
         continue;
       }
-      Span record;
-      std::size_t next = 0;
-      bool quoted_record = false;
-      if (closer_of(bytes_[pos]) != '\0') {
+      Found found;
+      if (closer_of(bytes_[pos]) == '\0') {
+        found = plain(pos);
+      } else {
         const std::size_t close = matching(pos);
-        if (bytes_[pos] == '"') check_quoted_key(close, inside);
-        if (!inside) {
-          if (bytes_[pos] == '"') loose_quote_ = close;
-          ++pos;
-          take_custom(pos, close, custom);
-          stop = close;
-          inside = true;
+        if (bytes_[pos] == '"') check_quoted_key(close, inside_);
+        if (!inside_) {
+          pos = enter_group(pos, close);
           continue;
         }
-        quoted_record = bytes_[pos] == '"';
-        record = quoted_record ? Span{pos + 1, close} : Span{pos, close + 1};
-        next = quoted_record ? close : close + 1;
-      } else {
-        next = pos;
-        const std::size_t end = bytes_[std::min(stop, bytes_.size() - 1)] == '"' ? bytes_.size() : stop;
-        while (next < end && !is_delimiter(bytes_[next], custom) && closer_of(bytes_[next]) == '\0') ++next;
-        if (next < end && closer_of(bytes_[next]) != '\0') next = matching(next) + 1;
-        next = std::min(next, stop);
-        record = {pos, next};
+        found = bracketed(pos, close);
       }
+      auto [record, next, quoted] = found;
       if (record.size() != 0) {
         if (glued == before) this->glued(record);
         next = handle(record, next);
-        if (next > record.begin && next <= bytes_.size() && !is_delimiter(bytes_[next - 1], custom)) glued = next;
+        if (next > record.begin && next <= bytes_.size() && !is_delimiter(bytes_[next - 1], custom_)) glued = next;
       }
-      pos = next + (quoted_record ? 1 : 0);
-      if (quoted_record) glued = pos;
+      pos = next + (quoted ? 1 : 0);
+      if (quoted) glued = pos;
       if (abandoned_) return;
-      if (pos == stop) {
+      if (pos == stop_) {
         ++pos;
-        stop = bytes_.size();
-        inside = false;
-        custom = delimiter;
+        leave_group();
       }
     }
   }
@@ -141,7 +124,46 @@ class Scanner {
               "balance the brackets; BrainScript files are another language");
   }
 
-  void take_custom(std::size_t& pos, std::size_t close, char& custom) {
+  // A record, and where the next one begins.
+  struct Found {
+    Span record;
+    std::size_t next = 0;
+    bool quoted = false;
+  };
+
+  Found bracketed(std::size_t open, std::size_t close) const {
+    if (bytes_[open] == '"') return {{open + 1, close}, close, true};
+    return {{open, close + 1}, close + 1, false};
+  }
+
+  // Up to a delimiter, with the first bracket in it.
+  Found plain(std::size_t begin) {
+    std::size_t next = begin;
+    const std::size_t end = bytes_[std::min(stop_, bytes_.size() - 1)] == '"' ? bytes_.size() : stop_;
+    while (next < end && !is_delimiter(bytes_[next], custom_) && closer_of(bytes_[next]) == '\0') ++next;
+    if (next < end && closer_of(bytes_[next]) != '\0') next = matching(next) + 1;
+    next = std::min(next, stop_);
+    return {{begin, next}, next, false};
+  }
+
+  // A bracket where a record begins is flattened: its entries are ours. Returns where the first one begins.
+  std::size_t enter_group(std::size_t open, std::size_t close) {
+    if (bytes_[open] == '"') loose_quote_ = close;
+    stop_ = close;
+    inside_ = true;
+    std::size_t pos = open + 1;
+    take_custom(pos, close);
+    return pos;
+  }
+
+  void leave_group() {
+    stop_ = bytes_.size();
+    inside_ = false;
+    custom_ = delimiter_;
+  }
+
+  // A group may name its delimiter directly behind its bracket.
+  void take_custom(std::size_t& pos, std::size_t close) {
     if (pos >= close || kCustom.find(bytes_[pos]) == std::string_view::npos) return;
     const std::string_view rest = bytes_.substr(pos, close - pos);
     if (rest.starts_with("..") || rest.starts_with("./") || rest.starts_with(".\\")) return;
@@ -153,13 +175,16 @@ class Scanner {
                     "' directly after a bracket separates the entries of that group, as ';' does elsewhere",
                 "put a blank after the bracket if it belongs to the first entry");
     }
-    custom = c;
+    custom_ = c;
     ++pos;
   }
 
   Document& doc_;
   const Text& text_;
   std::string_view bytes_;
+  char delimiter_ = '\0', custom_ = '\0';  // of all of it, and of the group that is open
+  bool inside_ = false;                    // a group, which ends at stop_
+  std::size_t stop_ = 0;
   std::size_t loose_quote_ = std::string_view::npos;  // closes a quoted text that no key stands in front of
   bool abandoned_ = false;
 };

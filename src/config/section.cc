@@ -43,7 +43,8 @@ void Section::parse(const Text& text) {
   }
 }
 
-void Section::insert(std::string_view key, Text value, Origin key_at, bool flag) {
+// Keys that hardly anybody means.
+void Section::warn_of_odd(std::string_view key, std::string_view value, Origin key_at, bool flag) const {
   if (flag && odd_flag(key)) {
     doc_->warn(key_at, "odd-flag", "text without '=' is taken as a key of its own: " + quoted(key),
                key.size() == 1 && (key == "}" || key == "]" || key == ")")
@@ -54,11 +55,32 @@ void Section::insert(std::string_view key, Text value, Origin key_at, bool flag)
     doc_->warn(key_at, "odd-key", "a key holds a closing bracket: " + quoted(key),
                "remove the bracket; it closes nothing");
   }
-  if (!flag && same_word(key, "include") && !value.bytes().starts_with('[') && !value.bytes().starts_with('{')) {
-    doc_->warn(key_at, "not-included", quoted(key) + " is a key like any other here; no file is read for it",
-               "write " + quoted("include=" + std::string(value.bytes())) +
-                   " from the first column on, without blanks or quotes");
+  if (!flag && same_word(key, "include") && !value.starts_with('[') && !value.starts_with('{')) {
+    doc_->warn(
+        key_at, "not-included", quoted(key) + " is a key like any other here; no file is read for it",
+        "write " + quoted("include=" + std::string(value)) + " from the first column on, without blanks or quotes");
   }
+}
+
+// A key that one file gives twice: `value`, in place of or behind what stood there.
+void Section::warn_of_repeat(std::string_view key, std::string_view old, Origin old_at, std::string_view value,
+                             Origin key_at) const {
+  const std::string line = std::to_string(doc_->map().position(old_at).line);
+  const bool merges = value.starts_with('[');
+  if (merges && !old.starts_with('[') && !old.starts_with('{')) {
+    doc_->warn(key_at, "merge-odd", "section " + quoted(key) + " is joined to the plain value of line " + line,
+               "give the key one kind of value");
+  } else if (value.starts_with('{')) {
+    doc_->warn(key_at, "merge-braces", quoted(key) + " in braces replaces all of what line " + line + " says",
+               "write [ ] instead of { } to add to the section");
+  } else if (!merges) {
+    doc_->warn(key_at, "duplicate-key",
+               "key " + quoted(key) + " is given again; the value of line " + line + " is lost", "keep one of them");
+  }
+}
+
+void Section::insert(std::string_view key, Text value, Origin key_at, bool flag) {
+  warn_of_odd(key, value.bytes(), key_at, flag);
   auto [at, is_new] = entries_.try_emplace(lower(key));
   Entry& entry = at->second;
   if (is_new) {
@@ -76,22 +98,8 @@ void Section::insert(std::string_view key, Text value, Origin key_at, bool flag)
     entry.value = std::move(value);
     return;
   }
-  const bool merges = value.bytes().starts_with('[');
-  if (same_file) {
-    const std::string line = std::to_string(map.position(before).line);
-    const std::string_view old = entry.value.bytes();
-    if (merges && !old.starts_with('[') && !old.starts_with('{')) {
-      doc_->warn(key_at, "merge-odd", "section " + quoted(key) + " is joined to the plain value of line " + line,
-                 "give the key one kind of value");
-    } else if (value.bytes().starts_with('{')) {
-      doc_->warn(key_at, "merge-braces", quoted(key) + " in braces replaces all of what line " + line + " says",
-                 "write [ ] instead of { } to add to the section");
-    } else if (!merges) {
-      doc_->warn(key_at, "duplicate-key",
-                 "key " + quoted(key) + " is given again; the value of line " + line + " is lost", "keep one of them");
-    }
-  }
-  if (merges) {
+  if (same_file) warn_of_repeat(key, entry.value.bytes(), before, value.bytes(), key_at);
+  if (value.bytes().starts_with('[')) {
     entry.value.append_at(" ", key_at);
     entry.value.append(value);
   } else {

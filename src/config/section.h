@@ -53,8 +53,8 @@ class Section {
   const Entry* entry(std::string_view key) const;  // this section only
   bool has(std::string_view key) const { return entry(key) != nullptr; }
 
-  // The raw text of a key, which has none from then on: for who looks at each section once, so that what is nested is
-  // not kept on every level.
+  // The raw text of a key, which has none from then on: for whoever looks at each section once, so that what is nested
+  // is not kept on every level.
   Text take(const std::string& lower_key) { return std::exchange(entries_.at(lower_key).value, {}); }
 
   std::optional<Value> own(std::string_view key) const;
@@ -68,6 +68,9 @@ class Section {
  private:
   void parse(const Text& text);
   void insert(std::string_view key, Text value, Origin key_at, bool flag);
+  void warn_of_odd(std::string_view key, std::string_view value, Origin key_at, bool flag) const;
+  void warn_of_repeat(std::string_view key, std::string_view old, Origin old_at, std::string_view value,
+                      Origin key_at) const;
 
   Document* doc_;
   const Section* parent_ = nullptr;

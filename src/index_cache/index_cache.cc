@@ -173,6 +173,24 @@ std::optional<Payload> load_one(const io::File& file, const Binding& binding, st
   return payload;
 }
 
+// The texts, one behind the other, and how long each is, as on disk.
+struct Texts {
+  std::vector<std::uint32_t> lengths;
+  std::string bytes;
+
+  explicit Texts(const std::vector<std::string>& texts) {
+    lengths.reserve(texts.size());
+    std::size_t all = 0;
+    for (const std::string& text : texts) {
+      const auto length = static_cast<std::uint32_t>(text.size());
+      lengths.push_back(std::endian::native == std::endian::little ? length : byte_swap(length));
+      all += text.size();
+    }
+    bytes.reserve(all);
+    for (const std::string& text : texts) bytes += text;
+  }
+};
+
 }  // namespace
 
 std::uint64_t content_fingerprint(const io::File& file) {
@@ -252,23 +270,15 @@ Loaded load(const std::vector<std::string>& places, const Binding& binding) {
 }
 
 Stored store(const std::vector<std::string>& places, const Binding& binding, const Payload& payload) {
+  const Texts texts(payload.texts);
   Header h{.size = binding.size,
            .mtime_ns = binding.mtime_ns,
            .fingerprint = binding.fingerprint,
            .options = binding.options.size(),
            .extra = payload.extra.size(),
            .entries = payload.entries.size(),
-           .texts = payload.texts.size()};
-  std::vector<std::uint32_t> lengths;
-  lengths.reserve(payload.texts.size());
-  for (const std::string& text : payload.texts) {
-    const auto length = static_cast<std::uint32_t>(text.size());
-    lengths.push_back(std::endian::native == std::endian::little ? length : byte_swap(length));
-    h.text_bytes += text.size();
-  }
-  std::string texts;
-  texts.reserve(static_cast<std::size_t>(h.text_bytes));
-  for (const std::string& text : payload.texts) texts += text;
+           .texts = payload.texts.size(),
+           .text_bytes = texts.bytes.size()};
   // All that stands behind the header, piece by piece.
   const auto each_piece = [&](const auto& take) {
     take(bytes_of(binding.options));
@@ -280,8 +290,8 @@ Stored store(const std::vector<std::string>& places, const Binding& binding, con
       take(std::as_bytes(part));
       i += part.size();
     }
-    take(bytes_of(lengths));
-    take(bytes_of(texts));
+    take(bytes_of(texts.lengths));
+    take(bytes_of(texts.bytes));
   };
   RunningHash hash;
   hash.add(pack(h).data(), kChecksumAt);

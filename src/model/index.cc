@@ -45,32 +45,44 @@ struct Range {
   }
 };
 
+// In which bits keys, begins, samples and aux are not what is expected, and which bits fields have, which tells
+// their width: all without a branch.
+struct Bits {
+  std::uint64_t keys = 0, begins = 0, samples = 0, aux = 0, all_bytes = 0, all_samples = 0, all_aux = 0;
+  std::uint64_t sum = 0;  // of samples
+  std::uint64_t end = 0;  // of the last entry
+
+  static Bits of(std::span<const IndexEntry> entries) {
+    const IndexEntry& front = entries.front();
+    Bits bits{.end = front.begin};
+    std::uint64_t key = front.key;
+    for (const IndexEntry& e : entries) {
+      bits.keys |= e.key ^ key++;
+      bits.begins |= e.begin ^ bits.end;
+      bits.samples |= e.samples ^ front.samples;
+      bits.aux |= e.aux ^ front.aux;
+      bits.all_bytes |= e.bytes;
+      bits.all_samples |= e.samples;
+      bits.all_aux |= e.aux;
+      bits.sum += e.samples;
+      bits.end = e.begin + e.bytes;
+    }
+    return bits;
+  }
+};
+
 }  // namespace
 
 IndexEntries::Block IndexEntries::packed(std::span<const IndexEntry> entries, std::uint64_t first) {
   const IndexEntry& front = entries.front();
-  // In which bits keys, begins, samples and aux are not what is expected, and which bits fields have, which tells
-  // their width: all without a branch.
-  std::uint64_t keys = 0, begins = 0, samples = 0, aux = 0, all_bytes = 0, all_samples = 0, all_aux = 0, sum = 0;
-  std::uint64_t key = front.key, end = front.begin;
-  for (const IndexEntry& e : entries) {
-    keys |= e.key ^ key++;
-    begins |= e.begin ^ end;
-    samples |= e.samples ^ front.samples;
-    aux |= e.aux ^ front.aux;
-    all_bytes |= e.bytes;
-    all_samples |= e.samples;
-    all_aux |= e.aux;
-    sum += e.samples;
-    end = e.begin + e.bytes;
-  }
-  const bool in_a_row = keys == 0, touching = begins == 0;
+  const Bits bits = Bits::of(entries);
+  const bool in_a_row = bits.keys == 0, touching = bits.begins == 0;
   const bool keys_rise =
       in_a_row ? entries.back().key >= front.key
                : std::ranges::adjacent_find(entries, std::greater_equal(), &IndexEntry::key) == entries.end();
   // They cannot reach around the end of 64 bits.
   static_assert(kBlock <= 1024);
-  const bool rising = touching && all_bytes < 1ull << 52 && front.begin < 1ull << 62;
+  const bool rising = touching && bits.all_bytes < 1ull << 52 && front.begin < 1ull << 62;
   Range key_range{.least = front.key, .most = entries.back().key};
   Range begin_range{.least = front.begin, .most = entries.back().begin};
   if (!keys_rise && !in_a_row) key_range = Range::of(entries, [](const IndexEntry& e) { return e.key; });
@@ -81,16 +93,16 @@ IndexEntries::Block IndexEntries::packed(std::span<const IndexEntry> entries, st
       .in_a_row = in_a_row,
       .keys_rise = keys_rise,
       .width = {in_a_row ? std::uint8_t{0} : width_for(key_range.most - key_range.least),
-                width_for(begin_range.most - begin_range.least), touching ? std::uint8_t{0} : width_for(all_bytes),
-                samples == 0 ? std::uint8_t{0} : width_for(all_samples),
-                aux == 0 ? std::uint8_t{0} : width_for(all_aux)},
+                width_for(begin_range.most - begin_range.least), touching ? std::uint8_t{0} : width_for(bits.all_bytes),
+                bits.samples == 0 ? std::uint8_t{0} : width_for(bits.all_samples),
+                bits.aux == 0 ? std::uint8_t{0} : width_for(bits.all_aux)},
       .key = key_range.least,
       .begin = begin_range.least,
-      .end = end,
+      .end = bits.end,
       .key_span = key_range.most - key_range.least,
       .samples = front.samples,
       .aux = front.aux,
-      .sum = sum};
+      .sum = bits.sum};
   // Where nothing is behind them, bytes of 0 must not be taken for such that reach to the next.
   if (!touching && block.width[kBytes] == 0) block.width[kBytes] = 1;
   std::size_t each = 0;

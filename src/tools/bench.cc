@@ -90,6 +90,40 @@ double order_cpu(const Reader& reader, const ReaderOptions& options) {
   return clocks::thread_cpu() - begin;
 }
 
+Corpora time_open(const Setup& setup, const OpenContext& context, EpochTimes& out) {
+  const std::uint64_t read = clocks::process_read();
+  const double cpu = clocks::process_cpu(), begin = clocks::wall();
+  Corpora corpora = assemble::open_corpora(setup, context);
+  out.index = clocks::wall() - begin;
+  out.index_cpu = clocks::process_cpu() - cpu;
+  out.index_read = clocks::process_read() - read;
+  for (const auto& corpus : corpora) {
+    out.chunks += corpus->chunks().size();
+    const ChunkInfo all = total(corpus->chunks());
+    out.bytes += all.bytes;
+    out.samples += all.samples;
+    out.sequences += all.sequences;
+  }
+  return corpora;
+}
+
+void time_minibatches(Reader& reader, const EpochHooks& hooks, EpochTimes& out) {
+  const double queued = clocks::process_core_wait(), cpu = clocks::process_cpu(), begin = clocks::wall();
+  Minibatch batch;
+  while (reader.next(batch)) {
+    const double got = clocks::wall(), got_cpu = clocks::thread_cpu();
+    if (out.minibatches++ == 0) out.first = got - begin;
+    if (hooks.pulse) hooks.pulse();
+    if (!hooks.consume) continue;
+    hooks.consume(batch);
+    out.consuming += clocks::wall() - got;
+    out.consuming_cpu += clocks::thread_cpu() - got_cpu;
+  }
+  out.seconds = clocks::wall() - begin;
+  out.cpu = clocks::process_cpu() - cpu;
+  out.core_wait = std::max(0.0, clocks::process_core_wait() - queued);
+}
+
 }  // namespace
 
 EpochTimes time_epoch(const Setup& setup, const EpochHooks& hooks) {
@@ -105,41 +139,14 @@ EpochTimes time_epoch(const Setup& setup, const EpochHooks& hooks) {
     };
   out.cores = std::max(1u, std::thread::hardware_concurrency());
   out.threads = setup.reader.threads != 0 ? setup.reader.threads : out.cores;
-  const std::uint64_t read = clocks::process_read();
-  double cpu = clocks::process_cpu(), begin = clocks::wall();
-  const Corpora opened = assemble::open_corpora(setup, context);
-  out.index = clocks::wall() - begin;
-  out.index_cpu = clocks::process_cpu() - cpu;
-  out.index_read = clocks::process_read() - read;
+  const Corpora opened = time_open(setup, context, out);
   Corpora corpora;
-  for (const auto& corpus : opened) {
-    corpora.push_back(std::make_shared<TimedSource>(corpus, outer));
-    out.chunks += corpus->chunks().size();
-    const ChunkInfo all = total(corpus->chunks());
-    out.bytes += all.bytes;
-    out.samples += all.samples;
-    out.sequences += all.sequences;
-  }
+  for (const auto& corpus : opened) corpora.push_back(std::make_shared<TimedSource>(corpus, outer));
   out.window = window_of(setup.reader.order, out);
 
   Reader reader(std::move(corpora), setup.reader, setup.limits, setup.report);
   out.order_cpu = order_cpu(reader, setup.reader);
-  const double queued = clocks::process_core_wait();
-  cpu = clocks::process_cpu();
-  begin = clocks::wall();
-  Minibatch batch;
-  while (reader.next(batch)) {
-    const double got = clocks::wall(), got_cpu = clocks::thread_cpu();
-    if (out.minibatches++ == 0) out.first = got - begin;
-    if (hooks.pulse) hooks.pulse();
-    if (!hooks.consume) continue;
-    hooks.consume(batch);
-    out.consuming += clocks::wall() - got;
-    out.consuming_cpu += clocks::thread_cpu() - got_cpu;
-  }
-  out.seconds = clocks::wall() - begin;
-  out.cpu = clocks::process_cpu() - cpu;
-  out.core_wait = std::max(0.0, clocks::process_core_wait() - queued);
+  time_minibatches(reader, hooks, out);
   out.reads = outer->calls;
   out.reading = of(outer->wall);
   out.reading_cpu = of(outer->cpu);

@@ -170,6 +170,48 @@ void check_joined_packing(const Source& source, Packing packing, const OpenConte
   if (found.by_id[id] > told) tally.count(id, Severity::error, found.by_id[id] - told);
 }
 
+// What a join leaves out, and whether there is one at all. Of what the sources say again nothing but the join's own is
+// passed on. Null if they cannot be joined.
+std::shared_ptr<const Source> check_join(const Setup& corpus, const Setup& setup, std::uint64_t most, Tally& tally) {
+  OpenContext context = assemble::context_of(setup);
+  context.check = true;
+  context.report = [&](Notice notice) {
+    if (!notice.fault.id.starts_with("join.")) return;
+    // To whoever reads it the sequence is damaged.
+    if (notice.fault.id == "join.shorter") notice.severity = Severity::error;
+    tally.add(notice);
+  };
+  try {
+    std::shared_ptr<const Source> joined = assemble::open_all(corpus, context);
+    check_joined_packing(*joined, setup.reader.pack.kind, context, most, tally);
+    return joined;
+  } catch (const Error& error) {
+    if (error.fault().kind == FaultKind::internal) throw;
+    tally.add({.severity = Severity::error, .fault = error.fault()});
+    return nullptr;
+  }
+}
+
+// Each source of a corpus by itself, and their join. Null if there is nothing to read.
+std::shared_ptr<const Source> check_corpus(const Setup& corpus, const Setup& setup, const OpenContext& context,
+                                           const CheckOptions& options, Tally& tally, CheckResult& result) {
+  const bool single = corpus.sources.size() == 1;
+  bool all_open = true;
+  std::shared_ptr<const Source> source;
+  for (const SourceOptions& one : corpus.sources) {
+    source = open_one(one, context, tally, result);
+    all_open = all_open && source != nullptr;
+    ++result.sources;
+    if (!source) continue;
+    for (const Notice& notice : source->notices()) tally.add(notice);
+    // What a join leaves out is not packed.
+    const bool packed = single && !source->splits_frames();
+    check_chunks(*source, packed ? setup.reader.pack.kind : Packing::sequences, context, options, tally, result);
+  }
+  if (!all_open) return nullptr;
+  return single ? source : check_join(corpus, setup, options.max_faults, tally);
+}
+
 }  // namespace
 
 CheckResult check(const Setup& setup, const CheckOptions& options, const Report& report) {
@@ -190,40 +232,8 @@ CheckResult check(const Setup& setup, const CheckOptions& options, const Report&
   std::vector<std::shared_ptr<const Source>> corpora;
   const std::vector<Setup> setups = assemble::corpora_of(setup);
   for (const Setup& corpus : setups) {
-    bool all_open = true;
-    std::shared_ptr<const Source> source;
-    for (const SourceOptions& one : corpus.sources) {
-      source = open_one(one, context, tally, result);
-      all_open = all_open && source != nullptr;
-      ++result.sources;
-      if (!source) continue;
-      for (const Notice& notice : source->notices()) tally.add(notice);
-      // What a join leaves out is not packed.
-      const bool alone = corpus.sources.size() == 1 && !source->splits_frames();
-      check_chunks(*source, alone ? setup.reader.pack.kind : Packing::sequences, context, options, tally, result);
-    }
-    // What a join leaves out, and whether there is one at all.
-    if (!all_open) continue;
-    if (corpus.sources.size() == 1) {
+    if (auto source = check_corpus(corpus, setup, context, options, tally, result))
       corpora.push_back(std::move(source));
-      continue;
-    }
-    // Of what the sources say again nothing but the join's own is passed on.
-    OpenContext joining = assemble::context_of(setup);
-    joining.check = true;
-    joining.report = [&](Notice notice) {
-      if (!notice.fault.id.starts_with("join.")) return;
-      // To who reads it the sequence is damaged.
-      if (notice.fault.id == "join.shorter") notice.severity = Severity::error;
-      tally.add(notice);
-    };
-    try {
-      corpora.push_back(assemble::open_all(corpus, joining));
-      check_joined_packing(*corpora.back(), setup.reader.pack.kind, joining, options.max_faults, tally);
-    } catch (const Error& error) {
-      if (error.fault().kind == FaultKind::internal) throw;
-      tally.add({.severity = Severity::error, .fault = error.fault()});
-    }
   }
   if (corpora.size() == setups.size()) check_reading(std::move(corpora), setup, tally);
   tally.into(result);

@@ -169,6 +169,56 @@ void declare(CtfOptions& options, KeyMode& keys, const Inferred& inferred) {
   if (inferred.text_ids) keys = KeyMode::text;
 }
 
+// The beginning of a stream: until a row is in it, if one comes soon enough.
+struct Head {
+  std::string text;
+  bool whole = false;  // it is all there is
+};
+
+Head head_of(packed::Pipe& input) {
+  Head out;
+  std::size_t filled = 0;
+  for (std::size_t most = kHead; !out.whole && most <= kMostHead && !has_row(out.text); most *= 2) {
+    out.text.resize(most);
+    for (std::size_t n = 1; filled < out.text.size() && n != 0; filled += n)
+      n = input.read(std::as_writable_bytes(std::span(out.text).subspan(filled)));
+    out.whole = filled < out.text.size();
+  }
+  out.text.resize(filled);
+  return out;
+}
+
+[[noreturn]] void fail(const std::string& name, const char* id, std::string what, std::string hint) {
+  throw Error(Fault{
+      .kind = FaultKind::format, .id = id, .at = {.file = name}, .what = std::move(what), .hint = std::move(hint)});
+}
+
+// Declares what the head has; what is odd about it.
+std::vector<Notice> infer(const Head& head, const std::string& name, CtfOptions& options, KeyMode& keys) {
+  if (!head.whole && !has_row(head.text)) {
+    fail(name, "check.no-row",
+         "no line with a stream (|name ...) ends in its first " + std::to_string(head.text.size() >> 20) +
+             " MiB, of which the streams are inferred",
+         "check a file of it, or with a configuration");
+  }
+  std::vector<Notice> odd;
+  try {
+    const Scratch scratch(head.whole ? head.text : head.text.substr(0, head.text.rfind('\n') + 1));
+    Inferred inferred = infer_ctf(scratch.path());
+    inferred.whole_file = head.whole;
+    declare(options, keys, inferred);
+    odd = rare_streams(inferred);
+  } catch (const Error& error) {
+    Fault fault = error.fault();
+    fault.at.file = name;
+    throw Error(fault);
+  }
+  if (options.streams.empty())
+    fail(name, "check.no-stream", "no stream (|name ...) found in it", "text in CNTK's format is expected");
+  for (Notice& notice : odd) notice.fault.at.file = name;
+  return odd;
+}
+
 }  // namespace
 
 CheckResult check_stream(int descriptor, const std::string& name, const CtfOptions& options, const CheckOptions& check,
@@ -179,52 +229,15 @@ CheckResult check_stream(int descriptor, const std::string& name, const CtfOptio
         return read_some(descriptor, reinterpret_cast<char*>(out.data()), out.size(), name);
       },
       limits);
-  std::string head;
-  std::size_t filled = 0;
-  bool whole = false;
-  for (std::size_t most = kHead; !whole && most <= kMostHead && !has_row(head); most *= 2) {
-    head.resize(most);
-    for (std::size_t n = 1; filled < head.size() && n != 0; filled += n)
-      n = input.read(std::as_writable_bytes(std::span(head).subspan(filled)));
-    whole = filled < head.size();
-  }
-  head.resize(filled);
+  Head head = head_of(input);
   CtfOptions declared = options;
   KeyMode keys = KeyMode::numeric;
   std::vector<Notice> odd;
-  if (declared.streams.empty() && !whole && !has_row(head)) {
-    throw Error(Fault{.kind = FaultKind::format,
-                      .id = "check.no-row",
-                      .at = {.file = name},
-                      .what = "no line with a stream (|name ...) ends in its first " +
-                              std::to_string(head.size() >> 20) + " MiB, of which the streams are inferred",
-                      .hint = "check a file of it, or with a configuration"});
-  }
-  if (declared.streams.empty()) {
-    try {
-      const Scratch scratch(whole ? head : head.substr(0, head.rfind('\n') + 1));
-      Inferred inferred = infer_ctf(scratch.path());
-      inferred.whole_file = whole;
-      declare(declared, keys, inferred);
-      odd = rare_streams(inferred);
-    } catch (const Error& error) {
-      Fault fault = error.fault();
-      fault.at.file = name;
-      throw Error(fault);
-    }
-  }
-  if (declared.streams.empty()) {
-    throw Error(Fault{.kind = FaultKind::format,
-                      .id = "check.no-stream",
-                      .at = {.file = name},
-                      .what = "no stream (|name ...) found in it",
-                      .hint = "text in CNTK's format is expected"});
-  }
-  for (Notice& notice : odd) {
-    notice.fault.at.file = name;
+  if (declared.streams.empty()) odd = infer(head, name, declared, keys);
+  for (const Notice& notice : odd) {
     if (report) report(notice);
   }
-  Feed feed(name, std::move(head), input, limits);
+  Feed feed(name, std::move(head.text), input, limits);
   CheckResult result = ctf::check_stream(feed.descriptor(), name, declared, limits, check, report, keys);
   for (const Notice& notice : odd) {
     ++result.warnings;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <map>
 #include <numeric>
 #include <set>
 #include <system_error>
@@ -206,27 +205,59 @@ void commit(const std::vector<std::unique_ptr<Target>>& targets) {
   }
 }
 
+// A part for each sequence, a target for each part, and a format for each target or none at all.
+void expect_fitting(const Source& source, const Parts& parts, std::size_t targets, std::size_t formats) {
+  bool fit = parts.size() == source.chunks().size() && (formats == 0 || formats == targets);
+  for (std::size_t c = 0; fit && c < parts.size(); ++c) {
+    fit = parts[c].size() == source.chunks()[c].sequences &&
+          std::ranges::all_of(parts[c], [&](std::uint8_t part) { return part < targets; });
+  }
+  if (fit) return;
+  refuse("split.parts", {}, "the parts, the targets and the formats do not fit each other",
+         "a part for each sequence, as split_parts() gives them, and a target for each part");
+}
+
+// The sequences of a chunk, dealt to its targets.
+struct Dealt {
+  Chunk chunk;
+  std::vector<SequenceInfo> table;
+  std::vector<Batch> batches;  // one for each target
+  std::uint64_t left_out = 0;
+
+  void deal(const Source& source, const std::vector<std::uint8_t>& parts, std::size_t targets) {
+    batches.resize(targets);
+    for (Batch& batch : batches) batch.rows.clear();
+    left_out = 0;
+    for (std::size_t place = 0; place < table.size(); ++place) {
+      const SequenceInfo& s = table[place];
+      if (!has_data(chunk, s.row)) {
+        ++left_out;
+        continue;
+      }
+      batches[parts.at(place)].rows.push_back(
+          {.chunk = &chunk, .row = s.row, .id = s.key, .key = source.key_text(s.key)});
+    }
+  }
+};
+
+ConvertResult result_of(const Target& target, const std::vector<StreamInfo>& streams, std::uint64_t left_out) {
+  ConvertResult result;
+  result.streams = streams;
+  result.sequences = target.sequences();
+  result.samples = target.samples();
+  result.left_out = left_out;
+  result.bytes = target.companion_bytes() != 0 ? target.companion_bytes() : io::size_or_none(target.path());
+  result.keys = target.keys();
+  return result;
+}
+
 }  // namespace
 
 Parts split_parts(const Source& source, const SplitOptions& options) { return Divider(source, options).run(); }
 
 std::vector<ConvertResult> split(const Source& source, const Parts& parts, const std::vector<std::string>& targets,
                                  const std::vector<Format>& formats, const ConvertOptions& options) {
-  struct Item {
-    Chunk chunk;
-    std::vector<SequenceInfo> table;
-    std::vector<Batch> batches;
-    std::uint64_t left_out = 0;
-  };
-  const auto fits = [&](const std::vector<std::uint8_t>& chunk) {
-    return std::ranges::all_of(chunk, [&](std::uint8_t part) { return part < targets.size(); });
-  };
-  bool sizes = parts.size() == source.chunks().size() && (formats.empty() || formats.size() == targets.size());
-  for (std::size_t c = 0; sizes && c < parts.size(); ++c) sizes = parts[c].size() == source.chunks()[c].sequences;
-  if (!sizes || !std::ranges::all_of(parts, fits)) {
-    refuse("split.parts", {}, "the parts, the targets and the formats do not fit each other",
-           "a part for each sequence, as split_parts() gives them, and a target for each part");
-  }
+  expect_fitting(source, parts, targets.size(), formats.size());
   const Selected selected(borrowed(source), options.streams, options.renames);
   std::vector<std::unique_ptr<Target>> open;
   for (std::size_t t = 0; t < targets.size(); ++t) {
@@ -240,27 +271,16 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
   const auto tell = [&] {
     if (options.progress) options.progress(done, bytes);
   };
-  in_order<Item>(
+  in_order<Dealt>(
       source.chunks().size(), threads_of(options.jobs),
-      [&](std::uint64_t i, Item& item) {
+      [&](std::uint64_t i, Dealt& item) {
         const auto c = static_cast<std::uint32_t>(i);
         selected.read(c, item.chunk);
         selected.sequences(c, item.table);
-        item.batches.resize(open.size());
-        item.left_out = 0;
-        for (Batch& batch : item.batches) batch.rows.clear();
-        for (std::size_t place = 0; place < item.table.size(); ++place) {
-          const SequenceInfo& s = item.table[place];
-          if (!has_data(item.chunk, s.row)) {
-            ++item.left_out;
-            continue;
-          }
-          item.batches[parts.at(c).at(place)].rows.push_back(
-              {.chunk = &item.chunk, .row = s.row, .id = s.key, .key = source.key_text(s.key)});
-        }
+        item.deal(source, parts.at(c), open.size());
         for (std::size_t t = 0; t < open.size(); ++t) open[t]->encode(item.batches[t]);
       },
-      [&](std::uint64_t i, Item& item) {
+      [&](std::uint64_t i, Dealt& item) {
         for (std::size_t t = 0; t < open.size(); ++t) open[t]->write(item.batches[t], tell);
         left_out += item.left_out;
         done += source.chunks()[static_cast<std::size_t>(i)].bytes;
@@ -273,15 +293,7 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
   }
   commit(open);
   std::vector<ConvertResult> out;
-  for (const auto& target : open) {
-    ConvertResult& result = out.emplace_back();
-    result.streams = selected.streams();
-    result.sequences = target->sequences();
-    result.samples = target->samples();
-    result.left_out = left_out;
-    result.bytes = target->companion_bytes() != 0 ? target->companion_bytes() : io::size_or_none(target->path());
-    result.keys = target->keys();
-  }
+  for (const auto& target : open) out.push_back(result_of(*target, selected.streams(), left_out));
   return out;
 }
 

@@ -2,7 +2,6 @@
 #include "formats/htk/header.h"
 
 #include <array>
-#include <span>
 
 #include "base/counted.h"
 #include "base/cursor.h"
@@ -63,6 +62,42 @@ Header idx_header(const io::File& file) {
   return h;
 }
 
+void take_kind(const io::File& file, std::uint16_t code, Header& h) {
+  h.kind_code = code;
+  h.kind = kind_text(code);
+  const std::string number = std::to_string(code);
+  if (h.kind.empty()) {
+    io::fail_at(file, 10, "htk.kind",
+                "kind " + number + " has base kind " + std::to_string(code & 077) +
+                    ", expected MFCC (6), FBANK (7), USER (9) or PLP (11)",
+                "is this an HTK parameter file of features?");
+  }
+  if (code & kVq)
+    io::fail_at(file, 10, "htk.kind",
+                "kind " + number + " (" + h.kind + ") is vector quantised (_V), which holds no feature values");
+}
+
+void take_frame_size(const io::File& file, std::uint16_t bytes, Header& h) {
+  const unsigned width = (h.kind_code & kCompressed) ? 2 : 4;
+  if (bytes == 0 || bytes % width != 0) {
+    io::fail_at(
+        file, 8, "htk.frame-size",
+        "a frame has " + counted(bytes, "byte") + ", expected a multiple of " + std::to_string(width) + " above 0");
+  }
+  h.frame_bytes = bytes;
+  h.dim = bytes / width;
+}
+
+void take_guid(const io::File& file, Header& h) {
+  std::array<std::byte, kGuidBytes> guid;
+  if (file.size() < kHeaderBytes + kGuidBytes)
+    io::fail_at(file, file.size(), "htk.header", "the file ends in its GUID");
+  file.read(kHeaderBytes, guid);
+  h.kind += ";guid=";
+  for (const std::byte byte : guid) append_hex(h.kind, std::to_integer<unsigned char>(byte));
+  h.data += kGuidBytes;
+}
+
 }  // namespace
 
 std::string kind_text(std::uint16_t code) {
@@ -85,37 +120,19 @@ std::string kind_text(std::uint16_t code) {
 
 Header read_header(const io::File& file, bool idx) {
   if (idx && file.path().ends_with("-ubyte")) return idx_header(file);
-  std::array<std::byte, kHeaderBytes + kGuidBytes> raw;
+  std::array<std::byte, kHeaderBytes> raw;
   if (file.size() < kHeaderBytes) {
     io::fail_at(file, file.size(), "htk.header",
                 "not an HTK parameter file: it has " + counted(file.size(), "byte") + ", its header alone has 12");
   }
-  file.read(0, std::span(raw).first(kHeaderBytes));
+  file.read(0, raw);
   Header h;
   h.big_endian = is_big_endian(raw.data(), file.size());
   const Fields f = h.big_endian ? fields<std::endian::big>(raw.data()) : fields<std::endian::little>(raw.data());
   h.period = f.period;
-  h.frame_bytes = f.size;
-  h.kind_code = f.kind;
-  h.kind = kind_text(f.kind);
-  const std::string code = std::to_string(f.kind);
-  if (h.kind.empty()) {
-    io::fail_at(file, 10, "htk.kind",
-                "kind " + code + " has base kind " + std::to_string(f.kind & 077) +
-                    ", expected MFCC (6), FBANK (7), USER (9) or PLP (11)",
-                "is this an HTK parameter file of features?");
-  }
-  if (f.kind & kVq)
-    io::fail_at(file, 10, "htk.kind",
-                "kind " + code + " (" + h.kind + ") is vector quantised (_V), which holds no feature values");
+  take_kind(file, f.kind, h);
+  take_frame_size(file, f.size, h);
   h.data = kHeaderBytes;
-  const unsigned width = (f.kind & kCompressed) ? 2 : 4;
-  if (f.size == 0 || f.size % width != 0) {
-    io::fail_at(
-        file, 8, "htk.frame-size",
-        "a frame has " + counted(f.size, "byte") + ", expected a multiple of " + std::to_string(width) + " above 0");
-  }
-  h.dim = f.size / width;
   std::int64_t frames = f.samples;
   if (f.kind & kCompressed) {
     // The scales, A and B, dim floats each, are counted as 4 frames.
@@ -123,11 +140,7 @@ Header read_header(const io::File& file, bool idx) {
     frames -= 4;
     h.data += std::uint64_t{8} * h.dim;
   } else if (f.kind == kAnonymous) {
-    if (file.size() < raw.size()) io::fail_at(file, file.size(), "htk.header", "the file ends in its GUID");
-    file.read(kHeaderBytes, std::span(raw).subspan(kHeaderBytes));
-    h.kind += ";guid=";
-    for (std::size_t i = kHeaderBytes; i < raw.size(); ++i) append_hex(h.kind, std::to_integer<unsigned char>(raw[i]));
-    h.data += kGuidBytes;
+    take_guid(file, h);
   }
   if (frames < 0) {
     io::fail_at(file, 0, "htk.frames",

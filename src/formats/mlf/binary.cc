@@ -43,11 +43,7 @@ class Stream {
   std::vector<std::byte> block_;
 };
 
-}  // namespace
-
-void index_binary(const io::File& file, IndexBuilder& builder) {
-  builder.begin_file(file);
-  Stream in(file);
+int read_version(Stream& in, const io::File& file) {
   if (in.left() < 5)
     io::fail_at(file, file.size(), "mlf.binary-header",
                 "not a binary MLF: it has " + counted(file.size(), "byte") + ", its header alone has 5");
@@ -58,29 +54,45 @@ void index_binary(const io::File& file, IndexBuilder& builder) {
   const int version = in.field<std::int16_t>();
   if (version != 1 && version != 2)
     io::fail_at(file, 3, "mlf.binary-version", "version " + std::to_string(version) + ", known are 1 and 2");
+  return version;
+}
+
+// False: the file ends in it.
+bool read_key(Stream& in, const io::File& file, int version, std::string& key) {
+  const std::uint64_t start = in.at();
+  if (version == 1) {
+    if (in.left() < 4) return false;
+    key = std::to_string(in.field<std::uint32_t>());
+    return true;
+  }
+  if (in.left() < 2) return false;
+  const std::size_t n = in.field<std::uint16_t>();
+  if (n > kMaxKey)
+    io::fail_at(file, start, "mlf.binary-key", "a key of " + counted(n, "byte") + ", expected at most 256",
+                "the file is damaged here or before");
+  if (in.left() < n) return false;
+  key.assign(reinterpret_cast<const char*>(in.take(n)), n);
+  return true;
+}
+
+}  // namespace
+
+void index_binary(const io::File& file, IndexBuilder& builder) {
+  builder.begin_file(file);
+  Stream in(file);
+  const int version = read_version(in, file);
   std::string key;
   while (in.left() > 0) {
     const std::uint64_t start = in.at();
     const Position at{.file = file.path(), .byte = start, .has_byte = true};
-    const auto ends_in_key = [&] {
+    if (!read_key(in, file, version, key)) {
       builder.ends_open();
       builder.skip({.kind = FaultKind::format,
                     .id = "mlf.cut-short",
                     .at = at,
                     .what = "the file ends in a key; the utterance is left out",
                     .hint = "was the file cut off?"});
-    };
-    if (version == 1) {
-      if (in.left() < 4) return ends_in_key();
-      key = std::to_string(in.field<std::uint32_t>());
-    } else {
-      if (in.left() < 2) return ends_in_key();
-      const std::size_t n = in.field<std::uint16_t>();
-      if (n > kMaxKey)
-        io::fail_at(file, start, "mlf.binary-key", "a key of " + counted(n, "byte") + ", expected at most 256",
-                    "the file is damaged here or before");
-      if (in.left() < n) return ends_in_key();
-      key.assign(reinterpret_cast<const char*>(in.take(n)), n);
+      return;
     }
     const auto short_of = [&](const char* part) {
       io::fail_at(file, in.at(), "mlf.binary-short", "utterance '" + key + "': the file ends in its " + part,

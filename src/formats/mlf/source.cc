@@ -40,57 +40,18 @@ class MlfSource final : public RowSource {
       : RowSource(options.files.front(), options.trace_level, context),
         options_(options),
         cache_([this](std::uint32_t file) { return reopen(file); }) {
-    std::uint64_t classes = options_.dim;
-    if (!options_.mapping_file.empty() && !options_.binary) {
-      states_ = std::make_unique<StateList>(options_.mapping_file, context.limits, context.file_system);
-      if (!options_.target_mapping_file.empty()) {
-        targets_ = read_targets(options_.target_mapping_file, *states_, options_.target_dim, context.limits,
-                                context.file_system);
-        classes = states_->size();
-      }
-    } else if (!options_.labels.empty() && !options_.binary) {
-      states_ = std::make_unique<StateList>(options_.labels, options_.files.front(), context.limits);
-    }
+    if (!options_.binary) read_states(context);
     rules_ = {.states = states_.get(),
-              .classes = classes,
+              .classes = targets_.empty() ? options_.dim : states_->size(),
               .whole_numbers = options_.legacy,
               .phone_boundaries = options_.phone_boundaries};
-    IndexBuilder builder(options_, context, faults_);
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> read;  // files on disk, each to be read once
-    for (const std::string& path : options_.files) {
-      const io::File file(path, context.file_system, context.limits);
-      file.warn_if_slow(context.report);
-      identities_.push_back(file.identity());
-      in_place_.push_back(!file.is_remote() && !file.is_packed());
-      if (!file.is_remote()) {
-        const auto [at, first_time] =
-            read.emplace(std::pair(file.identity().device, file.identity().inode), identities_.size() - 1);
-        if (!first_time) {
-          builder.repeat_file(file, at->second);
-          continue;
-        }
-      }
-      const auto index = [&] { options_.binary ? index_binary(file, builder) : index_text(file, rules_, builder); };
-      // A check looks at every line.
-      options_.cache_index && !context.check ? index_cached(file, options_, index, faults_, builder) : index();
-    }
-    index_ = builder.finish();
+    index_ = index_files(context);
     left_out_ = std::move(index_.notices);
     set_stream({.name = options_.name,
                 .dim = targets_.empty() ? options_.dim : options_.target_dim,
                 .storage = Storage::sparse,
                 .element = options_.element});
-    for (std::uint32_t c = 0; c < index_.chunks(); ++c) {
-      const std::uint64_t from = index_.chunk_first[c], to = index_.chunk_first[c + 1];
-      ChunkInfo info{.sequences = to - from};
-      auto e = index_.entries.from(from);
-      const std::uint64_t begin = e->begin;
-      for (std::uint64_t i = from; i < to; ++i, ++e) {
-        info.samples += e->samples;
-        info.bytes = e->begin + e->bytes - begin;
-      }
-      add_chunk(info);
-    }
+    add_chunks();
   }
 
   const RowReader* row_reader(std::uint32_t chunk) const override {
@@ -110,6 +71,54 @@ class MlfSource final : public RowSource {
   }
 
  private:
+  void read_states(const OpenContext& context) {
+    if (!options_.mapping_file.empty()) {
+      states_ = std::make_unique<StateList>(options_.mapping_file, context.limits, context.file_system);
+      if (options_.target_mapping_file.empty()) return;
+      targets_ = read_targets(options_.target_mapping_file, *states_, options_.target_dim, context.limits,
+                              context.file_system);
+    } else if (!options_.labels.empty()) {
+      states_ = std::make_unique<StateList>(options_.labels, options_.files.front(), context.limits);
+    }
+  }
+
+  MlfIndex index_files(const OpenContext& context) {
+    IndexBuilder builder(options_, context, faults_);
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> read;  // files on disk, each to be read once
+    for (const std::string& path : options_.files) {
+      const io::File file(path, context.file_system, context.limits);
+      file.warn_if_slow(context.report);
+      identities_.push_back(file.identity());
+      in_place_.push_back(!file.is_remote() && !file.is_packed());
+      if (!file.is_remote()) {
+        const auto [at, first_time] =
+            read.emplace(std::pair(file.identity().device, file.identity().inode), identities_.size() - 1);
+        if (!first_time) {
+          builder.repeat_file(file, at->second);
+          continue;
+        }
+      }
+      const auto index = [&] { options_.binary ? index_binary(file, builder) : index_text(file, rules_, builder); };
+      // A check looks at every line.
+      options_.cache_index && !context.check ? index_cached(file, options_, index, faults_, builder) : index();
+    }
+    return builder.finish();
+  }
+
+  void add_chunks() {
+    for (std::uint32_t c = 0; c < index_.chunks(); ++c) {
+      const std::uint64_t from = index_.chunk_first[c], to = index_.chunk_first[c + 1];
+      ChunkInfo info{.sequences = to - from};
+      auto e = index_.entries.from(from);
+      const std::uint64_t begin = e->begin;
+      for (std::uint64_t i = from; i < to; ++i, ++e) {
+        info.samples += e->samples;
+        info.bytes = e->begin + e->bytes - begin;
+      }
+      add_chunk(info);
+    }
+  }
+
   void table(Run run, std::vector<SequenceInfo>& out) const override {
     out.resize(static_cast<std::size_t>(run.to - run.from));
     auto e = index_.entries.from(run.from);
