@@ -57,6 +57,56 @@ std::string disk_bound(const Measured& m) {
                      percent_text(m.rate(t.seconds), m.limits.read));
 }
 
+std::string stages_text(const Measured& m) {
+  const EpochTimes& t = m.times;
+  Table stages({"stage", "time", "rate", "of pread", "cores busy"});
+  const auto stage = [&](const char* what, double seconds, double cpu, bool all_read) {
+    stages.row({what, seconds_text(seconds), all_read ? rate_text(m.rate(seconds)) : "-",
+                all_read ? percent_text(m.rate(seconds), m.limits.read) : "-",
+                fmt::format("{:.1f}", seconds > 0 ? cpu / seconds : 0)});
+  };
+  // Headers and lists may say what there is. Of packed files less is read than there is.
+  const bool looked_through = t.index_read == 0 || m.limits.packed || t.index_read > t.bytes / 2;
+  stage("index", t.index, t.index_cpu, looked_through);
+  stage("whole epoch", t.seconds, t.cpu, true);
+  return stages.text();
+}
+
+std::string work_text(const Measured& m) {
+  const EpochTimes& t = m.times;
+  Table work({"the epoch's work", "processor", "of it"});
+  const auto part = [&](const char* what, double cpu) {
+    work.row({what, seconds_text(cpu), percent_text(cpu, t.cpu)});
+  };
+  const double handling = std::min(t.small_chunks_cpu, packing_cpu(t));
+  part(m.limits.packed ? "unpack and parse" : "parse",
+       std::max(0.0, t.reading_cpu - t.join_cpu - t.small_chunks_read_cpu));
+  if (t.join_cpu > 0.01 * t.cpu) part("join", t.join_cpu);
+  part("order", std::min(t.order_cpu, packing_cpu(t) - handling));
+  if (t.small_chunks_cpu > 0) part("handle small chunks", handling + t.small_chunks_read_cpu);
+  part("pack", std::max(0.0, packing_cpu(t) - handling - t.order_cpu));
+  if (t.consuming_cpu > 0.001 * t.cpu) part("consumer", t.consuming_cpu);
+  return work.text();
+}
+
+std::string waits_text(const EpochTimes& t) {
+  Table waits({"the epoch's waits, all threads", "time"});
+  waits.row({"for files", seconds_text(t.disk_wait)});
+  waits.row({"for a core", seconds_text(t.core_wait)});
+  waits.row({"for the consumer", seconds_text(t.consuming)});
+  return waits.text();
+}
+
+std::string limits_text(const Measured& m) {
+  Table limits({"limit, 1 thread", "rate"});
+  limits.row({"pread", rate_text(m.limits.read)});
+  limits.row({"pread, first time", rate_text(m.limits.first)});
+  limits.row({"newline scan", rate_text(m.limits.newline)});
+  limits.row({"bare fast_float loop", rate_text(m.limits.number)});
+  limits.row({"memcpy", rate_text(m.limits.copy)});
+  return limits.text();
+}
+
 }  // namespace
 
 double Measured::samples_per_second() const {
@@ -114,46 +164,9 @@ std::string bench_text(const Measured& m) {
       fmt::format("{} in {}, {}, {}; {} an epoch; {}, {}\n\n", plural(t.samples, "sample"),
                   plural(t.sequences, "sequence"), plural(t.chunks, "chunk"), bytes_text(t.bytes),
                   plural(t.minibatches, "minibatch"), plural(t.cores, "core"), plural(t.threads, "thread"));
-  Table stages({"stage", "time", "rate", "of pread", "cores busy"});
-  const auto stage = [&](const char* what, double seconds, double cpu, bool all_read) {
-    stages.row({what, seconds_text(seconds), all_read ? rate_text(m.rate(seconds)) : "-",
-                all_read ? percent_text(m.rate(seconds), m.limits.read) : "-",
-                fmt::format("{:.1f}", seconds > 0 ? cpu / seconds : 0)});
-  };
-  // Headers and lists may say what there is. Of packed files less is read than there is.
-  const bool looked_through = t.index_read == 0 || m.limits.packed || t.index_read > t.bytes / 2;
-  stage("index", t.index, t.index_cpu, looked_through);
-  stage("whole epoch", t.seconds, t.cpu, true);
-  out += stages.text();
+  out += stages_text(m);
   out += fmt::format("  the first minibatch is there after {}\n\n", seconds_text(t.first));
-
-  Table work({"the epoch's work", "processor", "of it"});
-  const auto part = [&](const char* what, double cpu) {
-    work.row({what, seconds_text(cpu), percent_text(cpu, t.cpu)});
-  };
-  const double handling = std::min(t.small_chunks_cpu, packing_cpu(t));
-  part(m.limits.packed ? "unpack and parse" : "parse",
-       std::max(0.0, t.reading_cpu - t.join_cpu - t.small_chunks_read_cpu));
-  if (t.join_cpu > 0.01 * t.cpu) part("join", t.join_cpu);
-  part("order", std::min(t.order_cpu, packing_cpu(t) - handling));
-  if (t.small_chunks_cpu > 0) part("handle small chunks", handling + t.small_chunks_read_cpu);
-  part("pack", std::max(0.0, packing_cpu(t) - handling - t.order_cpu));
-  if (t.consuming_cpu > 0.001 * t.cpu) part("consumer", t.consuming_cpu);
-  out += work.text() + "\n";
-
-  Table waits({"the epoch's waits, all threads", "time"});
-  waits.row({"for files", seconds_text(t.disk_wait)});
-  waits.row({"for a core", seconds_text(t.core_wait)});
-  waits.row({"for the consumer", seconds_text(t.consuming)});
-  out += waits.text() + "\n";
-
-  Table limits({"limit, 1 thread", "rate"});
-  limits.row({"pread", rate_text(m.limits.read)});
-  limits.row({"pread, first time", rate_text(m.limits.first)});
-  limits.row({"newline scan", rate_text(m.limits.newline)});
-  limits.row({"bare fast_float loop", rate_text(m.limits.number)});
-  limits.row({"memcpy", rate_text(m.limits.copy)});
-  out += limits.text();
+  out += work_text(m) + "\n" + waits_text(t) + "\n" + limits_text(m);
   out += fmt::format("\n  {} samples/s, peak memory {}\n  {}\n",
                      count_text(static_cast<std::uint64_t>(m.samples_per_second())), bytes_text(m.peak_memory),
                      verdict(m));

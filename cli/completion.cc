@@ -55,6 +55,17 @@ std::string in_fish_quotes(const std::string& text) {
 
 const char* bash_files(Value value) { return value == Value::folder ? "-d" : "-f"; }
 
+// What completes the value of an option.
+std::string bash_reply(const OptionRow& option) {
+  switch (option.value) {
+    case Value::choice:
+      return fmt::format("COMPREPLY=($(compgen -W {} -- \"$cur\")); return", in_quotes(joined(option.choices)));
+    case Value::none:
+    case Value::text: return "return";  // a number or a word only the user knows
+    default: return fmt::format("mapfile -t COMPREPLY < <(compgen {} -- \"$cur\"); return", bash_files(option.value));
+  }
+}
+
 std::string bash(const CommandRow& root) {
   std::string known, values, words;
   for (const CommandRow* command : flat(root)) {
@@ -68,13 +79,7 @@ std::string bash(const CommandRow& root) {
         at.push_back(in_quotes(path + ":" + name));
       }
       if (option->value == Value::none) continue;
-      std::string reply = "return";  // a number or a word only the user knows
-      if (option->value == Value::choice) {
-        reply = fmt::format("COMPREPLY=($(compgen -W {} -- \"$cur\")); return", in_quotes(joined(option->choices)));
-      } else if (option->value != Value::text) {
-        reply = fmt::format("mapfile -t COMPREPLY < <(compgen {} -- \"$cur\"); return", bash_files(option->value));
-      }
-      values += fmt::format("    {}) {} ;;\n", joined(at, " | "), reply);
+      values += fmt::format("    {}) {} ;;\n", joined(at, " | "), bash_reply(*option));
     }
     words += fmt::format("    {}) options={} commands={} ;;\n", in_quotes(path), in_quotes(joined(all)),
                          in_quotes(joined(words_of(*command, root))));

@@ -116,6 +116,28 @@ ordered_json json(const Reader& reader, const Measured& m, const PlanArguments& 
   return out;
 }
 
+// What each rank reads, and how all of them together shuffle and pad.
+void measure(Reader& reader, std::uint64_t workers, Measured& m) {
+  for (std::uint64_t rank = 0; rank < workers; ++rank) {
+    reader.set_workers(workers, rank);
+    LoadMeasure load;
+    reader.plan(kAllMinibatches, [&](const BatchPlan& plan) { load.add(plan); });
+    m.loads.push_back(load.load());
+  }
+  reader.set_workers(1, 0);
+  ShuffleMeasure shuffle;
+  CellsMeasure cells;
+  m.shares.resize(reader.options().mix_weights.size());
+  reader.plan(kAllMinibatches, [&](const BatchPlan& plan) {
+    shuffle.add(plan);
+    cells.add(plan);
+    if (m.shares.empty()) return;
+    for (const BatchPlan::Item& item : plan.items) m.shares[item.corpus] += item.samples;
+  });
+  m.quality = shuffle.quality();
+  m.cells = cells.cells();
+}
+
 int run_plan(const PlanArguments& a, Console& console) {
   if (a.workers == 0) throw UsageError("--workers: at least 1");
   if (a.workers > kMostRanks)
@@ -140,24 +162,7 @@ int run_plan(const PlanArguments& a, Console& console) {
   options.prefetch = false;  // from here on nothing is read
   Reader reader(corpora, options, corpus.setup.limits, corpus.setup.report);
   console.clear_progress();
-  for (std::uint64_t rank = 0; rank < a.workers; ++rank) {
-    reader.set_workers(a.workers, rank);
-    LoadMeasure load;
-    reader.plan(kAllMinibatches, [&](const BatchPlan& plan) { load.add(plan); });
-    m.loads.push_back(load.load());
-  }
-  reader.set_workers(1, 0);
-  ShuffleMeasure shuffle;
-  CellsMeasure cells;
-  m.shares.resize(options.mix_weights.size());
-  reader.plan(kAllMinibatches, [&](const BatchPlan& plan) {
-    shuffle.add(plan);
-    cells.add(plan);
-    if (m.shares.empty()) return;
-    for (const BatchPlan::Item& item : plan.items) m.shares[item.corpus] += item.samples;
-  });
-  m.quality = shuffle.quality();
-  m.cells = cells.cells();
+  measure(reader, a.workers, m);
   if (options.bucket_minibatches != 0) {
     ReaderOptions plain = options;
     plain.bucket_minibatches = 0;

@@ -174,6 +174,29 @@ const char* why_skipped(const ReaderOptions& o) {
   return "--long-sequence or --last-minibatch asks";
 }
 
+// Between what was asked for and what came.
+void say_what_differs(const Reader& reader, const Session& session, const ReadArguments& a, Console& console) {
+  if (!session.switched()) {
+    console.warn({.kind = FaultKind::usage,
+                  .id = "cli.unused",
+                  .what = fmt::format("--switch {} changes nothing: the run ended after {}", a.change,
+                                      plural(session.minibatches, "minibatch"))});
+  }
+  if (session.invalid != 0) {
+    console.say(fmt::format("batchfeed: {} left out, as {} damaged; hint: batchfeed check says where",
+                            plural(session.invalid, "sequence"), session.invalid == 1 ? "it is" : "they are"));
+  }
+  if (reader.skipped() != 0) {
+    console.say(fmt::format("batchfeed: {} left out, as {}", plural(reader.skipped(), "sequence"),
+                            why_skipped(reader.options())));
+  }
+  if (const Padding padding = reader.padding(); padding.unbucketed != 0) {
+    console.say(fmt::format("batchfeed: bucketing saved {:.0f} % of the padding: {} cells for {}, {} without it",
+                            100 * padding.saved(), count_text(padding.cells), plural(padding.samples, "sample"),
+                            count_text(padding.unbucketed)));
+  }
+}
+
 void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const std::string& format,
                  Console& console) {
   Output output;
@@ -204,25 +227,7 @@ void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const
   for (const Notice& notice : reader.source().notices()) {
     if (!told.contains(notice.fault.text())) console.notice(notice);
   }
-  if (!session.switched()) {
-    console.warn({.kind = FaultKind::usage,
-                  .id = "cli.unused",
-                  .what = fmt::format("--switch {} changes nothing: the run ended after {}", a.change,
-                                      plural(session.minibatches, "minibatch"))});
-  }
-  if (session.invalid != 0) {
-    console.say(fmt::format("batchfeed: {} left out, as {} damaged; hint: batchfeed check says where",
-                            plural(session.invalid, "sequence"), session.invalid == 1 ? "it is" : "they are"));
-  }
-  if (reader.skipped() != 0) {
-    console.say(fmt::format("batchfeed: {} left out, as {}", plural(reader.skipped(), "sequence"),
-                            why_skipped(reader.options())));
-  }
-  if (const Padding padding = reader.padding(); padding.unbucketed != 0) {
-    console.say(fmt::format("batchfeed: bucketing saved {:.0f} % of the padding: {} cells for {}, {} without it",
-                            100 * padding.saved(), count_text(padding.cells), plural(padding.samples, "sample"),
-                            count_text(padding.unbucketed)));
-  }
+  say_what_differs(reader, session, a, console);
   if (format == "none") {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     console.say(fmt::format("batchfeed: {}, {}, {} in {} ({} samples/s)", plural(session.minibatches, "minibatch"),

@@ -191,6 +191,22 @@ std::optional<Pace> pace_of(const std::shared_ptr<const Source>& source, ReaderO
   return out;
 }
 
+void take_survey(const Setup& setup, const Report& keep, Console& console, Facts& facts) {
+  CheckOptions options;
+  options.max_faults = kMostFindings;
+  options.progress = console.progress("reading");
+  try {
+    facts.survey = survey(setup, options, keep);
+  } catch (const Error&) {  // there will be no page to tell them on
+    for (const Notice& notice : facts.findings) console.notice(notice);
+    throw;
+  }
+  for (const StreamSurvey& stream : facts.survey.streams) {
+    std::vector<std::string> names = class_names(stream, setup);
+    if (!names.empty()) facts.class_names[stream.stream.name] = std::move(names);
+  }
+}
+
 }  // namespace
 
 Facts gather_facts(const CorpusArguments& arguments, const RunOptions& run, Console& console) {
@@ -217,23 +233,10 @@ Facts gather_facts(const CorpusArguments& arguments, const RunOptions& run, Cons
   const bool chosen = corpus.config || arguments.order;
   if (!chosen) corpus.setup.reader.order.kind = OrderKind::uniform;
 
-  CheckOptions options;
-  options.max_faults = kMostFindings;
-  options.progress = console.progress("reading");
-  try {
-    facts.survey = survey(corpus.setup, options, keep);
-  } catch (const Error&) {  // there will be no page to tell them on
-    for (const Notice& notice : facts.findings) console.notice(notice);
-    throw;
-  }
-
+  take_survey(corpus.setup, keep, console, facts);
   facts.survey.check.faults += at_loading.faults;
   facts.survey.check.warnings += at_loading.warnings;
   for (const auto& [id, count] : at_loading.by_id) facts.survey.check.by_id[id] += count;
-  for (const StreamSurvey& stream : facts.survey.streams) {
-    std::vector<std::string> names = class_names(stream, corpus.setup);
-    if (!names.empty()) facts.class_names[stream.stream.name] = std::move(names);
-  }
 
   Setup quiet = corpus.setup;
   quiet.report = {};
