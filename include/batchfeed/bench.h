@@ -58,7 +58,7 @@ EpochTimes time_epoch(const Setup& setup, const EpochHooks& hooks = {});
 
 enum class Bound : std::uint8_t {
   unknown,   // over too soon to tell
-  consumer,  // minibatches wait for who takes them
+  consumer,  // minibatches wait for whoever takes them
   machine,   // threads wait for a core that others have
   disk,      // reading waits for files
   window,    // the consumer waits while the window is filled, then reading waits for the consumer

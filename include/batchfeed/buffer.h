@@ -21,8 +21,9 @@ void* allocate(std::size_t bytes) noexcept;
 void release(void* memory, std::size_t bytes) noexcept;
 }  // namespace detail
 
-// Aligned to 64 bytes, with at least 64 readable and writable bytes behind
-// capacity(), so that kernels may load and store whole vectors at the end.
+// Growing moves the values: pointers to them are void then. It throws std::bad_alloc, which leaves the buffer as it
+// was. Aligned to 64 bytes, with at least 64 readable and writable bytes behind capacity(), so that kernels may load
+// and store whole vectors at the end.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);

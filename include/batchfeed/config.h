@@ -45,7 +45,7 @@ struct LoadedConfig {
   std::string section = {};                        // the path that was used, as spelled in the file
   std::vector<std::uint64_t> minibatch_size = {};  // from the enclosing SGD section, if it says so
   std::optional<std::uint64_t> epoch_size = {};    // likewise
-  // What is wrong with what it says, to be thrown by who has no size of its own to use.
+  // What is wrong with what it says, to be thrown by whoever has no size of its own to use.
   std::optional<Fault> wrong_minibatch_size = {}, wrong_epoch_size = {};
   std::vector<ResolvedValue> resolved = {};  // every key that was looked at, in that order
 };
@@ -60,7 +60,7 @@ std::vector<std::string> reader_sections(const ConfigRequest& request);
 // what was looked at. Throws Error where the language itself is broken (brackets), so that nothing else can be told.
 std::vector<std::string> check_config(const ConfigRequest& request);
 
-// One key of a reader section: the table behind binding, warnings and
+// One key of a reader section (its texts live as long as the program): the table behind binding, warnings and
 // docs/reference/config.md.
 struct ConfigKey {
   std::string_view section;   // "CNTKTextFormatReader", "input.STREAM", ...

@@ -59,7 +59,7 @@ struct FileSystem {
   // Names of files and where that configuration gives them ("train.cntk:3:10"), for one that is not there. Shared, as
   // every source keeps a copy of all this. May be null.
   std::shared_ptr<const std::vector<std::pair<std::string, std::string>>> named_at = {};
-  // What opening a compressed file found out, for who opens it again; see share_unpacked().
+  // What opening a compressed file found out, for whoever opens it again; see share_unpacked().
   std::shared_ptr<UnpackedFiles> unpacked = {};
 };
 

@@ -90,9 +90,9 @@ namespace detail {
 class MinibatchPool;
 }
 
-// Its memory goes back to the reader that gave it, from whatever thread, and is used
-// again; what a reader has no use for, or comes after its end, goes to the system. Moving
-// to a minibatch swaps the two.
+// Plain data, which several threads may read at once. Its memory goes back to the reader that gave it, from whatever
+// thread, and is used again; what a reader has no use for, or comes after its end, goes to the system. Moving to a
+// minibatch swaps the two.
 struct Minibatch {
   Minibatch() = default;
   Minibatch(Minibatch&& other) noexcept { swap(other); }
@@ -118,8 +118,8 @@ struct Minibatch {
   std::uint64_t invalid = 0;  // sequences left out of it because they are damaged (frame mode: frames)
 
   bool empty() const noexcept { return streams.empty(); }
-  const StreamBatch* find(std::string_view name) const noexcept;
-  const StreamBatch& operator[](std::string_view name) const;  // throws Error if there is none
+  const StreamBatch* find(std::string_view name) const noexcept;  // null if there is none
+  const StreamBatch& operator[](std::string_view name) const;     // throws Error if there is none
   void swap(Minibatch& other) noexcept;
 
  private:

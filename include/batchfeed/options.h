@@ -43,21 +43,21 @@ struct StreamSpec {
   std::string name = {};
   std::string alias = {};  // its name in the file; empty = `name`
   Storage storage = Storage::dense;
-  std::uint64_t dim = 0;
-  bool defines_mb_size = false;
+  std::uint64_t dim = 0;         // values of a dense sample; exclusive bound of sparse indices
+  bool defines_mb_size = false;  // minibatches count samples of this stream; sequences without it are left out
 };
 
 // CNTK text format (docs/reference/formats/ctf.md).
 struct CtfOptions {
-  std::vector<std::string> files = {};   // several: shards of one corpus, read one after the other
-  std::vector<StreamSpec> streams = {};  // delivered in this order
-  Element element = Element::f32;
-  bool skip_sequence_ids = false;
-  std::uint64_t max_errors = 0;  // damaged samples tolerated over the life of the source, in each file
-  int trace_level = 1;           // 0 failures only, 1 warnings, 2 notes
-  std::uint64_t chunk_bytes = 32ull << 20;
-  bool cache_index = false;
-  std::string cache_dir = {};  // empty: beside the data, else the user's cache directory
+  std::vector<std::string> files = {};      // several: shards of one corpus, read one after the other
+  std::vector<StreamSpec> streams = {};     // delivered in this order
+  Element element = Element::f32;           // of all streams, as delivered
+  bool skip_sequence_ids = false;           // every line is a sequence, whose key is its number from 0
+  std::uint64_t max_errors = 0;             // damaged samples tolerated over the life of the source, in each file
+  int trace_level = 1;                      // 0 failures only, 1 warnings, 2 notes
+  std::uint64_t chunk_bytes = 32ull << 20;  // of text, at which a chunk is closed
+  bool cache_index = false;                 // keep the index on disk (docs/reference/formats/index-cache.md)
+  std::string cache_dir = {};               // empty: beside the data, else the user's cache directory
   // The files that `streams` were inferred from (Inferred::seen): one that is another when it is opened is
   // Error(stale). Of files that are not in it nothing is asked.
   std::map<std::string, FileIdentity> seen = {};
@@ -69,8 +69,8 @@ struct CbfOptions {
     std::string name = {};   // as delivered
     std::string alias = {};  // as in the file
   };
-  std::vector<std::string> files = {};
-  std::vector<Rename> renames = {};
+  std::vector<std::string> files = {};  // several: shards of one corpus
+  std::vector<Rename> renames = {};     // the others keep their names
   Element element = Element::f32;
   bool convert_element = false;  // deliver `element` although the file holds another; else that is a fault
   int trace_level = 1;
@@ -83,14 +83,15 @@ struct HtkOptions {
   // Parameter files, each one utterance whose key is its path without the extension.
   std::vector<std::string> files = {};
   std::string prefix = {};  // prefixPathInSCP
+  // Values of one frame. Without `context` it may be an odd multiple of that, which makes a symmetric window.
   std::uint64_t dim = 0;
-  std::optional<std::pair<std::uint32_t, std::uint32_t>> context =
-      {};  // frames left, right; unset: 0:0, then deduced from dim
-  bool expand_to_utterance = false;
-  std::uint64_t max_sequence_frames = ~0ull;
-  std::uint64_t chunk_frames = 90'000;
-  bool defines_mb_size = false;
-  bool frame_mode = false;  // frames will be drawn one by one
+  // Frames before and behind each that are delivered with it, oldest first: dim x (before + 1 + behind) values.
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> context = {};
+  bool expand_to_utterance = false;           // entries have one frame, which stands for all of their utterance
+  std::uint64_t max_sequence_frames = ~0ull;  // longer utterances are left out
+  std::uint64_t chunk_frames = 90'000;        // with more, a chunk is closed
+  bool defines_mb_size = false;               // minibatches count samples of this stream
+  bool frame_mode = false;                    // frames will be drawn one by one
   Element element = Element::f32;
   int trace_level = 1;
   // The legacy reader: every scp form, utterances joined by line, its own filters.
@@ -106,14 +107,14 @@ struct MlfOptions {
   std::string name = {};
   std::vector<std::string> files = {};
   bool binary = false;
-  std::string mapping_file = {};         // state list; empty: the fourth column is the class
-  std::vector<std::string> labels = {};  // or the names of the classes themselves, in order
-  std::uint64_t dim = 0;
-  bool phone_boundaries = false;
-  std::uint64_t chunk_bytes = 64ull << 20;
+  std::string mapping_file = {};            // state list; empty: the fourth column is the class
+  std::vector<std::string> labels = {};     // or the names of the classes themselves, in order
+  std::uint64_t dim = 0;                    // number of classes, at most 65535
+  bool phone_boundaries = false;            // the first frame of a segment has the value 2, not 1
+  std::uint64_t chunk_bytes = 64ull << 20;  // of the file, at which a chunk is closed
   bool cache_index = false;
   std::string cache_dir = {};  // empty: beside the data, else the user's cache directory
-  bool frame_mode = false;
+  bool frame_mode = false;     // as in HtkOptions
   Element element = Element::f32;
   int trace_level = 1;
   bool legacy = false;                   // columns by runs of blanks; dense one-hot; faults are fatal
@@ -127,9 +128,9 @@ struct KaldiOptions {
   std::vector<std::string> files = {};  // .scp or .ark
   bool alignment = false;               // integers per frame -> one-hot sparse of dimension `dim`
   std::uint64_t dim = 0;                // 0: from the data (features)
-  std::optional<std::pair<std::uint32_t, std::uint32_t>> context = {};
-  bool expand_to_utterance = false;  // one row each, which stands for every frame of the utterance
-  std::uint64_t chunk_frames = 90'000;
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> context = {};  // as in HtkOptions
+  bool expand_to_utterance = false;     // one row each, which stands for every frame of the utterance
+  std::uint64_t chunk_frames = 90'000;  // this and the others as in HtkOptions
   bool defines_mb_size = false;
   bool frame_mode = false;
   Element element = Element::f32;
@@ -164,7 +165,12 @@ struct Names<Shard> {
   static constexpr std::string_view all[] = {"chunk", "even"};
 };
 
-enum class Packing : std::uint8_t { sequences, frames, truncated };
+// What a minibatch is made of.
+enum class Packing : std::uint8_t {
+  sequences,  // whole ones
+  frames,     // single samples of speech, each a sequence of its own
+  truncated,  // pieces of PackOptions::truncation_length steps, row after row: for truncated backpropagation
+};
 template <>
 struct Names<Packing> {
   static constexpr std::string_view all[] = {"sequences", "frames", "truncated"};
@@ -202,7 +208,7 @@ struct Names<LastMinibatch> {
 
 struct OrderOptions {
   OrderKind kind = OrderKind::uniform;
-  std::uint64_t window = 128;  // chunks, or samples if window_in_samples
+  std::uint64_t window = 128;  // chunks, or samples if window_in_samples, among which sequences are shuffled
   bool window_in_samples = false;
   std::uint64_t seed = 0;
 };
@@ -210,15 +216,15 @@ struct OrderOptions {
 struct PackOptions {
   Packing kind = Packing::sequences;
   std::uint64_t truncation_length = 0;  // truncated: steps of a minibatch
-  std::uint64_t right_splice = 0;       // truncated: samples given again
+  std::uint64_t right_splice = 0;       // truncated: samples of a piece that the next one gives again
 };
 
 struct ReaderOptions {
   OrderOptions order = {};
   PackOptions pack = {};
   Shard shard = Shard::even;
-  std::uint64_t workers = 1;
-  std::uint64_t rank = 0;
+  std::uint64_t workers = 1;  // readers, mostly in processes of their own, that share the data
+  std::uint64_t rank = 0;     // which of them this is
   // Of every `stride` minibatches only number `offset`: so several processes that
   // load for one worker share its stream without changing it.
   std::uint64_t stride = 1;
@@ -253,7 +259,7 @@ struct ReaderOptions {
   // Invalid sequences tolerated over the life of the reader (maxErrors of the composite); in frame mode each frame
   // counts, as in the reference.
   std::uint64_t max_invalid = 0;
-  bool keep_in_memory = false;
+  bool keep_in_memory = false;       // a chunk once read stays: later epochs read no file
   bool prefetch = true;              // false: all work is done in the caller's thread
   std::uint64_t prefetch_depth = 4;  // packed minibatches that wait
   unsigned threads = 0;              // that read and parse; 0 = one per core

@@ -54,7 +54,8 @@ class Reader {
   Reader& operator=(Reader&&) noexcept;
   ~Reader();
 
-  // As they are delivered: truncated packing and the legacy reader make sparse ones dense.
+  // As they are delivered: truncated packing and the legacy reader make sparse ones dense. This reference, and those
+  // of source() and options(), live as long as the reader, or until it is moved from.
   const std::vector<StreamInfo>& streams() const noexcept;
   // Known at open: of one sweep, all workers (a mixture: of all corpora together).
   std::uint64_t num_samples() const noexcept;
@@ -64,7 +65,7 @@ class Reader {
   // within 2^44 samples.
   std::uint64_t num_minibatches(std::uint64_t epoch = 0) const;
   const Source& source() const noexcept;  // the joined corpus, or the mixture's one after the other
-  std::shared_ptr<const Source> shared_source() const noexcept;  // the same, for who outlives the reader
+  std::shared_ptr<const Source> shared_source() const noexcept;  // the same, for whoever outlives the reader
   const ReaderOptions& options() const noexcept;
   std::string key_text(std::uint64_t key) const;
 

@@ -109,8 +109,8 @@ class RowReader {
   virtual void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const = 0;
   virtual void read(std::uint32_t chunk, RowRange rows, Chunk& out) const = 0;
   // Of a chunk with a row for each sequence: whether a glance at it shows nothing but whole numbers from 0 to 255 in a
-  // dense stream, or one 1 a sample in a sparse one. Who keeps the chunk may then keep a byte for each number, or the
-  // indices alone, if all turn out so. The default does not look.
+  // dense stream, or one 1 a sample in a sparse one. Whoever keeps the chunk may then keep a byte for each number, or
+  // the indices alone, if all turn out so. The default does not look.
   virtual bool may_be_narrow(std::uint32_t /*chunk*/, std::size_t /*stream*/) const { return false; }
   // What rows of a chunk take in memory beside their bytes in the file: about as much, as those of binary files do, or
   // far more, as labels do, a few bytes of which stand for many samples. The default does not know.
@@ -120,7 +120,8 @@ class RowReader {
   ~RowReader() = default;
 };
 
-// All functions are const and may be called from several threads at once.
+// All functions are const and may be called from several threads at once. What streams() and chunks() refer to stays as
+// it is as long as the source lives.
 class Source {
  public:
   virtual ~Source() = default;
@@ -128,7 +129,7 @@ class Source {
   virtual const std::vector<StreamInfo>& streams() const = 0;
   virtual const std::vector<ChunkInfo>& chunks() const = 0;
 
-  // The table of one chunk, in order; `out` is overwritten. Metadata only.
+  // The table of one chunk, in order; `out` is overwritten. Metadata only. Throws Error.
   virtual void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const = 0;
 
   // The data of one chunk; `out` is overwritten, its memory reused: begin with out.reset(streams()). Throws Error.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Work on whole corpora: check, describe, index, convert.
+// Work on whole corpora: check, describe, index, infer. (convert.h writes them.)
+//
+// All functions throw Error, and may be called from several threads at once.
 #pragma once
 
 #include <batchfeed/names.h>

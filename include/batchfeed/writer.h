@@ -21,8 +21,8 @@
 
 namespace batchfeed {
 
-// For who ends the process without leaving its functions, as a signal handler does with _exit(): removes the temporary
-// files of all that is being written. Async-signal-safe; what they were for cannot be finished any more.
+// For whoever ends the process without leaving its functions, as a signal handler does with _exit(): removes the
+// temporary files of all that is being written. Async-signal-safe; what they were for cannot be finished any more.
 void remove_unfinished_files() noexcept;
 
 // One stream of one sequence. The pointers need to live only during append().
@@ -89,7 +89,7 @@ struct CtfWriterOptions {
   bool replace = true;  // as above; CtfWriter alone
 };
 
-// The text of such a corpus, for who writes it himself. Every stream must have a
+// The text of such a corpus, for whoever writes the file. Every stream must have a
 // sample in every sequence. Throws Error; what append() refuses adds nothing to
 // `out`. `name` stands for the text in faults. Not thread-safe.
 class CtfText {
