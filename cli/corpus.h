@@ -35,8 +35,8 @@ struct CorpusArguments {
   std::vector<std::string> raise;  // limits
   std::optional<std::uint64_t> unpacked_bytes, unpack_ratio, unpack_window_bytes;
   std::shared_ptr<const std::string> text;  // of the one file, read in its place (in_memory.h)
-  std::size_t unpacked_text = 0;            // of compressed files, kept in memory for who looks at them several times
-  bool all_faults = false;                  // of a configuration: each is reported, then the first thrown
+  std::size_t unpacked_text = 0;  // of compressed files, kept in memory for whoever looks at them several times
+  bool all_faults = false;        // of a configuration: each is reported, then the first thrown
 
   void add_to(CLI::App& app, bool with_order);
   Limits limits() const;

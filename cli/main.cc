@@ -146,7 +146,7 @@ const Command* alone(const char* word) {
   return found == std::end(kCommands) || found->of_all ? nullptr : found;
 }
 
-// `only`: no other command is declared, and arguments that do not fit are left to who declares all: nothing.
+// `only`: no other command is declared, and arguments that do not fit are left to whoever declares all: nothing.
 std::optional<int> run_command(int argc, char** argv, Console& console, const Command* only) {
   CLI::App app("Reads, checks and converts training corpora in CNTK's formats, and feeds minibatches.", "batchfeed");
   app.footer(
@@ -191,8 +191,8 @@ void occupy_standard_streams() {
   }
 }
 
-// A command may write more files at a time than the 1,024 that a process may open at first; to who asks most systems
-// allow many more. (It is low for the sake of select(), which is not called here.)
+// A command may write more files at a time than the 1,024 that a process may open at first; to whoever asks most
+// systems allow many more. (It is low for the sake of select(), which is not called here.)
 void allow_many_files() {
   ::rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;

@@ -105,7 +105,7 @@ def opening_of(
 def look_at(opening: Opening) -> None:
     """Says what is wrong with options and with files, as far as that takes no reading of a corpus.
 
-    URLs are left to who reads them, and so are sources that are programs.
+    URLs are left to whoever reads them, and so are sources that are programs.
     """
     options = {"rank": 0, **opening.options}  # which this is may not be known yet
     apply(_core.Setup().reader, options)

@@ -28,7 +28,7 @@ ConfigRequest request(const std::vector<std::string>& files, const std::vector<s
   return out;
 }
 
-// What the configuration says, for who uses it.
+// What the configuration says, for whoever uses it.
 template <class T>
 T unless(const std::optional<Fault>& wrong, const T& value) {
   if (wrong) throw Error(*wrong);

@@ -204,7 +204,7 @@ std::optional<std::uint64_t> epoch_size(Document& doc, const Section& owner) {
   return parse_size(doc, size->text, size->path);
 }
 
-// The reader does without them: one that is wrong is a fault for who uses it.
+// The reader does without them: one that is wrong is a fault for whoever uses it.
 void bind_sizes(Document& doc, const Section& reader, LoadedConfig& out) {
   if (reader.parent() == nullptr) return;
   const auto owner = [&]() -> const Section& {
@@ -260,7 +260,7 @@ std::vector<std::string> find_readers(Document& doc) {
   walk(doc, root, found);
   doc.set_quiet(false);
   std::sort(found.begin(), found.end());
-  // Each of them is bound, and maybe read, by who looks at all.
+  // Each of them is bound, and maybe read, by whoever looks at all.
   if (const std::uint64_t most = doc.limits().streams; found.size() > most)
     doc.over_limit(found[static_cast<std::size_t>(most)].first, "streams", most, "too many reader sections");
   std::vector<std::string> out;
@@ -302,7 +302,7 @@ void warn_of_misspelt_sets(Document& doc, const Section& reader) {
   }
 }
 
-// A key may hold dots. Who writes `Train.reader.file = x` on a command line means another one.
+// A key may hold dots. Whoever writes `Train.reader.file = x` on a command line means another one.
 void warn_of_sets(Document& doc, const Section& root) {
   for (const auto& [key, entry] : root.entries()) {
     if (!is_of_set(doc, entry.key_at)) continue;

@@ -86,8 +86,8 @@ std::vector<std::string> list_temporary_names(const Folder& folder) {
   return out;
 }
 
-// All that are an hour old, and perhaps others. Who writes many files into a folder need not read it for each: what was
-// not in it some time of the last hour is no hour old. Thread-safe.
+// All that are an hour old, and perhaps others. Whoever writes many files into a folder need not read it for each: what
+// was not in it some time of the last hour is no hour old. Thread-safe.
 std::vector<std::string> temporary_names(const Folder& folder, const std::string& where) {
   static std::mutex mutex;
   static struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The temporary files that are being written, for who ends the process at once.
+// The temporary files that are being written, for whoever ends the process at once.
 #pragma once
 
 #include <csignal>

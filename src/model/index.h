@@ -74,8 +74,8 @@ class IndexEntries {
   // From entry i on, up to out.size(); gives how many, which is 0 at the end only.
   std::size_t read(std::size_t i, std::span<IndexEntry> out) const noexcept;
 
-  // A block that begins with entry i, or nothing: for who need not look at each. Of entries that follow each other in
-  // the file.
+  // A block that begins with entry i, or nothing: for whoever need not look at each. Of entries that follow each other
+  // in the file.
   struct Stretch {
     std::size_t entries = 0;
     std::uint64_t begin = 0, end = 0, samples = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A source behind a shared pointer: for who must own one, and for those who change a
+// A source behind a shared pointer: for whoever must own one, and for those who change a
 // part of what another gives. Who gives other rows, or reads them in another way, says
 // what becomes of row_reader(), too.
 #pragma once

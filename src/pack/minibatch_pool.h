@@ -24,7 +24,7 @@ class MinibatchPool {
 
   // Takes the memory of a minibatch that is done with; what is too much goes to the system.
   void keep(std::vector<StreamBatch>& streams) noexcept;
-  // Lends the last that came, which is most likely in a cache; nothing to who has some.
+  // Lends the last that came, which is most likely in a cache; nothing to whoever has some.
   void lend(std::vector<StreamBatch>& streams) noexcept;
   void lend(std::vector<std::uint64_t>& keys) noexcept;
   // The minibatch gives its memory back here.

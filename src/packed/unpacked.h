@@ -2,7 +2,7 @@
 //
 // A compressed file as what it unpacks to, read at any offset: the points where
 // unpacking can begin, and a few decoders that wait where the last reads ended, so
-// that who reads on does not unpack anything twice.
+// that reading on does not unpack anything twice.
 #pragma once
 
 #include <batchfeed/buffer.h>

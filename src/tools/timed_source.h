@@ -21,8 +21,8 @@ struct ReadTimes {
   std::atomic<std::uint64_t> wall = 0, cpu = 0, disk_wait = 0, calls = 0;
 };
 
-// Another source, whose read() is timed. Of many chunks only every so many'th is, and
-// counts for all of them: the clocks cost as much as a small chunk.
+// Another source, whose read() is timed. Of many chunks only some are, evenly spread, and
+// count for all of them: the clocks cost as much as a small chunk.
 class TimedSource final : public SharedSource, private RowReader {
  public:
   TimedSource(std::shared_ptr<const Source> source, std::shared_ptr<ReadTimes> times);

@@ -170,7 +170,7 @@ bool Parts::go_on(State& state, const Which& which, RowRange rows, Ahead& ahead,
   const auto known = std::prev(state.known.upper_bound(rows.first));
   std::uint32_t row = known->first;
   std::uint64_t at = known->second;
-  const bool told = state.known.rbegin()->first > row;  // by who wanted later ones
+  const bool told = state.known.rbegin()->first > row;  // by whoever wanted later ones
   Chunk passed;
   const auto learn = [&](std::uint32_t last, std::uint64_t end) {
     if (state.walk) state.walk->learn(last, end);
@@ -279,7 +279,7 @@ std::size_t Parts::sparse_stream() const {
       streams.begin());
 }
 
-// The chunk in one, for who wants these rows of it. Two are kept until all their rows were asked for.
+// The chunk in one, for whoever wants these rows of it. Two are kept until all their rows were asked for.
 std::shared_ptr<const Chunk> Parts::whole(const Which& which, RowRange rows, std::uint64_t told) const {
   const auto asked = [&](Kept& kept) {
     kept.left -= std::min<std::uint64_t>(kept.left, rows.last - rows.first);

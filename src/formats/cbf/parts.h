@@ -68,7 +68,7 @@ class Parts {
     bool odd = false;  // not as the forecast says
     // Rows up to which all is as it says, and the byte where the sparse stream goes on there.
     std::map<std::uint32_t, std::uint64_t> known;
-    RowSet told;  // passed, with all there is to tell of them, by who wanted later ones
+    RowSet told;  // passed, with all there is to tell of them, by whoever wanted later ones
   };
   enum class Answer : std::uint8_t { unknown, yes, no };
   // Rows read before those in front of them are known to be as told, and what is to be told of them.
