@@ -2,7 +2,6 @@
 #include "config/schema.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "config/parse.h"

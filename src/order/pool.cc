@@ -2,7 +2,6 @@
 #include "order/pool.h"
 
 #include <algorithm>
-#include <string>
 #include <unordered_set>
 
 #include "base/counted.h"

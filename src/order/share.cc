@@ -2,7 +2,6 @@
 #include "order/share.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace batchfeed::order {
 

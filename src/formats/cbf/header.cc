@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "formats/cbf/header.h"
 
-#include <array>
-#include <span>
-
 #include "base/counted.h"
 #include "base/hex.h"
 #include "formats/cbf/faults.h"

@@ -2,7 +2,6 @@
 //
 // The indexing pass over a text MLF: key lines, end lines, and of the labels only
 // the last line, which tells the utterance's length.
-#include <utility>
 
 #include "base/lookalike.h"
 #include "formats/mlf/index.h"
