@@ -229,28 +229,28 @@ class _Deal:
     seed: int
 
     def __call__(self, job: tuple[int, Shard]) -> list[Optional[str]]:
-        number, shard = job
         os.makedirs(self.folder, exist_ok=True)
-        paths: list[Optional[str]] = []
+        parts = (range(first, min(first + MOST_WRITERS, self.shards)) for first in range(0, self.shards, MOST_WRITERS))
+        return [path for part in parts for path in self._deal(*job, part)]
+
+    def _deal(self, number: int, shard: Shard, part: range) -> list[Optional[str]]:
+        """Writes those of `part`. The draws are those of every other part."""
+        random = np.random.Generator(np.random.Philox(key=np.array([self.seed, number], np.uint64)))
         options = {**shard.opening.options, "order": "file", "minibatch_size": 1 << 16}
-        for first in range(0, self.shards, MOST_WRITERS):
-            random = np.random.Generator(np.random.Philox(key=np.array([self.seed, number], np.uint64)))
-            writers: dict[int, Writer] = {}
-            with Reader._of(replace(shard.opening, options=options), log) as reader:
-                streams = {s.name: StreamSpec(s.storage, s.dim) for s in reader.streams.values()}
-                dtype = next(iter(reader.streams.values())).element
-                for batch in reader:
-                    to = random.integers(0, self.shards, batch.num_sequences)
-                    for k in np.unique(to[(to >= first) & (to < first + MOST_WRITERS)]).tolist():
-                        if k not in writers:
-                            path = os.path.join(self.folder, f"{number:05d}-{k:05d}.cbf")
-                            writers[k] = Writer(path, streams, dtype=dtype, keys=True, force=True, chunk_bytes=1 << 20)
-                        writers[k]._extend(*_rows(batch, np.flatnonzero(to == k)), exact=False)
-            for writer in writers.values():
-                writer.close()
-            last = min(first + MOST_WRITERS, self.shards)
-            paths += [writers[k]._path if k in writers else None for k in range(first, last)]
-        return paths
+        writers: dict[int, Writer] = {}
+        with Reader._of(replace(shard.opening, options=options), log) as reader:
+            streams = {s.name: StreamSpec(s.storage, s.dim) for s in reader.streams.values()}
+            dtype = next(iter(reader.streams.values())).element
+            for batch in reader:
+                to = random.integers(0, self.shards, batch.num_sequences)
+                for k in np.unique(to[(to >= part.start) & (to < part.stop)]).tolist():
+                    if k not in writers:
+                        path = os.path.join(self.folder, f"{number:05d}-{k:05d}.cbf")
+                        writers[k] = Writer(path, streams, dtype=dtype, keys=True, force=True, chunk_bytes=1 << 20)
+                    writers[k]._extend(*_rows(batch, np.flatnonzero(to == k)), exact=False)
+        for writer in writers.values():
+            writer.close()
+        return [writers[k]._path if k in writers else None for k in part]
 
 
 def _rows(batch: Any, rows: npt.NDArray[Any]) -> tuple[dict[str, Any], Any, list[str]]:
