@@ -26,6 +26,16 @@ void compare_lengths(const Decoder& decoder, std::size_t chunk, const Lengths& l
   }
 }
 
+void decode_modern(const Decoder& decoder, std::size_t chunk, const Lengths& lengths, Feed& feed, Chunk& out) {
+  const ChunkRow& row = decoder.header.rows[chunk];
+  feed.seek(row.begin + std::uint64_t{row.sequences} * 4);
+  for (std::size_t i = 0; i < out.columns.size(); ++i) {
+    const FileStream& stream = decoder.header.streams[i];
+    const StreamJob job{decoder, chunk, row, stream, lengths, feed, out, out.columns[i], 0};
+    stream.storage == Storage::dense ? decode_dense(job) : decode_sparse(job);
+  }
+}
+
 }  // namespace
 
 void Decoder::damaged(Chunk& out, std::uint32_t row, Fault fault) const {
@@ -66,23 +76,14 @@ void StreamJob::too_long(std::uint64_t at, std::uint32_t n) const {
 
 void decode(const Decoder& decoder, std::size_t chunk, const Lengths& lengths, Feed& feed, Chunk& out) {
   out.reset(decoder.streams);
-  if (decoder.header.layout == Layout::legacy) {
-    decode_legacy(decoder, chunk, feed, out);
-    return;
-  }
-  const ChunkRow& row = decoder.header.rows[chunk];
-  feed.seek(row.begin + std::uint64_t{row.sequences} * 4);
-  for (std::size_t i = 0; i < out.columns.size(); ++i) {
-    const FileStream& stream = decoder.header.streams[i];
-    const StreamJob job{decoder, chunk, row, stream, lengths, feed, out, out.columns[i], 0};
-    stream.storage == Storage::dense ? decode_dense(job) : decode_sparse(job);
-  }
+  const bool legacy = decoder.header.layout == Layout::legacy;
+  legacy ? decode_legacy(decoder, chunk, feed, out) : decode_modern(decoder, chunk, lengths, feed, out);
   if (feed.left() > 0) {
     decoder.sink.warning(decoder.faults.make(
         "cbf.trailing-bytes-in-chunk", feed.at(),
         "chunk " + std::to_string(chunk) + ": " + counted(feed.left(), "byte") + " left behind its last stream"));
   }
-  if (decoder.check) compare_lengths(decoder, chunk, lengths, out);
+  if (decoder.check && !legacy) compare_lengths(decoder, chunk, lengths, out);
 }
 
 }  // namespace batchfeed::cbf

@@ -215,11 +215,6 @@ void decode_legacy(const Decoder& decoder, std::size_t chunk, Feed& feed, Chunk&
     }
     feed.seek(block.end);
   }
-  if (feed.left() > 0) {
-    decoder.sink.warning(decoder.faults.make(
-        "cbf.trailing-bytes-in-chunk", feed.at(),
-        "chunk " + std::to_string(chunk) + ": " + counted(feed.left(), "byte") + " left behind its last stream"));
-  }
 }
 
 }  // namespace batchfeed::cbf
