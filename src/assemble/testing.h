@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/fault_of.h"
+
 namespace batchfeed::assemble {
 
 class Opening : public ::testing::Test {
@@ -35,12 +37,7 @@ class Opening : public ::testing::Test {
     return o;
   }
   static std::string refusal(const batchfeed::Setup& setup) {
-    try {
-      static_cast<void>(open_sources(setup));
-    } catch (const Error& error) {
-      return error.fault().id;
-    }
-    return "";
+    return ::batchfeed::testing::id_of([&] { static_cast<void>(open_sources(setup)); });
   }
 
   std::filesystem::path folder_;

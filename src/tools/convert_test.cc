@@ -9,13 +9,16 @@
 #include <vector>
 
 #include "support/faulty_sys.h"
+#include "tools/testing.h"
 
 namespace batchfeed {
 namespace {
 
+using ::batchfeed::testing::binary_source;
 using ::batchfeed::testing::content_of;
 using ::batchfeed::testing::FaultySys;
 using ::batchfeed::testing::nth_call;
+using ::batchfeed::testing::refusal;
 using ::batchfeed::testing::ScratchFolder;
 
 const char* const kText =
@@ -34,11 +37,6 @@ SourceOptions text_options(const std::string& file, bool ids = true) {
 std::unique_ptr<Source> text_source(const std::string& file, bool ids = true) {
   return open_source(text_options(file, ids));
 }
-std::unique_ptr<Source> binary_source(const std::string& file) {
-  CbfOptions options;
-  options.files = {file};
-  return open_source(options);
-}
 
 // Many sequences of one to four rows.
 std::string long_text(int sequences) {
@@ -50,15 +48,6 @@ std::string long_text(int sequences) {
     }
   }
   return out;
-}
-
-std::string fault_of(const Source& source, const std::string& target, const ConvertOptions& options) {
-  try {
-    convert(source, target, options);
-  } catch (const Error& e) {
-    return e.fault().id;
-  }
-  return "";
 }
 
 TEST(Convert, TextToBinaryToTextIsTheIdentityAfterTheFirstPass) {
@@ -158,8 +147,8 @@ TEST(Convert, KeepsChosenStreamsUnderNewNames) {
   EXPECT_EQ(binary_source(folder / "b.cbf")->streams(), result.streams);
   convert(*source, folder / "c.ctf", {.to = Format::ctf, .streams = {"F"}, .keys = ConvertOptions::Keys::number});
   EXPECT_EQ(content_of(folder / "c.ctf"), "0 |F 1 2.5\n0 |F 3 -4e-05\n1 |F 5 6\n2 |F 7 0.1\n");
-  EXPECT_EQ(fault_of(*source, folder / "d", {.streams = {"T"}}), "convert.no-stream");
-  EXPECT_EQ(fault_of(*source, folder / "d", {.renames = {{"F", "S"}}}), "convert.same-name");
+  EXPECT_EQ(refusal(*source, folder / "d", {.streams = {"T"}}), "convert.no-stream");
+  EXPECT_EQ(refusal(*source, folder / "d", {.renames = {{"F", "S"}}}), "convert.same-name");
 }
 
 TEST(Convert, WritesNoIdsWhereLinesAreSequences) {
@@ -178,7 +167,7 @@ TEST(Convert, WritesTheLegacyLayoutWhereTheDataFit) {
   EXPECT_TRUE(convert(*fits, folder / "a.cbf", {.legacy = true, .verify = true}).verified);
   EXPECT_EQ(content_of(folder / "a.cbf").substr(0, 8), std::string("\1\0\0\0\0\0\0\0", 8));
   const auto two = text_source(folder.write("b.ctf", kText));
-  EXPECT_EQ(fault_of(*two, folder / "b.cbf", {.legacy = true}), "cbf.write-legacy-dense");
+  EXPECT_EQ(refusal(*two, folder / "b.cbf", {.legacy = true}), "cbf.write-legacy-dense");
   EXPECT_FALSE(std::filesystem::exists(folder / "b.cbf"));
 }
 
@@ -186,10 +175,10 @@ TEST(Convert, RefusesToOverwriteUnlessForced) {
   const ScratchFolder folder;
   const auto source = text_source(folder.write("a.ctf", kText));
   folder.write("b.cbf", "precious");
-  EXPECT_EQ(fault_of(*source, folder / "b.cbf", {}), "convert.exists");
+  EXPECT_EQ(refusal(*source, folder / "b.cbf", {}), "convert.exists");
   EXPECT_EQ(content_of(folder / "b.cbf"), "precious");
-  EXPECT_EQ(fault_of(*source, folder / "b.cbf", {.force = true}), "");
-  EXPECT_EQ(fault_of(*source, folder / "c", {.to = Format::config}), "convert.format");
+  EXPECT_EQ(refusal(*source, folder / "b.cbf", {.force = true}), "");
+  EXPECT_EQ(refusal(*source, folder / "c", {.to = Format::config}), "convert.format");
 }
 
 TEST(Convert, DoesNotReplaceWhatCameMeanwhile) {
@@ -198,7 +187,7 @@ TEST(Convert, DoesNotReplaceWhatCameMeanwhile) {
   for (const Format to : {Format::ctf, Format::cbf}) {
     const std::string target = folder / std::string(name(to));
     const auto meanwhile = [&](std::uint64_t, std::uint64_t) { folder.write(std::string(name(to)), "mine"); };
-    EXPECT_EQ(fault_of(*source, target, {.to = to, .progress = meanwhile}), "convert.exists");
+    EXPECT_EQ(refusal(*source, target, {.to = to, .progress = meanwhile}), "convert.exists");
     EXPECT_EQ(content_of(target), "mine");
   }
   EXPECT_EQ(folder.names().size(), 3u);  // nothing on the way is left
@@ -229,11 +218,11 @@ TEST(Convert, RefusesTextThatWouldReadDifferently) {
   std::size_t refused = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     shuffle.shuffle = seed;
-    refused += fault_of(*twice, folder / "b.ctf", shuffle) == "convert.same-id" ? 1u : 0u;
+    refused += refusal(*twice, folder / "b.ctf", shuffle) == "convert.same-id" ? 1u : 0u;
   }
   EXPECT_GT(refused, 0u);
   shuffle.keys = ConvertOptions::Keys::number;
-  EXPECT_EQ(fault_of(*twice, folder / "b.ctf", shuffle), "");
+  EXPECT_EQ(refusal(*twice, folder / "b.ctf", shuffle), "");
 
   // What stood between two of one id was left out of the binary file, whose sequences have numbers of their own.
   options.files = {folder.write("c.ctf", "5 |F 1 2 |S 0:1\n6 |F 1 2\n5 |F 3 4 |S 0:1\n")};
@@ -241,7 +230,7 @@ TEST(Convert, RefusesTextThatWouldReadDifferently) {
   const auto gap = open_source(options);
   convert(*gap, folder / "c.cbf", {.keys = ConvertOptions::Keys::keep});
   const auto binary = open_source(CbfOptions{.files = {folder / "c.cbf"}});
-  EXPECT_EQ(fault_of(*binary, folder / "d.ctf", {.to = Format::ctf, .keys = ConvertOptions::Keys::keep}),
+  EXPECT_EQ(refusal(*binary, folder / "d.ctf", {.to = Format::ctf, .keys = ConvertOptions::Keys::keep}),
             "convert.same-id");
 }
 
@@ -272,8 +261,8 @@ class Gappy final : public Source {
 TEST(Convert, TextMustHaveASampleOfEveryStream) {
   const ScratchFolder folder;
   Gappy source;
-  EXPECT_EQ(fault_of(source, folder / "a.ctf", {.to = Format::ctf}), "convert.no-sample");
-  EXPECT_EQ(fault_of(source, folder / "a.cbf", {}), "");
+  EXPECT_EQ(refusal(source, folder / "a.ctf", {.to = Format::ctf}), "convert.no-sample");
+  EXPECT_EQ(refusal(source, folder / "a.cbf", {}), "");
   source.empty_ = true;
   const ConvertResult result = convert(source, folder / "b.cbf", {});
   EXPECT_EQ(result.sequences, 1u);
@@ -284,10 +273,10 @@ TEST(Convert, RefusesStreamsOfDifferentPrecisionAndEmptyCorpora) {
   const ScratchFolder folder;
   Gappy source;
   source.streams_[1].element = Element::f64;
-  EXPECT_EQ(fault_of(source, folder / "a.cbf", {}), "convert.mixed-precision");
+  EXPECT_EQ(refusal(source, folder / "a.cbf", {}), "convert.mixed-precision");
   source.streams_[1].element = Element::f32;
   source.chunks_.clear();
-  EXPECT_EQ(fault_of(source, folder / "a.cbf", {}), "convert.nothing");
+  EXPECT_EQ(refusal(source, folder / "a.cbf", {}), "convert.nothing");
   EXPECT_TRUE(folder.names().empty());
 }
 
@@ -355,7 +344,7 @@ TEST(Convert, VerifyingNoticesWhatReadsOtherwise) {
       renamed = call.name == "rename";
       return 0;
     });
-    EXPECT_EQ(fault_of(*source, folder / "b.ctf", {.to = Format::ctf, .force = true, .verify = true}),
+    EXPECT_EQ(refusal(*source, folder / "b.ctf", {.to = Format::ctf, .force = true, .verify = true}),
               "convert.differs");
   }
 }

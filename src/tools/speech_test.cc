@@ -8,24 +8,26 @@
 #include <rapidcheck.h>
 
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "support/faulty_sys.h"
+#include "tools/testing.h"
 
 namespace batchfeed {
 namespace {
 
 using ::batchfeed::testing::be16;
 using ::batchfeed::testing::be32;
+using ::batchfeed::testing::binary_source;
 using ::batchfeed::testing::content_of;
 using ::batchfeed::testing::htk_file;
 using ::batchfeed::testing::le16;
 using ::batchfeed::testing::le32;
 using ::batchfeed::testing::ramp;
+using ::batchfeed::testing::refusal;
 using ::batchfeed::testing::ScratchFolder;
 
 const std::string kMlf =
@@ -38,24 +40,11 @@ std::unique_ptr<Source> inferred(const std::vector<std::string>& files, const st
   setup.reader.keys = KeyMode::text;
   return open_sources(setup);
 }
-std::unique_ptr<Source> binary_source(const std::string& file) {
-  CbfOptions options;
-  options.files = {file};
-  return open_source(options);
-}
 std::unique_ptr<Source> text_source(const std::string& file, std::vector<StreamSpec> streams) {
   CtfOptions options;
   options.files = {file};
   options.streams = std::move(streams);
   return open_source(options);
-}
-std::string fault_of(const Source& source, const std::string& target, const ConvertOptions& options) {
-  try {
-    convert(source, target, options);
-  } catch (const Error& e) {
-    return e.fault().id;
-  }
-  return "";
 }
 std::vector<std::string> keys_of(const Source& source) {
   std::vector<std::string> out;
@@ -141,7 +130,7 @@ TEST(SpeechConvert, TextOfAnyStreamBecomesFeaturesOrLabels) {
   const ScratchFolder folder;
   const std::string file = folder.write("a.ctf", "4 |F 1 2 |S 1:1\n4 |F 3 4 |S 1:1\n9 |F 5 6 |S 0:1\n");
   const auto source = text_source(file, {{.name = "F", .dim = 2}, {.name = "S", .storage = Storage::sparse, .dim = 2}});
-  EXPECT_EQ(fault_of(*source, folder / "x.scp", {.to = Format::scp}), "convert.one-stream");
+  EXPECT_EQ(refusal(*source, folder / "x.scp", {.to = Format::scp}), "convert.one-stream");
   convert(*source, folder / "f.scp",
           {.to = Format::scp, .streams = {"F"}, .frame_period = 50'000, .parameter_kind = 7});
   EXPECT_EQ(content_of(folder / "f.htk"), htk_file(ramp(6), {.dim = 2, .period = 50'000, .kind = 7}));
@@ -150,7 +139,7 @@ TEST(SpeechConvert, TextOfAnyStreamBecomesFeaturesOrLabels) {
   EXPECT_EQ(content_of(folder / "s.scp"), "0.htk=.../s.htk[0,1]\n1.htk=.../s.htk[2,2]\n");
   convert(*source, folder / "l.mlf", {.to = Format::mlf, .streams = {"S"}, .verify = true});
   EXPECT_EQ(content_of(folder / "l.mlf"), "#!MLF!#\n\"*/4.lab\"\n0 200000 1 1\n.\n\"*/9.lab\"\n0 100000 0 0\n.\n");
-  EXPECT_EQ(fault_of(*source, folder / "l2.mlf", {.to = Format::mlf, .streams = {"F"}}), "convert.not-labels");
+  EXPECT_EQ(refusal(*source, folder / "l2.mlf", {.to = Format::mlf, .streams = {"F"}}), "convert.not-labels");
 }
 
 TEST(SpeechConvert, AFileForEachUtteranceAndOneAlone) {
@@ -158,7 +147,7 @@ TEST(SpeechConvert, AFileForEachUtteranceAndOneAlone) {
   const auto source = inferred({c.scp});
   convert(*source, c.folder / "o.scp", {.to = Format::scp, .file_for_each_sequence = true, .verify = true});
   EXPECT_EQ(content_of(c.folder / "o.htk/d/u.htk"), htk_file(ramp(6), {.dim = 2}));
-  EXPECT_EQ(fault_of(*source, c.folder / "one.htk", {.to = Format::htk}), "htk.write-single");
+  EXPECT_EQ(refusal(*source, c.folder / "one.htk", {.to = Format::htk}), "htk.write-single");
   EXPECT_FALSE(std::filesystem::exists(c.folder / "one.htk"));
   const auto alone = inferred({c.folder / "o.htk/v.htk"});
   EXPECT_EQ(keys_of(*alone), std::vector<std::string>{c.folder / "o.htk/v"});
@@ -170,17 +159,17 @@ TEST(SpeechConvert, RefusesWhatWouldLoseSomething) {
   const ScratchFolder folder;
   const auto source = text_source(folder.write("a.ctf", "1 |F 0 1\n2 |F 1 2\n1 |F 1 1\n"), {{.name = "F", .dim = 2}});
   const std::string scp = folder / "x.scp";
-  EXPECT_EQ(fault_of(*source, scp, {.to = Format::scp}), "convert.same-key");
-  EXPECT_EQ(fault_of(*source, scp, {.to = Format::scp, .keys = ConvertOptions::Keys::none}), "convert.needs-keys");
-  EXPECT_EQ(fault_of(*source, folder / "x.mlf", {.to = Format::mlf}), "convert.not-labels");
-  EXPECT_EQ(fault_of(*source, folder / "x", {.to = Format::kaldi}), "convert.format");
+  EXPECT_EQ(refusal(*source, scp, {.to = Format::scp}), "convert.same-key");
+  EXPECT_EQ(refusal(*source, scp, {.to = Format::scp, .keys = ConvertOptions::Keys::none}), "convert.needs-keys");
+  EXPECT_EQ(refusal(*source, folder / "x.mlf", {.to = Format::mlf}), "convert.not-labels");
+  EXPECT_EQ(refusal(*source, folder / "x", {.to = Format::kaldi}), "convert.format");
   CtfOptions doubles;
   doubles.files = {folder / "a.ctf"};
   doubles.streams = {{.name = "F", .dim = 2}};
   doubles.element = Element::f64;
-  EXPECT_EQ(fault_of(*open_source(doubles), scp, {.to = Format::scp}), "convert.doubles");
+  EXPECT_EQ(refusal(*open_source(doubles), scp, {.to = Format::scp}), "convert.doubles");
   folder.write("x.htk", "precious");
-  EXPECT_EQ(fault_of(*source, scp, {.to = Format::scp, .keys = ConvertOptions::Keys::number}), "convert.exists");
+  EXPECT_EQ(refusal(*source, scp, {.to = Format::scp, .keys = ConvertOptions::Keys::number}), "convert.exists");
   EXPECT_EQ(content_of(folder / "x.htk"), "precious");
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"a.ctf", "x.htk"}));
 }
@@ -189,7 +178,7 @@ TEST(SpeechConvert, BoundariesAreEverywhereOrNowhere) {
   const ScratchFolder folder;
   const auto source = text_source(folder.write("a.ctf", "1 |S 0:2\n2 |S 1:2\n2 |S 0:1\n"),
                                   {{.name = "S", .storage = Storage::sparse, .dim = 2}});
-  EXPECT_EQ(fault_of(*source, folder / "x.mlf", {.to = Format::mlf}), "convert.boundaries");
+  EXPECT_EQ(refusal(*source, folder / "x.mlf", {.to = Format::mlf}), "convert.boundaries");
 }
 
 TEST(SpeechConvert, TheSameBytesWithAnyNumberOfThreads) {

@@ -3,12 +3,13 @@
 // For tests: a small corpus of a dense stream v of 2 values and a sparse stream t of 10.
 #pragma once
 
-#include <batchfeed/tools.h>
+#include <batchfeed/convert.h>
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "support/fault_of.h"
 #include "support/faulty_sys.h"
 
 namespace batchfeed::testing {
@@ -42,6 +43,17 @@ inline std::shared_ptr<const Source> ragged(const ScratchFolder& folder, const s
   options.element = element;
   options.max_errors = max_errors;
   return open_source(options);
+}
+
+inline std::unique_ptr<Source> binary_source(const std::string& file) {
+  CbfOptions options;
+  options.files = {file};
+  return open_source(options);
+}
+
+// The id of the fault that convert() gives; "" if none.
+inline std::string refusal(const Source& source, const std::string& target, const ConvertOptions& options) {
+  return id_of([&] { convert(source, target, options); });
 }
 
 }  // namespace batchfeed::testing

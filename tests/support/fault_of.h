@@ -4,6 +4,8 @@
 #include <batchfeed/error.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace batchfeed::testing {
 
 // What an action fails with; that it does not fail is a failure of the test.
@@ -16,6 +18,17 @@ Fault fault_of(Do&& action) {
   }
   ADD_FAILURE() << "no fault";
   return {};
+}
+
+// The id of the fault that an action fails with; "" if it does not.
+template <class Do>
+std::string id_of(Do&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.fault().id;
+  }
+  return "";
 }
 
 }  // namespace batchfeed::testing

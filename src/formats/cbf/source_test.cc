@@ -4,10 +4,12 @@
 #include <vector>
 
 #include "formats/cbf/golden.h"
+#include "support/fault_of.h"
 
 namespace batchfeed::cbf {
 namespace {
 
+using ::batchfeed::testing::id_of;
 using golden::Bytes;
 using golden::Opened;
 using golden::TempFile;
@@ -34,14 +36,11 @@ std::vector<std::uint32_t> lengths(const Source& source, std::uint32_t chunk = 0
 }
 std::string fault_of(const Bytes& bytes, const CbfOptions& options = {}) {
   const TempFile file(bytes);
-  try {
+  return id_of([&] {
     const Opened opened(file.path(), options);
     Chunk chunk;
     for (std::uint32_t c = 0; c < opened.source->chunks().size(); ++c) opened.source->read(c, chunk);
-  } catch (const Error& e) {
-    return e.fault().id;
-  }
-  return "";
+  });
 }
 
 TEST(CbfSource, ReadsTheModernExample) {

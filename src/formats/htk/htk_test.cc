@@ -15,6 +15,7 @@
 
 #include "formats/htk/header.h"
 #include "support/each_sequence.h"
+#include "support/fault_of.h"
 #include "support/faulty_sys.h"
 #include "support/speech.h"
 
@@ -25,6 +26,7 @@ using ::batchfeed::testing::be16;
 using ::batchfeed::testing::be32;
 using ::batchfeed::testing::htk_file;
 using ::batchfeed::testing::HtkFile;
+using ::batchfeed::testing::id_of;
 using ::batchfeed::testing::ramp;
 using ::batchfeed::testing::ScratchFolder;
 using ::testing::ElementsAre;
@@ -435,12 +437,7 @@ TEST_F(Htk, NumbersKeysOnRequest) {
   htk::open(options, context)->sequences(0, table);
   EXPECT_EQ(table[0].key, 17u);
   options.scp_files = {scp("u17.mfc=FOLDER/a[0,1]\n")};
-  try {
-    htk::open(options, context);
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.fault().id, "htk.numeric-key");
-  }
+  EXPECT_EQ(id_of([&] { htk::open(options, context); }), "htk.numeric-key");
 }
 
 TEST_F(Htk, MissesAChecksumThatIsAnnounced) {
