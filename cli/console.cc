@@ -34,7 +34,10 @@ void write_all(int fd, std::string_view text) {
     const ssize_t n = ::write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
-      if (fd == STDOUT_FILENO && errno == EPIPE) std::_Exit(0);
+      if (fd == STDOUT_FILENO && errno == EPIPE) {
+        remove_unfinished_files();
+        std::_Exit(128 + SIGPIPE);
+      }
       if (fd == STDERR_FILENO) return;  // nobody left to tell
       throw Error(Fault{.kind = FaultKind::io,
                         .id = "io.write",
@@ -165,6 +168,8 @@ void install() {
     if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)  // as nohup leaves it
       ::sigaction(signal, &action, nullptr);
   }
+  // Who reads the data and leaves ends the run, and nothing on the way is left; who reads messages does not.
+  ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // at a limit of file size (ulimit -f) a write fails, as on a full disk
 }
 void deferred(bool on) { wait_for_step = on ? 1 : 0; }

@@ -32,6 +32,9 @@ A defect of batchfeed.
 .TP
 .B 130, 143, 129, 152
 Ended by an interrupt, SIGTERM, SIGHUP or SIGXCPU (a limit of CPU time).
+.TP
+.B 141
+Nobody reads standard output any more.
 )";
 
 constexpr const char* kEnvironment = R"(.SH ENVIRONMENT

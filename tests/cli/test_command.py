@@ -247,6 +247,21 @@ def test_a_consumer_that_leaves_ends_the_run(corpus, batchfeed):
         run.stdout.close()
         run.wait(timeout=20)
         assert run.stderr.read() == b""
+    bad = batchfeed.folder / "bad.ctf"
+    bad.write_text("0 |a 1\n0 |a x\n" * 20_000)
+    for restore in (True, False):  # as a shell, and as what runs services starts a command
+        check = subprocess.Popen([BINARY, "check", bad], stdout=subprocess.PIPE, restore_signals=restore)
+        check.stdout.close()
+        assert check.wait(timeout=20) == 141, "not 0, as if no fault was found"
+
+
+def test_nobody_needs_to_read_messages(batchfeed, write, tmp_path):
+    write("a.ctf", "".join(f"{i} |a {i}\n" for i in range(20_000)))
+    write("a.cntk", "reader = [ readerType = CNTKTextFormatReader ; file = a.ctf ; traceLevel = 2\ninput = [ a = [ dim = 2 ; format = dense ] ] ]\n")
+    run = subprocess.Popen([BINARY, "-v", "convert", "a.cntk", "o.cbf"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    run.stderr.close()
+    assert run.stdout.read() and run.wait(timeout=60) == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.cntk", "a.ctf", "o.cbf"]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
