@@ -2,18 +2,25 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
+#include "base/hash.h"
 #include "formats/ctf/ctf.h"
 #include "formats/ctf/source.h"
 #include "formats/ctf/testing.h"
+#include "support/fault_of.h"
 #include "support/faulty_sys.h"
 
 namespace batchfeed::ctf {
 namespace {
 
+using batchfeed::testing::fault_of;
 using batchfeed::testing::ScratchFolder;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(Cache, IsWrittenUsedAndRebuilt) {
@@ -58,6 +65,57 @@ TEST(Cache, IsWrittenUsedAndRebuilt) {
   EXPECT_TRUE(open_one());
   std::filesystem::remove(path);
   EXPECT_THROW(open_one(), Error);
+}
+
+// Minibatches are made by lengths: a cache that is whole and says others would make them of another size without a
+// word.
+TEST(Cache, IsHeldToTheLengthsOfTheText) {
+  const ScratchFolder folder;
+  const auto lie = [&](const std::string& path, std::uint32_t samples) {
+    std::ifstream in(path + ".bfindex", std::ios::binary);
+    std::string cache(std::istreambuf_iterator<char>(in), {});
+    in.close();
+    constexpr std::size_t kChecksumAt = 80, kHeader = 88;
+    std::memcpy(cache.data() + cache.size() - 8, &samples, sizeof samples);  // of the last sequence
+    RunningHash hash;
+    hash.add(cache.data(), kChecksumAt);
+    hash.add(cache.data() + kHeader, cache.size() - kHeader);
+    const std::uint64_t sum = hash.value();
+    std::memcpy(cache.data() + kChecksumAt, &sum, sizeof sum);
+    std::ofstream(path + ".bfindex", std::ios::binary) << cache;
+  };
+  CtfOptions options = options_for({"A:d1", "B:d1"});
+  options.cache_index = true;
+  const auto read = [&](const std::string& path) {
+    const CtfSource source(options, path, quiet_context());
+    Chunk chunk;
+    source.read(0, chunk);
+    return source.cache().used;
+  };
+  std::string lines;  // that are known after the first
+  for (int i = 0; i < 100; ++i) lines += std::to_string(i) + " |A 1 |B 2\n";
+  for (const std::string& text : {std::string("1 |A 1 |B 2\n1 |A 2\n2 |A 1 |B 1\n2 |B 1\n"), lines}) {
+    const std::string path = folder.write("t.ctf", text);
+    EXPECT_FALSE(read(path));
+    EXPECT_TRUE(read(path));
+    for (const std::uint32_t samples : {3u, 0xFFFFFFFFu}) {
+      lie(path, samples);
+      const Fault f = fault_of([&] { read(path); });
+      EXPECT_EQ(f.id, "ctf.other-length");
+      EXPECT_EQ(f.kind, FaultKind::stale);
+      EXPECT_EQ(f.at.line, text == lines ? 100u : 3u);
+      EXPECT_THAT(f.hint, HasSubstr(path + ".bfindex"));
+    }
+    OpenContext check = quiet_context();
+    check.check = true;
+    EXPECT_FALSE(CtfSource(options, path, check).cache().used) << "a check looks at the text";
+    std::filesystem::remove(path + ".bfindex");
+  }
+  // Of damaged sequences nobody knows how long they were.
+  options.max_errors = 10;
+  const std::string path = folder.write("t.ctf", "1 |A 1 |B 2\n1 |A x |B 3\n2 |A 1 |B x\n");
+  EXPECT_FALSE(read(path));
+  EXPECT_TRUE(read(path));
 }
 
 TEST(Cache, GivesTheSameSourceAsTheFile) {

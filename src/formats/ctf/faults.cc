@@ -375,4 +375,18 @@ void FaultLog::too_many_lost(std::uint64_t limit) {
   throw Error(std::move(f));
 }
 
+void FaultLog::other_length(std::uint64_t key, std::uint64_t begin, std::uint64_t kept,
+                            const std::string& cache) const {
+  throw Error(Fault{.kind = FaultKind::stale,
+                    .id = "ctf.other-length",
+                    .at = {.file = context_.file,
+                           .byte = begin,
+                           .line = context_.line_of(begin, nullptr),
+                           .column = 1,
+                           .has_byte = true},
+                    .what = "sequence " + context_.key_text(key) + " does not have " + counted(kept, "sample") +
+                            ", as the index cache says",
+                    .hint = "delete " + cache + "; it is built again"});
+}
+
 }  // namespace batchfeed::ctf

@@ -89,6 +89,9 @@ class FaultLog {
   [[noreturn]] void too_much(std::size_t stream, std::uint64_t limit);
   [[noreturn]] void too_short_rows(std::size_t stream, std::uint64_t limit);
   [[noreturn]] void too_many_lost(std::uint64_t limit);
+  // The sequence has not so many samples as the index cache says: throws.
+  [[noreturn]] void other_length(std::uint64_t key, std::uint64_t begin, std::uint64_t kept,
+                                 const std::string& cache) const;
 
   std::uint64_t column_of(const char* at) const noexcept;
   std::uint64_t line_now() const { return context_.line_now ? context_.line_now() : 0; }

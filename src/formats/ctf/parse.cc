@@ -378,6 +378,13 @@ bool Parser<T>::end() {
   return whole;
 }
 
+template <class T>
+bool Parser<T>::lasts(std::uint64_t samples) const noexcept {
+  if (damaged_) return true;
+  if (schema_.main() != Schema::kNone) return streams_[static_cast<std::size_t>(schema_.main())].samples == samples;
+  return std::ranges::max(streams_, {}, &StreamState::samples).samples == samples;
+}
+
 template class Parser<float>;
 template class Parser<double>;
 

@@ -55,6 +55,8 @@ class Parser {
   // Checks the sequence; a dropped one leaves rows without samples, unless they are to be kept. Returns whether it is
   // whole.
   bool end();
+  // Whether the sequence that ended has the length that an index says; of a damaged one nobody knows what it was.
+  bool lasts(std::uint64_t samples) const noexcept;
   // For those who want to see damage: what an invalid sequence has is kept, and an index that stands twice in a sample
   // is told.
   void look_closely() noexcept { closely_ = true; }

@@ -22,6 +22,8 @@ struct RunReader {
   FaultLog& log;
   const Counted::Before& counted;
   Chunk& out;
+  const std::string* const
+      cache;  // of the index: its lengths, by which minibatches are made, are compared with the text
   IndexEntries::Iterator next;
   const std::uint64_t begin, end;  // of them all in the file
   const std::size_t rows;
@@ -44,6 +46,7 @@ struct RunReader {
       if (!open) {
         if (!counted.each.empty()) log.be_quiet(counted.each[row]);
         read = parser.one_lines(place_of(blocks), at_once(), stop);
+        if (cache != nullptr) expect_ones(next.ready().first(read));
       }
       if (read == 0) {
         if (!read_next(blocks, stop)) break;
@@ -69,6 +72,12 @@ struct RunReader {
     const std::span<const IndexEntry> ready = next.ready();
     return ready.first(few != kTold || !counted.each.empty() ? 1 : std::min(ready.size(), rows - row));
   }
+  // Of sequences of one line.
+  void expect_ones(std::span<const IndexEntry> sequences) const {
+    for (const IndexEntry& e : sequences) {
+      if (e.samples != 1) log.other_length(e.key, e.begin, e.samples, *cache);
+    }
+  }
   const char* place_of(const LineBlocks& blocks) const noexcept {
     return blocks.begin() + (next->begin - blocks.offset());
   }
@@ -86,8 +95,9 @@ struct RunReader {
     if (!parser.end()) {
       if (out.invalid.empty()) out.invalid.assign(rows, Chunk::kValid);
       out.invalid[row] = Chunk::kPaid;
-    } else if (whole) {
-      parser.learn(p);
+    } else {
+      if (cache != nullptr && !parser.lasts(e.samples)) log.other_length(e.key, e.begin, e.samples, *cache);
+      if (whole) parser.learn(p);
     }
     return true;
   }
@@ -142,6 +152,7 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted, std::
                       .log = log,
                       .counted = counted,
                       .out = out,
+                      .cache = cache_.used ? &cache_.path : nullptr,
                       .next = first,
                       .begin = begin,
                       .end = end,

@@ -90,7 +90,8 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
   if (const auto before = options.seen.find(file); before != options.seen.end()) file_.expect_same(before->second);
   if (file_.size() == 0) throw Error(empty_file(file));
   file_.warn_if_slow(context.report);
-  if (options.cache_index || tuning_.cache_index) {
+  // A check looks at every line.
+  if ((options.cache_index && !context.check) || tuning_.cache_index) {
     const index_cache::Binding binding = bind(schema_, options, text_keys(), file_);
     const std::vector<std::string> places = index_cache::places(file, options.cache_dir, context_.file_system);
     if (!load_index(binding, places)) {
