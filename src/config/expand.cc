@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::string_view kNotInNames = " \t,/<>?;':\"[]{}\\|!@#%^&*()+=~`";
 
+// A variable in a variable in a variable takes the stack, whatever the limit was raised to.
+constexpr std::size_t kDeepest = 1000;
+
 bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 class Expander {
@@ -65,6 +68,11 @@ class Expander {
     if (active_.size() >= doc_.limits().config_depth) {
       doc_.over_limit(at, "config_depth", doc_.limits().config_depth,
                       "variables that hold variables are nested too deep");
+    }
+    if (active_.size() >= kDeepest) {
+      doc_.fail(at, "variable-depth",
+                "variables that hold variables are nested more than " + std::to_string(kDeepest) + " deep",
+                "give some of them plain values");
     }
     const Section* section = &scope_;
     const Entry* found = nullptr;

@@ -324,6 +324,17 @@ TEST(ConfigLimits, BoundHostileText) {
   for (int i = 1; i < 1000; ++i) chain += " | v" + std::to_string(i) + "=$v" + std::to_string(i - 1) + '$';
   EXPECT_NE(error_of(chain + " | reader=[file=$v999$;input=[]]").find("config_depth"), std::string::npos);
 
+  // Whoever raises the limit does not raise the stack.
+  for (int i = 1000; i < 100'000; ++i) chain += " | v" + std::to_string(i) + "=$v" + std::to_string(i - 1) + '$';
+  World raised(chain + " | reader=[file=$v99999$;input=[]]");
+  raised.limits.config_depth = raised.limits.config_expansions = raised.limits.config_bytes = 1'000'000'000;
+  try {
+    raised.bind("");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault().id, "config.variable-depth");
+  }
+
   World swelling("a=" + std::string(60, 'x') + " | b=$a$$a$$a$ | reader=[file=$b$;input=[]]");
   swelling.limits.config_bytes = 150;
   EXPECT_NE(error_of(swelling).find("config_bytes"), std::string::npos);
