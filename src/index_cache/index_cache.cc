@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -233,7 +234,8 @@ std::vector<std::string> places(const std::string& name, const std::string& dire
     static constexpr char kHex[] = "0123456789abcdef";
     std::string tag;
     for (std::uint64_t h = hash_text(absolute.native()); tag.size() < 16; h >>= 4) tag += kHex[h & 15];
-    return (folder / (absolute.filename().native() + '.' + tag + ".bfindex")).string();
+    const std::string tail = '.' + tag + ".bfindex";
+    return (folder / (absolute.filename().native().substr(0, NAME_MAX - tail.size()) + tail)).string();
   };
   if (!directory.empty()) return {apart(io::located(directory, file_system))};
   std::vector<std::string> out;
@@ -301,9 +303,11 @@ Stored store(const std::vector<std::string>& places, const Binding& binding, con
   Stored stored;
   for (std::size_t i = 0; i < places.size(); ++i) {
     try {
-      std::error_code ignored;
-      if (i > 0 || !std::filesystem::exists(std::filesystem::path(places[i]).parent_path(), ignored)) {
-        std::filesystem::create_directories(std::filesystem::path(places[i]).parent_path(), ignored);
+      const std::filesystem::path folder = std::filesystem::path(places[i]).parent_path();
+      std::error_code ignored, error;
+      if (!folder.empty() && !std::filesystem::exists(folder, ignored) &&
+          !std::filesystem::create_directories(folder, error) && error) {
+        io::fail("create", folder.string(), error.value());
       }
       io::AtomicFile out(places[i]);
       out.append(pack(h));

@@ -174,6 +174,22 @@ TEST(IndexCache, TheSecondPlaceServesWhereTheFirstCannotBeWritten) {
   EXPECT_TRUE(load(at, kBinding).payload);
 }
 
+TEST(IndexCache, AFolderThatCannotBeMadeIsTheReason) {
+  const ScratchFolder folder;
+  folder.write("file", "");
+  EXPECT_EQ(store({folder / "file/cache/d.bfindex"}, kBinding, payload()).why,
+            (folder / "file/cache") + ": cannot create: Not a directory");
+}
+
+TEST(IndexCache, LongNamesHaveAPlace) {
+  const ScratchFolder folder;
+  for (const std::size_t length : {200u, 250u, 255u}) {
+    const std::vector<std::string> at = places(folder / std::string(length, 'n'), folder / "cache", {});
+    EXPECT_EQ(store(at, kBinding, payload()).path, at[0]);
+    EXPECT_NE(at, places(folder / (std::string(length - 1, 'n') + 'm'), folder / "cache", {}));
+  }
+}
+
 TEST(IndexCache, FailingWritesLeaveNothing) {
   const ScratchFolder folder;
   for (std::uint64_t n = 1;; ++n) {
