@@ -81,6 +81,8 @@ std::string hint_for(int error, const std::string& path, const FileSystem& files
     case ENFILE: return "raise the limit (ulimit -n)";
     case ENOSPC:
     case EDQUOT: return "free some space, or write elsewhere";
+    case EROFS: return "write elsewhere";
+    case ENXIO: return "data must be in a file that can be read at any offset";  // a socket
     default: return {};
   }
 }

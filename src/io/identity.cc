@@ -49,7 +49,9 @@ Identity identify(int fd, const std::string& path) {
   return {.device = static_cast<std::uint64_t>(s.st_dev),
           .inode = static_cast<std::uint64_t>(s.st_ino),
           .size = static_cast<std::uint64_t>(s.st_size),
-          .mtime_ns = static_cast<std::int64_t>(s.st_mtim.tv_sec) * 1'000'000'000 + s.st_mtim.tv_nsec};
+          // Before 1677 and after 2262, which some file systems keep, nanoseconds begin anew.
+          .mtime_ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(s.st_mtim.tv_sec) * 1'000'000'000u +
+                                                static_cast<std::uint64_t>(s.st_mtim.tv_nsec))};
 }
 
 void fail_changed(const std::string& path, const char* when, const Identity& before, const Identity& now) {

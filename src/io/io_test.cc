@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,6 +33,28 @@ std::string read_all(const File& file) {
   std::string text(static_cast<std::size_t>(file.size()), '?');
   file.read(0, std::as_writable_bytes(std::span(text)));
   return text;
+}
+
+// Some file systems keep times whose nanoseconds do not fit 64 bits; the sanitizers look at how they are counted.
+TEST(File, MayBeOfAnyTime) {
+  static std::time_t seconds = 0;
+  const ScratchFolder folder;
+  const std::string path = folder.write("a", "x");
+  Sys late = kSystem;
+  late.fstat = [](int fd, struct ::stat* out) {
+    const int result = kSystem.fstat(fd, out);
+    out->st_mtim = {.tv_sec = seconds, .tv_nsec = 999'999'999};
+    return result;
+  };
+  std::set<std::int64_t> times;
+  set_sys(&late);
+  for (const std::time_t at :
+       {std::time_t{-9'300'000'000}, std::time_t{-1}, std::time_t{9'300'000'000}, std::time_t{99'999'999'999'999}}) {
+    seconds = at;
+    times.insert(File(path).identity().mtime_ns);
+  }
+  set_sys(nullptr);
+  EXPECT_EQ(times.size(), 4u);
 }
 
 TEST(File, ReadsAnyRange) {
