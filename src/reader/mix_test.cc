@@ -151,12 +151,7 @@ TEST(ReaderMix, RefusesByNameWhatItCannotDo) {
   const auto with = [&](auto&& change) -> std::string {
     ReaderOptions o = mixed();
     change(o);
-    try {
-      const Reader reader = two.open(o);
-    } catch (const Error& error) {
-      return error.fault().id;
-    }
-    return "";
+    return id_of([&] { const Reader reader = two.open(o); });
   };
   EXPECT_EQ(with([](ReaderOptions&) {}), "");
   EXPECT_EQ(with([](ReaderOptions& o) { o.mix_weights = {}; }), "reader.mix-weights");

@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "support/fault_of.h"
 #include "support/memory_source.h"
 
 namespace batchfeed::reader {
 
+using ::batchfeed::testing::id_of;
 using Driver = ReaderOptions::Driver;
 
 // The corpora of minibatch.md 18.
@@ -38,13 +40,8 @@ inline std::string flags(const Minibatch& b) {
   return std::string(b.end_of_sweep ? "s" : "") + (b.end_of_epoch ? "e" : "");
 }
 
-// "[4 0]" with keys, or "{k0@0[0,2) gap@0[2,3)}" for truncated packing.
-inline std::string text(const Minibatch& b, bool layout) {
-  if (!layout) {
-    std::string out = "[";
-    for (std::size_t i = 0; i < b.keys.size(); ++i) out += (i == 0 ? "" : " ") + std::to_string(b.keys[i]);
-    return out + "]" + flags(b);
-  }
+// "{k0@0[0,2) gap@0[2,3)}"
+inline std::string layout_text(const Minibatch& b) {
   std::string out = "{";
   if (!b.empty()) {
     for (const LayoutEntry& e : b.streams[0].layout.entries) {
@@ -53,7 +50,15 @@ inline std::string text(const Minibatch& b, bool layout) {
              std::to_string(e.row) + '[' + std::to_string(e.begin) + ',' + std::to_string(e.end) + ')';
     }
   }
-  return out + "}" + flags(b);
+  return out + "}";
+}
+
+// "[4 0]" with keys, or the layout for truncated packing.
+inline std::string text(const Minibatch& b, bool layout) {
+  if (layout) return layout_text(b) + flags(b);
+  std::string out = "[";
+  for (std::size_t i = 0; i < b.keys.size(); ++i) out += (i == 0 ? "" : " ") + std::to_string(b.keys[i]);
+  return out + "]" + flags(b);
 }
 
 // Reads answers until the epoch ends, or `most` of them.
@@ -108,15 +113,12 @@ inline std::vector<ReaderOptions> every_kind() {
 
 // The id of the fault that opening and reading with `o` gives; "" if none does.
 inline std::string refusal(const std::vector<std::vector<std::uint32_t>>& corpus, const ReaderOptions& o) {
-  try {
+  return id_of([&] {
     Reader reader = open(corpus, o);
     Minibatch batch;
     for (int i = 0; i < 9 && reader.read(batch); ++i) {
     }
-  } catch (const Error& error) {
-    return error.fault().id;
-  }
-  return "";
+  });
 }
 
 }  // namespace batchfeed::reader
