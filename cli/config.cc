@@ -152,8 +152,8 @@ Run add_config(CLI::App& app, Console& console) {
                                "batchfeed config show train.cntk --given --set 'Train=[reader=[randomize=false]]'");
   add_options(check, *arguments);
   add_options(show, *arguments);
-  auto* given = show.add_flag("--given", arguments->given, "Without what is not given and has its default");
-  show.add_flag("--resolved", arguments->resolved, "With all defaults, as it does anyway")->excludes(given);
+  auto* given = show.add_flag("--given", arguments->given, "Leave out the defaults");
+  show.add_flag("--resolved", arguments->resolved, "Show the defaults, too, as it does anyway")->excludes(given);
   return [arguments, &show, &console] {
     return show.parsed() ? run_show(*arguments, console) : run_check(*arguments, console);
   };

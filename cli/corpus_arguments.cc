@@ -95,8 +95,8 @@ void CorpusArguments::add_configuration(CLI::App& app) {
       ->group(config);
   app.add_option(
          "--map-path", map_path,
-         "Read paths of HTK lists that begin with FROM from TO, such as '//host/share/=/data/'; \\ and / are the "
-         "same; repeatable")
+         "In paths of HTK lists, replace FROM at the beginning by TO, such as '//host/share/=/data/'; \\ and / are "
+         "the same; repeatable")
       ->take_all()
       ->allow_extra_args(false)
       ->type_name("FROM=TO")
@@ -126,7 +126,8 @@ void CorpusArguments::add_limits(CLI::App& app) {
     app.add_option(name, field, what)->type_name("BYTES")->group(packed);
   };
   bytes("--unpacked-bytes", unpacked_bytes, "What a compressed file may unpack to, such as 2T (default 1T)");
-  app.add_option("--unpack-ratio", unpack_ratio, "That beside its size (default 2000 times)")
+  app.add_option("--unpack-ratio", unpack_ratio,
+                 "How many times its size a compressed file may unpack to (default 2000)")
       ->type_name("N")
       ->group(packed);
   bytes("--unpack-window-bytes", unpack_window_bytes, "Memory that unpacking a zstd file may need (default 128M)");
@@ -140,8 +141,8 @@ void CorpusArguments::add_order(CLI::App& app) {
       ->group(group);
   app.add_option("--seed", seed, "Seed of the shuffle")->type_name("N")->group(group);
   auto* chunks =
-      app.add_option("--window-chunks", window, "Chunks among which is shuffled")->type_name("N")->group(group);
-  app.add_option("--window-samples", window_samples, "The window in samples instead")
+      app.add_option("--window-chunks", window, "Shuffle among this many chunks")->type_name("N")->group(group);
+  app.add_option("--window-samples", window_samples, "Shuffle among this many samples instead")
       ->type_name("N")
       ->excludes(chunks)
       ->group(group);

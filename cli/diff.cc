@@ -166,7 +166,8 @@ Run add_diff(CLI::App& app, Console& console) {
       ->group(group);
   command
       .add_option("--tolerance", a->tolerance,
-                  "Values this near are the same: times the larger of the two, where it is above 1 (default 0)")
+                  "Values are the same if they differ by at most X times the larger of the two, or X where both are "
+                  "below 1 (default 0)")
       ->type_name("X")
       ->group(group);
   command.add_flag("--ignore-keys", a->ignore_keys, "Compare data only")->group(group);

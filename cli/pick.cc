@@ -167,7 +167,9 @@ Run add_sample(CLI::App& app, Console& console) {
                "batchfeed sample train.cntk -n 10000 --seed 7 -o small.cbf   # the same ones every time\n"
                "batchfeed sample train.cbf --fraction 0.01 > small.ctf");
   auto* count = command.add_option("-n,--count", a->count, "How many (default 10)")->type_name("N");
-  command.add_option("--fraction", a->fraction, "This part of them instead")->type_name("PART")->excludes(count);
+  command.add_option("--fraction", a->fraction, "Fraction of all sequences instead, such as 0.01")
+      ->type_name("PART")
+      ->excludes(count);
   command.add_option("--seed", a->seed, "The same seed draws the same ones (default 0)")->type_name("N");
   return [a, &console] { return run_sample(*a, console); };
 }

@@ -62,10 +62,8 @@ void raise(Limits& limits, const std::string& rule) {
 }  // namespace
 
 void add_raise(CLI::App& app, std::vector<std::string>& rules) {
-  app.add_option(
-         "--raise", rules,
-         "Let a file ask for more than the limit that a message names allows, such as implied_samples=100000000; "
-         "repeatable")
+  app.add_option("--raise", rules,
+                 "Raise the limit that a message names, such as implied_samples=100000000; repeatable")
       ->take_all()
       ->allow_extra_args(false)
       ->type_name("FIELD=N");

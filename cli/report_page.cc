@@ -192,12 +192,13 @@ std::string shuffle(const Facts& f) {
   out += "<div class=\"two\"><div>" + facts_list(facts) + "</div><div>";
   if (f.mixing) {
     const auto figure = [](double n) { return fmt::format("{:.2f}", n); };
-    out += ranking(fmt::format("Classes of {} in a minibatch, on average (as many equally frequent ones as mix alike)",
-                               text(f.survey.label_stream)),
-                   {{"file&nbsp;order", f.mixing->file},
-                    {"this&nbsp;order", f.mixing->configured},
-                    {"full&nbsp;shuffle", f.mixing->full}},
-                   {figure(f.mixing->file), figure(f.mixing->configured), figure(f.mixing->full)});
+    out += ranking(
+        fmt::format("Classes of {} in a minibatch, on average: that many equally frequent ones would be as mixed",
+                    text(f.survey.label_stream)),
+        {{"file&nbsp;order", f.mixing->file},
+         {"this&nbsp;order", f.mixing->configured},
+         {"full&nbsp;shuffle", f.mixing->full}},
+        {figure(f.mixing->file), figure(f.mixing->configured), figure(f.mixing->full)});
   }
   return out + "</div></div></section>\n";
 }
@@ -209,8 +210,9 @@ std::string faults(const Facts& f) {
   std::vector<Row> kinds;
   for (const auto& [id, count] : check.by_id) kinds.push_back({text(id), count_text(count)});
   if (!kinds.empty()) out += table("How many of each kind", {"kind", "count"}, kinds);
-  out += fmt::format("<p class=\"dim\">The first {}, each with its place and what to do</p>\n<ul class=\"found\">\n",
-                     count_text(f.findings.size()));
+  const bool all = f.findings.size() == check.faults + check.warnings;
+  out += fmt::format("<p class=\"dim\">{}, each with its place and what to do</p>\n<ul class=\"found\">\n",
+                     all ? "All of them" : "The first " + count_text(f.findings.size()));
   for (const Notice& notice : f.findings) {
     const Position& at = notice.fault.at;
     std::string place = text(at.file);

@@ -131,7 +131,7 @@ int run_verify(const ResumeArguments& a, Console& console) {
 
 Run add_resume(CLI::App& app, Console& console) {
   auto a = std::make_shared<ResumeArguments>();
-  CLI::App& command = add_command(app, "resume", "Whether a saved state can be gone on from",
+  CLI::App& command = add_command(app, "resume", "Whether a run can go on from a saved state",
                                   "batchfeed resume verify at100.json train.cntk");
   command.require_subcommand(1);
   CLI::App& verify =

@@ -40,25 +40,25 @@ void RunOptions::add_to(CLI::App& app) {
       ->type_name("UNIT")
       ->group(group);
   add_word_option(app, "--long-sequence", long_sequence,
-                  "A sequence longer than a minibatch: alone in one (default), skip with a count, split into parallel "
-                  "sequences of one, or error")
+                  "A sequence longer than a minibatch: alone, in a minibatch of its own (default); skip, left out and "
+                  "counted; split, alone but as parallel sequences; or error")
       ->type_name("HOW")
       ->group(group);
   add_word_option(app, "--last-minibatch", last_minibatch,
-                  "The last minibatch of a sweep where it is not full: keep (default), drop with a count, or cross, "
-                  "filled up from the next sweep of the epoch")
+                  "The last minibatch of a sweep, if it is not full: keep (default); drop, left out and counted; or "
+                  "cross, filled up from the next sweep of the epoch")
       ->type_name("HOW")
       ->group(group);
   app.add_option("--bucket-minibatches", bucket_minibatches,
-                 "Cut padding: sort the sequences of N minibatches by length, cut them into minibatches of alike ones "
-                 "(0 = off; 16 saves most)")
+                 "Save padding: sort the sequences of N minibatches by length, and cut them into minibatches of like "
+                 "length (0 = off; 16 saves most)")
       ->type_name("N")
       ->group(group);
   app.add_option("--memory-limit", memory_limit,
                  "Bytes for chunks and waiting minibatches, such as 800M or 2G (default: what the window needs)")
       ->type_name("BYTES")
       ->group(group);
-  app.add_option("--prefetch-depth", prefetch_depth, "Packed minibatches that wait (default 4)")
+  app.add_option("--prefetch-depth", prefetch_depth, "Packed minibatches kept ready (default 4)")
       ->type_name("N")
       ->group(group);
 }
