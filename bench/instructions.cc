@@ -15,23 +15,14 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "draws.h"
 
 namespace {
 
 using namespace batchfeed;
-
-// A fixed sequence of numbers.
-struct Draws {
-  std::uint64_t state = 1;
-  std::uint64_t next() {
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    return state >> 33;
-  }
-  std::uint64_t below(std::uint64_t n) { return next() % n; }
-};
 
 template <class... Args>
 void append(std::string& text, const char* format, Args... args) {

@@ -24,6 +24,8 @@
 #include <utility>
 #include <vector>
 
+#include "draws.h"
+
 namespace {
 
 using namespace batchfeed;
@@ -36,15 +38,6 @@ double processor_seconds() {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// A fixed sequence of numbers.
-struct Draws {
-  std::uint64_t state = 1;
-  std::uint64_t next() {
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    return state >> 33;
-  }
-};
-
 std::string make_corpus() {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / "batchfeed_speech_bench";
   std::filesystem::create_directories(folder);
@@ -54,9 +47,9 @@ std::string make_corpus() {
   Draws draws;
   std::vector<float> values;
   for (int u = 0; writer.frames() < 1'600'000; ++u) {
-    const std::uint64_t frames = 200 + draws.next() % 600;
+    const std::uint64_t frames = 200 + draws.below(600);
     values.resize(static_cast<std::size_t>(frames) * 40);
-    for (float& v : values) v = static_cast<float>(draws.next() % 65536) / 8192.0f - 4.0f;
+    for (float& v : values) v = static_cast<float>(draws.below(65536)) / 8192.0f - 4.0f;
     writer.append("utt" + std::to_string(u), frames, values.data());
   }
   writer.commit();
