@@ -102,9 +102,13 @@ def test_nothing_is_left(ways, name):
     opens = OPENS // 20 if name == "Ctrl+C" else OPENS
     for _ in range(opens // 5):
         ways[name]()
-    memory, files, threads = held()
-    for _ in range(opens):
-        ways[name]()
-    now = held()
-    assert now[1:] == (files, threads)
-    assert now[0] - memory < 3 << 20
+    # What a reader leaves is left each time. Pages that are large, as threads come to need them at once, are not.
+    grown = []
+    while not grown or (grown[-1] > 1 << 20 and len(grown) < 6):
+        memory, files, threads = held()
+        for _ in range(opens):
+            ways[name]()
+        now = held()
+        assert now[1:] == (files, threads)
+        grown.append(now[0] - memory)
+    assert grown[-1] <= 1 << 20, grown
