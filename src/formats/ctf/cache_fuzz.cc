@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
       source.read(i, chunk);
     } catch (const Error& error) {
-      testing::check_fault(error);
+      if (error.fault().id != "ctf.other-length") testing::check_fault(error);  // a lie that the text tells
     }
   }
   return 0;
