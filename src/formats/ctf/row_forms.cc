@@ -214,28 +214,16 @@ BATCHFEED_AVX512_INLINE const char* next_mark(const char* p) noexcept {
   }
 }
 
-// Cuts the gaps out of the line at p, whose first bytes x holds: then it holds those that are left. Gives the bit of
-// the mark behind the samples, or 0 where it, or a gap, is not there. `bytes`: those cut out.
-template <class T>
-BATCHFEED_AVX512_INLINE std::uint64_t cut_gaps(const char* p, const RowForms<T>& forms, __m512i& x,
-                                               std::size_t& bytes) noexcept {
-  LineBits line(equal(x, '\n'), equal(x, '|'));
-  for (const auto& gap : forms.gaps()) {
-    const std::uint64_t pipe = bit_behind(line.pipes, gap.samples);
-    if (pipe == 0) return 0;
-    const char* const begin = p + bytes + std::countr_zero(pipe);
-    if (!gap.name.same(begin)) return 0;
-    const bool known = line.newline != 0;
-    const std::size_t n = known ? line.gap(pipe) : static_cast<std::size_t>(next_mark(begin + 1) - begin);
-    bytes += n;
-    x = _mm512_mask_loadu_epi8(x, ~(pipe - 1), p + bytes);
-    if (known)
-      line.cut(pipe, static_cast<unsigned>(n));
-    else
-      line = LineBits(equal(x, '\n'), equal(x, '|'));
-  }
-  return forms.to_end() ? line.newline : bit_behind(line.pipes, forms.samples());
+using Bytes = __m512i;
+
+// The bytes of x below the bit of a pipe, and from there on those at p.
+BATCHFEED_AVX512_INLINE Bytes with_behind(Bytes x, std::uint64_t pipe, const char* p) noexcept {
+  return _mm512_mask_loadu_epi8(x, ~(pipe - 1), p);
 }
+
+#define BATCHFEED_TARGET BATCHFEED_AVX512_INLINE
+#include "formats/ctf/row_gaps.inc"
+#undef BATCHFEED_TARGET
 
 template <class T, bool kGaps>
 BATCHFEED_AVX512 const RowForm<T>* row(const char* p, std::uint64_t mark, const RowForms<T>& forms,
@@ -318,29 +306,14 @@ alignas(64) constexpr auto kFirst = [] {
   return first;
 }();
 
-// As in avx512.
-template <class T>
-BATCHFEED_AVX2_INLINE std::uint64_t cut_gaps(const char* p, const RowForms<T>& forms, Bytes& x,
-                                             std::size_t& bytes) noexcept {
-  LineBits line(equal(x, '\n'), equal(x, '|'));
-  for (const auto& gap : forms.gaps()) {
-    const std::uint64_t pipe = bit_behind(line.pipes, gap.samples);
-    if (pipe == 0) return 0;
-    const int at = std::countr_zero(pipe);
-    const char* const begin = p + bytes + at;
-    if (!gap.name.same(begin)) return 0;
-    const bool known = line.newline != 0;
-    const std::size_t n = known ? line.gap(pipe) : static_cast<std::size_t>(next_mark(begin + 1) - begin);
-    bytes += n;
-    const Bytes keep = bytes_at(kFirst.data() + kRowBytes - at), behind = bytes_at(p + bytes);
-    x = {_mm256_blendv_epi8(behind.low, x.low, keep.low), _mm256_blendv_epi8(behind.high, x.high, keep.high)};
-    if (known)
-      line.cut(pipe, static_cast<unsigned>(n));
-    else
-      line = LineBits(equal(x, '\n'), equal(x, '|'));
-  }
-  return forms.to_end() ? line.newline : bit_behind(line.pipes, forms.samples());
+BATCHFEED_AVX2_INLINE Bytes with_behind(const Bytes& x, std::uint64_t pipe, const char* p) noexcept {
+  const Bytes keep = bytes_at(kFirst.data() + kRowBytes - std::countr_zero(pipe)), behind = bytes_at(p);
+  return {_mm256_blendv_epi8(behind.low, x.low, keep.low), _mm256_blendv_epi8(behind.high, x.high, keep.high)};
 }
+
+#define BATCHFEED_TARGET BATCHFEED_AVX2_INLINE
+#include "formats/ctf/row_gaps.inc"
+#undef BATCHFEED_TARGET
 
 BATCHFEED_AVX2_INLINE void store(__m256i mantissa, const float* scales, float* out) noexcept {
   _mm256_store_ps(out, _mm256_div_ps(_mm256_cvtepi32_ps(mantissa), _mm256_load_ps(scales)));
