@@ -230,10 +230,7 @@ BATCHFEED_AVX512 const RowForm<T>* row(const char* p, std::uint64_t mark, const 
                                        RowNumbers<T>& out) noexcept {
   __m512i x = _mm512_loadu_si512(p);
   std::size_t gaps = 0;
-  if (kGaps)
-    mark = cut_gaps(p, forms, x, gaps);
-  else if (mark == 0)
-    mark = end_mark(forms, equal(x, forms.to_end() ? '\n' : '|'));
+  mark = end_of_row<kGaps>(p, mark, forms, x, gaps);
   if (mark == 0) return nullptr;
   const __m512i values = _mm512_sub_epi8(x, all('0'));
   out.bytes = gaps + bytes_up_to(forms, mark);
@@ -344,10 +341,7 @@ BATCHFEED_AVX2 const RowForm<T>* row(const char* p, std::uint64_t mark, const Ro
                                      RowNumbers<T>& out) noexcept {
   Bytes x = bytes_at(p);
   std::size_t gaps = 0;
-  if (kGaps)
-    mark = cut_gaps(p, forms, x, gaps);
-  else if (mark == 0)
-    mark = end_mark(forms, equal(x, forms.to_end() ? '\n' : '|'));
+  mark = end_of_row<kGaps>(p, mark, forms, x, gaps);
   if (mark == 0) return nullptr;
   out.bytes = gaps + bytes_up_to(forms, mark);
   const RowForm<T>* const form = forms.find(~both(are_digits(x.low), are_digits(x.high)) & (mark | (mark - 1)));
