@@ -69,7 +69,7 @@ Measured measure(const BenchArguments& a, const CorpusArguments& arguments, Cons
     };
   }
   m.times = time_epoch(corpus.setup, hooks);
-  m.times.fastest_read = m.limits.packed ? 0 : m.limits.read;
+  m.times.fastest_read = m.limits.compressed ? 0 : m.limits.read;
   console.clear_progress();
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);

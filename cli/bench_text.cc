@@ -28,9 +28,9 @@ std::string parse_bound(const Measured& m) {
   const EpochTimes& t = m.times;
   const std::string seen = fmt::format("parse-bound: {:.1f} of {} cores busy, {} of the work is {}", cores_busy(t),
                                        t.cores, percent_text(t.reading_cpu, t.cpu),
-                                       m.limits.packed ? "unpacking and parsing"
-                                       : m.text        ? "parsing"
-                                                       : "decoding");
+                                       m.limits.compressed ? "unpacking and parsing"
+                                       : m.text            ? "parsing"
+                                                           : "decoding");
   if (t.parts() < t.threads) {
     return fmt::format("{}; {} cannot keep {} busy: a smaller chunkSizeInBytes helps", seen, plural(t.chunks, "chunk"),
                        plural(t.threads, "thread"));
@@ -43,7 +43,7 @@ std::string parse_bound(const Measured& m) {
                        most > 1.5 ? fmt::format(", for up to {:.0f} times the speed", most) : "");
   }
   if (t.threads < t.cores) return fmt::format("{}; more --threads help", seen);
-  return seen + (m.limits.packed ? "; uncompressed files or more cores help" : "; more cores help");
+  return seen + (m.limits.compressed ? "; uncompressed files or more cores help" : "; more cores help");
 }
 
 std::string disk_bound(const Measured& m) {
@@ -51,7 +51,7 @@ std::string disk_bound(const Measured& m) {
   if (t.disk_wait > 0.5 * t.reading) {
     return fmt::format("disk-bound: {} of the reading is waiting for files; a faster disk, {}or more --threads help",
                        percent_text(t.disk_wait, t.reading),
-                       m.limits.packed ? "" : "fewer bytes (batchfeed convert, to .zst) ");
+                       m.limits.compressed ? "" : "fewer bytes (batchfeed convert, to .zst) ");
   }
   return fmt::format("disk-bound: it is read at {} of what the files give when nothing else is done",
                      percent_text(m.rate(t.seconds), m.limits.read));
@@ -65,8 +65,8 @@ std::string stages_text(const Measured& m) {
                 all_read ? percent_text(m.rate(seconds), m.limits.read) : "-",
                 fmt::format("{:.1f}", seconds > 0 ? cpu / seconds : 0)});
   };
-  // Headers and lists may say what there is. Of packed files less is read than there is.
-  const bool looked_through = t.index_read == 0 || m.limits.packed || t.index_read > t.bytes / 2;
+  // Headers and lists may say what there is. Of compressed files less is read than there is.
+  const bool looked_through = t.index_read == 0 || m.limits.compressed || t.index_read > t.bytes / 2;
   stage("index", t.index, t.index_cpu, looked_through);
   stage("whole epoch", t.seconds, t.cpu, true);
   return stages.text();
@@ -79,7 +79,7 @@ std::string work_text(const Measured& m) {
     work.row({what, seconds_text(cpu), percent_text(cpu, t.cpu)});
   };
   const double handling = std::min(t.small_chunks_cpu, packing_cpu(t));
-  part(m.limits.packed ? "unpack and parse" : "parse",
+  part(m.limits.compressed ? "unpack and parse" : "parse",
        std::max(0.0, t.reading_cpu - t.join_cpu - t.small_chunks_read_cpu));
   if (t.join_cpu > 0.01 * t.cpu) part("join", t.join_cpu);
   part("order", std::min(t.order_cpu, packing_cpu(t) - handling));

@@ -246,7 +246,7 @@ Run add_check(CLI::App& app, Console& console) {
       add_command(app, "check", "Every fault of a corpus or configuration, with place, cause and cure",
                   "batchfeed check train.cntk                     # all that its reader sections name\n"
                   "batchfeed check train.ctf                      # streams as the file suggests\n"
-                  "batchfeed check train.ctf.gz                   # packed with gzip or zstd\n"
+                  "batchfeed check train.ctf.gz                   # compressed with gzip or zstd\n"
                   "some-program | batchfeed check -               # from a pipe\n"
                   "batchfeed check train.cntk --json > faults.json\n"
                   "batchfeed check train.ctf --fix mended.ctf     # what needs no guessing, then check that\n"

@@ -121,15 +121,15 @@ void CorpusArguments::add_index(CLI::App& app) {
 
 void CorpusArguments::add_limits(CLI::App& app) {
   add_raise(app, raise);
-  const char* const packed = "Compressed files";
+  const char* const compressed = "Compressed files";
   const auto bytes = [&](const char* name, std::optional<std::uint64_t>& field, const char* what) {
-    app.add_option(name, field, what)->type_name("BYTES")->group(packed);
+    app.add_option(name, field, what)->type_name("BYTES")->group(compressed);
   };
   bytes("--unpacked-bytes", unpacked_bytes, "What a compressed file may unpack to, such as 2T (default 1T)");
   app.add_option("--unpack-ratio", unpack_ratio,
                  "How many times its size a compressed file may unpack to (default 2000)")
       ->type_name("N")
-      ->group(packed);
+      ->group(compressed);
   bytes("--unpack-window-bytes", unpack_window_bytes, "Memory that unpacking a zstd file may need (default 128M)");
 }
 

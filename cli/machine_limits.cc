@@ -114,7 +114,7 @@ MachineLimits measure_limits(const std::vector<std::string>& files, std::uint64_
   MachineLimits limits;
   const std::uint64_t n = memory.size();
   if (n == 0) return limits;
-  limits.packed = memory.starts_with("\x1f\x8b") || memory.starts_with("\x28\xb5\x2f\xfd");
+  limits.compressed = memory.starts_with("\x1f\x8b") || memory.starts_with("\x28\xb5\x2f\xfd");
   if (seconds > 0) limits.first = static_cast<double>(n) / seconds;
   limits.read = rate(n, [&] { read_again(files, n); });
   limits.newline = rate(n, [&] { sink = count_lines(memory); });

@@ -40,7 +40,7 @@ constexpr Field kFields[] = {{"line_bytes", &Limits::line_bytes},
                              {"unpacked_bytes", &Limits::unpacked_bytes},
                              {"unpack_ratio", &Limits::unpack_ratio},
                              {"unpack_window_bytes", &Limits::unpack_window_bytes},
-                             {"packed_ratio", &Limits::packed_ratio}};
+                             {"unpack_held_ratio", &Limits::unpack_held_ratio}};
 
 void raise(Limits& limits, const std::string& rule) {
   const std::size_t equals = rule.find('=');

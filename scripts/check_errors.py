@@ -26,7 +26,7 @@ FUNCTION = re.compile(r"\b(\w+)\(((?:[^(){};]|\([^()]*\)|\{\})*)\)\s*(?:const\s*
 COUNTED = re.compile(r'\bcounted\((?:[^()"]|\((?:[^()]|\([^()]*\))*\))+, "([^"]+)"\)')
 KIND = re.compile(r"FaultKind::(\w+)")
 PREFIXES = {"io", "limit", "ctf", "cbf", "htk", "scp", "mlf", "kaldi", "config", "index", "index_cache", "cache", "join", "order", "timeline", "pack", "minibatch", "window",
-            "reader", "state", "source", "check", "convert", "describe", "infer", "usage", "keys", "path", "text", "cli", "file", "packed", "find", "split", "merge", "fix"}
+            "reader", "state", "source", "check", "convert", "describe", "infer", "usage", "keys", "path", "text", "cli", "file", "compressed", "find", "split", "merge", "fix"}
 TABLES = {"schema"}  # names of options, which look like ids
 FILE_ENDINGS = {"ctf", "cbf", "cntk", "md", "txt", "cc", "h", "tmp", "json", "scp", "mlf", "cache", "bin", "html"}
 
@@ -218,7 +218,7 @@ def page(found):
            "standard error reads", "",
            "    FILE[:LINE[:COLUMN]][ (byte N)]: WHAT[; hint: HINT]", "",
            "and `--json` gives the same as fields. `...` stands for what is filled in. Of a compressed file, line, column and byte are those of what it",
-           "unpacks to; faults of the packing itself (`packed.`) give the byte of the packed file, and say so. Rows without an id are of the one above them.", "",
+           "unpacks to; faults of the compression itself (`compressed.`) give the byte of the compressed file, and say so. Rows without an id are of the one above them.", "",
            "Options and tools stand in hints as `section = A.B`, `force` and `check()`. The command says `--section A.B`, `--force` and",
            "`batchfeed check`, Python `section='A.B'`, `force=True` and `bf.check()`.", ""]
     for folder in sorted({entry[2] for entry in found.values()}):

@@ -17,7 +17,7 @@ namespace batchfeed {
 // whatever else the machine does; time waited for is told apart by what was waited for.
 struct EpochTimes {
   double index = 0, index_cpu = 0;  // opening: what there is; from an index cache where one is valid
-  // Bytes read in opening; of packed files, as they lie there. 0 where the system does not tell.
+  // Bytes read in opening; of compressed files, as they lie there. 0 where the system does not tell.
   std::uint64_t index_read = 0;
 
   double seconds = 0;    // from the first call of next() to the last

@@ -29,9 +29,9 @@ struct Limits {
   std::uint64_t state_bytes = 16ull << 20;     // a saved state
   std::uint64_t pattern_bytes = 64ull << 20;   // paths that the patterns of a source look at; a folder counts 512 more
   std::uint64_t unpacked_bytes = 1ull << 40;   // bytes that a compressed file unpacks to
-  std::uint64_t unpack_ratio = 2000;           // the same for each of its packed bytes; results of up to 64 MiB pass
+  std::uint64_t unpack_ratio = 2000;  // the same for each of its compressed bytes; results of up to 64 MiB pass
   std::uint64_t unpack_window_bytes = 128ull << 20;  // memory that unpacking a zstd file may need
-  std::uint64_t packed_ratio = 256;  // a packed text's line, and its index, for each packed byte; 64 and 32 MiB pass
+  std::uint64_t unpack_held_ratio = 256;  // a compressed text's line or index, for each byte of it; 64 and 32 MiB pass
 };
 
 }  // namespace batchfeed

@@ -39,7 +39,7 @@ Format detect_format(const std::vector<std::string>& files, const FileSystem& fi
 // The first bytes of a file, or of what it unpacks to (gzip, zstd). Throws Error.
 struct FirstBytes {
   std::string bytes = {};
-  bool packed = false;
+  bool compressed = false;
   bool whole = false;  // there are no more
 };
 FirstBytes first_bytes(const std::string& path, std::size_t most, const Limits& limits = {});

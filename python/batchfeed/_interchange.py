@@ -270,7 +270,7 @@ def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = F
                 values += [float(v) for _, _, v in pairs]
             except ValueError:
                 what = f"line {number}: expected 'label index:value ...'"
-                hint = "it is packed: gzip -d unpacks it" if line.startswith("\x1f\udc8b") else None
+                hint = "it is compressed: gzip -d unpacks it" if line.startswith("\x1f\udc8b") else None
                 raise usage("python.svmlight", what, hint, path=source, line=number) from None
             if own and min(own) < 0:
                 hint = None if zero_based else "zero_based=True, if indices count from 0"

@@ -93,7 +93,7 @@ class Source:
 
 class Writer:
     """Writes a corpus, in the text format (.ctf, .txt) or the binary one (.cbf, .bin); `to` if the name does not say.
-    With .zst behind that it is packed.
+    With .zst behind that it is compressed.
 
         with bf.Writer("train.cbf", {"x": bf.dense(784), "label": bf.sparse(10)}) as writer:
             for image, digit in data:

@@ -226,7 +226,7 @@ def convert(
     (until then it lies in the folder for temporary files). `storage_options` are fsspec's for the URLs of both sides.
 
     `to`: "ctf", "cbf", "scp" (HTK features with their list), "htk" or "mlf"; by the target's name if not given, which may end in .zst: text,
-    binary corpora and labels are packed then. `streams`: those to keep, in this order.
+    binary corpora and labels are compressed then. `streams`: those to keep, in this order.
     `renames`: {"old": "new"}. `keys`: "automatic", "keep", "number" or "none". `shuffle`: the seed of a
     global shuffle. `parameter_kind` (such as "FBANK_D"), `frame_period` (in 100 ns) and `file_for_each_sequence`
     are of HTK files, `labels` (names of the classes) and `binary_labels` of MLF files. `verify` reads the target back and compares.

@@ -219,7 +219,7 @@ void bind_limits(nb::module_& m) {
       .def_rw("unpacked_bytes", &Limits::unpacked_bytes)
       .def_rw("unpack_ratio", &Limits::unpack_ratio)
       .def_rw("unpack_window_bytes", &Limits::unpack_window_bytes)
-      .def_rw("packed_ratio", &Limits::packed_ratio);
+      .def_rw("unpack_held_ratio", &Limits::unpack_held_ratio);
 }
 
 }  // namespace

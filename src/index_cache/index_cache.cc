@@ -49,7 +49,7 @@ struct Header {
   std::uint64_t fingerprint = 0, options = 0, extra = 0, entries = 0, texts = 0, text_bytes = 0, checksum = 0;
 };
 
-RawHeader pack(const Header& h) {
+RawHeader encode(const Header& h) {
   RawHeader out{};
   const auto put = [&](std::size_t at, std::uint64_t value) {
     if constexpr (std::endian::native != std::endian::little) value = byte_swap(value);
@@ -71,7 +71,7 @@ RawHeader pack(const Header& h) {
 
 std::uint64_t field(const RawHeader& raw, std::size_t at) { return batchfeed::load<std::uint64_t>(raw.data() + at); }
 
-Header unpack(const RawHeader& raw) {
+Header decode(const RawHeader& raw) {
   return {.size = field(raw, 16),
           .mtime_ns = static_cast<std::int64_t>(field(raw, 24)),
           .fingerprint = field(raw, 32),
@@ -138,7 +138,7 @@ std::optional<Payload> load_one(const io::File& file, const Binding& binding, st
   RawHeader raw{};
   if (file.size() < kHeader) return refused("it is too short");
   file.read(0, raw);
-  const Header h = unpack(raw);
+  const Header h = decode(raw);
   if (const std::string_view reason = refuse(raw, h, file.size(), binding); !reason.empty()) return refused(reason);
 
   std::uint64_t at = kHeader;
@@ -296,7 +296,7 @@ Stored store(const std::vector<std::string>& places, const Binding& binding, con
     take(bytes_of(texts.bytes));
   };
   RunningHash hash;
-  hash.add(pack(h).data(), kChecksumAt);
+  hash.add(encode(h).data(), kChecksumAt);
   each_piece([&](std::span<const std::byte> piece) { hash.add(piece.data(), piece.size()); });
   h.checksum = hash.value();
 
@@ -310,7 +310,7 @@ Stored store(const std::vector<std::string>& places, const Binding& binding, con
         io::fail("create", folder.string(), error.value());
       }
       io::AtomicFile out(places[i]);
-      out.append(pack(h));
+      out.append(encode(h));
       each_piece([&](std::span<const std::byte> piece) { out.append(piece); });
       out.commit();
       return {.path = places[i], .why = {}};

@@ -10,11 +10,11 @@
 #include <filesystem>
 #include <utility>
 
+#include "compressed/zstd_writer.h"
 #include "io/descriptor.h"
 #include "io/file.h"
 #include "io/folder.h"
 #include "io/sys.h"
-#include "packed/zstd_writer.h"
 
 namespace batchfeed::io {
 namespace {
@@ -128,7 +128,7 @@ AtomicFile::AtomicFile(std::string path, AtomicFileOptions options)
   if (options_.clear) remove_leftovers(path_);
   // Before there is a file that nobody would delete if this throws.
   if (!options_.plain && path_.ends_with(".zst"))
-    zstd_ = std::make_unique<packed::ZstdWriter>([this](auto bytes) { write_all(fd_, path_, bytes); });
+    zstd_ = std::make_unique<compressed::ZstdWriter>([this](auto bytes) { write_all(fd_, path_, bytes); });
   unfinished_.emplace();
   fd_ = open_making_room([this] { return sys().mkostemp(temp_.data(), O_CLOEXEC); });
   if (fd_ < 0) fail("create", path_, errno);

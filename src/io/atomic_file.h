@@ -14,7 +14,7 @@
 
 #include "io/unfinished.h"
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 class ZstdWriter;
 }
 
@@ -22,7 +22,7 @@ namespace batchfeed::io {
 
 struct AtomicFileOptions {
   bool durable = true;  // else nothing is flushed to disk: whole unless power fails
-  bool plain = false;   // not packed, whatever its name
+  bool plain = false;   // not compressed, whatever its name
   bool clear = true;    // what killed writers of this path left long ago goes
   bool replace = true;  // else a path that exists is refused, also when it came to be meanwhile
 };
@@ -31,7 +31,7 @@ class AtomicFile {
  public:
   // Throws Error(io). The temporary name is unique, so writers may race: the last
   // commit wins, or without `replace` the first, and each result is whole. What is
-  // appended to a path that ends in .zst is packed on the way, with a seek table behind it.
+  // appended to a path that ends in .zst is compressed on the way, with a seek table behind it.
   explicit AtomicFile(std::string path, AtomicFileOptions options = {});
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -43,7 +43,7 @@ class AtomicFile {
   void append(std::string_view text) { append(std::as_bytes(std::span(text))); }
   // Puts `bytes` over the first ones that were appended: a header that counts what follows.
   void rewrite_head(std::span<const std::byte> bytes);
-  // Bytes appended, before packing.
+  // Bytes appended, before compression.
   std::uint64_t size() const noexcept { return size_; }
   // Where the bytes are until commit().
   const std::string& temporary() const noexcept { return temp_; }
@@ -65,7 +65,7 @@ class AtomicFile {
   bool torn_ = false;
   std::optional<Unfinished> unfinished_;
   std::uint64_t size_ = 0;
-  std::unique_ptr<packed::ZstdWriter> zstd_;
+  std::unique_ptr<compressed::ZstdWriter> zstd_;
 };
 
 // Throws Error(usage): whoever wrote that is done, be it that all was written or that it could not be.

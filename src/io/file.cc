@@ -14,11 +14,11 @@
 #include "base/counted.h"
 #include "base/hash.h"
 #include "base/lookalike.h"
+#include "compressed/unpacked.h"
 #include "io/descriptor.h"
 #include "io/path_policy.h"
 #include "io/sys.h"
 #include "io/unpacked_files.h"
-#include "packed/unpacked.h"
 
 namespace batchfeed::io {
 namespace {
@@ -95,11 +95,11 @@ std::string hint_for(int error, const std::string& path, const FileSystem& files
                     .hint = "it was truncated or replaced while it was being read"});
 }
 
-packed::Packing packing_of(const File& file) {
-  std::array<std::byte, packed::kHeadBytes> head{};
-  if (file.identity().size < head.size()) return packed::Packing::none;
+compressed::Codec codec_of(const File& file) {
+  std::array<std::byte, compressed::kHeadBytes> head{};
+  if (file.identity().size < head.size()) return compressed::Codec::none;
   file.read_stored(0, head);
-  return packed::packing_of(head);
+  return compressed::codec_of(head);
 }
 
 [[noreturn]] void fail_in(const FileSystem& files, const char* action, const std::string& path, int error) {
@@ -158,11 +158,11 @@ File::File(std::string path, const FileSystem& file_system) {
 }
 
 File::File(std::string path, const FileSystem& file_system, const Limits& limits) : File(std::move(path), file_system) {
-  const packed::Packing packing = packing_of(*this);
-  if (packing == packed::Packing::none) return;
+  const compressed::Codec codec = codec_of(*this);
+  if (codec == compressed::Codec::none) return;
   const auto unpack = [&](std::size_t keep) {
     will_read(0, size_);
-    return std::make_shared<const packed::Unpacked>(stored(), packing, limits, keep);
+    return std::make_shared<const compressed::Unpacked>(stored(), codec, limits, keep);
   };
   // Of a remote file whose version is not known nobody can say that it is the one of before.
   const bool known = file_system.unpacked != nullptr && (!remote_ || !remote_->version.empty());
@@ -190,7 +190,7 @@ File::File(File&&) noexcept = default;
 File& File::operator=(File&&) noexcept = default;
 File::~File() = default;
 
-packed::Stored File::stored() const {
+compressed::Stored File::stored() const {
   return {path_, identity_.size, [this](std::uint64_t at, std::span<std::byte> out) { read_stored(at, out); }};
 }
 
@@ -254,7 +254,7 @@ void File::warn_if_slow(const Report& report) const {
   if (!report || !is_slow_out_of_order()) return;
   report({.severity = Severity::warning,
           .fault = {.kind = FaultKind::io,
-                    .id = "packed.slow",
+                    .id = "compressed.slow",
                     .at = {.file = path_},
                     .what = "reading it out of order is slow: up to " + counted(unpacked_->longest_way(), "byte") +
                             " unpacked before the first that is wanted",
@@ -263,10 +263,10 @@ void File::warn_if_slow(const Report& report) const {
 
 Head read_head(const std::string& path, std::size_t most, const FileSystem& file_system, const Limits& limits) {
   const File file(path, file_system);
-  const packed::Packing packing = packing_of(file);
-  if (packing != packed::Packing::none) {
+  const compressed::Codec codec = codec_of(file);
+  if (codec != compressed::Codec::none) {
     const auto read = [&](std::uint64_t at, std::span<std::byte> out) { file.read(at, out); };
-    return {.bytes = packed::unpacked_head({path, file.size(), read}, packing, most, limits)};
+    return {.bytes = compressed::unpacked_head({path, file.size(), read}, codec, most, limits)};
   }
   Head head{.bytes = std::string(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), most)), '\0'),
             .size = file.size()};

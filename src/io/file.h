@@ -20,10 +20,10 @@
 
 #include "io/identity.h"
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 struct Stored;
 class Unpacked;
-}  // namespace batchfeed::packed
+}  // namespace batchfeed::compressed
 
 namespace batchfeed::io {
 
@@ -51,7 +51,7 @@ class File {
   // As above, but a path that ends in a symbolic link is refused: for files that
   // others could have put in our way, such as caches.
   static File open_without_following(const std::string& path);
-  // What lies there now, opened as this local file was, packed or not.
+  // What lies there now, opened as this local file was, compressed or not.
   File reopened() const;
   File(File&&) noexcept;
   File& operator=(File&&) noexcept;
@@ -63,7 +63,7 @@ class File {
   std::uint64_t size() const noexcept { return size_; }
   const Identity& identity() const noexcept { return identity_; }  // of the file as it is stored
   bool is_remote() const noexcept { return remote_ != nullptr; }
-  bool is_packed() const noexcept { return unpacked_ != nullptr; }
+  bool is_compressed() const noexcept { return unpacked_ != nullptr; }
 
   // Fills all of `out` from `offset`; a file that ends early is Error(stale).
   void read(std::uint64_t offset, std::span<std::byte> out) const;
@@ -87,14 +87,14 @@ class File {
  private:
   // What lies at `place`, and is told as `path`.
   File(const std::string& place, int flags, std::string path, const FileSystem& files = {});
-  packed::Stored stored() const;
+  compressed::Stored stored() const;
 
   std::string path_;
   Identity identity_;
   std::uint64_t size_ = 0;
   std::unique_ptr<const Descriptor> local_;
-  std::shared_ptr<const RemoteFile> remote_;          // or this
-  std::shared_ptr<const packed::Unpacked> unpacked_;  // of a compressed file
+  std::shared_ptr<const RemoteFile> remote_;              // or this
+  std::shared_ptr<const compressed::Unpacked> unpacked_;  // of a compressed file
 };
 
 // A fault of kind format at a byte of a file.

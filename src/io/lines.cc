@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/counted.h"
-#include "packed/packed.h"
+#include "compressed/compressed.h"
 
 namespace batchfeed::io {
 namespace {
@@ -23,13 +23,13 @@ void expect_text(std::string_view text, const std::string& path) {
                       .what = "starts with a mark of UTF-16, expected ASCII or UTF-8",
                       .hint = "convert it, for example with iconv -t UTF-8"});
   }
-  const packed::Packing packing =
-      packed::packing_of(std::as_bytes(std::span(text)).first(std::min(text.size(), packed::kHeadBytes)));
-  if (packing != packed::Packing::none) {
+  const compressed::Codec codec =
+      compressed::codec_of(std::as_bytes(std::span(text)).first(std::min(text.size(), compressed::kHeadBytes)));
+  if (codec != compressed::Codec::none) {
     throw Error(Fault{.kind = FaultKind::format,
-                      .id = "io.packed-text",
+                      .id = "io.compressed-text",
                       .at = first,
-                      .what = std::string("is a ") + packed::name(packing) + " file, expected text",
+                      .what = std::string("is a ") + compressed::name(codec) + " file, expected text",
                       .hint = "unpack it"});
   }
 }

@@ -18,7 +18,7 @@ enum class LineEnd : std::uint8_t {
   any,  // LF, CRLF or a lone CR
 };
 
-// The beginning of a file. Lists and labels of some editors of Windows, and packed ones: read as bytes, every fault
+// The beginning of a file. Lists and labels of some editors of Windows, and compressed ones: read as bytes, every fault
 // would be about something else. Throws Error(format).
 void expect_text(std::string_view text, const std::string& path);
 

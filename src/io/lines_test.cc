@@ -58,9 +58,9 @@ TEST(Lines, OfUtf16AreRefusedByName) {
     EXPECT_FALSE(lines(text, LineEnd::any).empty());
 }
 
-TEST(Lines, OfAPackedFileThatNobodyUnpackedAreRefusedByName) {
+TEST(Lines, OfACompressedFileThatNobodyUnpackedAreRefusedByName) {
   for (const std::string head : {"\x1F\x8B\x08\x08", "\x28\xB5\x2F\xFD"}) {
-    EXPECT_EQ(id_of([&] { expect_text(head + "rest", "states.gz"); }), "io.packed-text");
+    EXPECT_EQ(id_of([&] { expect_text(head + "rest", "states.gz"); }), "io.compressed-text");
     EXPECT_NO_THROW(expect_text(head.substr(0, 3), "states"));
     EXPECT_NO_THROW(expect_text("s" + head, "states"));
   }

@@ -31,7 +31,7 @@ class ListReader {
   const Position& at() const noexcept { return at_; }  // where it begins
 
   // Of the entry something is kept: so many bytes, its key, and what was added to `paths`. Throws
-  // Error(limit) where a packed list becomes too large.
+  // Error(limit) where a compressed list becomes too large.
   void keep(std::size_t bytes, std::string_view key);
 
   std::uint64_t blank_lines() const noexcept { return blank_lines_; }

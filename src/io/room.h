@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How much of a packed text may be held at once. It holds a thousand times its size, of one long
-// line or of many short ones, so it is bounded by what it takes packed (limits.packed_ratio).
+// How much of a compressed text may be held at once. It holds a thousand times its size, of one long
+// line or of many short ones, so it is bounded by what it takes compressed (limits.unpack_held_ratio).
 #pragma once
 
 #include <batchfeed/error.h>
@@ -15,7 +15,7 @@
 namespace batchfeed::io {
 
 // However small the file. An index is held twice while it grows.
-constexpr std::uint64_t kAnyPacked = 64u << 20, kAnyPackedIndex = 32u << 20;
+constexpr std::uint64_t kAnyCompressed = 64u << 20, kAnyCompressedIndex = 32u << 20;
 
 // So many bytes, and the limit that says so.
 struct Room {

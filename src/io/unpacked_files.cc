@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "packed/unpacked.h"
+#include "compressed/unpacked.h"
 
 namespace batchfeed {
 
-std::shared_ptr<const packed::Unpacked> UnpackedFiles::open(const Which& which, const Unpack& unpack) {
+std::shared_ptr<const compressed::Unpacked> UnpackedFiles::open(const Which& which, const Unpack& unpack) {
   const auto is_it = [&](const Known& known) {
     const Limits& now = which.limits;
     const Limits& then = known.which.limits;
@@ -27,7 +27,7 @@ std::shared_ptr<const packed::Unpacked> UnpackedFiles::open(const Which& which, 
     const std::lock_guard lock(mutex_);
     room_ += room - used;
   };
-  std::shared_ptr<const packed::Unpacked> fresh;
+  std::shared_ptr<const compressed::Unpacked> fresh;
   try {
     fresh = unpack(room);
   } catch (...) {

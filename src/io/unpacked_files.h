@@ -24,18 +24,18 @@ class UnpackedFiles {
     io::Identity identity;
     Limits limits;  // it was found within these
   };
-  using Unpack = std::function<std::shared_ptr<const packed::Unpacked>(std::size_t keep)>;
+  using Unpack = std::function<std::shared_ptr<const compressed::Unpacked>(std::size_t keep)>;
 
   explicit UnpackedFiles(std::size_t text_bytes) : room_(text_bytes) {}
 
   // The one of before, or a new one: `unpack` may keep so many bytes in memory.
   // Thread-safe; two that come at once for the same file may both unpack it.
-  std::shared_ptr<const packed::Unpacked> open(const Which& which, const Unpack& unpack);
+  std::shared_ptr<const compressed::Unpacked> open(const Which& which, const Unpack& unpack);
 
  private:
   struct Known {
     Which which;
-    std::shared_ptr<const packed::Unpacked> unpacked;
+    std::shared_ptr<const compressed::Unpacked> unpacked;
   };
 
   std::mutex mutex_;

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "compressed/compressed.h"
 #include "io/file.h"
-#include "packed/packed.h"
 #include "support/counted_files.h"
 #include "support/fault_of.h"
 
@@ -32,7 +32,7 @@ std::string all_of(const FileSystem& file_system, const Limits& limits = {}) {
 class Shared : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!packed::supported(packed::Packing::gzip)) GTEST_SKIP() << "built without zlib";
+    if (!compressed::supported(compressed::Codec::gzip)) GTEST_SKIP() << "built without zlib";
     files_.content["x://a.gz"] = stored_gzip(text_);
   }
 

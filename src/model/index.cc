@@ -73,7 +73,7 @@ struct Bits {
 
 }  // namespace
 
-IndexEntries::Block IndexEntries::packed(std::span<const IndexEntry> entries, std::uint64_t first) {
+IndexEntries::Block IndexEntries::encode(std::span<const IndexEntry> entries, std::uint64_t first) {
   const IndexEntry& front = entries.front();
   const Bits bits = Bits::of(entries);
   const bool in_a_row = bits.keys == 0, touching = bits.begins == 0;
@@ -166,31 +166,31 @@ void IndexEntries::open_block() {
   if (filled_ == 0) {
     open_.resize(kBlock);
   } else {
-    pack();
+    close_block();
   }
 }
 
-void IndexEntries::pack() {
+void IndexEntries::close_block() {
   if (filled_ == 0) return;
-  blocks_.push_back(packed(std::span(open_).first(filled_), packed_));
-  packed_ += filled_;
+  blocks_.push_back(encode(std::span(open_).first(filled_), in_blocks_));
+  in_blocks_ += filled_;
   filled_ = 0;
 }
 
 void IndexEntries::close() {
-  pack();
+  close_block();
   open_ = {};
   blocks_.shrink_to_fit();
 }
 
 void IndexEntries::append(IndexEntries&& more) {
-  pack();
-  more.pack();
+  close_block();
+  more.close_block();
   for (Block& block : more.blocks_) {
-    block.first += packed_;
+    block.first += in_blocks_;
     blocks_.push_back(std::move(block));
   }
-  packed_ += more.packed_;
+  in_blocks_ += more.in_blocks_;
   more = {};
 }
 
@@ -207,9 +207,9 @@ const IndexEntries::Block& IndexEntries::block_of(std::size_t i) const noexcept 
 }
 
 std::size_t IndexEntries::read(std::size_t i, std::span<IndexEntry> out) const noexcept {
-  if (i >= packed_) {
+  if (i >= in_blocks_) {
     const std::size_t n = std::min(out.size(), size() - i);
-    std::copy_n(open_.begin() + static_cast<std::ptrdiff_t>(i - packed_), n, out.begin());
+    std::copy_n(open_.begin() + static_cast<std::ptrdiff_t>(i - in_blocks_), n, out.begin());
     return n;
   }
   const Block& block = block_of(i);
@@ -220,7 +220,7 @@ std::size_t IndexEntries::read(std::size_t i, std::span<IndexEntry> out) const n
 }
 
 IndexEntries::Stretch IndexEntries::stretch(std::size_t i) const noexcept {
-  if (i >= packed_) return {};
+  if (i >= in_blocks_) return {};
   const Block& block = block_of(i);
   if (block.first != i) return {};
   return {.entries = block.entries,

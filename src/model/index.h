@@ -39,7 +39,7 @@ class IndexEntries {
   }
 
   bool empty() const noexcept { return size() == 0; }
-  std::size_t size() const noexcept { return packed_ + filled_; }
+  std::size_t size() const noexcept { return in_blocks_ + filled_; }
   IndexEntry operator[](std::size_t i) const noexcept;
   IndexEntry back() const noexcept { return (*this)[size() - 1]; }
 
@@ -84,7 +84,7 @@ class IndexEntries {
   };
   Stretch stretch(std::size_t i) const noexcept;
 
-  // Front to back; unpacks some at a time.
+  // Front to back; decodes some at a time.
   class Iterator {
    public:
     using value_type = IndexEntry;
@@ -99,7 +99,7 @@ class IndexEntries {
     }
     void operator++(int) noexcept { ++*this; }
     std::size_t number() const noexcept { return at_; }
-    // This one and those behind it that are unpacked already; skip() goes over at most so many.
+    // This one and those behind it that are decoded already; skip() goes over at most so many.
     std::span<const IndexEntry> ready() const noexcept { return std::span(ready_).first(there_).subspan(at_ - from_); }
     void skip(std::size_t n) noexcept {
       at_ += n;
@@ -138,13 +138,13 @@ class IndexEntries {
     void read(std::size_t i, std::span<IndexEntry> out) const noexcept;
   };
 
-  static Block packed(std::span<const IndexEntry> entries, std::uint64_t first);
+  static Block encode(std::span<const IndexEntry> entries, std::uint64_t first);
   void open_block();
-  void pack();
+  void close_block();
   const Block& block_of(std::size_t i) const noexcept;
 
   std::vector<Block> blocks_;
-  std::size_t packed_ = 0;        // entries in them
+  std::size_t in_blocks_ = 0;     // entries in them
   std::vector<IndexEntry> open_;  // the block that comes next; empty, or room for all of it,
   std::size_t filled_ = 0;        // of which this is there
 };

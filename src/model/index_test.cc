@@ -39,7 +39,7 @@ void expect_same(const IndexEntries& entries, const Plain& plain) {
   ASSERT_TRUE(entries.from(plain.size()) == entries.end());
 }
 
-IndexEntries packed(const Plain& plain) {
+IndexEntries entries_of(const Plain& plain) {
   IndexEntries out;
   for (const IndexEntry& e : plain) out.push_back(e);
   return out;
@@ -71,7 +71,7 @@ TEST(IndexEntries, HoldWhatWasPutIn) {
   for (int round = 0; round < 300; ++round) {
     const std::size_t n = round < 30 ? static_cast<std::size_t>(round) : random() % (3 * IndexEntries::kBlock);
     const Plain plain = draw(random, n);
-    IndexEntries entries = packed(plain);
+    IndexEntries entries = entries_of(plain);
     expect_same(entries, plain);
     entries.close();
     expect_same(entries, plain);
@@ -82,7 +82,7 @@ TEST(IndexEntries, OfBytesThatReachToNothingBehindThem) {
   for (const Plain& plain : {Plain{{.begin = 5}, {.begin = 5}}, Plain{{.begin = 5}, {.begin = 9}},
                              Plain{{.begin = ~0ull, .bytes = 6}, {.begin = 5, .bytes = ~0ull}},
                              Plain{{.bytes = 1ull << 63}, {.begin = 1ull << 63, .bytes = 1ull << 63}, {}}, Plain{{}}}) {
-    IndexEntries entries = packed(plain);
+    IndexEntries entries = entries_of(plain);
     entries.close();
     expect_same(entries, plain);
   }
@@ -115,7 +115,7 @@ TEST(IndexEntries, WholeBlocksSayWhatTheyHold) {
   std::size_t rows = 0;
   for (int round = 0; round < 100; ++round) {
     const Plain plain = draw(random, 3 * IndexEntries::kBlock);
-    IndexEntries entries = packed(plain);
+    IndexEntries entries = entries_of(plain);
     entries.close();
     for (std::size_t i = 0; i < plain.size();) {
       const IndexEntries::Stretch stretch = entries.stretch(i);
@@ -147,7 +147,7 @@ TEST(IndexEntries, OfSeveralRangesFollowEachOther) {
     Plain plain;
     for (std::uint64_t part = random() % 9; part > 0; --part) {
       Plain more = draw(random, random() % (2 * IndexEntries::kBlock));
-      IndexEntries entries = packed(more);
+      IndexEntries entries = entries_of(more);
       const std::uint64_t add = random();
       if (random() % 2 == 0) {
         entries.add_to_keys(add);

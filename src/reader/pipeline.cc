@@ -148,7 +148,7 @@ void Pipeline::wake_producer() {
 bool Pipeline::await_front(std::unique_lock<std::mutex>& lock, const std::chrono::steady_clock::time_point* until) {
   for (;;) {
     if (!queue_.empty() && queue_.front()->stage == Answer::Stage::done) return true;
-    if (Answer* const job = unpacked(); job != nullptr) {
+    if (Answer* const job = first_resolved(); job != nullptr) {
       pack_unlocked(*job, lock);
       if (finishing_) room_.notify_one();
     } else if (broken_ && queue_.empty()) {
@@ -161,7 +161,7 @@ bool Pipeline::await_front(std::unique_lock<std::mutex>& lock, const std::chrono
   }
 }
 
-Answer* Pipeline::unpacked() const {
+Answer* Pipeline::first_resolved() const {
   for (std::size_t i = 0; i < queue_.size(); ++i) {
     if (queue_[i]->stage == Answer::Stage::resolved) return queue_[i].get();
   }
@@ -205,7 +205,7 @@ bool Pipeline::give_way(std::unique_lock<std::mutex>& lock) {
 void Pipeline::finish_all(std::unique_lock<std::mutex>& lock) {
   finishing_ = true;
   while (!stop_) {
-    if (Answer* const job = unpacked(); job != nullptr) {
+    if (Answer* const job = first_resolved(); job != nullptr) {
       pack_unlocked(*job, lock);
       tell_caller(lock);
     } else if (all_done()) {
@@ -250,7 +250,7 @@ void Pipeline::produce_all() {
     Answer* job = nullptr;
     room_.wait(lock, [&] {
       may_resolve = !waiting_at_end_ && has_room();
-      job = unpacked();
+      job = first_resolved();
       return stop_ || may_resolve || job != nullptr;
     });
     if (stop_) return;
@@ -329,7 +329,7 @@ bool Pipeline::all_done() const { return count(Answer::Stage::done) == queue_.si
 bool Pipeline::has_room() const {
   if (queue_.empty()) return true;
   if (settings_.memory_limit != 0) {
-    if (unpacked() != nullptr) return false;  // nobody knows yet what it takes
+    if (first_resolved() != nullptr) return false;  // nobody knows yet what it takes
     return queue_.size() < settings_.depth && store_.memory() + queue_bytes_ <= settings_.memory_limit;
   }
   return queue_.size() < settings_.depth || (small_ && queue_.size() < kMostTogether && queue_bytes_ < kTogether);

@@ -73,7 +73,7 @@ class Pipeline {
   bool has_room() const;
 
   // Both.
-  Answer* unpacked() const;
+  Answer* first_resolved() const;
   void pack_unlocked(Answer& job, std::unique_lock<std::mutex>& lock);
   void put_away(std::unique_ptr<Answer> answer);
   std::size_t count(Answer::Stage stage) const;

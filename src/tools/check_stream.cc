@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Checks text from a pipe, packed or not. Where no streams are declared, its beginning is kept
+// Checks text from a pipe, compressed or not. Where no streams are declared, its beginning is kept
 // for a moment to infer them, and then passed on in front of the rest.
 #include <unistd.h>
 
@@ -16,11 +16,11 @@
 
 #include "base/counted.h"
 #include "base/saturate.h"
+#include "compressed/pipe.h"
 #include "formats/ctf/ctf.h"
 #include "io/file.h"
 #include "io/room.h"
 #include "io/unfinished.h"
-#include "packed/pipe.h"
 #include "tools/tally.h"
 
 namespace batchfeed {
@@ -80,7 +80,7 @@ class Scratch {
 // The reading end of a pipe that gives `head`, then what `rest` gives.
 class Feed {
  public:
-  Feed(const std::string& name, std::string head, packed::Pipe& rest, const Limits& limits)
+  Feed(const std::string& name, std::string head, compressed::Pipe& rest, const Limits& limits)
       : name_(name), limits_(limits), head_(std::move(head)), rest_(rest) {
     if (::pipe(ends_) != 0) io::fail("make a pipe for", "-", errno);
     try {
@@ -116,12 +116,12 @@ class Feed {
 
  private:
   void pass_on() {
-    if (rest_.is_packed()) expect_lines(head_);
+    if (rest_.is_compressed()) expect_lines(head_);
     bool more = write_all(ends_[1], head_);
     while (more) {
       const std::size_t n = rest_.read(std::as_writable_bytes(std::span(piece_)));
       const std::string_view text = std::string_view(piece_).substr(0, n);
-      if (rest_.is_packed()) expect_lines(text);
+      if (rest_.is_compressed()) expect_lines(text);
       more = n > 0 && write_all(ends_[1], text);
     }
   }
@@ -131,7 +131,7 @@ class Feed {
     const std::size_t end = text.rfind('\n');
     line_ = end == text.npos ? line_ + text.size() : text.size() - end - 1;
     at_ += text.size();
-    const std::uint64_t room = std::max(io::kAnyPacked, mul_sat(rest_.taken(), limits_.packed_ratio));
+    const std::uint64_t room = std::max(io::kAnyCompressed, mul_sat(rest_.taken(), limits_.unpack_held_ratio));
     if (line_ <= room) return;
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.line",
@@ -144,7 +144,7 @@ class Feed {
   const std::string& name_;
   const Limits& limits_;
   std::string head_, piece_ = std::string(kPiece, '\0');
-  packed::Pipe& rest_;
+  compressed::Pipe& rest_;
   int ends_[2] = {-1, -1};
   std::exception_ptr broken_;
   std::jthread writer_;
@@ -175,7 +175,7 @@ struct Head {
   bool whole = false;  // it is all there is
 };
 
-Head head_of(packed::Pipe& input) {
+Head head_of(compressed::Pipe& input) {
   Head out;
   std::size_t filled = 0;
   for (std::size_t most = kHead; !out.whole && most <= kMostHead && !has_row(out.text); most *= 2) {
@@ -223,7 +223,7 @@ std::vector<Notice> infer(const Head& head, const std::string& name, CtfOptions&
 
 CheckResult check_stream(int descriptor, const std::string& name, const CtfOptions& options, const CheckOptions& check,
                          const Report& report, const Limits& limits) {
-  packed::Pipe input(
+  compressed::Pipe input(
       name,
       [&](std::span<std::byte> out) {
         return read_some(descriptor, reinterpret_cast<char*>(out.data()), out.size(), name);

@@ -39,14 +39,14 @@ class CheckStream : public ::testing::Test {
     return check_stream(from, "-", options, how, [&](const Notice& n) { told_.push_back(n.fault.text()); });
   }
   // Text as `convert` packs it; nothing where this build cannot.
-  std::string packed(const std::string& text) const {
+  std::string compressed(const std::string& text) const {
     try {
-      save_file(folder_ / "packed.zst", text);
+      save_file(folder_ / "compressed.zst", text);
     } catch (const Error& error) {
-      EXPECT_EQ(error.fault().id, "packed.unsupported");
+      EXPECT_EQ(error.fault().id, "compressed.unsupported");
       return {};
     }
-    return content_of(folder_ / "packed.zst");
+    return content_of(folder_ / "compressed.zst");
   }
 
   ScratchFolder folder_;
@@ -140,11 +140,11 @@ TEST_F(CheckStream, AStreamThatHardlyOccursIsAWarningOfThePipe) {
   EXPECT_THAT(told_, ::testing::Contains(AllOf(HasSubstr("-:31 "), HasSubstr("'w'"))));
 }
 
-TEST_F(CheckStream, WhatComesPackedIsUnpackedOnTheWay) {
+TEST_F(CheckStream, WhatComesCompressedIsUnpackedOnTheWay) {
   // Longer than the beginning that is held, and than what a pipe between two threads holds.
   std::string text;
   while (text.size() < 9u << 20) text += "|v " + std::to_string(text.size()) + " 2\n";
-  const std::string bytes = packed(text);
+  const std::string bytes = compressed(text);
   if (bytes.empty()) GTEST_SKIP() << "built without zstd";
   EXPECT_EQ(check(bytes).faults, 0u);
   const std::uint64_t samples = check(text).samples;
@@ -153,12 +153,12 @@ TEST_F(CheckStream, WhatComesPackedIsUnpackedOnTheWay) {
   // Cut in what follows the beginning: what came before it is checked, and the cut is a fault beside the others.
   const CheckResult cut = check(bytes.substr(0, bytes.size() * 3 / 4));
   EXPECT_FALSE(cut.complete);
-  EXPECT_EQ(cut.by_id.count("packed.truncated"), 1u) << ::testing::PrintToString(cut.by_id);
+  EXPECT_EQ(cut.by_id.count("compressed.truncated"), 1u) << ::testing::PrintToString(cut.by_id);
   EXPECT_GT(cut.samples, samples / 3);
   EXPECT_LT(cut.samples, samples);
   EXPECT_THAT(told_, ::testing::Contains(HasSubstr("-")));
   // Cut in the beginning: nothing can be inferred of it.
-  EXPECT_EQ(fault_of([&] { check(bytes.substr(0, bytes.size() / 20)); }).id, "packed.truncated");
+  EXPECT_EQ(fault_of([&] { check(bytes.substr(0, bytes.size() / 20)); }).id, "compressed.truncated");
 }
 
 TEST_F(CheckStream, WhatCannotBeReadIsAFaultOfInput) {

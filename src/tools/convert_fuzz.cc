@@ -99,11 +99,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CbfOptions middle;
   middle.files = {binary};
   middle.element = from.element;
-  const auto packed = open_source(middle);
-  testing::require(all_of(*packed) == wanted);
+  const auto compressed = open_source(middle);
+  testing::require(all_of(*compressed) == wanted);
   to.to = Format::ctf;
   try {
-    convert(*packed, text, to);
+    convert(*compressed, text, to);
   } catch (const Error& error) {
     testing::check_fault(error);  // text has no infinity, and its ids no blanks
     return 0;

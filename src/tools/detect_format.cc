@@ -160,9 +160,9 @@ Format of_name(const std::string& path) {
 
 FirstBytes first_bytes(const std::string& path, std::size_t most, const Limits& limits) {
   io::Head head = io::read_head(path, most, {}, limits);
-  const bool packed = head.size == 0 && !head.bytes.empty();  // the size of a plain file is known
+  const bool compressed = head.size == 0 && !head.bytes.empty();  // the size of a plain file is known
   const bool whole = head.bytes.size() < most;
-  return {.bytes = std::move(head.bytes), .packed = packed, .whole = whole};
+  return {.bytes = std::move(head.bytes), .compressed = compressed, .whole = whole};
 }
 
 Format detect_format(const std::string& path, const FileSystem& file_system, const Limits& limits) {

@@ -163,7 +163,7 @@ TEST(DetectFormat, FirstBytesSayWhetherThereAreMore) {
   const std::string path = folder.write("a", "0123456789");
   EXPECT_EQ(first_bytes(path, 4).bytes, "0123");
   EXPECT_FALSE(first_bytes(path, 4).whole);
-  EXPECT_FALSE(first_bytes(path, 4).packed);
+  EXPECT_FALSE(first_bytes(path, 4).compressed);
   EXPECT_EQ(first_bytes(path, 100).bytes, "0123456789");
   EXPECT_TRUE(first_bytes(path, 100).whole);
   EXPECT_TRUE(first_bytes(folder.write("b", ""), 100).bytes.empty());

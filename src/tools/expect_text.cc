@@ -27,11 +27,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kBeginni
      {"\x93NUMPY", "an array of NumPy; Arrays() of the Python package takes it"},
      {"\x89HDF", "HDF5"},
      {"%PDF", "PDF"},
-     {"BZh", "packed with bzip2; unpack it first"},
+     {"BZh", "compressed with bzip2; unpack it first"},
      {"\xFD"
       "7zXZ",
-      "packed with xz; unpack it first"},
-     {"\x04\x22\x4D\x18", "packed with lz4; unpack it first"}}};
+      "compressed with xz; unpack it first"},
+     {"\x04\x22\x4D\x18", "compressed with lz4; unpack it first"}}};
 
 bool is_control(char c) {
   const auto byte = static_cast<unsigned char>(c);

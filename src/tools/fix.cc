@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <span>
 
+#include "compressed/compressed.h"
 #include "formats/cbf/keys.h"
 #include "formats/cbf/mend.h"
 #include "formats/ctf/mend.h"
-#include "packed/packed.h"
 #include "tools/refuse.h"
 
 namespace batchfeed {
@@ -38,9 +38,9 @@ std::vector<Fix> fix_file(const std::string& path, const std::string& target, co
   if (format != Format::ctf && format != Format::cbf)
     refuse("fix.format", path, "only text and binary corpora can be mended", "`check()` lists what is wrong");
   const io::File file(path);
-  std::array<std::byte, packed::kHeadBytes> head{};
+  std::array<std::byte, compressed::kHeadBytes> head{};
   file.read(0, std::span(head).first(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), head.size()))));
-  if (packed::packing_of(head) != packed::Packing::none)
+  if (compressed::codec_of(head) != compressed::Codec::none)
     refuse("fix.format", path, "it is compressed", "mend the unpacked file");
   const std::string keys = cbf::keys_path(path);
   const bool has_keys = format == Format::cbf && std::filesystem::exists(keys, none);

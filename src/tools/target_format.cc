@@ -13,8 +13,8 @@ Format target_format(const std::string& path, const std::string& to) {
     refuse("convert.target-gzip", path, "gzip is read but not written",
            "name it .zst, which can be read from the middle");
   }
-  const bool packed = name.extension() == ".zst";
-  if (packed) name = name.stem();
+  const bool compressed = name.extension() == ".zst";
+  if (compressed) name = name.stem();
   const std::string word = to.empty() ? name.extension().string() : "." + to;
   const auto format = [&] {
     if (word == ".cbf" || word == ".bin") return Format::cbf;
@@ -25,8 +25,8 @@ Format target_format(const std::string& path, const std::string& to) {
     refuse("convert.target-name", path, "its name does not say which format to write",
            "`to` does: cbf, ctf, scp, htk or mlf");
   }();
-  if (packed && (format == Format::scp || format == Format::htk))
-    refuse("convert.target-packed", path, "speech features are not packed", "name it without .zst");
+  if (compressed && (format == Format::scp || format == Format::htk))
+    refuse("convert.target-compressed", path, "speech features are not compressed", "name it without .zst");
   return format;
 }
 

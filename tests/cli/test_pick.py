@@ -132,8 +132,8 @@ def test_head_looks_no_further_than_it_must(batchfeed, write):
     told = batchfeed("head", "a.ctf", "-n", 1, "--from", 20000, "--format", "jsonl").lines
     assert (told[0]["key"], told[0]["file"], told[0]["lines"]) == ("20007", "a.ctf", [20001, 20001])
     assert batchfeed("head", "a.ctf", "-n", 2).err == ""
-    packed = gzip.compress("".join(lines).encode())
-    write("a.ctf.gz", packed[:-1000])  # its end is missing, which is far away
+    compressed = gzip.compress("".join(lines).encode())
+    write("a.ctf.gz", compressed[:-1000])  # its end is missing, which is far away
     assert batchfeed("head", "a.ctf.gz", "-n", 2).out == "".join(lines[:2])
     assert batchfeed("head", "a.ctf.gz", "-n", 2, "--from", 79000).code == 3
     # A sequence that goes on behind the first look is shown whole.

@@ -18,8 +18,8 @@ from corpus import (CTF, MLF, SCP, STATES, cbf, cbf_config, cbf_stream, ctf_conf
                     mlf_binary, mlf_utterance, sparse_sequence, speech_config)
 import costly_cases
 import odd_cases
-import packed_cases
-from packed import gz
+import compressed_cases
+from compressed import gz
 
 CASES = {}
 MAX32, MAX64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
@@ -334,7 +334,7 @@ add("mlf_time_backwards", "either", "", speech(mlf=MLF.replace(b"200000 400000 s
 add("mlf_unknown_state", "either", "", speech(mlf=MLF.replace(b"s1", b"s9")))
 add("mlf_a_mebibyte_of_quotes", "either", "", speech(mlf=b"#!MLF!#\n" + b'"' * (1 << 20)))
 add("mlf_states_utf16", "format", "UTF-16", speech(mlf=MLF, states=STATES.decode().encode("utf-16")))
-add("mlf_states_packed", "format", "gzip", speech(mlf=MLF, states=gz(STATES)))
+add("mlf_states_compressed", "format", "gzip", speech(mlf=MLF, states=gz(STATES)))
 add("mlf_no_states", "either", "", speech(mlf=MLF, states=b""))
 add("mlf_nul_bytes", "either", "", speech(mlf=b"#!MLF!#\n" + b"\0" * 65536))
 
@@ -430,8 +430,8 @@ add("htk_is_a_fifo", "io", "", fifo)
 add("htk_is_a_loop_of_links", "io", "", symlink_loop)
 add("scp_line_of_a_gibibyte", "limit", "", line_of_a_gibibyte)
 
-# --- packed files ---
-packed_cases.enter(add, ctf, binary, speech, kaldi_scp)
+# --- compressed files ---
+compressed_cases.enter(add, ctf, binary, speech, kaldi_scp)
 
 # --- what was taken wrongly once ---
 odd_cases.enter(add, ctf, config, speech, kaldi_scp)

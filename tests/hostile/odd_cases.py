@@ -5,7 +5,7 @@ import os
 import struct
 
 from corpus import CTF, MLF, SCP, cbf, cbf_config, ctf_config, htk, kaldi_matrix, speech_config
-from packed import gz
+from compressed import gz
 
 TEBIBYTE = 1 << 40
 

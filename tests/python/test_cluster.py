@@ -121,11 +121,11 @@ def test_shards_that_cannot_be_opened_are_faults_of_the_corpus(tmp_path, streams
     for i, text in enumerate((b"", b"0 |x 1 2\n1 |x 1 oops\n", gzip.compress(b"2 |x 3 4\n" * 9)[:25])):
         (tmp_path / f"{i}.ctf").write_bytes(text)
     report = bf.Cluster().check(bf.CTF(str(tmp_path / "*.ctf"), streams))
-    assert [(os.path.basename(f.path), f.id) for f in report] == [("0.ctf", "ctf.empty"), ("1.ctf", "ctf.bad-number"), ("2.ctf", "packed.truncated")]
+    assert [(os.path.basename(f.path), f.id) for f in report] == [("0.ctf", "ctf.empty"), ("1.ctf", "ctf.bad-number"), ("2.ctf", "compressed.truncated")]
     assert (report.faults, report.sequences, report.complete) == (3, 2, False)
     (tmp_path / "1.ctf").write_bytes(b"\n")
     report = bf.Cluster().check(bf.CTF(str(tmp_path / "*.ctf"), streams))
-    assert report.by_id == {"ctf.empty": 2, "packed.truncated": 1}
+    assert report.by_id == {"ctf.empty": 2, "compressed.truncated": 1}
     with pytest.raises(bf.FormatError, match="0.ctf: file is empty"):
         bf.Cluster().info(bf.CTF(str(tmp_path / "*.ctf"), streams))
     with pytest.raises(bf.MissingFileError):

@@ -59,11 +59,11 @@ def test_classes_beyond_what_an_index_holds():
         whole(bf.Arrays({"y": np.array([0, 3_000_000_000])}))
 
 
-def test_svmlight_that_is_packed_or_no_utf8(tmp_path):
+def test_svmlight_that_is_compressed_or_no_utf8(tmp_path):
     path = tmp_path / "a.svm"
     path.write_bytes(b"1 2:0.5 # caf\xe9\n")
     assert whole(bf.from_svmlight(path))["features"].numpy().tolist() == [[0, 0.5]]
-    for content, hint in ((gzip.compress(b"1 2:0.5\n"), "it is packed: gzip -d unpacks it"), (b"\xff\xfe1\0", None)):
+    for content, hint in ((gzip.compress(b"1 2:0.5\n"), "it is compressed: gzip -d unpacks it"), (b"\xff\xfe1\0", None)):
         path.write_bytes(content)
         with pytest.raises(bf.ConfigError, match="a.svm: line 1: expected 'label index:value ...'") as caught:
             bf.from_svmlight(path)

@@ -20,7 +20,7 @@ def bad(tmp_path):
     return bf.CTF(path, streams={"x": bf.dense(2), "y": bf.sparse(5)})
 
 
-def test_a_text_that_was_torn_before_it_was_packed_is_told(tmp_path):
+def test_a_text_that_was_torn_before_it_was_compressed_is_told(tmp_path):
     path = tmp_path / "torn.ctf.gz"
     path.write_bytes(gzip.compress(b"0 |x 1\n1 |x 2\n2"))
     assert [(fault.id, fault.line) for fault in bf.check(path)] == [("ctf.torn-end", 3)]
@@ -123,8 +123,8 @@ def test_check_lists_what_loading_a_configuration_tells(corpus, tmp_path):
     "name, content, rule",
     [
         ("a.ctf", b"", "ctf.empty"),
-        ("a.ctf.gz", gzip.compress(b"0 |x 1 2\n1 |x 3 4\n")[:25], "packed.truncated"),
-        ("a.ctf.gz", b"\x1f\x8b\x08\0garbagegarbage", "packed.damaged"),
+        ("a.ctf.gz", gzip.compress(b"0 |x 1 2\n1 |x 3 4\n")[:25], "compressed.truncated"),
+        ("a.ctf.gz", b"\x1f\x8b\x08\0garbagegarbage", "compressed.damaged"),
         ("a.cbf", b"", "cbf.too-small"),
         ("a.cbf", b"nib_ktnc\1\0\0\0\1\0\0\0", "cbf.too-small"),
     ],
@@ -287,7 +287,7 @@ def test_a_report_counts_as_people_do(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.ctf.zst", "a.txt.zst", "a.cbf.zst", "a.bin.zst", "a.cbf", "a.txt"])
-def test_targets_are_packed_by_their_names(corpus, tmp_path, name):
+def test_targets_are_compressed_by_their_names(corpus, tmp_path, name):
     done = bf.convert(corpus.source(), tmp_path / name, keys="keep", verify=True)
     assert done.verified and ((tmp_path / name).read_bytes()[:4] == b"(\xb5/\xfd") is name.endswith(".zst")
     expected = keys_of(bf.open(corpus.path, shuffle=False))
@@ -311,8 +311,8 @@ def test_targets_that_others_write(corpus, tmp_path):
     [
         ("a.ctf.gz", None, "convert.target-gzip", "gzip is read but not written; hint: name it .zst"),
         ("a.ctf.gz", "ctf", "convert.target-gzip", "gzip is read but not written; hint: name it .zst"),
-        ("a.scp.zst", None, "convert.target-packed", "speech features are not packed; hint: name it without .zst"),
-        ("a.zst", "htk", "convert.target-packed", "speech features are not packed; hint: name it without .zst"),
+        ("a.scp.zst", None, "convert.target-compressed", "speech features are not compressed; hint: name it without .zst"),
+        ("a.zst", "htk", "convert.target-compressed", "speech features are not compressed; hint: name it without .zst"),
         ("a.zst", None, "convert.target-name", "its name does not say which format to write; hint: to= does: cbf, ctf"),
         ("a", None, "convert.target-name", "its name does not say which format to write; hint: to= does: cbf, ctf"),
     ],

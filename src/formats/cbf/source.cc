@@ -74,7 +74,7 @@ class CbfSource final : public Source, private RowReader {
 
   // What has to be fetched or unpacked is better read in large parts.
   const RowReader* row_reader(std::uint32_t chunk) const override {
-    return check_ || file_.is_remote() || file_.is_packed() || !parts_.can(which(chunk)) ? nullptr : this;
+    return check_ || file_.is_remote() || file_.is_compressed() || !parts_.can(which(chunk)) ? nullptr : this;
   }
 
   std::string key_text(std::uint64_t key) const override {

@@ -28,7 +28,8 @@ Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end) {
     try {
       state->file->read(state->at, out);
     } catch (const Error& error) {
-      if (error.fault().kind != FaultKind::io || state->fresh || state->file->is_remote() || state->file->is_packed())
+      if (error.fault().kind != FaultKind::io || state->fresh || state->file->is_remote() ||
+          state->file->is_compressed())
         throw;
       state->fresh.emplace(state->file->reopened());
       if (state->fresh->identity() != state->file->identity()) {

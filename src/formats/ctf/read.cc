@@ -114,7 +114,7 @@ void CtfSource::sequences(Run run, std::vector<SequenceInfo>& out) const {
 
 // Only where that is cheap: a thousand faults may ask for it.
 std::string CtfSource::line_at(std::uint64_t byte) const {
-  if (file_.is_remote() || file_.is_packed()) return {};
+  if (file_.is_remote() || file_.is_compressed()) return {};
   std::string out(static_cast<std::size_t>(std::min(FaultLog::kGuessed, file_.size() - byte)), '\0');
   file_.read(byte, std::as_writable_bytes(std::span(out)));
   return out.substr(0, out.find('\n'));

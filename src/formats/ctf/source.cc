@@ -29,7 +29,7 @@ index_cache::Binding bind(const Schema& schema, const CtfOptions& options, bool 
           .fingerprint = index_cache::content_fingerprint(file)};
 }
 
-std::string pack(const Start& start, const IndexNotes& notes) {
+std::string encode(const Start& start, const IndexNotes& notes) {
   const std::uint64_t fields[6] = {
       start.line_mode ? 1u : 0u, start.line_begin, start.begin, start.lines, notes.left_out, notes.first_left_out};
   std::string out;
@@ -40,7 +40,7 @@ std::string pack(const Start& start, const IndexNotes& notes) {
   return out;
 }
 
-bool unpack(const std::string& extra, Start& start, IndexNotes& notes) {
+bool decode(const std::string& extra, Start& start, IndexNotes& notes) {
   if (extra.size() != 48) return false;
   const auto field = [&](std::size_t i) { return load<std::uint64_t>(extra.data() + 8 * i); };
   start = {.line_mode = field(0) != 0, .line_begin = field(1), .begin = field(2), .lines = field(3)};
@@ -102,7 +102,7 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
     make_index(options.skip_sequence_ids);
   }
   // With an index that was kept, the end of these is still to be unpacked or fetched.
-  if (indexed_ || !(file_.is_packed() || file_.is_remote())) look_at_end();
+  if (indexed_ || !(file_.is_compressed() || file_.is_remote())) look_at_end();
   if (!start_.line_mode) notes_.repeated = find_repeated(index_.entries);
   chunks_ = cut_chunks(index_, std::min(options.chunk_bytes, file_.size()));
   counted_.emplace(index_.entries.size());
@@ -130,7 +130,7 @@ bool CtfSource::load_index(const index_cache::Binding& binding, const std::vecto
     return false;
   };
   if (!loaded.payload) return loaded.why.empty() ? false : refuse(loaded.why);
-  if (!unpack(loaded.payload->extra, start_, notes_)) return refuse("it is damaged");
+  if (!decode(loaded.payload->extra, start_, notes_)) return refuse("it is damaged");
   index_.entries = std::move(loaded.payload->entries);
   if (text_keys()) {
     const std::vector<std::string>& texts = loaded.payload->texts;
@@ -144,7 +144,7 @@ bool CtfSource::load_index(const index_cache::Binding& binding, const std::vecto
 }
 
 void CtfSource::store_index(const index_cache::Binding& binding, const std::vector<std::string>& places) {
-  index_cache::Payload payload{.entries = index_.entries, .texts = {}, .extra = pack(start_, notes_)};
+  index_cache::Payload payload{.entries = index_.entries, .texts = {}, .extra = encode(start_, notes_)};
   if (text_keys()) {
     payload.entries.map_keys([&](std::uint64_t key) {
       payload.texts.push_back(context_.keys->text(key));

@@ -44,7 +44,7 @@ class CtfSource final : public Source, private RowReader {
   void read(std::uint32_t chunk, Chunk& out) const override { read(run_of(chunk), out); }
   // What has to be fetched or unpacked is better read in large parts.
   const RowReader* row_reader(std::uint32_t /*chunk*/) const override {
-    return file_.is_remote() || file_.is_packed() ? nullptr : this;
+    return file_.is_remote() || file_.is_compressed() ? nullptr : this;
   }
   std::string key_text(std::uint64_t key) const override { return context_.keys->text(key); }
   Place place(std::uint32_t chunk, std::uint32_t row) const override;

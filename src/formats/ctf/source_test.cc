@@ -128,9 +128,9 @@ TEST(Opening, LongLinesAreBounded) {
   }
 }
 
-// A packed file may hold a thousand times its size: of one line, or of many sequences. Up to 64 MiB of
+// A compressed file may hold a thousand times its size: of one line, or of many sequences. Up to 64 MiB of
 // the one and 32 of the other pass; beyond it is bounded by what the file takes.
-TEST(Opening, WhatAPackedTextMayTakeIsBoundedByItsSize) {
+TEST(Opening, WhatACompressedTextMayTakeIsBoundedByItsSize) {
   const ScratchFolder folder;
   const std::string path = folder / "t.ctf.zst";
   const auto open = [&](const std::string& text, std::uint64_t times_the_size, unsigned threads = 1) -> std::string {
@@ -141,7 +141,7 @@ TEST(Opening, WhatAPackedTextMayTakeIsBoundedByItsSize) {
     }
     OpenContext context = quiet_context();
     context.threads = threads;
-    context.limits.packed_ratio = times_the_size;
+    context.limits.unpack_held_ratio = times_the_size;
     context.limits.unpack_ratio = 1 << 20;
     CtfOptions options = options_for({"A:d1"});
     options.skip_sequence_ids = true;
@@ -149,23 +149,23 @@ TEST(Opening, WhatAPackedTextMayTakeIsBoundedByItsSize) {
       return std::to_string(CtfSource(options, path, context).index().entries.size());
     } catch (const Error& error) {
       EXPECT_EQ(error.fault().kind, FaultKind::limit);
-      if (error.fault().id != "packed.unsupported") {
-        EXPECT_THAT(error.fault().hint, HasSubstr("limits.packed_ratio"));
+      if (error.fault().id != "compressed.unsupported") {
+        EXPECT_THAT(error.fault().hint, HasSubstr("limits.unpack_held_ratio"));
       }
       return error.fault().id;
     }
   };
   const std::string long_line = "|A 1" + std::string(129u << 20, ' ') + "\n|A 2\n";
-  if (open(long_line, 1) == "packed.unsupported") GTEST_SKIP() << "built without zstd";
+  if (open(long_line, 1) == "compressed.unsupported") GTEST_SKIP() << "built without zstd";
   EXPECT_EQ(open(long_line, 1), "limit.line");
   EXPECT_EQ(open(long_line, 1 << 20), "2");
   EXPECT_EQ(open("|A 1" + std::string(60u << 20, ' ') + "\n", 1), "1");
 
-  constexpr std::size_t kPass = io::kAnyPackedIndex / sizeof(IndexEntry);
+  constexpr std::size_t kPass = io::kAnyCompressedIndex / sizeof(IndexEntry);
   std::string lines;
   for (std::size_t i = 0; i <= kPass; ++i) lines += "|A 1\n";
-  EXPECT_EQ(open(lines, 1), "limit.packed-index");
-  EXPECT_EQ(open(lines, 1, 3), "limit.packed-index");
+  EXPECT_EQ(open(lines, 1), "limit.compressed-index");
+  EXPECT_EQ(open(lines, 1, 3), "limit.compressed-index");
   EXPECT_EQ(open(lines, 1 << 20), std::to_string(kPass + 1));
 }
 

@@ -267,8 +267,8 @@ class Builder {
 }  // namespace
 
 bool is_list(std::string_view path) noexcept {
-  for (const std::string_view packed : {".gz", ".zst"}) {
-    if (path.ends_with(packed)) path.remove_suffix(packed.size());
+  for (const std::string_view compressed : {".gz", ".zst"}) {
+    if (path.ends_with(compressed)) path.remove_suffix(compressed.size());
   }
   return path.ends_with(".scp");
 }

@@ -23,7 +23,7 @@ index_cache::Binding bind(const io::File& file, const MlfOptions& options, KeyMo
 }
 
 // The counts of what was left out, 8 bytes each.
-std::string pack(const std::vector<std::uint64_t>& counts) {
+std::string encode(const std::vector<std::uint64_t>& counts) {
   std::string out;
   for (const std::uint64_t n : counts) {
     for (int shift = 0; shift < 64; shift += 8) out += static_cast<char>(n >> shift & 0xFF);
@@ -31,7 +31,7 @@ std::string pack(const std::vector<std::uint64_t>& counts) {
   return out;
 }
 
-std::vector<std::uint64_t> unpack(const std::string& extra) {
+std::vector<std::uint64_t> decode(const std::string& extra) {
   std::vector<std::uint64_t> out(extra.size() / 8);
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = load<std::uint64_t>(extra.data() + 8 * i);
   return out;
@@ -59,7 +59,7 @@ void index_cached(const io::File& file, const MlfOptions& options, const std::fu
   const std::vector<std::string> places = index_cache::places(file.path(), options.cache_dir, context.file_system);
   index_cache::Loaded loaded = index_cache::load(places, binding);
   if (loaded.payload &&
-      (!plausible(*loaded.payload, file, words) || !builder.add_counts(unpack(loaded.payload->extra), file.path()))) {
+      (!plausible(*loaded.payload, file, words) || !builder.add_counts(decode(loaded.payload->extra), file.path()))) {
     loaded.payload.reset();
     loaded.why = "it is damaged";
   }
@@ -87,7 +87,7 @@ void index_cached(const io::File& file, const MlfOptions& options, const std::fu
   if (payload.entries.empty()) return;  // nothing to keep
   std::vector<std::uint64_t> counts = builder.counts();
   for (std::size_t i = 0; i < counts.size(); ++i) counts[i] -= before[i];
-  payload.extra = pack(counts);
+  payload.extra = encode(counts);
   if (words) {
     payload.entries.map_keys([&](std::uint64_t key) {
       payload.texts.push_back(context.keys->text(key));

@@ -89,7 +89,7 @@ class MlfSource final : public RowSource {
       const io::File file(path, context.file_system, context.limits);
       file.warn_if_slow(context.report);
       identities_.push_back(file.identity());
-      in_place_.push_back(!file.is_remote() && !file.is_packed());
+      in_place_.push_back(!file.is_remote() && !file.is_compressed());
       if (!file.is_remote()) {
         const auto [at, first_time] =
             read.emplace(std::pair(file.identity().device, file.identity().inode), identities_.size() - 1);

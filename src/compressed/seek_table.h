@@ -4,7 +4,7 @@
 // describes it: a skippable frame, which other readers pass over.
 //
 //   0x184D2A5E, bytes of what follows                          4 + 4
-//   for each frame: packed bytes, unpacked bytes[, checksum]   4 + 4 [+ 4]
+//   for each frame: compressed bytes, unpacked bytes[, checksum]   4 + 4 [+ 4]
 //   number of frames, descriptor, 0x8F92EAB1                   4 + 1 + 4
 //
 // All little-endian. Bit 7 of the descriptor: there are checksums; bits 2 to 6 are 0.
@@ -14,9 +14,9 @@
 #include <optional>
 #include <vector>
 
-#include "packed/packed.h"
+#include "compressed/compressed.h"
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 
 struct SeekTable {
   std::vector<Point> frames;
@@ -27,9 +27,9 @@ struct SeekTable {
 std::optional<SeekTable> read_seek_table(const Stored& file);
 
 struct FrameSize {
-  std::uint32_t packed = 0, unpacked = 0;
+  std::uint32_t compressed = 0, unpacked = 0;
 };
 
 std::vector<std::byte> seek_table_bytes(const std::vector<FrameSize>& frames);
 
-}  // namespace batchfeed::packed
+}  // namespace batchfeed::compressed

@@ -10,16 +10,16 @@
 #include <span>
 #include <vector>
 
-#include "packed/seek_table.h"
+#include "compressed/seek_table.h"
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 
 class ZstdWriter {
  public:
   static constexpr std::size_t kFrame = std::size_t{2} << 20;
   using Put = std::function<void(std::span<const std::byte>)>;
 
-  // `put` takes the packed bytes, in order.
+  // `put` takes the compressed bytes, in order.
   explicit ZstdWriter(Put put);
 
   void append(std::span<const std::byte> bytes);
@@ -30,8 +30,8 @@ class ZstdWriter {
   void write_frame();
 
   Put put_;
-  std::vector<std::byte> pending_, packed_;
+  std::vector<std::byte> pending_, compressed_;
   std::vector<FrameSize> frames_;
 };
 
-}  // namespace batchfeed::packed
+}  // namespace batchfeed::compressed

@@ -24,8 +24,8 @@ def text(n=4000):
 
 
 @pytest.fixture
-def packed(batchfeed, write):
-    """plain.ctf and the same bytes packed in every way: name to bytes."""
+def compressed(batchfeed, write):
+    """plain.ctf and the same bytes compressed in every way: name to bytes."""
     plain = text().encode()
     write("plain.ctf", plain)
     half = plain.index(b"\n", len(plain) // 2) - 7  # in the middle of a line
@@ -49,7 +49,7 @@ reader = [
 
 @pytest.mark.parametrize("more", [(), ("--order", "uniform", "--window-chunks", "5"), ("--workers", "3", "--rank", "1"),
                                   ("--threads", "4")])
-def test_minibatches_are_those_of_the_plain_file(batchfeed, write, packed, more):
+def test_minibatches_are_those_of_the_plain_file(batchfeed, write, compressed, more):
     def read(name):
         write("x.cntk", CONFIG.format(file=name, extra=""))
         done = batchfeed("read", "x.cntk", "--epochs", 2, "--format", "jsonl", "--minibatch-size", 50, *more)
@@ -58,13 +58,13 @@ def test_minibatches_are_those_of_the_plain_file(batchfeed, write, packed, more)
 
     want = read("plain.ctf")
     assert len(want) > 100_000
-    for name in packed:
+    for name in compressed:
         assert read(name) == want, name
 
 
-def test_every_command_takes_them(batchfeed, packed):
+def test_every_command_takes_them(batchfeed, compressed):
     plain = batchfeed("info", "plain.ctf", "--json").json
-    for name in packed:
+    for name in compressed:
         about = batchfeed("info", name, "--json").json
         assert (about["format"], about["samples"], about["bytes"]) == ("ctf", plain["samples"], plain["bytes"]), name
         assert about["streams"] == plain["streams"]
@@ -73,15 +73,15 @@ def test_every_command_takes_them(batchfeed, packed):
         assert batchfeed("convert", name, name + ".cbf", "--verify").code == 0
 
 
-def test_the_index_is_kept_and_told_from_the_plain_files(batchfeed, packed):
-    for name in ("plain.ctf", *packed):
+def test_the_index_is_kept_and_told_from_the_plain_files(batchfeed, compressed):
+    for name in ("plain.ctf", *compressed):
         assert batchfeed("index", name).code == 0
-    for name in ("plain.ctf", *packed):
+    for name in ("plain.ctf", *compressed):
         assert batchfeed("index", name, "--json").json["sources"][0]["was_valid"], name
         assert batchfeed("read", name, "--cache-index").out == batchfeed("read", "plain.ctf").out
 
 
-def test_a_state_goes_on_in_another_packing(batchfeed, write, packed):
+def test_a_state_goes_on_in_another_compression(batchfeed, write, compressed):
     write("x.cntk", CONFIG.format(file="a.ctf.gz", extra=""))
     batchfeed("read", "x.cntk", "--limit", 7, "--save-state", "s.json", "--format", "none")
     rest = batchfeed("read", "x.cntk", "--state", "s.json").out
@@ -89,7 +89,7 @@ def test_a_state_goes_on_in_another_packing(batchfeed, write, packed):
 
 
 @zstd_program
-def test_zstd_itself_unpacks_what_convert_writes(batchfeed, packed):
+def test_zstd_itself_unpacks_what_convert_writes(batchfeed, compressed):
     folder = batchfeed.folder
     subprocess.run(["zstd", "-qdk", "seekable.ctf.zst"], cwd=folder, check=True)
     batchfeed("convert", "plain.ctf", "again.ctf")
@@ -105,14 +105,14 @@ def test_faults_have_their_place_in_the_text(batchfeed, write):
     assert plain and [{**f, "file": "bad.ctf.gz"} for f in plain] == batchfeed("check", "bad.ctf.gz", "--json").json["findings"]
 
 
-def test_a_damaged_file_is_a_fault_of_its_packing(batchfeed, write, packed):  # packed.truncated, packed.trailing
-    for name in packed:
+def test_a_damaged_file_is_a_fault_of_its_compression(batchfeed, write, compressed):  # compressed.truncated, compressed.trailing
+    for name in compressed:
         data = (batchfeed.folder / name).read_bytes()
         write("cut." + name, data[:len(data) * 2 // 3])
         write("more." + name, data + b"0 |v 1 2\n")
         for bad in ("cut.", "more."):
             done = batchfeed("check", bad + name)
-            assert done.code == 1 and bad + name in done.out and "packed" in done.out, done.out
+            assert done.code == 1 and bad + name in done.out and "compressed" in done.out, done.out
             assert done.err == ""
 
 
@@ -124,7 +124,7 @@ def test_a_bomb_meets_a_limit(batchfeed, write):
     assert done.code == 3 and "allow more with --raise unpack_ratio=N" in done.err
 
 
-def test_one_large_frame_is_warned_of(batchfeed, write):  # packed.slow
+def test_one_large_frame_is_warned_of(batchfeed, write):  # compressed.slow
     if shutil.which("zstd") is None:
         pytest.skip("needs zstd")
     block = b"".join(b"|v %d 2.5 %d\n" % (i * 37 % 10007, i * 11 % 997) for i in range(60_000))
@@ -134,21 +134,21 @@ def test_one_large_frame_is_warned_of(batchfeed, write):  # packed.slow
 
 
 @pytest.mark.parametrize("layout", ["modern", "legacy"])
-def test_binary_corpora_are_packed_too_and_refused_by_others(batchfeed, write, layout):
+def test_binary_corpora_are_compressed_too_and_refused_by_others(batchfeed, write, layout):
     single = layout == "legacy"  # which has one sample a sequence
     write("a.ctf", "".join(f"{key} |v {key} 0.5 |t {key % 10}:1\n" for key in range(3000)) if single else text())
-    for target in ("plain.cbf", "packed.cbf.zst"):
+    for target in ("plain.cbf", "compressed.cbf.zst"):
         done = batchfeed("convert", "a.ctf", target, "--chunk-size", 9000, "--layout", layout, "--verify")
         assert (done.code, done.err) == (0, "")
-    plain, packed = ((batchfeed.folder / name).read_bytes() for name in ("plain.cbf", "packed.cbf.zst"))
-    assert len(packed) < len(plain) / 2
+    plain, compressed = ((batchfeed.folder / name).read_bytes() for name in ("plain.cbf", "compressed.cbf.zst"))
+    assert len(compressed) < len(plain) / 2
     more = ("--order", "uniform", "--window-chunks", 3, "--minibatch-size", 40, "--epochs", 2)
-    assert batchfeed("read", "packed.cbf.zst", *more).out == batchfeed("read", "plain.cbf", *more).out
+    assert batchfeed("read", "compressed.cbf.zst", *more).out == batchfeed("read", "plain.cbf", *more).out
     # A reader that knows nothing of it sees by the first bytes that it is not for it.
-    assert plain[:8] in (b"nib_ktnc", b"\1\0\0\0\0\0\0\0") and packed[:4] == bytes.fromhex("28b52ffd")
+    assert plain[:8] in (b"nib_ktnc", b"\1\0\0\0\0\0\0\0") and compressed[:4] == bytes.fromhex("28b52ffd")
 
 
-def test_what_is_not_packed_is_said(batchfeed, write):
+def test_what_is_not_compressed_is_said(batchfeed, write):
     write("a.ctf", text(5))
     for target, word in (("b.ctf.gz", ".zst"), ("b.scp.zst", "without .zst")):
         done = batchfeed("convert", "a.ctf", target)
@@ -161,41 +161,41 @@ def test_speech_lists_and_labels(batchfeed, write):
     write("l.ctf", "".join(f"{key} |l {(key + step) % 4}:1\n" for key in range(30) for step in range(3 + key % 5)))
     assert batchfeed("convert", "f.ctf", "f.scp").code == 0
     assert batchfeed("convert", "l.ctf", "l.mlf").code == 0
-    assert batchfeed("convert", "l.ctf", "packed.mlf.zst").code == 0
+    assert batchfeed("convert", "l.ctf", "compressed.mlf.zst").code == 0
     for name in ("f.scp", "l.mlf"):
         write(name + ".gz", gzip.compress((batchfeed.folder / name).read_bytes()))
     want = batchfeed("read", "f.scp", "l.mlf", "--minibatch-size", 20).out
     assert '"rows":[' in want and len(want.splitlines()) > 5
-    for files in (("f.scp.gz", "l.mlf.gz"), ("f.scp", "packed.mlf.zst"), ("f.scp.gz", "l.mlf")):
+    for files in (("f.scp.gz", "l.mlf.gz"), ("f.scp", "compressed.mlf.zst"), ("f.scp.gz", "l.mlf")):
         done = batchfeed("read", *files, "--minibatch-size", 20)
         # An unnamed stream is called after its file.
         assert done.err == "" and done.out == want, files
 
 
-def test_a_packed_pipe_is_unpacked(batchfeed, packed):
+def test_a_compressed_pipe_is_unpacked(batchfeed, compressed):
     plain = (batchfeed.folder / "plain.ctf").read_bytes()
     want = batchfeed("check", "-", stdin=plain)
     assert want.code == 0 and "no fault" in want.out
-    for name in packed:
+    for name in compressed:
         done = batchfeed("check", "-", stdin=(batchfeed.folder / name).read_bytes())
         assert (done.code, done.out, done.err) == (0, want.out, ""), name
 
 
-def test_damage_in_a_packed_pipe_has_its_place(batchfeed):
+def test_damage_in_a_compressed_pipe_has_its_place(batchfeed):
     plain = text().encode() * 60  # more than is looked at before anything is told
     broken = plain[:plain.rindex(b"\n", 0, -100) + 1] + b"9 |v x |t 1:1\n"
     done = batchfeed("check", "-", stdin=gzip.compress(broken))
     assert done.code == 1 and done.out == batchfeed("check", "-", stdin=broken).out
     done = batchfeed("check", "-", "--json", stdin=gzip.compress(plain)[:-20])
     assert done.code == 1 and not done.json["complete"]
-    assert done.json["by_id"]["packed.truncated"] == 1
+    assert done.json["by_id"]["compressed.truncated"] == 1
     done = batchfeed("check", "-", stdin=gzip.compress(text().encode())[:-20])  # of so little nothing is known yet
     assert done.code == 1 and "ends in the middle" in done.out
     done = batchfeed("check", "-", stdin=b"\x28\xb5\x2f\xfd rest")
     assert done.code == 1 and "zstd" in done.out
 
 
-def test_a_packed_pipe_may_not_hold_one_line_without_end(batchfeed):
+def test_a_compressed_pipe_may_not_hold_one_line_without_end(batchfeed):
     bomb = gzip.compress(b"0 |a 1\n1 |a " + b"1 " * (40 << 20))
     done = batchfeed("check", "-", "--json", stdin=bomb)
     assert done.code == 1 and not done.json["complete"]
@@ -203,7 +203,7 @@ def test_a_packed_pipe_may_not_hold_one_line_without_end(batchfeed):
     assert fault["byte"] == 7 and "unpack it first" in fault["hint"]
 
 
-def test_limits_of_packed_files_can_be_set(batchfeed, write):
+def test_limits_of_compressed_files_can_be_set(batchfeed, write):
     write("a.ctf.gz", gzip.compress(text().encode()))
     for command in ("info", "head", "check", "stats", "read"):
         done = batchfeed(command, "a.ctf.gz", "--unpacked-bytes", "10K", *(["--from", 10**6] if command == "head" else []))
@@ -211,13 +211,13 @@ def test_limits_of_packed_files_can_be_set(batchfeed, write):
     assert batchfeed("read", "a.ctf.gz", "--unpacked-bytes", "1G", "--unpack-ratio", 10, "--unpack-window-bytes", "8M").code == 0
 
 
-def test_info_of_a_packed_file_is_that_of_the_plain_one(batchfeed, packed):
+def test_info_of_a_compressed_file_is_that_of_the_plain_one(batchfeed, compressed):
     def about(name):
         report = batchfeed("info", name, "--json").json
         assert "memory:" not in json.dumps(report)
         return {k: v for k, v in report.items() if k not in ("files", "indexes", "reader_section")}
 
-    for name in packed:
+    for name in compressed:
         assert about(name) == about("plain.ctf")
 
 
@@ -240,8 +240,8 @@ def test_who_looks_at_a_small_file_unpacks_it_once(batchfeed, write, command):
     assert size <= bytes_read(batchfeed.folder, command, "a.ctf.gz", *more) - alone < 1.4 * size
 
 
-def test_a_small_file_takes_little_memory(batchfeed, write, packed):
+def test_a_small_file_takes_little_memory(batchfeed, write, compressed):
     """`info` looks at up to 256 MiB of what a file unpacks to, but asks only for what there is."""
-    for name in packed:
+    for name in compressed:
         done = subprocess.run(["sh", "-c", 'ulimit -v 250000; exec "$0" info "$1"', BINARY, name], cwd=batchfeed.folder, capture_output=True)
         assert done.returncode == 0, done.stderr

@@ -8,9 +8,9 @@
 #include <memory>
 #include <span>
 
-#include "packed/packed.h"
+#include "compressed/compressed.h"
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 
 class Unzstd {
  public:
@@ -41,4 +41,4 @@ class Unzstd {
 // What the first frame says that it unpacks to, of its first 18 bytes; 0 if it does not say.
 std::uint64_t told_frame_size(std::span<const std::byte> head) noexcept;
 
-}  // namespace batchfeed::packed
+}  // namespace batchfeed::compressed

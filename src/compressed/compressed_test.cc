@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "packed/packed.h"
+#include "compressed/compressed.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -13,12 +13,12 @@
 #include <string>
 #include <thread>
 
-#include "packed/pipe.h"
-#include "packed/seek_table.h"
-#include "packed/unpacked.h"
-#include "packed/zstd_writer.h"
+#include "compressed/pipe.h"
+#include "compressed/seek_table.h"
+#include "compressed/unpacked.h"
+#include "compressed/zstd_writer.h"
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 namespace {
 
 // Text that packs about as corpora do, and differently in every part.
@@ -65,14 +65,14 @@ std::string seekable(const std::string& text) {
 }
 
 struct Opened {
-  explicit Opened(std::string packed, const Limits& limits = {}, Spacing spacing = {})
-      : bytes(std::move(packed)),
+  explicit Opened(std::string compressed, const Limits& limits = {}, Spacing spacing = {})
+      : bytes(std::move(compressed)),
         stored{path, bytes.size(),
                [this](std::uint64_t offset, std::span<std::byte> out) {
                  ASSERT_LE(offset + out.size(), bytes.size());
                  std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()) + offset, out.size(), out.data());
                }},
-        unpacked(stored, packing_of(std::as_bytes(std::span(bytes))), limits, 0, spacing) {}
+        unpacked(stored, codec_of(std::as_bytes(std::span(bytes))), limits, 0, spacing) {}
 
   std::string read(std::uint64_t offset, std::size_t size) const {
     std::string out(size, '\0');
@@ -85,9 +85,9 @@ struct Opened {
   Unpacked unpacked;
 };
 
-Fault fault_of(const std::string& packed, const Limits& limits = {}) {
+Fault fault_of(const std::string& compressed, const Limits& limits = {}) {
   try {
-    const Opened opened(packed, limits);
+    const Opened opened(compressed, limits);
     (void)opened.read(0, static_cast<std::size_t>(opened.unpacked.size()));
   } catch (const Error& error) {
     return error.fault();
@@ -118,17 +118,17 @@ std::vector<Case> cases() {
       {"seekable", seekable(t)}};
 }
 
-Packing told(std::string_view bytes) { return packing_of(std::as_bytes(std::span(bytes))); }
+Codec told(std::string_view bytes) { return codec_of(std::as_bytes(std::span(bytes))); }
 
-TEST(Packed, IsToldByContent) {
-  EXPECT_EQ(told(gzip("x")), Packing::gzip);
-  EXPECT_EQ(told(zstd("x")), Packing::zstd);
+TEST(Compressed, IsToldByContent) {
+  EXPECT_EQ(told(gzip("x")), Codec::gzip);
+  EXPECT_EQ(told(zstd("x")), Codec::zstd);
   for (const char* plain : {"", "|f", "0 |f 1\n", "\x1f\x8b", "#!MLF!#", "\x1f\x8b\x08\xff"}) {
-    EXPECT_EQ(told(plain), Packing::none) << plain;
+    EXPECT_EQ(told(plain), Codec::none) << plain;
   }
 }
 
-TEST(Packed, EveryPartReadsAsInThePlainFile) {
+TEST(Compressed, EveryPartReadsAsInThePlainFile) {
   for (const Case& c : cases()) {
     const Opened opened(c.bytes);
     ASSERT_EQ(opened.unpacked.size(), text().size()) << c.name;
@@ -144,13 +144,13 @@ TEST(Packed, EveryPartReadsAsInThePlainFile) {
 }
 
 // Through a pipe that gives a few bytes at a time, or many.
-std::string piped(const std::string& packed, std::size_t most, const Limits& limits = {}) {
+std::string piped(const std::string& compressed, std::size_t most, const Limits& limits = {}) {
   std::size_t at = 0;
   Pipe pipe(
       "-",
       [&](std::span<std::byte> to) {
-        const std::size_t n = std::min({to.size(), most, packed.size() - at});
-        std::memcpy(to.data(), packed.data() + at, n);
+        const std::size_t n = std::min({to.size(), most, compressed.size() - at});
+        std::memcpy(to.data(), compressed.data() + at, n);
         at += n;
         return n;
       },
@@ -163,12 +163,12 @@ std::string piped(const std::string& packed, std::size_t most, const Limits& lim
   return out;
 }
 
-TEST(Packed, WhatIsKeptReadsAsInThePlainFileAndWhatIsTooLongIsNot) {
+TEST(Compressed, WhatIsKeptReadsAsInThePlainFileAndWhatIsTooLongIsNot) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
     const Opened file(c.bytes);
-    const Packing packing = packing_of(std::as_bytes(std::span(c.bytes)));
-    const Unpacked kept(file.stored, packing, {}, text().size());
+    const Codec codec = codec_of(std::as_bytes(std::span(c.bytes)));
+    const Unpacked kept(file.stored, codec, {}, text().size());
     EXPECT_EQ(kept.kept(), text().size());
     EXPECT_EQ(kept.longest_way(), 0u);
     std::string out(3'000'000, '\0');
@@ -176,19 +176,19 @@ TEST(Packed, WhatIsKeptReadsAsInThePlainFileAndWhatIsTooLongIsNot) {
       kept.read(file.stored, offset, std::as_writable_bytes(std::span(out)));
       EXPECT_TRUE(out == text().substr(offset, out.size())) << offset;
     }
-    EXPECT_EQ(Unpacked(file.stored, packing, {}, text().size() - 1).kept(), 0u);
+    EXPECT_EQ(Unpacked(file.stored, codec, {}, text().size() - 1).kept(), 0u);
   }
 }
 
-TEST(Packed, AFrameSaysWhatItUnpacksTo) {
-  const auto told = [](const std::string& packed) {
-    return told_frame_size(std::as_bytes(std::span(packed)).first(std::min<std::size_t>(18, packed.size())));
+TEST(Compressed, AFrameSaysWhatItUnpacksTo) {
+  const auto told = [](const std::string& compressed) {
+    return told_frame_size(std::as_bytes(std::span(compressed)).first(std::min<std::size_t>(18, compressed.size())));
   };
   EXPECT_EQ(told(zstd(text())), text().size());
   EXPECT_EQ(told("no frame at all is here"), 0u);
 }
 
-TEST(Packed, ThePipeGivesThePlainText) {
+TEST(Compressed, ThePipeGivesThePlainText) {
   for (const Case& c : cases()) {
     for (const std::size_t most : {std::size_t{777}, std::size_t{4} << 20})
       EXPECT_TRUE(piped(c.bytes, most) == text()) << c.name << ' ' << most;
@@ -198,10 +198,10 @@ TEST(Packed, ThePipeGivesThePlainText) {
   EXPECT_TRUE(piped(text(), 5000) == text());
 }
 
-TEST(Packed, DamageInAPipe) {
-  const auto fault = [](const std::string& packed, const Limits& limits = {}) {
+TEST(Compressed, DamageInAPipe) {
+  const auto fault = [](const std::string& compressed, const Limits& limits = {}) {
     try {
-      (void)piped(packed, 5000, limits);
+      (void)piped(compressed, 5000, limits);
     } catch (const Error& error) {
       return error.fault();
     }
@@ -210,14 +210,14 @@ TEST(Packed, DamageInAPipe) {
   for (const Case& c : cases()) {
     if (std::string_view(c.name) == "gzip and zeros") continue;
     const Fault cut = fault(c.bytes.substr(0, c.bytes.size() / 2));
-    EXPECT_EQ(cut.id, "packed.truncated") << c.name;
+    EXPECT_EQ(cut.id, "compressed.truncated") << c.name;
     EXPECT_EQ(cut.at.file, "-");
-    EXPECT_EQ(fault(c.bytes + "|f 1\n").id, "packed.trailing") << c.name;
+    EXPECT_EQ(fault(c.bytes + "|f 1\n").id, "compressed.trailing") << c.name;
     EXPECT_EQ(fault(c.bytes, {.unpacked_bytes = 1'000'000}).id, "limit.unpacked") << c.name;
   }
 }
 
-TEST(Packed, ThreadsReadAtTheSameTime) {
+TEST(Compressed, ThreadsReadAtTheSameTime) {
   for (const Case& c : cases()) {
     const Opened opened(c.bytes);
     std::vector<std::thread> threads;
@@ -235,13 +235,13 @@ TEST(Packed, ThreadsReadAtTheSameTime) {
   }
 }
 
-TEST(Packed, TheWayToAByteIsShortWhereThereArePoints) {
+TEST(Compressed, TheWayToAByteIsShortWhereThereArePoints) {
   EXPECT_LT(Opened(gzip(text())).unpacked.longest_way(), 1'500'000u);
   EXPECT_LE(Opened(seekable(text())).unpacked.longest_way(), ZstdWriter::kFrame);
   EXPECT_EQ(Opened(zstd(text())).unpacked.longest_way(), text().size());  // one frame
 }
 
-TEST(Packed, PointsGetThinnerWhereThereWouldBeTooMany) {
+TEST(Compressed, PointsGetThinnerWhereThereWouldBeTooMany) {
   std::string frames;
   for (std::size_t at = 0; at < text().size(); at += 50'000) frames += zstd(text().substr(at, 50'000));
   for (const std::string& bytes : {gzip(text()), gzip(text(), 1), frames}) {
@@ -254,62 +254,62 @@ TEST(Packed, PointsGetThinnerWhereThereWouldBeTooMany) {
   }
 }
 
-TEST(Packed, TheHeadIsReadWithoutTheRest) {
+TEST(Compressed, TheHeadIsReadWithoutTheRest) {
   for (const Case& c : cases()) {
     const Opened opened(c.bytes);
-    const auto head = unpacked_head(opened.stored, opened.unpacked.packing(), 5000, {});
+    const auto head = unpacked_head(opened.stored, opened.unpacked.codec(), 5000, {});
     ASSERT_EQ(head.size(), 5000u) << c.name;
     EXPECT_EQ(std::memcmp(head.data(), text().data(), head.size()), 0) << c.name;
   }
-  EXPECT_EQ(unpacked_head(Opened(gzip("ab")).stored, Packing::gzip, 9, {}).size(), 2u);
+  EXPECT_EQ(unpacked_head(Opened(gzip("ab")).stored, Codec::gzip, 9, {}).size(), 2u);
 }
 
-TEST(Packed, AFileThatEndsEarlyIsToldWithHowFarItGoes) {
+TEST(Compressed, AFileThatEndsEarlyIsToldWithHowFarItGoes) {
   for (const Case& c : cases()) {
     for (const std::size_t keep : {c.bytes.size() / 2, c.bytes.size() - 3}) {
       if (std::string(c.name) == "gzip and zeros" && keep == c.bytes.size() - 3) continue;
       const Fault fault = fault_of(c.bytes.substr(0, keep));
-      EXPECT_EQ(fault.id, "packed.truncated") << c.name << ": " << fault.what;
+      EXPECT_EQ(fault.id, "compressed.truncated") << c.name << ": " << fault.what;
       EXPECT_EQ(fault.at.byte, keep) << c.name;
     }
   }
 }
 
-TEST(Packed, DamageIsTold) {
+TEST(Compressed, DamageIsTold) {
   for (const Case& c : cases()) {
     std::string bytes = c.bytes;
     for (std::size_t i = 0; i < 64; ++i) bytes[bytes.size() / 2 + i] ^= 0x55;
     const Fault fault = fault_of(bytes);
-    EXPECT_TRUE(fault.id == "packed.damaged" || fault.id == "packed.truncated") << c.name << ": " << fault.what;
+    EXPECT_TRUE(fault.id == "compressed.damaged" || fault.id == "compressed.truncated") << c.name << ": " << fault.what;
     EXPECT_TRUE(fault.at.has_byte) << c.name;
   }
 }
 
-TEST(Packed, AWrongChecksumIsTold) {
+TEST(Compressed, AWrongChecksumIsTold) {
   std::string bytes = gzip(text());
   bytes[bytes.size() - 6] ^= 1;
-  EXPECT_EQ(fault_of(bytes).id, "packed.damaged");
+  EXPECT_EQ(fault_of(bytes).id, "compressed.damaged");
 }
 
-TEST(Packed, WhatFollowsBehindIsTold) {
+TEST(Compressed, WhatFollowsBehindIsTold) {
   for (const std::string& bytes : {gzip("0 |v 1\n"), zstd("0 |v 1\n")}) {
     const Fault fault = fault_of(bytes + "and more text");
-    EXPECT_EQ(fault.id, "packed.trailing") << fault.what;
+    EXPECT_EQ(fault.id, "compressed.trailing") << fault.what;
     EXPECT_EQ(fault.at.byte, bytes.size()) << fault.what;
   }
 }
 
 // Tapes fill up their blocks; more than 64 MiB of zeros is a file that was given its size before its bytes.
-TEST(Packed, ZerosBehindGzipAreNoMoreThanABlock) {
+TEST(Compressed, ZerosBehindGzipAreNoMoreThanABlock) {
   const std::string bytes = gzip("0 |v 1\n");
   EXPECT_EQ(fault_of(bytes + std::string(64u << 20, '\0')).id, "");
   const Fault fault = fault_of(bytes + std::string((64u << 20) + 1, '\0'));
-  EXPECT_EQ(fault.id, "packed.trailing");
+  EXPECT_EQ(fault.id, "compressed.trailing");
   EXPECT_EQ(fault.at.byte, bytes.size());
 }
 
 // A pipe holds only what came last.
-TEST(Packed, ZerosBehindGzipMayComeThroughAPipe) {
+TEST(Compressed, ZerosBehindGzipMayComeThroughAPipe) {
   const std::string bytes = gzip("0 |v 1\n");
   for (const std::size_t zeros : {300u << 10, 10u << 20, 64u << 20})
     EXPECT_EQ(piped(bytes + std::string(zeros, '\0'), 1 << 20), "0 |v 1\n") << zeros;
@@ -317,7 +317,7 @@ TEST(Packed, ZerosBehindGzipMayComeThroughAPipe) {
   EXPECT_THROW(piped(bytes + std::string(10u << 20, '\0') + "1", 1 << 20), Error);
 }
 
-TEST(Packed, BombsMeetALimit) {
+TEST(Compressed, BombsMeetALimit) {
   const std::string zeros(80 << 20, '0');
   const std::string bomb = zstd(zeros);
   EXPECT_EQ(fault_of(bomb).id, "limit.unpacked");
@@ -329,12 +329,12 @@ TEST(Packed, BombsMeetALimit) {
             std::string::npos);
 }
 
-TEST(Packed, WhatThisBuildCannotReadIsSaidByName) {
-  EXPECT_TRUE(supported(Packing::gzip) && supported(Packing::zstd));  // or these tests are not built
+TEST(Compressed, WhatThisBuildCannotReadIsSaidByName) {
+  EXPECT_TRUE(supported(Codec::gzip) && supported(Codec::zstd));  // or these tests are not built
   try {
-    fail_unsupported("x.ctf.zst", Packing::zstd);
+    fail_unsupported("x.ctf.zst", Codec::zstd);
   } catch (const Error& error) {
-    EXPECT_EQ(error.fault().id, "packed.unsupported");
+    EXPECT_EQ(error.fault().id, "compressed.unsupported");
     EXPECT_NE(error.fault().hint.find("libzstd-dev"), std::string::npos);
   }
 }
@@ -347,13 +347,13 @@ TEST(SeekTable, ThatDoesNotFitIsTold) {
     bytes[at] = static_cast<char>(bytes[at] ^ value);
     return fault_of(bytes).id;
   };
-  EXPECT_EQ(with(good.size() - 9, 1), "packed.damaged");  // number of frames
-  EXPECT_EQ(with(good.size() - 6, 1), "packed.damaged");  // very many
-  EXPECT_EQ(with(good.size() - 5, 4), "packed.damaged");  // reserved bit
-  EXPECT_EQ(with(rows, 1), "packed.damaged");             // packed size
-  EXPECT_EQ(with(rows + 4, 1), "packed.damaged");         // unpacked size
-  EXPECT_EQ(with(rows + 8 + 4, 1), "packed.damaged");
-  EXPECT_EQ(with(rows - 8, 1), "packed.damaged");  // where the table begins
+  EXPECT_EQ(with(good.size() - 9, 1), "compressed.damaged");  // number of frames
+  EXPECT_EQ(with(good.size() - 6, 1), "compressed.damaged");  // very many
+  EXPECT_EQ(with(good.size() - 5, 4), "compressed.damaged");  // reserved bit
+  EXPECT_EQ(with(rows, 1), "compressed.damaged");             // compressed size
+  EXPECT_EQ(with(rows + 4, 1), "compressed.damaged");         // unpacked size
+  EXPECT_EQ(with(rows + 8 + 4, 1), "compressed.damaged");
+  EXPECT_EQ(with(rows - 8, 1), "compressed.damaged");  // where the table begins
 }
 
 TEST(SeekTable, IsWrittenAsTheFormatSays) {
@@ -373,7 +373,7 @@ TEST(ZstdWriter, MakesWhatZstdUnpacks) {
 }
 
 // Whatever a frame or member is cut into, and wherever reading begins.
-RC_GTEST_PROP(PackedProperty, ReadsAreSlicesOfTheText, ()) {
+RC_GTEST_PROP(CompressedProperty, ReadsAreSlicesOfTheText, ()) {
   std::string all, bytes;
   const bool gz = *rc::gen::arbitrary<bool>();
   for (int parts = *rc::gen::inRange(1, 5); parts > 0; --parts) {
@@ -391,4 +391,4 @@ RC_GTEST_PROP(PackedProperty, ReadsAreSlicesOfTheText, ()) {
 }
 
 }  // namespace
-}  // namespace batchfeed::packed
+}  // namespace batchfeed::compressed

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Hostile packed files, entered among those of make_hostile.py: `add(name, outcome, words, write)`."""
+"""Hostile compressed files, entered among those of make_hostile.py: `add(name, outcome, words, write)`."""
 import struct
 
 from corpus import CTF, cbf, ctf_config
-from packed import MAGIC, block, gz, gz_of_zeros, seek_table, seekable, skippable, zst, zst_of_one_byte
+from compressed import MAGIC, block, gz, gz_of_zeros, seek_table, seekable, skippable, zst, zst_of_one_byte
 
 LONG = b"".join(b"%d |a 1 2 |b 0:1\n" % i for i in range(5000))
 MAX32 = 0xFFFFFFFF
@@ -38,12 +38,12 @@ def enter(add, ctf, binary, speech, kaldi_scp):
     add("gz_a_hundred_thousand_empty_members", "either", "", ctf(gz(b"") * 100_000 + gz(CTF)))
     add("gz_nothing_inside", "format", "", ctf(gz(b"")))
     add("gz_of_gz", "format", "", ctf(gz(gz(LONG))))
-    add("gz_of_zeros", "limit", "packed_ratio", ctf(gz_of_zeros(256)))
-    add("gz_of_a_hundred_mebibyte_of_short_lines", "limit", "packed_ratio", ctf(gz(b"|a 1\n" * (20 << 20))))
-    add("gz_of_an_scp_of_alike_lines", "limit", "packed_ratio", speech(scp=gz(b"u.feat=u.htk[0,0]\n" * (3 << 20))))
+    add("gz_of_zeros", "limit", "unpack_held_ratio", ctf(gz_of_zeros(256)))
+    add("gz_of_a_hundred_mebibyte_of_short_lines", "limit", "unpack_held_ratio", ctf(gz(b"|a 1\n" * (20 << 20))))
+    add("gz_of_an_scp_of_alike_lines", "limit", "unpack_held_ratio", speech(scp=gz(b"u.feat=u.htk[0,0]\n" * (3 << 20))))
     add("gz_of_an_scp_of_files_that_are_not_there", "either", "", speech(scp=gz(b"".join(b"%d=%d[0,0]\n" % (i, i) for i in range(300_000)))))
-    add("gz_of_a_kaldi_scp_of_alike_lines", "limit", "packed_ratio", kaldi_scp(gz(b"u u.bin\n" * (3 << 20))))
-    add("gz_of_an_mlf_of_alike_utterances", "limit", "packed_ratio", speech(mlf=gz(b"#!MLF!#\n" + b'"u"\n0 100000 s0\n.\n' * (2 << 20))))
+    add("gz_of_a_kaldi_scp_of_alike_lines", "limit", "unpack_held_ratio", kaldi_scp(gz(b"u u.bin\n" * (3 << 20))))
+    add("gz_of_an_mlf_of_alike_utterances", "limit", "unpack_held_ratio", speech(mlf=gz(b"#!MLF!#\n" + b'"u"\n0 100000 s0\n.\n' * (2 << 20))))
     add("gz_of_an_mlf_of_many_utterances", "either", "", speech(mlf=gz(b"#!MLF!#\n" + b"".join(b'"%d"\n0 100000 s0\n.\n' % i for i in range(1_000_000)))))
     add("gz_of_ids_that_are_long", "either", "", of_long_ids)
     add("gz_block_of_a_kind_that_means_nothing", "format", "", ctf(b"\x1f\x8b\x08" + b"\0" * 7 + b"\x07" * 100))
@@ -56,7 +56,7 @@ def enter(add, ctf, binary, speech, kaldi_scp):
     add("zst_block_of_a_kind_that_means_nothing", "format", "", ctf(zst(blocks=[block(3, 5, b"12345", last=True)])))
     add("zst_block_beyond_the_end", "format", "", ctf(zst(blocks=[block(0, (1 << 17) - 1, CTF, last=True)])))
     add("zst_block_of_two_mebibyte", "format", "", ctf(zst(blocks=[block(1, (1 << 21) - 1, b"0", last=True)])))
-    add("zst_packed_block_of_noise", "format", "", ctf(zst(blocks=[block(2, 1000, bytes(i * 197 % 256 for i in range(1000)), last=True)])))
+    add("zst_compressed_block_of_noise", "format", "", ctf(zst(blocks=[block(2, 1000, bytes(i * 197 % 256 for i in range(1000)), last=True)])))
     add("zst_with_a_dictionary", "format", "", ctf(zst(CTF, flags=1, head=b"\x07")))
     add("zst_content_size_max", "either", "", ctf(zst(CTF, flags=0xC0, head=b"\xff" * 8)))
     add("zst_content_size_of_nothing", "format", "", ctf(zst(CTF, flags=0xC0, head=b"\0" * 8)))

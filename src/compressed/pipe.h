@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 
 class Pipe {
  public:
@@ -28,7 +28,7 @@ class Pipe {
   // comes is damaged, ends in the middle or exceeds the limits.
   std::size_t read(std::span<std::byte> out);
 
-  bool is_packed() const noexcept;
+  bool is_compressed() const noexcept;
   std::uint64_t taken() const noexcept;  // bytes that came so far
 
  private:
@@ -36,4 +36,4 @@ class Pipe {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace batchfeed::packed
+}  // namespace batchfeed::compressed

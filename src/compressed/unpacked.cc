@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "packed/unpacked.h"
+#include "compressed/unpacked.h"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 #include <thread>
 #include <utility>
 
-#include "packed/seek_table.h"
+#include "compressed/seek_table.h"
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 
 namespace {
 
@@ -25,10 +25,10 @@ bool before(std::uint64_t offset, const Point& point) { return offset < point.un
 
 // What the file says that it unpacks to, for what to expect only: of several members or
 // frames it is the last or the first; 0 if it does not say.
-std::uint64_t told_size(const Stored& file, Packing packing) {
+std::uint64_t told_size(const Stored& file, Codec codec) {
   std::array<std::byte, 18> bytes{};
   if (file.size < bytes.size()) return 0;
-  const bool is_gzip = packing == Packing::gzip;  // it says so, modulo 2^32, in its last four bytes
+  const bool is_gzip = codec == Codec::gzip;  // it says so, modulo 2^32, in its last four bytes
   const auto part = std::span(bytes).first(is_gzip ? 4 : bytes.size());
   file.read(is_gzip ? file.size - part.size() : 0, part);
   if (!is_gzip) return told_frame_size(part);
@@ -39,13 +39,13 @@ std::uint64_t told_size(const Stored& file, Packing packing) {
 
 }  // namespace
 
-Unpacked::Unpacked(const Stored& file, Packing packing, const Limits& limits, std::size_t keep, Spacing spacing)
-    : packing_(packing), window_bytes_(limits.unpack_window_bytes), spacing_(spacing), room_(keep) {
-  if (!supported(packing)) fail_unsupported(file.path, packing);
-  if (keep != 0 && told_size(file, packing) > keep) room_ = 0;
+Unpacked::Unpacked(const Stored& file, Codec codec, const Limits& limits, std::size_t keep, Spacing spacing)
+    : codec_(codec), window_bytes_(limits.unpack_window_bytes), spacing_(spacing), room_(keep) {
+  if (!supported(codec)) fail_unsupported(file.path, codec);
+  if (keep != 0 && told_size(file, codec) > keep) room_ = 0;
   points_.push_back({});
   windows_.resize(kWindow);  // number 0 stands for none
-  if (packing == Packing::gzip) {
+  if (codec == Codec::gzip) {
     scan_gzip(file, limits);
     return;
   }
@@ -197,7 +197,7 @@ Unpacked::Decoder Unpacked::take(const Stored& file, std::uint64_t offset) const
     }
     if (found) return std::move(*decoder);
   }
-  if (!decoder) decoder = packing_ == Packing::gzip ? Decoder(Inflater()) : Decoder(Unzstd(window_bytes_));
+  if (!decoder) decoder = codec_ == Codec::gzip ? Decoder(Inflater()) : Decoder(Unzstd(window_bytes_));
   if (auto* inflater = std::get_if<Inflater>(&*decoder)) {
     inflater->start(file, point,
                     std::span(windows_).subspan(std::size_t{point.window} * kWindow, point.window == 0 ? 0 : kWindow));
@@ -216,13 +216,13 @@ void Unpacked::park(Decoder decoder) const {
 // As far as one frame goes. It must begin and end where the seek table says.
 std::size_t Unpacked::decode_frame(const Stored& file, Unzstd& unzstd, std::span<std::byte> out) const {
   const auto disagree = [&] {
-    fail_damaged(file, packing_, point_before(unzstd.at()).packed, "its seek table and its frames do not agree");
+    fail_damaged(file, codec_, point_before(unzstd.at()).compressed, "its seek table and its frames do not agree");
   };
-  const auto by_packed = [](const Point& a, const Point& b) { return a.packed < b.packed; };
+  const auto by_compressed = [](const Point& a, const Point& b) { return a.compressed < b.compressed; };
   if (unzstd.at_point()) {
     const Point here = unzstd.point();
-    const auto row = std::lower_bound(points_.begin(), points_.end(), here, by_packed);
-    if (row == points_.end() || row->packed != here.packed || row->unpacked != here.unpacked) disagree();
+    const auto row = std::lower_bound(points_.begin(), points_.end(), here, by_compressed);
+    if (row == points_.end() || row->compressed != here.compressed || row->unpacked != here.unpacked) disagree();
   }
   const auto next = std::upper_bound(points_.begin(), points_.end(), unzstd.at(), before);
   const std::uint64_t left = (next == points_.end() ? size_ : next->unpacked) - unzstd.at();
@@ -241,7 +241,7 @@ void Unpacked::read(const Stored& file, std::uint64_t offset, std::span<std::byt
       const std::size_t n = table_ ? decode_frame(file, std::get<Unzstd>(decoder), to)
                                    : std::visit([&](auto& d) { return d.decode(file, to); }, decoder);
       if (n == 0 && std::visit([](const auto& d) { return d.at_end(); }, decoder)) {
-        fail_truncated(file, packing_, at(decoder));
+        fail_truncated(file, codec_, at(decoder));
       }
       to = to.subspan(n);
     }
@@ -274,9 +274,9 @@ std::string first_bytes(const Stored& file, Decoder& decoder, std::size_t most) 
 
 }  // namespace
 
-std::string unpacked_head(const Stored& file, Packing packing, std::size_t most, const Limits& limits) {
-  if (!supported(packing)) fail_unsupported(file.path, packing);
-  if (packing == Packing::gzip) {
+std::string unpacked_head(const Stored& file, Codec codec, std::size_t most, const Limits& limits) {
+  if (!supported(codec)) fail_unsupported(file.path, codec);
+  if (codec == Codec::gzip) {
     Inflater inflater;
     inflater.start(file, {}, {});
     return first_bytes(file, inflater, most);
@@ -285,4 +285,4 @@ std::string unpacked_head(const Stored& file, Packing packing, std::size_t most,
   return first_bytes(file, unzstd, most);
 }
 
-}  // namespace batchfeed::packed
+}  // namespace batchfeed::compressed

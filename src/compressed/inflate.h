@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
-#include "packed/packed.h"
+#include "compressed/compressed.h"
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 
 constexpr std::size_t kWindow = std::size_t{32} << 10;
 
@@ -41,4 +41,4 @@ class Inflater {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace batchfeed::packed
+}  // namespace batchfeed::compressed

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "packed/pipe.h"
+#include "compressed/pipe.h"
 
 #include <algorithm>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "packed/inflate.h"
-#include "packed/packed.h"
-#include "packed/unzstd.h"
+#include "compressed/compressed.h"
+#include "compressed/inflate.h"
+#include "compressed/unzstd.h"
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 
 namespace {
 constexpr std::size_t kPiece = std::size_t{64} << 10;
@@ -25,11 +25,11 @@ struct Pipe::State {
     stored.wait = [this](std::uint64_t offset, std::uint64_t wanted) { return wait(offset, wanted); };
     std::vector<std::byte> head(static_cast<std::size_t>(wait(0, kHeadBytes)));
     copy(0, head);
-    packing = packing_of(head);
-    if (!supported(packing)) fail_unsupported(name, packing);
-    if (packing == Packing::gzip) {
+    codec = codec_of(head);
+    if (!supported(codec)) fail_unsupported(name, codec);
+    if (codec == Codec::gzip) {
       decoder.emplace<Inflater>().start(stored, {}, {});
-    } else if (packing == Packing::zstd) {
+    } else if (codec == Codec::zstd) {
       decoder.emplace<Unzstd>(limits.unpack_window_bytes).start({});
     }
   }
@@ -54,7 +54,7 @@ struct Pipe::State {
   void copy(std::uint64_t offset, std::span<std::byte> out) const {
     if (offset < held_from || out.size() > stored.size - offset) {
       throw Error(Fault{.kind = FaultKind::internal,
-                        .id = "packed.gone",
+                        .id = "compressed.gone",
                         .at = {.file = name, .byte = offset},
                         .what = "bytes of a pipe are asked for that are gone"});
     }
@@ -76,7 +76,7 @@ struct Pipe::State {
   std::vector<std::byte> held;  // the last bytes of the pipe
   std::uint64_t held_from = 0;
   bool ended = false;
-  Packing packing = Packing::none;
+  Codec codec = Codec::none;
   std::variant<std::monostate, Inflater, Unzstd> decoder;
   std::uint64_t at = 0;  // unpacked bytes given
 };
@@ -85,21 +85,21 @@ Pipe::Pipe(std::string name, Read read, const Limits& limits)
     : state_(std::make_unique<State>(std::move(name), std::move(read), limits)) {}
 Pipe::~Pipe() = default;
 
-bool Pipe::is_packed() const noexcept { return state_->packing != Packing::none; }
+bool Pipe::is_compressed() const noexcept { return state_->codec != Codec::none; }
 std::uint64_t Pipe::taken() const noexcept { return state_->stored.size; }
 
 std::size_t Pipe::read(std::span<std::byte> out) {
   State& s = *state_;
-  if (s.packing == Packing::none) {
+  if (s.codec == Codec::none) {
     std::size_t done = 0;
     for (std::size_t n = 1; done < out.size() && n != 0; done += n) n = s.plain(out.subspan(done));
     return done;
   }
-  const std::size_t n = s.packing == Packing::gzip ? std::get<Inflater>(s.decoder).decode(s.stored, out)
-                                                   : std::get<Unzstd>(s.decoder).decode(s.stored, out);
+  const std::size_t n = s.codec == Codec::gzip ? std::get<Inflater>(s.decoder).decode(s.stored, out)
+                                               : std::get<Unzstd>(s.decoder).decode(s.stored, out);
   s.at += n;
   check_size(s.stored, s.limits, s.at);
   return n;
 }
 
-}  // namespace batchfeed::packed
+}  // namespace batchfeed::compressed

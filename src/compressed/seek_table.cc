@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "packed/seek_table.h"
+#include "compressed/seek_table.h"
 
 #include <algorithm>
 #include <array>
 
 #include "base/cursor.h"
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 
 namespace {
 
@@ -29,7 +29,7 @@ std::optional<SeekTable> read_seek_table(const Stored& file) {
   const auto descriptor = std::to_integer<unsigned>(footer[4]);
   const std::uint64_t frames = u32(footer.data()), each = (descriptor & 0x80) != 0 ? 12 : 8;
   const std::uint64_t bytes = frames * each;  // below 2^36
-  const auto bad = [&](const char* why) { fail_damaged(file, Packing::zstd, file.size - kFooter, why); };
+  const auto bad = [&](const char* why) { fail_damaged(file, Codec::zstd, file.size - kFooter, why); };
   if ((descriptor & 0x7C) != 0) bad("its seek table has bits that mean nothing");
   if (bytes > file.size - kHeader - kFooter) bad("its seek table lists more frames than the file can hold");
   const std::uint64_t begin = file.size - kFooter - bytes - kHeader;
@@ -41,7 +41,7 @@ std::optional<SeekTable> read_seek_table(const Stored& file) {
   SeekTable table;
   table.frames.reserve(static_cast<std::size_t>(frames));
   std::vector<std::byte> part;
-  std::uint64_t packed = 0;
+  std::uint64_t compressed = 0;
   constexpr std::uint64_t kEntries = 4096;
   for (std::uint64_t done = 0; done < frames; done += kEntries) {
     const std::uint64_t n = std::min(kEntries, frames - done);
@@ -49,12 +49,12 @@ std::optional<SeekTable> read_seek_table(const Stored& file) {
     file.read(begin + kHeader + done * each, part);
     for (std::uint64_t i = 0; i < n; ++i) {
       const std::byte* const entry = part.data() + i * each;
-      table.frames.push_back({.packed = packed, .unpacked = table.unpacked});
-      packed += u32(entry);
+      table.frames.push_back({.compressed = compressed, .unpacked = table.unpacked});
+      compressed += u32(entry);
       table.unpacked += u32(entry + 4);
     }
   }
-  if (packed != begin) bad("its seek table speaks of another number of bytes than there are");
+  if (compressed != begin) bad("its seek table speaks of another number of bytes than there are");
   return table;
 }
 
@@ -64,7 +64,7 @@ std::vector<std::byte> seek_table_bytes(const std::vector<FrameSize>& frames) {
   put(out, kSkippable);
   put(out, static_cast<std::uint32_t>(frames.size() * 8 + kFooter));
   for (const FrameSize& frame : frames) {
-    put(out, frame.packed);
+    put(out, frame.compressed);
     put(out, frame.unpacked);
   }
   put(out, static_cast<std::uint32_t>(frames.size()));
@@ -73,4 +73,4 @@ std::vector<std::byte> seek_table_bytes(const std::vector<FrameSize>& frames) {
   return out;
 }
 
-}  // namespace batchfeed::packed
+}  // namespace batchfeed::compressed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "packed/zstd_writer.h"
+#include "compressed/zstd_writer.h"
 
 #include <algorithm>
 #include <memory>
@@ -9,7 +9,7 @@
 #include <zstd.h>
 #endif
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 
 namespace {
 #if BATCHFEED_WITH_ZSTD
@@ -26,7 +26,7 @@ void compress(std::span<const std::byte> from, std::vector<std::byte>& out) {
   out.resize(n);
 }
 #else
-void compress(std::span<const std::byte>, std::vector<std::byte>&) { fail_unsupported({}, Packing::zstd); }
+void compress(std::span<const std::byte>, std::vector<std::byte>&) { fail_unsupported({}, Codec::zstd); }
 #endif
 }  // namespace
 
@@ -47,10 +47,10 @@ void ZstdWriter::finish() {
 }
 
 void ZstdWriter::write_frame() {
-  compress(pending_, packed_);
-  put_(packed_);
-  frames_.push_back({static_cast<std::uint32_t>(packed_.size()), static_cast<std::uint32_t>(pending_.size())});
+  compress(pending_, compressed_);
+  put_(compressed_);
+  frames_.push_back({static_cast<std::uint32_t>(compressed_.size()), static_cast<std::uint32_t>(pending_.size())});
   pending_.clear();
 }
 
-}  // namespace batchfeed::packed
+}  // namespace batchfeed::compressed

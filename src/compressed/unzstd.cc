@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "packed/unzstd.h"
+#include "compressed/unzstd.h"
 
 #if BATCHFEED_WITH_ZSTD
 
@@ -12,7 +12,7 @@
 
 #include "base/counted.h"
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 
 struct Unzstd::State {
   explicit State(std::uint64_t window_bytes) : limit(window_bytes), stream(ZSTD_createDStream()) {
@@ -41,13 +41,13 @@ struct Unzstd::State {
     switch (ZSTD_getErrorCode(code)) {
       case ZSTD_error_memory_allocation: fail_memory();
       case ZSTD_error_prefix_unknown:
-        if (at > 0 || position() > 0) fail_trailing(file, Packing::zstd, position());
+        if (at > 0 || position() > 0) fail_trailing(file, Codec::zstd, position());
         break;
       case ZSTD_error_frameParameter_windowTooLarge:
         fail_limit(file, "a zstd frame needs a window of more than " + counted(limit, "byte"), "unpack_window_bytes");
       default: break;
     }
-    fail_damaged(file, Packing::zstd, position(), ZSTD_getErrorName(code));
+    fail_damaged(file, Codec::zstd, position(), ZSTD_getErrorName(code));
   }
 
   // Frames from before the format was settled (0.1 to 0.7) know no limit of the window.
@@ -57,7 +57,7 @@ struct Unzstd::State {
     file.read(position(), magic);
     const bool old = magic[0] >= std::byte{0x1E} && magic[0] <= std::byte{0x27} && magic[1] == std::byte{0xB5} &&
                      magic[2] == std::byte{0x2F} && magic[3] == std::byte{0xFD};
-    if (old) fail_damaged(file, Packing::zstd, position(), "a frame of zstd before version 0.8");
+    if (old) fail_damaged(file, Codec::zstd, position(), "a frame of zstd before version 0.8");
   }
 
   std::size_t step(const Stored& file, std::span<std::byte> bytes, bool stop_at_frame) {
@@ -77,7 +77,7 @@ struct Unzstd::State {
       if (ZSTD_isError(code)) fail(file, code);
       between = code == 0;
       stop = between && stop_at_frame;
-      if (!more && !between && out.pos == before && in.pos == read) fail_truncated(file, Packing::zstd, at);
+      if (!more && !between && out.pos == before && in.pos == read) fail_truncated(file, Codec::zstd, at);
     }
     return out.pos;
   }
@@ -87,7 +87,7 @@ struct Unzstd::State {
     std::byte none{};
     while (!between) {
       ZSTD_outBuffer out{&none, 0, 0};
-      if (!fill(file)) fail_truncated(file, Packing::zstd, at);
+      if (!fill(file)) fail_truncated(file, Codec::zstd, at);
       const std::size_t read = in.pos;
       const std::size_t code = ZSTD_decompressStream(stream, &out, &in);
       if (ZSTD_isError(code)) fail(file, code);
@@ -116,7 +116,7 @@ void Unzstd::start(const Point& point) {
   State& s = *state_;
   ZSTD_DCtx_reset(s.stream, ZSTD_reset_session_only);
   s.in = {};
-  s.input_at = point.packed;
+  s.input_at = point.compressed;
   s.at = point.unpacked;
   s.between = true;
   s.end = false;
@@ -126,7 +126,7 @@ std::size_t Unzstd::decode(const Stored& file, std::span<std::byte> out) { retur
 std::size_t Unzstd::decode_frame(const Stored& file, std::span<std::byte> out) { return state_->step(file, out, true); }
 bool Unzstd::finish_frame(const Stored& file) { return state_->finish(file); }
 bool Unzstd::at_point() const noexcept { return state_->between; }
-Point Unzstd::point() const noexcept { return {.packed = state_->position(), .unpacked = state_->at}; }
+Point Unzstd::point() const noexcept { return {.compressed = state_->position(), .unpacked = state_->at}; }
 std::uint64_t Unzstd::at() const noexcept { return state_->at; }
 bool Unzstd::at_end() const noexcept { return state_->end; }
 
@@ -135,11 +135,11 @@ std::uint64_t told_frame_size(std::span<const std::byte> head) noexcept {
   return size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR ? 0 : size;
 }
 
-}  // namespace batchfeed::packed
+}  // namespace batchfeed::compressed
 
 #else
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 
 struct Unzstd::State {};
 Unzstd::Unzstd(std::uint64_t) {}
@@ -156,6 +156,6 @@ std::uint64_t Unzstd::at() const noexcept { return 0; }
 bool Unzstd::at_end() const noexcept { return true; }
 std::uint64_t told_frame_size(std::span<const std::byte>) noexcept { return 0; }
 
-}  // namespace batchfeed::packed
+}  // namespace batchfeed::compressed
 
 #endif

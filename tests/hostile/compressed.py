@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Building blocks of hostile packed files: gzip members and zstd frames, written byte by byte."""
+"""Building blocks of hostile compressed files: gzip members and zstd frames, written byte by byte."""
 import gzip
 import struct
 import zlib
@@ -20,7 +20,7 @@ def gz_of_zeros(mebibytes):
 
 
 def block(kind, size, data, last=False):
-    """kind 0: as it is, 1: one byte, many times, 2: packed, 3: means nothing."""
+    """kind 0: as it is, 1: one byte, many times, 2: compressed, 3: means nothing."""
     return struct.pack("<I", int(last) | kind << 1 | size << 3)[:3] + data
 
 
@@ -40,7 +40,7 @@ def skippable(data, size=None):
 
 
 def seek_table(frames, count=None, descriptor=0, size=None):
-    """frames: (packed bytes, unpacked bytes)."""
+    """frames: (compressed bytes, unpacked bytes)."""
     entries = b"".join(struct.pack("<II", *f) + (b"\0" * 4 if descriptor & 0x80 else b"") for f in frames)
     footer = struct.pack("<IBI", len(frames) if count is None else count, descriptor, SEEKABLE)
     return struct.pack("<II", SKIPPABLE | 0xE, len(entries) + 9 if size is None else size) + entries + footer

@@ -16,11 +16,11 @@
 #include <variant>
 #include <vector>
 
-#include "packed/inflate.h"
-#include "packed/packed.h"
-#include "packed/unzstd.h"
+#include "compressed/compressed.h"
+#include "compressed/inflate.h"
+#include "compressed/unzstd.h"
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 
 // How dense points are noted where a file has no seek table. When there are `most`,
 // every second one goes and the rest lie twice as far apart: of gzip, each holds 32 KiB.
@@ -33,9 +33,9 @@ class Unpacked {
  public:
   // Reads all of the file once, unless it has a seek table, and so finds what is
   // wrong with it. If it unpacks to `keep` bytes at most, they stay in memory. Throws Error.
-  Unpacked(const Stored& file, Packing packing, const Limits& limits, std::size_t keep = 0, Spacing spacing = {});
+  Unpacked(const Stored& file, Codec codec, const Limits& limits, std::size_t keep = 0, Spacing spacing = {});
 
-  Packing packing() const noexcept { return packing_; }
+  Codec codec() const noexcept { return codec_; }
   std::uint64_t size() const noexcept { return size_; }
   std::size_t kept() const noexcept { return kept_; }  // bytes in memory: all or none
   std::size_t point_bytes() const noexcept { return windows_.size() + points_.size() * sizeof(Point); }
@@ -64,7 +64,7 @@ class Unpacked {
   Decoder take(const Stored& file, std::uint64_t offset) const;
   void park(Decoder decoder) const;
 
-  Packing packing_;
+  Codec codec_;
   std::uint64_t window_bytes_;
   std::uint64_t size_ = 0;
   Spacing spacing_;
@@ -79,6 +79,6 @@ class Unpacked {
 };
 
 // The first bytes of what a file unpacks to, at most `most`; the rest is not looked at.
-std::string unpacked_head(const Stored& file, Packing packing, std::size_t most, const Limits& limits);
+std::string unpacked_head(const Stored& file, Codec codec, std::size_t most, const Limits& limits);
 
-}  // namespace batchfeed::packed
+}  // namespace batchfeed::compressed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "packed/inflate.h"
+#include "compressed/inflate.h"
 
 #if BATCHFEED_WITH_ZLIB
 
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 
 namespace {
 constexpr int kRaw = -15, kGzip = 15 + 16;  // zlib's names for the two forms of 32 KiB windows
@@ -56,7 +56,7 @@ struct Inflater::State {
   void next_member(const Stored& file) {
     if (raw) {
       for (std::size_t i = 0; i < kTrailer; ++i) {
-        if (next_byte(file) < 0) fail_truncated(file, Packing::gzip, at);
+        if (next_byte(file) < 0) fail_truncated(file, Codec::gzip, at);
       }
     }
     raw = false;
@@ -68,10 +68,10 @@ struct Inflater::State {
     std::array<std::byte, kHeadBytes> head{};
     const auto n = static_cast<std::size_t>(file.left(begin, head.size()));
     file.read(begin, std::span(head).first(n));
-    if (packing_of(std::span(head).first(n)) != Packing::gzip) {
+    if (codec_of(std::span(head).first(n)) != Codec::gzip) {
       std::uint64_t zeros = 0;
       for (int byte = 0; (byte = next_byte(file)) >= 0; ++zeros) {
-        if (byte != 0 || zeros == kMostPadding) fail_trailing(file, Packing::gzip, begin);
+        if (byte != 0 || zeros == kMostPadding) fail_trailing(file, Codec::gzip, begin);
       }
       end = true;
       return;
@@ -83,7 +83,7 @@ struct Inflater::State {
     std::size_t done = 0;
     block_end = false;
     while (done < out.size() && !end && !block_end) {
-      if (!fill(file)) fail_truncated(file, Packing::gzip, at);
+      if (!fill(file)) fail_truncated(file, Codec::gzip, at);
       const auto room = static_cast<uInt>(std::min<std::size_t>(out.size() - done, 1u << 30));
       z.next_out = reinterpret_cast<Bytef*>(out.data() + done);
       z.avail_out = room;
@@ -96,7 +96,7 @@ struct Inflater::State {
       } else if (code == Z_MEM_ERROR) {
         fail_memory();
       } else if (code != Z_OK && code != Z_BUF_ERROR) {
-        fail_damaged(file, Packing::gzip, position(), z.msg != nullptr ? z.msg : "no deflate data");
+        fail_damaged(file, Codec::gzip, position(), z.msg != nullptr ? z.msg : "no deflate data");
       } else if (flush == Z_BLOCK && (z.data_type & 128) != 0 && (z.data_type & 64) == 0) {
         block_end = true;
       }
@@ -115,16 +115,16 @@ void Inflater::start(const Stored& file, const Point& point, std::span<const std
   s.raw = point.window != 0;
   s.end = s.block_end = false;
   s.at = point.unpacked;
-  s.input_at = point.packed;
+  s.input_at = point.compressed;
   s.z.avail_in = 0;
   if (inflateReset2(&s.z, s.raw ? kRaw : kGzip) != Z_OK) fail_memory();
   if (!s.raw) {
-    s.end = file.left(point.packed, 1) == 0;
+    s.end = file.left(point.compressed, 1) == 0;
     return;
   }
   if (point.bits != 0) {
     std::byte before{};
-    file.read(point.packed - 1, {&before, 1});
+    file.read(point.compressed - 1, {&before, 1});
     inflatePrime(&s.z, point.bits, std::to_integer<int>(before) >> (8 - point.bits));
   }
   inflateSetDictionary(&s.z, reinterpret_cast<const Bytef*>(window.data()), static_cast<uInt>(window.size()));
@@ -139,17 +139,18 @@ std::size_t Inflater::decode_block(const Stored& file, std::span<std::byte> out)
 bool Inflater::at_point() const noexcept { return state_->block_end; }
 Point Inflater::point() const noexcept {
   // Behind a gzip header zlib says it is at the end of a block as well.
-  return {
-      .packed = state_->position(), .unpacked = state_->at, .bits = static_cast<std::uint8_t>(state_->z.data_type & 7)};
+  return {.compressed = state_->position(),
+          .unpacked = state_->at,
+          .bits = static_cast<std::uint8_t>(state_->z.data_type & 7)};
 }
 std::uint64_t Inflater::at() const noexcept { return state_->at; }
 bool Inflater::at_end() const noexcept { return state_->end; }
 
-}  // namespace batchfeed::packed
+}  // namespace batchfeed::compressed
 
 #else
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 
 struct Inflater::State {};
 Inflater::Inflater() = default;
@@ -164,6 +165,6 @@ Point Inflater::point() const noexcept { return {}; }
 std::uint64_t Inflater::at() const noexcept { return 0; }
 bool Inflater::at_end() const noexcept { return true; }
 
-}  // namespace batchfeed::packed
+}  // namespace batchfeed::compressed
 
 #endif

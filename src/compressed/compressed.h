@@ -14,19 +14,19 @@
 #include <span>
 #include <string>
 
-namespace batchfeed::packed {
+namespace batchfeed::compressed {
 
-enum class Packing : std::uint8_t { none, gzip, zstd };
+enum class Codec : std::uint8_t { none, gzip, zstd };
 
-constexpr std::size_t kHeadBytes = 4;  // what packing_of() looks at
+constexpr std::size_t kHeadBytes = 4;  // what codec_of() looks at
 
 // By content: the first bytes of the file.
-Packing packing_of(std::span<const std::byte> head) noexcept;
-const char* name(Packing packing) noexcept;
+Codec codec_of(std::span<const std::byte> head) noexcept;
+const char* name(Codec codec) noexcept;
 // False: this batchfeed was built without the library.
-bool supported(Packing packing) noexcept;
+bool supported(Codec codec) noexcept;
 
-// The packed bytes. `read` fills all of `out`; thread-safe; throws Error.
+// The compressed bytes. `read` fills all of `out`; thread-safe; throws Error.
 struct Stored {
   const std::string& path;
   std::uint64_t size;  // of a pipe: of what came up to now
@@ -43,20 +43,20 @@ struct Stored {
 
 // A place where unpacking can begin.
 struct Point {
-  std::uint64_t packed = 0;    // offset in the file of the first whole byte
-  std::uint64_t unpacked = 0;  // offset in what it unpacks to
-  std::uint32_t window = 0;    // gzip: number of the 32 KiB in front of it; 0 = a member begins here
-  std::uint8_t bits = 0;       // gzip: bits of the byte before `packed` that still belong to it
+  std::uint64_t compressed = 0;  // offset in the file of the first whole byte
+  std::uint64_t unpacked = 0;    // offset in what it unpacks to
+  std::uint32_t window = 0;      // gzip: number of the 32 KiB in front of it; 0 = a member begins here
+  std::uint8_t bits = 0;         // gzip: bits of the byte before `compressed` that still belong to it
 };
 
-// Faults at a byte of the packed file, which the text says.
-[[noreturn]] void fail_damaged(const Stored& file, Packing packing, std::uint64_t byte, const std::string& why);
-[[noreturn]] void fail_truncated(const Stored& file, Packing packing, std::uint64_t unpacked);
-[[noreturn]] void fail_trailing(const Stored& file, Packing packing, std::uint64_t byte);
+// Faults at a byte of the compressed file, which the text says.
+[[noreturn]] void fail_damaged(const Stored& file, Codec codec, std::uint64_t byte, const std::string& why);
+[[noreturn]] void fail_truncated(const Stored& file, Codec codec, std::uint64_t unpacked);
+[[noreturn]] void fail_trailing(const Stored& file, Codec codec, std::uint64_t byte);
 [[noreturn]] void fail_limit(const Stored& file, const std::string& what, const char* limit);
-[[noreturn]] void fail_unsupported(const std::string& path, Packing packing);
+[[noreturn]] void fail_unsupported(const std::string& path, Codec codec);
 [[noreturn]] void fail_memory();
 // Throws Error if that is more than the limits allow.
 void check_size(const Stored& file, const Limits& limits, std::uint64_t unpacked);
 
-}  // namespace batchfeed::packed
+}  // namespace batchfeed::compressed
