@@ -6,6 +6,7 @@
 #include <batchfeed/options.h>
 #include <batchfeed/survey.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

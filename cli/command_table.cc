@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "command_table.h"
 
+#include <cstddef>
 #include <sstream>
+#include <utility>
 
 namespace batchfeed::cli {
 

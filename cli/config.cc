@@ -4,6 +4,7 @@
 #include <batchfeed/config.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>

@@ -8,6 +8,7 @@
 #include <batchfeed/tools.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <set>

@@ -8,6 +8,8 @@
 #include <batchfeed/options.h>
 #include <batchfeed/tools.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>

@@ -3,9 +3,11 @@
 // Numbers, sizes and times as people read them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace batchfeed::cli {

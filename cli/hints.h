@@ -5,6 +5,8 @@
 
 #include <batchfeed/error.h>
 
+#include <string>
+
 namespace batchfeed::cli {
 
 // The fault with `section = A.B` of its hint as --section A.B, and `check()` as batchfeed check.

@@ -4,7 +4,7 @@
 // go through escape().
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>

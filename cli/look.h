@@ -4,6 +4,8 @@
 // place is told, the others are counted.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "command.h"
 #include "command_table.h"

@@ -8,9 +8,7 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <string>
+#include <cstddef>
 #include <string_view>
 
 namespace batchfeed::cli {

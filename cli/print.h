@@ -7,6 +7,7 @@
 #include <batchfeed/minibatch.h>
 #include <batchfeed/reader.h>
 
+#include <cstddef>
 #include <string>
 
 namespace batchfeed::cli {

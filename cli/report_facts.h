@@ -5,6 +5,7 @@
 
 #include <batchfeed/survey.h>
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>

@@ -9,7 +9,6 @@
 #include <CLI/App.hpp>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "corpus.h"

@@ -9,9 +9,9 @@
 #include <batchfeed/schema.h>
 
 #include <cassert>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -10,6 +10,7 @@
 #include <batchfeed/error.h>
 #include <batchfeed/schema.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>

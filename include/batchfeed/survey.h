@@ -8,6 +8,7 @@
 #include <batchfeed/tools.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -9,11 +9,11 @@
 #include <batchfeed/options.h>
 #include <batchfeed/source.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <string>
+#include <tuple>
 
 #include "bindings.h"
 #include "enums.h"

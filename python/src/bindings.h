@@ -9,11 +9,11 @@
 #include <batchfeed/source.h>
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
 #include <exception>
 #include <functional>
-#include <memory>
+#include <string>
 #include <string_view>
-#include <utility>
 
 #include "gil.h"
 #include "held.h"

@@ -8,6 +8,8 @@
 #include <batchfeed/tools.h>
 #include <nanobind/nanobind.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace nanobind::detail {

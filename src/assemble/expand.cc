@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 #include <new>
+#include <system_error>
 
 #include "assemble/open.h"
 #include "io/descriptor.h"

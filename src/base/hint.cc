@@ -2,6 +2,7 @@
 #include <batchfeed/hint.h>
 
 #include <algorithm>
+#include <cstddef>
 
 namespace batchfeed {
 

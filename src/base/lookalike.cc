@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/lookalike.h"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace batchfeed {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/quoted.h"
 
+#include <cstddef>
+
 #include "base/hex.h"
 
 namespace batchfeed {

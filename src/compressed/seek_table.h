@@ -10,6 +10,7 @@
 // All little-endian. Bit 7 of the descriptor: there are checksums; bits 2 to 6 are 0.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>

@@ -6,6 +6,7 @@
 
 #include <batchfeed/config.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

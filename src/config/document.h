@@ -7,6 +7,8 @@
 
 #include <batchfeed/limits.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>

@@ -3,6 +3,7 @@
 // What the text and the binary reader have in common.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <utility>
 

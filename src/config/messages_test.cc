@@ -3,6 +3,7 @@
 // Where faults and warnings point, what they say, and the bounds on hostile text.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>

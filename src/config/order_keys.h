@@ -3,6 +3,8 @@
 // Keys of order and chunks that several reader types share.
 #pragma once
 
+#include <cstdint>
+
 #include "config/binder.h"
 
 namespace batchfeed::config {

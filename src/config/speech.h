@@ -4,6 +4,7 @@
 // stream's section.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -3,6 +3,8 @@
 // As readers_test.cc, of the sections of speech readers in their older styles.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "config/speech.h"
 #include "config/testing.h"
 

@@ -11,6 +11,7 @@
 #include <new>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 #include "base/cursor.h"
 #include "base/hash.h"

@@ -4,6 +4,7 @@
 // MLF labels, state lists. Each line knows its number and where it stands.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

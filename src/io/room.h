@@ -8,7 +8,6 @@
 #include <batchfeed/limits.h>
 
 #include <cstdint>
-#include <string>
 
 #include "io/file.h"
 

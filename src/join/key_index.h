@@ -5,6 +5,7 @@
 
 #include <batchfeed/source.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

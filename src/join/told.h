@@ -6,6 +6,7 @@
 #include <batchfeed/source.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -6,11 +6,14 @@
 
 #include <batchfeed/error.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/open_context.h"

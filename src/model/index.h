@@ -11,6 +11,7 @@
 #include <iterator>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace batchfeed {

@@ -5,6 +5,8 @@
 
 #include <batchfeed/source.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <new>
 #include <string>
 #include <vector>

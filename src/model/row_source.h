@@ -6,6 +6,7 @@
 
 #include <batchfeed/source.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>

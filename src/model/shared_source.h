@@ -7,6 +7,7 @@
 
 #include <batchfeed/source.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>

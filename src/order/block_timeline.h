@@ -7,7 +7,8 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 

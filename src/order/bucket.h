@@ -7,6 +7,9 @@
 // sequence moves by less than two pools.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+
 #include "order/pool.h"
 
 namespace batchfeed::order {

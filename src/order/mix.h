@@ -6,7 +6,10 @@
 // from; so the mixture at any position is computed and not replayed.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "order/pool.h"
 

@@ -5,6 +5,7 @@
 // Positions count the samples of the rearranged line.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>

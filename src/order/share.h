@@ -3,6 +3,7 @@
 // Shard::even: one global minibatch, cut among the workers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>

@@ -9,6 +9,7 @@
 // tables of its own window alone. Statistics: docs/explanation/randomization.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>

@@ -2,6 +2,7 @@
 #include "order/windows.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "base/saturate.h"
 

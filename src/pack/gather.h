@@ -8,9 +8,9 @@
 #include <batchfeed/minibatch.h>
 #include <batchfeed/source.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace batchfeed::pack {
 

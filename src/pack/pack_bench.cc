@@ -8,6 +8,7 @@
 // Bytes are those of the rows.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>

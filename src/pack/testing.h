@@ -6,6 +6,8 @@
 #include <batchfeed/minibatch.h>
 #include <batchfeed/source.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -7,9 +7,9 @@
 
 #include <batchfeed/source.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 #include "pack/gather.h"

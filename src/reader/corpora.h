@@ -7,6 +7,7 @@
 #include <batchfeed/options.h>
 #include <batchfeed/source.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>

@@ -4,9 +4,11 @@
 // others are planned, so that places and epochs are the same for all, but read nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "reader/plan.h"
 

@@ -6,6 +6,7 @@
 #include <batchfeed/options.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

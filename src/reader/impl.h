@@ -7,10 +7,10 @@
 #include <batchfeed/reader.h>
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "reader/chunk_store.h"

@@ -8,6 +8,7 @@
 #include <batchfeed/minibatch.h>
 #include <batchfeed/options.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>

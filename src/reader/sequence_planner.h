@@ -5,6 +5,7 @@
 
 #include <batchfeed/options.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>

@@ -7,6 +7,7 @@
 
 #include <batchfeed/writer.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <system_error>
 
 #include "compressed/compressed.h"
 #include "formats/cbf/keys.h"

@@ -7,6 +7,7 @@
 
 #include <batchfeed/source.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>

@@ -3,6 +3,8 @@
 // Some streams of a source, in another order and under other names.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>

@@ -7,9 +7,9 @@
 #include <batchfeed/convert.h>
 #include <batchfeed/speech_writer.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <unordered_set>
 #include <vector>
 

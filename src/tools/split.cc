@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 #include <system_error>
+#include <tuple>
 
 #include "base/hash.h"
 #include "base/rng.h"

@@ -5,6 +5,7 @@
 #include <batchfeed/writer.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>

@@ -5,11 +5,13 @@
 
 #include <batchfeed/tools.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace batchfeed {
 

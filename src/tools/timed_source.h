@@ -7,9 +7,9 @@
 #include <batchfeed/source.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "model/shared_source.h"

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <new>
+
 #include "support/allocations.h"
 #include "support/faulty_sys.h"
 #include "support/scenarios.h"

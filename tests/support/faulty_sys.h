@@ -5,7 +5,7 @@
 #pragma once
 
 #include <atomic>
-#include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>

@@ -3,6 +3,7 @@
 // Small speech corpora for tests: HTK parameter files byte by byte.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -5,6 +5,8 @@
 
 #include <batchfeed/error.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

@@ -7,7 +7,9 @@
 #include <batchfeed/buffer.h>
 #include <batchfeed/source.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 

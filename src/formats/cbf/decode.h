@@ -10,6 +10,7 @@
 
 #include <batchfeed/source.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -9,6 +9,7 @@
 // stream differs: rows were then given that hold other values of the chunk, so it is refused.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>

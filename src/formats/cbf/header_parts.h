@@ -5,6 +5,7 @@
 
 #include <batchfeed/limits.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 

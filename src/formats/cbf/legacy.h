@@ -10,6 +10,7 @@
 
 #include <batchfeed/buffer.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "formats/cbf/decode.h"

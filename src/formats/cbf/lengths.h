@@ -8,6 +8,7 @@
 #include <batchfeed/buffer.h>
 #include <batchfeed/source.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

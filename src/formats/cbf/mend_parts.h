@@ -8,10 +8,10 @@
 #include <batchfeed/fix.h>
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/cursor.h"

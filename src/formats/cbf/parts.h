@@ -8,6 +8,7 @@
 
 #include <batchfeed/source.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>

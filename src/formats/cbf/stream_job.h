@@ -4,6 +4,7 @@
 // for what may be wrong with it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 

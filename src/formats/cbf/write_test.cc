@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <string>
 #include <vector>

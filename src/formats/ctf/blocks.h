@@ -7,9 +7,9 @@
 #include <batchfeed/buffer.h>
 #include <batchfeed/limits.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 
 #include "io/file.h"

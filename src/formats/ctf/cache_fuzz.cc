@@ -4,6 +4,7 @@
 // its counts and entries say, a source opens and reads without harm.
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "base/hash.h"
 #include "formats/ctf/fuzzing.h"

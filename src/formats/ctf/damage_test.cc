@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include "formats/ctf/opened.h"
 
 namespace batchfeed::ctf {

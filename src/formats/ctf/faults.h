@@ -6,10 +6,13 @@
 
 #include <batchfeed/error.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/quoted.h"
 #include "formats/ctf/scan.h"

@@ -4,6 +4,7 @@
 // whether there is damage that must not vanish unnoticed.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 #include <string_view>
 

@@ -4,6 +4,7 @@
 // that the index need not carry them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <vector>

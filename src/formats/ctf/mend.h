@@ -5,6 +5,7 @@
 
 #include <batchfeed/fix.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -6,11 +6,12 @@
 
 #include <fast_float/fast_float.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <map>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 

@@ -7,6 +7,7 @@
 #include <batchfeed/source.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

@@ -4,6 +4,8 @@
 // A=(1 2)(3 4) B={1:1}; ..." or "FAIL id". For tests and fuzzing.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -3,7 +3,7 @@
 // What the index needs of one range of a file, so that ranges may be read side by side.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>

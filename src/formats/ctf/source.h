@@ -6,6 +6,8 @@
 #include <batchfeed/buffer.h>
 #include <batchfeed/source.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <set>

@@ -5,6 +5,8 @@
 
 #include <batchfeed/options.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>

@@ -11,8 +11,8 @@
 #include <batchfeed/buffer.h>
 #include <batchfeed/limits.h>
 
+#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "io/file.h"

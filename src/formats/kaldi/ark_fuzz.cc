@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "formats/kaldi/infer.h"
 #include "formats/kaldi/kaldi.h"

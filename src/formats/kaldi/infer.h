@@ -5,6 +5,9 @@
 
 #include <batchfeed/options.h>
 
+#include <cstdint>
+#include <string>
+
 #include "model/open_context.h"
 
 namespace batchfeed::kaldi {

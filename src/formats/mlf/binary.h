@@ -5,7 +5,10 @@
 //   and key (version 2), u32 frames, u16 segments, segments x { u16 class, u16 frames }
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "formats/mlf/labels.h"
 

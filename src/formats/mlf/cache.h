@@ -4,7 +4,9 @@
 // the file first (docs/reference/formats/index-cache.md).
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <string>
 
 #include "formats/mlf/index.h"
 

@@ -7,6 +7,7 @@
 #include <batchfeed/files.h>
 #include <batchfeed/limits.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -3,6 +3,7 @@
 #include <batchfeed/speech_writer.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <string>
 #include <vector>
 
