@@ -63,40 +63,33 @@ bool LineReader::fill() {
   return true;
 }
 
-bool LineReader::next() {
-  if (next_ == have_ && !fill()) return false;
-  std::size_t searched = next_;
-  std::size_t end = 0;
+// Where the line that begins at next_ ends, as far as its limit goes; what is missing of it is read.
+std::size_t LineReader::find_end() {
   terminated_ = false;
-  for (;;) {
-    const char* from = buffer_.data() + searched;
-    const char* hit = static_cast<const char*>(std::memchr(from, '\n', have_ - searched));
+  for (std::size_t searched = 0;; searched = have_ - next_) {
+    if (searched > 0 && (searched > limit_ || !fill())) return have_;
+    const char* const from = buffer_.data() + next_ + searched;
+    const std::size_t unsearched = have_ - next_ - searched;
+    const char* hit = static_cast<const char*>(std::memchr(from, '\n', unsearched));
     if (ends_ == LineEnd::any) {
-      const std::size_t until = hit != nullptr ? static_cast<std::size_t>(hit - from) : have_ - searched;
+      const std::size_t until = hit != nullptr ? static_cast<std::size_t>(hit - from) : unsearched;
       if (const void* cr = std::memchr(from, '\r', until)) hit = static_cast<const char*>(cr);
     }
-    if (hit != nullptr) {
-      end = static_cast<std::size_t>(hit - buffer_.data());
-      // A CR at the very end of what is there: only the next byte tells whether it is CRLF.
-      if (*hit == '\r' && end + 1 == have_) {
-        const std::size_t keep = end - next_;
-        fill();
-        end = next_ + keep;
-      }
-      terminated_ = true;
-      break;
-    }
-    if (have_ - next_ > limit_) break;
-    const std::size_t done = have_ - next_;
-    if (!fill()) {
-      end = have_;
-      break;
-    }
-    searched = next_ + done;
+    if (hit == nullptr) continue;
+    terminated_ = true;
+    const std::size_t size = static_cast<std::size_t>(hit - buffer_.data()) - next_;
+    // A CR at the very end of what is there: only the next byte tells whether it is CRLF.
+    if (*hit == '\r' && next_ + size + 1 == have_) fill();
+    return next_ + size;
   }
+}
+
+bool LineReader::next() {
+  if (next_ == have_ && !fill()) return false;
+  const std::size_t end = find_end();
   begin_ = buffer_at_ + next_;
   number_ = next_number_++;
-  if ((terminated_ ? end : have_) - next_ > limit_) {
+  if (end - next_ > limit_) {
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.line",
                       .at = {.file = file_->path(), .byte = begin_, .line = number_, .has_byte = true},

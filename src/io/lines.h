@@ -44,6 +44,7 @@ class LineReader {
 
  private:
   bool fill();
+  std::size_t find_end();
 
   const File* file_;
   LineEnd ends_;
