@@ -25,44 +25,7 @@ class Lexer {
                    .hint = "raise limits.config_includes if the configuration is meant so"});
     }
     seen_.insert(path);
-    std::string content;
-    try {
-      content = open_(path);
-    } catch (const Error& error) {
-      // The place that names the file is more use than the file that is not there.
-      Fault fault = error.fault();
-      if (from.file.empty()) throw;
-      fault.what = "included file " + quoted(path) + ": " + fault.what;
-      fault.at = from;
-      throw Error(std::move(fault));
-    }
-    const std::uint32_t id = doc_.map_.add_file(path);
-    std::size_t begin = content.starts_with("\xEF\xBB\xBF") ? 3 : 0;
-    if (content.starts_with("\xFF\xFE") || content.starts_with("\xFE\xFF")) {
-      throw Error({.kind = FaultKind::config,
-                   .id = "config.utf16",
-                   .at = {.file = path, .line = 1, .column = 1},
-                   .what = "the file is UTF-16; a configuration is plain bytes or UTF-8",
-                   .hint = "save it as UTF-8"});
-    }
-    const std::size_t text_begin = begin;
-    for (std::uint64_t line = 1; begin < content.size(); ++line) {
-      std::size_t end = content.find('\n', begin);
-      const std::size_t next = end == std::string::npos ? content.size() : end + 1;
-      if (end == std::string::npos) end = content.size();
-      std::string_view bytes(content.data() + begin, end - begin);
-      if (end < content.size() && bytes.ends_with('\r')) bytes.remove_suffix(1);
-      if (const std::size_t cr = bytes.find('\r'); cr != std::string_view::npos) {
-        throw Error({.kind = FaultKind::config,
-                     .id = "config.lone-cr",
-                     .at = {.file = path, .line = line, .column = cr + 1 + (line == 1 ? text_begin : 0)},
-                     .what = "a carriage return without a line feed",
-                     .hint = "end lines with LF or CRLF"});
-      }
-      bytes = bytes.substr(0, bytes.find('\0'));
-      file_line(bytes, id, line, begin);
-      begin = next;
-    }
+    lines_of(content_of(path, from), path);
   }
 
   // Text of the command line is not stripped of comments here.
@@ -85,6 +48,47 @@ class Lexer {
   std::string take() { return std::move(joined_); }
 
  private:
+  std::string content_of(const std::string& path, const Position& from) const {
+    try {
+      return open_(path);
+    } catch (const Error& error) {
+      // The place that names the file is more use than the file that is not there.
+      if (from.file.empty()) throw;
+      Fault fault = error.fault();
+      fault.what = "included file " + quoted(path) + ": " + fault.what;
+      fault.at = from;
+      throw Error(std::move(fault));
+    }
+  }
+
+  void lines_of(std::string_view content, const std::string& path) {
+    const std::uint32_t id = doc_.map_.add_file(path);
+    if (content.starts_with("\xFF\xFE") || content.starts_with("\xFE\xFF")) {
+      throw Error({.kind = FaultKind::config,
+                   .id = "config.utf16",
+                   .at = {.file = path, .line = 1, .column = 1},
+                   .what = "the file is UTF-16; a configuration is plain bytes or UTF-8",
+                   .hint = "save it as UTF-8"});
+    }
+    const std::size_t mark = content.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+    std::size_t begin = mark;
+    for (std::uint64_t line = 1; begin < content.size(); ++line) {
+      const std::size_t end = std::min(content.find('\n', begin), content.size());
+      std::string_view bytes = content.substr(begin, end - begin);
+      if (end < content.size() && bytes.ends_with('\r')) bytes.remove_suffix(1);
+      if (const std::size_t cr = bytes.find('\r'); cr != std::string_view::npos) {
+        throw Error({.kind = FaultKind::config,
+                     .id = "config.lone-cr",
+                     .at = {.file = path, .line = line, .column = cr + 1 + (line == 1 ? mark : 0)},
+                     .what = "a carriage return without a line feed",
+                     .hint = "end lines with LF or CRLF"});
+      }
+      bytes = bytes.substr(0, bytes.find('\0'));
+      file_line(bytes, id, line, begin);
+      begin = end + 1;
+    }
+  }
+
   void file_line(std::string_view bytes, std::uint32_t id, std::uint64_t line, std::uint64_t byte) {
     std::size_t first = 0;
     while (first < bytes.size() && is_blank(bytes[first])) ++first;

@@ -210,23 +210,26 @@ class SectionScanner final : public Scanner {
       doc_.fail(text_.origin(eq), "no-value", "key " + quoted(bytes_.substr(key.begin, key.size())) + " has no value",
                 "put the value on the line of the '='; an empty text is \"\"");
     }
-    Span value{at, record.end};
-    if (closer_of(bytes_[at]) != '\0') {
-      const std::size_t close = matching(at);
-      next = close + 1;
-      value = bytes_[at] == '"' ? Span{at + 1, close} : Span{at, close + 1};
-    } else if (const std::size_t second = bytes_.substr(0, record.end).find('=', at);
-               second != std::string_view::npos) {
-      const std::string_view tail = bytes_.substr(at, second - at);
-      if (tail.find_first_of(" \t") != std::string_view::npos) {
-        doc_.warn(text_.origin(at), "glued-records",
-                  "the value " + quoted(bytes_.substr(value.begin, value.size())) + " of key " +
-                      quoted(bytes_.substr(key.begin, key.size())) + " holds another '='",
-                  "separate entries with ';' or put each on its own line");
-      }
+    if (closer_of(bytes_[at]) == '\0') {
+      warn_if_glued(key, {at, record.end});
+      if (key.size() != 0) add({key, trim(bytes_, {at, record.end}), false});
+      return next;
     }
+    const std::size_t close = matching(at);
+    const Span value = bytes_[at] == '"' ? Span{at + 1, close} : Span{at, close + 1};
     if (key.size() != 0) add({key, trim(bytes_, value), false});
-    return next;
+    return close + 1;
+  }
+
+  // A value that goes on behind a blank with another '=' is two entries to whoever wrote it.
+  void warn_if_glued(Span key, Span value) {
+    const std::string_view text = bytes_.substr(value.begin, value.size());
+    const std::size_t second = text.find('=');
+    if (second == std::string_view::npos || text.find_first_of(" \t") > second) return;
+    doc_.warn(
+        text_.origin(value.begin), "glued-records",
+        "the value " + quoted(text) + " of key " + quoted(bytes_.substr(key.begin, key.size())) + " holds another '='",
+        "separate entries with ';' or put each on its own line");
   }
 
   // why a limit: a key of one byte takes some hundred in a section.
