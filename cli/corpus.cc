@@ -189,16 +189,4 @@ std::vector<std::string> sections_to_choose(const CorpusArguments& arguments) {
   return sections.size() > 1 ? sections : std::vector<std::string>();
 }
 
-std::vector<std::shared_ptr<const Source>> open_corpora(const Setup& setup) {
-  if (setup.mix.empty()) return {open_sources(setup)};
-  std::vector<std::shared_ptr<const Source>> out;
-  for (const auto& sources : setup.mix) {
-    Setup one = setup;
-    one.sources = sources;
-    one.mix.clear();
-    out.emplace_back(open_sources(one));
-  }
-  return out;
-}
-
 }  // namespace batchfeed::cli

@@ -67,7 +67,4 @@ Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Rep
 // The reader sections of a configuration that has several, where none was asked for. Throws Error.
 std::vector<std::string> sections_to_choose(const CorpusArguments& arguments);
 
-// The corpora of a mixture, or the one there is, opened once for several readers.
-std::vector<std::shared_ptr<const Source>> open_corpora(const Setup& setup);
-
 }  // namespace batchfeed::cli

@@ -56,6 +56,8 @@ std::unique_ptr<Source> open_source(const SourceOptions& options, const Limits& 
                                     KeyMode keys = KeyMode::numeric);
 // All sources of a setup, joined by key as a reader would.
 std::unique_ptr<Source> open_sources(const Setup& setup);
+// What a Reader of the setup reads: the corpora of a mixture, else the one there is.
+std::vector<std::shared_ptr<const Source>> open_corpora(const Setup& setup);
 // The same for looking at data: damage is reported and left out, whatever the setup tolerates.
 std::unique_ptr<Source> open_to_look(const Setup& setup);
 

@@ -86,6 +86,32 @@ void tell_collision(const OpenContext& context) {
   }
 }
 
+void tell_joined_by_number(const Setup& setup, const std::vector<std::unique_ptr<Source>>& sources,
+                           const OpenContext& context) {
+  for (std::size_t i = 0; i < sources.size() && context.report; ++i) {
+    if (!nature_of(setup.sources[i]).is_numbered || sources[i]->chunks().empty()) continue;
+    if (const auto notice = joined_by_number(*sources[i])) context.report(*notice);
+  }
+}
+
+// `first` as it was opened, with nothing around it.
+join::Options how_to_join(const Setup& setup, Source& first) {
+  const Nature nature = nature_of(setup.sources[0]);
+  join::Options how{.frames = setup.reader.pack.kind == Packing::frames && first.splits_frames(),
+                    .exact = setup.reader.legacy_speech,
+                    .strict = setup.reader.one_sequence};
+  // HTKMLFReader cuts chunks of the utterances that all sources have (htk.md 5, 11.2).
+  if (setup.reader.legacy_speech && nature.leave_out != nullptr) {
+    how.too_long = nature.too_long(first);
+    how.cut_again = [leave_out = nature.leave_out, &first](const std::vector<std::uint64_t>& gone) {
+      leave_out(first, gone);
+    };
+  }
+  for (const SourceOptions& options : setup.sources)
+    how.same_length.push_back(nature.is_speech && nature_of(options).is_speech);
+  return how;
+}
+
 }  // namespace
 
 std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context, bool only_sums) {
@@ -96,7 +122,6 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context,
                       .hint = "give at least one"});
   }
   expect_joinable(setup);
-  const Nature first = nature_of(setup.sources[0]);
   std::vector<std::unique_ptr<Source>> sources;
   for (const SourceOptions& options : setup.sources) sources.push_back(open_one(options, context));
   std::set<std::string> told;  // a join says again what its sources say
@@ -108,27 +133,15 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context,
   };
   for (const auto& source : sources) tell(*source);
   tell_collision(context);
-  // HTKMLFReader cuts chunks of the utterances that all sources have (htk.md 5, 11.2).
-  Source* const features = setup.reader.legacy_speech && first.leave_out != nullptr ? sources[0].get() : nullptr;
-  const std::uint64_t too_long = features != nullptr ? first.too_long(*features) : 0;
+  join::Options how = how_to_join(setup, *sources[0]);
+  if (context.check && context.report && !only_sums) {
+    how.each = [&](const Fault& fault) { context.report({.severity = Severity::warning, .fault = fault}); };
+  }
   if (context.around) {
     for (auto& source : sources) source = context.around(std::move(source));
   }
   if (sources.size() == 1) return std::move(sources[0]);
-  const bool frames = setup.reader.pack.kind == Packing::frames && sources[0]->splits_frames();
-  join::Options how{.frames = frames, .exact = setup.reader.legacy_speech, .strict = setup.reader.one_sequence};
-  how.too_long = too_long;
-  if (features != nullptr)
-    how.cut_again = [=](const std::vector<std::uint64_t>& gone) { first.leave_out(*features, gone); };
-  for (const SourceOptions& options : setup.sources)
-    how.same_length.push_back(first.is_speech && nature_of(options).is_speech);
-  if (context.check && context.report && !only_sums) {
-    how.each = [&](const Fault& fault) { context.report({.severity = Severity::warning, .fault = fault}); };
-  }
-  for (std::size_t i = 0; i < sources.size() && context.report; ++i) {
-    if (!nature_of(setup.sources[i]).is_numbered || sources[i]->chunks().empty()) continue;
-    if (const auto notice = joined_by_number(*sources[i])) context.report(*notice);
-  }
+  tell_joined_by_number(setup, sources, context);
   auto joined = join::join(std::move(sources), how);
   tell(*joined);
   return joined;
@@ -179,14 +192,17 @@ std::unique_ptr<Source> open_sources(const Setup& setup) {
   return assemble::open_as_one(setup, assemble::context_of(setup), true);
 }
 
+std::vector<std::shared_ptr<const Source>> open_corpora(const Setup& setup) {
+  return assemble::open_corpora(setup, assemble::context_of(setup));
+}
+
 std::unique_ptr<Source> open_to_look(const Setup& setup) {
   OpenContext context = assemble::context_of(setup);
   context.check = true;
   return assemble::open_as_one(setup, context, true);
 }
 
-Reader::Reader(const Setup& setup)
-    : Reader(assemble::open_corpora(setup, assemble::context_of(setup)), setup.reader, setup.limits, setup.report) {}
+Reader::Reader(const Setup& setup) : Reader(open_corpora(setup), setup.reader, setup.limits, setup.report) {}
 
 Reader open(const std::string& config, const OpenOptions& options) {
   ConfigRequest request;
