@@ -16,17 +16,18 @@ std::vector<std::uint64_t> running_sums(std::span<const std::uint64_t> sizes) {
   return begin;
 }
 
+Windows of_chunks(std::uint32_t count) {
+  return {.lo = std::vector<std::uint32_t>(count), .hi = std::vector<std::uint32_t>(count)};
+}
+
 }  // namespace
 
 Windows windows_in_samples(std::span<const std::uint64_t> sizes, std::uint64_t window) {
   const std::vector<std::uint64_t> begin = running_sums(sizes);
   const std::uint64_t half = window / 2;
   const auto n = static_cast<std::uint32_t>(sizes.size());
-  Windows windows;
-  windows.lo.resize(n);
-  windows.hi.resize(n);
-  std::uint32_t lo = 0;
-  std::uint32_t hi = 1;
+  Windows windows = of_chunks(n);
+  std::uint32_t lo = 0, hi = 1;
   for (std::uint32_t c = 0; c < n; ++c) {
     while (begin[c] - begin[lo] > half) ++lo;
     lo = std::min(lo, c);
@@ -41,9 +42,7 @@ Windows windows_in_samples(std::span<const std::uint64_t> sizes, std::uint64_t w
 Windows windows_in_chunks(std::uint32_t count, std::uint64_t window) {
   const std::uint64_t half = window / 2;
   const std::uint64_t width = window == 0 ? 1 : window;
-  Windows windows;
-  windows.lo.resize(count);
-  windows.hi.resize(count);
+  Windows windows = of_chunks(count);
   for (std::uint32_t c = 0; c < count; ++c) {
     std::uint64_t lo = c > half ? c - half : 0;
     std::uint64_t hi = add_sat(lo, width);
@@ -62,11 +61,8 @@ Windows windows_centred(std::span<const std::uint64_t> sizes, std::uint64_t wind
   const std::uint64_t total = begin.back();
   const std::uint64_t width = std::min(window, total);
   const auto n = static_cast<std::uint32_t>(sizes.size());
-  Windows windows;
-  windows.lo.resize(n);
-  windows.hi.resize(n);
-  std::uint32_t lo = 0;
-  std::uint32_t hi = 0;
+  Windows windows = of_chunks(n);
+  std::uint32_t lo = 0, hi = 0;
   for (std::uint32_t c = 0; c < n; ++c) {
     // Twice the sample numbers, so that the middle of a chunk is one. At the ends
     // of the sweep the interval is moved inwards instead of being cut.

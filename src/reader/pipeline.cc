@@ -242,6 +242,24 @@ void Pipeline::run() {
   ready_.notify_one();
 }
 
+// With mutex_ held: answers handed back, to be filled again; those that are packed at once with buffers.
+void Pipeline::take_answers(bool together) {
+  while (!memory_.answers.empty() && fresh_.size() < kMostTogether) {
+    fresh_.push_back(std::move(memory_.answers.back()));
+    memory_.answers.pop_back();
+  }
+  if (!together) return;
+  for (auto at = fresh_.rbegin(); at != fresh_.rend(); ++at) memory_.pool->lend((*at)->batch.streams);
+}
+
+// With mutex_ held: how many answers are made before the caller hears of the first.
+std::size_t Pipeline::most_at_once(bool together) const {
+  if (together) return kMostTogether;
+  if (shares_cpu() && settings_.memory_limit == 0)
+    return settings_.depth - std::min(queue_.size(), settings_.depth - 1);
+  return 1;
+}
+
 void Pipeline::produce_all() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -264,16 +282,8 @@ void Pipeline::produce_all() {
     if (producer_.window_moved()) settings_.small_chunks ? note_looked_into() : finish_all(lock);
     if (stop_) return;
     const bool together = small_ && settings_.memory_limit == 0 && !producer_.draws_ahead() && all_done();
-    while (!memory_.answers.empty() && fresh_.size() < kMostTogether) {
-      fresh_.push_back(std::move(memory_.answers.back()));
-      memory_.answers.pop_back();
-    }
-    for (auto at = fresh_.rbegin(); together && at != fresh_.rend(); ++at) memory_.pool->lend((*at)->batch.streams);
-    std::size_t most = 1;
-    if (together)
-      most = kMostTogether;
-    else if (shares_cpu() && settings_.memory_limit == 0)
-      most = settings_.depth - std::min(queue_.size(), settings_.depth - 1);
+    take_answers(together);
+    const std::size_t most = most_at_once(together);
     lock.unlock();
     make_answers(together, most);
     lock.lock();

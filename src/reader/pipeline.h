@@ -65,6 +65,8 @@ class Pipeline {
   // The producing side.
   void run();
   void produce_all();
+  void take_answers(bool together);
+  std::size_t most_at_once(bool together) const;
   void make_answers(bool together, std::size_t most);
   void finish_all(std::unique_lock<std::mutex>& lock);
   void note_looked_into();
