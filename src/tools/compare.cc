@@ -11,82 +11,16 @@
 #include <optional>
 #include <unordered_map>
 
-#include "base/hash.h"
 #include "base/saturate.h"
 #include "base/seeded_hash.h"
-#include "base/threads.h"
 #include "model/total.h"
 #include "tools/compare_rows.h"
-#include "tools/in_order.h"
+#include "tools/compare_side.h"
 #include "tools/refuse.h"
-#include "tools/row_hash.h"
 
 namespace batchfeed {
 
 namespace {
-
-struct Print {
-  std::uint64_t key = 0, data = 0;
-  std::uint32_t chunk = 0, row = 0;
-  // What makes two sequences the same one.
-  std::uint64_t whole(bool keys) const { return keys ? Fingerprint().add(key).add(data).value() : data; }
-};
-
-class Side {
- public:
-  Side(std::shared_ptr<const Source> source, const CompareOptions& options, std::uint64_t done, std::uint64_t all)
-      : source_(std::move(source)) {
-    const unsigned jobs = threads_of(options.jobs);
-    in_order<Item>(
-        source_->chunks().size(), jobs, [&](std::uint64_t i, Item& item) { hash(static_cast<std::uint32_t>(i), item); },
-        [&](std::uint64_t i, Item& item) {
-          prints.insert(prints.end(), item.prints.begin(), item.prints.end());
-          done += source_->chunks()[static_cast<std::size_t>(i)].bytes;
-          if (options.progress) options.progress(done, all);
-        });
-  }
-
-  Located locate(std::size_t number) const {
-    const Print& print = prints[number];
-    source_->sequences(print.chunk, table_);
-    const auto s =
-        std::find_if(table_.begin(), table_.end(), [&](const SequenceInfo& i) { return i.row == print.row; });
-    return {.number = number,
-            .key = s == table_.end() ? "" : source_->key_text(s->key),
-            .at = source_->place(print.chunk, print.row)};
-  }
-
-  const Chunk& chunk_of(std::size_t number) const {
-    if (loaded_ != prints[number].chunk) source_->read(loaded_ = prints[number].chunk, chunk_);
-    return chunk_;
-  }
-
-  std::vector<Print> prints;
-
- private:
-  struct Item {
-    Chunk chunk;
-    std::vector<SequenceInfo> table;
-    std::vector<Print> prints;
-  };
-
-  void hash(std::uint32_t c, Item& item) const {
-    item.prints.clear();
-    source_->read(c, item.chunk);
-    source_->sequences(c, item.table);
-    RowHash hash;
-    for (const SequenceInfo& s : item.table) {
-      if (item.chunk.is_invalid(s.row)) continue;
-      item.prints.push_back(
-          {.key = hash_text(source_->key_text(s.key)), .data = hash(item.chunk, s.row, {}), .chunk = c, .row = s.row});
-    }
-  }
-
-  std::shared_ptr<const Source> source_;
-  mutable std::vector<SequenceInfo> table_;
-  mutable Chunk chunk_;
-  mutable std::uint32_t loaded_ = ~0u;
-};
 
 // Sequences number first to before last.
 struct Range {
@@ -130,13 +64,44 @@ bool keys_count(const Side& a, bool own_a, const Side& b, bool own_b) {
   return of_a == of_b;
 }
 
+// Streams of the same name, storage and size; what is wrong with the others is told.
+std::vector<std::string> shared_streams(const Source& a, const Source& b, bool sparse_dims,
+                                        std::vector<std::string>& wrong) {
+  std::vector<std::string> shared;
+  const auto find = [](const Source& source, const std::string& name) {
+    const auto at = std::find_if(source.streams().begin(), source.streams().end(),
+                                 [&](const StreamInfo& s) { return s.name == name; });
+    return at == source.streams().end() ? nullptr : &*at;
+  };
+  for (const StreamInfo& s : a.streams()) {
+    const StreamInfo* const other = find(b, s.name);
+    const std::string name = "stream '" + s.name + "'";
+    if (other == nullptr) {
+      wrong.push_back(name + " is only in the first");
+    } else if (other->storage != s.storage) {
+      wrong.push_back(name + " is " + std::string(batchfeed::name(s.storage)) + " and " +
+                      std::string(batchfeed::name(other->storage)));
+    } else if (other->dim != s.dim && (s.storage == Storage::dense || sparse_dims)) {
+      wrong.push_back(name + " has dim " + std::to_string(s.dim) + " and " + std::to_string(other->dim));
+      if (s.storage == Storage::sparse) shared.push_back(s.name);
+    } else {
+      shared.push_back(s.name);
+    }
+  }
+  for (const StreamInfo& s : b.streams()) {
+    if (find(a, s.name) == nullptr) wrong.push_back("stream '" + s.name + "' is only in the second");
+  }
+  return shared;
+}
+
 class Comparer {
  public:
   Comparer(std::shared_ptr<const Source> a, std::shared_ptr<const Source> b, const CompareOptions& options)
       : options_(options) {
     expect_source(a.get());
     expect_source(b.get());
-    if (!shared_streams(*a, *b)) return;
+    names_ = shared_streams(*a, *b, options.sparse_dims, out_.streams);
+    if (names_.empty()) return;
     const bool own_a = has_own_keys(*a), own_b = has_own_keys(*b);
     a = select_streams(std::move(a), names_);
     b = select_streams(std::move(b), names_);
@@ -168,34 +133,6 @@ class Comparer {
   }
 
  private:
-  // Streams of the same name, storage and size; what is wrong with the others.
-  bool shared_streams(const Source& a, const Source& b) {
-    const auto find = [](const Source& source, const std::string& name) {
-      const auto at = std::find_if(source.streams().begin(), source.streams().end(),
-                                   [&](const StreamInfo& s) { return s.name == name; });
-      return at == source.streams().end() ? nullptr : &*at;
-    };
-    for (const StreamInfo& s : a.streams()) {
-      const StreamInfo* const other = find(b, s.name);
-      const std::string name = "stream '" + s.name + "'";
-      if (other == nullptr) {
-        out_.streams.push_back(name + " is only in the first");
-      } else if (other->storage != s.storage) {
-        out_.streams.push_back(name + " is " + std::string(batchfeed::name(s.storage)) + " and " +
-                               std::string(batchfeed::name(other->storage)));
-      } else if (other->dim != s.dim && (s.storage == Storage::dense || options_.sparse_dims)) {
-        out_.streams.push_back(name + " has dim " + std::to_string(s.dim) + " and " + std::to_string(other->dim));
-        if (s.storage == Storage::sparse) names_.push_back(s.name);
-      } else {
-        names_.push_back(s.name);
-      }
-    }
-    for (const StreamInfo& s : b.streams()) {
-      if (find(a, s.name) == nullptr) out_.streams.push_back("stream '" + s.name + "' is only in the second");
-    }
-    return !names_.empty();
-  }
-
   // What is the same at the beginning and at the end needs no further look; and so of
   // several sequences alike the one that is missing is found where it is missing.
   void trim() {

@@ -59,33 +59,36 @@ class Surveyor {
 
   Survey run() {
     const auto began = std::chrono::steady_clock::now();
-    out_.threads =
-        static_cast<unsigned>(std::max<std::size_t>(1, std::min<std::size_t>(threads_, source_.chunks().size())));
-    std::vector<Part> parts(out_.threads);
-    std::vector<std::exception_ptr> errors(out_.threads);
-    {
-      const auto one = [&](std::size_t i) {
-        try {
-          work(parts[i]);
-        } catch (...) {
-          errors[i] = std::current_exception();
-          next_ = source_.chunks().size();
-        }
-      };
-      std::vector<std::jthread> pool;
-      out_.threads = static_cast<unsigned>(start_threads(pool, out_.threads, one));
-      if (out_.threads == 0) one(out_.threads++);
-    }
-    parts.resize(out_.threads);  // those of threads that were not to be had are empty
-    for (const std::exception_ptr& error : errors) {
-      if (error) std::rethrow_exception(error);
-    }
+    std::vector<Part> parts(std::max<std::size_t>(1, std::min<std::size_t>(threads_, source_.chunks().size())));
+    work_in_threads(parts);
     out_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     merge(parts);
     return std::move(out_);
   }
 
  private:
+  // Leaves a part for each thread that was to be had. What one throws ends all, and is thrown here.
+  void work_in_threads(std::vector<Part>& parts) {
+    std::vector<std::exception_ptr> errors(parts.size());
+    const auto one = [&](std::size_t i) {
+      try {
+        work(parts[i]);
+      } catch (...) {
+        errors[i] = std::current_exception();
+        next_ = source_.chunks().size();
+      }
+    };
+    {
+      std::vector<std::jthread> pool;  // joined at the end of this block
+      out_.threads = static_cast<unsigned>(start_threads(pool, parts.size(), one));
+      if (out_.threads == 0) one(out_.threads++);
+    }
+    parts.resize(out_.threads);
+    for (const std::exception_ptr& error : errors) {
+      if (error) std::rethrow_exception(error);
+    }
+  }
+
   void work(Part& part) {
     std::uint64_t indices = StreamSurvey::kMostIndices;
     for (const StreamInfo& stream : source_.streams()) part.streams.emplace_back(stream, indices);
