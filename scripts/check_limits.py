@@ -3,7 +3,7 @@
 """The table of limits: docs/reference/limits.md is written from limits.h.
 
     check_limits.py            fails if the page is not up to date, if nothing enforces
-                               a limit, no test sets it, or Python cannot
+                               a limit, no test sets it, or Python or the command cannot
     check_limits.py --write    writes the page
 """
 import pathlib
@@ -13,6 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADER = ROOT / "include/batchfeed/limits.h"
 BINDING = ROOT / "python/src/bind_options.cc"
+RAISED = ROOT / "cli/raise.cc"
 PAGE = ROOT / "docs/reference/limits.md"
 FIELD = re.compile(r"^\s*std::uint64_t (\w+) = ([^;]+);\s*(?://\s*(.*))?$", re.M)
 
@@ -38,7 +39,12 @@ def page(fields):
 
 
 def main():
-    fields = FIELD.findall(HEADER.read_text(encoding="utf-8"))
+    header = HEADER.read_text(encoding="utf-8")
+    fields = FIELD.findall(header)
+    lost = set(re.findall(r"\bstd::uint64_t (\w+)", header)) - {name for name, _, _ in fields}
+    if lost:
+        print(f"{', '.join(sorted(lost))}: declare it on one line of {HEADER.relative_to(ROOT)}, with what it is of behind it")
+        return 1
     text = page(fields)
     if "--write" in sys.argv[1:]:
         PAGE.write_text(text, encoding="utf-8")
@@ -55,7 +61,7 @@ def main():
             tests += content
         else:
             code += content
-    bound = BINDING.read_text(encoding="utf-8")
+    bound, raised = BINDING.read_text(encoding="utf-8"), RAISED.read_text(encoding="utf-8")
     for name, _, _ in fields:
         if not re.search(r"\b" + name + r"\b", code):
             print(f"{name}: nothing in src/ enforces it")
@@ -65,6 +71,9 @@ def main():
             bad += 1
         if f'"{name}", &Limits::{name})' not in bound:
             print(f"{name}: {BINDING.relative_to(ROOT)} leaves it out")
+            bad += 1
+        if f'{{"{name}", &Limits::{name}}}' not in raised:
+            print(f"{name}: {RAISED.relative_to(ROOT)} leaves it out")
             bad += 1
     print(f"limits: {len(fields)}, {bad} wrong")
     return 1 if bad else 0
