@@ -20,6 +20,30 @@ namespace batchfeed {
                     .stream = stream});
 }
 
+// The same for what only the data can tell: whoever asked could not know.
+[[noreturn]] inline void refuse_data(const char* id, const std::string& file, std::string what, std::string hint,
+                                     const std::string& stream = {}) {
+  throw Error(Fault{.kind = FaultKind::format,
+                    .id = id,
+                    .at = {.file = file},
+                    .what = std::move(what),
+                    .hint = std::move(hint),
+                    .stream = stream});
+}
+
+// To a writer whoever hands it a sequence is its caller; in a conversion that sequence is data.
+template <class Work>
+void write_data(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    if (error.fault().kind != FaultKind::usage) throw;
+    Fault fault = error.fault();
+    fault.kind = FaultKind::format;
+    throw Error(std::move(fault));
+  }
+}
+
 inline void expect_source(const void* source) {
   if (source == nullptr) refuse("tools.null-source", {}, "a source is null", "give one");
 }

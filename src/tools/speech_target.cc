@@ -49,8 +49,8 @@ SpeechTarget::SpeechTarget(const std::string& path, const std::vector<StreamInfo
 void SpeechTarget::write(const Chunk& chunk, std::uint32_t row, const std::string& key) {
   const Column& column = chunk.columns.front();
   if (options_.to != Format::htk && !seen_.insert(hash_bytes(key.data(), key.size())).second) {
-    refuse("convert.same-key", path_, "two sequences with the key '" + key + "', of which readers would leave one out",
-           "`keys = number`");
+    refuse_data("convert.same-key", path_,
+                "two sequences with the key '" + key + "', of which readers would leave one out", "`keys = number`");
   }
   if (features_) return write_features(column, row, key);
   column.element == Element::f32 ? write_labels<float>(column, row, key) : write_labels<double>(column, row, key);
@@ -100,11 +100,11 @@ std::uint32_t SpeechTarget::label(const Column& column, std::uint32_t row, std::
       see(static_cast<std::uint64_t>(column.indices[v]), column.as<T>()[v]);
   }
   if (entries != 1 || (value != 1 && value != 2)) {
-    refuse("convert.not-labels", path_,
-           "stream '" + stream_.name + "', sequence '" + key + "', frame " + std::to_string(sample) + ": " +
-               (entries == 1 ? "a value that is not 1" : counted(entries, "value") + " that are not 0") +
-               ", a label is one 1",
-           "labels come from one-hot streams; write other streams as features", stream_.name);
+    refuse_data("convert.not-labels", path_,
+                "stream '" + stream_.name + "', sequence '" + key + "', frame " + std::to_string(sample) + ": " +
+                    (entries == 1 ? "a value that is not 1" : counted(entries, "value") + " that are not 0") +
+                    ", a label is one 1",
+                "labels come from one-hot streams; write other streams as features", stream_.name);
   }
   begins = value == 2;
   return static_cast<std::uint32_t>(at);
@@ -120,11 +120,11 @@ void SpeechTarget::write_labels(const Column& column, std::uint32_t row, const s
     const bool fresh = segments_.empty() || segments_.back().label != now;
     // With boundaries every run begins with one, else there is none.
     if (*boundaries_ ? fresh && !begins : begins) {
-      refuse("convert.boundaries", path_,
-             "stream '" + stream_.name + "', sequence '" + key + "', frame " + std::to_string(i) +
-                 ": a value of 2 marks where a phone begins, here it is " + (begins ? "there" : "missing") +
-                 " unlike before",
-             "", stream_.name);
+      refuse_data("convert.boundaries", path_,
+                  "stream '" + stream_.name + "', sequence '" + key + "', frame " + std::to_string(i) +
+                      ": a value of 2 marks where a phone begins, here it is " + (begins ? "there" : "missing") +
+                      " unlike before",
+                  "", stream_.name);
     }
     if (fresh || begins) segments_.push_back({.label = now});
     ++segments_.back().frames;

@@ -289,8 +289,8 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
       });
   for (std::size_t t = 0; t < open.size(); ++t) {
     if (open[t]->sequences() != 0) continue;
-    refuse("split.empty", targets[t], "no sequence falls into this part",
-           "a larger fraction, another seed, or exact sizes");
+    refuse_data("split.empty", targets[t], "no sequence falls into this part",
+                "a larger fraction, another seed, or exact sizes");
   }
   commit(open);
   std::vector<ConvertResult> out;

@@ -64,7 +64,7 @@ void Target::encode(Batch& batch) const {
   for (const RowRef& row : batch.rows) {
     expect_samples(row);
     try {
-      text_->sequence(*row.chunk, row.row, row.key, batch.text);
+      write_data([&] { text_->sequence(*row.chunk, row.row, row.key, batch.text); });
     } catch (const Error& error) {
       throw Error(ctf::of_sequence(error.fault(), path_, name_of(row)));
     }
@@ -75,9 +75,10 @@ void Target::encode(Batch& batch) const {
 void Target::expect_samples(const RowRef& row) const {
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     if (row.chunk->columns[i].samples(row.row) > 0) continue;
-    refuse("convert.no-sample", path_,
-           "stream '" + streams_[i].name + "' has no sample in sequence " + name_of(row) + ", which text cannot say",
-           "leave the stream out, or write the binary format", streams_[i].name);
+    refuse_data(
+        "convert.no-sample", path_,
+        "stream '" + streams_[i].name + "' has no sample in sequence " + name_of(row) + ", which text cannot say",
+        "leave the stream out, or write the binary format", streams_[i].name);
   }
 }
 
@@ -85,8 +86,10 @@ void Target::write(const Batch& batch, const std::function<void()>& step) {
   for (const RowRef& row : batch.rows) {
     if (sequences_ % kStep == 0) step();
     count(row);
-    if (binary_) write_binary(row);
-    if (speech_) speech_->write(*row.chunk, row.row, row.key);
+    write_data([&] {
+      if (binary_) write_binary(row);
+      if (speech_) speech_->write(*row.chunk, row.row, row.key);
+    });
   }
   if (file_) file_->append(std::string_view(batch.text));
 }
@@ -100,9 +103,9 @@ void Target::count(const RowRef& row) {
   numeric_ = numeric_ && !row.key.empty() && row.key.size() < 20 && (row.key[0] != '0' || row.key.size() == 1) &&
              std::all_of(row.key.begin(), row.key.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (text_ && last_key_ == row.key) {
-    refuse("convert.same-id", path_,
-           "two sequences with the id '" + row.key + "' follow each other and would become one",
-           "number the sequences instead");
+    refuse_data("convert.same-id", path_,
+                "two sequences with the id '" + row.key + "' follow each other and would become one",
+                "number the sequences instead");
   }
   last_key_ = row.key;
 }

@@ -54,12 +54,28 @@ def test_exact_and_stratified(batchfeed, labelled):
     (("--part", "all.ctf=0.5", "--part", "a.ctf"), "exists already"),
     (("--part", "a.ctf", "--part", "b.ctf=0.5", "--stratify", "x"), "no stream 'x'"),
     (("--part", "a.ctf", "--part", "b.ctf=0.5", "--exact", "--group", "k"), "exact"),
-    (("--part", "a.ctf", "--part", "b.ctf=0.001", "--exact"), "no sequence falls"),
 ])
-def test_what_makes_no_sense_writes_nothing(batchfeed, labelled, arguments, word):  # split.fractions split.group split.no-classes split.empty
+def test_what_makes_no_sense_writes_nothing(batchfeed, labelled, arguments, word):  # split.fractions split.group split.no-classes
     labelled()
     done = batchfeed("split", "all.ctf", *arguments)
     assert done.code == 2 and word in done.err
+    assert [p.name for p in batchfeed.folder.iterdir()] == ["all.ctf"]
+
+
+@pytest.mark.parametrize("text, ending, word", [
+    ("k |v 1\nk |v 2\n" * 2, "ctf", "no sequence falls"),
+    ("k |v 1\nj |v 2\nk |v 3\n", "scp", "two sequences with the key 'k'"),
+    ("k |v 3\nj |v 4\nk |v 5\n", "mlf", "a label is one 1"),
+    ("=k |v 1\nj |v 2\n", "scp", "a list cannot hold the key '=k'"),
+])
+def test_what_the_data_do_not_allow_is_no_fault_of_the_command_line(batchfeed, write, text, ending, word):  # split.empty convert.same-key convert.not-labels
+    write("all.ctf", text)
+    commands = [("split", "all.ctf", "--exact", "--part", f"a.{ending}=0.9", "--part", f"b.{ending}")]
+    if "falls" not in word:
+        commands += [("convert", "all.ctf", f"c.{ending}"), ("shuffle", "all.ctf", "-o", f"d.{ending}"), ("head", "all.ctf", "-o", f"e.{ending}")]
+    for command in commands:
+        done = batchfeed(*command)
+        assert done.code == 3 and word in done.err, done.err
     assert [p.name for p in batchfeed.folder.iterdir()] == ["all.ctf"]
 
 
