@@ -26,7 +26,7 @@ Faults were found, or the answer is no.
 The command line makes no sense.
 .TP
 .B 3
-Input or configuration cannot be read, or output not written.
+Input or configuration cannot be read, or output not written, or not with these data.
 .TP
 .B 4
 A defect of batchfeed.

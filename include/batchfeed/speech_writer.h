@@ -86,7 +86,8 @@ struct MlfWriterOptions {
 };
 
 // Text: times in 100 ns, a frame being 10 ms; keys as "*/KEY.lab". Binary:
-// version 2; runs of more than 65535 frames are cut. The file appears at commit()
+// version 2; runs of more than 65535 frames are cut. A key that was there already is
+// refused, for which 11 to 22 bytes of each are kept. The file appears at commit()
 // or not at all. All functions throw Error. Not thread-safe.
 class MlfWriter {
  public:

@@ -18,6 +18,7 @@
 #include "base/rng.h"
 #include "base/saturate.h"
 #include "base/seeded_hash.h"
+#include "base/seen.h"
 #include "base/sort_by_key.h"
 #include "base/text_table.h"
 
@@ -238,6 +239,20 @@ TEST(TextTable, KeepsTextsOfAnyLengthWhereTheyAre) {
   }
   EXPECT_EQ(table.find("utterance"), std::nullopt);
   EXPECT_EQ(table.size(), texts.size());
+}
+
+RC_GTEST_PROP(Seen, TellsTheFirstTimeFromTheOthers, (const std::vector<std::string>& texts)) {
+  Seen seen;
+  std::set<std::string> known;
+  for (const std::string& text : texts) RC_ASSERT(seen.add(text) == known.insert(text).second);
+  RC_ASSERT(seen.size() == known.size());
+}
+
+TEST(Seen, HoldsManyTexts) {
+  Seen seen;
+  for (const bool fresh : {true, false})
+    for (int i = 0; i < 100'000; ++i) ASSERT_EQ(seen.add("utterance " + std::to_string(i)), fresh);
+  EXPECT_EQ(seen.size(), 100'000u);
 }
 
 // One number more or less must not be one place further: that is what a hostile file would count on.

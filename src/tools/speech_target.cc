@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/counted.h"
-#include "base/hash.h"
 #include "tools/refuse.h"
 
 namespace batchfeed {
@@ -48,7 +47,7 @@ SpeechTarget::SpeechTarget(const std::string& path, const std::vector<StreamInfo
 
 void SpeechTarget::write(const Chunk& chunk, std::uint32_t row, const std::string& key) {
   const Column& column = chunk.columns.front();
-  if (options_.to != Format::htk && !seen_.insert(hash_bytes(key.data(), key.size())).second) {
+  if (options_.to != Format::htk && !keys_.add(key)) {
     refuse_data("convert.same-key", path_,
                 "two sequences with the key '" + key + "', of which readers would leave one out", "`keys = number`");
   }

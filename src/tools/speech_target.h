@@ -10,10 +10,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
-#include "base/seeded_hash.h"
+#include "base/seen.h"
 
 namespace batchfeed {
 
@@ -46,7 +45,7 @@ class SpeechTarget {
   ConvertOptions options_;
   std::optional<HtkWriter> features_;
   std::optional<MlfWriter> labels_;
-  std::unordered_set<std::uint64_t, SeededHash> seen_;  // hashes of keys
+  Seen keys_;
   std::vector<float> dense_;
   std::vector<MlfSegment> segments_;
   std::optional<bool> boundaries_;  // whether values of 2 mark where phones begin

@@ -11,11 +11,10 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
-#include <unordered_set>
 #include <utility>
 
 #include "base/cursor.h"
-#include "base/hash.h"
+#include "base/seen.h"
 #include "formats/htk/writable.h"
 #include "io/atomic_file.h"
 #include "io/file.h"
@@ -101,7 +100,7 @@ struct HtkWriter::Impl {
       htk::check_key(key, path);
     }
     htk::check_frames(key, count, values, has_files() ? 0 : frames, path);
-    if (options.layout == HtkLayout::archive && !keys.insert(hash_text(key)).second) htk::refuse_repeated(key, path);
+    if (options.layout == HtkLayout::archive && !keys.add(key)) htk::refuse_repeated(key, path);
   }
 
   // A line of the list: where the frames to be counted next stand.
@@ -207,7 +206,7 @@ struct HtkWriter::Impl {
   std::string folder;        // of the files, until commit()
   std::optional<io::AtomicFile> archive, list;
   std::string lines;
-  std::unordered_set<std::uint64_t> keys;  // hashes of those in the archive
+  Seen keys;  // of the archive
   std::vector<std::byte> block;
   std::uint64_t utterances = 0, frames = 0, bytes = 0;
   enum class State { open, sealed, done } state = State::open;

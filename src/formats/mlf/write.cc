@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "base/seen.h"
 #include "io/atomic_file.h"
 
 namespace batchfeed {
@@ -61,7 +62,15 @@ struct MlfWriter::Impl {
     }
     if (frames == 0 || frames > 0xFFFFFFFFu)
       refuse("mlf.write-frames", who + " has " + counted(frames, "frame") + ", expected 1 to 4294967295");
-    options.binary ? binary(key, segments, frames, who) : text(key, segments);
+    std::uint64_t runs = 0;
+    for (const MlfSegment& s : segments) runs += (s.frames + mlf::kMost - 1) / mlf::kMost;
+    if (options.binary && runs > mlf::kMost)
+      refuse("mlf.write-runs", who + " has " + counted(runs, "run") + " of labels, a binary file holds 65535",
+             "write text");
+    if (!keys.add(key))
+      refuse("mlf.write-repeated", who + " is there already",
+             "readers leave out all but one of a key: give each its own");
+    options.binary ? binary(key, segments, frames, runs) : text(key, segments);
     ++utterances;
     if (pending.size() > mlf::kFlush) flush();
   }
@@ -84,13 +93,7 @@ struct MlfWriter::Impl {
     pending += ".\n";
   }
 
-  void binary(std::string_view key, std::span<const MlfSegment> segments, std::uint64_t frames,
-              const std::string& who) {
-    std::uint64_t runs = 0;
-    for (const MlfSegment& s : segments) runs += (s.frames + mlf::kMost - 1) / mlf::kMost;
-    if (runs > mlf::kMost)
-      refuse("mlf.write-runs", who + " has " + counted(runs, "run") + " of labels, a binary file holds 65535",
-             "write text");
+  void binary(std::string_view key, std::span<const MlfSegment> segments, std::uint64_t frames, std::uint64_t runs) {
     mlf::put(pending, static_cast<std::uint16_t>(key.size()));
     pending.append(key);
     mlf::put(pending, static_cast<std::uint32_t>(frames));
@@ -115,6 +118,7 @@ struct MlfWriter::Impl {
   MlfWriterOptions options;
   io::AtomicFile out;
   std::string pending;
+  Seen keys;
   std::uint64_t utterances = 0;
 };
 

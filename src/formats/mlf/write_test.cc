@@ -92,6 +92,20 @@ TEST(MlfWriter, RefusesWhatTheFormHasNoPlaceFor) {
             "mlf.write-runs");
 }
 
+TEST(MlfWriter, RefusesAKeyThatComesAgain) {
+  const ScratchFolder folder;
+  for (const bool binary : {false, true}) {
+    MlfWriter writer(folder / "x.mlf", {.binary = binary});
+    writer.append("u", kSegments);
+    const Fault fault = ::batchfeed::testing::fault_of([&] { writer.append("u", kSegments); });
+    EXPECT_EQ(fault.id, "mlf.write-repeated");
+    EXPECT_EQ(fault.at.file, folder / "x.mlf");
+    EXPECT_THROW(writer.append("v", {}), Error);
+    writer.append("v", kSegments);  // what was refused for another reason is not there yet
+    EXPECT_EQ(writer.utterances(), 2u);
+  }
+}
+
 TEST(MlfWriter, WhatLacksUtterancesGetsNoNameLater) {
   const ScratchFolder folder;
   {
