@@ -49,6 +49,14 @@ bool plausible(const index_cache::Payload& payload, const io::File& file, bool w
   return true;
 }
 
+// Why a cache that is whole is not used all the same; empty: it is, and its counts are in `builder`.
+std::string why_not(const index_cache::Payload& payload, const io::File& file, bool words, IndexBuilder& builder) {
+  if (!plausible(payload, file, words)) return "it is damaged";
+  // Where the labels do ask for so much, the file will say so, and in which line.
+  if (!builder.within_limits(payload.entries, file.size())) return "it counts frames beyond a limit";
+  return builder.add_counts(decode(payload.extra), file.path()) ? "" : "it is damaged";
+}
+
 }  // namespace
 
 void index_cached(const io::File& file, const MlfOptions& options, const std::function<void()>& index,
@@ -58,11 +66,8 @@ void index_cached(const io::File& file, const MlfOptions& options, const std::fu
   const index_cache::Binding binding = bind(file, options, context.keys->mode());
   const std::vector<std::string> places = index_cache::places(file.path(), options.cache_dir, context.file_system);
   index_cache::Loaded loaded = index_cache::load(places, binding);
-  if (loaded.payload &&
-      (!plausible(*loaded.payload, file, words) || !builder.add_counts(decode(loaded.payload->extra), file.path()))) {
-    loaded.payload.reset();
-    loaded.why = "it is damaged";
-  }
+  if (loaded.payload) loaded.why = why_not(*loaded.payload, file, words, builder);
+  if (!loaded.why.empty()) loaded.payload.reset();
   if (loaded.payload) {
     builder.begin_file(file);
     for (IndexEntry e : loaded.payload->entries) {

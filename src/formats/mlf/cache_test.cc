@@ -3,11 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "formats/mlf/mlf.h"
+#include "support/fault_of.h"
 #include "support/faulty_sys.h"
 
 namespace batchfeed::mlf {
@@ -82,6 +87,42 @@ TEST_F(MlfCache, KeysByNumberAndByHashHaveTheirOwn) {
     EXPECT_EQ(read(options(), mode), plain);
     EXPECT_EQ(read(options(), mode), plain);
   }
+}
+
+// Frames of the last utterance, in a cache that is whole.
+void lie(const std::string& path, std::uint32_t samples) {
+  std::ifstream in(path, std::ios::binary);
+  std::string cache(std::istreambuf_iterator<char>(in), {});
+  in.close();
+  constexpr std::size_t kChecksumAt = 80, kHeader = 88;
+  std::memcpy(cache.data() + cache.size() - 8, &samples, sizeof samples);
+  RunningHash hash;
+  hash.add(cache.data(), kChecksumAt);
+  hash.add(cache.data() + kHeader, cache.size() - kHeader);
+  const std::uint64_t sum = hash.value();
+  std::memcpy(cache.data() + kChecksumAt, &sum, sizeof sum);
+  std::ofstream(path, std::ios::binary) << cache;
+}
+
+TEST_F(MlfCache, BeyondALimitIsBuiltAgain) {
+  path_ = folder_.write("n.mlf", "#!MLF!#\nbare\n.\n\"12.lab\"\n0 300000 a 0\n.\n\"7x\"\n0 200000 b 1\n.\n");
+  const std::string plain = read(options(false), KeyMode::numeric);
+  (void)read(options(), KeyMode::numeric);
+  lie(path_ + ".bfindex", 0xFFFFFFF0u);
+  EXPECT_EQ(read(options(), KeyMode::numeric), plain) << "one entry left out, not two";
+  EXPECT_EQ(reported_, "mlf.index-rebuilt ");
+  EXPECT_EQ(read(options(), KeyMode::numeric), plain);
+  EXPECT_EQ(reported_, "") << "it is sound again";
+}
+
+TEST_F(MlfCache, OfFramesBeyondALimitTheFileTellsTheLine) {
+  (void)read(options());
+  OpenContext context;
+  context.keys = std::make_shared<KeyTable>(KeyMode::text);
+  context.limits.label_frames = 4;
+  const Fault fault = ::batchfeed::testing::fault_of([&] { (void)open(options(), context); });
+  EXPECT_EQ(fault.id, "limit.label-frames");
+  EXPECT_EQ(fault.at.line, 2u);
 }
 
 TEST_F(MlfCache, AFileWithoutItsLastEndLineSaysSoEachTime) {

@@ -57,37 +57,54 @@ void IndexBuilder::add(std::string_view key, const Position& at, std::uint64_t b
       at);
 }
 
-void IndexBuilder::add(const IndexEntry& entry, const Position& at) {
+std::optional<Fault> IndexBuilder::beyond_limit(const IndexEntry& entry, const Position& at, std::uint64_t frames,
+                                                std::uint64_t file_bytes) const {
   const Limits& limits = context_.limits;
-  const auto beyond = [&](const char* id, std::uint64_t limit, const char* field) {
-    throw Error(Fault{.kind = FaultKind::limit,
-                      .id = id,
-                      .at = at,
-                      .what = "the utterance has labels for frames: " + std::to_string(entry.samples) +
-                              ", the limit is " + std::to_string(limit),
-                      .hint = std::string("raise limits.") + field,
-                      .stream = options_.name});
+  const auto fault = [&](const char* id, std::string what, std::string hint) {
+    return Fault{.kind = FaultKind::limit,
+                 .id = id,
+                 .at = at,
+                 .what = std::move(what),
+                 .hint = std::move(hint),
+                 .stream = options_.name};
   };
-  if (entry.samples > limits.sequence_samples) beyond("limit.sequence", limits.sequence_samples, "sequence_samples");
-  if (entry.samples > limits.label_frames) beyond("limit.label-frames", limits.label_frames, "label_frames");
+  const auto too_long = [&](const char* id, std::uint64_t limit, const char* field) {
+    return fault(id,
+                 "the utterance has labels for frames: " + std::to_string(entry.samples) + ", the limit is " +
+                     std::to_string(limit),
+                 std::string("raise limits.") + field);
+  };
+  if (entry.samples > limits.sequence_samples)
+    return too_long("limit.sequence", limits.sequence_samples, "sequence_samples");
+  if (entry.samples > limits.label_frames) return too_long("limit.label-frames", limits.label_frames, "label_frames");
   // The file's bytes may be other utterances', of which none takes memory while this one is read.
-  const std::uint64_t file_bytes = file_bytes_.back();
-  const auto too_many = [&](const char* of, std::uint64_t frames, const char* in, std::uint64_t bytes) {
-    throw Error(Fault{.kind = FaultKind::limit,
-                      .id = "limit.label-ratio",
-                      .at = at,
-                      .what = of + ("the labels are of " + std::to_string(frames)) + " frames, the " + in + " has " +
-                              counted(bytes, "byte") + "; the limit is " + counted(limits.label_ratio, "frame") +
-                              " a byte",
-                      .hint = "if the labels are meant so, raise limits.label_ratio",
-                      .stream = options_.name});
+  const auto too_many = [&](const char* of, std::uint64_t labels, const char* in, std::uint64_t bytes) {
+    return fault("limit.label-ratio",
+                 of + ("the labels are of " + std::to_string(labels)) + " frames, the " + in + " has " +
+                     counted(bytes, "byte") + "; the limit is " + counted(limits.label_ratio, "frame") + " a byte",
+                 "if the labels are meant so, raise limits.label_ratio");
   };
-  file_frames_ += entry.samples;
-  if (file_frames_ > kAnyRatio && file_frames_ > mul_sat(file_bytes, limits.label_ratio))
-    too_many("up to here ", file_frames_, "file", file_bytes);
+  if (frames > kAnyRatio && frames > mul_sat(file_bytes, limits.label_ratio))
+    return too_many("up to here ", frames, "file", file_bytes);
   if (entry.samples > kAnyRatio && entry.samples > mul_sat(entry.bytes + kBeside, limits.label_ratio))
-    too_many("", entry.samples, "utterance", entry.bytes);
+    return too_many("", entry.samples, "utterance", entry.bytes);
+  return std::nullopt;
+}
+
+void IndexBuilder::add(const IndexEntry& entry, const Position& at) {
+  file_frames_ += entry.samples;
+  if (std::optional<Fault> fault = beyond_limit(entry, at, file_frames_, file_bytes_.back()))
+    throw Error(std::move(*fault));
   index_.entries.push_back(entry);
+}
+
+bool IndexBuilder::within_limits(const IndexEntries& entries, std::uint64_t file_bytes) const {
+  std::uint64_t frames = 0;
+  for (const IndexEntry entry : entries) {
+    frames += entry.samples;
+    if (beyond_limit(entry, {}, frames, file_bytes)) return false;
+  }
+  return true;
 }
 
 IndexEntries IndexBuilder::entries_of_file() const {

@@ -43,6 +43,8 @@ class IndexBuilder {
   void add(std::string_view key, const Position& at, std::uint64_t begin, std::uint64_t bytes, std::uint64_t samples);
   // One that was indexed before, its key a number.
   void add(const IndexEntry& entry, const Position& at);
+  // Whether add() would take all of them behind begin_file(), from a file of so many bytes.
+  bool within_limits(const IndexEntries& entries, std::uint64_t file_bytes) const;
   // An utterance that is left out, or another thing worth a word: counted by id.
   void skip(Fault fault);
   // The file ends without the end line of its last utterance.
@@ -68,6 +70,9 @@ class IndexBuilder {
     std::string first_file = {};  // that has one
   };
 
+  // What an utterance asks for beyond a limit; `frames` are those of its file up to its end.
+  std::optional<Fault> beyond_limit(const IndexEntry& entry, const Position& at, std::uint64_t frames,
+                                    std::uint64_t file_bytes) const;
   void drop_duplicates();
   void cut();
 

@@ -43,6 +43,11 @@ TEST_F(Mlf, ReadsStateLists) {
   folder_.write("states", "a\nb\n");
   limits_.mlf_states = 1;
   EXPECT_EQ(fault(one("0 1 a\n")).id, "limit.mlf-states");
+  limits_ = {.list_line_bytes = 10};
+  folder_.write("states", "a\nlonger than 10\n");
+  const Fault line = fault(one("0 1 a\n"));
+  EXPECT_EQ(line.id, "limit.line");
+  EXPECT_EQ(line.at.line, 2u);
 }
 
 TEST_F(Mlf, MarksPhoneBoundaries) {

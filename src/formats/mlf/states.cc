@@ -51,6 +51,13 @@ StateList::StateList(const std::vector<std::string>& names, const std::string& p
 
 void StateList::split(const std::string& path, const Limits& limits) {
   each_line(text_, [&](std::string_view name, std::uint64_t number, std::size_t byte) {
+    if (name.size() > limits.list_line_bytes) {
+      throw Error(Fault{.kind = FaultKind::limit,
+                        .id = "limit.line",
+                        .at = {.file = path, .byte = byte, .line = number, .has_byte = true},
+                        .what = "the line has more than " + counted(limits.list_line_bytes, "byte"),
+                        .hint = "is this a text file? else raise limits.list_line_bytes"});
+    }
     if (names_.size() >= limits.mlf_states) {
       throw Error(Fault{.kind = FaultKind::limit,
                         .id = "limit.mlf-states",
