@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "assemble/testing.h"
+#include "io/descriptor.h"
 #include "support/fault_of.h"
 #include "support/faulty_sys.h"
 #include "support/speech.h"
@@ -29,6 +30,21 @@ TEST_F(Opening, NeedsASourceAFileAndFeaturesFirst) {
   EXPECT_EQ(refusal(setup), "open.labels-first");
   setup.sources = {std::shared_ptr<const Source>()};
   EXPECT_EQ(refusal(setup), "open.null-source");
+}
+
+TEST_F(Opening, FilesAreOpenedAgainWhereTheyWereWhereverTheProcessGoes) {
+  namespace fs = std::filesystem;
+  const fs::path before = fs::current_path();
+  write("here.ctf", "0 |A 1\n");
+  fs::current_path(fs::path(folder_.string()));
+  const std::unique_ptr<Source> source = open_source(corpus({"here.ctf"}));
+  fs::current_path(before);
+  while (io::close_an_idle_file()) {
+  }
+  Chunk chunk;
+  source->read(0, chunk);
+  EXPECT_EQ(chunk.columns[0].as<float>()[0], 1);
+  EXPECT_EQ(source->place(0, 0).file, "here.ctf");
 }
 
 TEST_F(Opening, ASourceOfTheCallersOwnHasNumbersForKeys) {
