@@ -22,6 +22,18 @@ def test_it_does_not_overwrite_unless_forced(batchfeed, write, tmp_path):
     assert batchfeed("convert", source, target, "--force").code == 0
 
 
+def test_of_a_symbolic_link_the_link_is_replaced(batchfeed, write, tmp_path):
+    """Keys and companions lie beside the name that is given: behind the link they would not be found again."""
+    source, precious = write("a.ctf", TEXT), write("precious", "mine")
+    for leads_to in ("precious", "nowhere"):
+        (tmp_path / "b.cbf").unlink(missing_ok=True)
+        (tmp_path / "b.cbf").symlink_to(leads_to)
+        assert batchfeed("convert", source, "b.cbf").code == 2 and (tmp_path / "b.cbf").is_symlink()
+        assert batchfeed("convert", source, "b.cbf", "--force", "--keys", "keep", "--verify").code == 0
+        assert not (tmp_path / "b.cbf").is_symlink() and (tmp_path / precious).read_text() == "mine"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.ctf", "b.cbf", "b.cbf.keys", "precious"]
+
+
 def test_ctf2bin_takes_the_originals_arguments(batchfeed, write, tmp_path):
     result = batchfeed("ctf2bin", "--input", write("a.ctf", TEXT), "--header", write("h", HEADER), "--chunk_size", "1000", "--output", "o.cbf")
     assert result.code == 0
