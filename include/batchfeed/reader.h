@@ -90,6 +90,11 @@ class Reader {
   // is true of those behind the first.
   bool at_hand() const noexcept;
 
+  // The answer last handed out, by next() or read(), counts as not handed out: it is the next one again. For callers
+  // who were interrupted before it came to whom it was for. Does nothing where the reader has been moved since, or has
+  // handed out none.
+  void take_back();
+
   // The next answer is the first of this epoch. Behind the end of the epoch before, the run
   // goes on as with read(); any other epoch begins as in a reader of its own.
   void begin_epoch(std::uint64_t epoch);

@@ -207,25 +207,7 @@ class Reader:
         """
         if count is not None and until is not None:
             raise usage("python.option", "count and until are both given", "give one of them")
-        steps = self._epochs(None if count is None else whole("count", count), None if until is None else whole("until", until))
-        return _Shared(steps)
-
-    def _epochs(self, count: Optional[int], until: Optional[int]) -> Iterator[Batch]:
-        empty = 0
-        while count is None or count > 0:
-            core = self._core
-            # A timeline is one epoch, number 0: to begin it again would never come to `until`.
-            alone = core.over and core.options.driver == "timeline"
-            if until is not None and (alone or core.epoch + core.over >= until):
-                return
-            empty += 1
-            for batch in self:
-                empty = 0
-                yield batch
-            if count is None:
-                self._expect_data(empty)
-            else:
-                count -= 1
+        return _Epochs(self, None if count is None else whole("count", count), None if until is None else whole("until", until))
 
     def _expect_data(self, empty: int) -> None:
         """After so many epochs in a row without data. Those of a timeline are all alike."""
@@ -357,11 +339,13 @@ class Reader:
         return f"<Reader of {self._opening}: {about}>"
 
 
-class _Shared:
-    """A generator that several threads may ask."""
+class _Epochs:
+    """Loop after loop over a reader, which several threads may ask. No generator: the first interrupt would end that."""
 
-    def __init__(self, steps: Iterator[Batch]) -> None:
-        self._steps = steps
+    def __init__(self, reader: Reader, count: Optional[int], until: Optional[int]) -> None:
+        self._reader, self._count, self._until = reader, count, until
+        self._loop: Optional[Iterator[Batch]] = None  # over the epoch that is under way
+        self._empty = 0  # epochs in a row without data
         self._turn, self._pid = threading.RLock(), os.getpid()
 
     def __iter__(self) -> Iterator[Batch]:
@@ -371,7 +355,30 @@ class _Shared:
         if os.getpid() != self._pid:  # who had it may not exist here
             self._turn, self._pid = threading.RLock(), os.getpid()
         with self._turn:
-            return next(self._steps)
+            return self._following()
+
+    def _following(self) -> Batch:
+        while True:
+            if self._loop is None:
+                self._loop = self._another()
+            batch = next(self._loop, None)
+            if batch is not None:
+                self._empty = 0  # no call behind next(): an interrupt would find the minibatch in `batch`, not on its way
+                return batch
+            self._loop = None
+            if self._count is not None:
+                self._count -= 1
+            else:
+                self._empty += 1
+                self._reader._expect_data(self._empty)
+
+    def _another(self) -> Iterator[Batch]:
+        core = self._reader._core
+        # A timeline is one epoch, number 0: to begin it again would never come to `until`.
+        alone = core.over and core.options.driver == "timeline"
+        if self._count == 0 or (self._until is not None and (alone or core.epoch + core.over >= self._until)):
+            raise StopIteration
+        return iter(self._reader)
 
 
 def _unpickle(

@@ -160,17 +160,18 @@ nb::list entries(const StreamData& self) {
 nb::object streams(BatchData& self) {
   if (!self.streams) {
     nb::dict out;
-    for (std::size_t i = 0; i < self.batch->streams.size(); ++i)
-      out[self.origin->names[i]] = make(self.origin->stream_type, StreamData(self.batch, i));
+    const std::shared_ptr<Minibatch>& batch = self.look();
+    for (std::size_t i = 0; i < batch->streams.size(); ++i)
+      out[self.origin->names[i]] = make(self.origin->stream_type, StreamData(batch, i));
     self.streams = std::move(out);
   }
   return self.streams;
 }
 
-nb::list key_texts(const BatchData& self) {
+nb::list key_texts(BatchData& self) {
   if (self.keys) return nb::list(self.keys);
   nb::list out;
-  for (const std::uint64_t key : self.batch->keys) {
+  for (const std::uint64_t key : self.look()->keys) {
     std::string text;
     {
       const Released unlocked;  // a source may be written in Python, or wait for a file
@@ -226,7 +227,9 @@ nb::object batch_of(nb::object batch_type, nb::object stream_type, const nb::tup
   const nb::object type = batch_type;
   const auto origin =
       std::make_shared<const Origin>(Origin{nullptr, std::move(batch_type), std::move(stream_type), nb::tuple(names)});
-  return make(type, BatchData{.batch = batch, .origin = origin, .keys = std::move(keys)});
+  BatchData out(batch, origin, 0);
+  out.keys = std::move(keys);
+  return make(type, std::move(out));
 }
 
 #define BATCHFEED_ARRAY(name) "def " name "(self) -> numpy.typing.NDArray[typing.Any]"
@@ -283,25 +286,24 @@ void bind_batch(nb::module_& m) {
   nb::class_<BatchData>(m, "BatchData")
       .def_prop_ro("streams", &streams, nb::sig("def streams(self) -> dict[str, typing.Any]"), "{name: Stream}")
       .def_prop_ro(
-          "epoch", [](const BatchData& b) { return b.batch->epoch; }, "The number of its epoch, from 0.")
+          "epoch", [](BatchData& b) { return b.look()->epoch; }, "The number of its epoch, from 0.")
       .def_prop_ro(
-          "index", [](const BatchData& b) { return b.batch->index; }, "Its number within the epoch, from 0.")
+          "index", [](BatchData& b) { return b.look()->index; }, "Its number within the epoch, from 0.")
       .def_prop_ro(
-          "position", [](const BatchData& b) { return b.batch->position; },
+          "position", [](BatchData& b) { return b.look()->position; },
           "Samples that all workers have been given up to its end.")
       .def_prop_ro(
-          "end_of_epoch", [](const BatchData& b) { return b.batch->end_of_epoch; },
-          "Whether it is the last of its epoch.")
+          "end_of_epoch", [](BatchData& b) { return b.look()->end_of_epoch; }, "Whether it is the last of its epoch.")
       .def_prop_ro(
-          "end_of_sweep", [](const BatchData& b) { return b.batch->end_of_sweep; },
+          "end_of_sweep", [](BatchData& b) { return b.look()->end_of_sweep; },
           "Whether a sweep over the corpus ends in it.")
       .def_prop_ro(
-          "num_samples", [](const BatchData& b) { return b.batch->num_samples; },
+          "num_samples", [](BatchData& b) { return b.look()->num_samples; },
           "Samples of this worker, by the nominal length of its sequences.")
       .def_prop_ro(
-          "num_sequences", [](const BatchData& b) { return b.batch->num_sequences; }, "Sequences of this worker.")
+          "num_sequences", [](BatchData& b) { return b.look()->num_sequences; }, "Sequences of this worker.")
       .def_prop_ro(
-          "invalid", [](const BatchData& b) { return b.batch->invalid; },
+          "invalid", [](BatchData& b) { return b.look()->invalid; },
           "Sequences that were left out of it because they are damaged.")
       .def_prop_ro("sequence_keys", &key_texts, nb::sig("def sequence_keys(self) -> list[str]"),
                    "The key of each sequence, as text.");

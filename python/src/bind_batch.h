@@ -7,6 +7,8 @@
 #include <batchfeed/source.h>
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -16,16 +18,37 @@ namespace nb = nanobind;
 
 // What all minibatches of a reader have in common.
 struct Origin {
-  std::shared_ptr<const Source> source;  // knows the keys, where the minibatch does not
-  nb::object batch_type, stream_type;    // Python's Batch and Stream, made of BatchData and StreamData
-  nb::tuple names;                       // of the streams
+  std::shared_ptr<const Source> source;                // knows the keys, where the minibatch does not
+  nb::object batch_type, stream_type;                  // Python's Batch and Stream, made of BatchData and StreamData
+  nb::tuple names;                                     // of the streams
+  std::function<void(std::uint64_t)> never_came = {};  // the minibatch of that number; while there is a reader
 };
 
-struct BatchData {
-  std::shared_ptr<Minibatch> batch;
+// Python raises an interrupt behind the function that hands a minibatch out, and drops what that has given. So one that
+// goes away while an exception is raised, and that nobody has looked at, never came to whom it was for.
+class BatchData {
+ public:
+  BatchData(std::shared_ptr<Minibatch> batch, std::shared_ptr<const Origin> from, std::uint64_t number)
+      : origin(std::move(from)), batch_(std::move(batch)), number_(number) {}
+  BatchData(BatchData&&) = default;
+  BatchData& operator=(BatchData&&) = delete;
+  ~BatchData() {
+    if (batch_ && !seen_ && origin->never_came && PyErr_Occurred() != nullptr) origin->never_came(number_);
+  }
+
+  const std::shared_ptr<Minibatch>& look() {
+    seen_ = true;
+    return batch_;
+  }
+
   std::shared_ptr<const Origin> origin;
   nb::object streams = {};  // {name: Stream}, once it was asked for
   nb::object keys = {};     // a list of texts, where there is no source to ask
+
+ private:
+  std::shared_ptr<Minibatch> batch_;
+  std::uint64_t number_;  // among its reader's
+  bool seen_ = false;
 };
 
 // An instance of a type made in Python of one that is bound, not by way of its __init__.

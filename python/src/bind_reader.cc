@@ -34,9 +34,16 @@ namespace {
 
 std::uint64_t forks = 0;  // on the way to this process
 
+// Where a reader is, for its loops and its length.
+struct Place {
+  std::uint64_t epoch = 0;
+  std::uint64_t read = 0;  // minibatches of this epoch
+  bool over = false;       // the epoch is
+};
+
 // The library's reader is not thread-safe, and a thread that waits here has let go of
 // the GIL: one at a time has the lock, and tells afterwards how far it came.
-class ReaderCore {
+class ReaderCore : public Place {
  public:
   ReaderCore(Setup& setup, nb::object batch_type, nb::object stream_type) : held_(held_by(setup)) {
     for (const Held& one : held_) one.belongs_to(number_);
@@ -46,11 +53,14 @@ class ReaderCore {
     }
     nb::list names;
     for (const StreamInfo& stream : reader_->streams()) names.append(to_str(stream.name));
-    origin_ = std::make_shared<const Origin>(
-        Origin{reader_->shared_source(), std::move(batch_type), std::move(stream_type), nb::tuple(names)});
+    origin_ = std::make_shared<Origin>(Origin{reader_->shared_source(), std::move(batch_type), std::move(stream_type),
+                                              nb::tuple(names), [this](std::uint64_t number) { never_came(number); }});
     epoch = reader_->options().start_epoch;
   }
-  ~ReaderCore() { end(); }
+  ~ReaderCore() {
+    origin_->never_came = {};
+    end();
+  }
 
   void close() {
     expect_idle();
@@ -126,7 +136,7 @@ class ReaderCore {
     if (Held::Call::is_of(number_) || forked()) return {};
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock || !reader_ || !reader_->at_hand()) return {};
+    if (!lock || !reader_ || lost_ != 0 || !reader_->at_hand()) return {};
     auto batch = std::make_shared<Minibatch>();
     if (!reader_->next(*batch)) batch.reset();
     return hand_out(std::move(batch), false, ++answers_);
@@ -134,10 +144,6 @@ class ReaderCore {
 
   bool forked() const noexcept { return forks_ != forks; }
 
-  // Where it is, for its loops and its length.
-  std::uint64_t epoch = 0;
-  std::uint64_t read = 0;     // minibatches of this epoch
-  bool over = false;          // the epoch is
   std::uint64_t loop = 0;     // the number of the loop that is under way; 0: none
   std::exception_ptr failed;  // what next() is to throw
 
@@ -199,6 +205,7 @@ class ReaderCore {
     const bool newest = number > handed_out_;  // another thread may have come here first
     if (newest) {
       handed_out_ = number;
+      before_ = *this;
       over = !batch || (all && batch->end_of_epoch);
     }
     if (!batch) return nb::none();
@@ -206,7 +213,15 @@ class ReaderCore {
       epoch = batch->epoch;
       read = batch->index + 1;
     }
-    return make(origin_->batch_type, BatchData{.batch = std::move(batch), .origin = origin_});
+    return make(origin_->batch_type, BatchData(std::move(batch), origin_, number));
+  }
+
+  // A minibatch that was handed out has got lost on the way (BatchData), and is the next one again. Not where another
+  // thread has been given one behind it.
+  void never_came(std::uint64_t number) noexcept {
+    if (number != handed_out_) return;
+    static_cast<Place&>(*this) = before_;
+    lost_ = number;
   }
 
   // In a forked child a thread that held it is gone, and nobody knows how far it came.
@@ -224,7 +239,10 @@ class ReaderCore {
   }
 
   Reader& open() {
-    if (reader_) return *reader_;
+    if (reader_) {
+      if (const std::uint64_t lost = lost_.exchange(0); lost != 0 && lost == answers_) reader_->take_back();
+      return *reader_;
+    }
     throw Error(Fault{.kind = FaultKind::usage,
                       .id = "reader.closed",
                       .what = "the reader is closed",
@@ -239,9 +257,11 @@ class ReaderCore {
   std::mutex mutex_;
   std::atomic<int> waiting_ = 0;  // threads, for a minibatch: with the lock or between two looks
   std::optional<Reader> reader_;
-  std::uint64_t answers_ = 0;     // of reader_; with the lock held
-  std::uint64_t handed_out_ = 0;  // the newest of them; with the GIL held
-  std::shared_ptr<const Origin> origin_;
+  std::uint64_t answers_ = 0;            // of reader_; with the lock held
+  std::uint64_t handed_out_ = 0;         // the newest of them; with the GIL held
+  Place before_;                         // that one
+  std::atomic<std::uint64_t> lost_ = 0;  // that one, and reader_ does not know yet; 0: it is not
+  std::shared_ptr<Origin> origin_;
 };
 
 // A loop over an epoch. Reader._step knows what to do where it is not simply under way.

@@ -230,6 +230,7 @@ void Reader::Impl::start() {
 }
 
 void Reader::Impl::stop() {
+  handed_out = false;
   pipeline.reset();
   producer.reset();
   planner.reset();

@@ -68,7 +68,9 @@ struct Reader::Impl {
   std::vector<StreamInfo> streams;  // as delivered
   unsigned threads;
   pid_t pid;
-  reader::Mark mark;  // behind the minibatch last handed out
+  reader::Mark mark;    // behind the minibatch last handed out
+  reader::Mark before;  // the place of that minibatch, if one was handed out
+  bool handed_out = false;
   bool told_of_reordering = false;
   mutable std::optional<std::uint64_t> known_fingerprint, known_cuts;  // of the data; with their chunks
   std::unique_ptr<reader::ChunkStore> store;

@@ -2,6 +2,7 @@
 #include <batchfeed/reader.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/saturate.h"
 #include "reader/check_options.h"
@@ -38,8 +39,11 @@ std::string Reader::key_text(std::uint64_t key) const { return impl_->source->ke
 bool Reader::read(Minibatch& out) {
   impl_->expect_same_process();
   if (impl_->options.driver == ReaderOptions::Driver::timeline && impl_->mark.ended) return false;
+  impl_->handed_out = false;
   impl_->start();
-  impl_->pipeline->pop(out, impl_->mark);
+  impl_->pipeline->pop(out, impl_->before);
+  std::swap(impl_->mark, impl_->before);
+  impl_->handed_out = true;
   impl_->tell_of_reordering();
   // The empty answer that only says the run is over is not one.
   return !(impl_->options.driver == ReaderOptions::Driver::timeline && out.end_of_epoch && out.empty() &&
@@ -95,6 +99,13 @@ bool Reader::wait(std::chrono::milliseconds most, Minibatch& out) {
 
 bool Reader::at_hand() const noexcept { return impl_->pipeline && impl_->pipeline->at_hand(); }
 
+void Reader::take_back() {
+  impl_->expect_same_process();
+  if (!impl_->handed_out) return;
+  impl_->stop();
+  std::swap(impl_->mark, impl_->before);
+}
+
 void Reader::begin_epoch(std::uint64_t epoch) {
   impl_->expect_same_process();
   Mark& mark = impl_->mark;
@@ -105,6 +116,7 @@ void Reader::begin_epoch(std::uint64_t epoch) {
     mark.index = 0;
     mark.begun = mark.ended = false;
     mark.follows = true;
+    impl_->handed_out = false;
     return;
   }
   impl_->stop();

@@ -32,6 +32,44 @@ TEST(ReaderState, EveryPlaceOfEveryKindOfRunGoesOnExactly) {
   }
 }
 
+TEST(ReaderState, WhatIsTakenBackComesAgain) {
+  for (const ReaderOptions& o : every_kind()) {
+    const auto source = std::make_shared<MemorySource>(kV, o.pack.kind == Packing::frames);
+    Reader whole(source, o), interrupted(source, o);
+    Minibatch batch;
+    interrupted.take_back();  // nothing
+    for (int answer = 0; answer < 8; ++answer) {
+      const std::string before = whole.state();
+      ASSERT_TRUE(whole.read(batch));
+      const std::string given = text(batch, true);
+      for (int again = 0; again < 1 + answer % 2; ++again) {
+        ASSERT_TRUE(interrupted.read(batch));
+        ASSERT_EQ(text(batch, true), given);
+        interrupted.take_back();
+        ASSERT_EQ(interrupted.state(), before);
+        interrupted.take_back();
+        ASSERT_EQ(interrupted.state(), before) << "one at a time";
+      }
+      ASSERT_TRUE(interrupted.read(batch));
+      ASSERT_EQ(interrupted.state(), whole.state());
+    }
+    ASSERT_EQ(tail(interrupted, 10), tail(whole, 10));
+  }
+}
+
+TEST(ReaderState, NothingIsTakenBackOfAReaderThatWasMoved) {
+  const auto source = std::make_shared<MemorySource>(kV);
+  for (const std::uint64_t epoch : {1u, 0u}) {
+    Reader reader(source, {.minibatch_size = {4}});
+    while (reader.next()) {
+    }
+    reader.begin_epoch(epoch);
+    const std::string there = reader.state();
+    reader.take_back();
+    EXPECT_EQ(reader.state(), there);
+  }
+}
+
 const std::vector<std::vector<std::uint32_t>> kJagged = {{1, 3}, {5, 1, 2}, {2, 2}, {1, 1, 4}, {3, 2}, {2, 5}};
 
 // Epochs that overshoot their end make the reference shuffle a sweep again (Timeline::next_epoch).

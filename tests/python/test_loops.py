@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Loops over a reader, of minibatches so small that most are at hand when they are asked for."""
+import contextlib
 import ctypes
+import functools
 import gc
 import json
 import os
+import random
+import signal
 import threading
 import time
 import weakref
@@ -277,3 +281,115 @@ def test_ctrl_c_is_looked_at_before_a_minibatch_is_taken(small, interruptible):
     with pytest.raises(KeyboardInterrupt):
         list(zip(iter(signal_comes, 1), loop))  # without a step of Python's own, which would look at it too
     assert (first.index, next(loop).index) == (0, 1)
+
+
+def step(loop):
+    for batch in loop:
+        return batch
+    return None
+
+
+WAYS_TO_TAKE = pytest.mark.parametrize(
+    "way",
+    [
+        lambda reader: reader.next,
+        lambda reader: functools.partial(step, iter(reader)),
+        lambda reader: (lambda loop=iter(reader): next(loop, None)),
+        lambda reader: (lambda loop=reader.epochs(2): next(loop, None)),
+    ],
+    ids=["next()", "a loop", "next(loop)", "epochs()"],
+)
+
+
+@WAYS_TO_TAKE
+@pytest.mark.parametrize("prefetch", [True, False])
+def test_ctrl_c_at_any_moment_takes_no_minibatch(small, way, prefetch):
+    reader, again, rng = reader_of(small, prefetch=prefetch), reader_of(small), random.Random(1)
+    take, taken, interrupts, armed = way(reader), [], 0, []
+
+    def press(number, frame):
+        if armed:
+            armed.clear()
+            raise KeyboardInterrupt
+
+    def place(batch):
+        return (batch.epoch, batch.index)
+
+    def goes_on():
+        """Until it is interrupted, or at the end."""
+        batch = None
+        try:
+            armed.append(True)
+            signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-6, 3e-4))
+            while True:
+                batch = None
+                batch = take()
+                if batch is None:
+                    return False
+                taken.append(place(batch))
+        except KeyboardInterrupt:
+            if batch is not None and place(batch) not in taken[-1:]:
+                taken.append(place(batch))
+            return True
+
+    before = signal.signal(signal.SIGALRM, press)
+    try:
+        while goes_on():
+            interrupts += 1
+            if taken and interrupts % 10 == 0:
+                there = reader.state_dict()
+                assert (there["epoch"], there["minibatch"]) == (taken[-1][0], taken[-1][1] + 1)
+                again.load_state_dict(there)
+                following = again.next()
+                assert following is None or place(following) == (taken[-1][0], taken[-1][1] + 1)
+        armed.clear()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert taken == [(epoch, index) for epoch in range(taken[-1][0] + 1) for index in range(len(reader))]
+    assert interrupts > 20
+
+
+@WAYS_TO_TAKE
+def test_a_minibatch_that_is_dropped_on_its_way_comes_again(small, way):
+    reader = reader_of(small)
+    take = way(reader)
+    take()
+    state, epoch = reader.state_dict(), reader.epoch
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            [take(), 1 / 0]
+        assert (reader.state_dict(), reader.epoch) == (state, epoch)
+    seen = take()
+    assert seen.index == 1
+    with pytest.raises(ZeroDivisionError):
+        [take().index, 1 / 0]  # it was looked at
+    take()  # let go of, without an exception
+    assert take().index == 4
+    with pytest.raises(ZeroDivisionError):
+        [take(), seen.index, take(), 1 / 0]  # of several the newest
+    assert take().index == 6
+
+
+def test_what_is_dropped_late_moves_no_reader(small):
+    reader = reader_of(small)
+    for move in (lambda: reader.begin_epoch(2), lambda: reader.load_state_dict(state), reader.close):
+        state = reader.state_dict()
+        batches = [reader.next()]
+        move()
+        there = reader.state_dict()
+        with pytest.raises(ZeroDivisionError):
+            [batches.pop(), 1 / 0]
+        assert reader.state_dict() == there
+
+
+def test_epochs_go_on_behind_an_interrupt(small):
+    reader = reader_of(small)
+    batches, seen = reader.epochs(2), []
+    for stop in (5, 700, None):
+        with contextlib.suppress(KeyboardInterrupt):
+            for batch in batches:
+                seen.append((batch.epoch, batch.index))
+                if len(seen) == stop:
+                    raise KeyboardInterrupt
+    assert seen == [(epoch, index) for epoch in (0, 1) for index in range(len(reader))]
