@@ -253,11 +253,6 @@ class Batch(_Batch):
         """The stream of that name, or `default`."""
         return self.streams.get(name, default)
 
-    __hash__ = None  # type: ignore[assignment]
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Array:
         """Refused: NumPy would make an array of the names."""
         one = next(iter(self), "x")

@@ -235,7 +235,7 @@ nb::object batch_of(nb::object batch_type, nb::object stream_type, const nb::tup
 #define BATCHFEED_ARRAY(name) "def " name "(self) -> numpy.typing.NDArray[typing.Any]"
 
 void bind_stream(nb::module_& m) {
-  nb::class_<StreamData>(m, "StreamData", nb::type_slots(kStreamSlots))
+  nb::class_<StreamData>(m, "StreamData", nb::type_slots(kStreamSlots), nb::is_weak_referenceable())
       .def_prop_ro("name", [](const StreamData& s) { return to_str(s.stream->name); })
       .def_prop_ro("dim", [](const StreamData& s) { return s.stream->dim; })
       .def_prop_ro("storage", [](const StreamData& s) { return s.stream->storage; })
@@ -283,7 +283,7 @@ void bind_stream(nb::module_& m) {
 }  // namespace
 
 void bind_batch(nb::module_& m) {
-  nb::class_<BatchData>(m, "BatchData")
+  nb::class_<BatchData>(m, "BatchData", nb::is_weak_referenceable())
       .def_prop_ro("streams", &streams, nb::sig("def streams(self) -> dict[str, typing.Any]"), "{name: Stream}")
       .def_prop_ro(
           "epoch", [](BatchData& b) { return b.look()->epoch; }, "The number of its epoch, from 0.")

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Minibatches by value: pickled, copied, and sent between processes."""
 import copy
+import gc
 import multiprocessing
 import os
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -148,3 +150,13 @@ def test_errors_are_told_by_the_name_to_catch_them_by():
     for kind in (bf.Error, bf.FormatError, bf.LimitError, bf.ConfigError, bf.StateError, bf.FileError, bf.MissingFileError, bf.InternalError):
         assert pickle.loads(pickle.dumps(kind)) is kind and str(kind) == f"<class 'batchfeed.{kind.__name__}'>"
     assert repr(bf.Cluster()) == "<batchfeed.Cluster>"
+
+
+def test_what_is_made_of_a_minibatch_may_be_kept_by_it(corpus):
+    batch = corpus.reader().next()
+    made = weakref.WeakKeyDictionary({batch: "of a minibatch", batch["x"]: "of a stream"})
+    assert made[batch] == "of a minibatch" and made[batch["x"]] == "of a stream" and len(made) == 2
+    assert batch == batch and batch != copy.copy(batch) and batch["x"] in made and batch["y"] not in made
+    del batch
+    gc.collect()
+    assert len(made) == 0
