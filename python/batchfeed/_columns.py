@@ -70,8 +70,12 @@ def expect_unmasked(name: str, data: Any) -> None:
         raise _refuse(name, "some values are masked", "filled(0) puts a number in their places")
 
 
-def plain_floats(array: Array) -> Array:
-    """Those of the small types of ml_dtypes (bfloat16 ...), of which NumPy knows only how to make others, as float32."""
+def plain_numbers(array: Array) -> Array:
+    """Objects that are numbers as NumPy's own, and as float32 the small types of ml_dtypes (bfloat16 ...), of which it
+    knows only how to make others."""
+    if array.dtype == object and all(isinstance(value, Real) for value in array.flat):
+        numbers = np.array(array.ravel().tolist()).reshape(array.shape)
+        return array.astype(np.float64) if numbers.dtype == object else numbers  # fractions, or beyond 64 bits
     small = array.dtype.kind == "V" and array.dtype.names is None and np.can_cast(array.dtype, np.float32)
     return array.astype(np.float32) if small else array
 
@@ -80,12 +84,12 @@ def _numbers(name: str, data: Any, dtype: Any) -> Array:
     """Texts, dates and None are no numbers, although NumPy would make some of them."""
     expect_unmasked(name, data)
     try:
-        array = plain_floats(np.asarray(data))
-        if array.dtype.kind not in "biuf" and not (array.dtype == object and all(isinstance(v, Real) for v in array.flat)):
+        array = plain_numbers(np.asarray(data))
+        if array.dtype.kind not in "biuf":
             raise TypeError
         with np.errstate(over="raise"):
             return np.ascontiguousarray(array, dtype=dtype)
-    except FloatingPointError:
+    except (FloatingPointError, OverflowError):
         raise _refuse(name, f"{_short(data)} holds a number too large for {dtype}") from None
     except (TypeError, ValueError):
         raise _refuse(name, f"{_short(data)} is no array of {dtype}", "numbers, as many in each row") from None
@@ -136,7 +140,7 @@ def _sparse(name: str, stream: StreamSpec, data: Any, dtype: str) -> tuple[Array
     else:
         expect_unmasked(name, data)
         none = isinstance(data, (list, tuple)) and not data  # NumPy takes it for floats
-        indices = np.atleast_1d(np.zeros(0, np.int32) if none else np.asarray(data))
+        indices = np.atleast_1d(np.zeros(0, np.int32) if none else plain_numbers(np.asarray(data)))
         if indices.ndim != 1 or indices.dtype.kind not in "iu":
             raise _refuse(name, "expected scipy.sparse, (values, indices, indptr), or whole numbers: a class for each sample")
         values, indptr = np.ones(indices.size), np.arange(indices.size + 1)

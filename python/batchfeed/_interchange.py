@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._batch import Batch
-from ._columns import column, expect_unmasked, keys_of, lengths_of, plain_floats
+from ._columns import column, expect_unmasked, keys_of, lengths_of, plain_numbers
 from ._convert import library
 from ._errors import refused, usage
 from ._given import Path, Wholes, expecting, flag, path as as_path, whole, wrong
@@ -50,7 +50,9 @@ def _array(name: str, data: Any) -> Any:
         return data.tocsr()
     expect_unmasked(name, data)
     try:
-        return plain_floats(np.asarray(data))
+        return plain_numbers(np.asarray(data))
+    except OverflowError:
+        raise usage("python.data", f"stream {name!r}: a number too large for float64", stream=name) from None
     except ValueError:
         raise usage("python.data", f"stream {name!r}: rows of different lengths", SEQUENCES) from None
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Data in memory, and files of others."""
 import gzip
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -34,6 +35,26 @@ def test_arrays_in_memory():
 
 
 @pytest.mark.parametrize(
+    "objects, stream",
+    [
+        ([[1, 2.5], [True, np.float32(4)], [Fraction(1, 2), 2**70]], bf.dense(2)),
+        ([0.5, 3, 2], bf.dense(1)),
+        ([2, 0, 1], bf.sparse(3)),
+    ],
+)
+def test_objects_that_are_numbers(objects, stream, tmp_path):
+    """What a frame of mixed columns gives: arrays and writers take them for the numbers that they are."""
+    data = np.array(objects, object)
+    wanted = data.astype(np.float32) if stream.storage == "dense" else np.eye(stream.dim)[data.astype(int)]
+    with bf.Writer(tmp_path / "objects.cbf", {"x": stream}) as writer:
+        writer.append({"x": data})
+    for source in (bf.Arrays({"x": data}), bf.CBF(tmp_path / "objects.cbf")):
+        x = whole(source)["x"]
+        assert x.is_sparse == (stream.storage == "sparse")
+        np.testing.assert_array_equal(x.numpy(), wanted.reshape(len(data), stream.dim))
+
+
+@pytest.mark.parametrize(
     "data, options, message",
     [
         ({}, {}, "needs a stream"),
@@ -45,6 +66,8 @@ def test_arrays_in_memory():
         ({"a": np.array([1, -1])}, {}, "stream 'a': -1 is no class; hint: .*bf.dense"),
         ({"a": np.ones(3)}, {"streams": {"b": bf.dense(1)}}, "streams declares 'b'; the data are 'a'"),
         ({"a": np.ones(3)}, {"lengths": {"b": [3]}}, "lengths is {'b': .*expected those of 'a'"),
+        ({"a": np.array([[1, None]], object)}, {}, r"stream 'a': an array of object of shape \(1, 2\)"),
+        ({"a": np.array([1, 10**400], object)}, {}, "stream 'a': a number too large for float64"),
         ({"a": np.ones(3), "b": np.ones(3)}, {"lengths": {"a": [3], "b": [1, 2]}}, "differ in sequences: a 1, b 2"),
         ({"a": np.ones(3), "b": np.ones(4)}, {"lengths": {"a": [3], "b": [3]}}, "stream 'b': 4 samples, but"),
     ],
