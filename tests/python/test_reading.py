@@ -369,3 +369,45 @@ def test_a_corpus_of_many_shards_leaves_descriptors_for_others(tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert sorted(seen) == list(range(200))
+
+
+def answers(reader):
+    """Of an epoch: how many samples each has for this rank."""
+    out = []
+    while not out or not end:
+        batch = reader.read()
+        out.append(batch.num_samples)
+        end = batch.end_of_epoch
+    return out
+
+
+SHARES = [
+    *({"size_unit": unit, "last_minibatch": last, **more} for unit in ("samples", "sequences", "cells") for last in ("keep", "drop") for more in ({}, {"epoch_samples": 50})),
+    *({"size_unit": unit, "bucket_minibatches": 4} for unit in ("samples", "sequences", "cells")),
+]
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_even_shares_have_as_many_minibatches_in_each_epoch(corpus, workers):
+    """Where half a minibatch has a sequence for each: DistributedDataParallel waits for all ranks."""
+    most = max(corpus.lengths)
+    for options in SHARES:
+        size = 2 * workers * (1 if options["size_unit"] == "sequences" else most)
+        ranks = [corpus.reader(minibatch_size=size, workers=workers, rank=rank, **options) for rank in range(workers)]
+        for _ in range(3):
+            assert len({len(reader) for reader in ranks}) == 1, options
+            assert len({sum(1 for _ in reader) for reader in ranks}) == 1, options
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"last_minibatch": "cross"}, {"bucket_minibatches": 4, "epoch_samples": 20}, {"pack": "truncated", "truncation_length": 4, "minibatch_samples": 60}],
+    ids=["sequences", "cross", "buckets", "truncated"],
+)
+def test_even_shares_have_as_many_answers_whatever_the_packing(corpus, options):
+    ranks = [corpus.reader(workers=3, rank=rank, **{"minibatch_samples": 9, **options}) for rank in range(3)]
+    planned = [len(reader) for reader in ranks]
+    shares = [answers(reader) for reader in ranks]
+    assert len({len(share) for share in shares}) == 1
+    assert [sum(n > 0 for n in share) for share in shares] == planned
+    assert 0 in sum(shares, []), "some are without data"

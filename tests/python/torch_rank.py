@@ -7,6 +7,8 @@ import sys
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
+from torch.distributed.algorithms.join import Join
+from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
 import batchfeed as bf
@@ -22,6 +24,16 @@ keys = list(DataLoader(dataset, batch_size=None, num_workers=workers))
 counts = [torch.zeros(1) for _ in range(dist.get_world_size())]
 dist.all_gather(counts, torch.tensor([float(len(keys))]))
 assert len({float(c) for c in counts}) == 1
+
+# Where minibatches are too small for that, Join() takes care of it.
+small = batchfeed.torch.Dataset(corpus, minibatch_samples=8)
+counts = [torch.zeros(1) for _ in range(dist.get_world_size())]
+dist.all_gather(counts, torch.tensor([float(len(small))]))
+assert len({float(c) for c in counts}) > 1
+model = DistributedDataParallel(torch.nn.Linear(3, 1))
+with Join([model]):
+    for batch in small:
+        model(batch["x"]).sum().backward()
 
 again = batchfeed.torch.Dataset(corpus, minibatch_samples=20, transform=lambda batch: batch.sequence_keys)
 first = next(iter(again))
