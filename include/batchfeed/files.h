@@ -51,7 +51,7 @@ struct FileSystem {
   // that the caller names is read wherever it lies. Empty: anywhere.
   std::vector<std::string> roots = {};
   // What relative paths count from; empty: the working directory of when a corpus is opened,
-  // wherever the process goes until its files are opened again. What is told names them as given.
+  // also for files that are opened again later on. What is told names them as given.
   std::string folder = {};
   // The configuration that names the files, if any. When a relative path does not exist, the
   // error says whether it would exist beside this configuration.

@@ -361,6 +361,7 @@ class _Epochs:
         while True:
             if self._loop is None:
                 self._loop = self._another()
+                self._empty += 1
             batch = next(self._loop, None)
             if batch is not None:
                 self._empty = 0  # no call behind next(): an interrupt would find the minibatch in `batch`, not on its way
@@ -369,7 +370,6 @@ class _Epochs:
             if self._count is not None:
                 self._count -= 1
             else:
-                self._empty += 1
                 self._reader._expect_data(self._empty)
 
     def _another(self) -> Iterator[Batch]:

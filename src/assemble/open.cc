@@ -6,11 +6,9 @@
 #include <batchfeed/tools.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <set>
 #include <string>
-#include <system_error>
 
 #include "base/threads.h"
 #include "join/join.h"
@@ -23,9 +21,6 @@ OpenContext context_of(const Setup& setup) {
   OpenContext context;
   context.limits = setup.limits;
   context.file_system = setup.file_system;
-  // The process may be elsewhere when a file is opened again. Where nobody knows where it is, nothing is held.
-  std::error_code none;
-  if (context.file_system.folder.empty()) context.file_system.folder = std::filesystem::current_path(none).string();
   context.report = setup.report;
   context.progress = setup.progress;
   context.keys = std::make_shared<KeyTable>(setup.reader.keys);

@@ -36,15 +36,19 @@ TEST_F(Opening, FilesAreOpenedAgainWhereTheyWereWhereverTheProcessGoes) {
   namespace fs = std::filesystem;
   const fs::path before = fs::current_path();
   write("here.ctf", "0 |A 1\n");
-  fs::current_path(fs::path(folder_.string()));
-  const std::unique_ptr<Source> source = open_source(corpus({"here.ctf"}));
+  write("here.mlf", "#!MLF!#\n\"7\"\n0 1 a 1\n.\n");
+  fs::current_path(folder_);
+  const std::unique_ptr<Source> text = open_source(corpus({"here.ctf"}));
+  const std::unique_ptr<Source> labels = open_source(MlfOptions{.name = "l", .files = {"here.mlf"}, .dim = 2});
   fs::current_path(before);
   while (io::close_an_idle_file()) {
   }
   Chunk chunk;
-  source->read(0, chunk);
+  text->read(0, chunk);
   EXPECT_EQ(chunk.columns[0].as<float>()[0], 1);
-  EXPECT_EQ(source->place(0, 0).file, "here.ctf");
+  EXPECT_EQ(text->place(0, 0).file, "here.ctf");
+  labels->read(0, chunk);
+  EXPECT_EQ(chunk.columns[0].indices[0], 1);
 }
 
 TEST_F(Opening, ASourceOfTheCallersOwnHasNumbersForKeys) {

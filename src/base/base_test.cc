@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <set>
@@ -21,6 +22,7 @@
 #include "base/seen.h"
 #include "base/sort_by_key.h"
 #include "base/text_table.h"
+#include "base/working_folder.h"
 
 namespace batchfeed {
 namespace {
@@ -253,6 +255,18 @@ TEST(Seen, HoldsManyTexts) {
   for (const bool fresh : {true, false})
     for (int i = 0; i < 100'000; ++i) ASSERT_EQ(seen.add("utterance " + std::to_string(i)), fresh);
   EXPECT_EQ(seen.size(), 100'000u);
+}
+
+TEST(WorkingFolder, IsTheWholePathOrNothing) {
+  namespace fs = std::filesystem;
+  const fs::path before = fs::current_path();
+  EXPECT_EQ(working_folder(), before.string());
+  const fs::path gone = fs::temp_directory_path() / "batchfeed_base_test_gone";
+  fs::create_directories(gone);
+  fs::current_path(gone);
+  fs::remove(gone);
+  EXPECT_EQ(working_folder(), "");
+  fs::current_path(before);
 }
 
 // One number more or less must not be one place further: that is what a hostile file would count on.

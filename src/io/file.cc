@@ -14,6 +14,7 @@
 #include "base/counted.h"
 #include "base/hash.h"
 #include "base/lookalike.h"
+#include "base/working_folder.h"
 #include "compressed/unpacked.h"
 #include "io/descriptor.h"
 #include "io/path_policy.h"
@@ -102,6 +103,12 @@ compressed::Codec codec_of(const File& file) {
   return compressed::codec_of(head);
 }
 
+// What leads there also when the process is elsewhere.
+std::string from_anywhere(const std::string& place) {
+  const std::string folder = place.starts_with('/') ? std::string() : working_folder();
+  return folder.empty() ? place : folder + '/' + place;
+}
+
 [[noreturn]] void fail_in(const FileSystem& files, const char* action, const std::string& path, int error) {
   throw Error(Fault{.kind = FaultKind::io,
                     .id = std::string("io.") + action,
@@ -177,7 +184,7 @@ File::File(const std::string& place, int flags, std::string path, const FileSyst
   try {
     identity_ = identify(fd, path_);
     size_ = identity_.size;
-    local_ = std::make_unique<const Descriptor>(fd, place, flags, path_, identity_);
+    local_ = std::make_unique<const Descriptor>(fd, from_anywhere(place), flags, path_, identity_);
   } catch (...) {
     sys().close(fd);
     throw;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/working_folder.h"
 #include "model/fault_sink.h"
 #include "model/open_context.h"
 #include "model/stream_faults.h"
@@ -43,10 +44,16 @@ class RowSource : public Source, protected RowReader {
   RowSource(const std::string& file, int trace_level, const OpenContext& context)
       : limits_(context.limits),
         keys_(context.keys),
-        file_system_(context.file_system),
+        file_system_(from_here(context.file_system)),
         check_(context.check),
         faults_(file, check_ ? ~0ull : 0, trace_level, context.report, check_ ? 0 : FaultSink::kPerId,
                 context.count_only) {}
+
+  // Files are opened by their names again, wherever the process is then.
+  static FileSystem from_here(FileSystem files) {
+    if (files.folder.empty()) files.folder = working_folder();
+    return files;
+  }
 
   // Throws Error(limit) if it is too wide.
   void set_stream(StreamInfo stream) {
