@@ -147,6 +147,34 @@ TEST(Find, ProgressCountsTheBytesAndMayGiveUp) {
   EXPECT_THROW(keys_found(*source, {.keys = {"*"}, .progress = [](std::uint64_t, std::uint64_t) { throw 7; }}), int);
 }
 
+TEST(Find, KeysArePatternsOfTheShell) {
+  const ScratchFolder folder;
+  const auto source = ragged(folder, "a.ctf", ragged_text(40));
+  using Keys = std::vector<std::uint64_t>;
+  const std::pair<std::vector<std::string>, Keys> cases[] = {{{"[12]"}, {1, 2}},
+                                                             {{"[!1-9]"}, {0}},
+                                                             {{"3[0-2]"}, {30, 31, 32}},
+                                                             {{"\\7"}, {7}},
+                                                             {{"7", "*8", "7"}, {7, 8, 18, 28, 38}},
+                                                             {{"07"}, {}},
+                                                             {{"3*5"}, {35}},
+                                                             {{""}, {}}};
+  for (const auto& [patterns, keys] : cases) EXPECT_EQ(keys_found(*source, {.keys = patterns}), keys) << patterns[0];
+}
+
+// The number in a test is the one that the stream would hold for it.
+TEST(Find, ANumberOfATestIsReadAsTheStreamsAre) {
+  const ScratchFolder folder;
+  for (const Element element : {Element::f32, Element::f64}) {
+    const auto source = ragged(folder, "a.ctf", "0 |v 0.1 4 |t 0:1\n1 |v 0.10000001 0 |t 0:1\n", 64, element);
+    using Keys = std::vector<std::uint64_t>;
+    EXPECT_EQ(keys_found(*source, {.values = {parse_value_test("v[0] = 0.1")}}), (Keys{0}));
+    EXPECT_EQ(keys_found(*source, {.values = {parse_value_test("v[0] > 0.1")}}), (Keys{1}));
+    EXPECT_EQ(keys_found(*source, {.values = {parse_value_test("v[0] < 1"), parse_value_test("v[1] = 0")}}), (Keys{1}))
+        << "each must fit";
+  }
+}
+
 TEST(Find, WithoutAPlaceThereIsNoLine) {
   EXPECT_EQ(line_of_sample({}, 1, 0), 0u);
   EXPECT_EQ(line_of_sample({.file = "x", .first_line = 7, .last_line = 8}, 2, 1), 8u);

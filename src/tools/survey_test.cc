@@ -184,6 +184,22 @@ TEST(Survey, TheStreamOfLabelsIsTheOneWithTheFewestClasses) {
       << "by index where counts are equal";
 }
 
+TEST(Survey, LabelsOfOneClassSayNothing) {
+  const TempFolder folder;
+  const Survey s = survey(setup_of(folder.write("a.ctf", "|f 1 2 3 |t 4:1\n|f 1 2 3 |t 4:1\n"), kStreams));
+  EXPECT_TRUE(s.streams[1].one_hot);
+  EXPECT_EQ(s.label_stream, "");
+  EXPECT_TRUE(s.labels.empty());
+}
+
+TEST(Survey, ADamagedSequenceHasNoLabel) {
+  const TempFolder folder;
+  const Survey s =
+      survey(setup_of(folder.write("a.ctf", "0 |f 1 2 3 |t 1:1\n1 |f 1 x 3 |t 2:1\n2 |f 1 2 3 |t 2:1\n"), kStreams));
+  EXPECT_EQ(s.label_stream, "t");
+  EXPECT_EQ(s.labels, (std::vector<std::vector<std::uint32_t>>{{1, Survey::kNoLabel, 2}}));
+}
+
 // A line may name a thousand streams and the largest index of each.
 TEST(Survey, CountsIndicesOfTheFirstStreamsThatFit) {
   const TempFolder folder;
@@ -261,6 +277,57 @@ TEST(ValueCounts, BarsHoldEveryValueOnce) {
     RC_ASSERT(sum == values.size());
     RC_ASSERT(bars.front().low == *min && bars.back().high == *max);
   }));
+}
+
+// One bar for each number only where they are few, whole, and told apart by the bins.
+TEST(ValueCounts, BarsAreCutAsTheHeaderSays) {
+  ValueCounts counts;
+  for (int v = 0; v < 10; ++v) counts.add(static_cast<float>(v), static_cast<std::uint64_t>(v) + 1);
+  const struct {
+    double min, max;
+    bool whole;
+    std::size_t most;
+    std::size_t bars;
+    double high;  // of the first
+  } cases[] = {{0, 9, true, 10, 10, 0},
+               {0, 9, true, 9, 9, 1},
+               {0, 9, false, 10, 10, 0.9},
+               {0, 9, true, 3, 3, 3},
+               {0, 256, true, 300, 257, 0},
+               {0, 257, true, 300, 300, 257 / 300.0},
+               {-257, 0, true, 300, 300, 257 / 300.0 - 257},
+               {5, 5, true, 60, 1, 5},
+               {5, 5, false, 60, 1, 5},
+               {1, 0, true, 10, 0, 0},
+               {0, 9, true, 0, 0, 0}};
+  for (const auto& c : cases) {
+    const auto bars = counts.bars(c.min, c.max, c.whole, c.most);
+    ASSERT_EQ(bars.size(), c.bars) << c.min << ".." << c.max << ' ' << c.most;
+    if (bars.empty()) continue;
+    EXPECT_EQ(bars[0].low, c.min);
+    EXPECT_NEAR(bars[0].high, c.high, 1e-9);
+    EXPECT_EQ(bars.back().high, c.max);
+  }
+  const auto three = counts.bars(0, 9, true, 3);
+  EXPECT_EQ(three[0].count, 1u + 2 + 3);
+  EXPECT_EQ(three[1].count, 4u + 5 + 6);
+  EXPECT_EQ(three[2].count, 7u + 8 + 9 + 10) << "the last one's high included";
+}
+
+TEST(ValueCounts, CountsAddUpAndNothingHasAQuantileOfZero) {
+  ValueCounts a, b;
+  EXPECT_EQ(a.quantile(0.5), 0);
+  a.add(1, 3);
+  b.add(1, 2);
+  b.add(-300, 4);
+  b.add(std::nanf(""), 50);
+  b.add(INFINITY, 50);
+  a.add(b);
+  EXPECT_NEAR(a.quantile(0.4), -300, 3);
+  EXPECT_EQ(a.quantile(0.5), 1);
+  EXPECT_NEAR(a.quantile(0), -300, 3);
+  EXPECT_EQ(a.quantile(1), 1);
+  EXPECT_EQ(a.bars(1, 1, true, 5)[0].count, 9u) << "what lies outside is counted at the end next to it";
 }
 
 TEST(ValueCounts, WholeNumbersHaveBarsOfTheirOwn) {
