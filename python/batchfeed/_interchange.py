@@ -38,6 +38,9 @@ def _stream(name: str, data: Any) -> StreamSpec:
             hint = f"classes count from 0; streams={{{name!r}: bf.dense(1)}} takes them as numbers"
             raise usage("python.data", f"stream {name!r}: {array.min()} is no class", hint, stream=name)
         return sparse(int(array.max(initial=0)) + 1)
+    if array.ndim == 1 and array.size and (array.dtype.kind in "US" or isinstance(array[0], str)):
+        hint = f"numpy.unique({name}, return_inverse=True)[1] makes classes of them, bf.from_pandas() of categories"
+        raise usage("python.data", f"stream {name!r}: {str(array[0])!r} is no number", hint, stream=name)
     if array.dtype.kind not in "iufb" or array.ndim > 2:
         raise usage("python.data", f"stream {name!r}: an array of {array.dtype} of shape {array.shape}", SEQUENCES if array.ndim > 2 else NUMBERS)
     return dense(1 if array.ndim == 1 else int(array.shape[1]))
