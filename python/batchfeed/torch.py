@@ -182,6 +182,18 @@ class Dataset(IterableDataset[Any]):
         """Whether there is a stream of that name."""
         return name in self._here()
 
+    @property
+    def epoch(self) -> int:
+        """The number of the epoch that the next loop reads; inside a loop, of that one.
+
+        `while dataset.epoch < 10:` around a loop does as many epochs in all whether a state was loaded or not. Where
+        worker processes have read it, ConfigError: count loops there.
+        """
+        self._expect_own_reader("count loops, and save the count beside the loader's state")
+        reader = self._here()
+        coming = reader._coming()
+        return reader.epoch if coming is None else coming
+
     def set_epoch(self, epoch: int) -> None:
         """The next iteration reads the epoch of this number; worker processes that persist do not hear of it."""
         epoch = whole("epoch", epoch)
@@ -199,15 +211,15 @@ class Dataset(IterableDataset[Any]):
         which item that is: ConfigError then, and its own state_dict() tells.
         """
         worker = get_worker_info()
-        if worker is None and self._iterations.are_of_workers():
-            raise usage(
-                "python.state-of-workers",
-                "worker processes read this dataset, ahead of what their DataLoader has handed out",
-                "torchdata's StatefulDataLoader keeps the place: take its state_dict()",
-            )
+        self._expect_own_reader("torchdata's StatefulDataLoader keeps the place: take its state_dict()")
         if worker is not None:
             return {**self._here().state_dict(), "offset": self._offset, "num_workers": worker.num_workers}
         return dict(self._state) if self._state is not None else self._here().state_dict()
+
+    def _expect_own_reader(self, hint: str) -> None:
+        if get_worker_info() is None and self._iterations.are_of_workers():
+            what = "worker processes read this dataset, ahead of what their DataLoader has handed out"
+            raise usage("python.state-of-workers", what, hint)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The next iteration goes on there, with any number of worker processes; those that persist do not hear of it.

@@ -12,6 +12,8 @@ from conftest import keys_of
 from test_torch import dataset, loader
 from torch.utils.data import IterableDataset
 
+import batchfeed as bf
+
 
 def places(loop, loops):
     """Of two epochs every place: (epoch, how many minibatches of it were given, state). Behind a loop it is of the next."""
@@ -107,6 +109,26 @@ def test_a_dataset_around_it_may_have_many_loops_in_one(corpus, loops, workers):
     count = lambda epochs: collections.Counter(key for keys in epochs for batch in keys for key in batch)
     given = list(loader(Twice(dataset(corpus, minibatch_samples=17)), workers))
     assert count([given]) == count(loops[:2])
+
+
+def test_as_many_epochs_in_all_from_every_place(corpus, loops):
+    few = dataset(corpus, minibatch_samples=17)
+    for epoch, given, state in places(few, loops):
+        again = dataset(corpus, minibatch_samples=17)
+        again.load_state_dict(state)
+        read = {}
+        while (here := again.epoch) < 3:
+            read[here] = [(keys, again.epoch) for keys in loader(again, 0)]
+        wanted = [loops[epoch][given:], *loops[epoch + 1 : 3]]
+        assert read == {number: [(keys, number) for keys in rest] for number, rest in enumerate(wanted, epoch) if rest}
+    assert few.epoch == 2
+    few.set_epoch(7)
+    assert few.epoch == 7
+    next(iter(loader(few, 0)))
+    assert few.epoch == 7
+    list(loader(few, 1))
+    with pytest.raises(bf.ConfigError, match="worker processes read this dataset.*count loops"):
+        few.epoch
 
 
 @pytest.mark.parametrize("workers", [0, 1, 2])
