@@ -225,6 +225,7 @@ def test_minibatch_data_of_a_source_of_ones_own():
     batch = source.next_minibatch(3)
     x, y = batch[source.streams.x], batch[source.streams.y]
     assert (len(x), x.num_samples, x.end_of_sweep, x.sweep_end, x.is_sparse, y.is_sparse) == (2, 3, True, True, False, True)
+    assert np.asarray(x).tolist() == x.asarray().tolist() and np.asarray(x, np.float64).dtype == np.float64
     assert x.shape == (2, 2, 2) and x.asarray().tolist() == [[[1, 1], [1, 1]], [[3, 3], [0, 0]]] == x.value.tolist()
     assert x.mask.tolist() == y.mask.tolist() == [[2, 1], [2, 0]] and x.data[1].tolist() == [[3, 3]]
     assert y.shape == (2, 2, 3) and [s.shape for s in y.as_sequences()] == [(2, 3), (1, 3)]

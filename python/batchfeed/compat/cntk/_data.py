@@ -85,6 +85,12 @@ class MinibatchData:
             row[: len(sequence)] = sequence
         return out
 
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> npt.NDArray[Any]:
+        """asarray(): NumPy would make an object of it."""
+        if copy is False:
+            raise ValueError("minibatch data are made an array by a copy")
+        return self.asarray().astype(dtype, copy=False) if dtype is not None else self.asarray()
+
     @property
     def value(self) -> Any:
         """asarray(), or as_sequences() of a sparse stream."""
