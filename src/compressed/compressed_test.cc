@@ -300,6 +300,37 @@ TEST(Compressed, WhatFollowsBehindIsTold) {
 }
 
 // Tapes fill up their blocks; more than 64 MiB of zeros is a file that was given its size before its bytes.
+std::string skippable(std::size_t bytes) {
+  std::string frame("\x50\x2A\x4D\x18", 4);
+  for (int shift = 0; shift < 32; shift += 8) frame += static_cast<char>((bytes - 8) >> shift & 0xFF);
+  return frame + std::string(bytes - 8, 'x');
+}
+
+TEST(Compressed, ManySmallFramesAreReadInPieces) {
+  std::string bytes = zstd(corpus(100));
+  while (bytes.size() < 400'000) bytes += skippable(8);
+  std::size_t reads = 0;
+  const std::string path = "x.ctf.zst";
+  const Stored stored{path, bytes.size(), [&](std::uint64_t offset, std::span<std::byte> out) {
+                        ++reads;
+                        std::memcpy(out.data(), bytes.data() + offset, out.size());
+                      }};
+  EXPECT_EQ(Unpacked(stored, Codec::zstd, {}, 0).size(), 100u);
+  EXPECT_LT(reads, 30u);
+}
+
+// Also where it begins in one piece of 64 KiB of the file and ends in the next.
+TEST(Compressed, AFrameOfOldZstdIsToldWhereverItBegins) {
+  const std::string first = zstd(corpus(100));
+  for (std::size_t at = 65'530; at < 65'540; ++at) {
+    const std::string bytes = first + skippable(at - first.size()) + std::string("\x25\xB5\x2F\xFD\0\0\0\0", 8);
+    const Fault fault = fault_of(bytes);
+    EXPECT_EQ(fault.id, "compressed.damaged");
+    EXPECT_EQ(fault.at.byte, at);
+    EXPECT_NE(fault.what.find("a frame of zstd before version 0.8"), std::string::npos) << fault.what;
+  }
+}
+
 TEST(Compressed, ZerosBehindGzipAreNoMoreThanABlock) {
   const std::string bytes = gzip("0 |v 1\n");
   EXPECT_EQ(fault_of(bytes + std::string(64u << 20, '\0')).id, "");

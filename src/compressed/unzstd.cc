@@ -50,11 +50,21 @@ struct Unzstd::State {
     fail_damaged(file, Codec::zstd, position(), ZSTD_getErrorName(code));
   }
 
+  // The bytes that come next, if there are so many: nearly always out of memory, as a file may have millions of frames.
+  bool peek(const Stored& file, std::span<std::byte> next) const {
+    if (in.size - in.pos >= next.size()) {
+      std::copy_n(input.begin() + static_cast<std::ptrdiff_t>(in.pos), next.size(), next.begin());
+      return true;
+    }
+    if (file.left(position(), next.size()) < next.size()) return false;
+    file.read(position(), next);
+    return true;
+  }
+
   // Frames from before the format was settled (0.1 to 0.7) know no limit of the window.
   void refuse_old(const Stored& file) const {
     std::array<std::byte, 4> magic{};
-    if (file.left(position(), magic.size()) < magic.size()) return;
-    file.read(position(), magic);
+    if (!peek(file, magic)) return;
     const bool old = magic[0] >= std::byte{0x1E} && magic[0] <= std::byte{0x27} && magic[1] == std::byte{0xB5} &&
                      magic[2] == std::byte{0x2F} && magic[3] == std::byte{0xFD};
     if (old) fail_damaged(file, Codec::zstd, position(), "a frame of zstd before version 0.8");
