@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 
+#include "compressed/piece.h"
+
 namespace batchfeed::compressed {
 
 namespace {
@@ -19,8 +21,7 @@ constexpr std::uint64_t kMostPadding = 64u << 20;
 
 struct Inflater::State {
   z_stream z{};
-  std::array<std::byte, 64 << 10> input;
-  std::uint64_t input_at = 0;  // offset in the file behind what is in `input`
+  Piece piece;
   std::uint64_t at = 0;
   bool raw = false;  // begun inside a member, whose trailer zlib does not see then
   bool end = false;
@@ -33,45 +34,24 @@ struct Inflater::State {
   State& operator=(const State&) = delete;
   ~State() { inflateEnd(&z); }
 
-  std::uint64_t position() const noexcept { return input_at - z.avail_in; }
-
-  bool fill(const Stored& file) {
-    if (z.avail_in > 0) return true;
-    const auto n = static_cast<std::size_t>(file.left(input_at, input.size()));
-    if (n == 0) return false;
-    file.read(input_at, std::span(input).first(n));
-    input_at += n;
-    z.next_in = reinterpret_cast<Bytef*>(input.data());
-    z.avail_in = static_cast<uInt>(n);
-    return true;
-  }
-
-  int next_byte(const Stored& file) {
-    if (!fill(file)) return -1;
-    --z.avail_in;
-    return *z.next_in++;
-  }
-
   // Behind a member: another one, the end, or zeros up to the end, as tapes have.
   void next_member(const Stored& file) {
     if (raw) {
       for (std::size_t i = 0; i < kTrailer; ++i) {
-        if (next_byte(file) < 0) fail_truncated(file, Codec::gzip, at);
+        if (!piece.fill(file)) fail_truncated(file, Codec::gzip, at);
+        piece.take(1);
       }
     }
     raw = false;
-    if (!fill(file)) {
+    if (!piece.fill(file)) {
       end = true;
       return;
     }
-    const std::uint64_t begin = position();
     std::array<std::byte, kHeadBytes> head{};
-    const auto n = static_cast<std::size_t>(file.left(begin, head.size()));
-    file.read(begin, std::span(head).first(n));
-    if (codec_of(std::span(head).first(n)) != Codec::gzip) {
-      std::uint64_t zeros = 0;
-      for (int byte = 0; (byte = next_byte(file)) >= 0; ++zeros) {
-        if (byte != 0 || zeros == kMostPadding) fail_trailing(file, Codec::gzip, begin);
+    if (codec_of(piece.peek(file, head)) != Codec::gzip) {
+      const std::uint64_t begin = piece.position();
+      for (std::uint64_t zeros = 0; piece.fill(file); piece.take(1), ++zeros) {
+        if (piece.left().front() != std::byte{0} || zeros == kMostPadding) fail_trailing(file, Codec::gzip, begin);
       }
       end = true;
       return;
@@ -83,11 +63,14 @@ struct Inflater::State {
     std::size_t done = 0;
     block_end = false;
     while (done < out.size() && !end && !block_end) {
-      if (!fill(file)) fail_truncated(file, Codec::gzip, at);
+      if (!piece.fill(file)) fail_truncated(file, Codec::gzip, at);
+      z.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(piece.left().data()));  // zlib only reads
+      z.avail_in = static_cast<uInt>(piece.left().size());
       const auto room = static_cast<uInt>(std::min<std::size_t>(out.size() - done, 1u << 30));
       z.next_out = reinterpret_cast<Bytef*>(out.data() + done);
       z.avail_out = room;
       const int code = ::inflate(&z, flush);
+      piece.take(piece.left().size() - z.avail_in);
       const std::size_t n = room - z.avail_out;
       done += n;
       at += n;
@@ -96,7 +79,7 @@ struct Inflater::State {
       } else if (code == Z_MEM_ERROR) {
         fail_memory();
       } else if (code != Z_OK && code != Z_BUF_ERROR) {
-        fail_damaged(file, Codec::gzip, position(), z.msg != nullptr ? z.msg : "no deflate data");
+        fail_damaged(file, Codec::gzip, piece.position(), z.msg != nullptr ? z.msg : "no deflate data");
       } else if (flush == Z_BLOCK && (z.data_type & 128) != 0 && (z.data_type & 64) == 0) {
         block_end = true;
       }
@@ -115,8 +98,7 @@ void Inflater::start(const Stored& file, const Point& point, std::span<const std
   s.raw = point.window != 0;
   s.end = s.block_end = false;
   s.at = point.unpacked;
-  s.input_at = point.compressed;
-  s.z.avail_in = 0;
+  s.piece.start(point.compressed);
   if (inflateReset2(&s.z, s.raw ? kRaw : kGzip) != Z_OK) fail_memory();
   if (!s.raw) {
     s.end = file.left(point.compressed, 1) == 0;
@@ -139,7 +121,7 @@ std::size_t Inflater::decode_block(const Stored& file, std::span<std::byte> out)
 bool Inflater::at_point() const noexcept { return state_->block_end; }
 Point Inflater::point() const noexcept {
   // Behind a gzip header zlib says it is at the end of a block as well.
-  return {.compressed = state_->position(),
+  return {.compressed = state_->piece.position(),
           .unpacked = state_->at,
           .bits = static_cast<std::uint8_t>(state_->z.data_type & 7)};
 }

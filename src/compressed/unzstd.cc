@@ -11,6 +11,7 @@
 #include <bit>
 
 #include "base/counted.h"
+#include "compressed/piece.h"
 
 namespace batchfeed::compressed {
 
@@ -25,49 +26,36 @@ struct Unzstd::State {
   State& operator=(const State&) = delete;
   ~State() { ZSTD_freeDStream(stream); }
 
-  std::uint64_t position() const noexcept { return input_at - (in.size - in.pos); }
-
-  bool fill(const Stored& file) {
-    if (in.pos < in.size) return true;
-    const auto n = static_cast<std::size_t>(file.left(input_at, input.size()));
-    if (n == 0) return false;
-    file.read(input_at, std::span(input).first(n));
-    input_at += n;
-    in = {input.data(), n, 0};
-    return true;
-  }
-
   [[noreturn]] void fail(const Stored& file, std::size_t code) const {
     switch (ZSTD_getErrorCode(code)) {
       case ZSTD_error_memory_allocation: fail_memory();
       case ZSTD_error_prefix_unknown:
-        if (at > 0 || position() > 0) fail_trailing(file, Codec::zstd, position());
+        if (at > 0 || piece.position() > 0) fail_trailing(file, Codec::zstd, piece.position());
         break;
       case ZSTD_error_frameParameter_windowTooLarge:
         fail_limit(file, "a zstd frame needs a window of more than " + counted(limit, "byte"), "unpack_window_bytes");
       default: break;
     }
-    fail_damaged(file, Codec::zstd, position(), ZSTD_getErrorName(code));
-  }
-
-  // The bytes that come next, if there are so many: nearly always out of memory, as a file may have millions of frames.
-  bool peek(const Stored& file, std::span<std::byte> next) const {
-    if (in.size - in.pos >= next.size()) {
-      std::copy_n(input.begin() + static_cast<std::ptrdiff_t>(in.pos), next.size(), next.begin());
-      return true;
-    }
-    if (file.left(position(), next.size()) < next.size()) return false;
-    file.read(position(), next);
-    return true;
+    fail_damaged(file, Codec::zstd, piece.position(), ZSTD_getErrorName(code));
   }
 
   // Frames from before the format was settled (0.1 to 0.7) know no limit of the window.
   void refuse_old(const Stored& file) const {
     std::array<std::byte, 4> magic{};
-    if (!peek(file, magic)) return;
+    if (piece.peek(file, magic).size() < magic.size()) return;
     const bool old = magic[0] >= std::byte{0x1E} && magic[0] <= std::byte{0x27} && magic[1] == std::byte{0xB5} &&
                      magic[2] == std::byte{0x2F} && magic[3] == std::byte{0xFD};
-    if (old) fail_damaged(file, Codec::zstd, position(), "a frame of zstd before version 0.8");
+    if (old) fail_damaged(file, Codec::zstd, piece.position(), "a frame of zstd before version 0.8");
+  }
+
+  // Gives how many bytes of the piece it took.
+  std::size_t decompress(const Stored& file, ZSTD_outBuffer& out) {
+    ZSTD_inBuffer in{piece.left().data(), piece.left().size(), 0};
+    const std::size_t code = ZSTD_decompressStream(stream, &out, &in);
+    piece.take(in.pos);
+    if (ZSTD_isError(code)) fail(file, code);
+    between = code == 0;
+    return in.pos;
   }
 
   std::size_t step(const Stored& file, std::span<std::byte> bytes, bool stop_at_frame) {
@@ -75,19 +63,17 @@ struct Unzstd::State {
     bool stop = false;
     while (out.pos < out.size && !end && !stop) {
       // A frame that is not over may hold bytes back although its input is all there.
-      const bool more = fill(file);
+      const bool more = piece.fill(file);
       if (!more && between) {
         end = true;
         break;
       }
       if (between) refuse_old(file);
-      const std::size_t before = out.pos, read = in.pos;
-      const std::size_t code = ZSTD_decompressStream(stream, &out, &in);
+      const std::size_t before = out.pos;
+      const std::size_t read = decompress(file, out);
       at += out.pos - before;
-      if (ZSTD_isError(code)) fail(file, code);
-      between = code == 0;
       stop = between && stop_at_frame;
-      if (!more && !between && out.pos == before && in.pos == read) fail_truncated(file, Codec::zstd, at);
+      if (!more && !between && out.pos == before && read == 0) fail_truncated(file, Codec::zstd, at);
     }
     return out.pos;
   }
@@ -97,21 +83,15 @@ struct Unzstd::State {
     std::byte none{};
     while (!between) {
       ZSTD_outBuffer out{&none, 0, 0};
-      if (!fill(file)) fail_truncated(file, Codec::zstd, at);
-      const std::size_t read = in.pos;
-      const std::size_t code = ZSTD_decompressStream(stream, &out, &in);
-      if (ZSTD_isError(code)) fail(file, code);
-      between = code == 0;
-      if (in.pos == read) break;
+      if (!piece.fill(file)) fail_truncated(file, Codec::zstd, at);
+      if (decompress(file, out) == 0) break;
     }
     return between;
   }
 
   std::uint64_t limit;
   ZSTD_DStream* stream;
-  std::array<std::byte, 64 << 10> input;
-  ZSTD_inBuffer in{};
-  std::uint64_t input_at = 0;  // offset in the file behind what is in `input`
+  Piece piece;
   std::uint64_t at = 0;
   bool between = true;  // frames
   bool end = false;
@@ -125,8 +105,7 @@ Unzstd::~Unzstd() = default;
 void Unzstd::start(const Point& point) {
   State& s = *state_;
   ZSTD_DCtx_reset(s.stream, ZSTD_reset_session_only);
-  s.in = {};
-  s.input_at = point.compressed;
+  s.piece.start(point.compressed);
   s.at = point.unpacked;
   s.between = true;
   s.end = false;
@@ -136,7 +115,7 @@ std::size_t Unzstd::decode(const Stored& file, std::span<std::byte> out) { retur
 std::size_t Unzstd::decode_frame(const Stored& file, std::span<std::byte> out) { return state_->step(file, out, true); }
 bool Unzstd::finish_frame(const Stored& file) { return state_->finish(file); }
 bool Unzstd::at_point() const noexcept { return state_->between; }
-Point Unzstd::point() const noexcept { return {.compressed = state_->position(), .unpacked = state_->at}; }
+Point Unzstd::point() const noexcept { return {.compressed = state_->piece.position(), .unpacked = state_->at}; }
 std::uint64_t Unzstd::at() const noexcept { return state_->at; }
 bool Unzstd::at_end() const noexcept { return state_->end; }
 
