@@ -159,6 +159,28 @@ void scatter(std::span<Run> runs, std::size_t sample, StreamBatch& out) noexcept
 
 }  // namespace
 
+bool in_order(std::span<const Slice> slices) noexcept {
+  constexpr std::size_t kFew = 4;
+  if (slices.size() < kFew) return false;
+  for (std::size_t i = 1; i < kFew; ++i) {
+    const Slice &slice = slices[i], &before = slices[i - 1];
+    if (slice.chunk != before.chunk) return false;
+    const bool rows = slice.is_whole() && before.is_whole() && slice.row == before.row + 1;
+    const bool parts = slice.row == before.row && slice.first == std::uint64_t{before.first} + before.count;
+    if (!rows && !parts) return false;
+  }
+  return true;
+}
+
+std::size_t following(std::span<const Slice> slices) noexcept {
+  const Slice& first = slices[0];
+  std::size_t n = 1;
+  if (!first.is_whole()) return n;
+  while (n < slices.size() && slices[n].chunk == first.chunk && slices[n].row == first.row + n && slices[n].is_whole())
+    ++n;
+  return n;
+}
+
 void gather_dense(std::span<Run> runs, bool far, StreamBatch& out) {
   const auto sample = static_cast<std::size_t>(mul_sat(out.dim, size_of(out.element)));
   out.values.resize(static_cast<std::size_t>(mul_sat(sample, out.samples())));
@@ -207,6 +229,23 @@ bool gather_samples(std::size_t s, std::span<const Slice> slices, bool far, Stre
   if (slices[0].plain[s].narrow)
     return far ? copy_each<true, true>(s, slices, sample, to) : copy_each<false, true>(s, slices, sample, to);
   return far ? copy_each<true, false>(s, slices, sample, to) : copy_each<false, false>(s, slices, sample, to);
+}
+
+bool gather_together(std::size_t s, std::span<const Slice> slices, StreamBatch& out) {
+  const bool narrow = slices[0].plain[s].narrow;
+  const auto sample = static_cast<std::size_t>(mul_sat(out.dim, size_of(out.element)));
+  const std::size_t size = stored(sample, narrow);
+  out.values.resize(static_cast<std::size_t>(mul_sat(sample, slices.size())));
+  std::byte* to = out.values.data();
+  for (std::size_t n; !slices.empty(); slices = slices.subspan(n)) {
+    const Slice& first = slices[0];
+    const Column& column = first.chunk->columns[s];
+    if (!first.is_sample_of(s) || first.plain[s].narrow != narrow || column.storage != Storage::dense) return false;
+    n = following(slices);
+    copy(column.values.data() + std::size_t{first.row} * size, sample * n, narrow, to);
+    to += sample * n;
+  }
+  return true;
 }
 
 }  // namespace batchfeed::pack

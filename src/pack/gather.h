@@ -33,13 +33,19 @@ struct Slice {
   std::uint32_t count = kAll;    // samples; kAll: what the stream has from `first` on
   const Plain* plain = nullptr;  // plain_of() each column, if that is known
 
+  bool is_whole() const noexcept { return first == 0 && count == kAll; }
   // Whether it is sample `row` of a stream, which nothing has to be looked up for.
   bool is_sample_of(std::size_t stream) const noexcept {
     return first == 0 && (count == kAll || count == 1) && plain != nullptr && plain[stream].samples;
   }
 };
 
-// Samples of one sequence in one column.
+// Whether slices seem to be in the file's order, because the first few are. Only time depends on it.
+bool in_order(std::span<const Slice> slices) noexcept;
+// How many of them from the first on, one at least, are whole sequences that follow one another in a chunk.
+std::size_t following(std::span<const Slice> slices) noexcept;
+
+// Samples in one column, one after the other: of one sequence, or of several.
 struct Run {
   const Column* column = nullptr;
   std::uint64_t first = 0;  // dense: its element in the column; sparse: its sample, and then its value
@@ -57,5 +63,7 @@ void gather_sparse(std::span<Run> runs, StreamBatch& out);
 // The same for slices that are all samples of dense stream `s` (is_sample_of()), the first of which is one, and
 // all narrow or none. False: they are not, and the values are anything.
 bool gather_samples(std::size_t s, std::span<const Slice> slices, bool far, StreamBatch& out);
+// So do slices of which many follow one another, which are copied together.
+bool gather_together(std::size_t s, std::span<const Slice> slices, StreamBatch& out);
 
 }  // namespace batchfeed::pack

@@ -12,14 +12,25 @@
 namespace batchfeed::pack {
 namespace {
 
-// What the slices take of stream `s`, and the samples of each.
-void measure(std::size_t s, std::span<const Slice> slices, Scratch& scratch) {
-  scratch.runs.resize(slices.size());
-  scratch.lengths.resize(slices.size());
-  Run* run = scratch.runs.data();
-  std::uint32_t* length = scratch.lengths.data();
+// What a slice takes of stream `s`.
+inline Run run_of(const Slice& slice, std::size_t s) noexcept {
+  const Column& column = slice.chunk->columns[s];
+  const Plain known = slice.plain != nullptr ? slice.plain[s] : Plain();
+  const bool dense = column.storage == Storage::dense;
+  if (slice.is_sample_of(s))
+    return {&column, dense ? slice.row * column.dim : slice.row, 1, known.values ? 1U : 0U, known.narrow};
+  const std::uint32_t samples = slice.count != Slice::kAll ? slice.count : column.samples(slice.row) - slice.first;
+  const std::uint64_t first = dense ? column.begin[slice.row] + slice.first * column.step
+                                    : std::uint64_t{column.first_sample[slice.row]} + slice.first;
+  return {&column, first, samples, known.values ? samples : 0, known.narrow};
+}
+
+// In any order: a run for each.
+void measure_each(std::size_t s, std::span<const Slice> slices, Scratch& scratch) {
   // Where whole sequences begin is asked for ahead: they lie anywhere in memory. Parts share what they need.
   constexpr std::size_t kAhead = 16;
+  Run* run = scratch.runs.data();
+  std::uint32_t* length = scratch.lengths.data();
   for (std::size_t i = 0; i < slices.size(); ++i) {
     if (i + kAhead < slices.size()) {
       const Slice& later = slices[i + kAhead];
@@ -29,22 +40,47 @@ void measure(std::size_t s, std::span<const Slice> slices, Scratch& scratch) {
         if (column.storage == Storage::dense) __builtin_prefetch(column.begin.data() + later.row);
       }
     }
+    *run = run_of(slices[i], s);
+    *length++ = run++->samples;
+  }
+}
+
+// In the file's order: what follows one another in a column is one run. Returns how many there are.
+std::size_t measure_together(std::size_t s, std::span<const Slice> slices, Scratch& scratch) {
+  std::size_t runs = 0;
+  std::uint64_t end = 0;  // of the last one
+  for (std::size_t i = 0, taken = 1; i < slices.size(); i += taken) {
     const Slice& slice = slices[i];
     const Column& column = slice.chunk->columns[s];
-    const Plain known = slice.plain != nullptr ? slice.plain[s] : Plain();
-    if (slice.is_sample_of(s)) {
-      *run++ = {&column, column.storage == Storage::dense ? slice.row * column.dim : slice.row, 1,
-                known.values ? 1U : 0U, known.narrow};
-      *length++ = 1;
-      continue;
+    const bool dense = column.storage == Storage::dense;
+    Run run = run_of(slice, s);
+    scratch.lengths[i] = run.samples;
+    // Where sequences of a dense column stand has to be looked up for each, unless they are samples.
+    taken = !dense || slice.is_sample_of(s) ? following(slices.subspan(i)) : 1;
+    if (taken > 1) {
+      const std::uint32_t* const begin = column.first_sample.data() + slice.row;
+      for (std::size_t k = 0; k < taken; ++k) scratch.lengths[i + k] = begin[k + 1] - begin[k];
+      run.samples = begin[taken] - begin[0];
+      if (slice.plain != nullptr && slice.plain[s].values) run.values = run.samples;
     }
-    const std::uint32_t samples = slice.count != Slice::kAll ? slice.count : column.samples(slice.row) - slice.first;
-    const std::uint64_t first = column.storage == Storage::dense
-                                    ? column.begin[slice.row] + slice.first * column.step
-                                    : std::uint64_t{column.first_sample[slice.row]} + slice.first;
-    *run++ = {&column, first, samples, known.values ? samples : 0, known.narrow};
-    *length++ = samples;
+    if (runs != 0 && scratch.runs[runs - 1].column == &column && run.first == end) {
+      scratch.runs[runs - 1].samples += run.samples;
+      scratch.runs[runs - 1].values += run.values;
+    } else {
+      scratch.runs[runs++] = run;
+    }
+    end = run.first + run.samples * (dense ? column.step : 1);
   }
+  return runs;
+}
+
+// What the slices take of stream `s`, and the samples of each.
+std::span<Run> measure(std::size_t s, std::span<const Slice> slices, Scratch& scratch) {
+  scratch.runs.resize(slices.size());
+  scratch.lengths.resize(slices.size());
+  if (scratch.in_order) return std::span(scratch.runs).first(measure_together(s, slices, scratch));
+  measure_each(s, slices, scratch);
+  return scratch.runs;
 }
 
 void begin(const StreamInfo& info, Storage storage, StreamBatch& out) {
@@ -58,11 +94,12 @@ void begin(const StreamInfo& info, Storage storage, StreamBatch& out) {
 }
 
 // All of a dense stream whose sequences are one sample each, which need not be measured. False: they are not.
-bool fill_with_samples(const StreamInfo& info, std::size_t s, std::span<const Slice> slices, bool far,
+bool fill_with_samples(const StreamInfo& info, std::size_t s, std::span<const Slice> slices, const Scratch& scratch,
                        StreamBatch& out) {
   if (info.storage != Storage::dense || !slices[0].is_sample_of(s)) return false;
   begin(info, Storage::dense, out);
-  if (!gather_samples(s, slices, far, out)) return false;
+  const bool done = scratch.in_order ? gather_together(s, slices, out) : gather_samples(s, slices, scratch.far, out);
+  if (!done) return false;
   out.offsets.resize(slices.size() + 1);
   std::iota(out.offsets.begin(), out.offsets.end(), 0);
   layout_frames(static_cast<std::uint32_t>(slices.size()), out.layout);
@@ -84,7 +121,7 @@ bool fill_with_samples(const StreamInfo& info, std::size_t s, std::span<const Sl
 }
 
 // Everything of a stream but its layout, from what was measured.
-void fill(const StreamInfo& info, Storage storage, Scratch& scratch, StreamBatch& out) {
+void fill(const StreamInfo& info, Storage storage, std::span<Run> runs, const Scratch& scratch, StreamBatch& out) {
   begin(info, storage, out);
   out.offsets.resize(scratch.lengths.size() + 1);
   std::int64_t* offset = out.offsets.data();
@@ -94,9 +131,9 @@ void fill(const StreamInfo& info, Storage storage, Scratch& scratch, StreamBatch
     ++offset;
   }
   if (storage == Storage::dense) {
-    gather_dense(scratch.runs, scratch.far, out);
+    gather_dense(runs, scratch.far, out);
   } else {
-    gather_sparse(scratch.runs, out);
+    gather_sparse(runs, out);
   }
 }
 
@@ -136,11 +173,12 @@ void fill_streams(const std::vector<StreamInfo>& streams, std::span<const Slice>
     return;
   }
   out.streams.resize(streams.size());
+  scratch.in_order = in_order(slices);
   for (std::size_t s = 0; s < streams.size(); ++s) {
-    if (fill_with_samples(streams[s], s, slices, scratch.far, out.streams[s])) continue;
-    measure(s, slices, scratch);
+    if (fill_with_samples(streams[s], s, slices, scratch, out.streams[s])) continue;
+    const std::span<Run> runs = measure(s, slices, scratch);
     lay_out(streams[s], out.streams[s].layout);
-    fill(streams[s], streams[s].storage, scratch, out.streams[s]);
+    fill(streams[s], streams[s].storage, runs, scratch, out.streams[s]);
   }
 }
 
@@ -200,6 +238,7 @@ void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::
     slices.back().count = piece.count;
   }
   out.streams.resize(streams.size());
+  scratch.in_order = in_order(slices);
   for (std::size_t s = 0; s < streams.size(); ++s) {
     StreamBatch& stream = out.streams[s];
     Layout& layout = stream.layout;
@@ -222,9 +261,9 @@ void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::
     for (std::uint32_t row = 0; row < rows; ++row) {
       if (used[row] < steps) layout.entries.push_back({LayoutEntry::kGap, row, used[row], steps});
     }
-    measure(s, slices, scratch);
+    const std::span<Run> runs = measure(s, slices, scratch);
     try {
-      fill(streams[s], Storage::dense, scratch, stream);
+      fill(streams[s], Storage::dense, runs, scratch, stream);
     } catch (const std::bad_alloc&) {
       if (slices.empty() || slices[0].chunk->columns[s].storage == Storage::dense) throw;
       refuse_dense(streams[s], rows, steps);
