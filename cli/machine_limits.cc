@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <string_view>
 
 namespace batchfeed::cli {
 
@@ -102,6 +103,12 @@ std::uint64_t convert_numbers(const std::string& text) {
   return numbers + (sum > 0 ? 1 : 0);
 }
 
+// As the library finds it, which keeps that to itself: gzip, a frame of zstd, or a skippable one in front of it.
+bool is_compressed(std::string_view head) {
+  if (head.starts_with("\x1f\x8b") || head.starts_with("\x28\xb5\x2f\xfd")) return true;
+  return !head.empty() && (head[0] & 0xF0) == 0x50 && head.substr(1).starts_with("\x2a\x4d\x18");
+}
+
 }  // namespace
 
 MachineLimits measure_limits(const std::vector<std::string>& files, std::uint64_t bytes) {
@@ -114,7 +121,7 @@ MachineLimits measure_limits(const std::vector<std::string>& files, std::uint64_
   MachineLimits limits;
   const std::uint64_t n = memory.size();
   if (n == 0) return limits;
-  limits.compressed = memory.starts_with("\x1f\x8b") || memory.starts_with("\x28\xb5\x2f\xfd");
+  limits.compressed = is_compressed(memory);
   if (seconds > 0) limits.first = static_cast<double>(n) / seconds;
   limits.read = rate(n, [&] { read_again(files, n); });
   limits.newline = rate(n, [&] { sink = count_lines(memory); });

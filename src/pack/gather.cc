@@ -175,9 +175,15 @@ bool in_order(std::span<const Slice> slices) noexcept {
 std::size_t following(std::span<const Slice> slices) noexcept {
   const Slice& first = slices[0];
   std::size_t n = 1;
-  if (!first.is_whole()) return n;
-  while (n < slices.size() && slices[n].chunk == first.chunk && slices[n].row == first.row + n && slices[n].is_whole())
-    ++n;
+  if (first.is_whole()) {
+    while (n < slices.size() && slices[n].chunk == first.chunk && slices[n].row == first.row + n &&
+           slices[n].is_whole())
+      ++n;
+  } else if (first.count == 1) {
+    while (n < slices.size() && slices[n].chunk == first.chunk && slices[n].row == first.row &&
+           slices[n].first == first.first + n && slices[n].count == 1)
+      ++n;
+  }
   return n;
 }
 

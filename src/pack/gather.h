@@ -42,7 +42,8 @@ struct Slice {
 
 // Whether slices seem to be in the file's order, because the first few are. Only time depends on it.
 bool in_order(std::span<const Slice> slices) noexcept;
-// How many of them from the first on, one at least, are whole sequences that follow one another in a chunk.
+// How many of them from the first on, one at least, are whole sequences that follow one another in a chunk, or frames
+// that do in a sequence.
 std::size_t following(std::span<const Slice> slices) noexcept;
 
 // Samples in one column, one after the other: of one sequence, or of several.

@@ -56,11 +56,17 @@ std::size_t measure_together(std::size_t s, std::span<const Slice> slices, Scrat
     Run run = run_of(slice, s);
     scratch.lengths[i] = run.samples;
     // Where sequences of a dense column stand has to be looked up for each, unless they are samples.
-    taken = !dense || slice.is_sample_of(s) ? following(slices.subspan(i)) : 1;
+    taken = !dense || !slice.is_whole() || slice.is_sample_of(s) ? following(slices.subspan(i)) : 1;
     if (taken > 1) {
-      const std::uint32_t* const begin = column.first_sample.data() + slice.row;
-      for (std::size_t k = 0; k < taken; ++k) scratch.lengths[i + k] = begin[k + 1] - begin[k];
-      run.samples = begin[taken] - begin[0];
+      std::uint32_t* const lengths = scratch.lengths.data() + i;
+      if (slice.is_whole()) {
+        const std::uint32_t* const begin = column.first_sample.data() + slice.row;
+        for (std::size_t k = 0; k < taken; ++k) lengths[k] = begin[k + 1] - begin[k];
+        run.samples = begin[taken] - begin[0];
+      } else {
+        std::fill_n(lengths, taken, 1u);
+        run.samples = static_cast<std::uint32_t>(taken);
+      }
       if (slice.plain != nullptr && slice.plain[s].values) run.values = run.samples;
     }
     if (runs != 0 && scratch.runs[runs - 1].column == &column && run.first == end) {

@@ -245,3 +245,15 @@ def test_a_small_file_takes_little_memory(batchfeed, write, compressed):
     for name in compressed:
         done = subprocess.run(["sh", "-c", 'ulimit -v 250000; exec "$0" info "$1"', BINARY, name], cwd=batchfeed.folder, capture_output=True)
         assert done.returncode == 0, done.stderr
+
+
+@zstd_program
+def test_bench_tells_unpacking_by_the_files_content(batchfeed, write):
+    skippable = struct.pack("<II", 0x184D2A53, 5) + b"notes"
+    for name, data in {"a.zst": skippable + zstd(text().encode()), "b.gz": gzip.compress(text().encode())}.items():
+        write(name, data)
+        done = batchfeed("bench", name)
+        assert done.code == 0
+        assert "unpack and parse" in done.out
+    write("a.zst", text().encode())
+    assert "unpack" not in batchfeed("bench", "a.zst").out
