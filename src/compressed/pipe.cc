@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "compressed/compressed.h"
-#include "compressed/inflate.h"
-#include "compressed/unzstd.h"
+#include "compressed/decoder.h"
 
 namespace batchfeed::compressed {
 
@@ -25,13 +23,11 @@ struct Pipe::State {
     stored.wait = [this](std::uint64_t offset, std::uint64_t wanted) { return wait(offset, wanted); };
     std::vector<std::byte> head(static_cast<std::size_t>(wait(0, kHeadBytes)));
     copy(0, head);
-    codec = codec_of(head);
+    const Codec codec = codec_of(head);
     if (!supported(codec)) fail_unsupported(name, codec);
-    if (codec == Codec::gzip) {
-      decoder.emplace<Inflater>().start(stored, {}, {});
-    } else if (codec == Codec::zstd) {
-      decoder.emplace<Unzstd>(limits.unpack_window_bytes).start({});
-    }
+    if (codec == Codec::none) return;
+    decoder = make_decoder(codec, limits.unpack_window_bytes);
+    decoder->start(stored, {}, {});
   }
 
   std::uint64_t wait(std::uint64_t offset, std::uint64_t wanted) {
@@ -76,27 +72,25 @@ struct Pipe::State {
   std::vector<std::byte> held;  // the last bytes of the pipe
   std::uint64_t held_from = 0;
   bool ended = false;
-  Codec codec = Codec::none;
-  std::variant<std::monostate, Inflater, Unzstd> decoder;
-  std::uint64_t at = 0;  // unpacked bytes given
+  std::unique_ptr<Decoder> decoder;  // unless there is nothing to unpack
+  std::uint64_t at = 0;              // unpacked bytes given
 };
 
 Pipe::Pipe(std::string name, Read read, const Limits& limits)
     : state_(std::make_unique<State>(std::move(name), std::move(read), limits)) {}
 Pipe::~Pipe() = default;
 
-bool Pipe::is_compressed() const noexcept { return state_->codec != Codec::none; }
+bool Pipe::is_compressed() const noexcept { return state_->decoder != nullptr; }
 std::uint64_t Pipe::taken() const noexcept { return state_->stored.size; }
 
 std::size_t Pipe::read(std::span<std::byte> out) {
   State& s = *state_;
-  if (s.codec == Codec::none) {
+  if (!s.decoder) {
     std::size_t done = 0;
     for (std::size_t n = 1; done < out.size() && n != 0; done += n) n = s.plain(out.subspan(done));
     return done;
   }
-  const std::size_t n = s.codec == Codec::gzip ? std::get<Inflater>(s.decoder).decode(s.stored, out)
-                                               : std::get<Unzstd>(s.decoder).decode(s.stored, out);
+  const std::size_t n = s.decoder->decode(s.stored, out);
   s.at += n;
   check_size(s.stored, s.limits, s.at);
   return n;

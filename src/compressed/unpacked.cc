@@ -17,10 +17,6 @@ namespace {
 // Decoders that wait: one for each thread that reads, and some.
 std::size_t most_parked() { return std::clamp<std::size_t>(2 * std::thread::hardware_concurrency(), 4, 32); }
 
-std::uint64_t at(const std::variant<Inflater, Unzstd>& decoder) {
-  return std::visit([](const auto& d) { return d.at(); }, decoder);
-}
-
 bool before(std::uint64_t offset, const Point& point) { return offset < point.unpacked; }
 
 // What the file says that it unpacks to, for what to expect only: of several members or
@@ -143,34 +139,34 @@ void Unpacked::scan_gzip(const Stored& file, const Limits& limits) {
   // What was unpacked last, in a ring of two windows: the newest one is always in one piece.
   std::vector<std::byte> recent(2 * kWindow);
   std::size_t fill = 0;
-  Inflater inflater;
-  inflater.start(file, points_.front(), {});
-  while (!inflater.at_end()) {
+  const std::unique_ptr<Decoder> decoder = make_decoder(Codec::gzip, window_bytes_);
+  decoder->start(file, points_.front(), {});
+  while (!decoder->at_end()) {
     if (fill == recent.size()) {
       std::memmove(recent.data(), recent.data() + kWindow, kWindow);
       fill = kWindow;
     }
-    const std::size_t n = inflater.decode_block(file, std::span(recent).subspan(fill));
+    const std::size_t n = decoder->decode_to_point(file, std::span(recent).subspan(fill));
     keep(std::span(recent).subspan(fill, n));
     fill += n;
-    check_size(file, limits, inflater.at());
-    if (inflater.at_point() && fill >= kWindow) {
-      add(inflater.point(), std::span(recent).subspan(fill - kWindow, kWindow));
+    check_size(file, limits, decoder->at());
+    if (decoder->at_point() && fill >= kWindow) {
+      add(decoder->point(), std::span(recent).subspan(fill - kWindow, kWindow));
     }
   }
-  size_ = inflater.at();
+  size_ = decoder->at();
 }
 
 void Unpacked::scan_zstd(const Stored& file, const Limits& limits) {
   std::vector<std::byte> scratch(256 << 10);
-  Unzstd unzstd(window_bytes_);
-  unzstd.start(points_.front());
-  while (!unzstd.at_end()) {
-    keep(std::span(scratch).first(unzstd.decode_frame(file, scratch)));
-    check_size(file, limits, unzstd.at());
-    if (unzstd.at_point() && !unzstd.at_end()) add(unzstd.point(), {});
+  const std::unique_ptr<Decoder> decoder = make_decoder(Codec::zstd, window_bytes_);
+  decoder->start(file, points_.front(), {});
+  while (!decoder->at_end()) {
+    keep(std::span(scratch).first(decoder->decode_to_point(file, scratch)));
+    check_size(file, limits, decoder->at());
+    if (decoder->at_point() && !decoder->at_end()) add(decoder->point(), {});
   }
-  size_ = unzstd.at();
+  size_ = decoder->at();
 }
 
 const Point& Unpacked::point_before(std::uint64_t offset) const noexcept {
@@ -178,16 +174,16 @@ const Point& Unpacked::point_before(std::uint64_t offset) const noexcept {
 }
 
 // A decoder that stands at `offset` or between it and the point before.
-Unpacked::Decoder Unpacked::take(const Stored& file, std::uint64_t offset) const {
+std::unique_ptr<Decoder> Unpacked::take(const Stored& file, std::uint64_t offset) const {
   const Point& point = point_before(offset);
-  std::optional<Decoder> decoder;
+  std::unique_ptr<Decoder> decoder;
   {
     const std::lock_guard lock(mutex_);
     std::size_t best = parked_.size();
     for (std::size_t i = 0; i < parked_.size(); ++i) {
-      const std::uint64_t here = at(parked_[i]);
+      const std::uint64_t here = parked_[i]->at();
       if (here > offset || here < point.unpacked) continue;
-      if (best == parked_.size() || here > at(parked_[best])) best = i;
+      if (best == parked_.size() || here > parked_[best]->at()) best = i;
     }
     const bool found = best < parked_.size();
     if (!found && parked_.size() >= most_parked()) best = 0;
@@ -195,94 +191,73 @@ Unpacked::Decoder Unpacked::take(const Stored& file, std::uint64_t offset) const
       decoder = std::move(parked_[best]);
       parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(best));
     }
-    if (found) return std::move(*decoder);
+    if (found) return decoder;
   }
-  if (!decoder) decoder = codec_ == Codec::gzip ? Decoder(Inflater()) : Decoder(Unzstd(window_bytes_));
-  if (auto* inflater = std::get_if<Inflater>(&*decoder)) {
-    inflater->start(file, point,
-                    std::span(windows_).subspan(std::size_t{point.window} * kWindow, point.window == 0 ? 0 : kWindow));
-  } else {
-    std::get<Unzstd>(*decoder).start(point);
-  }
-  return std::move(*decoder);
+  if (!decoder) decoder = make_decoder(codec_, window_bytes_);
+  decoder->start(file, point,
+                 std::span(windows_).subspan(std::size_t{point.window} * kWindow, point.window == 0 ? 0 : kWindow));
+  return decoder;
 }
 
-void Unpacked::park(Decoder decoder) const {
+void Unpacked::park(std::unique_ptr<Decoder> decoder) const {
   const std::lock_guard lock(mutex_);
   if (parked_.size() >= most_parked()) parked_.erase(parked_.begin());
   parked_.push_back(std::move(decoder));
 }
 
 // As far as one frame goes. It must begin and end where the seek table says.
-std::size_t Unpacked::decode_frame(const Stored& file, Unzstd& unzstd, std::span<std::byte> out) const {
+std::size_t Unpacked::decode_frame(const Stored& file, Decoder& decoder, std::span<std::byte> out) const {
   const auto disagree = [&] {
-    fail_damaged(file, codec_, point_before(unzstd.at()).compressed, "its seek table and its frames do not agree");
+    fail_damaged(file, codec_, point_before(decoder.at()).compressed, "its seek table and its frames do not agree");
   };
   const auto by_compressed = [](const Point& a, const Point& b) { return a.compressed < b.compressed; };
-  if (unzstd.at_point()) {
-    const Point here = unzstd.point();
+  if (decoder.at_point()) {
+    const Point here = decoder.point();
     const auto row = std::lower_bound(points_.begin(), points_.end(), here, by_compressed);
     if (row == points_.end() || row->compressed != here.compressed || row->unpacked != here.unpacked) disagree();
   }
-  const auto next = std::upper_bound(points_.begin(), points_.end(), unzstd.at(), before);
-  const std::uint64_t left = (next == points_.end() ? size_ : next->unpacked) - unzstd.at();
+  const auto next = std::upper_bound(points_.begin(), points_.end(), decoder.at(), before);
+  const std::uint64_t left = (next == points_.end() ? size_ : next->unpacked) - decoder.at();
   const std::size_t n =
-      unzstd.decode_frame(file, out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), left))));
-  if (n == left && !unzstd.finish_frame(file)) disagree();
+      decoder.decode_to_point(file, out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), left))));
+  if (n == left && !decoder.finish_frame(file)) disagree();
   return n;
 }
 
 void Unpacked::read(const Stored& file, std::uint64_t offset, std::span<std::byte> out) const {
   if (out.empty()) return;
   if (is_kept()) return read_kept(offset, out);
-  Decoder decoder = take(file, offset);
+  std::unique_ptr<Decoder> decoder = take(file, offset);
   const auto decode = [&](std::span<std::byte> to) {
     while (!to.empty()) {
-      const std::size_t n = table_ ? decode_frame(file, std::get<Unzstd>(decoder), to)
-                                   : std::visit([&](auto& d) { return d.decode(file, to); }, decoder);
-      if (n == 0 && std::visit([](const auto& d) { return d.at_end(); }, decoder)) {
-        fail_truncated(file, codec_, at(decoder));
-      }
+      const std::size_t n = table_ ? decode_frame(file, *decoder, to) : decoder->decode(file, to);
+      if (n == 0 && decoder->at_end()) fail_truncated(file, codec_, decoder->at());
       to = to.subspan(n);
     }
   };
   std::array<std::byte, 64 << 10> skipped;
-  while (at(decoder) < offset) {
-    const std::uint64_t left = offset - at(decoder);
+  while (decoder->at() < offset) {
+    const std::uint64_t left = offset - decoder->at();
     decode(std::span(skipped).first(static_cast<std::size_t>(std::min<std::uint64_t>(skipped.size(), left))));
   }
   decode(out);
   park(std::move(decoder));
 }
 
-namespace {
-
-// Grows with what there is: `most` may be far more.
-template <class Decoder>
-std::string first_bytes(const Stored& file, Decoder& decoder, std::size_t most) {
+std::string unpacked_head(const Stored& file, Codec codec, std::size_t most, const Limits& limits) {
+  if (!supported(codec)) fail_unsupported(file.path, codec);
+  const std::unique_ptr<Decoder> decoder = make_decoder(codec, limits.unpack_window_bytes);
+  decoder->start(file, {}, {});
   std::string out;
+  // Grows with what there is: `most` may be far more.
   for (std::size_t have = 0; have < most;) {
     out.resize(std::min(most, std::max<std::size_t>(2 * have, 64 << 10)));
-    const std::size_t n = decoder.decode(file, std::as_writable_bytes(std::span(out).subspan(have)));
-    have += n;
+    have += decoder->decode(file, std::as_writable_bytes(std::span(out).subspan(have)));
     if (have == out.size()) continue;
     out.resize(have);
     break;
   }
   return out;
-}
-
-}  // namespace
-
-std::string unpacked_head(const Stored& file, Codec codec, std::size_t most, const Limits& limits) {
-  if (!supported(codec)) fail_unsupported(file.path, codec);
-  if (codec == Codec::gzip) {
-    Inflater inflater;
-    inflater.start(file, {}, {});
-    return first_bytes(file, inflater, most);
-  }
-  Unzstd unzstd(limits.unpack_window_bytes);
-  return first_bytes(file, unzstd, most);
 }
 
 }  // namespace batchfeed::compressed

@@ -10,15 +10,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "compressed/compressed.h"
-#include "compressed/inflate.h"
-#include "compressed/unzstd.h"
+#include "compressed/decoder.h"
 
 namespace batchfeed::compressed {
 
@@ -47,8 +46,6 @@ class Unpacked {
   void read(const Stored& file, std::uint64_t offset, std::span<std::byte> out) const;
 
  private:
-  using Decoder = std::variant<Inflater, Unzstd>;
-
   void scan_gzip(const Stored& file, const Limits& limits);
   void scan_zstd(const Stored& file, const Limits& limits);
   static constexpr std::size_t kBlock = std::size_t{1} << 20;
@@ -59,10 +56,10 @@ class Unpacked {
   void keep_nothing() noexcept;
   void read_kept(std::uint64_t offset, std::span<std::byte> out) const noexcept;
   void add(const Point& point, std::span<const std::byte> window);
-  std::size_t decode_frame(const Stored& file, Unzstd& unzstd, std::span<std::byte> out) const;
+  std::size_t decode_frame(const Stored& file, Decoder& decoder, std::span<std::byte> out) const;
   const Point& point_before(std::uint64_t offset) const noexcept;
-  Decoder take(const Stored& file, std::uint64_t offset) const;
-  void park(Decoder decoder) const;
+  std::unique_ptr<Decoder> take(const Stored& file, std::uint64_t offset) const;
+  void park(std::unique_ptr<Decoder> decoder) const;
 
   Codec codec_;
   std::uint64_t window_bytes_;
@@ -75,7 +72,7 @@ class Unpacked {
   std::size_t kept_ = 0;                   // bytes of it
   std::vector<Buffer<std::byte>> blocks_;  // of kBlock bytes: what grows in one piece is there twice while it grows
   mutable std::mutex mutex_;
-  mutable std::vector<Decoder> parked_;  // least recently used first
+  mutable std::vector<std::unique_ptr<Decoder>> parked_;  // least recently used first
 };
 
 // The first bytes of what a file unpacks to, at most `most`; the rest is not looked at.

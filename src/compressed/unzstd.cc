@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "compressed/unzstd.h"
+#include "compressed/decoder.h"
 
 #if BATCHFEED_WITH_ZSTD
 
@@ -15,109 +15,109 @@
 
 namespace batchfeed::compressed {
 
-struct Unzstd::State {
-  explicit State(std::uint64_t window_bytes) : limit(window_bytes), stream(ZSTD_createDStream()) {
-    if (stream == nullptr) fail_memory();
+namespace {
+
+class Unzstd : public Decoder {
+ public:
+  explicit Unzstd(std::uint64_t window_bytes) : limit_(window_bytes), stream_(ZSTD_createDStream()) {
+    if (stream_ == nullptr) fail_memory();
     const ZSTD_bounds bounds = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax);
     const int log = static_cast<int>(std::bit_width(window_bytes)) - 1;
-    ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, std::clamp(log, bounds.lowerBound, bounds.upperBound));
+    ZSTD_DCtx_setParameter(stream_, ZSTD_d_windowLogMax, std::clamp(log, bounds.lowerBound, bounds.upperBound));
   }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  ~State() { ZSTD_freeDStream(stream); }
+  Unzstd(const Unzstd&) = delete;
+  Unzstd& operator=(const Unzstd&) = delete;
+  ~Unzstd() override { ZSTD_freeDStream(stream_); }
 
+  void start(const Stored&, const Point& point, std::span<const std::byte>) override {
+    ZSTD_DCtx_reset(stream_, ZSTD_reset_session_only);
+    piece_.start(point.compressed);
+    at_ = point.unpacked;
+    between_ = true;
+    end_ = false;
+  }
+
+  std::size_t decode(const Stored& file, std::span<std::byte> out) override { return step(file, out, false); }
+  std::size_t decode_to_point(const Stored& file, std::span<std::byte> out) override { return step(file, out, true); }
+  bool at_point() const noexcept override { return between_; }
+  Point point() const noexcept override { return {.compressed = piece_.position(), .unpacked = at_}; }
+  // What is left of it may be a checksum.
+  bool finish_frame(const Stored& file) override {
+    std::byte none{};
+    while (!between_) {
+      ZSTD_outBuffer out{&none, 0, 0};
+      if (!piece_.fill(file)) fail_truncated(file, Codec::zstd, at_);
+      if (decompress(file, out) == 0) break;
+    }
+    return between_;
+  }
+  std::uint64_t at() const noexcept override { return at_; }
+  bool at_end() const noexcept override { return end_; }
+
+ private:
   [[noreturn]] void fail(const Stored& file, std::size_t code) const {
     switch (ZSTD_getErrorCode(code)) {
       case ZSTD_error_memory_allocation: fail_memory();
       case ZSTD_error_prefix_unknown:
-        if (at > 0 || piece.position() > 0) fail_trailing(file, Codec::zstd, piece.position());
+        if (at_ > 0 || piece_.position() > 0) fail_trailing(file, Codec::zstd, piece_.position());
         break;
       case ZSTD_error_frameParameter_windowTooLarge:
-        fail_limit(file, "a zstd frame needs a window of more than " + counted(limit, "byte"), "unpack_window_bytes");
+        fail_limit(file, "a zstd frame needs a window of more than " + counted(limit_, "byte"), "unpack_window_bytes");
       default: break;
     }
-    fail_damaged(file, Codec::zstd, piece.position(), ZSTD_getErrorName(code));
+    fail_damaged(file, Codec::zstd, piece_.position(), ZSTD_getErrorName(code));
   }
 
   // Frames from before the format was settled (0.1 to 0.7) know no limit of the window.
   void refuse_old(const Stored& file) const {
     std::array<std::byte, 4> magic{};
-    if (piece.peek(file, magic).size() < magic.size()) return;
+    if (piece_.peek(file, magic).size() < magic.size()) return;
     const bool old = magic[0] >= std::byte{0x1E} && magic[0] <= std::byte{0x27} && magic[1] == std::byte{0xB5} &&
                      magic[2] == std::byte{0x2F} && magic[3] == std::byte{0xFD};
-    if (old) fail_damaged(file, Codec::zstd, piece.position(), "a frame of zstd before version 0.8");
+    if (old) fail_damaged(file, Codec::zstd, piece_.position(), "a frame of zstd before version 0.8");
   }
 
   // Gives how many bytes of the piece it took.
   std::size_t decompress(const Stored& file, ZSTD_outBuffer& out) {
-    ZSTD_inBuffer in{piece.left().data(), piece.left().size(), 0};
-    const std::size_t code = ZSTD_decompressStream(stream, &out, &in);
-    piece.take(in.pos);
+    ZSTD_inBuffer in{piece_.left().data(), piece_.left().size(), 0};
+    const std::size_t code = ZSTD_decompressStream(stream_, &out, &in);
+    piece_.take(in.pos);
     if (ZSTD_isError(code)) fail(file, code);
-    between = code == 0;
+    between_ = code == 0;
     return in.pos;
   }
 
   std::size_t step(const Stored& file, std::span<std::byte> bytes, bool stop_at_frame) {
     ZSTD_outBuffer out{bytes.data(), bytes.size(), 0};
     bool stop = false;
-    while (out.pos < out.size && !end && !stop) {
+    while (out.pos < out.size && !end_ && !stop) {
       // A frame that is not over may hold bytes back although its input is all there.
-      const bool more = piece.fill(file);
-      if (!more && between) {
-        end = true;
+      const bool more = piece_.fill(file);
+      if (!more && between_) {
+        end_ = true;
         break;
       }
-      if (between) refuse_old(file);
+      if (between_) refuse_old(file);
       const std::size_t before = out.pos;
       const std::size_t read = decompress(file, out);
-      at += out.pos - before;
-      stop = between && stop_at_frame;
-      if (!more && !between && out.pos == before && read == 0) fail_truncated(file, Codec::zstd, at);
+      at_ += out.pos - before;
+      stop = between_ && stop_at_frame;
+      if (!more && !between_ && out.pos == before && read == 0) fail_truncated(file, Codec::zstd, at_);
     }
     return out.pos;
   }
 
-  // What is left of it may be a checksum.
-  bool finish(const Stored& file) {
-    std::byte none{};
-    while (!between) {
-      ZSTD_outBuffer out{&none, 0, 0};
-      if (!piece.fill(file)) fail_truncated(file, Codec::zstd, at);
-      if (decompress(file, out) == 0) break;
-    }
-    return between;
-  }
-
-  std::uint64_t limit;
-  ZSTD_DStream* stream;
-  Piece piece;
-  std::uint64_t at = 0;
-  bool between = true;  // frames
-  bool end = false;
+  std::uint64_t limit_;
+  ZSTD_DStream* stream_;
+  Piece piece_;
+  std::uint64_t at_ = 0;
+  bool between_ = true;  // frames
+  bool end_ = false;
 };
 
-Unzstd::Unzstd(std::uint64_t window_bytes) : state_(std::make_unique<State>(window_bytes)) {}
-Unzstd::Unzstd(Unzstd&&) noexcept = default;
-Unzstd& Unzstd::operator=(Unzstd&&) noexcept = default;
-Unzstd::~Unzstd() = default;
+}  // namespace
 
-void Unzstd::start(const Point& point) {
-  State& s = *state_;
-  ZSTD_DCtx_reset(s.stream, ZSTD_reset_session_only);
-  s.piece.start(point.compressed);
-  s.at = point.unpacked;
-  s.between = true;
-  s.end = false;
-}
-
-std::size_t Unzstd::decode(const Stored& file, std::span<std::byte> out) { return state_->step(file, out, false); }
-std::size_t Unzstd::decode_frame(const Stored& file, std::span<std::byte> out) { return state_->step(file, out, true); }
-bool Unzstd::finish_frame(const Stored& file) { return state_->finish(file); }
-bool Unzstd::at_point() const noexcept { return state_->between; }
-Point Unzstd::point() const noexcept { return {.compressed = state_->piece.position(), .unpacked = state_->at}; }
-std::uint64_t Unzstd::at() const noexcept { return state_->at; }
-bool Unzstd::at_end() const noexcept { return state_->end; }
+std::unique_ptr<Decoder> make_unzstd(std::uint64_t window_bytes) { return std::make_unique<Unzstd>(window_bytes); }
 
 std::uint64_t told_frame_size(std::span<const std::byte> head) noexcept {
   const unsigned long long size = ZSTD_getFrameContentSize(head.data(), head.size());
@@ -130,19 +130,7 @@ std::uint64_t told_frame_size(std::span<const std::byte> head) noexcept {
 
 namespace batchfeed::compressed {
 
-struct Unzstd::State {};
-Unzstd::Unzstd(std::uint64_t) {}
-Unzstd::Unzstd(Unzstd&&) noexcept = default;
-Unzstd& Unzstd::operator=(Unzstd&&) noexcept = default;
-Unzstd::~Unzstd() = default;
-void Unzstd::start(const Point&) {}
-std::size_t Unzstd::decode(const Stored&, std::span<std::byte>) { return 0; }
-std::size_t Unzstd::decode_frame(const Stored&, std::span<std::byte>) { return 0; }
-bool Unzstd::finish_frame(const Stored&) { return true; }
-bool Unzstd::at_point() const noexcept { return false; }
-Point Unzstd::point() const noexcept { return {}; }
-std::uint64_t Unzstd::at() const noexcept { return 0; }
-bool Unzstd::at_end() const noexcept { return true; }
+std::unique_ptr<Decoder> make_unzstd(std::uint64_t) { return nullptr; }
 std::uint64_t told_frame_size(std::span<const std::byte>) noexcept { return 0; }
 
 }  // namespace batchfeed::compressed
