@@ -44,8 +44,7 @@ Corpus::Corpus(const Source& source, bool split_frames) : source_(&source), spli
 
 void Corpus::table(std::uint32_t chunk, std::vector<Item>& out) const {
   const Table table(*this, chunk);
-  out.reserve(out.size() + table.size());
-  for (std::uint32_t i = 0; i < table.size(); ++i) out.push_back(table.item(i));
+  table.append(0, table.size(), out);
 }
 
 Table::Table(const Corpus& corpus, std::uint32_t chunk) : chunk_(chunk) {
@@ -92,9 +91,19 @@ Table::Table(const Corpus& corpus, std::uint32_t chunk) : chunk_(chunk) {
 
 Item Table::frame(std::uint32_t i) const noexcept {
   std::uint32_t sequence = frame_block_[i >> kBlockShift];
-  while (frame_end_[sequence] <= i) ++sequence;
-  const std::uint32_t before = sequence == 0 ? 0 : frame_end_[sequence - 1];
-  return {chunk_, rows_.empty() ? sequence : rows_[sequence], i - before, 1};
+  return frame(i, sequence);
+}
+
+void Table::append(std::uint32_t from, std::uint32_t to, std::vector<Item>& out) const {
+  const std::size_t before = out.size();
+  out.resize(before + (to - from));
+  Item* item_of = out.data() + before;
+  if (frame_end_.empty()) {
+    for (std::uint32_t i = from; i < to; ++i) *item_of++ = item(i);
+  } else if (from < to) {
+    std::uint32_t sequence = frame_block_[from >> kBlockShift];
+    for (std::uint32_t i = from; i < to; ++i) *item_of++ = frame(i, sequence);
+  }
 }
 
 }  // namespace batchfeed::order

@@ -76,8 +76,23 @@ void FileTimeline::enter(std::uint32_t chunk) {
   row_ = 0;
 }
 
-void FileTimeline::step() {
-  if (++row_ == table_->size()) enter(chunk_ + 1);
+void FileTimeline::step(std::uint32_t rows) {
+  row_ += rows;
+  if (row_ == table_->size()) enter(chunk_ + 1);
+}
+
+// What begins in the epoch and has no more samples than this; where one row is needed, the first may have more.
+FileTimeline::Stretch FileTimeline::stretch_within(std::uint64_t limit, bool need_one) const {
+  const Table& table = *table_;
+  const std::uint64_t to_end = end_ - position_;
+  Stretch out;
+  while (row_ + out.rows < table.size() && out.samples < limit && out.samples < to_end) {
+    const std::uint32_t samples = table.samples(row_ + out.rows);
+    if (out.samples + samples > limit && !(need_one && out.rows == 0)) break;
+    out.samples += samples;
+    ++out.rows;
+  }
+  return out;
 }
 
 void FileTimeline::next(std::uint64_t global_limit, std::uint64_t local_limit, Batch& out) {
@@ -99,19 +114,21 @@ void FileTimeline::next(std::uint64_t global_limit, std::uint64_t local_limit, B
   std::uint64_t local = 0;
   bool need_one = true;
   while (global < global_limit && local < local_limit && position_ < end_) {
-    const std::uint32_t samples = table_->samples(row_);
-    const bool mine = workers_ == 1 || number_ % workers_ == rank_;
-    if (!need_one && (global + samples > global_limit || (mine && local + samples > local_limit))) break;
+    // A worker alone takes a stretch at once, others look at row after row.
+    const bool alone = workers_ == 1, mine = alone || number_ % workers_ == rank_;
+    const std::uint64_t limit = mine ? std::min(global_limit - global, local_limit - local) : global_limit - global;
+    const Stretch stretch = alone ? stretch_within(limit, need_one) : Stretch{1, table_->samples(row_)};
+    if (stretch.rows == 0 || (!need_one && stretch.samples > limit)) break;
     if (mine) {
-      out.items.push_back(table_->item(row_));
-      local += samples;
+      table_->append(row_, row_ + stretch.rows, out.items);
+      local += stretch.samples;
       need_one = false;
     }
-    global += samples;
-    position_ += samples;
-    ++number_;
+    global += stretch.samples;
+    position_ += stretch.samples;
+    number_ += stretch.rows;
     const std::uint32_t before = chunk_;
-    step();
+    step(stretch.rows);
     if (row_ == 0) visited += chunk_ > before ? chunk_ - before : corpus_->chunks() - before + chunk_;
   }
   out.end_of_epoch = position_ >= end_;

@@ -30,9 +30,16 @@ class FileTimeline final : public Timeline {
     std::vector<std::uint64_t> samples, sequences;
   };
 
+  // Rows of this chunk from the cursor on.
+  struct Stretch {
+    std::uint32_t rows = 0;
+    std::uint64_t samples = 0;
+  };
+
   void seek(std::uint64_t position);
   void enter(std::uint32_t chunk);
-  void step();
+  void step(std::uint32_t rows = 1);
+  Stretch stretch_within(std::uint64_t limit, bool need_one) const;
   void report_window(std::uint32_t first_chunk, std::uint64_t visited, Batch& out) const;
 
   const Corpus* corpus_;

@@ -23,9 +23,17 @@ class Table {
     if (!frame_end_.empty()) return frame(i);
     return {chunk_, rows_.empty() ? i : rows_[i], Item::kWhole, samples(i)};
   }
+  // Those of [from, to).
+  void append(std::uint32_t from, std::uint32_t to, std::vector<Item>& out) const;
 
  private:
   Item frame(std::uint32_t i) const noexcept;
+  // Looked for from this sequence on, which becomes its own.
+  Item frame(std::uint32_t i, std::uint32_t& sequence) const noexcept {
+    while (frame_end_[sequence] <= i) ++sequence;
+    const std::uint32_t before = sequence == 0 ? 0 : frame_end_[sequence - 1];
+    return {chunk_, rows_.empty() ? sequence : rows_[sequence], i - before, 1};
+  }
 
   std::uint32_t chunk_;
   std::uint32_t size_ = 0;
