@@ -24,7 +24,7 @@ const std::vector<StreamInfo> kStreams = {
     {.name = "ones", .dim = 90, .storage = Storage::sparse},
 };
 const Plain kPlain[] = {{}, {}, {.narrow = true}, {}, {}, {.values = true}, {.values = true, .narrow = true}};
-const Plain kPlainOfOneEach[] = {{},
+const Plain kPlainOfOneEach[] = {{.samples = true},
                                  {.samples = true},
                                  {.samples = true, .narrow = true},
                                  {},
@@ -37,10 +37,10 @@ void append(Column& column, T value) {
   column.values.append(reinterpret_cast<const std::byte*>(&value), sizeof value);
 }
 
-// The same where "bytes" are kept as what they are.
+// The same where "bytes" are kept as what they are, and less is known.
 const std::vector<Plain> kPlainOfWide = [] {
   std::vector<Plain> out(std::begin(kPlainOfOneEach), std::end(kPlainOfOneEach));
-  out[2].narrow = false;
+  out[0].samples = out[2].narrow = false;
   return out;
 }();
 
@@ -157,6 +157,8 @@ TEST(InOrder, SequencesOfAnyLengthsAreEachAsAlone) {
 TEST(InOrder, SamplesAreEachAsAlone) {
   const std::vector<std::uint32_t> ones(30, 1);
   const Chunk chunks[] = {chunk_of(ones), chunk_of(ones, false)};
+  for (std::size_t i = 0; i < kStreams.size(); ++i)
+    ASSERT_TRUE(plain_of(chunks[0].columns[i]).samples || !kPlainOfOneEach[i].samples);
   EXPECT_TRUE(rc::check([&](const std::vector<std::uint16_t>& drawn) {
     std::vector<Slice> slices;
     for (const Stretch& s : stretches(drawn)) {

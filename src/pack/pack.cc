@@ -55,8 +55,10 @@ std::size_t measure_together(std::size_t s, std::span<const Slice> slices, Scrat
     const bool dense = column.storage == Storage::dense;
     Run run = run_of(slice, s);
     scratch.lengths[i] = run.samples;
-    // Where sequences of a dense column stand has to be looked up for each, unless they are samples.
-    taken = !dense || !slice.is_whole() || slice.is_sample_of(s) ? following(slices.subspan(i)) : 1;
+    // Where sequences of a dense column stand has to be looked up for each, unless they are samples that do not
+    // overlap.
+    const bool told = !dense || !slice.is_whole() || (slice.is_sample_of(s) && column.step == column.dim);
+    taken = told ? following(slices.subspan(i)) : 1;
     if (taken > 1) {
       std::uint32_t* const lengths = scratch.lengths.data() + i;
       if (slice.is_whole()) {
