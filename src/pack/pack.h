@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // From sequences in chunks to a minibatch: lengths become a layout, samples are
-// gathered with one copy per sequence and stream.
+// gathered with one copy per stream and sequence, or run of sequences that follow one another.
 #pragma once
 
 #include <batchfeed/error.h>
