@@ -2,21 +2,23 @@
 """Files behind URLs (s3://, gs://, https://, memory:// ...), read through fsspec in ranges that are fetched ahead."""
 from __future__ import annotations
 
-import asyncio
 import os
 import random
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Callable, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
 from . import _core
 from ._convert import library
 from ._errors import Fault, exception, usage
 from ._given import mapping, path, whole, wrong
+
+if TYPE_CHECKING:  # they take long to import, and serve remote files alone
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 T = TypeVar("T")
 
@@ -110,13 +112,19 @@ def _status(error: BaseException) -> Optional[int]:
     return status if isinstance(status, int) else None
 
 
+def _timed_out(error: BaseException) -> bool:
+    """Before Python 3.11 asyncio has an error of its own, which nobody raises who has not imported it."""
+    asyncio = sys.modules.get("asyncio")
+    return isinstance(error, TimeoutError) or (asyncio is not None and isinstance(error, asyncio.TimeoutError))
+
+
 def _reason(error: Exception) -> Exception:
     """What happened: fsspec tells whatever goes wrong with a web server as a missing file."""
     cause = error.__cause__
     if not isinstance(error, FileNotFoundError) or not isinstance(cause, Exception) or isinstance(cause, FileNotFoundError):
         return error
     status = _status(cause)
-    told = status not in (404, 410) if status is not None else isinstance(cause, (OSError, TimeoutError, asyncio.TimeoutError))
+    told = status not in (404, 410) if status is not None else isinstance(cause, OSError) or _timed_out(cause)
     return cause if told or type(cause).__name__ == "ServerDisconnectedError" else error
 
 
@@ -130,7 +138,7 @@ def _hint(error: BaseException) -> Optional[str]:
         return "it was asked too often; try again later"
     if status is not None and status >= 500:
         return "the server is at fault; try again later, or longer with bf.Remote(retries=...)"
-    if isinstance(error, (ConnectionError, asyncio.TimeoutError)) or hasattr(error, "os_error"):
+    if isinstance(error, ConnectionError) or _timed_out(error) or hasattr(error, "os_error"):
         return "is the address right, and can the server be reached from here?"
     return None
 
@@ -369,6 +377,8 @@ _pools_lock = threading.Lock()
 
 
 def _pool() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
     with _pools_lock:
         pid = os.getpid()
         if pid not in _pools:

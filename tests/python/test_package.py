@@ -26,6 +26,18 @@ import batchfeed
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
+def test_importing_brings_nothing_that_serves_remote_files_alone():
+    script = """
+import sys
+import numpy
+before = set(sys.modules)
+import batchfeed
+print(sorted({"asyncio", "ssl", "concurrent.futures", "multiprocessing"} & (set(sys.modules) - before)))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "[]\n"
+
+
 def test_a_missing_library_is_named(corpus):
     script = """
 import sys
