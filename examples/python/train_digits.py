@@ -44,14 +44,7 @@ def accuracy(model: torch.nn.Module, path: str) -> float:
     return right / total
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus")
-    checkpoint.add_arguments(parser, epochs=3)
-    options = parser.parse_args()
-    if bf.world()["workers"] > 1:
-        dist.init_process_group("gloo")
-
+def train(options: argparse.Namespace) -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)  # sums of floats depend on the number of threads
     model = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10))
@@ -70,6 +63,18 @@ def main() -> None:
             return checkpoint.save(options.checkpoint, model, optimizer, reader, steps)
     if bf.world()["rank"] == 0:
         print(f"{steps} steps, accuracy {accuracy(model, options.corpus):.3f}, weights {checkpoint.digest(model)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus")
+    checkpoint.add_arguments(parser, epochs=3)
+    options = parser.parse_args()
+    if bf.world()["workers"] > 1:
+        dist.init_process_group("gloo")
+    train(options)
+    if dist.is_initialized():
+        dist.destroy_process_group()  # its threads, left alone, abort the process now and then as Python ends
 
 
 if __name__ == "__main__":
