@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "assemble/open.h"
+#include "base/counted.h"
 #include "io/descriptor.h"
 #include "io/file.h"
 #include "io/path_policy.h"
@@ -51,15 +52,34 @@ void count(std::uint64_t bytes) {
 }
 
 // Where the system fails, names that are there are not found, and glob() goes on without a word: a corpus that lacks
-// some of its files. What is not there, is no folder or closed to us is passed over, as in the shell.
+// some of its files. What is not there or is no folder is passed over, as in the shell; what is closed to us, too (at
+// the top of a disk there is lost+found), but it is told.
 thread_local int failure;
 thread_local char failed_at[PATH_MAX];
+thread_local std::uint64_t closed;  // folders, or names in them
+thread_local char closed_at[PATH_MAX];
 
 void look_at_failure(int error, const char* name) {
-  if (failure != 0 || error == ENOENT || error == ENOTDIR || error == EACCES || error == ELOOP || error == ENAMETOOLONG)
+  if (failure != 0 || error == ENOENT || error == ENOTDIR || error == ELOOP || error == ENAMETOOLONG) return;
+  if (error == EACCES) {
+    if (closed++ == 0) std::snprintf(closed_at, sizeof closed_at, "%s", name);
     return;
+  }
   failure = error;
   std::snprintf(failed_at, sizeof failed_at, "%s", name);
+}
+
+void tell_closed(const std::string& pattern, std::size_t folder, const Report& report) {
+  if (closed == 0 || !report) return;
+  const std::string first = std::strlen(closed_at) > folder ? closed_at + folder : closed_at;
+  std::string what = "'" + first + "' is closed to us";
+  if (closed > 1) what += ", and " + counted(closed - 1, "other");
+  report({.severity = Severity::warning,
+          .fault = {.kind = FaultKind::io,
+                    .id = "open.closed-folder",
+                    .at = {.file = pattern},
+                    .what = what + ": files that the pattern would name there are left out",
+                    .hint = "let us read it, or name the folders that have the files"}});
 }
 
 bool is_over() { return more_names || failure != 0; }
@@ -105,7 +125,7 @@ void close_folder(void* folder) {
 
 // `left` is what may be looked at, and then what is left of that.
 std::vector<std::string> matching(const std::string& name, const FileSystem& file_system, const Limits& limits,
-                                  std::uint64_t& left) {
+                                  const Report& report, std::uint64_t& left) {
   const std::size_t folder = io::located(name, file_system).size() - name.size();  // which the user has not named
   ::glob_t found{};
   found.gl_opendir = open_folder;
@@ -117,6 +137,7 @@ std::vector<std::string> matching(const std::string& name, const FileSystem& fil
   names_left = left;
   more_names = false;
   failure = 0;
+  closed = 0;
   std::vector<std::string> out;
   const int failed = ::glob(pattern_of(name, file_system).c_str(), GLOB_ALTDIRFUNC | GLOB_NOSORT, nullptr, &found);
   left = names_left;
@@ -130,6 +151,7 @@ std::vector<std::string> matching(const std::string& name, const FileSystem& fil
   }
   if (failure != 0) io::fail("open", std::strlen(failed_at) > folder ? failed_at + folder : name, failure);
   if (failed == GLOB_NOSPACE) throw std::bad_alloc();
+  tell_closed(name, folder, report);
   if (failed != 0) return out;
   for (std::size_t i = 0; i < found.gl_pathc; ++i) out.emplace_back(found.gl_pathv[i] + folder);
   std::sort(out.begin(), out.end());  // as glob() does but for the locale
@@ -141,7 +163,7 @@ std::vector<std::string> matching(const std::string& name, const FileSystem& fil
 // Shell patterns in the list of files become the files they name, sorted. A name
 // that exists is never a pattern.
 std::vector<std::string> expand(const std::vector<std::string>& names, const FileSystem& file_system,
-                                const Limits& limits) {
+                                const Limits& limits, const Report& report) {
   std::vector<std::string> out;
   std::uint64_t left = limits.pattern_bytes;
   for (const std::string& name : names) {
@@ -156,7 +178,8 @@ std::vector<std::string> expand(const std::vector<std::string>& names, const Fil
       continue;
     }
     const bool remote = file_system.glob && is_url(name);
-    const std::vector<std::string> found = remote ? file_system.glob(name) : matching(name, file_system, limits, left);
+    const std::vector<std::string> found =
+        remote ? file_system.glob(name) : matching(name, file_system, limits, report, left);
     if (!remote) io::expect_no_way_out(found, name, file_system);
     out.insert(out.end(), found.begin(), found.end());
     if (found.empty()) out.push_back(name);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <batchfeed/reader.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -94,6 +95,50 @@ TEST_F(Opening, PatternsLookAtNoMoreNamesThanTheLimit) {
   limits.pattern_bytes = 1 << 20;
   EXPECT_THROW(expand({deep + "/*.ctf"}, {}, limits), Error) << "3^30 folders";
   EXPECT_EQ(expand({folder + "/*/*/*.ctf"}).size(), 18u);
+}
+
+// Nobody in particular: a folder is never closed to root.
+class AsNobody {
+ public:
+  AsNobody() : was_(::geteuid()) { EXPECT_TRUE(was_ != 0 || ::seteuid(65534) == 0); }
+  ~AsNobody() { EXPECT_EQ(::seteuid(was_), 0); }
+
+ private:
+  ::uid_t was_;
+};
+
+TEST_F(Opening, FoldersThatAreClosedToUsAreLeftOutAndTold) {
+  const std::string folder = folder_.string();
+  for (const char* name : {"a", "b", "c"}) {
+    std::filesystem::create_directory(folder_ / name);
+    write(name + std::string("/x.ctf"), "|A 1\n");
+  }
+  for (const char* name : {"a", "c"}) std::filesystem::permissions(folder_ / name, std::filesystem::perms::none);
+  std::vector<std::string> told;
+  const Report report = [&](const Notice& notice) {
+    EXPECT_EQ(notice.fault.id, "open.closed-folder");
+    told.push_back(notice.fault.text());
+  };
+  {
+    const AsNobody nobody;
+    for (const char* pattern : {"/*/x.ctf", "/*/*.ctf"}) {
+      told.clear();
+      EXPECT_EQ(expand({folder + pattern}, {}, {}, report), (std::vector<std::string>{folder + "/b/x.ctf"}));
+      ASSERT_EQ(told.size(), 1u);
+      EXPECT_NE(told[0].find("' is closed to us, and 1 other: files that the pattern would name"), std::string::npos)
+          << told[0];
+    }
+    told.clear();
+    FileSystem here;
+    here.folder = folder;
+    EXPECT_EQ(expand({"[ab]/*.ctf"}, here, {}, report), (std::vector<std::string>{"b/x.ctf"}));
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_NE(told[0].find("'a' is closed to us: files"), std::string::npos) << told[0];
+    told.clear();
+    EXPECT_EQ(expand({"b/*.ctf"}, here, {}, report), (std::vector<std::string>{"b/x.ctf"}));
+    EXPECT_TRUE(told.empty()) << told[0];
+  }
+  for (const char* name : {"a", "c"}) std::filesystem::permissions(folder_ / name, std::filesystem::perms::owner_all);
 }
 
 }  // namespace

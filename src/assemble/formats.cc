@@ -19,7 +19,8 @@ template <class Open>
 std::unique_ptr<Source> shards(const std::vector<std::string>& files, const OpenContext& context, bool numbered,
                                Open&& open) {
   std::vector<std::unique_ptr<Source>> out;
-  for (const std::string& file : expand(files, context.file_system, context.limits)) out.push_back(open(file));
+  for (const std::string& file : expand(files, context.file_system, context.limits, context.report))
+    out.push_back(open(file));
   return join::concatenate(std::move(out), numbered);
 }
 

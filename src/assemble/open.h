@@ -43,9 +43,10 @@ std::vector<std::shared_ptr<const Source>> open_corpora(const Setup& setup, cons
 // One setup for each corpus of a mixture, else the setup as it is.
 std::vector<Setup> corpora_of(const Setup& setup);
 
-// Shell patterns in a list of files replaced by the files they name, sorted.
+// Shell patterns in a list of files replaced by the files they name, sorted. Folders that
+// are closed to us are left out, which is reported.
 std::vector<std::string> expand(const std::vector<std::string>& names, const FileSystem& file_system = {},
-                                const Limits& limits = {});
+                                const Limits& limits = {}, const Report& report = {});
 
 // The context a setup asks for.
 OpenContext context_of(const Setup& setup);

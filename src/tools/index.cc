@@ -79,7 +79,7 @@ std::vector<IndexBuild> build_indexes(const Setup& setup, bool rebuild) {
   std::vector<IndexBuild> out;
   for (const SourceOptions& options : all_sources(setup)) {
     if (const auto* text = std::get_if<CtfOptions>(&options)) {
-      for (const std::string& file : assemble::expand(text->files, context.file_system, context.limits))
+      for (const std::string& file : assemble::expand(text->files, context.file_system, context.limits, context.report))
         out.push_back(of_text(*text, file, context, rebuild));
     } else if (const auto* labels = std::get_if<MlfOptions>(&options)) {
       for (IndexBuild& one : build_labels(*labels, context, rebuild)) out.push_back(std::move(one));
@@ -99,7 +99,7 @@ std::vector<IndexBuild> find_indexes(const Setup& setup) {
     }
     const auto* text = std::get_if<CtfOptions>(&options);
     if (text == nullptr) continue;
-    for (const std::string& file : assemble::expand(text->files, context.file_system, context.limits)) {
+    for (const std::string& file : assemble::expand(text->files, context.file_system, context.limits, context.report)) {
       const ctf::IndexBuild found = ctf::find_index(*text, file, context);
       out.push_back({.file = file,
                      .cache = found.path,
