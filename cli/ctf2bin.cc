@@ -60,17 +60,35 @@ std::vector<StreamSpec> read_header(const std::string& path) {
   return out;
 }
 
+// The original compares ids as text. Lines without any are a sequence each.
+std::unique_ptr<Source> open_text(const CtfOptions& text, const Report& report) {
+  try {
+    return open_source(text, {}, report, KeyMode::text);
+  } catch (const Error& error) {
+    if (error.fault().id != "ctf.keys-need-ids") throw;
+    return open_source(text, {}, report, KeyMode::numeric);
+  }
+}
+
+// Readers tell of inputs that nobody declared only where they are to tell everything; the original ends there.
+Report no_unknown_input(const Report& report) {
+  return [report](const Notice& notice) {
+    if (notice.fault.id == "ctf.unknown-input") {
+      Fault fault = notice.fault;
+      fault.what = fault.what.substr(0, fault.what.find(" and was skipped"));
+      throw Error(std::move(fault));
+    }
+    if (notice.fault.id != "ctf.loaded" && report) report(notice);
+  };
+}
+
 int run_ctf2bin(const Ctf2BinArguments& a, Console& console) {
   CtfOptions text;
   text.files = {a.input};
   text.streams = read_header(a.header);
   text.element = a.precision == "double" ? Element::f64 : Element::f32;
-  char first = '0';
-  std::ifstream(a.input) >> first;
-  text.skip_sequence_ids = first == '|';
-  // Ids may be any words there; they only tell where a sequence ends.
-  const KeyMode keys = first == '|' || (first >= '0' && first <= '9') ? KeyMode::numeric : KeyMode::text;
-  const std::unique_ptr<Source> source = open_source(text, {}, console.report(), keys);
+  text.trace_level = 2;
+  const std::unique_ptr<Source> source = open_text(text, no_unknown_input(console.report()));
   ConvertOptions options;
   options.to = Format::cbf;
   options.chunk_bytes = a.chunk_size;

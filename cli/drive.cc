@@ -92,7 +92,11 @@ void DriveOptions::apply(const Corpus& corpus, ReaderOptions& options, Console& 
       throw Error(*corpus.config->wrong_epoch_size);
     if (epoch_size.empty() && corpus.config && corpus.config->epoch_size)
       options.epoch_samples = *corpus.config->epoch_size;
-    if (timeline() && options.epoch_samples == 0) options.epoch_sweeps = 1;
+    // Of a timeline a number stands for a sweep, too (minibatch.md 14.1, FULL_DATA_SWEEP).
+    if (timeline() && (options.epoch_samples == 0 || options.epoch_samples == ~0ull - 1)) {
+      options.epoch_samples = 0;
+      options.epoch_sweeps = 1;
+    }
   }
   if (cross || no_cross) options.cross_sweeps = cross;
 }

@@ -58,7 +58,8 @@ struct Mark {
 struct Plan {
   bool timeline = false;
   std::uint64_t end_epoch = 1;  // first epoch not to be read
-  bool over = false;            // before it begins: the state stands behind all epochs, or there are none
+  bool over = false;            // before it begins: the state stands behind all epochs
+  bool no_sweeps = false;       // each epoch is at its end at once (minibatch.md 3)
   std::optional<Switch> change;
   std::optional<Mark> save_after;
 };
@@ -67,7 +68,7 @@ Plan make_plan(const ReadArguments& a) {
   Plan plan;
   if (a.epochs == 0u) throw UsageError("--epochs 0: expected 1 or more; hint: --limit 0 reads nothing");
   plan.timeline = a.drive.timeline();
-  plan.over = a.drive.epoch_sweeps == 0u;  // at its end at once, as in the reference
+  plan.no_sweeps = a.drive.epoch_sweeps == 0u;
   plan.end_epoch = a.drive.start_epoch + std::min(a.epochs.value_or(1), ~a.drive.start_epoch);
   if (!a.change.empty()) {
     const auto n = parse_colons(a.change, 3, "--switch", "M:N:K, go on after M minibatches as rank K of N workers");
@@ -99,8 +100,9 @@ class Session {
   template <class Show>
   void go(const Show& show) {
     if (a_.state.empty()) save_if(a_.drive.start_epoch, 0);
+    if (plan_.no_sweeps) end_at_once(show);
     Minibatch batch;
-    while (a_.limit != 0u && !plan_.over) {
+    while (a_.limit != 0u && !plan_.over && !plan_.no_sweeps) {
       if (plan_.change && given_ == plan_.change->after) {
         reader_.set_workers(plan_.change->workers, plan_.change->rank);
         changed_ = true;
@@ -129,6 +131,17 @@ class Session {
   std::uint64_t minibatches = 0, samples = 0, sequences = 0, invalid = 0;
 
  private:
+  // One empty answer of each epoch; of a timeline none is shown.
+  template <class Show>
+  void end_at_once(const Show& show) {
+    for (Minibatch batch; !plan_.timeline && a_.limit != 0u && minibatches < plan_.end_epoch - a_.drive.start_epoch;) {
+      if (interrupt::pending()) throw interrupt::Interrupted{};
+      batch.epoch = a_.drive.start_epoch + minibatches++;
+      batch.end_of_epoch = true;
+      show(batch);
+    }
+  }
+
   // False at the end of the run.
   bool step(const Minibatch& batch) {
     ++in_epoch_;

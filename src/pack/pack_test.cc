@@ -41,6 +41,13 @@ TEST(PackLayout, FirstFitInOrderOfArrival) {
   EXPECT_EQ(packed({2, 2, 3, 1, 1, 3}), "S=4 T=3 0@0[0,2) 1@1[0,2) 2@2[0,3) 3@0[2,3) 4@1[2,3) 5@3[0,3)");
 }
 
+// In one stream; the binary format knows such sequences.
+TEST(PackLayout, ASequenceWithoutSamplesTakesNoRoom) {
+  EXPECT_EQ(packed({2, 0, 1}), "S=2 T=2 0@0[0,2) 1@0[2,2) 2@1[0,1) gap@1[1,2)");
+  EXPECT_EQ(packed({0, 3}), "S=1 T=3 0@0[0,0) 1@0[0,3)");
+  EXPECT_EQ(packed({0}), "S=1 T=0 0@0[0,0)");
+}
+
 TEST(PackLayout, FirstFitEqualsTheObviousSearch) {
   EXPECT_TRUE(rc::check([](const std::vector<std::uint8_t>& raw) {
     std::vector<std::uint32_t> lengths;

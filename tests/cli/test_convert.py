@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """batchfeed convert and ctf2bin."""
+import gzip
+
 import pytest
 
 TEXT = "7 |F 1 2 |S 1:0.5 3:2\n7 |F 3 4 |S 0:1\n12 |F 5 6 |S 4:8\n"
@@ -38,6 +40,27 @@ def test_ctf2bin_takes_the_originals_arguments(batchfeed, write, tmp_path):
     result = batchfeed("ctf2bin", "--input", write("a.ctf", TEXT), "--header", write("h", HEADER), "--chunk_size", "1000", "--output", "o.cbf")
     assert result.code == 0
     assert (tmp_path / "o.cbf").read_bytes()[:8] == b"nib_ktnc"
+
+
+@pytest.mark.parametrize("text, sequences", [
+    (b"|# a header\n1 |A 1\n1 |A 2\n2 |A 3\n", [[1, 2], [3]]),
+    (b"|# a header\nx |A 1\nx |A 2\n", [[1, 2]]),
+    (b"\xef\xbb\xbf|A 1\n|A 2\n", [[1], [2]]),
+    (gzip.compress(b"|A 1\n|A 2\n"), [[1], [2]]),
+    (b"01 |A 1\n1 |A 2\n", [[1], [2]]),
+    (b"1 |A 1\nabc |A 2\n1 |A 3\n", [[1], [2], [3]]),
+])
+def test_ctf2bin_compares_ids_as_text_where_there_are_some(batchfeed, write, tmp_path, text, sequences):
+    (tmp_path / "a.ctf").write_bytes(text)
+    assert batchfeed("ctf2bin", "--input", "a.ctf", "--header", write("h", "A A dense 1\n"), "--chunk_size", 1, "--output", "o.cbf").code == 0
+    batches = batchfeed("read", "o.cbf", "--order", "file", "--minibatch-size", 1).lines
+    assert [sum(b["streams"][0]["columns"], []) for b in batches] == sequences
+
+
+def test_ctf2bin_ends_at_a_name_that_nobody_declared(batchfeed, write, tmp_path):
+    done = batchfeed("ctf2bin", "--input", write("a.ctf", "1 |A 1\n2 |A 1 |a 3\n"), "--header", write("h", "n A dense 1\n"), "--chunk_size", 1, "--output", "o.cbf")
+    assert done.code == 3 and "a.ctf:2:9 (byte 15): input 'a' is not declared; hint: did you mean 'A'?" in done.err
+    assert not (tmp_path / "o.cbf").exists()
 
 
 @pytest.mark.parametrize("line", ["feat F dense", "feat F round 2", "feat F dense two", ""])

@@ -71,6 +71,10 @@ def test_epochs_beyond_the_last_position_are_none(batchfeed, corpus):  # reader.
             done = batchfeed(*arguments, epoch)
             assert done.code == 3 and f"epoch {epoch} of" in done.err and "name an earlier epoch" in done.err
     assert batchfeed("read", config, "--start-epoch", 10**15, "--epochs", 2, "--limit", 1, "--format", "none").code == 0
+    for size in (("--epoch-size", 2**63), ("--epoch-sweeps", 2**62)):
+        done = batchfeed("read", config, "--order", "cntk", *size)
+        assert done.code == 3 and "an epoch of " in done.err and "beyond the last position there is, 2^63 - 1" in done.err
+    assert batchfeed("read", config, "--order", "cntk", "--epoch-size", 2**63 - 1, "--limit", 1, "--format", "none").code == 0
 
 
 def test_workers_share_the_corpus(batchfeed, corpus):
@@ -184,6 +188,8 @@ def test_the_timeline_runs_over_sweeps(batchfeed, corpus):
     endless = batchfeed("read", config, "--driver", "minibatch-source", "--epoch-size", "inf", "--minibatch-size", 4, "--limit", 9)
     assert len(endless.lines) == 9
     once = batchfeed("read", config, "--driver", "minibatch-source", "--minibatch-size", 100).lines
+    full_data_sweep = 2**64 - 2  # of CNTK's API
+    assert batchfeed("read", config, "--driver", "minibatch-source", "--minibatch-size", 100, "--epoch-size", full_data_sweep).lines == once
     assert sum(len(keys_of(x)) for x in once) == 3
 
 
@@ -331,9 +337,11 @@ def test_nothing_is_read_without_a_word(batchfeed, write):
     write("a.ctf", "0 |t 1:1\n")
     done = batchfeed("read", "a.ctf", "--epochs", "0")
     assert done.code == 2 and "--epochs 0: expected 1 or more" in done.err
-    for driver in ("reader", "minibatch-source"):
-        done = batchfeed("read", "a.ctf", "--epoch-sweeps", "0", "--driver", driver)
-        assert (done.code, done.out) == (0, "")
+    done = batchfeed("read", "a.ctf", "--epoch-sweeps", "0", "--driver", "minibatch-source")
+    assert (done.code, done.out) == (0, "")
+    done = batchfeed("read", "a.ctf", "--epoch-sweeps", "0", "--epochs", "2", "--start-epoch", "3")
+    assert [(b["epoch"], b["mb"], b["eoe"], b["eos"], b["position"], b["streams"]) for b in done.lines] == [(3, 0, True, False, 0, []), (4, 0, True, False, 0, [])]
+    assert batchfeed("read", "a.ctf", "--epoch-sweeps", "0", "--limit", "0").out == ""
     done = batchfeed("convert", "a.ctf", "a.cbf", "--chunk-size", "0")
     assert done.code == 2 and "--chunk-size 0: expected bytes" in done.err
     assert batchfeed("convert", "a.ctf", "a.cbf").code == 0

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Runs the command on generated files and compares with what the slow readers say.
+"""Runs the command on generated files and compares with what the slow readers say; and on
+generated options, and compares the minibatches with those that are made slowly.
 
     python3 tests/judge/judge.py --cases 1000000 --record     # a long night, other files than in those on record
 """
 import argparse
 import concurrent.futures
+import dataclasses
 import datetime
+import itertools
 import json
 import os
 import pathlib
@@ -20,8 +23,10 @@ import cbf_slow  # noqa: E402
 import ctf_random  # noqa: E402
 import ctf_slow  # noqa: E402
 import htk_slow  # noqa: E402
+import minibatch_random  # noqa: E402
 import mlf_slow  # noqa: E402
 import speech_random  # noqa: E402
+from minibatch_slow import Entry, cells  # noqa: E402
 from starter import Starter, settled_copy  # noqa: E402
 
 BINARY = os.environ.get("BATCHFEED", str(pathlib.Path(__file__).parents[2] / "build/release/bin/batchfeed"))
@@ -42,7 +47,7 @@ def program():
 def command():
     """The command that reads c.cntk of a folder."""
     if not STARTED or STARTED[0].owner != os.getpid():
-        STARTED[:] = [Starter([program(), "read", "c.cntk", "--minibatch-size", "1000000", "--format", "jsonl"])]
+        STARTED[:] = [Starter([program(), "read", "c.cntk", "--format", "jsonl"])]
     return STARTED[0]
 
 
@@ -108,10 +113,10 @@ def run_counting(folder, text):
     return lines[-1]["error"]["what"] if lines and "error" in lines[-1] else delivered(lines), skipped
 
 
-def printed(folder, text):
+def printed(folder, text, arguments=("--minibatch-size", "1000000")):
     """The objects that the command prints by a configuration, or of its end if that is neither success nor a fault; and what it says."""
     pathlib.Path(folder, "c.cntk").write_text(text, "utf-8")
-    status, out, said = command().run(folder)
+    status, out, said = command().run(folder, arguments)
     said = said.decode("utf-8", "replace")
     if status not in (0, 3):
         return f"exit status {status}: {said}", said
@@ -318,9 +323,43 @@ def judge_mlf_binary(seed):
     return judge_speech(seed, {"x.mlf": speech_random.labels_binary(seed)}, speech_config(FEATURES, labels), slow)
 
 
-JUDGES = {"ctf": judge_ctf, "cbf": judge_cbf, "htk": judge_htk, "mlf": judge_mlf, "mlf_binary": judge_mlf_binary}
-# Files, or utterances of a label file, that one case of the format compares.
-FILES_EACH = {"ctf": ctf_random.FILES, "cbf": cbf_slow.FILES, "htk": speech_random.UTTERANCES, "mlf": speech_random.UTTERANCES, "mlf_binary": speech_random.UTTERANCES}
+def laid_out(stream):
+    """Of a printed stream as minibatch_random has it: rows, steps, entries with keys, and values by row and step."""
+    rows, steps = int(stream["S"]), int(stream["T"])
+    entries = [(Entry(None if "gap" in e else int(e["id"]), int(e["s"]), int(e["b"]), int(e["e"])), e.get("key")) for e in stream["layout"]]
+    values = {(row, step): float(stream["columns"][step * rows + row][0]) for row, step in cells([e for e, _ in entries], steps)}
+    return rows, steps, entries, values
+
+
+def minibatch_disagreement(folder, case):
+    """Of the minibatches of a reader, the first on which the command and the slow ones differ."""
+    (_, data), (_, config) = minibatch_random.files(case).items()
+    pathlib.Path(folder, "data").write_text(data, "utf-8")
+    lines, said = printed(folder, config, minibatch_random.arguments(case))
+    if isinstance(lines, str) or "error" in lines[-1]:
+        return said
+    got = [(int(b["epoch"]), b["eoe"], b["eos"], int(b["position"]), {s["name"]: laid_out(s) for s in b["streams"]}) for b in lines]
+    for i, (expected, found) in enumerate(itertools.zip_longest(minibatch_random.minibatches(case), got)):
+        if expected != found:
+            return f"minibatch {i}: expected {expected}\n     got {found}"
+    return None
+
+
+def judge_minibatches(seed):
+    case = minibatch_random.case(seed)
+    of = lambda sequences: dataclasses.replace(case, sequences=sequences)
+    with scratch() as folder:
+        first = minibatch_disagreement(folder, case)
+        if first is None:
+            return None
+        small = of(without_parts(case.sequences, lambda sequences: minibatch_disagreement(folder, of(sequences))))
+        return f"seed {seed}: {small}\n{minibatch_random.files(small)['c.cntk']}{' '.join(minibatch_random.arguments(small))}\n{minibatch_disagreement(folder, small) or only_once(first)}\n"
+
+
+JUDGES = {"ctf": judge_ctf, "cbf": judge_cbf, "htk": judge_htk, "mlf": judge_mlf, "mlf_binary": judge_mlf_binary, "minibatches": judge_minibatches}
+# Files, utterances of a label file, or epochs of minibatches, that one case compares.
+FILES_EACH = {"ctf": ctf_random.FILES, "cbf": cbf_slow.FILES, "htk": speech_random.UTTERANCES, "mlf": speech_random.UTTERANCES, "mlf_binary": speech_random.UTTERANCES,
+              "minibatches": minibatch_random.EPOCHS}
 
 
 def compare(name, cases, seed=0, jobs=None):
@@ -372,7 +411,7 @@ def main():
             if a.record:
                 record.add(name, some, seed, found - before)
             seed += -(-some // FILES_EACH[name])
-        print(f"{name}: {done} files, {found} differences", flush=True)
+        print(f"{name}: {done} {'epochs' if name == 'minibatches' else 'files'}, {found} differences", flush=True)
         wrong += found
     sys.exit(wrong != 0)
 

@@ -4,8 +4,9 @@
  * small run takes ten times as long as the run, nearly all of it for loading libraries.
  *
  * When main is due, names of folders are read from standard input, a line each. For each
- * a child goes there and is main, with the arguments the program was started with; what it
- * prints goes to .out and .err in that folder. How it ended is answered, as waitpid tells it.
+ * a child goes there and is main, with the arguments the program was started with and those
+ * that stand behind the name, each behind a tab; what it prints goes to .out and .err in that
+ * folder. How it ended is answered, as waitpid tells it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,7 +19,7 @@
 #include <unistd.h>
 
 // A run that is stopped for a while, as all else may be that can wait, is no run that hangs.
-enum { kSecondsOfProcessor = 60, kSeconds = 1800 };
+enum { kSecondsOfProcessor = 60, kSeconds = 1800, kMostArguments = 64 };
 typedef int Main(int, char**, char**);
 static Main* program;
 
@@ -28,7 +29,18 @@ static void become(const char* path, int descriptor, int flags) {
   close(fd);
 }
 
+// Those of the program and, cut out of `line`, those behind the first tab; how many there are.
+static int arguments(int argc, char** argv, char* line, char** out) {
+  for (int i = 0; i < argc && i < kMostArguments; ++i) out[i] = argv[i];
+  strtok(line, "\t");
+  for (char* next; (next = strtok(NULL, "\t")) != NULL; out[argc++] = next)
+    if (argc >= kMostArguments) _exit(126);
+  out[argc] = NULL;
+  return argc;
+}
+
 static int serve(int argc, char** argv, char** environment) {
+  char* all[kMostArguments + 1];
   char* folder = NULL;
   size_t room = 0;
   ssize_t n;
@@ -38,6 +50,7 @@ static int serve(int argc, char** argv, char** environment) {
     folder[strcspn(folder, "\n")] = '\0';
     const pid_t child = fork();
     if (child == 0) {
+      const int count = arguments(argc, argv, folder, all);
       if (chdir(folder) != 0) _exit(126);
       become("/dev/null", 0, O_RDONLY);
       become(".out", 1, O_WRONLY | O_CREAT | O_TRUNC);
@@ -45,7 +58,7 @@ static int serve(int argc, char** argv, char** environment) {
       const struct rlimit limit = {kSecondsOfProcessor, kSecondsOfProcessor};
       setrlimit(RLIMIT_CPU, &limit);
       alarm(kSeconds);
-      exit(program(argc, argv, environment));
+      exit(program(count, all, environment));
     }
     if (child < 0 || waitpid(child, &status, 0) != child) return 1;
     printf("%d\n", status);

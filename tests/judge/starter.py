@@ -43,9 +43,9 @@ class Starter:
         self.owner = os.getpid()
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | {"LD_PRELOAD": preloaded.build(SOURCE)})
 
-    def run(self, folder):
-        """(status as of subprocess, what it printed, what it printed as errors)"""
-        self.process.stdin.write(os.fsencode(folder) + b"\n")
+    def run(self, folder, arguments=()):
+        """(status as of subprocess, what it printed, what it printed as errors), with more arguments behind those of the command"""
+        self.process.stdin.write(b"\t".join(map(os.fsencode, (folder, *arguments))) + b"\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:

@@ -14,6 +14,8 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import judge  # noqa: E402
+import minibatch_random  # noqa: E402
+import minibatch_slow  # noqa: E402
 import starter  # noqa: E402
 
 CASES = int(os.environ.get("BATCHFEED_JUDGE_CASES", "1000"))
@@ -57,6 +59,30 @@ def test_a_judge_of_speech_that_is_wrong_is_found_out(monkeypatch, name, part):
     monkeypatch.setattr(judge, "speech_shrunk", lambda folder, files, config, slow: files)
     monkeypatch.setattr(judge.htk_slow if name == "htk" else judge.mlf_slow, part, wrong)
     assert any(judge.JUDGES[name](seed) for seed in range(40))
+
+
+def wrong_minibatches(part, slow=minibatch_slow):
+    right = getattr(slow, part)
+    return {
+        "shuffled_chunks": lambda chunks, seed: right(chunks, seed + 1),
+        "swapped": lambda chunks, windows, seed: right(chunks, windows, 0),
+        "windows_of_chunks": lambda count, window: [(0, count)] * count,
+        "windows_of_samples": lambda sizes, window: right(sizes, window + 1),
+        "share": lambda count, workers, rank: count // workers + (count % workers >= rank),
+        "packed": lambda lengths: right(sorted(lengths)),
+        "cells": lambda entries, steps: {place: (i, sample + 1) for place, (i, sample) in right(entries, steps).items()},
+    }[part]
+
+
+@pytest.mark.parametrize("part", ["shuffled_chunks", "swapped", "windows_of_chunks", "windows_of_samples", "share", "packed", "cells"])
+def test_a_judge_of_minibatches_that_is_wrong_is_found_out_and_its_corpus_shrunk(monkeypatch, part):
+    wrong = wrong_minibatches(part)
+    for module in (minibatch_slow, minibatch_random):
+        if hasattr(module, part):
+            monkeypatch.setattr(module, part, wrong)
+    found = next(filter(None, (judge.judge_minibatches(seed) for seed in range(60))))
+    shown = re.match(r"seed \d+: Case\(sequences=(\[[^]]*\])", found)
+    assert shown and len(ast.literal_eval(shown[1])) < 25 and "expected" in found, found
 
 
 def test_a_command_that_is_being_written_is_waited_for(tmp_path):
