@@ -4,6 +4,10 @@
 // " | " in a text is a line break; "!config.id" an error.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <tuple>
+#include <vector>
+
 #include "config/testing.h"
 #include "config/value.h"
 
@@ -161,6 +165,20 @@ TEST(ConfigLanguage, RefusesAFileGivenTwice) {  // 45
               return std::string();
             }),
             "!config.same-file-twice");
+}
+
+// It overrides what stands in front of it, also where another file names it in an include.
+TEST(ConfigLanguage, AFileThatIsGivenStandsWhereItIsGiven) {
+  for (const auto& [first, second, x] : {std::tuple{"a", "b", "x='5'"}, std::tuple{"b", "a", "x='1'"}}) {
+    std::vector<Notice> notices;
+    Document doc({}, [&](const Notice& notice) { notices.push_back(notice); });
+    doc.load({{.name = first, .text = {}, .is_file = true}, {.name = second, .text = {}, .is_file = true}},
+             [](const std::string& path) { return std::string(path == "a" ? "include=b\nx=1\n" : "x=5\n"); });
+    EXPECT_EQ(testing::dump(Section(doc)), x);
+    ASSERT_EQ(notices.size(), 1u);
+    EXPECT_EQ(notices[0].fault.id, "config.include-repeated");
+    EXPECT_EQ(notices[0].fault.at.file, "a");
+  }
 }
 
 TEST(ConfigLanguage, IncludesFiles) {

@@ -44,7 +44,8 @@ class Lexer {
     }
   }
 
-  bool seen(const std::string& path) const { return seen_.contains(path); }
+  // A file that the user gives: it stands where he gives it, and no include takes it in. False if he gave it before.
+  bool give(const std::string& path) { return seen_.insert(path).second; }
   std::string take() { return std::move(joined_); }
 
  private:
@@ -136,13 +137,13 @@ class Lexer {
     while (true) {
       const std::size_t plus = list.find('+');
       const std::string path(list.substr(0, plus));
-      if (seen(path)) {
+      if (seen_.contains(path)) {
         if (doc_.report_ && !doc_.quiet_) {
           doc_.report_({Severity::warning,
                         {.kind = FaultKind::config,
                          .id = "config.include-repeated",
                          .at = at,
-                         .what = "file " + quoted(path) + " was read before; it is not included again",
+                         .what = "file " + quoted(path) + " is read elsewhere; it is not included again",
                          .hint = {},
                          .stream = {}}});
         }
@@ -164,21 +165,15 @@ class Lexer {
 void Document::load(const std::vector<Input>& inputs, const Open& open) {
   open_ = open;
   Lexer lexer(*this, open_);
-  std::set<std::string> given;
   for (const Input& input : inputs) {
-    if (!input.is_file) {
-      lexer.argument(input);
-      continue;
-    }
-    if (!given.insert(input.name).second) {
-      throw Error({.kind = FaultKind::config,
-                   .id = "config.same-file-twice",
-                   .at = {.file = input.name},
-                   .what = "the configuration file is given twice",
-                   .hint = "give each file once"});
-    }
-    if (!lexer.seen(input.name)) lexer.file(input.name, {});
+    if (!input.is_file || lexer.give(input.name)) continue;
+    throw Error({.kind = FaultKind::config,
+                 .id = "config.same-file-twice",
+                 .at = {.file = input.name},
+                 .what = "the configuration file is given twice",
+                 .hint = "give each file once"});
   }
+  for (const Input& input : inputs) input.is_file ? lexer.file(input.name, {}) : lexer.argument(input);
   text_ = Text(lexer.take(), 0);
 }
 

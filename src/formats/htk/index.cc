@@ -191,7 +191,7 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
     throw Error(Fault{.kind = FaultKind::format,
                       .id = "htk.numeric-key",
                       .at = at,
-                      .what = "key '" + entry.key + "' does not begin with a number",
+                      .what = "key '" + entry.key + "' does not begin with a number, 0 to 18446744073709551615",
                       .hint = "set `useNumericSequenceKeys = false`",
                       .stream = options_.name});
   }

@@ -102,7 +102,9 @@ class Builder {
     }
     const std::optional<std::uint64_t> number = context_.keys->key(key);
     if (!number)
-      fail(at, "kaldi.numeric-key", "key '" + std::string(key) + "' does not begin with a number", "read keys as text");
+      fail(at, "kaldi.numeric-key",
+           "key '" + std::string(key) + "' does not begin with a number, 0 to 18446744073709551615",
+           "read keys as text");
     Entry entry{.key = *number,
                 .offset = offset,
                 .file = file,

@@ -44,7 +44,7 @@ void IndexBuilder::add(std::string_view key, const Position& at, std::uint64_t b
     throw Error(Fault{.kind = FaultKind::format,
                       .id = "mlf.numeric-key",
                       .at = at,
-                      .what = "key '" + std::string(key) + "' does not begin with a number",
+                      .what = "key '" + std::string(key) + "' does not begin with a number, 0 to 18446744073709551615",
                       .hint = "set `useNumericSequenceKeys = false`",
                       .stream = options_.name});
   }
