@@ -2,9 +2,11 @@
 #include "config/speech.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <utility>
 
+#include "base/words.h"
 #include "config/order_keys.h"
 #include "config/parse.h"
 #include "config/value.h"
@@ -103,13 +105,21 @@ const Section& first_stream(Binder& binder, const Section& input) {
   return input.child(key);
 }
 
+// In brackets, or in quotes, with one of the keys that tell a stream.
+bool may_be_stream(std::string_view text) {
+  if (text.starts_with('[') || text.starts_with('{') || text.starts_with('(')) return true;
+  if (text.find('=') == std::string_view::npos) return false;
+  const std::string words = lower(text);
+  return std::ranges::any_of(std::array{"scpfile", "mlffile", "phonefile", "denlattocfile"},
+                             [&](const char* key) { return words.find(key) != std::string::npos; });
+}
+
 }  // namespace
 
 std::vector<SpeechStream> classify(const Section& reader) {
   std::vector<SpeechStream> out;
   for (const auto& [key, entry] : reader.entries()) {
-    const std::string_view text = entry.value.bytes();
-    if (!text.starts_with('[') && !text.starts_with('{') && !text.starts_with('(')) continue;
+    if (!may_be_stream(entry.value.bytes())) continue;
     if (out.size() >= reader.doc().limits().streams) {
       reader.doc().over_limit(entry.key_at, "streams", reader.doc().limits().streams,
                               reader.path() + ": too many sections are streams");

@@ -173,7 +173,8 @@ TEST(ConfigReaders, TellThatTheLegacyOrderIsAnother) {
 
 TEST(ConfigReaders, KnowSpeechStreamsByTheirKeys) {  // 99
   World world(
-      "r=[z=[scpFile=1;dim=2];A=[scpFile=1;mlfFile=2];q=[dim=3];lat=[denLatTocFile=x];h=(phoneFile=y);w=(1:2)]");
+      "r=[z=[scpFile=1;dim=2];A=[scpFile=1;mlfFile=2];q=[dim=3];lat=[denLatTocFile=x];h=(phoneFile=y);w=(1:2)\n"
+      "t=\"dim=1;SCPFile=a\"\nu=\"dim=1\"\nv=scpFile]");
   const Section root(world.load());
   std::string found;
   for (const SpeechStream& stream : classify(root.child("r"))) {
@@ -182,7 +183,7 @@ TEST(ConfigReaders, KnowSpeechStreamsByTheirKeys) {  // 99
                                       : stream.kind == StreamKind::hmm   ? ":hmm "
                                                                          : ":lattice ");
   }
-  EXPECT_EQ(found, "A:feature h:hmm lat:lattice z:feature ");
+  EXPECT_EQ(found, "A:feature h:hmm lat:lattice t:feature z:feature ");
 }
 
 TEST(ConfigReaders, NormaliseThePrefixOfPaths) {  // 101
