@@ -293,7 +293,8 @@ Run add_convert(CLI::App& app, Console& console) {
       ->group(group);
   command
       .add_option("--keys", a->keys,
-                  "keep, number, none; auto keeps those of text in text, else where they say more than the order")
+                  "keep, number, none, or auto (default): those of text are kept in text, else where they say more "
+                  "than the order")
       ->check(CLI::IsMember({"auto", "keep", "number", "none"}))
       ->type_name("HOW")
       ->group(group);

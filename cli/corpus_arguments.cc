@@ -135,8 +135,7 @@ void CorpusArguments::add_limits(CLI::App& app) {
 
 void CorpusArguments::add_order(CLI::App& app) {
   const char* const group = "Order";
-  add_word_option(app, "--order", order,
-                  "file, cntk (as the reference) or uniform, instead of what the configuration says")
+  add_word_option(app, "--order", order, "file, cntk (as CNTK did) or uniform, instead of what the configuration says")
       ->type_name("KIND")
       ->group(group);
   app.add_option("--seed", seed, "Seed of the shuffle")->type_name("N")->group(group);
@@ -146,7 +145,7 @@ void CorpusArguments::add_order(CLI::App& app) {
       ->type_name("N")
       ->excludes(chunks)
       ->group(group);
-  add_word_option(app, "--shard", shard, "chunk (as the reference) or even: how work is split among workers")
+  add_word_option(app, "--shard", shard, "chunk (as CNTK did) or even: how work is split among workers")
       ->type_name("KIND")
       ->group(group);
   app.add_option("--mix-weights", mix_weights,

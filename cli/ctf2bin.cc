@@ -103,7 +103,7 @@ int run_ctf2bin(const Ctf2BinArguments& a, Console& console) {
 Run add_ctf2bin(CLI::App& app, Console& console) {
   auto a = std::make_shared<Ctf2BinArguments>();
   CLI::App& command =
-      add_command(app, "ctf2bin", "Text to binary, called as the reference's ctf2bin.py",
+      add_command(app, "ctf2bin", "Text to binary, called as CNTK's ctf2bin.py",
                   "batchfeed ctf2bin --input train.ctf --header streams.txt --chunk_size 33554432 --output train.cbf");
   command.add_option("--input", a->input, "Corpus in CNTK's text format")->required()->type_name("FILE");
   command.add_option("--header", a->header, "Streams, one a line: NAME ALIAS dense|sparse DIM")

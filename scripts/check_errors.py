@@ -217,8 +217,9 @@ def page(found):
            "Each fault has a kind, an id that stays the same between versions, a place, what was found, and mostly a hint. One line on",
            "standard error reads", "",
            "    FILE[:LINE[:COLUMN]][ (byte N)]: WHAT[; hint: HINT]", "",
-           "and `--json` gives the same as fields. `...` stands for what is filled in. Of a compressed file, line, column and byte are those of what it",
-           "unpacks to; faults of the compression itself (`compressed.`) give the byte of the compressed file, and say so. Rows without an id are of the one above them.", "",
+           "and `--json` gives the same as fields, and the id, which `check` shows as *rule* and Python has as `error.id`. `...` stands for what is filled in.",
+           "Of a compressed file, line, column and byte are those of what it unpacks to; faults of the compression itself (`compressed.`) give the byte of the",
+           "compressed file, and say so. Rows without an id are of the one above them.", "",
            "Options and tools stand in hints as `section = A.B`, `force` and `check()`. The command says `--section A.B`, `--force` and",
            "`batchfeed check`, Python `section='A.B'`, `force=True` and `bf.check()`.", ""]
     for folder in sorted({entry[2] for entry in found.values()}):

@@ -62,11 +62,23 @@ Fault state_fault(std::string id, std::string what, std::string hint) {
   throw Error(state_fault("damaged", "the saved state is damaged: " + std::string(why), "use another saved state"));
 }
 
+// Other writers of JSON put some between its parts.
+std::string without_blanks(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  bool quoted = false;
+  for (const char c : text) {
+    quoted ^= c == '"';
+    if (quoted || (c != ' ' && c != '\t' && c != '\r' && c != '\n')) out += c;
+  }
+  return out;
+}
+
 // The JSON this file writes: one flat object of numbers, flags, plain strings and
 // arrays of numbers. Anything else is damage.
 class Fields {
  public:
-  explicit Fields(std::string_view text) : rest_(text) {
+  explicit Fields(std::string_view text) : text_(without_blanks(text)), rest_(text_) {
     expect('{');
     while (true) {
       const std::string name = string();
@@ -78,9 +90,10 @@ class Fields {
       expect(',');
     }
     expect('}');
-    while (!rest_.empty() && (rest_.front() == '\n' || rest_.front() == ' ')) rest_.remove_prefix(1);
     if (!rest_.empty()) damaged("text behind the object");
   }
+  Fields(const Fields&) = delete;
+  Fields& operator=(const Fields&) = delete;
 
   // As they were written, but for the checksum; nothing if there are others.
   std::string in_order() const {
@@ -156,6 +169,7 @@ class Fields {
     return out;
   }
 
+  const std::string text_;
   std::string_view rest_;
   std::map<std::string, std::string> values_;
   std::map<std::string, std::string_view> written_;  // with quotes and brackets

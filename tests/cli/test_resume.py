@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """resume verify: does a state fit, and what would come next; config show: where values come from."""
+import json
 
 
 def test_what_it_announces_is_what_comes(batchfeed, corpus):
@@ -12,6 +13,20 @@ def test_what_it_announces_is_what_comes(batchfeed, corpus):
     assert (report["fits"], report["epoch"], report["minibatch"]) == (True, 0, 3)
     assert sorted(report["next"]["keys"]) == sorted(e["key"] for e in after[0]["streams"][0]["layout"] if "key" in e)
     assert report["left"] == len([m for m in after if m["streams"]])
+
+
+def test_a_state_fits_however_its_json_is_written(batchfeed, corpus, tmp_path):
+    config = corpus(40, randomize="true")
+    for packing in ((), ("--set", "truncated = true", "--set", "truncationLength = 2")):
+        run = ("read", config, *packing, "--minibatch-size", 8, "--format", "jsonl")
+        batchfeed(*run, "--limit", 3, "--save-state", "s.json")
+        rest = batchfeed(*run, "--state", "s.json").out
+        state = json.loads((tmp_path / "s.json").read_text())
+        for indent in (None, 1, "\t"):
+            (tmp_path / "t.json").write_text(json.dumps(state, indent=indent, sort_keys=True))
+            assert rest and batchfeed(*run, "--state", "t.json").out == rest
+        (tmp_path / "t.json").write_text(json.dumps(state | {"epoch": 1}))
+        assert "the saved state is damaged" in batchfeed(*run, "--state", "t.json").err
 
 
 def test_behind_the_end_of_an_epoch_the_next_one_begins(batchfeed, corpus):
