@@ -35,7 +35,11 @@ constexpr std::uint64_t kLimitBytes = 256ull << 20;  // of the corpus, for the l
 
 std::vector<std::string> files_of(const Setup& setup) {
   std::vector<std::string> out;
-  const auto add = [&](const std::vector<std::string>& files) { out.insert(out.end(), files.begin(), files.end()); };
+  const auto add = [&](const std::vector<std::string>& names) {
+    if (names.empty()) return;
+    const std::vector<std::string> files = expand_files(names, setup.file_system, setup.limits);
+    out.insert(out.end(), files.begin(), files.end());
+  };
   std::vector<SourceOptions> sources = setup.sources;
   for (const auto& corpus : setup.mix) sources.insert(sources.end(), corpus.begin(), corpus.end());
   for (const SourceOptions& source : sources) {

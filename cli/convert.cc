@@ -151,9 +151,12 @@ void expect_no_source(const std::string& target, Setup& setup) {
     return std::filesystem::equivalent(file, target, none);
   };
   const auto reads_target = [&](const auto& source) {
-    if constexpr (requires { std::vector<std::string>(source.files); })
-      return std::any_of(source.files.begin(), source.files.end(), is_target);
-    return false;
+    std::vector<std::string> names;
+    if constexpr (requires { names = source.files; }) names = source.files;
+    if (!names.empty()) names = expand_files(names, setup.file_system, setup.limits);
+    if constexpr (requires { source.scp_files; })
+      names.insert(names.end(), source.scp_files.begin(), source.scp_files.end());
+    return std::any_of(names.begin(), names.end(), is_target);
   };
   for (const SourceOptions* source : sources_of(setup)) {
     if (std::visit(reads_target, *source))

@@ -85,7 +85,8 @@ ordered_json rank_json(const Reader& reader, std::uint64_t rank, const BatchPlan
 }  // namespace
 
 std::string explain(Reader& reader, std::uint64_t k, bool json) {
-  const std::uint64_t workers = reader.options().workers;
+  const std::uint64_t workers = reader.options().workers, own = reader.options().rank;
+  const std::string state = reader.state();
   std::string text = fmt::format("minibatch {} of {} workers\n", k, workers);
   ordered_json all;
   all["minibatch"] = k;
@@ -94,6 +95,7 @@ std::string explain(Reader& reader, std::uint64_t k, bool json) {
   std::uint64_t most = 0;
   for (std::uint64_t rank = 0; rank < workers; ++rank) {
     if (workers > 1) reader.set_workers(workers, rank);
+    if (rank == own && rank != 0) reader.restore(state);  // what waits for it was given up for the ranks before
     BatchPlan wanted;
     std::uint64_t seen = 0;
     reader.plan(std::max(k + 1, k), [&](const BatchPlan& plan) {

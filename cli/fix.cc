@@ -65,10 +65,12 @@ Mended mend(const CorpusArguments& arguments, const std::string& target, bool fo
   const Format format = arguments.files.front() == "-" ? Format::unknown : detect_format(arguments.files.front());
   if (format == Format::config || !arguments.section.empty() || !arguments.set.empty()) {
     Corpus corpus = load_corpus(arguments, console, [](const Notice&) {});
-    const std::vector<std::string>* files = files_of(corpus.setup);
-    if (files == nullptr || files->size() != 1)
+    std::vector<std::string> files;
+    if (const auto* names = files_of(corpus.setup); names != nullptr && !names->empty())
+      files = expand_files(*names, corpus.setup.file_system, corpus.setup.limits);
+    if (files.size() != 1)
       throw UsageError("--fix mends one text or binary file, the configuration has others; hint: name the file itself");
-    out.from = expand_files(*files, {}, corpus.setup.limits).front();
+    out.from = files.front();
   } else if (arguments.files.size() == 1 && format != Format::unknown) {
     out.from = arguments.files.front();
     out.arguments.files = {target};

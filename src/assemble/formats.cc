@@ -16,22 +16,24 @@ namespace batchfeed::assemble {
 namespace {
 
 template <class Open>
-std::unique_ptr<Source> shards(const std::vector<std::string>& files, const OpenContext& context, bool numbered,
+std::unique_ptr<Source> shards(const std::vector<std::string>& files, const OpenContext& context, join::Keys keys,
                                Open&& open) {
   std::vector<std::unique_ptr<Source>> out;
   for (const std::string& file : expand(files, context.file_system, context.limits, context.report))
     out.push_back(open(file));
-  return join::concatenate(std::move(out), numbered);
+  return join::concatenate(std::move(out), keys);
 }
 
 struct Opener {
   const OpenContext& context;
 
   std::unique_ptr<Source> operator()(const CtfOptions& o) const {
-    return shards(o.files, context, false, [&](const std::string& file) { return ctf::open(o, file, context); });
+    return shards(o.files, context, join::Keys::shared,
+                  [&](const std::string& file) { return ctf::open(o, file, context); });
   }
   std::unique_ptr<Source> operator()(const CbfOptions& o) const {
-    return shards(o.files, context, true, [&](const std::string& file) { return cbf::open(o, file, context); });
+    return shards(o.files, context, join::Keys::numbered,
+                  [&](const std::string& file) { return cbf::open(o, file, context); });
   }
   std::unique_ptr<Source> operator()(const HtkOptions& o) const { return htk::open(o, context); }
   std::unique_ptr<Source> operator()(const MlfOptions& o) const { return mlf::open(o, context); }

@@ -10,10 +10,10 @@ namespace {
 
 class Concatenated final : public Source, private RowReader {
  public:
-  Concatenated(std::vector<std::shared_ptr<const Source>> shards, bool numbered) : shards_(std::move(shards)) {
+  Concatenated(std::vector<std::shared_ptr<const Source>> shards, Keys keys) : shards_(std::move(shards)), keys_(keys) {
     std::vector<SequenceInfo> table;
     for (std::uint32_t s = 0; s < shards_.size(); ++s) {
-      first_key_.push_back(s == 0 || !numbered ? 0 : first_key_.back() + keys_of(*shards_[s - 1], table));
+      first_key_.push_back(s == 0 || keys != Keys::numbered ? 0 : first_key_.back() + keys_of(*shards_[s - 1], table));
       for (std::uint32_t c = 0; c < shards_[s]->chunks().size(); ++c) {
         chunks_.push_back(shards_[s]->chunks()[c]);
         at_.push_back({s, c});
@@ -30,7 +30,13 @@ class Concatenated final : public Source, private RowReader {
   void read(std::uint32_t chunk, Chunk& out) const override { shard(chunk).read(at_[chunk].chunk, out); }
   const RowReader* row_reader(std::uint32_t chunk) const override { return rows_of(chunk) == nullptr ? nullptr : this; }
   std::string key_text(std::uint64_t key) const override {
-    if (first_key_.back() == 0) return shards_[0]->key_text(key);  // one table of keys for all
+    if (keys_ == Keys::shared) return shards_[0]->key_text(key);
+    if (keys_ == Keys::own) {
+      std::string text = shards_[0]->key_text(key);
+      const bool agreed =
+          std::all_of(shards_.begin() + 1, shards_.end(), [&](const auto& s) { return s->key_text(key) == text; });
+      return agreed ? text : Source::key_text(key);
+    }
     const auto behind = std::upper_bound(first_key_.begin(), first_key_.end(), key);
     const auto s = static_cast<std::size_t>(behind - first_key_.begin()) - 1;
     return shards_[s]->key_text(key - first_key_[s]);
@@ -90,6 +96,7 @@ class Concatenated final : public Source, private RowReader {
   const Source& shard(std::uint32_t chunk) const { return *shards_[at_[chunk].shard]; }
 
   std::vector<std::shared_ptr<const Source>> shards_;
+  Keys keys_;
   std::vector<ChunkInfo> chunks_;
   std::vector<At> at_;
   std::vector<std::uint64_t> first_key_;  // added to the keys of each shard
@@ -125,18 +132,18 @@ void check_streams(const std::vector<std::shared_ptr<const Source>>& shards, con
 
 }  // namespace
 
-std::unique_ptr<Source> concatenate(std::vector<std::unique_ptr<Source>> shards, bool numbered) {
+std::unique_ptr<Source> concatenate(std::vector<std::unique_ptr<Source>> shards, Keys keys) {
   if (shards.size() == 1) return std::move(shards[0]);
   std::vector<std::shared_ptr<const Source>> shared(std::make_move_iterator(shards.begin()),
                                                     std::make_move_iterator(shards.end()));
   check_streams(shared, "shard", "the corpus");
-  return std::make_unique<Concatenated>(std::move(shared), numbered);
+  return std::make_unique<Concatenated>(std::move(shared), keys);
 }
 
 std::shared_ptr<const Source> concatenate(std::vector<std::shared_ptr<const Source>> corpora) {
   if (corpora.size() == 1) return std::move(corpora[0]);
   check_streams(corpora, "corpus", "the mixture");
-  return std::make_shared<Concatenated>(std::move(corpora), false);
+  return std::make_shared<Concatenated>(std::move(corpora), Keys::own);
 }
 
 }  // namespace batchfeed::join

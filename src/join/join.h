@@ -47,9 +47,13 @@ std::unique_ptr<Source> join(std::vector<std::unique_ptr<Source>> sources, const
 
 // One source of all chunks, in order: shards of a corpus, or the corpora of a
 // mixture. Throws Error(config) if streams differ.
-// `numbered`: the sequences of each shard are numbered from 0 (binary corpora); here those
-// of later shards get the numbers behind, and key_text() asks the shard that a key is of.
-std::unique_ptr<Source> concatenate(std::vector<std::unique_ptr<Source>> shards, bool numbered = false);
+// Whose keys they are decides what key_text() says.
+enum class Keys : std::uint8_t {
+  shared,    // of one table, which every shard knows
+  numbered,  // of each shard from 0 (binary corpora); here those of later shards get the numbers behind
+  own,       // each shard's: a key has a name where all say the same, else it is its number
+};
+std::unique_ptr<Source> concatenate(std::vector<std::unique_ptr<Source>> shards, Keys keys = Keys::own);
 std::shared_ptr<const Source> concatenate(std::vector<std::shared_ptr<const Source>> corpora);
 
 }  // namespace batchfeed::join

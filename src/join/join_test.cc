@@ -50,7 +50,9 @@ class Corpus final : public Source, private RowReader {
   const RowReader* row_reader(std::uint32_t /*chunk*/) const override { return by_rows ? this : nullptr; }
   void take(std::uint64_t bytes) { chunks_[0].bytes = bytes; }
   bool splits_frames() const override { return frames; }
+  std::string key_text(std::uint64_t key) const override { return calls_them + Source::key_text(key); }
 
+  std::string calls_them;  // in front of its keys
   bool frames = false;
   bool by_rows = false;
   bool narrow = false;                  // and stored as in the file
@@ -387,9 +389,22 @@ TEST(Concatenate, ShardsFollowEachOther) {
 }
 
 TEST(Concatenate, NumbersGoOnOverShards) {
-  const auto all = concatenate(pair_of(corpus("x", {{{0, 1}}, {{1, 2}}}), corpus("x", {{{0, 1}}})), true);
+  const auto all = concatenate(pair_of(corpus("x", {{{0, 1}}, {{1, 2}}}), corpus("x", {{{0, 1}}})), Keys::numbered);
   EXPECT_THAT(all_of(*all), ElementsAre("0(1): 0", "1(2): 100 101", "2(1): 0"));
   EXPECT_EQ(all->key_text(2), "0");  // as its shard tells it
+}
+
+// Of corpora of a mixture: to the name that one of them gives the others may not answer.
+TEST(Concatenate, AKeyHasTheNameThatAllGiveIt) {
+  for (const Keys keys : {Keys::shared, Keys::own}) {
+    for (const char* second : {"a", "b"}) {
+      auto one = corpus("x", {{{1, 1}}}), other = corpus("x", {{{1, 1}}});
+      one->calls_them = "a";
+      other->calls_them = second;
+      const auto all = concatenate(pair_of(std::move(one), std::move(other)), keys);
+      EXPECT_EQ(all->key_text(1), keys == Keys::shared || *second == 'a' ? "a1" : "1");
+    }
+  }
 }
 
 TEST(Concatenate, RowsAreAsTheShardOfTheirChunkSays) {

@@ -156,14 +156,14 @@ std::optional<Notice> warn_of_starving(const ReaderOptions& o, std::uint64_t chu
   const std::uint64_t mean = o.size_unit == SizeUnit::sequences ? 1 : std::max<std::uint64_t>(1, samples / sequences);
   const std::uint64_t in_one = std::max<std::uint64_t>(1, size / mean);
   if (in_one / 2 >= o.workers) return std::nullopt;
-  return Notice{
-      .severity = Severity::warning,
-      .fault = {.kind = FaultKind::usage,
-                .id = "reader.few-sequences",
-                .what = "a minibatch of " + std::to_string(size) + " has about " + counted(in_one, "sequence") +
-                        " for " + counted(o.workers, "worker") +
-                        "; where there is none for everybody, some go without data",
-                .hint = "a size of " + std::to_string(2 * o.workers * mean) + " or more is on the safe side"}};
+  return Notice{.severity = Severity::warning,
+                .fault = {.kind = FaultKind::usage,
+                          .id = "reader.few-sequences",
+                          .what = "a minibatch of " + std::to_string(size) + " has about " +
+                                  counted(in_one, "sequence") + " for " + counted(o.workers, "worker") +
+                                  "; where there is none for everybody, some go without data",
+                          .hint = "a size of " + std::to_string(mul_sat(2, mul_sat(o.workers, mean))) +
+                                  " or more is on the safe side"}};
 }
 
 void check_gaps(const ReaderOptions& o, std::uint64_t samples, const Limits& limits) {

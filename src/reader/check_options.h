@@ -20,8 +20,8 @@ void check_options(const ReaderOptions& options, std::size_t corpora);
 // there is to fill them, would be gaps for the most part. The samples are those of a sweep.
 void check_gaps(const ReaderOptions& options, std::uint64_t samples, const Limits& limits);
 
-// What is allowed and probably not meant: minibatches too small for Shard::even to
-// give every worker something. The counts are those of a sweep.
+// What is allowed and probably not meant, as some workers go without data: minibatches too small for Shard::even,
+// fewer chunks than workers for Shard::chunk. The counts are those of a sweep.
 std::optional<Notice> warn_of_starving(const ReaderOptions& options, std::uint64_t chunks, std::uint64_t sequences,
                                        std::uint64_t samples);
 

@@ -25,7 +25,9 @@ ChunkStore::~ChunkStore() {
 
 // What a chunk will take, as far as can be told before it is read.
 std::uint64_t ChunkStore::expected(std::uint32_t id) const {
-  return static_cast<std::uint64_t>(std::max(expansion_, 1.0) * static_cast<double>(source_.chunks()[id].bytes));
+  constexpr double kMost = 0x1p56;  // a source of the caller's own may say anything
+  const double bytes = std::max(expansion_, 1.0) * static_cast<double>(source_.chunks()[id].bytes);
+  return static_cast<std::uint64_t>(std::min(bytes, kMost));
 }
 
 bool ChunkStore::has_room(std::uint32_t id) const {

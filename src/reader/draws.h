@@ -57,6 +57,8 @@ class Draws {
   // Behind what next() gave last.
   std::uint64_t position() const noexcept { return position_; }
   bool exhausted() const noexcept { return exhausted_; }
+  // Whether lengths are those of the tables, as nobody looks into the data.
+  bool nominal() const noexcept { return !data_.inspect; }
   // Chunks that the order draws from here, and those drawn ahead.
   void add_window(std::vector<std::uint32_t>& out) const;
 

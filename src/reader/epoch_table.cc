@@ -15,13 +15,6 @@ EpochTable::EpochTable(const ReaderOptions& options, std::uint64_t sweep_samples
   const std::uint64_t size = sweep                       ? sweep_samples
                              : options.epoch_sweeps != 0 ? mul_sat(options.epoch_sweeps, sweep_samples)
                                                          : options.epoch_samples;
-  if (size > kEndless && options.driver == ReaderOptions::Driver::epochs && options.order.kind != OrderKind::file) {
-    throw Error(Fault{
-        .kind = FaultKind::usage,
-        .id = "reader.epoch-too-far",
-        .what = "an epoch of " + counted(size, "sample") + " or more ends beyond the last position there is, 2^63 - 1",
-        .hint = "ask for a smaller one"});
-  }
   if (!options.full_minibatches) {
     sizes_ = {std::min(size, kEndless)};
     return;

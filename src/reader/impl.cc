@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/saturate.h"
 #include "base/threads.h"
+#include "model/total.h"
 #include "reader/check_options.h"
 #include "reader/dealt_planner.h"
 #include "reader/legacy_speech.h"
@@ -151,11 +152,9 @@ std::uint64_t Reader::Impl::most_damaged() const noexcept {
 
 std::uint64_t Reader::Impl::memory_needed() const noexcept {
   const std::vector<ChunkInfo>& chunks = as_read->chunks();
-  std::uint64_t largest = 0, all = 0;
-  for (const ChunkInfo& c : chunks) {
-    largest = std::max(largest, c.bytes);
-    all += c.bytes;
-  }
+  const std::uint64_t all = total(chunks).bytes;
+  std::uint64_t largest = 0;
+  for (const ChunkInfo& c : chunks) largest = std::max(largest, c.bytes);
   if (options.keep_in_memory) return all;
   const OrderOptions& order = options.order;
   const std::uint64_t mean = std::max<std::uint64_t>(1, corpus.total_samples() / chunks.size());  // of a chunk

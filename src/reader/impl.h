@@ -28,7 +28,8 @@ struct Reader::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  // `with_data`: truncated packing may look into chunks; otherwise it supposes that none is damaged.
+  // `with_data`: truncated packing may look into chunks; otherwise it supposes that no sequence is
+  // damaged, and that each is as long as its table says.
   std::unique_ptr<reader::Planner> make_planner(bool with_data);
   // A planner that goes on behind `place`.
   static void enter(reader::Planner& planner, const reader::Mark& place);

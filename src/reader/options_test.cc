@@ -291,6 +291,24 @@ TEST(ReaderRefuses, RowsThatWouldBeGapsForTheMostPart) {
   }
 }
 
+TEST(ReaderRefuses, ASizeThatWouldBeGapsAndGoesOnAsIfNobodyHadAsked) {
+  Limits limits;
+  limits.implied_samples = 100;
+  ReaderOptions o = reference(OrderKind::file, 4);
+  o.pack = {Packing::truncated, 2, 0};
+  const auto open = [&] { return Reader(std::make_shared<MemorySource>(kV), o, limits); };
+  Reader asked = open(), other = open();
+  Minibatch a, b;
+  ASSERT_TRUE(asked.next(a) && other.next(b));
+  EXPECT_EQ(id_of([&] { asked.set_minibatch_size(100 + 16 * 16 + 1); }), "limit.gaps");
+  EXPECT_EQ(asked.state(), other.state());
+  while (other.next(b)) {
+    ASSERT_TRUE(asked.next(a));
+    EXPECT_EQ(a.keys, b.keys);
+  }
+  EXPECT_FALSE(asked.next(a));
+}
+
 TEST(ReaderThreads, AreNoMoreThanChunks) {
   const auto source = std::make_shared<MemorySource>(kV);
   ReaderOptions o = reference(OrderKind::file, 4);

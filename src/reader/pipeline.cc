@@ -124,7 +124,8 @@ bool Pipeline::wait(std::chrono::milliseconds most, Minibatch& out) {
   if (!settings_.prefetch) produce_alone(out);
   if (!settings_.prefetch || !taken_.empty()) return true;
   constexpr std::chrono::hours kLong(24 * 365);  // a clock has an end
-  const auto until = std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(most, kLong);
+  using std::chrono::milliseconds;
+  const auto until = std::chrono::steady_clock::now() + std::clamp<milliseconds>(most, milliseconds(0), kLong);
   return take(out, &until);
 }
 

@@ -150,6 +150,7 @@ void Reader::set_minibatch_size(std::uint64_t size) {
   if (changed.minibatch_size == std::vector{size}) return;
   changed.minibatch_size = {size};
   check_options(changed, impl_->corpora.parts());
+  check_gaps(changed, impl_->corpus.total_samples(), impl_->limits);
   if (changed.bucket_minibatches != 0 && size != impl_->options.minibatch_size.front()) {
     throw Error(
         Fault{.kind = FaultKind::usage,

@@ -120,6 +120,8 @@ void TruncatedPlanner::restore(const Mark& mark) {
     row.queue.assign(from, from + static_cast<std::ptrdiff_t>(counts[r]));
     from += static_cast<std::ptrdiff_t>(counts[r]);
     for (const Draws::Drawn& one : row.queue) row.available += one.length;
+    // More than its table says may have been given of a sequence whose end is still to come.
+    if (draws_.nominal() && !row.queue.empty()) row.cursor = std::min(row.cursor, row.queue.front().length - 1);
     if (row.queue.empty() ? row.cursor != 0 : row.cursor >= row.queue.front().length) QueueFields::damaged();
     row.available -= row.cursor;
   }

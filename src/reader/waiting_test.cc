@@ -190,6 +190,41 @@ TEST(ReaderStride, AStateIsGoodForEveryStride) {
   EXPECT_EQ(keys(batch), expected);
 }
 
+// Nobody looks into the data to plan: what its tables leave out is not planned, and no state is called damaged for it.
+TEST(ReaderRemaining, PlansSequencesThatHaveMoreSamplesThanTheirTablesSay) {
+  class SaysOne final : public Source {
+   public:
+    SaysOne() {
+      for (const ChunkInfo& chunk : data_.chunks())
+        chunks_.push_back({.sequences = chunk.sequences, .samples = chunk.sequences, .bytes = chunk.bytes});
+    }
+    const std::vector<StreamInfo>& streams() const override { return data_.streams(); }
+    const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
+    void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
+      data_.sequences(chunk, out);
+      for (SequenceInfo& s : out) s.samples = 1;
+    }
+    void read(std::uint32_t chunk, Chunk& out) const override { data_.read(chunk, out); }
+
+   private:
+    MemorySource data_{{{7, 2, 5}, {3}}};
+    std::vector<ChunkInfo> chunks_;
+  };
+  ReaderOptions o = reference(OrderKind::file, 2);
+  o.pack = {Packing::truncated, 2, 0};
+  Reader reader(std::make_shared<SaysOne>(), o);
+  Minibatch batch;
+  std::uint64_t samples = 0;
+  while (reader.next(batch)) {
+    samples += batch.num_samples;
+    EXPECT_LE(reader.remaining(), 4u);
+    Reader other(std::make_shared<SaysOne>(), o);
+    other.restore(reader.state());
+    EXPECT_LE(other.remaining(), 4u);
+  }
+  EXPECT_EQ(samples, 17u);
+}
+
 TEST(ReaderRemaining, KnowsARunWithoutEnd) {
   const ReaderOptions options = {.epoch_samples = ~0ull, .driver = ReaderOptions::Driver::timeline};
   EXPECT_EQ(Reader(std::make_shared<MemorySource>(kCorpus), options).remaining(), ~0ull);

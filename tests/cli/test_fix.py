@@ -83,6 +83,17 @@ def test_what_makes_no_sense_is_status_2(batchfeed, write):  # fix.same-file fix
     assert batchfeed("check", "a.ctf", "--fix", "b.ctf", "--force").code == 0
 
 
+def test_of_a_configuration_whose_file_is_a_pattern(batchfeed, write):
+    config = write("c.cntk", 'reader = [ readerType = "CNTKTextFormatReader" ; file = "?.ctf" ; randomize = false ; input = [ v = [ dim = 2 ; format = dense ] ] ]')
+    write("a.ctf", "0 |v 1 2\r\n")
+    done = batchfeed("check", config, "--fix", "mended.ctf")
+    assert done.code == 0 and "a.ctf mended, as mended.ctf" in done.out
+    write("b.ctf", "1 |v 1 x\n")
+    done = batchfeed("check", config, "--fix", "more.ctf")
+    assert done.code == 2 and "--fix mends one text or binary file, the configuration has others" in done.err
+    assert not (batchfeed.folder / "more.ctf").exists()
+
+
 def test_check_says_what_fix_would_do(batchfeed, write):
     write("a.ctf", "0 |v 1 2\n1 |v 3 4\n0 |v 5 6\n")
     words = "--fix FILE writes a copy in which that is mended: ctf.repeated-id"

@@ -87,17 +87,20 @@ def test_into_a_new_corpus(batchfeed, corpus, tmp_path):
 
 @pytest.mark.parametrize("command", [
     ["head", "a.ctf", "-n", 1, "-o", "a.ctf"], ["sample", "*.ctf", "-n", 1, "-o", "./a.ctf"], ["grep", "a.ctf", "--key", "1", "-o", "link.ctf"],
-    ["head", "a.cntk", "-o", "a.ctf"], ["split", "a.ctf", "--part", "b.ctf", "--part", "a.ctf=0.5"]])
+    ["head", "a.cntk", "-o", "a.ctf"], ["head", "any.cntk", "-o", "a.ctf"], ["split", "a.ctf", "--part", "b.ctf", "--part", "a.ctf=0.5"]])
 def test_a_part_does_not_replace_what_it_is_taken_from(batchfeed, write, tmp_path, command):
     text = "".join(f"{i} |x {i}\n" for i in range(9))
     write("a.ctf", text)
     write("a.cntk", 'reader = [ readerType = "CNTKTextFormatReader" ; file = "a.ctf" ; input = [ x = [ dim = 1 ; format = "dense" ] ] ]')
+    write("any.cntk", (tmp_path / "a.cntk").read_text().replace("a.ctf", "?.ctf"))
     if "link.ctf" in command:
         (tmp_path / "link.ctf").hardlink_to(tmp_path / "a.ctf")
     done = batchfeed(*command, "--force")
     assert done.code == 2 and "is what is read, and only a part of it would be left" in done.err
     assert (tmp_path / "a.ctf").read_text() == text and not (tmp_path / "b.ctf").exists()
     assert batchfeed("convert", "a.ctf", "a.ctf", "--force").code == 0
+    assert batchfeed("convert", "a.ctf", "a.cbf").code == 0
+    assert batchfeed("head", "?.cbf", "-o", "a.cbf", "--force").code == 2
 
 
 def test_damaged_sequences_are_left_out_and_told(batchfeed, corpus, write):

@@ -212,6 +212,9 @@ def test_bench_measures_stages_and_limits(batchfeed, corpus):
     assert (report["sequences"], report["samples"], report["file"]) == (200, 399, "train.cntk")
     assert report["verdict"] and report["compare"] is None
     assert "whole epoch" in batchfeed("bench", "train.cntk").out
+    assert batchfeed("convert", "train.cntk", "a.cbf").code == 0
+    assert batchfeed("convert", "train.cntk", "b.cbf").code == 0
+    assert batchfeed("bench", "?.cbf", "--json").json["sequences"] == 400
 
 
 def test_bench_wants_no_smaller_chunks_where_a_large_one_is_read_in_parts(batchfeed, write):
