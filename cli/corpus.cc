@@ -53,6 +53,8 @@ void from_text(const CorpusArguments& arguments, Console& console, const Report&
   }
   options.skip_sequence_ids = !corpus.inferred->has_ids;
   options.element = arguments.precision.value_or(Element::f32);
+  // Who opens a pattern tells which folders are closed to us.
+  if (arguments.text == nullptr) options.files = arguments.files;
   corpus.setup.sources.emplace_back(std::move(options));
   if (corpus.inferred->text_ids) corpus.setup.reader.keys = KeyMode::text;
 }

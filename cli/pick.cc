@@ -56,7 +56,8 @@ int run_pick(const PickArguments& a, bool look, Console& console, const RowsOf& 
 // that is most of it, or is not sound.
 std::optional<int> head_of_text(const PickArguments& a, Console& console) {
   const std::vector<std::string> files = expand_files(a.corpus.files, {}, a.corpus.limits());
-  const bool bare = files.size() == 1 && a.corpus.section.empty() && a.corpus.set.empty() && a.corpus.roots.empty();
+  const bool bare = files.size() == 1 && files == a.corpus.files && a.corpus.section.empty() && a.corpus.set.empty() &&
+                    a.corpus.roots.empty();
   if (!bare || a.output.to_file() || a.corpus.cache_index || !a.corpus.cache_dir.empty() ||
       detect_format(files.front(), {}, a.corpus.limits()) != Format::ctf)
     return std::nullopt;

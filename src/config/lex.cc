@@ -173,7 +173,13 @@ void Document::load(const std::vector<Input>& inputs, const Open& open) {
                  .what = "the configuration file is given twice",
                  .hint = "give each file once"});
   }
-  for (const Input& input : inputs) input.is_file ? lexer.file(input.name, {}) : lexer.argument(input);
+  for (const Input& input : inputs) {
+    if (input.is_file) {
+      lexer.file(input.name, {});
+    } else {
+      lexer.argument(input);
+    }
+  }
   text_ = Text(lexer.take(), 0);
 }
 

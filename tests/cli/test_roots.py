@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""--root: what a configuration or a list names must lie in folders that the caller allows."""
+"""--root: what a configuration or a list names must lie in folders that the caller allows; and folders that the system allows nobody."""
 import os
+import pathlib
+import shutil
 import struct
 import subprocess
+import tempfile
 
 import pytest
 
@@ -111,3 +114,19 @@ def test_patterns_in_a_root_are_followed(batchfeed, folders, write):
     assert batchfeed("info", "x.cntk", "--root", "in").code == 0
     write("y.cntk", CONFIG.format("in/none*.ctf"))
     assert "cannot open" in batchfeed("info", "y.cntk", "--root", "in").err
+
+
+@pytest.mark.parametrize("command", ["info", "check", "read", "stats", "head", "plan", "bench"])
+def test_a_folder_that_is_closed_to_a_pattern_is_told_once(command):  # open.closed-folder
+    somebody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}  # to root none is closed
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        program = shutil.copy(BINARY, folder)
+        for name in ("a", "b"):
+            pathlib.Path(folder, name).mkdir()
+            pathlib.Path(folder, name, "x.ctf").write_text("1 |x 1\n")
+        closed = pathlib.Path(folder, "a")
+        closed.chmod(0)
+        done = subprocess.run([program, command, "*/x.ctf"], cwd=folder, capture_output=True, text=True, check=False, **somebody)
+        closed.chmod(0o755)
+    assert done.returncode == 0 and (done.stdout + done.stderr).count("'a/x.ctf' is closed to us: files that the pattern would name") == 1

@@ -333,7 +333,7 @@ def laid_out(stream):
 
 def minibatch_disagreement(folder, case):
     """Of the minibatches of a reader, the first on which the command and the slow ones differ."""
-    (_, data), (_, config) = minibatch_random.files(case).items()
+    data, config = minibatch_random.files(case)
     pathlib.Path(folder, "data").write_text(data, "utf-8")
     lines, said = printed(folder, config, minibatch_random.arguments(case))
     if isinstance(lines, str) or "error" in lines[-1]:
@@ -353,7 +353,7 @@ def judge_minibatches(seed):
         if first is None:
             return None
         small = of(without_parts(case.sequences, lambda sequences: minibatch_disagreement(folder, of(sequences))))
-        return f"seed {seed}: {small}\n{minibatch_random.files(small)['c.cntk']}{' '.join(minibatch_random.arguments(small))}\n{minibatch_disagreement(folder, small) or only_once(first)}\n"
+        return f"seed {seed}: {small}\n{minibatch_random.files(small)[1]}{' '.join(minibatch_random.arguments(small))}\n{minibatch_disagreement(folder, small) or only_once(first)}\n"
 
 
 JUDGES = {"ctf": judge_ctf, "cbf": judge_cbf, "htk": judge_htk, "mlf": judge_mlf, "mlf_binary": judge_mlf_binary, "minibatches": judge_minibatches}

@@ -71,7 +71,7 @@ def text(number, lengths):
 
 
 def files(case):
-    """{name: text} of the corpus and its configuration."""
+    """The texts of the corpus, which is called data, and of its configuration."""
     true = lambda yes: "true" if yes else "false"
     data = f'file = "data" ; chunkSizeInBytes = {case.chunk_bytes} ; input = [ {" ; ".join(f"{s} = [ dim = 1 ; format = dense ]" for s in STREAMS)} ]'
     order = (f"randomize = {true(case.shuffled)} ; randomizationWindow = {case.window} ; sampleBasedRandomizationWindow = {true(case.of_samples)}\n"
@@ -82,7 +82,7 @@ def files(case):
         reader = f'{order} deserializers = ( [ type = "CNTKTextFormatDeserializer" ; module = "CNTKTextFormatReader" ; {data} ] )'
     else:
         reader = f'readerType = "CNTKTextFormatReader" ; {order} {data}'
-    return {"data": "".join(text(i, lengths) for i, lengths in enumerate(case.sequences)), "c.cntk": f"reader = [ {reader} ]\n"}
+    return "".join(text(i, lengths) for i, lengths in enumerate(case.sequences)), f"reader = [ {reader} ]\n"
 
 
 def arguments(case):
