@@ -39,10 +39,11 @@ class Joined final : public Source, private RowReader {
   }
 
   void read(std::uint32_t chunk, Chunk& out) const override {
+    std::vector<Column> spare = take_partners(out);
     primary().read(matches_.primary_chunk[chunk], out);
     std::vector<SequenceInfo> table;
     primary().sequences(matches_.primary_chunk[chunk], table);
-    add_partners(chunk, 0, false, table, out);
+    add_partners(chunk, 0, false, table, std::move(spare), out);
   }
 
   const RowReader* row_reader(std::uint32_t chunk) const override {
@@ -97,10 +98,11 @@ class Joined final : public Source, private RowReader {
 
   void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
     const std::uint32_t own = matches_.primary_chunk[chunk];
+    std::vector<Column> spare = take_partners(out);
     primary().row_reader(own)->read(own, rows, out);
     std::vector<SequenceInfo> table;
     primary().row_reader(own)->sequences(own, rows, table);
-    add_partners(chunk, rows.first, true, table, out);
+    add_partners(chunk, rows.first, true, table, std::move(spare), out);
   }
 
   // `first`: where the rows of a table begin below.
@@ -114,10 +116,20 @@ class Joined final : public Source, private RowReader {
     table.resize(kept);
   }
 
-  // `table`: of the rows of `out`, which begin at row `first` of the chunk.
+  // The memory that an earlier chunk has for what the other sources give: the first source leaves a chunk with its own
+  // columns alone.
+  std::vector<Column> take_partners(Chunk& out) const {
+    std::vector<Column> spare;
+    for (std::size_t c = primary().streams().size(); c < out.columns.size(); ++c)
+      spare.push_back(std::move(out.columns[c]));
+    return spare;
+  }
+
+  // `table`: of the rows of `out`, which begin at row `first` of the chunk. `spare`: what take_partners() gave.
   void add_partners(std::uint32_t chunk, std::uint32_t first, bool by_rows, const std::vector<SequenceInfo>& table,
-                    Chunk& out) const {
+                    std::vector<Column> spare, Chunk& out) const {
     const std::size_t rows = out.columns.empty() ? 0 : out.columns[0].first_sample.size() - 1;
+    for (Column& column : spare) out.columns.push_back(std::move(column));
     out.columns.resize(streams_.size());
     std::vector<std::uint32_t> lengths(rows, 0);
     std::vector<Location> where(rows);

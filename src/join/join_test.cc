@@ -312,6 +312,18 @@ TEST(Join, ColumnsOfPartnersDoNotGrowRowByRow) {
 }
 
 // One long partner does not say how much the others take.
+TEST(Join, ColumnsOfPartnersUseTheirMemoryAgain) {
+  const auto joined =
+      join(pair_of(corpus("x", {{{1, 1}, {2, 1}}, {{3, 1}}}), corpus("y", {{{1, 30}, {2, 30}, {3, 1}}})), {});
+  Chunk chunk;
+  joined->read(0, chunk);
+  const std::byte* const values = chunk.columns[1].values.data();
+  joined->read(1, chunk);
+  EXPECT_EQ(chunk.columns[1].values.data(), values);
+  EXPECT_EQ(chunk.columns[1].as<float>()[0], 300);
+  EXPECT_EQ(chunk.columns[1].first_sample.size(), 2u);
+}
+
 TEST(Join, ColumnsOfPartnersHaveRoomForNoMoreThanThereIs) {
   Chunks rows(2);
   std::vector<Entry> all;
