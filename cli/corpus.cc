@@ -80,9 +80,9 @@ void from_binary(const CorpusArguments& arguments, Corpus& corpus) {
 }
 
 // Features and labels without a configuration, joined by key.
-void from_speech(const CorpusArguments& arguments, Corpus& corpus) {
+void from_speech(const CorpusArguments& arguments, const Report& report, Corpus& corpus) {
   corpus.setup.sources = infer_speech(arguments.files, arguments.state_list, arguments.precision.value_or(Element::f32),
-                                      arguments.limits(), corpus.setup.file_system);
+                                      arguments.limits(), corpus.setup.file_system, report);
   corpus.setup.reader.keys = KeyMode::text;
 }
 
@@ -112,7 +112,7 @@ Corpus load_one(const CorpusArguments& arguments, Console& console, const Report
     case Format::htk:
     case Format::scp:
     case Format::mlf:
-    case Format::kaldi: from_speech(arguments, corpus); break;
+    case Format::kaldi: from_speech(arguments, told, corpus); break;
     case Format::unknown: throw not_a_corpus(first, arguments.limits());
   }
   if (corpus.format != Format::config) {

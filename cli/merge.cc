@@ -54,7 +54,7 @@ int run_merge(const MergeArguments& a, Console& console) {
   std::vector<std::shared_ptr<const Source>> corpora;
   Setup setup;
   bool own = false;
-  for (const std::string& file : expand_files(a.corpus.files, {}, a.corpus.limits())) {
+  for (const std::string& file : expand_files(a.corpus.files, {}, a.corpus.limits(), console.report())) {
     CorpusArguments one = a.corpus;
     one.files = {file};
     std::shared_ptr<const Source> source = open_for_conversion(one, console, &setup);

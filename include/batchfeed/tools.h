@@ -47,9 +47,9 @@ FirstBytes first_bytes(const std::string& path, std::size_t most, const Limits& 
 // Shell patterns in a list of files replaced by the files they name, sorted. What
 // is no pattern, names a file that exists, or fits no file, stays as it is. Throws
 // Error(limit) if the patterns look at names of more than limits.pattern_bytes, Error(io)
-// if it leads out of file_system.roots.
+// if it leads out of file_system.roots. `report` is told which folders are closed to us.
 std::vector<std::string> expand_files(const std::vector<std::string>& names, const FileSystem& file_system = {},
-                                      const Limits& limits = {});
+                                      const Limits& limits = {}, const Report& report = {});
 
 // Opens one source: indexes it, or loads its index cache.
 std::unique_ptr<Source> open_source(const SourceOptions& options, const Limits& limits = {}, const Report& report = {},
@@ -171,10 +171,10 @@ std::vector<SpeechStream> describe_speech(const Setup& setup);
 // How speech files that come without a configuration are read: scp lists and HTK
 // files, MLF labels, Kaldi scp and ark files; one source for the features and one
 // for the labels. Of labels all are read: their names or numbers give the classes,
-// unless a list of states does. Throws Error.
+// unless a list of states does. `report`: as of expand_files(). Throws Error.
 std::vector<SourceOptions> infer_speech(const std::vector<std::string>& files, const std::string& state_list = {},
                                         Element element = Element::f32, const Limits& limits = {},
-                                        const FileSystem& file_system = {});
+                                        const FileSystem& file_system = {}, const Report& report = {});
 
 // The names of classes in a list of states (labelMappingFile), in order.
 std::vector<std::string> read_state_list(const std::string& path, const Limits& limits = {},

@@ -287,13 +287,14 @@ class FromFile:
             setup = _core.Setup()
             setup.file_system = remote
             setup.limits = limits
-            setup.add_speech(files, self.state_list or "", "float32" if self.dtype is None else _element(self.dtype))
+            setup.set_report(report)
+            setup.add_speech(self.files, self.state_list or "", "float32" if self.dtype is None else _element(self.dtype))
             apply(setup.reader, {"keys": "text", **self.options})
             setup.frame_mode()
             return setup
         if kind != "config":
             corpus = _corpus(files[0], remote, limits)
-            source = type(corpus)(files, dtype=self.dtype or corpus.dtype)
+            source = type(corpus)(self.files, dtype=self.dtype or corpus.dtype)
             return FromSources([source], self.limits, self.options, self.storage, self.folder).setup(report)
         element = None if self.dtype is None else _element(self.dtype)
         loaded = _core.load_config(self.files, self.set, self.section, element, report, remote, limits)

@@ -125,7 +125,7 @@ class CTF:
         specs, skip, keys = self._specs(files, setup, options)
         return fill(
             options,
-            files=files,
+            files=paths(self.files),  # who opens a pattern tells which folders are closed to us
             streams=specs,
             element=_element(self.dtype),
             skip_sequence_ids=skip,

@@ -89,7 +89,12 @@ void bind_config(nb::module_& m) {
         return all;
       },
       "files"_a, "progress"_a.none(), "file_system"_a, "limits"_a);
-  m.def("expand_files", &expand_files, "names"_a, "file_system"_a, "limits"_a, nb::call_guard<Released>());
+  m.def(
+      "expand_files",
+      [](const std::vector<std::string>& names, const FileSystem& file_system, const Limits& limits) {
+        return expand_files(names, file_system, limits);
+      },
+      "names"_a, "file_system"_a, "limits"_a, nb::call_guard<Released>());
   m.def("reader_section", nb::overload_cast<const std::vector<std::string>&, const Inferred&>(&reader_section),
         "files"_a, "inferred"_a);
   m.def(

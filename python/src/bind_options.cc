@@ -278,7 +278,7 @@ void bind_options(nb::module_& m) {
       .def(
           "add_speech",
           [](Setup& s, const std::vector<std::string>& files, const std::string& state_list, Element element) {
-            for (SourceOptions& one : infer_speech(files, state_list, element, s.limits, s.file_system))
+            for (SourceOptions& one : infer_speech(files, state_list, element, s.limits, s.file_system, s.report))
               s.sources.push_back(std::move(one));
           },
           "files"_a, "state_list"_a, "element"_a, nb::call_guard<Released>())

@@ -125,8 +125,8 @@ void fit_inferred(std::vector<std::vector<SourceOptions>>& mix) {
 }
 
 std::vector<std::string> expand_files(const std::vector<std::string>& names, const FileSystem& file_system,
-                                      const Limits& limits) {
-  return assemble::expand(names, file_system, limits);
+                                      const Limits& limits, const Report& report) {
+  return assemble::expand(names, file_system, limits, report);
 }
 
 }  // namespace batchfeed

@@ -24,7 +24,8 @@ std::string unused_name(const char* wish, const std::vector<std::string>& taken)
 }  // namespace
 
 std::vector<SourceOptions> infer_speech(const std::vector<std::string>& files, const std::string& state_list,
-                                        Element element, const Limits& limits, const FileSystem& file_system) {
+                                        Element element, const Limits& limits, const FileSystem& file_system,
+                                        const Report& report) {
   Setup setup;
   setup.limits = limits;
   setup.file_system = file_system;
@@ -34,7 +35,7 @@ std::vector<SourceOptions> infer_speech(const std::vector<std::string>& files, c
   HtkOptions htk{.element = element};
   MlfOptions mlf{.mapping_file = state_list, .element = element};
   KaldiOptions matrices{.element = element}, alignments{.alignment = true, .element = element};
-  for (const std::string& file : assemble::expand(files, file_system, limits)) {
+  for (const std::string& file : assemble::expand(files, file_system, limits, report)) {
     switch (const Format format = detect_format(file, file_system, limits)) {
       case Format::scp: htk.scp_files.push_back(file); break;
       case Format::htk: htk.files.push_back(file); break;

@@ -116,7 +116,8 @@ def test_patterns_in_a_root_are_followed(batchfeed, folders, write):
     assert "cannot open" in batchfeed("info", "y.cntk", "--root", "in").err
 
 
-@pytest.mark.parametrize("command", ["info", "check", "read", "stats", "head", "plan", "bench"])
+@pytest.mark.parametrize("command", [*(f"{name} */x.ctf" for name in ("info", "check", "read", "stats", "head", "plan", "bench")),
+                                     "info */x.mlf", "merge */x.ctf -o out/all.ctf"])
 def test_a_folder_that_is_closed_to_a_pattern_is_told_once(command):  # open.closed-folder
     somebody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}  # to root none is closed
     with tempfile.TemporaryDirectory() as folder:
@@ -125,8 +126,11 @@ def test_a_folder_that_is_closed_to_a_pattern_is_told_once(command):  # open.clo
         for name in ("a", "b"):
             pathlib.Path(folder, name).mkdir()
             pathlib.Path(folder, name, "x.ctf").write_text("1 |x 1\n")
+            pathlib.Path(folder, name, "x.mlf").write_text('#!MLF!#\n"u"\n0 100000 a\n.\n')
+        pathlib.Path(folder, "out").mkdir()
+        os.chmod(pathlib.Path(folder, "out"), 0o777)
         closed = pathlib.Path(folder, "a")
         closed.chmod(0)
-        done = subprocess.run([program, command, "*/x.ctf"], cwd=folder, capture_output=True, text=True, check=False, **somebody)
+        done = subprocess.run([program, *command.split()], cwd=folder, capture_output=True, text=True, check=False, **somebody)
         closed.chmod(0o755)
-    assert done.returncode == 0 and (done.stdout + done.stderr).count("'a/x.ctf' is closed to us: files that the pattern would name") == 1
+    assert done.returncode == 0 and (done.stdout + done.stderr).count(f"'a/{command.split()[1][2:]}' is closed to us: files that the pattern would name") == 1

@@ -3,6 +3,11 @@
 import errno
 import gzip
 import logging
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
 
 import numpy as np
 import pytest
@@ -91,6 +96,34 @@ def test_a_report_that_fails_does_not_stop_the_reader(corpus, capsys, monkeypatc
 
     assert sum(batch.num_sequences for batch in corpus.reader(report=report)) == len(corpus.lengths) + 1
     assert seen and isinstance(seen[0].exc_value, RuntimeError)
+
+
+CLOSED = """
+import os, sys
+import batchfeed as bf
+if os.geteuid() == 0:
+    os.seteuid(65534)  # to root none is closed
+for what in (sys.argv[1], bf.CTF(sys.argv[1]), sys.argv[2]):
+    told = []
+    with (bf.open if isinstance(what, str) else bf.Reader)(what, report=told.append) as reader:
+        print(reader.num_sequences, [fault.id for fault in told if fault.id != "reader.memory"])
+"""
+
+
+def test_a_folder_that_is_closed_to_a_pattern_is_told():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        for name in ("a", "b"):
+            at = pathlib.Path(folder, name)
+            at.mkdir()
+            (at / "x.ctf").write_text("1 |x 1\n")
+            (at / "x.mlf").write_text('#!MLF!#\n"u"\n0 100000 a\n.\n')
+        closed = pathlib.Path(folder, "a")
+        closed.chmod(0)
+        command = [sys.executable, "-c", CLOSED, f"{folder}/*/x.ctf", f"{folder}/*/x.mlf"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        closed.chmod(0o755)
+    assert done.stdout == "1 ['open.closed-folder']\n" * 3, done.stderr
 
 
 def test_check_lists_every_fault(bad, corpus):
