@@ -123,6 +123,46 @@ TEST_F(SparseChunk, ComesOutAsItWentIn) {
   }
 }
 
+// One value a sequence beside streams of three samples: the announced length is that of the longest. Every stream is
+// longer than a piece and begins anywhere in one.
+TEST(CbfDecode, StreamsShorterThanAnnounced) {
+  constexpr std::uint32_t kSequences = Feed::kPiece / 8;
+  const ScratchFolder folder;
+  const std::string path = folder / "x.cbf";
+  const auto value = [](std::uint32_t s, std::uint32_t stream) {
+    return static_cast<float>(s % 1000) + 1000 * static_cast<float>(stream);
+  };
+  CbfWriter writer(
+      path, {.streams = {
+                 {.name = "a", .dim = 1}, {.name = "b", .dim = 1}, {.name = "c", .dim = 2}, {.name = "d", .dim = 1}}});
+  for (std::uint32_t s = 0; s < kSequences; ++s) {
+    const float a = value(s, 0), b = value(s, 1), d = value(s, 3);
+    const std::vector<float> c(6, value(s, 2));
+    const SequenceData data[] = {{.samples = 1, .values = &a},
+                                 {.samples = 1, .values = &b},
+                                 {.samples = 3, .values = c.data()},
+                                 {.samples = 1, .values = &d}};
+    writer.append(data);
+  }
+  writer.commit();
+  for (const Element element : {Element::f32, Element::f64}) {
+    const Opened opened(path, {.element = element, .convert_element = true});
+    ASSERT_EQ(opened.source->chunks().size(), 1u);
+    Chunk chunk;
+    opened.source->read(0, chunk);
+    for (std::uint32_t stream = 0; stream < 4; ++stream) {
+      const Column& column = chunk.columns[stream];
+      for (std::uint32_t s = 0; s < kSequences; ++s) {
+        ASSERT_EQ(column.samples(s), stream == 2 ? 3u : 1u);
+        const std::uint64_t last = column.begin[s] + (stream == 2 ? 5 : 0);
+        const double found =
+            element == Element::f64 ? column.as<double>()[last] : static_cast<double>(column.as<float>()[last]);
+        ASSERT_EQ(found, static_cast<double>(value(s, stream))) << "stream " << stream << ", sequence " << s;
+      }
+    }
+  }
+}
+
 // Memory that grows as a chunk is read is copied, and half as much again as is needed.
 TEST(CbfDecode, ReservesWhatSequencesAlikeNeed) {
   const ScratchFolder folder;

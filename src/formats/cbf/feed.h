@@ -53,7 +53,9 @@ class Feed {
   void fetch(std::uint64_t n) {
     if (file_ == nullptr) return;
     next_ = at();
-    scratch_->reserve(static_cast<std::size_t>(n));
+    // No less than a piece takes: refill() finds room behind what is left of these.
+    const std::uint64_t piece = std::min<std::uint64_t>(kPiece, end_ - next_);
+    scratch_->reserve(static_cast<std::size_t>(std::max(n, piece)));
     file_->read(next_, {scratch_->data(), static_cast<std::size_t>(n)});
     next_ += n;
     at_ = begin_ = scratch_->data();
@@ -71,6 +73,7 @@ class Feed {
         if (n >= kDirect) {
           file_->read(next_, {to, static_cast<std::size_t>(n)});
           next_ += n;
+          begin_ = at_ = stop_;  // the piece no longer ends at next_
           return;
         }
         refill();
@@ -100,7 +103,7 @@ class Feed {
   void refill() {
     const std::size_t kept = buffered();
     const auto more = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece - kept, end_ - next_));
-    // Bytes are kept only from a piece that was full, and then this moves nothing.
+    // Bytes are kept only where there was room for a piece, so this moves nothing.
     scratch_->reserve(kept + more);
     if (kept != 0) std::memmove(scratch_->data(), at_, kept);
     file_->read(next_, {scratch_->data() + kept, more});
