@@ -62,6 +62,7 @@ void Mended::point(Setup& setup) const {
 
 Mended mend(const CorpusArguments& arguments, const std::string& target, bool force, Console& console) {
   Mended out{.to = target, .arguments = arguments};
+  FixOptions options;
   const Format format = arguments.files.front() == "-" ? Format::unknown : detect_format(arguments.files.front());
   if (format == Format::config || !arguments.section.empty() || !arguments.set.empty()) {
     Corpus corpus = load_corpus(arguments, console, [](const Notice&) {});
@@ -71,6 +72,9 @@ Mended mend(const CorpusArguments& arguments, const std::string& target, bool fo
     if (files.size() != 1)
       throw UsageError("--fix mends one text or binary file, the configuration has others; hint: name the file itself");
     out.from = files.front();
+    options.keys = corpus.setup.reader.keys;
+    if (const auto* text = std::get_if<CtfOptions>(&corpus.setup.sources.front()))
+      options.skip_sequence_ids = text->skip_sequence_ids;
   } else if (arguments.files.size() == 1 && format != Format::unknown) {
     out.from = arguments.files.front();
     out.arguments.files = {target};
@@ -78,7 +82,6 @@ Mended mend(const CorpusArguments& arguments, const std::string& target, bool fo
     throw UsageError("--fix mends one text or binary file; hint: batchfeed check train.ctf --fix mended.ctf");
   }
   expect_absent(target, force);
-  FixOptions options;
   options.force = force;
   interrupt::deferred(true);
   options.progress = [bar = console.progress("mending")](std::uint64_t done, std::uint64_t total) {

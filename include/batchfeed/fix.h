@@ -8,14 +8,17 @@
 #include <batchfeed/tools.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace batchfeed {
 
 struct FixOptions {
-  bool force = false;        // replace an existing target
-  std::uint64_t most = 100;  // places kept of each kind of repair
+  bool force = false;                // replace an existing target
+  std::uint64_t most = 100;          // places kept of each kind of repair
+  std::optional<KeyMode> keys = {};  // of text; none: numbers, unless an id is none
+  bool skip_sequence_ids = false;    // of text: each line is a sequence, whatever its id
   Limits limits = {};
   Progress progress = {};  // bytes; may throw to give up
 };
@@ -29,8 +32,8 @@ struct Fix {
 };
 
 // Text: a byte order mark goes, line ends become LF, the last line gets one, runs of
-// lines with one id are brought together behind the first of them, entries of a sparse
-// sample are sorted by index (equal indices keep their order). All else is copied
+// lines with one id (as a reader with `keys` has it) are brought together behind the first
+// of them, entries of a sparse sample are sorted by index (equal indices keep their order). All else is copied
 // as it stands. Memory: 40 bytes for each run of lines with one id.
 // Binary: the place of the header (modern layout) and the chunk table are computed from
 // the data and the number of sequences that each chunk is said to have; entries of a

@@ -109,6 +109,29 @@ TEST_F(CheckStream, AnEndThatIsTornIsTold) {
   EXPECT_THAT(told_, ElementsAre(HasSubstr("-:3:1 (byte 14): 9 NUL bytes")));
 }
 
+TEST_F(CheckStream, SaysWhatTheCheckOfAFileSays) {
+  const CtfOptions options{.streams = {{.name = "v", .dim = 1}}};
+  const std::string mark = "\xEF\xBB\xBF";
+  for (const std::string& text :
+       {"   5 |v x\n6 |v y\n" + std::string(), mark + "5 |v x\n6 |v y\n", mark + " \t5 |v x\n",
+        "\n  \n 5 |v x\n" + std::string(), mark + "\n5 |v x\n", mark + "|# a\n 5 |v x\n",
+        std::string("1 |v 1\n2 |v 1e39\n3 |v -1e39\n"), std::string(5000, '0') + "1 |v x\n", mark + "a |v 1\n",
+        " a |v 1\n" + std::string()}) {
+    const CheckResult piped = check(text, options);
+    const std::vector<std::string> told = std::exchange(told_, {});
+    batchfeed::Setup setup;
+    setup.sources = {options};
+    std::get<CtfOptions>(setup.sources[0]).files = {folder_ / "in"};
+    const CheckResult result = batchfeed::check(setup, {}, [&](const Notice& n) {
+      std::string line = n.fault.text();
+      told_.push_back(line.replace(0, (folder_ / "in").size(), "-"));
+    });
+    EXPECT_EQ(told, told_) << text;
+    EXPECT_FALSE(told.empty()) << text;
+    EXPECT_EQ(piped.by_id, result.by_id) << text;
+  }
+}
+
 TEST_F(CheckStream, DeclaredStreamsAreTakenAtTheirWord) {
   CtfOptions options;
   options.streams = {{.name = "v", .dim = 2}};

@@ -18,10 +18,10 @@ using testing::content_of;
 using testing::ScratchFolder;
 
 // The mended text, and "id count" of what was done.
-std::pair<std::string, std::vector<std::string>> mended(const std::string& text) {
+std::pair<std::string, std::vector<std::string>> mended(const std::string& text, const FixOptions& options = {}) {
   const ScratchFolder folder;
   std::vector<std::string> done;
-  for (const Fix& fix : fix_file(folder.write("a.ctf", text), folder / "b.ctf"))
+  for (const Fix& fix : fix_file(folder.write("a.ctf", text), folder / "b.ctf", options))
     done.push_back(fix.id + " " + std::to_string(fix.count));
   return {content_of(folder / "b.ctf"), done};
 }
@@ -47,6 +47,18 @@ TEST(Fix, LinesOfOneIdAreBroughtTogether) {
   EXPECT_EQ(mended("ab |v 1\nb |v 1\nab |v 2\n").first, "ab |v 1\nab |v 2\nb |v 1\n");
   const std::string without_ids = "|v 1\n7 |v 2\n|v 3\n7 |v 2\n";
   EXPECT_EQ(mended(without_ids).first, without_ids) << "every line is a sequence";
+  EXPECT_EQ(mended("|# two |# of them\n\n1 |v 1\n2 |v 2\n1 |v 3\n").first,
+            "|# two |# of them\n\n1 |v 1\n1 |v 3\n2 |v 2\n");
+}
+
+// What stands in front of a line is an id or none by the mode that it is read in.
+TEST(Fix, NoLineComesToAnotherSequence) {
+  const std::string text = "5 |v 1\nx6 |v 2\n6 |v 3\nx6 |v 4\n05 |v 5\n";
+  EXPECT_EQ(mended(text, {.keys = KeyMode::numeric}).first, "5 |v 1\nx6 |v 2\n05 |v 5\n6 |v 3\nx6 |v 4\n");
+  const std::string words = "5 |v 1\nx6 |v 2\nx6 |v 4\n6 |v 3\n05 |v 5\n";
+  EXPECT_EQ(mended(text, {.keys = KeyMode::text}).first, words);
+  EXPECT_EQ(mended(text).first, words);
+  EXPECT_EQ(mended(text, {.skip_sequence_ids = true}).first, text);
 }
 
 TEST(Fix, EntriesAreSortedAndEqualOnesKeepTheirOrder) {

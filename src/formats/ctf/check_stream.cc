@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::size_t kRememberedIds = 1 << 20;  // to find repeated ones; later ones are not looked for
 
+template <class T>
 class StreamCheck {
  public:
   StreamCheck(const std::string& name, const CtfOptions& options, const Limits& limits, const CheckOptions& check,
@@ -53,7 +54,7 @@ class StreamCheck {
               .trace_level = options.trace_level}) {
     chunk_.reset(schema_.streams());
     tokens_.assign(schema_.size(), 0);
-    parser_ = std::make_unique<Parser<double>>(schema_, text_ && !line_mode_, log_, limits, chunk_.columns);
+    parser_ = std::make_unique<Parser<T>>(schema_, text_ && !line_mode_, log_, limits, chunk_.columns);
     parser_->look_closely();
   }
 
@@ -79,7 +80,7 @@ class StreamCheck {
   FaultSink sink_;
   FaultLog log_;
   Chunk chunk_;
-  std::unique_ptr<Parser<double>> parser_;
+  std::unique_ptr<Parser<T>> parser_;
 
   CheckResult result_;
   HeldNotices pending_;  // of the running sequence: what is left out in the end has no faults
@@ -96,7 +97,8 @@ class StreamCheck {
   bool told_repeated_ = false, is_remembered_ = false;
 };
 
-void StreamCheck::tell(const Notice& notice) {
+template <class T>
+void StreamCheck<T>::tell(const Notice& notice) {
   if (notice.severity == Severity::info) {
     if (report_) report_(notice);
     return;
@@ -107,7 +109,8 @@ void StreamCheck::tell(const Notice& notice) {
   if (result_.faults + result_.warnings <= check_.max_faults && report_) report_(notice);
 }
 
-void StreamCheck::tell_pending() {
+template <class T>
+void StreamCheck<T>::tell_pending() {
   pending_.release([this](const Notice& notice) { tell(notice); },
                    [this](const std::string& id, Severity severity, std::uint64_t n) {
                      (severity == Severity::error ? result_.faults : result_.warnings) += n;
@@ -115,17 +118,21 @@ void StreamCheck::tell_pending() {
                    });
 }
 
-void StreamCheck::mark(const LineBlocks& blocks, const char*& p) {
+template <class T>
+void StreamCheck<T>::mark(const LineBlocks& blocks, const char*& p) {
   const auto starts = [&](std::string_view bytes) {
     return static_cast<std::size_t>(blocks.end() - p) > bytes.size() && std::memcmp(p, bytes.data(), bytes.size()) == 0;
   };
   using namespace std::string_view_literals;
   if (starts("\xFF\xFE"sv) || starts("\xFE\xFF"sv) || starts("\0\0\xFE\xFF"sv)) throw Error(not_utf8(name_));
-  if (starts("\xEF\xBB\xBF"sv)) p += 3;
+  if (!starts("\xEF\xBB\xBF"sv)) return;
+  p += 3;
+  log_.block(p, blocks.offset_of(p));  // columns are counted from there
 }
 
 // Decides between ids and line numbers.
-void StreamCheck::first_line(const LineBlocks& blocks, const char* content) {
+template <class T>
+void StreamCheck<T>::first_line(const LineBlocks& blocks, const char* content) {
   started_ = true;
   line_mode_ |= *content == '|';
   const std::uint64_t at = blocks.offset_of(content);
@@ -134,7 +141,8 @@ void StreamCheck::first_line(const LineBlocks& blocks, const char* content) {
   if (!line_mode_ && !text_ && !is_digit(*content)) throw Error(no_id(name_, at, line_, column, content));
 }
 
-void StreamCheck::begin(const LineFront& front, const char* next, std::uint64_t key) {
+template <class T>
+void StreamCheck<T>::begin(const LineFront& front, const char* next, std::uint64_t key) {
   end();
   first_line_ =
       std::string_view(front.begin, static_cast<std::size_t>(next - front.begin)).substr(0, FaultLog::kGuessed);
@@ -155,7 +163,8 @@ void StreamCheck::begin(const LineFront& front, const char* next, std::uint64_t 
 }
 
 // Once it is known that the sequence is not left out.
-void StreamCheck::tell_repeated() {
+template <class T>
+void StreamCheck<T>::tell_repeated() {
   if (line_mode_ || told_repeated_ || is_remembered_ || ids_.size() >= kRememberedIds) return;
   is_remembered_ = true;
   if (ids_.insert(key_).second) return;
@@ -168,7 +177,8 @@ void StreamCheck::tell_repeated() {
               .hint = "each run of lines with one id is a sequence of its own"}});
 }
 
-void StreamCheck::end() {
+template <class T>
+void StreamCheck<T>::end() {
   if (!open_) return;
   open_ = false;
   const bool left_out = rows_ == 0 && !(damaged_ && schema_.main() == Schema::kNone);
@@ -183,7 +193,8 @@ void StreamCheck::end() {
   parser_->discard_values();
 }
 
-void StreamCheck::line(const LineBlocks& blocks, const char* p, const char*& next) {
+template <class T>
+void StreamCheck<T>::line(const LineBlocks& blocks, const char* p, const char*& next) {
   LineFront front = text_ && !line_mode_ ? text_front(p) : numeric_front(p);
   std::uint64_t declared = 0;
   bool main = false;
@@ -211,7 +222,8 @@ void StreamCheck::line(const LineBlocks& blocks, const char* p, const char*& nex
     begin(front, next, line_ - 1);
   } else if (front.has_id()) {
     if (front.overflow) throw Error(id_range(name_, front.text(), line_begin_, line_));
-    if (front.text().size() > limits_.key_bytes) throw Error(long_key(name_, limits_.key_bytes, line_begin_, line_));
+    if (text_ && front.text().size() > limits_.key_bytes)
+      throw Error(long_key(name_, limits_.key_bytes, line_begin_, line_));
     if (!open_ || (text_ ? key_text_ != front.text() : id_ != front.id)) begin(front, next, front.id);
   }
   walk_names(front.end, schema_, likely_,
@@ -222,7 +234,8 @@ void StreamCheck::line(const LineBlocks& blocks, const char* p, const char*& nex
   if (line_mode_) end();
 }
 
-CheckResult StreamCheck::run(int descriptor) {
+template <class T>
+CheckResult StreamCheck<T>::run(int descriptor) {
   const Fill fill = [&](char* to, std::size_t size) -> std::size_t {
     for (;;) {
       const ::ssize_t n = io::sys().read(descriptor, to, size);
@@ -239,10 +252,10 @@ CheckResult StreamCheck::run(int descriptor) {
       parser_->text(static_cast<std::uint64_t>(blocks.end() - blocks.begin()));
       const char* p = blocks.begin();
       for (bool at_mark = first; p != blocks.end();) {
-        line_begin_ = blocks.offset_of(p);
-        ++line_;
         if (at_mark) mark(blocks, p);
         first = at_mark = false;
+        line_begin_ = blocks.offset_of(p);
+        ++line_;
         const char* next = nullptr;
         line(blocks, p, next);
         p = next;
@@ -273,7 +286,9 @@ CheckResult StreamCheck::run(int descriptor) {
 
 CheckResult check_stream(int descriptor, const std::string& name, const CtfOptions& options, const Limits& limits,
                          const CheckOptions& check, const Report& report, KeyMode keys) {
-  return StreamCheck(name, options, limits, check, report, keys).run(descriptor);
+  if (options.element == Element::f64)
+    return StreamCheck<double>(name, options, limits, check, report, keys).run(descriptor);
+  return StreamCheck<float>(name, options, limits, check, report, keys).run(descriptor);
 }
 
 }  // namespace batchfeed::ctf

@@ -150,7 +150,8 @@ std::uint64_t FaultLog::column_of(const char* at) const noexcept {
   if (line == stop && stop == last_at_) line = last_line_;
   last_at_ = at;
   last_line_ = line;
-  return static_cast<std::uint64_t>(at - line) + 1;
+  const bool cut = line == block_ && offset_ == context_.first_begin;
+  return static_cast<std::uint64_t>(at - line) + 1 + (cut ? context_.before_first : 0);
 }
 
 Fault FaultLog::fault(const char* id, const char* at, std::string what, std::string hint, int stream_index) const {

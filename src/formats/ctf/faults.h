@@ -52,6 +52,8 @@ class FaultLog {
     std::function<std::string(std::uint64_t byte)> line_at = {};
     // Whether a short sample of this stream is the first of its chunk, where several logs are of one; may be empty.
     std::function<bool(std::size_t stream)> first_short = {};
+    // Where the first sequence begins, and how many bytes of its line, blanks, stand before it: blocks begin there.
+    std::uint64_t first_begin = 0, before_first = 0;
     // Of a hole that ends there it is told already.
     std::uint64_t told_end = ~0ull;
     bool quiet = false;  // these sequences were read before: nothing is counted or told again

@@ -55,7 +55,7 @@ Start find_start(const io::File& file, bool skip_sequence_ids, KeyMode keys, con
       start.begin = leading_white ? blocks.offset_of(white) : start.line_begin;
       start.line_mode = skip_sequence_ids || *content == '|';
       const std::uint64_t at = blocks.offset_of(content);
-      const std::uint64_t column = at - start.line_begin + 1 + (start.lines == 0 ? begin : 0);
+      const std::uint64_t column = at - start.line_begin + 1;
       if (start.line_mode && keys != KeyMode::numeric)
         throw Error(keys_need_ids(file.path(), at, start.lines + 1, column, content));
       if (!start.line_mode && keys == KeyMode::numeric && !is_digit(*content)) {

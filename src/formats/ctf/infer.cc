@@ -158,18 +158,22 @@ class SampleReader {
   // A few values one by one. False at the sample's end and where there is no value.
   bool take_some(Seen& seen, const char*& p, std::uint64_t& n) {
     bool overflow = false;
+    bool fresh = is_blank(p[-1]);  // as scan_dense() has it
     for (std::uint64_t turn = 0; turn < kSome; ++turn, ++n) {
+      fresh |= is_blank(*p);
       p = skip_blanks(p);
       if (ends_sample(*p)) return false;
       std::uint64_t index = 0;
       const text::UnsignedEnd digits = text::read_unsigned(p, index);
       const bool pair = digits.at != p && *digits.at == ':' && !digits.overflow && index < kMostIndex;
       double value = 0;
-      const char* const next = text::read_number(pair ? digits.at + 1 : p, true, value, overflow);
-      if (next == nullptr || !(is_blank(*next) || ends_sample(*next))) return false;
+      const char* const next = text::read_number(pair ? digits.at + 1 : p, pair || fresh, value, overflow);
+      const bool sign = next != nullptr && !pair && (*next == '+' || *next == '-');  // begins the next value
+      if (next == nullptr || !(is_blank(*next) || ends_sample(*next) || sign)) return false;
       ++(pair ? seen.pairs : seen.plain);
       if (pair) seen.indices = std::max(seen.indices, index + 1);
       seen.add_values(&value, 1);
+      fresh = false;
       p = next;
     }
     return true;

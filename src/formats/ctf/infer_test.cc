@@ -32,6 +32,18 @@ TEST(Infer, NamesStorageDimsAndRanges) {
   EXPECT_EQ(guess.streams[2].spec.dim, 1u);
 }
 
+// As they are read: a sign behind a digit begins the next value, whose point needs a digit before it then.
+TEST(Infer, ValuesWithoutBlanksBetweenThem) {
+  const ScratchFolder folder;
+  const Inferred guess = infer(folder.write("t", "1 |x 1-2+3 4-5 \n2 |x 4 5 6 .5 -.5\n3 |y 1:2-3:4\n4 |z 1-.5\n"));
+  ASSERT_EQ(guess.streams.size(), 3u);
+  EXPECT_EQ(guess.streams[0].spec.dim, 5u);
+  EXPECT_EQ(guess.streams[0].values, 10u);
+  EXPECT_EQ(guess.streams[0].min, -5);
+  EXPECT_EQ(guess.streams[1].values, 0u) << "an index has no sign";
+  EXPECT_EQ(guess.streams[2].values, 1u) << "'.5' is refused there";
+}
+
 TEST(Infer, ANameThatIsTooLongIsNotLost) {
   const ScratchFolder folder;
   const std::string path = folder.write("t", "|x 1 |" + std::string(5000, 'n') + " 1 2\n");

@@ -21,15 +21,33 @@ constexpr std::size_t kFlush = 1u << 20;
 
 bool is_space(char c) { return is_blank(c) || c == '\r'; }
 
-// The id in front of a line, numbers without zeros in front; empty if there is none.
-std::string_view id_of(std::string_view line) {
-  while (!line.empty() && is_space(line.front())) line.remove_prefix(1);
-  std::string_view id = line.substr(
-      0, static_cast<std::size_t>(
-             std::find_if(line.begin(), line.end(), [](char c) { return is_space(c) || c == '|'; }) - line.begin()));
-  if (std::all_of(id.begin(), id.end(), is_digit)) {
-    while (id.size() > 1 && id.front() == '0') id.remove_prefix(1);
+std::string_view behind_margin(std::string_view line) {
+  while (!line.empty() && static_cast<unsigned char>(line.front()) <= 0x20) line.remove_prefix(1);
+  return line;
+}
+
+// Not a blank line, and nothing but comments in it.
+bool is_comment(std::string_view line) {
+  line = behind_margin(line);
+  if (line.empty() || line.front() != '|') return false;
+  for (std::size_t at = 0; at != std::string_view::npos; at = line.find('|', at + 1)) {
+    if (line.substr(at + 1, 1) != "#") return false;
   }
+  return true;
+}
+
+// What stands in front of a line up to where an id of text ends; empty if there is nothing.
+std::string_view front_of(std::string_view line) {
+  line = behind_margin(line);
+  return line.substr(0, static_cast<std::size_t>(std::find_if(line.begin(), line.end(), ends_name) - line.begin()));
+}
+
+// Its id: of numbers the digits, without zeros in front. Without any the line is one of the sequence before it.
+std::string_view id_of(std::string_view line, bool numeric) {
+  std::string_view id = front_of(line);
+  if (!numeric) return id;
+  id = id.substr(0, static_cast<std::size_t>(std::find_if_not(id.begin(), id.end(), is_digit) - id.begin()));
+  while (id.size() > 1 && id.front() == '0') id.remove_prefix(1);
   return id;
 }
 
@@ -103,14 +121,24 @@ class Mender {
 
   void find_runs(std::uint64_t begin) {
     lines_.seek(begin, file_.size(), 1);
+    numeric_ = options_.keys.value_or(KeyMode::numeric) == KeyMode::numeric;
     std::string current;
-    bool any = false, with_ids = true;
+    bool any = false, with_ids = !options_.skip_sequence_ids;
     while (lines_.next()) {
-      const std::string_view id = with_ids ? id_of(lines_.text()) : std::string_view();
-      const bool blank = std::all_of(lines_.text().begin(), lines_.text().end(), is_space);
-      if (!any && !blank) {
+      if (numeric_ && !options_.keys && with_ids) {
+        const std::string_view front = front_of(lines_.text());
+        if (!std::all_of(front.begin(), front.end(), is_digit)) {  // from here on text, and from the beginning
+          numeric_ = false;
+          runs_.clear();
+          current.clear();
+          lines_.seek(begin, file_.size(), 1);
+          continue;
+        }
+      }
+      const std::string_view id = with_ids ? id_of(lines_.text(), numeric_) : std::string_view();
+      if (!any && !behind_margin(lines_.text()).empty() && !is_comment(lines_.text())) {
         any = true;
-        with_ids = !id.empty();  // else every line is a sequence
+        with_ids = with_ids && !front_of(lines_.text()).empty();  // else every line is a sequence
       }
       if (runs_.empty() || (!id.empty() && id != current)) {
         if (!runs_.empty()) runs_.back().end = lines_.begin();
@@ -120,7 +148,10 @@ class Mender {
       if (lines_.number() % 4096 == 0) tell(lines_.begin());
     }
     if (!runs_.empty()) runs_.back().end = file_.size();
-    if (!with_ids) runs_.resize(std::min<std::size_t>(runs_.size(), 1));
+    if (!with_ids && runs_.size() > 1) {
+      runs_.resize(1);
+      runs_.front().end = file_.size();
+    }
   }
 
   // Runs behind the first one with their id; neighbours in the file as one.
@@ -154,7 +185,7 @@ class Mender {
   std::string id_at(const Run& run) {
     lines_.seek(run.begin, run.end, run.line);
     while (lines_.next()) {
-      if (const std::string_view id = id_of(lines_.text()); !id.empty()) return std::string(id);
+      if (const std::string_view id = id_of(lines_.text(), numeric_); !id.empty()) return std::string(id);
     }
     return {};
   }
@@ -187,6 +218,7 @@ class Mender {
   const FixOptions& options_;
   io::LineReader lines_;
   std::vector<Run> runs_;
+  bool numeric_ = true;  // ids
   std::string text_;
   Fix mark_{.id = "fix.byte-order-mark", .what = "byte order mark removed"};
   Fix ends_{.id = "fix.line-end", .what = "line end CR LF made LF"};

@@ -133,6 +133,8 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted, std::
                       const std::lock_guard lock(short_mutex_);
                       return told_short_.emplace(run.chunk, stream).second;
                     },
+                .first_begin = start_.begin,
+                .before_first = start_.begin - start_.line_begin,
                 .told_end = ends_in_nul_ ? file_.size() : ~0ull,
                 .quiet = counted.all,
                 .trace_level = trace_level_});
