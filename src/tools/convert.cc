@@ -152,7 +152,7 @@ class Conversion {
     item.batch.rows.clear();
     item.hashes.clear();
     item.left_out = 0;
-    RowHash hash;
+    RowHash hash(options_.to == Format::scp || options_.to == Format::htk);
     for (std::size_t i = 0; i < item.table.size(); ++i) {
       const SequenceInfo& s = item.table[i];
       if (!has_data(item.chunk, s.row)) {

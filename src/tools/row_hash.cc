@@ -21,11 +21,21 @@ std::uint64_t RowHash::operator()(const Chunk& chunk, std::uint32_t row, std::st
         print.add(hash_bytes(from, static_cast<std::size_t>(column.dim) * width));
       } else {
         const std::size_t n = std::size_t{column.first_sample[row]} + i;
-        print.add(sparse_sample(column, column.first_value[n], column.first_value[n + 1]));
+        const std::size_t begin = column.first_value[n], end = column.first_value[n + 1];
+        print.add(dense_ ? with_zeros(column, begin, end) : sparse_sample(column, begin, end));
       }
     }
   }
   return print.value();
+}
+
+std::uint64_t RowHash::with_zeros(const Column& column, std::size_t begin, std::size_t end) {
+  const std::size_t width = size_of(column.element);
+  sample_.assign(static_cast<std::size_t>(column.dim) * width, std::byte{0});
+  for (std::size_t v = begin; v < end; ++v)
+    std::memcpy(sample_.data() + static_cast<std::size_t>(column.indices[v]) * width, column.values.data() + v * width,
+                width);
+  return hash_bytes(sample_.data(), sample_.size());
 }
 
 std::uint64_t RowHash::sparse_sample(const Column& column, std::size_t begin, std::size_t end) {

@@ -142,6 +142,15 @@ TEST(SpeechConvert, TextOfAnyStreamBecomesFeaturesOrLabels) {
   EXPECT_EQ(refusal(*source, folder / "l2.mlf", {.to = Format::mlf, .streams = {"F"}}), "convert.not-labels");
 }
 
+TEST(SpeechConvert, SparseFeaturesReadBackWithTheirZeros) {
+  const ScratchFolder folder;
+  const auto source = text_source(folder.write("a.ctf", "1 |S 3:1 0:2 3:5\n1 |S\n2 |S 1:4\n"),
+                                  {{.name = "S", .storage = Storage::sparse, .dim = 4}});
+  EXPECT_TRUE(convert(*source, folder / "s.scp", {.to = Format::scp, .verify = true}).verified);
+  EXPECT_EQ(content_of(folder / "s.htk"), htk_file({2, 0, 0, 5, 0, 0, 0, 0, 0, 4, 0, 0}, {.dim = 4}));
+  EXPECT_TRUE(convert(*source, folder / "t.scp", {.to = Format::scp, .shuffle = 1, .verify = true}).verified);
+}
+
 TEST(SpeechConvert, AFileForEachUtteranceAndOneAlone) {
   const Corpus c;
   const auto source = inferred({c.scp});
