@@ -4,7 +4,6 @@
 #include "convert.h"
 
 #include <batchfeed/convert.h>
-#include <batchfeed/speech_writer.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,6 +19,7 @@
 #include "format.h"
 #include "in_memory.h"
 #include "jsonl.h"
+#include "target.h"
 
 namespace batchfeed::cli {
 
@@ -29,12 +29,12 @@ using nlohmann::ordered_json;
 
 struct ConvertArguments {
   CorpusArguments corpus;
-  std::string to, layout, parameter_kind = "USER", keys = "auto";
+  std::string to, layout, keys = "auto";
   std::vector<std::string> streams, renames;
   std::optional<std::uint64_t> shuffle;
   std::uint64_t chunk_size = kChunkBytes, shuffle_memory = kShuffleMemory;
   unsigned jobs = 0;
-  std::uint32_t frame_period = 100'000;
+  HeaderOptions header;
   bool force = false, verify = false, json = false;
 };
 
@@ -59,8 +59,6 @@ ConvertOptions options_of(const ConvertArguments& a, const std::string& target) 
   ConvertOptions options;
   options.to = target_format(a.to, target);
   set_layout(a.layout, options);
-  options.frame_period = a.frame_period;
-  options.parameter_kind = htk_kind(a.parameter_kind);
   options.chunk_bytes = a.chunk_size;
   if (options.chunk_bytes == 0) throw UsageError("--chunk-size 0: expected bytes, such as 33554432, 32M or 1G");
   options.streams = a.streams;
@@ -94,6 +92,7 @@ int run_convert(ConvertArguments a, Console& console) {
   Setup setup;
   const std::unique_ptr<Source> source = open_for_conversion(a.corpus, console, &setup);
   if (options.to == Format::mlf) options.labels = label_names(a.corpus.state_list, setup, a.streams);
+  a.header.set(options, {options.to}, {&setup});
   keep_ids(options, setup);
   return run_conversion(*source, target, options, a.json, console);
 }
@@ -185,6 +184,11 @@ void cut_small(Setup& setup) {
 std::unique_ptr<Source> open_for_conversion(const CorpusArguments& arguments, Console& console, Setup* setup) {
   Corpus corpus = load_corpus(arguments, console);
   if (setup != nullptr) *setup = corpus.setup;
+  return open_for_conversion(std::move(corpus), arguments, console);
+}
+
+std::unique_ptr<Source> open_for_conversion(Corpus corpus, const CorpusArguments& arguments, Console& console) {
+  corpus.setup.progress = indexing(arguments, console);  // others may have been loaded since
   cut_small(corpus.setup);
   try {
     return open_sources(corpus.setup);
@@ -276,15 +280,7 @@ Run add_convert(CLI::App& app, Console& console) {
   command.add_option("--chunk-size", a->chunk_size, "Bytes of a binary chunk (default 32M)")
       ->type_name("BYTES")
       ->group(group);
-  command.add_option("--parameter-kind", a->parameter_kind, "Kind in the headers of HTK features (default USER)")
-      ->type_name("MFCC_0_D_A")
-      ->group(group);
-  command
-      .add_option("--frame-period", a->frame_period,
-                  "Period in the headers of HTK features, in 100 ns (default 100000)")
-      ->check(CLI::Range(1u, 10'000'000u))
-      ->type_name("N")
-      ->group(group);
+  a->header.add_to(command, group);
   command.add_option("--streams", a->streams, "Streams to keep, in this order (default: all)")
       ->delimiter(',')
       ->type_name("A,B")

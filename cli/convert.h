@@ -45,6 +45,8 @@ void cut_small(Setup& setup);
 // A binary file without a configuration is opened in its own precision. `setup`
 // receives what the arguments mean.
 std::unique_ptr<Source> open_for_conversion(const CorpusArguments& arguments, Console& console, Setup* setup = nullptr);
+// One that is loaded, by these arguments.
+std::unique_ptr<Source> open_for_conversion(Corpus corpus, const CorpusArguments& arguments, Console& console);
 
 int run_conversion(const Source& source, const std::string& target, ConvertOptions options, bool json,
                    Console& console);

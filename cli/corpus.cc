@@ -144,7 +144,7 @@ Corpus load_mixture(const CorpusArguments& arguments, Console& console, const Re
     }
     out.setup.mix.push_back(std::move(sources));
   }
-  fit_inferred(out.setup.mix);
+  fit_inferred(out.setup.mix, arguments.limits(), out.setup.file_system);
   out.setup.reader.mix_weights = arguments.mix_weights;
   return out;
 }
@@ -165,6 +165,11 @@ bool wants_notes(Setup& setup) {
 
 }  // namespace
 
+Progress indexing(const CorpusArguments& arguments, Console& console) {
+  return console.progress(
+      fmt::format("indexing {}", std::filesystem::path(arguments.files.front()).filename().string()));
+}
+
 Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Report& report) {
   Corpus corpus =
       arguments.mix_weights.empty() ? load_one(arguments, console, report) : load_mixture(arguments, console, report);
@@ -179,9 +184,20 @@ Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Rep
   console.verbose = console.verbose || wants_notes(corpus.setup);
   corpus.setup.limits = arguments.limits();
   corpus.setup.report = report ? report : console.report();
-  corpus.setup.progress =
-      console.progress(fmt::format("indexing {}", std::filesystem::path(arguments.files.front()).filename().string()));
+  corpus.setup.progress = indexing(arguments, console);
   return corpus;
+}
+
+std::vector<Corpus> load_corpora(const std::vector<CorpusArguments>& each, Console& console) {
+  std::vector<Corpus> out;
+  std::vector<std::vector<SourceOptions>> sources;
+  for (const CorpusArguments& one : each) {
+    sources.push_back(std::move(out.emplace_back(load_corpus(one, console)).setup.sources));
+    console.clear_progress();
+  }
+  if (!out.empty()) fit_labels(sources, each.front().limits(), out.front().setup.file_system);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].setup.sources = std::move(sources[i]);
+  return out;
 }
 
 std::vector<std::string> sections_to_choose(const CorpusArguments& arguments) {

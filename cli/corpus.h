@@ -64,6 +64,12 @@ struct Corpus {
 // Throws Error. `console` shows progress and receives notices, unless `report` does.
 Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Report& report = {});
 
+// What shows how far the opening of what they name is. Of several the last one counts.
+Progress indexing(const CorpusArguments& arguments, Console& console);
+
+// Corpora that are put side by side: classes of labels have the same numbers in all of them. Throws Error.
+std::vector<Corpus> load_corpora(const std::vector<CorpusArguments>& each, Console& console);
+
 // The reader sections of a configuration that has several, where none was asked for. Throws Error.
 std::vector<std::string> sections_to_choose(const CorpusArguments& arguments);
 

@@ -114,7 +114,7 @@ int run_diff(const DiffArguments& a, Console& console) {
   options.ignore_keys = a.ignore_keys;
   options.most = a.most;
   options.jobs = a.corpus.threads.value_or(0);
-  std::vector<std::shared_ptr<const Source>> sources;
+  std::vector<CorpusArguments> both;
   for (std::size_t i = 0; i < 2; ++i) {
     CorpusArguments one = a.corpus;
     one.files = {a.corpus.files[i]};
@@ -125,11 +125,14 @@ int run_diff(const DiffArguments& a, Console& console) {
       one.section.clear();
       one.set.clear();
     }
-    Setup setup;
-    std::shared_ptr<const Source> source = open_for_conversion(one, console, &setup);
     options.sparse_dims = options.sparse_dims && format != Format::ctf;  // whose dims are inferred
+    both.push_back(std::move(one));
+  }
+  std::vector<Corpus> corpora = load_corpora(both, console);
+  std::vector<std::shared_ptr<const Source>> sources;
+  for (std::size_t i = 0; i < 2; ++i) {
+    sources.push_back(open_for_conversion(std::move(corpora[i]), both[i], console));
     console.clear_progress();
-    sources.push_back(std::move(source));
   }
   if (!a.streams.empty()) {
     for (auto& source : sources) source = as_asked([&] { return select_streams(source, a.streams); });

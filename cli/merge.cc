@@ -31,13 +31,8 @@ void expect_target(const MergeArguments& a, const char* example) {
   expect_absent(a.target.output, a.target.force);
 }
 
-bool one_sample_each(const Source& source) {
-  return std::all_of(source.chunks().begin(), source.chunks().end(),
-                     [](const ChunkInfo& chunk) { return chunk.samples == chunk.sequences; });
-}
-
-// Keys that mean something and are all different are kept.
-ConvertOptions::Keys keys_of(const MergeArguments& a, const Source& source, bool own, Console& console) {
+// Keys that mean something and are all different are kept; none are needed where `lines` of text hold sequences.
+ConvertOptions::Keys keys_of(const MergeArguments& a, const Source& source, bool own, bool lines, Console& console) {
   using Keys = ConvertOptions::Keys;
   if (a.keys == "number") return Keys::number;
   const bool repeat = keys_repeat(source);
@@ -46,26 +41,31 @@ ConvertOptions::Keys keys_of(const MergeArguments& a, const Source& source, bool
   if (own && !console.quiet)
     console.say(
         "batchfeed: some keys are in more than one corpus, sequences are numbered; hint: --keys number says so");
-  return own || !one_sample_each(source) ? Keys::number : Keys::none;
+  return lines ? Keys::none : Keys::number;
 }
 
 int run_merge(const MergeArguments& a, Console& console) {
   expect_target(a, "merge a.ctf b.ctf -o all.ctf");
+  std::vector<CorpusArguments> each;
+  for (const std::string& file : expand_files(a.corpus.files, {}, a.corpus.limits(), console.report()))
+    each.emplace_back(a.corpus).files = {file};
+  std::vector<Corpus> loaded = load_corpora(each, console);
   std::vector<std::shared_ptr<const Source>> corpora;
-  Setup setup;
-  bool own = false;
-  for (const std::string& file : expand_files(a.corpus.files, {}, a.corpus.limits(), console.report())) {
-    CorpusArguments one = a.corpus;
-    one.files = {file};
-    std::shared_ptr<const Source> source = open_for_conversion(one, console, &setup);
-    if (!a.target.streams.empty()) source = as_asked([&] { return select_streams(source, a.target.streams); });
+  std::vector<const Setup*> setups;
+  for (const Corpus& corpus : loaded) setups.push_back(&corpus.setup);
+  const Format to = target_format(a.target.to, a.target.output);
+  ConvertOptions options = a.target.options({to}, a.corpus, setups);
+  bool own = false, lines = to == Format::ctf;
+  for (std::size_t i = 0; i < each.size(); ++i) {
+    std::shared_ptr<const Source> source = open_for_conversion(std::move(loaded[i]), each[i], console);
     own = own || has_own_keys(*source);
+    lines = lines && !own && one_sample_each(*source);
+    if (!a.target.streams.empty()) source = as_asked([&] { return select_streams(source, a.target.streams); });
     corpora.push_back(std::move(source));
     console.clear_progress();
   }
   const std::unique_ptr<Source> all = as_asked([&] { return concatenate(std::move(corpora)); });
-  ConvertOptions options = a.target.options(a.target.output, a.corpus, setup);
-  options.keys = keys_of(a, *all, own, console);
+  options.keys = keys_of(a, *all, own, lines, console);
   if (a.shuffle) options.shuffle = a.seed;
   options.shuffle_memory = a.memory;
   return run_conversion(*all, a.target.output, options, a.target.json, console);
@@ -75,7 +75,8 @@ int run_shuffle(const MergeArguments& a, Console& console) {
   expect_target(a, "shuffle train.ctf -o shuffled.ctf");
   Setup setup;
   const std::unique_ptr<Source> source = open_for_conversion(a.corpus, console, &setup);
-  ConvertOptions options = a.target.options(a.target.output, a.corpus, setup);
+  const Format to = target_format(a.target.to, a.target.output);
+  ConvertOptions options = a.target.options({to}, a.corpus, {&setup});
   options.shuffle = a.seed;
   keep_ids(options, setup);
   options.shuffle_memory = a.memory;

@@ -149,24 +149,15 @@ class Jsonl final : public SequenceText {
   Text text_;
 };
 
-// With ids where the corpus has them, and where the text would not say the same without.
 class Ctf final : public SequenceText {
  public:
-  Ctf(const Source& source, bool ids)
-      : source_(source), text_({.streams = source.streams(), .ids = ids || needs_ids(source)}, "-") {}
+  Ctf(const Source& source, bool ids) : source_(source), text_({.streams = source.streams(), .ids = ids}, "-") {}
 
   void append(const Chunk& chunk, std::uint32_t, const SequenceInfo& s, std::string& out) override {
     text_.append(chunk, s.row, source_.key_text(s.key), out);
   }
 
  private:
-  static bool needs_ids(const Source& source) {
-    for (const ChunkInfo& chunk : source.chunks()) {
-      if (chunk.samples != chunk.sequences) return true;
-    }
-    return has_own_keys(source);
-  }
-
   const Source& source_;
   CtfText text_;
 };

@@ -140,7 +140,7 @@ int run_split(SplitArguments a, Console& console) {
   a.split.progress = steps(console.progress("looking at labels"));
   const Parts parts = as_asked([&] { return split_parts(*source, a.split); });
   console.clear_progress();
-  ConvertOptions options = a.target.options(named.targets.front(), a.corpus, setup);
+  ConvertOptions options = a.target.options(formats, a.corpus, {&setup});
   options.progress = steps(console.progress("writing"));
   const std::vector<ConvertResult> results =
       as_asked([&] { return split(*source, parts, named.targets, formats, options); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "target.h"
 
+#include <batchfeed/speech_writer.h>
 #include <batchfeed/subset.h>
 #include <fmt/format.h>
 
@@ -10,6 +11,26 @@
 #include "sequences.h"
 
 namespace batchfeed::cli {
+
+void HeaderOptions::add_to(CLI::App& app, const char* group) {
+  app.add_option("--parameter-kind", parameter_kind,
+                 "Kind in the headers of HTK features (default: of the HTK files they come from, else USER)")
+      ->type_name("MFCC_0_D_A")
+      ->group(group);
+  app.add_option("--frame-period", frame_period,
+                 "Period in the headers of HTK features, in 100 ns (default: likewise, else 100000)")
+      ->check(CLI::Range(1u, 10'000'000u))
+      ->type_name("N")
+      ->group(group);
+}
+
+void HeaderOptions::set(ConvertOptions& options, const std::vector<Format>& formats,
+                        const std::vector<const Setup*>& corpora) const {
+  options.frame_period = frame_period;
+  if (!parameter_kind.empty()) options.parameter_kind = as_asked([&] { return htk_kind(parameter_kind); });
+  if (std::any_of(formats.begin(), formats.end(), [](Format f) { return f == Format::scp || f == Format::htk; }))
+    as_asked([&] { set_header(options, corpora); });
+}
 
 void TargetOptions::add_to(CLI::App& app, const char* what) {
   const char* const group = "Output";
@@ -22,28 +43,35 @@ void TargetOptions::add_to(CLI::App& app, const char* what) {
       ->delimiter(',')
       ->type_name("A,B")
       ->group(group);
+  header.add_to(app, group);
   app.add_flag("--force", force, "Replace a file that exists")->group(group);
   app.add_flag("--verify", verify, "Read what was written back and compare")->group(group);
   app.add_flag("--json", json, "As JSON")->group(group);
 }
 
-ConvertOptions TargetOptions::options(const std::string& target, const CorpusArguments& corpus,
-                                      const Setup& setup) const {
+ConvertOptions TargetOptions::options(const std::vector<Format>& formats, const CorpusArguments& corpus,
+                                      const std::vector<const Setup*>& setups) const {
   ConvertOptions out;
-  out.to = target_format(to, target);
+  out.to = formats.front();
   out.streams = streams;
   out.force = force;
   out.verify = verify;
   out.jobs = corpus.threads.value_or(0);
-  if (out.to == Format::mlf) out.labels = label_names(corpus.state_list, setup, streams);
-  keep_ids(out, setup);
+  for (const Setup* setup : setups) {
+    if (std::find(formats.begin(), formats.end(), Format::mlf) == formats.end()) break;
+    std::vector<std::string> names = label_names(corpus.state_list, *setup, streams);
+    if (names.size() > out.labels.size()) out.labels = std::move(names);  // the others are the beginning of these
+  }
+  header.set(out, formats, setups);
+  if (setups.size() == 1) keep_ids(out, *setups.front());
   return out;
 }
 
 int write_corpus(const Source& source, const TargetOptions& options, const CorpusArguments& corpus, const Setup& setup,
                  Console& console) {
   expect_absent(options.output, options.force);
-  return run_conversion(source, options.output, options.options(options.output, corpus, setup), options.json, console);
+  const Format to = target_format(options.to, options.output);
+  return run_conversion(source, options.output, options.options({to}, corpus, {&setup}), options.json, console);
 }
 
 void SequenceOptions::add_to(CLI::App& app) {
@@ -66,7 +94,9 @@ int put_sequences(const std::shared_ptr<const Source>& source, const SequenceOpt
                                                       : "ctf";
   console.clear_progress();
   Output output;
-  const std::unique_ptr<SequenceText> text = sequence_text(format, *shown, console, has_ids(setup));
+  // With ids where the corpus has them, and where the text would not say the same without.
+  const bool ids = format == "ctf" && (has_ids(setup) || has_own_keys(*source) || !one_sample_each(*source));
+  const std::unique_ptr<SequenceText> text = sequence_text(format, *shown, console, ids);
   std::string piece;
   Chunk chunk;
   std::vector<SequenceInfo> table;

@@ -7,7 +7,9 @@
 #include <batchfeed/convert.h>
 
 #include <CLI/App.hpp>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,15 +17,27 @@
 
 namespace batchfeed::cli {
 
+// What the headers of HTK features are told to say.
+struct HeaderOptions {
+  std::string parameter_kind;
+  std::optional<std::uint32_t> frame_period;
+
+  void add_to(CLI::App& app, const char* group);
+  // What is not told is as in the corpora, if any of the targets' formats holds such features. Throws Error.
+  void set(ConvertOptions& options, const std::vector<Format>& formats, const std::vector<const Setup*>& corpora) const;
+};
+
 struct TargetOptions {
   std::string output, to;
   std::vector<std::string> streams;
+  HeaderOptions header;
   bool force = false, verify = false, json = false;
 
   // `what` describes -o; without it a command has other ways to name its targets.
   void add_to(CLI::App& app, const char* what);
-  // For one target. Throws UsageError.
-  ConvertOptions options(const std::string& target, const CorpusArguments& corpus, const Setup& setup) const;
+  // For targets of these formats, the first of which options.to is. Throws Error.
+  ConvertOptions options(const std::vector<Format>& formats, const CorpusArguments& corpus,
+                         const std::vector<const Setup*>& setups) const;
 };
 
 // Writes the sequences of a source to options.output and says so.

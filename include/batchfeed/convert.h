@@ -37,10 +37,11 @@ struct ConvertOptions {
   std::optional<std::uint64_t> shuffle = {};    // seed of a global shuffle
   std::uint64_t shuffle_memory = 256ull << 20;  // bytes shuffled at a time
   unsigned jobs = 0;                            // threads that read and encode; 0 = one per core
-  // scp and htk: one dense stream of floats.
-  std::uint32_t frame_period = 100'000;  // of a frame, in 100 ns; 1 to 10'000'000
-  std::uint16_t parameter_kind = 9;      // of the header (see htk_kind()): USER
-  bool file_for_each_sequence = false;   // scp: not one archive
+  // scp and htk: one stream of floats. What the header says, unless it is given, is what set_header() finds, else 10 ms
+  // and USER.
+  std::optional<std::uint32_t> frame_period = {};    // of a frame, in 100 ns; 1 to 10'000'000
+  std::optional<std::uint16_t> parameter_kind = {};  // see htk_kind()
+  bool file_for_each_sequence = false;               // scp: not one archive
   // mlf: one stream that is one-hot.
   bool binary_labels = false;
   std::vector<std::string> labels = {};  // names of the classes; empty: numbers
@@ -66,6 +67,11 @@ struct ConvertResult {
 // The format that a file of this name is written in, which may end in .zst, too; or `to`, where it is given. Throws
 // Error(usage) for a name that says none, and for one that ends in .gz.
 Format target_format(const std::string& path, const std::string& to = {});
+
+// Of features that come from HTK files: period and kind that are not given become those of these files; but not the
+// kind where frames are delivered in windows, which it does not describe. `corpora`: what is written, one after the
+// other. Throws Error(usage) if they differ.
+void set_header(ConvertOptions& options, const std::vector<const Setup*>& corpora);
 
 // Throws Error; then the target is as it was before, unless `verify` found that the new one does not read back as
 // written: that is then in place.

@@ -108,10 +108,11 @@ struct MlfOptions {
   std::string name = {};
   std::vector<std::string> files = {};
   bool binary = false;
-  std::string mapping_file = {};            // state list; empty: the fourth column is the class
-  std::vector<std::string> labels = {};     // or the names of the classes themselves, in order
-  std::uint64_t dim = 0;                    // number of classes, at most 65535
-  bool phone_boundaries = false;            // the first frame of a segment has the value 2, not 1
+  std::string mapping_file = {};         // state list; empty: the fourth column is the class
+  std::vector<std::string> labels = {};  // or the names of the classes themselves, in order
+  bool inferred = false;                 // `labels` and `dim` are what the files hold: fit_inferred() may add to them
+  std::uint64_t dim = 0;                 // number of classes, at most 65535
+  bool phone_boundaries = false;         // the first frame of a segment has the value 2, not 1
   std::uint64_t chunk_bytes = 64ull << 20;  // of the file, at which a chunk is closed
   bool cache_index = false;
   std::string cache_dir = {};  // empty: beside the data, else the user's cache directory

@@ -120,8 +120,14 @@ Inferred infer_ctf(const std::string& path, std::uint64_t bytes = ~0ull, const P
 Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progress = {}, const Limits& limits = {},
                    const FileSystem& file_system = {});
 // Of the corpora of a mixture: streams of one name that were inferred (CtfOptions::seen) get the storage and dim that
-// fit all of them, as those of shards do.
-void fit_inferred(std::vector<std::vector<SourceOptions>>& mix);
+// fit all of them, as those of shards do; and fit_labels().
+void fit_inferred(std::vector<std::vector<SourceOptions>>& mix, const Limits& limits = {},
+                  const FileSystem& file_system = {});
+// Of corpora that are put side by side: labels of one name that were inferred (MlfOptions::inferred) number their
+// classes by the names of all, sorted, or as the list of states does that one of them is given. Throws Error(usage)
+// where two such lists give one number to two names; one may be longer.
+void fit_labels(std::vector<std::vector<SourceOptions>>& corpora, const Limits& limits = {},
+                const FileSystem& file_system = {});
 // What is to be told of its `rare` streams, each with the line where it is met first.
 std::vector<Notice> rare_streams(const Inferred& inferred, const Limits& limits = {},
                                  const FileSystem& file_system = {});

@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 from . import _core
 from ._errors import FormatError, usage
-from ._given import Path, Paths, counts, flag, like, pairs, path, paths, plain, text, texts, whole, wrong
+from ._given import WHOLE, Path, Paths, counts, flag, like, pairs, path, paths, plain, text, texts, whole, wrong
 
 Context = Optional[tuple[int, int]]
 
@@ -58,7 +58,12 @@ def _element(dtype: Any) -> str:
     return name
 
 
-EXPECTED = {"context": "(frames to the left, frames to the right)", "skip_sequence_ids": "True, False or None"}
+EXPECTED = {
+    "context": "(frames to the left, frames to the right)",
+    "skip_sequence_ids": "True, False or None",
+    "frame_period": WHOLE,
+    "parameter_kind": WHOLE,
+}
 
 
 def fill(options: Any, **fields: Any) -> Any:

@@ -190,6 +190,12 @@ class Converted:
     verified: bool
 
 
+def _kind(given: Union[int, str, None]) -> Optional[int]:
+    if isinstance(given, str):
+        return _core.htk_kind(text("parameter_kind", given))
+    return None if given is None else whole("parameter_kind", given)
+
+
 def convert(
     what: Union[What, _open.FromSources],
     target: Path,
@@ -207,8 +213,8 @@ def convert(
     chunk_bytes: int = 32 << 20,
     legacy: bool = False,
     ctf2bin_chunks: Optional[bool] = None,
-    frame_period: int = 100_000,
-    parameter_kind: Union[int, str] = 9,
+    frame_period: Optional[int] = None,
+    parameter_kind: Union[int, str, None] = None,
     file_for_each_sequence: bool = False,
     binary_labels: bool = False,
     labels: Sequence[str] = (),
@@ -229,7 +235,7 @@ def convert(
     binary corpora and labels are compressed then. `streams`: those to keep, in this order.
     `renames`: {"old": "new"}. `keys`: "automatic", "keep", "number" or "none". `shuffle`: the seed of a
     global shuffle. `parameter_kind` (such as "FBANK_D"), `frame_period` (in 100 ns) and `file_for_each_sequence`
-    are of HTK files, `labels` (names of the classes) and `binary_labels` of MLF files. `verify` reads the target back and compares.
+    are of HTK files (not given, kind and period are those of the HTK files that the features come from, else USER and 10 ms), `labels` (names of the classes) and `binary_labels` of MLF files. `verify` reads the target back and compares.
 
     Values keep the bits of `dtype` (float32 unless a source or `dtype` says float64). Raises FormatError where the data
     are damaged beyond what their source allows, ConfigError where the target exists (unless `force`) or options do not
@@ -254,8 +260,8 @@ def convert(
         "keys": keys,
         "shuffle": None if shuffle is None else whole("shuffle", shuffle),
         "shuffle_memory": shuffle_memory,
-        "frame_period": frame_period,
-        "parameter_kind": _core.htk_kind(text("parameter_kind", parameter_kind)) if isinstance(parameter_kind, str) else parameter_kind,
+        "frame_period": None if frame_period is None else whole("frame_period", frame_period),
+        "parameter_kind": _kind(parameter_kind),
         "file_for_each_sequence": file_for_each_sequence,
         "binary_labels": binary_labels,
         "labels": texts("labels", labels),

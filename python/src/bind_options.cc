@@ -291,7 +291,7 @@ void bind_options(nb::module_& m) {
       .def("end_corpus",
            [](Setup& s) {
              s.mix.push_back(std::exchange(s.sources, {}));
-             fit_inferred(s.mix);
+             fit_inferred(s.mix, s.limits, s.file_system);
            })
       .def(
           "set_report", [](Setup& s, nb::handle function) { s.report = to_report(function); }, nb::arg().none())

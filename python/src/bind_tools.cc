@@ -108,8 +108,8 @@ void bind_convert(nb::module_& m) {
       .def_rw("shuffle", &ConvertOptions::shuffle, nb::arg().none())
       .def_rw("shuffle_memory", &ConvertOptions::shuffle_memory)
       .def_rw("jobs", &ConvertOptions::jobs)
-      .def_rw("frame_period", &ConvertOptions::frame_period)
-      .def_rw("parameter_kind", &ConvertOptions::parameter_kind)
+      .def_rw("frame_period", &ConvertOptions::frame_period, nb::arg().none())
+      .def_rw("parameter_kind", &ConvertOptions::parameter_kind, nb::arg().none())
       .def_rw("file_for_each_sequence", &ConvertOptions::file_for_each_sequence)
       .def_rw("binary_labels", &ConvertOptions::binary_labels)
       .def_rw("labels", &ConvertOptions::labels)
@@ -133,6 +133,7 @@ void bind_convert(nb::module_& m) {
         wanted.report = to_report(report);
         wanted.progress = to_progress(progress);
         const Released unlocked;
+        if (wanted.to == Format::scp || wanted.to == Format::htk) set_header(wanted, {&setup});
         return convert(*open_sources(setup), target, wanted);
       },
       "setup"_a, "target"_a, "options"_a, "report"_a.none(), "progress"_a.none());

@@ -60,12 +60,6 @@ struct KeyUse {
   bool number = false;  // by the place in the source instead of the source's own
 };
 
-// Whether text without ids, where each line is a sequence, would say the same.
-bool says_no_more_than_lines(const Source& source) {
-  const auto one_sample = [](const ChunkInfo& chunk) { return chunk.samples == chunk.sequences; };
-  return std::all_of(source.chunks().begin(), source.chunks().end(), one_sample) && !has_own_keys(source);
-}
-
 KeyUse key_use(const Source& source, const ConvertOptions& options) {
   const bool text = options.to == Format::ctf;
   const bool speech = options.to == Format::scp || options.to == Format::mlf;
@@ -83,7 +77,7 @@ KeyUse key_use(const Source& source, const ConvertOptions& options) {
     case ConvertOptions::Keys::none: return {};
     case ConvertOptions::Keys::automatic: break;
   }
-  return {.write = text ? !says_no_more_than_lines(source) : has_own_keys(source)};
+  return {.write = has_own_keys(source) || (text && !one_sample_each(source))};
 }
 
 class Conversion {

@@ -101,7 +101,8 @@ Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progre
   return all;
 }
 
-void fit_inferred(std::vector<std::vector<SourceOptions>>& mix) {
+void fit_inferred(std::vector<std::vector<SourceOptions>>& mix, const Limits& limits, const FileSystem& file_system) {
+  fit_labels(mix, limits, file_system);
   std::map<std::string, StreamSpec> fits;
   const auto each_stream = [&](const auto& function) {
     for (std::vector<SourceOptions>& corpus : mix) {

@@ -39,8 +39,8 @@ SpeechTarget::SpeechTarget(const std::string& path, const std::vector<StreamInfo
            "ask for `precision = float`", stream_.name);
   }
   features_.emplace(path, HtkWriterOptions{.dim = stream_.dim,
-                                           .period = options.frame_period,
-                                           .kind = options.parameter_kind,
+                                           .period = options.frame_period.value_or(100'000),
+                                           .kind = options.parameter_kind.value_or(9),
                                            .layout = layout_of(options),
                                            .replace = options.force});
 }

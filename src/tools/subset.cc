@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/rng.h"
+#include "model/read_chunk.h"
 #include "model/shared_source.h"
 #include "model/total.h"
 #include "tools/refuse.h"
@@ -123,6 +124,41 @@ std::unique_ptr<Source> select_streams(std::shared_ptr<const Source> source, con
                                        const std::vector<std::pair<std::string, std::string>>& renames) {
   expect_source(source.get());
   return std::make_unique<Selected>(std::move(source), keep, renames);
+}
+
+namespace {
+
+// Whether lengths are those of the longest stream, as of whatever stands in lines.
+bool stands_in_lines(const Source& source) {
+  if (source.chunks().empty()) return true;
+  std::vector<SequenceInfo> table;
+  source.sequences(0, table);
+  const std::vector<Place> places = source.places(0, table.empty() ? 0 : table.front().row);
+  return std::all_of(places.begin(), places.end(), [](const Place& place) { return place.first_line != 0; });
+}
+
+}  // namespace
+
+bool one_sample_each(const Source& source) {
+  const std::vector<StreamInfo>& streams = source.streams();
+  if (std::any_of(source.chunks().begin(), source.chunks().end(),
+                  [](const ChunkInfo& chunk) { return chunk.samples != chunk.sequences; }))
+    return false;
+  if (std::any_of(streams.begin(), streams.end(), [](const StreamInfo& s) { return s.defines_mb_size; }))
+    return streams.size() == 1;
+  if (stands_in_lines(source)) return true;
+  Chunk chunk;
+  std::vector<SequenceInfo> table;
+  for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
+    source.sequences(c, table);
+    read_chunk(source, c, chunk);
+    for (const SequenceInfo& s : table) {
+      if (std::any_of(chunk.columns.begin(), chunk.columns.end(),
+                      [&](const Column& column) { return column.samples(s.row) > 1; }))
+        return false;
+    }
+  }
+  return true;
 }
 
 bool has_own_keys(const Source& source) {

@@ -99,6 +99,47 @@ TEST(Subset, StreamsAreChosenAndRenamed) {
   EXPECT_THROW((void)select_streams(ten(), {"z"}), Error);
 }
 
+// Sequences of two samples, of which one is counted: as a binary file may say, or a text of which `lines` are known.
+class Counted final : public Source {
+ public:
+  explicit Counted(std::uint32_t samples, std::uint64_t lines = 0, std::vector<StreamInfo> streams = {{.name = "x"}})
+      : samples_(samples), lines_(lines), streams_(std::move(streams)) {}
+  const std::vector<StreamInfo>& streams() const override { return streams_; }
+  const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
+  void sequences(std::uint32_t, std::vector<SequenceInfo>& out) const override { out = {{0, 0, 1}, {1, 1, 1}}; }
+  void read(std::uint32_t, Chunk& out) const override {
+    ++reads;
+    out.reset(streams_);
+    for (Column& column : out.columns) {
+      column.first_sample.push_back(1);
+      column.first_sample.push_back(1 + samples_);
+    }
+  }
+  Place place(std::uint32_t, std::uint32_t) const override { return {.file = "f", .first_line = lines_}; }
+
+  mutable int reads = 0;
+
+ private:
+  std::uint32_t samples_;
+  std::uint64_t lines_;
+  std::vector<StreamInfo> streams_;
+  std::vector<ChunkInfo> chunks_ = {{.sequences = 2, .samples = 2}};
+};
+
+TEST(OneSampleEach, IsNotBelievedWhereLengthsMayCountSomethingElse) {
+  EXPECT_FALSE(one_sample_each(*ten()));
+  EXPECT_FALSE(one_sample_each(Counted(2))) << "data are read";
+  EXPECT_TRUE(one_sample_each(Counted(1)));
+  EXPECT_TRUE(one_sample_each(Counted(0)));
+  const Counted text(1, 7);
+  EXPECT_TRUE(one_sample_each(text));
+  EXPECT_EQ(text.reads, 0) << "lengths of text are known";
+  const StreamInfo defining{.name = "y", .defines_mb_size = true};
+  EXPECT_FALSE(one_sample_each(Counted(1, 7, {{.name = "x"}, defining})));
+  EXPECT_TRUE(one_sample_each(Counted(1, 7, {defining})));
+  EXPECT_TRUE(one_sample_each(*subset(ten(), {})));
+}
+
 TEST(CtfText, WritesWhatTheReaderReadsAndNothingOfWhatItRefuses) {
   Chunk chunk;
   ten()->read(0, chunk);

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import batchfeed as bf
+from batchfeed._core import htk_kind
 from batchfeed.compat.cntk import HTKFeatureDeserializer, HTKMLFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 STATES = ["sil", "aa", "bb"]
@@ -87,6 +88,29 @@ def test_speech_files_need_no_configuration(speech, tmp_path):
     assert (done.sequences, done.samples) == (3, 13)
     copy = next(iter(bf.open(tmp_path / "copy.scp", minibatch_samples=100)))
     assert sorted(copy.sequence_keys) == ["utt0", "utt1", "utt2"]
+
+
+def test_features_keep_kind_and_period(tmp_path):
+    (tmp_path / "a.htk").write_bytes(struct.pack(">iihh", 1, 50_000, 4, 7) + struct.pack(">f", 1.5))
+    (tmp_path / "a.scp").write_text("u.htk=.../a.htk[0,0]\n")
+    header = lambda: struct.unpack(">iihh", (tmp_path / "b.htk").read_bytes()[:12])[1::2]
+    for given, expected in (({}, (50_000, 7)), ({"parameter_kind": "MFCC_0"}, (50_000, htk_kind("MFCC_0"))), ({"frame_period": 1, "parameter_kind": 9}, (1, 9))):
+        bf.convert(tmp_path / "a.scp", tmp_path / "b.scp", force=True, **given)
+        assert header() == expected
+    for name in ("parameter_kind", "frame_period"):
+        with pytest.raises(bf.ConfigError, match=f"{name} is True, expected a whole number"):
+            bf.convert(tmp_path / "a.scp", tmp_path / "b.scp", force=True, **{name: True})
+
+
+def test_a_mixture_has_one_list_of_states(speech, tmp_path):
+    other = tmp_path / "other"
+    other.write_text("\n".join(reversed(STATES)))
+    labels = [bf.HTKFeatures("features", speech.scp, 2), bf.MLF("labels", speech.mlf, 3, mapping_file=other)]
+    with pytest.raises(bf.ConfigError, match="class 0 of 'labels' is 'bb' here and 'sil' in .*states:1") as told:
+        bf.Reader(bf.Mix((sources(speech), 1), (labels, 1)), minibatch_samples=10)
+    assert (told.value.fault.path, told.value.fault.line) == (str(other), 1)
+    other.write_text("\n".join([*STATES, "more"]))
+    assert bf.Reader(bf.Mix((sources(speech), 1), (labels, 1)), minibatch_samples=10).streams["labels"].dim == 3
 
 
 def test_labels_cannot_come_first(speech):

@@ -123,6 +123,7 @@ void infer(MlfOptions& options, const OpenContext& context) {
   if (!options.labels.empty()) options.dim = options.labels.size();
   if (!options.mapping_file.empty())
     options.dim = StateList(options.mapping_file, context.limits, context.file_system).size();
+  options.inferred = options.mapping_file.empty();
 }
 
 }  // namespace batchfeed::mlf

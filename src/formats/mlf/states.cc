@@ -75,6 +75,14 @@ void StateList::split(const std::string& path, const Limits& limits) {
   if (names_.empty()) fail(path, 0, 0, "mlf.no-states", "there is no label in it", "write one label a line");
 }
 
+std::uint64_t StateList::line(std::size_t state) const {
+  std::uint64_t out = 0;
+  each_line(text_, [&](std::string_view name, std::uint64_t number, std::size_t) {
+    if (name.data() == names_[state].data()) out = number;
+  });
+  return out;
+}
+
 std::vector<std::vector<std::int32_t>> read_targets(const std::string& path, const StateList& states, std::uint64_t dim,
                                                     const Limits& limits, const FileSystem& file_system) {
   const std::string text =

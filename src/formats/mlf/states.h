@@ -36,6 +36,7 @@ class StateList {
   }
   std::size_t size() const noexcept { return names_.size(); }
   std::string_view name(std::size_t state) const noexcept { return names_[state]; }
+  std::uint64_t line(std::size_t state) const;  // where it stands
 
  private:
   void split(const std::string& path, const Limits& limits);
