@@ -108,7 +108,7 @@ def _is_scipy(data: Any) -> bool:
     return hasattr(data, "tocsr") and hasattr(data, "nnz")
 
 
-def _is_csr(data: Any) -> bool:
+def is_csr(data: Any) -> bool:
     """Three arrays; three numbers are classes."""
     return isinstance(data, tuple) and len(data) == 3 and not all(map(np.isscalar, data))
 
@@ -118,8 +118,8 @@ def _dense(name: str, stream: StreamSpec, data: Any, dtype: str) -> tuple[Array,
     if _is_scipy(data):
         data = data.toarray()
     values = _numbers(name, data, dtype)
-    if values.ndim == 1 and stream.dim == 1:
-        values = values[:, None]
+    if values.ndim == 1 and (stream.dim == 1 or not values.size):  # [] is no sample
+        values = values.reshape(-1, stream.dim)
     elif values.ndim == 1:
         values = values[None, :]  # one sample
     if values.ndim != 2 or values.shape[1] != stream.dim:
@@ -135,7 +135,7 @@ def _sparse(name: str, stream: StreamSpec, data: Any, dtype: str) -> tuple[Array
         if data.shape[1] != stream.dim:
             raise _refuse(name, f"a matrix of shape {data.shape}, expected [samples, {stream.dim}]")
         values, indices, indptr = data.data, data.indices, data.indptr
-    elif _is_csr(data):
+    elif is_csr(data):
         values, indices, indptr = map(np.asarray, data)
     else:
         expect_unmasked(name, data)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._batch import Batch
-from ._columns import column_of, columns, infos, keys_of, lengths_of
+from ._columns import column_of, columns, infos, is_csr, keys_of, lengths_of
 from ._errors import usage
 from ._files import StorageOptions, need_storage
 from ._given import Path, Wholes, expecting, flag, key as as_key, path as as_path, whole, wrong
@@ -154,6 +154,8 @@ class Writer:
     def _open(self) -> _core.WriterCore:
         if self._core is None:
             raise usage("python.closed", "the writer is closed", path=self._path)
+        if self._pid != os.getpid():
+            raise usage("python.forked", "the writer belongs to the process that made it", "open another one, of another file", path=self._path)
         return self._core
 
     def append(self, sequence: Mapping[str, Any], key: Union[str, int, None] = None) -> None:
@@ -169,13 +171,18 @@ class Writer:
     def extend(self, data: Mapping[str, Any], lengths: Optional[Wholes] = None, keys: Union[Sequence[Any], npt.NDArray[Any]] = ()) -> None:
         """Many sequences: arrays of all their samples, and how many each has; without `lengths` one each.
 
-        A list has the data of each sequence, as append() takes them.
+        A list has the data of each sequence, as append() takes them. If the format cannot hold one of them, as text
+        cannot NaN, and others of the call are written by then, the file is spoiled: close() refuses it.
         """
         if not isinstance(data, Mapping) or not data:
             raise wrong("data", data, "a mapping {name of the stream: data of all samples}")
         if lengths is None:
-            first = next(iter(data.values()))
-            own = np.ones(first.shape[0] if hasattr(first, "shape") else len(first), dtype=np.uint32)
+            name, first = next(iter(data.items()))
+            if is_csr(first) and name in self._streams and self._streams[name].storage == "sparse":
+                samples = max(np.size(first[2]), 1) - 1
+            else:
+                samples = first.shape[0] if hasattr(first, "shape") else len(first)
+            own = np.ones(samples, dtype=np.uint32)
         else:
             own = lengths_of(lengths)
         with expecting("keys", keys, "a list with the key of each sequence"):
@@ -210,6 +217,8 @@ class Writer:
         for batch in batches:
             if not isinstance(batch, Batch):
                 raise wrong("a minibatch", batch, "a bf.Batch, such as a reader gives")
+            if not batch:  # what read() gives where there are no data for a worker
+                continue
             lacking = [name for name in self._streams if name not in batch]
             if lacking:
                 raise usage("python.data", f"the minibatch has no stream {lacking[0]!r}, only {', '.join(map(repr, batch))}")
@@ -233,7 +242,7 @@ class Writer:
         return self._counts()[1]
 
     def _counts(self) -> tuple[int, int]:
-        return self._written if self._core is None else (self._core.sequences, self._core.samples)
+        return self._written if self._core is None else (self._open().sequences, self._open().samples)
 
     def close(self) -> None:
         """The file appears."""

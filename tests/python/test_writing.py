@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Writers, and sources written in Python."""
+"""Writers."""
 import gc
-import pickle
-import signal
+import os
 import subprocess
 import sys
 import threading
-import time
 import weakref
 
 import numpy as np
 import pytest
 import scipy.sparse
-from conftest import Corpus, keys_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -57,12 +54,14 @@ def test_every_form_of_data(tmp_path):
         writer.append({"x": np.zeros((1, 3)), "y": ([1.5, 2.5], [0, 4], [0, 2]), "z": [[10]]})
         writer.extend({"x": np.full((3, 3), 4), "y": scipy.sparse.eye_array(3, 6), "z": np.arange(3)}, [1, 2])
         writer.extend({"x": np.full((2, 3), 5), "y": np.array([3, 3]), "z": np.arange(2)})
+        writer.extend({"y": ([1.0] * 4, [0, 1, 2, 3], [0, 1, 2, 3, 4]), "x": np.full((4, 3), 6), "z": np.arange(4)})
+        writer.extend({"x": ([7] * 3, [8] * 3, [9] * 3), "y": np.array([3, 3, 3]), "z": np.arange(3)})
     batch = everything(path)
-    assert batch["x"].lengths.tolist() == [1, 2, 1, 1, 2, 1, 1]
-    assert batch["z"].numpy().ravel().tolist() == [7, 8, 9, 10, 0, 1, 2, 0, 1]
+    assert batch["x"].lengths.tolist() == [1, 2, 1, 1, 2] + [1] * 9
+    assert batch["z"].numpy().ravel().tolist() == [7, 8, 9, 10, 0, 1, 2, 0, 1, 0, 1, 2, 3, 0, 1, 2]
     dense = batch["y"].numpy()
     assert dense[:3].argmax(axis=1).tolist() == [5, 1, 2] and dense[3].tolist() == [1.5, 0, 0, 0, 2.5, 0]
-    assert dense[4:].argmax(axis=1).tolist() == [0, 1, 2, 3, 3]
+    assert dense[4:].argmax(axis=1).tolist() == [0, 1, 2, 3, 3, 0, 1, 2, 3, 3, 3, 3]
 
 
 def test_classes_of_a_sequence_may_be_three_or_none(tmp_path):
@@ -70,8 +69,12 @@ def test_classes_of_a_sequence_may_be_three_or_none(tmp_path):
         writer.append({"x": np.zeros((3, 3)), "y": (3, 0, 2)})
         writer.append({"x": np.zeros((1, 3)), "y": []})
         writer.extend({"x": [np.ones((1, 3))] * 2, "y": [[], [4]]})
-    y = everything(tmp_path / "a.cbf")["y"]
-    assert y.classes().tolist() == [3, 0, 2, 4] and y.lengths.tolist() == [3, 0, 0, 1]
+        writer.extend({"x": [np.ones((1, 3)), []], "y": [[], [5]]})
+        writer.append({"x": [], "y": [1]})
+    batch = everything(tmp_path / "a.cbf")
+    y = batch["y"]
+    assert y.classes().tolist() == [3, 0, 2, 4, 5, 1] and y.lengths.tolist() == [3, 0, 0, 1, 0, 1, 1]
+    assert batch["x"].lengths.tolist() == [3, 1, 1, 1, 1, 0, 0]
 
 
 def test_what_was_written_is_known_afterwards(tmp_path):
@@ -148,6 +151,14 @@ def test_minibatches_are_written_back(corpus, tmp_path):
     with bf.Writer(tmp_path / "b.ctf", corpus.streams) as writer:
         writer.write(corpus.reader(shuffle=False))
     np.testing.assert_array_equal(everything(tmp_path / "b.ctf")["x"].numpy(), np.concatenate(corpus.dense))
+
+
+def test_a_minibatch_without_data_is_none_to_write(tmp_path):
+    batch = bf.Reader(bf.Arrays({"x": np.ones((2, 1))}), workers=4, rank=3).read()
+    assert batch is not None and len(batch) == 0
+    with bf.Writer(tmp_path / "a.ctf", {"x": bf.dense(1)}) as writer:
+        writer.write([batch])
+        assert writer.num_sequences == 0
 
 
 def test_minibatches_are_written_as_their_streams_are_declared(tmp_path):
@@ -241,6 +252,52 @@ bf.Writer("none.ctf", {"x": bf.dense(1)})
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["a.ctf", "a.cbf"])
+def test_a_forked_child_lets_go_of_a_writer(tmp_path, name):
+    writer = bf.Writer(tmp_path / name, {"x": bf.dense(1)})
+    writer.append({"x": [1]})
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            for use in (writer.close, lambda: writer.append({"x": [9]}), lambda: writer.num_sequences):
+                with pytest.raises(bf.ConfigError, match="belongs to the process that made it") as caught:
+                    use()
+                assert caught.value.id == "python.forked"
+            left = weakref.ref(writer)
+            writer = use = caught = None
+            gc.collect()
+            code = 0 if left() is None else 2
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    writer.append({"x": [2]})
+    writer.close()
+    assert everything(tmp_path / name)["x"].numpy().ravel().tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "name, data, id",
+    [
+        ("a.ctf", {"keys": ["a", "b c"], "lengths": [1, 1]}, "ctf.write-key"),
+        ("a.cbf", {"keys": ["a", "b\nc"], "lengths": [1, 1]}, "cbf.write-bad-key"),
+        ("a.cbf", {"lengths": [2, 0]}, "cbf.write-empty-sequence"),
+    ],
+)
+def test_a_call_that_is_refused_half_way_spoils_the_file(tmp_path, name, data, id):
+    writer = bf.Writer(tmp_path / name, {"x": bf.dense(1)}, keys=True)
+    for backwards in (True, False):  # at its first sequence nothing is written, and the writer goes on
+        given = {argument: value[::-1] if backwards else value for argument, value in data.items()}
+        with pytest.raises(bf.Error) as caught:
+            writer.extend({"x": [1, 2]}, **given)
+        assert caught.value.id == id and writer.num_sequences == int(not backwards)
+    for use in (lambda: writer.append({"x": [3]}, key="d"), writer.close):
+        with pytest.raises(bf.ConfigError, match="a.c.f: a call was refused when some of its sequences had been written") as caught:
+            use()
+        assert caught.value.id == "writer.torn"
+    assert not (tmp_path / name).exists()
+
+
 def test_nobody_gives_keys_for_nothing(tmp_path, caplog):
     writer = bf.Writer(tmp_path / "a.cbf", {"x": bf.dense(1)})
     with pytest.raises(bf.ConfigError, match="a.cbf: keys are given, .* without; hint: keys=True writes them to a file beside it, keys=False"):
@@ -279,207 +336,6 @@ def test_what_text_cannot_say(tmp_path):
         assert caught.value.id == id
     writer.close()
     assert everything(tmp_path / "a.ctf").sequence_keys == ["4"]
-
-
-class Squares(bf.Source):
-    """Key k has lengths[k] samples; sample i is (k, i, k * i)."""
-
-    def __init__(self, table, keys=None, fail_at=None, delay=0.0):
-        self.table, self.own_keys, self.fail_at, self.delay = table, keys, fail_at, delay
-
-    def streams(self):
-        return {"x": bf.dense(3), "class": bf.sparse(6)}
-
-    def chunks(self):
-        return self.table
-
-    def keys(self):
-        return self.own_keys
-
-    def read(self, chunk):
-        time.sleep(self.delay)
-        if chunk == self.fail_at:
-            raise LookupError(f"chunk {chunk} is gone")
-        first = sum(len(c) for c in self.table[:chunk])
-        rows = [(k, i, k * i) for k, n in enumerate(self.table[chunk], start=first) for i in range(n)]
-        return {"x": np.array(rows, dtype=float).reshape(-1, 3), "class": np.array([i for _, i, _ in rows], dtype=int)}
-
-
-TABLE = [[3, 1, 2], [2, 2], [4, 1, 1]]
-
-
-def as_lists(lengths, shorter=0):
-    """The data of each sequence."""
-    return {"x": [np.ones((n - shorter, 3)) for n in lengths], "class": [np.zeros(n - shorter, int) for n in lengths]}
-
-
-def test_a_source_in_python_reads_like_any_other():
-    reader = bf.Reader(Squares(TABLE), minibatch_samples=5, seed=2)
-    seen = set()
-    for batch in reader:
-        for key, x, label in zip(map(int, batch.sequence_keys), batch["x"].sequences(), batch["class"].sequences()):
-            assert x.tolist() == [[key, i, key * i] for i in range(len(x))]
-            assert label.indices.tolist() == list(range(len(x)))
-            seen.add(key)
-    assert seen == set(range(8)) and reader.num_samples == 16
-    reader.begin_epoch(0)
-    first = reader.next().sequence_keys
-    copy = pickle.loads(pickle.dumps(reader))
-    assert [first, *keys_of(copy)] == keys_of(bf.Reader(Squares(TABLE), minibatch_samples=5, seed=2))
-
-
-def test_it_is_joined_with_files_by_key(tmp_path):
-    corpus = Corpus(tmp_path / "t.ctf", [3, 1, 2])
-    source = Squares([[3, 1, 2]], keys=[[2, 0, 1]])
-    source.streams = lambda: {"mine": bf.dense(3)}
-    read = source.read
-    source.read = lambda chunk: {"mine": read(chunk)["x"]}
-    reader = bf.Reader([corpus.source(), source], minibatch_samples=100, shuffle=False)
-    batch = next(iter(reader))
-    mine = dict(zip(batch.sequence_keys, batch["mine"].sequences()))
-    assert {key: int(rows[0][0]) for key, rows in mine.items()} == {"2": 0, "0": 1, "1": 2}
-
-
-@pytest.mark.parametrize(
-    "fail, kind",
-    [
-        (lambda: 1 / 0, ZeroDivisionError),
-        (lambda: next(iter([])), RuntimeError),
-        (lambda: {}["a"], KeyError),
-        (lambda: np.ones(3)[5], IndexError),
-        (lambda: open("nowhere/at/all"), FileNotFoundError),
-        (lambda: sys.exit(3), SystemExit),
-    ],
-)
-def test_what_c_code_raises_in_it_arrives_too(fail, kind):
-    class Failing(bf.Source):
-        def streams(self):
-            return {"x": bf.dense(1)}
-
-        def chunks(self):
-            return [[1]]
-
-        def read(self, chunk):
-            fail()
-
-    reader = bf.Reader(Failing(), minibatch_samples=1)
-    for _ in range(2):
-        with pytest.raises(kind) as caught:
-            list(reader)
-    assert any(frame.name == "read" for frame in caught.traceback)
-
-
-def test_its_errors_arrive_as_they_were_raised_again_and_again():
-    reader = bf.Reader(Squares(TABLE, fail_at=1), minibatch_samples=2, shuffle=False)
-    got = []
-    with pytest.raises(LookupError, match="chunk 1 is gone"):
-        for batch in reader:
-            got += batch.sequence_keys
-    assert got == ["0", "1", "2"], "what comes before the fault is delivered"
-    for _ in range(3):
-        with pytest.raises(LookupError, match="chunk 1 is gone"):
-            reader.next()
-
-
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        ({"streams": lambda: {"x": bf.dense(2)}}, r"stream 'class': there is no such stream"),
-        ({"streams": lambda: {"x": bf.dense(2), "class": bf.sparse(6)}}, r"expected \[samples, 2\]"),
-        ({"keys": lambda: [[1], [2], [3]]}, "chunk 0 has 3 sequences and 1 keys"),
-        ({"chunks": lambda: [[1, 1], [4], [6]]}, "stream 'x': 6 samples, expected 2"),
-        ({"chunks": lambda: [3, 1]}, r"chunks\(\)\[0\] is 3, expected a list of whole numbers"),
-        ({"read": lambda chunk: {"x": (np.eye(2), np.eye(3)), "class": [0]}}, r"stream 'x': \(array\(\[\[1., 0.\], \[0., 1."),
-        ({"read": lambda chunk: None}, r"read\(.\) is None, expected a mapping"),
-        ({"read": lambda chunk: as_lists([n + (k == 1) for k, n in enumerate(TABLE[chunk])])}, r"read\(.\): sequence 1 has . samples, expected"),
-        ({"read": lambda chunk: as_lists(TABLE[chunk], shorter=1)}, r"read\(.\): sequence 0 has . samples?, expected"),
-        ({"read": lambda chunk: as_lists(TABLE[chunk][1:])}, "the streams have . sequences?, expected .; hint: a list holds"),
-    ],
-)
-def test_a_source_that_contradicts_itself(change, message):
-    source = Squares(TABLE)
-    for name, function in change.items():
-        setattr(source, name, function)
-    with pytest.raises(bf.ConfigError, match=message):
-        list(bf.Reader(source))
-
-
-def test_a_source_without_its_functions_says_which():
-    class Nothing(bf.Source):
-        pass
-
-    with pytest.raises(NotImplementedError, match="Nothing does not say its streams"):
-        bf.Reader(Nothing())
-
-
-def next_is_interrupted(reader, when):
-    """Ctrl-C once `when` is set, while the next minibatch is waited for."""
-    killer = threading.Thread(target=lambda: when.wait(60) and signal.raise_signal(signal.SIGINT))
-    killer.start()
-    with pytest.raises(KeyboardInterrupt):
-        reader.next()
-    killer.join()
-
-
-def test_ctrl_c_ends_the_wait_for_a_slow_source(interruptible):
-    asked, go_on = threading.Event(), threading.Event()
-    source = Squares([[1]] * 4)
-    read = source.read
-    source.read = lambda chunk: asked.set() or go_on.wait(60) and read(chunk)
-    reader = bf.Reader(source, minibatch_samples=1)
-    next_is_interrupted(reader, asked)
-    go_on.set()
-    assert [reader.next().index for _ in range(4)] == [0, 1, 2, 3], "nothing is lost"
-
-
-def test_who_leaves_does_not_wait_for_all_chunks_of_a_minibatch(interruptible):
-    begun, asked = threading.Event(), []
-
-    class Slow(bf.Source):
-        def streams(self):
-            return {"x": bf.dense(1)}
-
-        def chunks(self):
-            return [[1]] * 1000
-
-        def read(self, chunk):
-            asked.append(chunk)
-            begun.set()
-            time.sleep(0.005)
-            return {"x": [[1.0]]}
-
-    reader = bf.Reader(Slow(), minibatch_samples=1000)
-    next_is_interrupted(reader, begun)
-    reader.close()
-    assert len(asked) < 1000
-
-
-def test_a_failed_reader_is_let_go_of():
-    class Careful(Exception):
-        def __init__(self, one, two):
-            super().__init__(f"{one} {two}")
-
-    source = Squares(TABLE)
-
-    def read(chunk):
-        raise Careful("cannot", "be copied")
-
-    source.read = read
-    reader = bf.Reader(source)
-    with pytest.raises((Careful, RuntimeError), match="cannot be copied"):
-        reader.next()
-    gone = weakref.ref(reader._core)
-    del reader
-    gc.collect()
-    assert gone() is None
-
-
-def test_it_can_be_dropped_while_it_is_read():
-    for _ in range(20):
-        reader = bf.Reader(Squares(TABLE, delay=0.002), minibatch_samples=1, threads=3)
-        reader.next()
-        del reader
-    gc.collect()
 
 
 def test_keys_of_several_binary_shards(tmp_path):
