@@ -134,6 +134,24 @@ def test_a_checkpoint_goes_on(corpus):
         other.restore_from_checkpoint({"minibatchSourcePosition": 9})
 
 
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_checkpoint_brings_its_share_and_its_size(corpus, rank):
+    def following(source, size=9, **share):
+        return [rows(source.next_minibatch(size, **share)) for _ in range(3)]
+
+    share = {"num_data_partitions": 2, "partition_index": rank}
+    source = MinibatchSource(deserializer(corpus), max_sweeps=5)
+    following(source, **share)
+    state = source.get_checkpoint_state()
+    expected = following(source, **share)
+    other = MinibatchSource(deserializer(corpus), max_sweeps=5)
+    other.restore_from_checkpoint(state)
+    assert following(other, **share) == expected
+    following(source, 4)
+    source.restore_from_checkpoint(state)
+    assert following(source, **share) == expected, "of another size and share since"
+
+
 def test_binary_files_and_stream_configurations(corpus, tmp_path):
     bf.convert(corpus.source(), tmp_path / "t.cbf")
     source = MinibatchSource(CBFDeserializer(str(tmp_path / "t.cbf"), {"features": StreamDef("x", 3), "y": StreamDef("y", 5)}))
@@ -232,6 +250,16 @@ def test_minibatch_data_of_a_source_of_ones_own():
     assert repr(x) == "MinibatchData(2 sequences, 3 samples, end of sweep)"
     rectangle = C.MinibatchData(np.ones((4, 5, 6), np.float32), 4, 20, False)
     assert rectangle.shape == (4, 5, 6) and rectangle.mask.tolist() == [[2, 1, 1, 1, 1]] * 4 and rectangle.value.dtype == np.float32
+
+
+def test_the_mask_says_which_pieces_begin(tmp_path):
+    (tmp_path / "t.ctf").write_text("0 |x 0\n" * 5 + "1 |x 1\n" * 2)
+    text = CTFDeserializer(str(tmp_path / "t.ctf"), StreamDefs(x=StreamDef("x", 1)))
+    source = MinibatchSource(text, max_sweeps=1, truncation_length=3, randomize=False)
+    masks = []
+    while batch := source.next_minibatch(3):
+        masks.append(batch["x"].mask.tolist())
+    assert masks == [[[2, 1, 1]], [[1, 1], [2, 0]], [[1]]]
 
 
 def test_a_stream_that_is_not_there_names_those_that_are(corpus):

@@ -98,12 +98,19 @@ class MinibatchData:
 
     @property
     def mask(self) -> npt.NDArray[np.uint8]:
-        """[sequences, steps]: 2 where a sequence begins, 1 at its other samples, 0 behind its end."""
+        """[sequences, steps]: 2 where a sequence begins, 1 at its other samples, 0 behind its end.
+
+        One that a minibatch before has begun (truncation_length) has no 2.
+        """
         lengths = self._lengths()
         out = (np.arange(lengths.max(initial=0)) < lengths[:, None]).astype(np.uint8)
         if out.size:
-            out[:, 0] *= 2
+            out[self._begun_here(), 0] *= 2
         return out
+
+    def _begun_here(self) -> Any:
+        """Of which sequences the first sample is here."""
+        return slice(None)
 
     def _lengths(self) -> npt.NDArray[np.int64]:
         """Samples of each sequence."""
@@ -157,6 +164,9 @@ class Read(MinibatchData):
 
     def _lengths(self) -> npt.NDArray[np.int64]:
         return np.zeros(0, np.int64) if self._stream is None else self._stream.lengths
+
+    def _begun_here(self) -> Any:
+        return slice(None) if self._stream is None else [begin >= 0 for _, _, begin, _ in self._stream.entries[: self.num_sequences]]
 
     def _name(self) -> str:
         return f"{self._info.name!r}, "

@@ -239,16 +239,19 @@ class MinibatchSource:
         if share[1] >= partitions:
             raise wrong("partition_index", partition_index, f"a whole number below num_data_partitions ({partitions})")
         wanted = {info: info for info in self._streams.values()} if input_map is None else _infos(input_map)
+        self._ask_for(size, share)
+        batch = self._reader.read()
+        if batch is None or (batch.end_of_epoch and not batch):
+            return Minibatch()
+        return Minibatch({key: Read(batch.get(info.name), info, batch.end_of_sweep) for key, info in wanted.items()})
+
+    def _ask_for(self, size: int, share: tuple[int, int]) -> None:
         if share != self._share:
             self._reader.set_workers(*share)
             self._share = share
         if size != self._size:
             self._reader.set_minibatch_size(size)
             self._size = size
-        batch = self._reader.read()
-        if batch is None or (batch.end_of_epoch and not batch):
-            return Minibatch()
-        return Minibatch({key: Read(batch.get(info.name), info, batch.end_of_sweep) for key, info in wanted.items()})
 
     @property
     def current_position(self) -> int:
@@ -268,11 +271,12 @@ class MinibatchSource:
             what = "the checkpoint is not batchfeed's: it has no 'batchfeed' in it"
             hint = "a run begun with CNTK cannot be gone on with; begin a new one"
             raise StateError(Fault("state", "python.checkpoint", what, f"batchfeed: {what}; hint: {hint}", hint=hint))
-        size = checkpoint["batchfeed"].get("minibatch_size", "")
-        if size.isdecimal() and self._size is None:
-            self._reader.set_minibatch_size(int(size))
-            self._size = int(size)
-        self._reader.load_state_dict(checkpoint["batchfeed"])
+        state = checkpoint["batchfeed"]
+        numbers = [str(state.get(name, "")) for name in ("minibatch_size", "workers", "rank")]
+        if all(number.isdecimal() for number in numbers):  # a state is for the size and the share that it was made with
+            size, *share = map(int, numbers)
+            self._ask_for(size, (share[0], share[1]))
+        self._reader.load_state_dict(state)
 
     def __repr__(self) -> str:
         return f"MinibatchSource({', '.join(map(repr, self._streams.values()))})"
