@@ -200,6 +200,9 @@ def _short(target: float) -> str:
     return str(int(target)) if float(target).is_integer() and abs(target) < 1 << 53 else repr(target)
 
 
+SPARSE = (".data", ".indices", ".indptr", ".shape")  # of the members of a sparse stream
+
+
 def from_npz(path: Path) -> Arrays:
     """A corpus that to_npz() wrote, or arrays that numpy.savez() did; float64 if any of them is."""
     parts: dict[str, Any] = {}
@@ -216,11 +219,10 @@ def from_npz(path: Path) -> Arrays:
     if each:
         lengths = {name.partition("lengths.")[2]: own for name, own in each.items()}
     for name in list(content):
-        if name.endswith(".indptr"):
-            stem = name[: -len(".indptr")]
-            matrix = (content.pop(stem + ".data"), content.pop(stem + ".indices"), content.pop(name))
-            shape = tuple(content.pop(stem + ".shape"))
-            parts[stem] = library("scipy.sparse", "a sparse stream of a .npz file").csr_array(matrix, shape=shape)
+        stem = name[: -len(".indptr")]
+        if name.endswith(".indptr") and all(stem + part in content for part in SPARSE):
+            *matrix, shape = (content.pop(stem + part) for part in SPARSE)
+            parts[stem] = library("scipy.sparse", "a sparse stream of a .npz file").csr_array(tuple(matrix), shape=tuple(shape))
     parts.update(content)
     wide = any(part.dtype == np.float64 for part in parts.values())
     return Arrays(parts, lengths=lengths, dtype="float64" if wide else "float32")
@@ -235,8 +237,11 @@ def to_npz(what: What, path: Path, *, force: bool = False, **options: Any) -> No
     target = target if target.endswith(".npz") else target + ".npz"
     with appearing(target, force) as part:
         content = _npz_of(list(batches_of(what, options)), stack, target)
-        with open(part, "wb") as file:
-            np.savez(file, **content)
+        # As numpy.savez() does, to which a stream could not be given that has the name of one of its parameters.
+        with zipfile.ZipFile(part, "w", allowZip64=True) as file:
+            for name, array in content.items():
+                with file.open(name + ".npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
 
 
 def _npz_of(batches: list[Batch], stack: Any, target: str) -> dict[str, Any]:
@@ -247,11 +252,15 @@ def _npz_of(batches: list[Batch], stack: Any, target: str) -> dict[str, Any]:
     alike = all(np.array_equal(own, first) for own in each.values())
     content: dict[str, Any] = {"batchfeed.lengths": first} if alike else {f"batchfeed.lengths.{n}": own for n, own in each.items()}
     for name, stream in batches[0].items():
+        members: dict[str, Any]
         if stream.is_sparse:
             m = stack([b[name].csr() for b in batches], format="csr")
-            content.update({f"{name}.data": m.data, f"{name}.indices": m.indices, f"{name}.indptr": m.indptr, f"{name}.shape": m.shape})
+            members = dict(zip([name + part for part in SPARSE], (m.data, m.indices, m.indptr, np.array(m.shape))))
         else:
-            content[name] = np.concatenate([b[name].numpy() for b in batches])
+            members = {name: np.concatenate([b[name].numpy() for b in batches])}
+        for member in members.keys() & content.keys():
+            raise usage("python.data", f"stream {name!r}: {member!r} stands for something else in the file", "rename the stream", stream=name)
+        content.update(members)
     return content
 
 

@@ -56,7 +56,11 @@ def from_pandas(frame: pandas.DataFrame, columns: Optional[Mapping[str, Any]] = 
                 what = f"{one!r} stands for {len(told)} columns"
                 raise usage("python.data", f"stream {name!r}: {what}", "name one, or a list of such as have names of their own", stream=name)
         if several:
-            data[name] = np.stack([_column(name, frame[one]).astype(np.float64) for one in chosen], axis=1)
+            parts = [_column(name, frame[one]) for one in chosen]
+            for one, part in zip(chosen, parts):
+                if part.dtype.kind not in "biuf":
+                    raise usage("python.data", f"stream {name!r}: column {one!r} is of {part.dtype}", "numbers", stream=name)
+            data[name] = np.stack([part.astype(np.float64) for part in parts], axis=1)
         else:
             data[name] = _column(name, frame[chosen])
             if hasattr(frame[chosen], "cat"):
@@ -123,10 +127,14 @@ DIM = b"batchfeed.dim"  # in the metadata of a sparse stream's field
 
 def _rows(pa: Any, what: What, options: Mapping[str, Any]) -> Iterator[Any]:
     """Minibatch by minibatch."""
-    for i, batch in enumerate(batches_of(what, options)):
-        if i == 0 and KEY in batch:
+    rows = 0
+    for batch in batches_of(what, options):
+        if not rows and KEY in batch:
             notice("python.keys", f"a stream is called {KEY!r}: the keys of the sequences are left out", "rename the stream, to have them in that column")
+        rows += batch.num_sequences
         yield _record_batch(pa, batch)
+    if not rows:
+        raise usage("python.data", "there is no sequence to write")
 
 
 def _record_batch(pa: Any, batch: Batch) -> Any:
@@ -168,6 +176,9 @@ def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **option
             column = column.flatten()
         data[name] = _samples(pa, name, column, (dims or {}).get(name) or _dim_in(table.schema.field(name)))
     if lengths:
+        if options.get("lengths") is not None:
+            what = f"lengths is given, and column {next(iter(lengths))!r} is of lists, which have lengths of their own"
+            raise usage("python.option", what, "leave it out")
         options["lengths"] = {name: lengths.get(name, np.ones(table.num_rows, np.int64)) for name in data}
     return Arrays(data, streams=said, **options)
 

@@ -111,6 +111,20 @@ def test_columns_that_are_no_samples(column, message):
         bf.from_arrow(pa.table({"a": column}))
 
 
+def test_lists_have_their_own_lengths():
+    with pytest.raises(bf.ConfigError, match="lengths is given, and column 'a' is of lists, which have lengths of their own; hint: leave it out"):
+        bf.from_arrow(pa.table({"a": [[1.0], [2.0, 3.0]]}), lengths=[2, 1])
+    assert whole(bf.from_arrow(pa.table({"a": [1.0, 2.0, 3.0]}), lengths=[2, 1]))["a"].lengths.tolist() == [2, 1]
+
+
+def test_a_share_without_a_sequence_is_no_table(tmp_path):
+    two = bf.Arrays({"x": np.ones((2, 1))})
+    for write in (bf.to_arrow, bf.to_pandas, lambda *a, **k: bf.to_parquet(*a, tmp_path / "a.parquet", **k)):
+        with pytest.raises(bf.ConfigError, match="there is no sequence to write"):
+            write(two, workers=4, rank=3)
+    assert not list(tmp_path.iterdir())
+
+
 def test_data_frames_as_they_come():
     frame = pandas.DataFrame({"n": pandas.array([1, 2], dtype="Int64"), "b": pandas.array([True, False], dtype="boolean")})
     batch = whole(bf.from_pandas(frame))
@@ -132,6 +146,8 @@ def test_data_frames_as_they_come():
         ({"a": pandas.Categorical(["p", None, None])}, None, "stream 'a': 2 rows without a value"),
         ({"a": [[1.0, 2.0], [3.0]]}, None, "stream 'a': rows of different lengths"),
         ({"a": ["x", "y"]}, None, r"stream 'a': 'x' is no number; hint: astype\('category'\)"),
+        ({"a": pandas.to_datetime(["2020-01-01", None]), "b": [1, 2]}, {"x": ["b", "a"]}, "stream 'x': column 'a' is of datetime64.*hint: numbers"),
+        ({"a": [1 + 2j], "b": [1]}, {"x": ["a", "b"]}, "stream 'x': column 'a' is of complex128"),
     ],
 )
 def test_data_frames_with_what_is_no_number(frame, columns, message):

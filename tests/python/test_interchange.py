@@ -135,6 +135,15 @@ def test_an_array_alone_is_no_npz(tmp_path):
 def test_npz_there_and_back(corpus, tmp_path):
     bf.to_npz(corpus.source(), tmp_path / "a.npz")
     same(bf.from_npz(tmp_path / "a.npz"), corpus)
+    odd = {name: np.full((2, 1), i) for i, name in enumerate(("file", "allow_pickle", "a.indptr", "args", "x.npy", "z/y"))}
+    bf.to_npz(bf.Arrays({**odd, "s": np.array([1, 2])}), tmp_path / "odd.npz")
+    batch = whole(bf.from_npz(tmp_path / "odd.npz"))
+    assert {name: batch[name].numpy().tolist() for name in odd} == {name: values.tolist() for name, values in odd.items()}
+    assert batch["s"].classes().tolist() == [1, 2]
+    for names in (("s", "s.data"), ("s.data", "s"), ("s", "batchfeed.lengths")):
+        data = {name: np.array([1, 2]) if name == "s" else np.ones((2, 1)) for name in names}
+        with pytest.raises(bf.ConfigError, match=f"stream '{names[1]}': .* stands for something else in the file; hint: rename the stream"):
+            bf.to_npz(bf.Arrays(data), tmp_path / "twice.npz")
     np.savez(tmp_path / "b.npz", x=np.ones((3, 2)), y=np.arange(3))
     assert whole(bf.from_npz(tmp_path / "b.npz"))["y"].classes().tolist() == [0, 1, 2]
     np.savez(tmp_path / "c.npz", narrow=np.ones((2, 1), np.float32), wide=np.full((2, 1), 1 / 3))
