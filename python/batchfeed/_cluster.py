@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import secrets
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,12 +18,12 @@ import numpy.typing as npt
 from . import _core
 from ._errors import FormatError, usage
 from ._files import StorageOptions, file_system, names_in, working_directory
-from ._given import Path, path, paths, whole
+from ._given import Path, path, paths, shown, whole
 from ._info import Info, StreamDescription
 from ._open import FromSources
 from ._reader import Reader
 from ._source import Writer
-from ._sources import CBF, CTF, StreamSpec, dense, sparse
+from ._sources import CBF, CTF, StreamSpec, _element, dense, sparse
 from ._told import log
 from ._tools import CheckReport, Converted, IndexInfo, check, convert, index, info
 
@@ -74,8 +75,9 @@ class Cluster:
 
     def convert(self, corpus: Corpus, folder: Path, *, to: str = "cbf", force: bool = False, **options: Any) -> list[Converted]:
         """Each shard in another format, under its own name in `folder`; `options` are those of bf.convert()."""
+        dtype = _dtype_of(corpus, options)
         target = _made(folder)
-        shards = self._shards(corpus)
+        shards = self._shards(corpus, dtype=dtype)
         names = [posixpath.splitext(posixpath.basename(shard.name))[0] + "." + to for shard in shards]
         twice = [name for name, n in Counter(names).items() if n > 1]
         if twice:
@@ -92,20 +94,20 @@ class Cluster:
         Each sequence goes to any of them with the same chance, and to any place in it. The result is a function
         of the corpus, `seed` and `shards` alone. All data are written once more on the way, below `folder`.
         """
-        shards, seed = whole("shards", shards, 1), whole("seed", seed)
+        shards, seed, dtype = whole("shards", shards, 1), whole("seed", seed), _dtype_of(corpus, options)
         target = _made(folder)
         parts = [os.path.join(target, f"part-{k:05d}.{to}") for k in range(shards)]
         _refuse(parts, force)
-        between = os.path.join(target, f".shuffle-{seed}")
+        between = os.path.join(target, f".shuffle-{seed}-{secrets.token_hex(4)}")  # another one may be at work there
         try:
-            dealt = self.map(_Deal(between, shards, seed), list(enumerate(self._shards(corpus))))
+            dealt = self.map(_Deal(between, shards, seed), list(enumerate(self._shards(corpus, dtype=dtype))))
             pieces = [[piece for one in dealt if (piece := one[k])] for k in range(shards)]
             gather = _Gather(seed, {"to": to, "jobs": 1, "keys": "keep", **options})
             return self.map(gather, [(k, parts[k], pieces[k]) for k in range(shards)])
         finally:
             shutil.rmtree(between, ignore_errors=True)
 
-    def _shards(self, corpus: Corpus, damaged: bool = False) -> list[Shard]:
+    def _shards(self, corpus: Corpus, damaged: bool = False, dtype: Optional[str] = None) -> list[Shard]:
         """`damaged`: whether a shard that shows no streams is left to the others to declare."""
         source = corpus if isinstance(corpus, (CTF, CBF)) else None
         folder = working_directory()
@@ -116,6 +118,7 @@ class Cluster:
             if first not in ("ctf", "cbf"):
                 raise usage("python.not-a-corpus", f"is of format {first}", "clusters work on text and binary corpora", path=files[0])
             source = CTF(files) if first == "ctf" else CBF(files)
+            source = source if dtype is None else replace(source, dtype=dtype)
         keys: dict[str, Any] = {}
         if isinstance(source, CTF) and source.streams is None:
             seen = [one for one in self.map(_Infer(self._storage, folder, damaged), files) if one is not None]
@@ -279,6 +282,18 @@ class _Gather:
             raise usage("python.shards", f"no sequence came to shard {number}", "the corpus has too few for so many shards")
         seed = np.random.SeedSequence([self.seed, number]).generate_state(1, np.uint64)[0]
         return convert(CBF(pieces), path, shuffle=int(seed), force=True, **self.options)
+
+
+def _dtype_of(corpus: Corpus, options: dict[str, Any]) -> Optional[str]:
+    """Takes what says how a corpus is read out of `options` of convert(), which gets shards that are opened in this way."""
+    for name in ("section", "set", "state_list", "limits", "storage_options"):
+        if options.get(name):
+            hint = "bf.Cluster(storage_options=...) takes it" if name == "storage_options" else "leave it out"
+            raise usage("python.option", f"{name} is {shown(options[name])}, which a cluster does not take", hint)
+    dtype = options.pop("dtype", None)
+    if dtype is not None and isinstance(corpus, (CTF, CBF)):
+        raise usage("python.option", f"dtype is {shown(dtype)}, which is for files and not for sources", "say bf.CTF(file, dtype=...)")
+    return None if dtype is None else _element(dtype)
 
 
 def _made(folder: Path) -> str:

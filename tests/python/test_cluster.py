@@ -132,6 +132,48 @@ def test_shards_that_cannot_be_opened_are_faults_of_the_corpus(tmp_path, streams
         bf.Cluster().check([str(tmp_path / "1.ctf"), str(tmp_path / "none.ctf")])
 
 
+def test_shards_are_read_as_the_dtype_says(shards, tmp_path):
+    corpus = str(shards / "part-*.ctf")
+    bf.Cluster().convert(corpus, tmp_path / "wide", dtype="float64")
+    bf.convert(bf.CTF(shards / "part-0.ctf", streams={"x": bf.dense(3), "y": bf.sparse(5)}, dtype="float64"), tmp_path / "one.cbf")
+    assert (tmp_path / "wide" / "part-0.cbf").read_bytes() == (tmp_path / "one.cbf").read_bytes()
+    bf.Cluster().shuffle(corpus, tmp_path / "shuffled", shards=2, dtype=np.float64)
+    for folder in ("wide", "shuffled"):
+        assert bf.info(str(tmp_path / folder / "part-*.cbf")).streams[0].dtype == "float64"
+
+
+def test_shuffles_at_the_same_time_keep_off_each_others_pieces(shards, tmp_path):
+    class Interrupted(bf.Cluster):
+        def map(self, function, items):
+            out = super().map(function, items)
+            if type(function).__name__ == "_Deal":
+                bf.Cluster().shuffle(str(shards / "part-*.ctf"), tmp_path, shards=2, to="ctf")
+            return out
+
+    Interrupted().shuffle(str(shards / "part-*.ctf"), tmp_path, shards=2)
+    assert sorted(p.name for p in tmp_path.iterdir() if p.suffix != ".keys") == [f"part-0000{k}.{to}" for k in (0, 1) for to in ("cbf", "ctf")]
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"limits": {"line_bytes": 9}}, "limits is {'line_bytes': 9}, which a cluster does not take; hint: leave it out"),
+        ({"section": "Train.reader"}, "section is 'Train.reader', which"),
+        ({"set": ["a=1"]}, "set is .'a=1'., which"),
+        ({"state_list": "s"}, "state_list is 's', which"),
+        ({"storage_options": {"anon": True}}, r"storage_options is .* hint: bf.Cluster\(storage_options=...\) takes it"),
+        ({"dtype": "float16"}, "dtype is float16, expected float32 or float64"),
+    ],
+)
+def test_options_that_a_cluster_does_not_take(shards, tmp_path, options, message):
+    for work in (bf.Cluster().convert, lambda *a, **k: bf.Cluster().shuffle(*a, shards=2, **k)):
+        with pytest.raises(bf.ConfigError, match=message):
+            work(str(shards / "part-*.ctf"), tmp_path / "out", **options)
+    with pytest.raises(bf.ConfigError, match=r"dtype is 'float64', .* hint: say bf.CTF\(file, dtype=...\)"):
+        bf.Cluster().convert(bf.CTF(shards / "part-0.ctf"), tmp_path / "out", dtype="float64")
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_is_refused(shards, tmp_path):
     with pytest.raises(bf.ConfigError, match="exists"):
         (tmp_path / "part-0.cbf").write_bytes(b"")
