@@ -77,7 +77,7 @@ def file_system(storage: StorageOptions, names: Iterable[Any], limits: Limits, f
     gone, or on another machine, from the working directory.
     """
     need_storage(storage)
-    if storage is None and not any(_is_url(os.fsdecode(name)) for name in names if isinstance(name, (str, os.PathLike))):
+    if storage is None and not any(_is_url(os.fsdecode(name)) for name in names if isinstance(name, (str, bytes, os.PathLike))):
         files = _core.FileSystem()
     else:
         files = _core.FileSystem(_Files(storage if isinstance(storage, Remote) else Remote(storage or {})))
@@ -96,7 +96,7 @@ def _is_url(name: str) -> bool:
 
 def names_in(what: Any) -> list[Any]:
     """The paths that a source, or a list of sources and paths, mentions."""
-    if isinstance(what, (str, os.PathLike)):
+    if isinstance(what, (str, bytes, os.PathLike)):
         return [what]
     if isinstance(what, (list, tuple)):
         return [name for one in what for name in names_in(one)]

@@ -187,8 +187,8 @@ OTHERS = {
 
 
 def _name(source: AnySource) -> str:
-    if isinstance(source, (str, os.PathLike)):
-        return repr(os.fspath(source))
+    if isinstance(source, (str, bytes, os.PathLike)):
+        return repr(os.fsdecode(source))
     return type(source).__name__
 
 

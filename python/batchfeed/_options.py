@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _core
 from ._errors import usage
-from ._given import WHOLE, counts, like, plain, weight, whole, wrong
+from ._given import WHOLE, counts, like, plain, shown, weight, whole, wrong
 from ._keywords import help_text
 
 OrderKind = Literal["uniform", "cntk", "file"]
@@ -150,6 +150,9 @@ def _shuffled(yes: Any) -> str:
 def _translate(given: Mapping[str, Any]) -> dict[str, Any]:
     """The two conveniences as what they stand for."""
     out = dict(given)
+    if "minibatch_samples" in out and out.get("size_unit", "samples") != "samples":
+        what = f"minibatch_samples is given, and size_unit is {shown(out['size_unit'])}"
+        raise usage("python.option", what, f"minibatch_size={shown(out['minibatch_samples'])} is in size_unit")
     for short, full, value in (
         ("minibatch_samples", "minibatch_size", lambda n: n),
         ("shuffle", "order", _shuffled),

@@ -32,6 +32,7 @@ WRONG = [
     (lambda f: bf.open(f, storage_options=3), "storage_options is 3, expected a mapping"),
     (lambda f: bf.open(f, state_list=3), f"state_list is 3, {PATH}"),
     (lambda f: bf.open(f, shuffle="maybe"), "shuffle is 'maybe', expected True or False"),
+    (lambda f: bf.open(f, minibatch_samples=2, size_unit="sequences"), "minibatch_samples is given, and size_unit is 'sequences'; hint: minibatch_size=2 is in size_unit"),
     (lambda f: bf.open(f, cross_sweeps="x"), "cross_sweeps is 'x', expected True, False or None"),
     (lambda f: bf.open(f, rows_per_epoch=3), "rows_per_epoch is 3, expected a list of whole numbers"),
     (lambda f: bf.open(f, mix_weights=["x"]), "mix_weights is ['x'], expected a list of numbers above 0"),

@@ -57,6 +57,8 @@ def test_text_corpora(memory, corpus):
     same(bf.Reader(remote, **options), corpus.reader(seed=3))
     same(bf.open("memory://d/train.ctf", **options), bf.open(corpus.path, **options))
     assert str(bf.info("memory://d/train.ctf")) == str(bf.info(corpus.path))
+    for as_bytes in (bf.Reader(b"memory://d/train.ctf", **options), bf.Reader(bf.CTF(b"memory://d/train.ctf"), **options)):
+        same(as_bytes, bf.open(corpus.path, **options))
 
 
 def test_shards_by_pattern(memory, corpus, tmp_path):
