@@ -130,7 +130,8 @@ class Stream(_core.StreamData):
 
         "packed": dense [samples, dim], sparse as sparse CSR; "padded": [sequence, step, dim];
         "nested": a jagged nested tensor, one row a sequence; "coo": sparse COO; "classes": classes() as int64,
-        which losses and embeddings take.
+        which losses and embeddings take. PyTorch counts on indices that rise within a sample: where those of the data
+        do not, sparse tensors are copies, in which they are sorted and the values of one index added up.
         """
         tensor: torch.Tensor = _convert.torch_tensor(self, form)
         return tensor

@@ -111,24 +111,37 @@ def need_form(form: Any) -> None:
 def torch_tensor(stream: _core.StreamData, form: str) -> Any:
     need_form(form)
     torch = library("torch", "torch()")
+    if stream.storage == "sparse" and form in ("packed", "coo"):
+        return _sparse_tensor(torch, stream, form)
     stream.expect_inside()
     if form == "padded":
         return torch.from_numpy(padded(stream)[0])
     if form == "classes":  # of 64 bits, as losses ask for
         return torch.from_numpy(classes(stream).astype(np.int64))
-    if stream.storage == "sparse" and form != "nested":
-        size = (stream.num_samples, stream.dim)
-        offsets = torch.from_numpy(_small(stream.indptr))
-        indices = torch.from_numpy(stream.indices)
-        if offsets.dtype != indices.dtype:
-            indices = indices.to(offsets.dtype)
-        values = torch.from_numpy(stream.values)
-        tensor = torch.sparse_csr_tensor(offsets, indices, values, size, check_invariants=False)
-        return tensor.to_sparse_coo() if form == "coo" else tensor
     values = torch.from_numpy(dense(stream) if stream.storage == "sparse" else stream.values)
     if form == "nested":
         return torch.nested.nested_tensor_from_jagged(values, torch.from_numpy(stream.offsets))
     return values.to_sparse_coo() if form == "coo" else values
+
+
+def _sparse_tensor(torch: Any, stream: _core.StreamData, form: str) -> Any:
+    rises = stream.rises()  # which PyTorch counts on: what it computes would be wrong
+    size = (stream.num_samples, stream.dim)
+    offsets = torch.from_numpy(_small(stream.indptr))
+    indices = torch.from_numpy(stream.indices)
+    if offsets.dtype != indices.dtype:
+        indices = indices.to(offsets.dtype)
+    values = torch.from_numpy(stream.values)
+    if rises:
+        tensor = torch.sparse_csr_tensor(offsets, indices, values, size, check_invariants=False)
+        return tensor.to_sparse_coo() if form == "coo" else tensor
+    rows = torch.repeat_interleave(torch.arange(stream.num_samples), torch.diff(offsets))
+    coo = torch.sparse_coo_tensor(torch.stack((rows, indices.long())), values, size, check_invariants=False).coalesce()
+    if form == "coo":
+        return coo
+    csr = coo.to_sparse_csr()
+    offsets, indices = (part.to(offsets.dtype) for part in (csr.crow_indices(), csr.col_indices()))  # as of rows that are in order
+    return torch.sparse_csr_tensor(offsets, indices, csr.values(), size, check_invariants=False)
 
 
 MOST = (1 << 31) - 1  # of an index, which is an int32

@@ -119,6 +119,19 @@ const StreamBatch& checked(nb::handle self) {
             .stream = s.name});
 }
 
+// Whether the indices of each sample of a sparse stream rise, so that none stands twice.
+bool rises(nb::handle self) {
+  const StreamBatch& s = checked(self);
+  const std::int64_t* const begin = s.sample_begin.data();
+  const std::int32_t* const indices = s.indices.data();
+  const std::size_t samples = s.storage == Storage::sparse ? of(self).samples() : 0;
+  bool out = true;
+  for (std::size_t sample = 0; sample < samples; ++sample) {
+    for (std::int64_t i = begin[sample] + 1; i < begin[sample + 1]; ++i) out &= indices[i - 1] < indices[i];
+  }
+  return out;
+}
+
 nb::object values(nb::handle self) {
   StreamBatch& s = *of(self).stream;
   if (s.storage == Storage::sparse) return array(s.values.data(), s.element, {s.indices.size()}, self);
@@ -271,6 +284,7 @@ void bind_stream(nb::module_& m) {
           },
           nb::sig(BATCHFEED_ARRAY("offsets")))
       .def("expect_inside", [](nb::handle self) { checked(self); })
+      .def("rises", &rises, nb::sig("def rises(self) -> bool"))
       .def("make_padded", &padded,
            nb::sig(
                "def make_padded(self) -> tuple[numpy.typing.NDArray[typing.Any], numpy.typing.NDArray[numpy.bool_]]"))

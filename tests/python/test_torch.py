@@ -81,6 +81,21 @@ def test_items_are_tensors_by_name(corpus):
         np.testing.assert_array_equal(item["y"].to_dense().numpy(), batch["y"].numpy())
 
 
+@pytest.mark.parametrize("form", ["packed", "coo"])
+def test_sparse_tensors_are_what_pytorch_counts_on(tmp_path, form):
+    (tmp_path / "t.ctf").write_text("0 |y 5:1 2:3\n1 |y 7:1\n1 |y\n2 |y 4:1 4:2\n")
+    batch = next(iter(bf.Reader(bf.CTF(tmp_path / "t.ctf", streams={"y": bf.sparse(8)}), shuffle=False)))
+    tensor, wanted = batch["y"].torch(form), np.zeros((4, 8))
+    wanted[[0, 0, 1, 3], [5, 2, 7, 4]] = [1, 3, 1, 3]
+    assert (tensor * tensor).to_dense().tolist() == (wanted * wanted).tolist()
+    if form == "packed":
+        parts = tensor.crow_indices(), tensor.col_indices(), tensor.values()
+        torch.sparse_csr_tensor(*parts, tensor.shape, check_invariants=True)
+        assert parts[0].dtype == parts[1].dtype == torch.int32, "as of rows that are in order"
+    else:
+        assert tensor.is_coalesced() and tensor.indices().tolist() == [[0, 0, 1, 3], [2, 5, 7, 4]]
+
+
 @pytest.mark.parametrize("form", ["packed", "padded", "nested", "coo"])
 def test_pinned_memory(corpus, monkeypatch, form):
     """With stand-ins for CUDA: which tensors are pinned, and that what comes out is made of these."""

@@ -264,7 +264,10 @@ class MinibatchSource:
         return {"minibatchSourcePosition": state["position"], "batchfeed": state}
 
     def restore_from_checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
-        """Goes on exactly there; raises StateError for other data, and for a checkpoint of CNTK's own."""
+        """Goes on exactly there; raises StateError for other data, and for a checkpoint of CNTK's own.
+
+        The size of minibatches and the partition are the checkpoint's, until next_minibatch() is asked for others.
+        """
         if not isinstance(checkpoint, Mapping):
             raise TypeError(f"a checkpoint is what get_checkpoint_state() gives, not {checkpoint!r}")
         if "batchfeed" not in checkpoint:
