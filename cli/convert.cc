@@ -12,7 +12,10 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <system_error>
+#include <type_traits>
+#include <variant>
 
 #include "command.h"
 #include "corpus.h"
@@ -97,6 +100,18 @@ int run_convert(ConvertArguments a, Console& console) {
   return run_conversion(*source, target, options, a.json, console);
 }
 
+// `expect_other` is called once with each file that rows of a list are read from.
+template <class ExpectOther>
+void expect_unnamed(const Source& list, const ExpectOther& expect_other) {
+  std::set<std::string> seen;
+  for (std::uint32_t c = 0; c < list.chunks().size(); ++c) {
+    for (std::uint32_t row = 0; row < list.chunks()[c].sequences; ++row) {
+      const std::string file = list.place(c, row).file;
+      if (seen.insert(file).second) expect_other(file);
+    }
+  }
+}
+
 }  // namespace
 
 Format target_format(const std::string& to, const std::string& path) {
@@ -144,24 +159,37 @@ void expect_absent(const std::string& target, bool force) {
     throw UsageError(fmt::format("'{}' exists already; hint: choose another name, or --force", target));
 }
 
-void expect_no_source(const std::string& target, Setup& setup) {
-  const auto is_target = [&](const std::string& file) {
-    std::error_code none;
-    return std::filesystem::equivalent(file, target, none);
+void expect_no_source(const std::string& target, Format to, const Setup& setup) {
+  std::error_code none;
+  std::vector<std::string> written{target};
+  if (to == Format::scp) written.push_back(HtkWriter::companion(target, HtkLayout::archive));
+  std::erase_if(written, [&](const std::string& file) { return !std::filesystem::exists(file, none); });
+  if (written.empty()) return;
+  const auto expect_other = [&](const std::string& read) {
+    for (const std::string& file : written) {
+      if (!std::filesystem::equivalent(read, file, none)) continue;
+      throw UsageError(
+          fmt::format("'{}' is what is read, and only a part of it would be left; hint: choose another name", file));
+    }
   };
-  const auto reads_target = [&](const auto& source) {
+  Setup alone = setup;  // a list read alone gives what others do not join, too
+  alone.report = {};
+  alone.mix.clear();
+  const auto expect_unread = [&](const auto& source) {
     std::vector<std::string> names;
     if constexpr (requires { names = source.files; }) names = source.files;
     if (!names.empty()) names = expand_files(names, setup.file_system, setup.limits);
     if constexpr (requires { source.scp_files; })
       names.insert(names.end(), source.scp_files.begin(), source.scp_files.end());
-    return std::any_of(names.begin(), names.end(), is_target);
+    std::for_each(names.begin(), names.end(), expect_other);
+    using Options = std::decay_t<decltype(source)>;
+    if constexpr (std::is_same_v<Options, HtkOptions> || std::is_same_v<Options, KaldiOptions>) {
+      alone.sources = {source};
+      expect_unnamed(*open_sources(alone), expect_other);
+    }
   };
-  for (const SourceOptions* source : sources_of(setup)) {
-    if (std::visit(reads_target, *source))
-      throw UsageError(
-          fmt::format("'{}' is what is read, and only a part of it would be left; hint: choose another name", target));
-  }
+  Setup all = setup;
+  for (const SourceOptions* source : sources_of(all)) std::visit(expect_unread, *source);
 }
 
 void expect_own(const std::string& target, std::string_view beginning, const char* kind) {

@@ -33,8 +33,9 @@ bool has_ids(const Setup& setup);
 
 // Throws UsageError if there is such a file already, unless it may be replaced.
 void expect_absent(const std::string& target, bool force);
-// A part of a corpus does not replace it, although a file may be replaced: what it leaves out would be lost.
-void expect_no_source(const std::string& target, Setup& setup);
+// A part of a corpus does not replace it, although a file may be replaced: what it leaves out would be lost. Nor does
+// it replace a file that a list among the sources names.
+void expect_no_source(const std::string& target, Format to, const Setup& setup);
 // As expect_absent() where a file is made again and again: throws if there is one that does not begin as its kind does.
 void expect_own(const std::string& target, std::string_view beginning, const char* kind);
 

@@ -106,7 +106,7 @@ int run_grep(const GrepArguments& a, Console& console) {
   std::shared_ptr<const Source> source;
   if (a.output.to_file()) {
     source = open_for_conversion(a.corpus, console, &setup);
-    expect_no_source(a.output.target.output, setup);
+    expect_no_source(a.output.target.output, target_format(a.output.target.to, a.output.target.output), setup);
   } else {
     Looked looked = look_at(a.corpus, console, true);
     source = std::move(looked.source);

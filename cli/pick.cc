@@ -48,7 +48,8 @@ int run_pick(const PickArguments& a, bool look, Console& console, const RowsOf& 
   if (a.output.to_file()) expect_absent(a.output.target.output, a.output.target.force);
   Setup setup;
   const std::shared_ptr<const Source> source = open_for_conversion(a.corpus, console, &setup);
-  if (a.output.to_file()) expect_no_source(a.output.target.output, setup);
+  if (a.output.to_file())
+    expect_no_source(a.output.target.output, target_format(a.output.target.to, a.output.target.output), setup);
   return put_sequences(rows_of(source), a.output, a.corpus, setup, console);
 }
 

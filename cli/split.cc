@@ -125,7 +125,7 @@ int run_split(SplitArguments a, Console& console) {
   }
   Setup setup;
   const std::shared_ptr<const Source> source = open_for_conversion(a.corpus, console, &setup);
-  for (const std::string& target : named.targets) expect_no_source(target, setup);
+  for (std::size_t i = 0; i < formats.size(); ++i) expect_no_source(named.targets[i], formats[i], setup);
   const auto began = std::chrono::steady_clock::now();
   console.clear_progress();
   const auto steps = [&](const Progress& bar) {

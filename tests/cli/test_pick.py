@@ -103,6 +103,27 @@ def test_a_part_does_not_replace_what_it_is_taken_from(batchfeed, write, tmp_pat
     assert batchfeed("head", "?.cbf", "-o", "a.cbf", "--force").code == 2
 
 
+@pytest.mark.parametrize("command", [
+    ["head", "part.scp", "-n", 1, "-o", "a.scp"], ["sample", "part.scp", "-n", 1, "-o", "new/../a.scp"], ["grep", "a.htk", "--key", "*", "-o", "a.scp"],
+    ["grep", "part.scp", "--key", "k1", "-o", "a.htk"], ["split", "part.scp", "--part", "rest.scp", "--part", "a.scp=0.5"],
+    ["head", "joined.cntk", "-o", "a.scp"], ["head", "kaldi.scp", "-o", "k.ark", "--to", "ctf"]])
+def test_a_part_does_not_replace_what_a_list_names(batchfeed, write, tmp_path, command):
+    batchfeed("convert", write("s.ctf", "u1 |x 1 2\nu1 |x 3 4\nu2 |x 5 6\n"), "a.scp")
+    (tmp_path / "new").mkdir()
+    write("part.scp", "k1.mfc=a.htk[0,1]\nk2.mfc=a.htk[2,2]\n")
+    write("k.ark", "u [ 1 2 ]\nv [ 3 4 ]\n")
+    write("kaldi.scp", "u k.ark:2\n")
+    write("l.mlf", '#!MLF!#\n"*/k1.lab"\n0 200000 0 0\n.\n')
+    write("joined.cntk", 'reader = [ readerType = "HTKMLFReader" ; features = [ dim = 2 ; scpFile = "part.scp" ] ; '
+                         'labels = [ mlfFile = "l.mlf" ; labelDim = 1 ] ]')
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}
+    done = batchfeed(*command, "--force")
+    assert done.code == 2 and "is what is read, and only a part of it would be left" in done.err, done.err
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()} == before
+    assert batchfeed("head", "part.scp", "-n", 1, "-o", "b.scp", "--force").code == 0
+    assert batchfeed("head", "b.scp", "-n", 1, "-o", "a.scp", "--force").code == 0
+
+
 def test_damaged_sequences_are_left_out_and_told(batchfeed, corpus, write):
     config = corpus(3, extra="maxErrors = 5")
     write("train.ctf", "0 |v 1 2 |t 3:1\n1 |v 1 x |t 3:1\n2 |v 1 2 |t 4:1\n")
