@@ -45,8 +45,12 @@ void check_head(const HtkWriterOptions& options, const std::string& path) {
 }
 
 void check_companion(const std::string& name, const std::string& path) {
-  if (name.find('[') == name.npos) return;
-  refuse("htk.write-name", path, "'" + name + "' has a bracket, which would begin a range in the list",
+  const std::size_t at = name.find_first_of("[\n\r");
+  if (at == name.npos) return;
+  refuse("htk.write-name", path,
+         "'" + name + "' has " +
+             (name[at] == '[' ? "a bracket, which would begin a range in the list"
+                              : "a line break, which would end a line of the list"),
          "choose another name");
 }
 

@@ -173,7 +173,8 @@ TEST(HtkWriter, RefusesWhatCannotBeReadBack) {
   EXPECT_EQ(refusal({.dim = 16384}, "u", 1), "htk.write-dim");
   EXPECT_EQ(refusal({.dim = 2}, "u", 0), "htk.write-empty");
   EXPECT_EQ(refusal({.dim = 1}, "u", 0x80000000u), "htk.write-too-many");
-  EXPECT_EQ(refusal({.dim = 2}, "u", 1, "x[1].scp"), "htk.write-name");
+  for (const char* name : {"x[1].scp", "x\n.scp", "x\r.scp"})
+    EXPECT_EQ(refusal({.dim = 2}, "u", 1, name), "htk.write-name");
   for (const std::uint16_t kind :
        std::vector<std::uint16_t>{0, 5, 12, 9 | 02000, 9 | 010000, 9 | 040000})  // compressed, checksum, quantised
     EXPECT_EQ(refusal({.dim = 2, .kind = kind}, "u", 1), "htk.write-kind") << kind;
