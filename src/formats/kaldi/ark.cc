@@ -8,6 +8,7 @@
 #include <cstring>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "base/counted.h"
 #include "base/cursor.h"
@@ -71,8 +72,7 @@ T number(const io::File& file, std::uint64_t at, std::string_view word) {
 
 // Calls value(row, column, double) for a matrix of text; the item's sizes.
 template <class Value>
-Item text_matrix(const io::File& file, std::uint64_t offset, Value value) {
-  Tokens in(file, offset);
+Item text_matrix(Tokens& in, const io::File& file, std::uint64_t offset, Value value) {
   bool line_end = false;
   if (in.token(line_end) != "[")
     io::fail_at(file, offset, "kaldi.object", "expected \\0B or '[', where an object begins",
@@ -103,8 +103,7 @@ Item text_matrix(const io::File& file, std::uint64_t offset, Value value) {
 }
 
 template <class Value>
-Item text_integers(const io::File& file, std::uint64_t offset, Value value) {
-  Tokens in(file, offset);
+Item text_integers(Tokens& in, const io::File& file, std::uint64_t offset, Value value) {
   Item item{.kind = Kind::text_integers, .cols = 1, .data = offset};
   for (;;) {
     while (in.peek() == ' ' || in.peek() == '\t' || in.peek() == '\r') in.skip();
@@ -200,7 +199,8 @@ Item matrix_head(Cursor& in, const io::File& file, std::uint64_t offset) {
 
 }  // namespace
 
-Item read_item(const io::File& file, std::uint64_t offset, bool integers, const Limits& limits) {
+Item read_item(const io::File& file, std::uint64_t offset, bool integers, const Limits& limits,
+               std::uint64_t* looked_at) {
   if (offset >= file.size())
     io::fail_at(file, offset, "kaldi.short", "the file ends before the object at byte " + std::to_string(offset));
   std::array<std::byte, 32> raw;
@@ -208,8 +208,17 @@ Item read_item(const io::File& file, std::uint64_t offset, bool integers, const 
   file.read(offset, std::span(raw).first(have));
   Cursor in(std::span<const std::byte>(raw).first(have));
   if (have < 2 || raw[0] != std::byte{0}) {
+    struct Count {
+      std::uint64_t from, *bytes;
+      const Tokens& in;
+      ~Count() {
+        if (bytes != nullptr) *bytes = in.at() - from;
+      }
+    };
+    Tokens text(file, offset);
+    const Count count{offset, looked_at, text};
     const auto ignore = [](auto&&...) {};
-    Item item = integers ? text_integers(file, offset, ignore) : text_matrix(file, offset, ignore);
+    Item item = integers ? text_integers(text, file, offset, ignore) : text_matrix(text, file, offset, ignore);
     expect_within(limits, item, file, offset);
     return item;
   }
@@ -262,17 +271,36 @@ void expand_cm1(const std::byte* data, const Item& item, std::uint64_t first, st
 }  // namespace
 
 template <class T>
+void read_text(const io::File& file, const Item& item, const std::vector<Wanted<T>>& wanted) {
+  std::vector<const Wanted<T>*> here;  // those that have the row
+  std::size_t next = 0;
+  std::uint64_t current = ~std::uint64_t{0};
+  const auto take = [&](std::uint64_t row, std::uint64_t column, auto value) {
+    if (row != current) {
+      current = row;
+      std::erase_if(here, [&](const Wanted<T>* one) { return row - one->first >= one->count; });
+      for (; next < wanted.size() && wanted[next].first <= row; ++next) here.push_back(&wanted[next]);
+    }
+    if (here.empty()) return;
+    if (column >= item.cols)
+      io::fail_at(file, item.data, "kaldi.text", "a row of more than " + counted(item.cols, "value"));
+    for (const Wanted<T>* one : here) one->out[(row - one->first) * item.cols + column] = static_cast<T>(value);
+  };
+  Tokens in(file, item.data);
+  if constexpr (std::is_same_v<T, std::int32_t>) {
+    text_integers(in, file, item.data, [&](std::uint64_t row, std::int32_t value) { take(row, 0, value); });
+  } else {
+    text_matrix(in, file, item.data, take);
+  }
+}
+
+template void read_text<float>(const io::File&, const Item&, const std::vector<Wanted<float>>&);
+template void read_text<double>(const io::File&, const Item&, const std::vector<Wanted<double>>&);
+template void read_text<std::int32_t>(const io::File&, const Item&, const std::vector<Wanted<std::int32_t>>&);
+
+template <class T>
 void read_rows(const io::File& file, const Item& item, std::uint64_t first, std::uint64_t count, T* out,
                Buffer<std::byte>& scratch) {
-  if (item.kind == Kind::text_matrix) {
-    text_matrix(file, item.data, [&](std::uint64_t row, std::uint64_t column, double value) {
-      if (row < first || row - first >= count) return;
-      if (column >= item.cols)
-        io::fail_at(file, item.data, "kaldi.text", "a row of more than " + counted(item.cols, "value"));
-      out[(row - first) * item.cols + column] = static_cast<T>(value);
-    });
-    return;
-  }
   const std::size_t width = item.kind == Kind::f64 ? 8 : item.kind == Kind::f32 ? 4 : item.kind == Kind::cm2 ? 2 : 1;
   const std::size_t values = static_cast<std::size_t>(count * item.cols);
   const bool all = item.kind == Kind::cm1;  // by columns
@@ -314,15 +342,7 @@ template void read_rows<double>(const io::File&, const Item&, std::uint64_t, std
                                 Buffer<std::byte>&);
 
 void read_integers(const io::File& file, const Item& item, std::uint64_t first, std::uint64_t count,
-                   std::vector<std::int32_t>& out) {
-  out.clear();
-  out.reserve(static_cast<std::size_t>(count));
-  if (item.kind == Kind::text_integers) {
-    text_integers(file, item.data, [&](std::uint64_t row, std::int32_t value) {
-      if (row >= first && row - first < count) out.push_back(value);
-    });
-    return;
-  }
+                   std::int32_t* out) {
   std::vector<std::byte> raw(static_cast<std::size_t>(count) * 5);
   const std::uint64_t at = item.data + first * 5;
   file.read(at, raw);
@@ -330,7 +350,7 @@ void read_integers(const io::File& file, const Item& item, std::uint64_t first, 
     if (raw[i] != std::byte{4})
       io::fail_at(file, at + i, "kaldi.integer",
                   "an integer of " + counted(std::to_integer<int>(raw[i]), "byte") + ", expected 4");
-    out.push_back(load<std::int32_t>(raw.data() + i + 1));
+    *out++ = load<std::int32_t>(raw.data() + i + 1);
   }
 }
 

@@ -30,16 +30,34 @@ struct Item {
 };
 
 // The object at `offset` (behind key and blank), with sizes that fit the file.
-// `integers` tells which text it is. Throws Error(format or limit).
-Item read_item(const io::File& file, std::uint64_t offset, bool integers, const Limits& limits);
+// `integers` tells which text it is. A text is read to its end, whose bytes `looked_at` gets,
+// also where it is damaged. Throws Error(format or limit).
+Item read_item(const io::File& file, std::uint64_t offset, bool integers, const Limits& limits,
+               std::uint64_t* looked_at = nullptr);
 
-// Rows [first, first + count) to `out`, cols values each. T: float or double.
+// Whether all of an object has to be read for any of its rows.
+inline bool is_text(const Item& item) noexcept {
+  return item.kind == Kind::text_matrix || item.kind == Kind::text_integers;
+}
+
+// Rows of a text that go to `out`.
+template <class T>
+struct Wanted {
+  std::uint64_t first = 0, count = 0;
+  T* out = nullptr;
+};
+
+// All that is wanted of one text, which is read once; sorted by first row. T: float or double, std::int32_t of
+// integers.
+template <class T>
+void read_text(const io::File& file, const Item& item, const std::vector<Wanted<T>>& wanted);
+
+// Rows [first, first + count) of a binary object to `out`, cols values each. T: float or double.
 template <class T>
 void read_rows(const io::File& file, const Item& item, std::uint64_t first, std::uint64_t count, T* out,
                Buffer<std::byte>& scratch);
 
-// Integers [first, first + count). Throws Error(format): one is not 4 bytes.
-void read_integers(const io::File& file, const Item& item, std::uint64_t first, std::uint64_t count,
-                   std::vector<std::int32_t>& out);
+// Integers [first, first + count) of a binary object. Throws Error(format): one is not 4 bytes.
+void read_integers(const io::File& file, const Item& item, std::uint64_t first, std::uint64_t count, std::int32_t* out);
 
 }  // namespace batchfeed::kaldi

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "base/counted.h"
 #include "io/file_cache.h"
@@ -107,6 +109,7 @@ class Builder {
            "read keys as text");
     Entry entry{.key = *number,
                 .offset = offset,
+                .end = item.end,
                 .file = file,
                 .frames = static_cast<std::uint32_t>(std::min<std::uint64_t>(item.rows, 0xFFFFFFFFu))};
     if (range != nullptr && range->has_range) {
@@ -149,14 +152,39 @@ class Builder {
         const ScpLine entry = parse_scp_line(lines.text(), at, context_.limits);
         key = entry.key;
         const std::uint32_t number = file_number(entry.path, at);
-        if (!last_ || last_->file != number || last_->offset != entry.offset) {
-          last_.reset();
-          last_ = {number, entry.offset,
-                   read_item(*cache_.open(number), entry.offset, options_.alignment, context_.limits)};
-        }
-        add(entry.key, at, number, entry.offset, last_->item, &entry);
+        add(entry.key, at, number, entry.offset, item_of(number, entry.offset, at), &entry);
       });
       lines.keep(sizeof(Entry), key);
+    }
+  }
+
+  // The object that a line names. A text is read to its end for its size: longer ones are remembered, for many lines
+  // may name ranges of one. Texts of a sound list do not overlap, so that of a file only so much needs to be looked at;
+  // offsets may point in front of the blanks that an object begins with, or behind them.
+  Item item_of(std::uint32_t number, std::uint64_t offset, const Position& at) {
+    constexpr std::uint64_t kLong = 512, kTimes = 4;
+    const auto file = cache_.open(number);
+    const io::Identity& identity = file->identity();
+    Texts& texts = texts_[file->is_remote() ? std::pair(~std::uint64_t{0}, std::uint64_t{number})
+                                            : std::pair<std::uint64_t, std::uint64_t>(identity.device, identity.inode)];
+    if (const auto known = texts.found.find(offset); known != texts.found.end()) return known->second;
+    if (texts.looked_at > kTimes * file->size())
+      fail(at, "kaldi.overlap",
+           "the texts that lists name in '" + file->path() + "' overlap: " + counted(texts.looked_at, "byte") +
+               " of them in a file of " + counted(file->size(), "byte"),
+           "an offset is that behind the key of an object");
+    std::uint64_t length = 0;
+    const auto count = [&] {
+      if (length > kLong) texts.looked_at += length;
+    };
+    try {
+      const Item item = read_item(*file, offset, options_.alignment, context_.limits, &length);
+      count();
+      if (length > kLong) texts.found.emplace(offset, item);
+      return item;
+    } catch (const Error&) {
+      count();
+      throw;
     }
   }
 
@@ -256,13 +284,11 @@ class Builder {
   Index index_;
   io::FileNumbers file_number_{index_.paths, context_.file_system};
   io::FileCache<io::File> cache_;
-  // Lines may name many ranges of one object, and a text is read to its end for its size.
-  struct Last {
-    std::uint32_t file = 0;
-    std::uint64_t offset = 0;
-    Item item;
+  struct Texts {
+    std::uint64_t looked_at = 0;  // bytes
+    std::map<std::uint64_t, Item> found;
   };
-  std::optional<Last> last_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Texts> texts_;  // by device and inode
   std::uint64_t entries_ = 0, empty_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "formats/kaldi/ark.h"
@@ -19,10 +20,16 @@ namespace batchfeed::kaldi {
 struct Entry {
   std::uint64_t key = 0;
   std::uint64_t offset = 0;  // of its object
+  std::uint64_t end = 0;     // behind that
   std::uint32_t file = 0;    // of Index::paths
   std::uint32_t first = 0;   // row
   std::uint32_t frames = 0;
 };
+inline bool same_object(const Entry& a, const Entry& b) noexcept { return a.file == b.file && a.offset == b.offset; }
+// Puts those of one object together, in the order of their rows.
+inline bool before_in_file(const Entry& a, const Entry& b) noexcept {
+  return std::tie(a.file, a.offset, a.first) < std::tie(b.file, b.offset, b.first);
+}
 
 struct Index {
   std::vector<std::string> paths;

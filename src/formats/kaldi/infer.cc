@@ -2,6 +2,8 @@
 #include "formats/kaldi/infer.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <string_view>
 
 #include "formats/kaldi/index.h"
@@ -63,13 +65,34 @@ std::uint64_t count_classes(const KaldiOptions& options, const OpenContext& cont
     return 1;
   }
   std::uint64_t classes = 0;
+  // Each object once, whatever ranges of it are named.
+  std::sort(index.entries.begin(), index.entries.end(), before_in_file);
   std::vector<std::int32_t> labels;
   std::optional<io::File> file;
-  std::uint32_t open = 0;
+  Item item;
+  const Entry* last = nullptr;
+  std::uint64_t done = 0;  // rows of the object
   for (const Entry& e : index.entries) {
-    if (!file || open != e.file) file.emplace(index.paths[open = e.file], context.file_system);
-    read_integers(*file, read_item(*file, e.offset, true, context.limits), e.first, e.frames, labels);
-    for (const std::int32_t label : labels)
+    if (last == nullptr || last->file != e.file) file.emplace(index.paths[e.file], context.file_system);
+    if (last == nullptr || !same_object(*last, e)) {
+      item = read_item(*file, e.offset, true, context.limits);
+      done = 0;
+      if (is_text(item)) {
+        labels.resize(static_cast<std::size_t>(item.rows));
+        read_text<std::int32_t>(*file, item, {{.count = item.rows, .out = labels.data()}});
+      }
+    }
+    last = &e;
+    const std::uint64_t from = std::max<std::uint64_t>(e.first, done),
+                        to = std::min(std::uint64_t{e.first} + e.frames, item.rows);
+    if (from >= to) continue;
+    done = to;
+    if (!is_text(item)) {
+      labels.resize(static_cast<std::size_t>(to - from));
+      read_integers(*file, item, from, to - from, labels.data());
+    }
+    const auto begin = labels.begin() + static_cast<std::ptrdiff_t>(is_text(item) ? from : 0);
+    for (const std::int32_t label : std::span(begin, static_cast<std::size_t>(to - from)))
       classes = std::max(classes, label < 0 ? 0 : static_cast<std::uint64_t>(label) + 1);
   }
   return std::max<std::uint64_t>(classes, 1);

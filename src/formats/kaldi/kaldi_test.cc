@@ -161,6 +161,52 @@ TEST_F(Kaldi, ReadsManyRangesOfOneText) {
             (std::map<std::string, Rows>{{"a", {{2}, {3}}}, {"b", {{1}}}, {"c", {{5}}}, {"d", {{1}, {2}, {3}}}}));
 }
 
+// Long texts, of which lines out of order want rows: each is looked at once.
+TEST_F(Kaldi, ReadsRangesOfLongTextsInAnyOrder) {
+  constexpr int kTexts = 20, kRows = 200;
+  std::string ark, list;
+  std::vector<std::size_t> offsets;
+  for (int t = 0; t < kTexts; ++t) {
+    ark += "u" + std::to_string(t);
+    offsets.push_back(ark.size());  // in front of the blanks
+    ark += "  [\n";
+    for (int r = 0; r < kRows; ++r) ark += " " + std::to_string(t) + " " + std::to_string(r) + "\n";
+    ark += " ]\n";
+  }
+  const std::string file = folder_.write("long.ark", ark);
+  std::map<std::string, Rows> rows;
+  for (int i = 0; i < 400; ++i) {
+    const int t = i * 7 % kTexts, r = i * 11 % (kRows - 1);
+    const std::string key = "k" + std::to_string(i);
+    list += key + " " + file + ":" +
+            std::to_string(offsets[static_cast<std::size_t>(t)] + static_cast<std::size_t>(i % 3)) + "[" +
+            std::to_string(r) + ":" + std::to_string(r + 1) + "]\n";
+    rows[key] = {{static_cast<double>(t), static_cast<double>(r)},
+                 {static_cast<double>(t), static_cast<double>(r + 1)}};
+  }
+  EXPECT_EQ(read("long.scp", list), rows);
+  options_.chunk_frames = 7;
+  EXPECT_EQ(read("long.scp", list), rows);
+}
+
+TEST_F(Kaldi, RefusesTextsThatOverlap) {
+  std::string ark = "u", list;
+  for (int i = 0; i < 2000; ++i) ark += " 1";
+  const std::string file = folder_.write("one.ark", ark + "\n");
+  for (int i = 0; i < 100; ++i)
+    list += "k" + std::to_string(i) + " " + file + ":" + std::to_string(2 + 2 * i) + "[0:0]\n";
+  options_.alignment = true;
+  options_.dim = 2;
+  EXPECT_EQ(fault("o.scp", list), "kaldi.overlap");
+  check_ = true;  // told of each line, damaged texts or sound ones
+  (void)open("o.scp", list);
+  EXPECT_GT(std::count(reported_.begin(), reported_.end(), "kaldi.overlap"), 90);
+  reported_.clear();
+  folder_.write("one.ark", ark + " x\n");
+  EXPECT_THROW((void)open("o.scp", list), Error);  // nothing is left
+  EXPECT_GT(std::count(reported_.begin(), reported_.end(), "kaldi.overlap"), 90);
+}
+
 TEST_F(Kaldi, CutsWindows) {
   options_.context = {{1, 0}};
   EXPECT_EQ(read("a.ark", "u " + matrix(2, 1, {1, 2}))["u"], (Rows{{1, 1}, {1, 2}}));

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,12 +45,15 @@ class KaldiSource final : public RowSource {
     remote_ = std::any_of(index_.paths.begin(), index_.paths.end(), is_url);
     for (std::size_t c = 0; c + 1 < index_.chunk_first.size(); ++c) {
       ChunkInfo info{.sequences = index_.chunk_first[c + 1] - index_.chunk_first[c]};
-      bool shares = false;
+      std::vector<const Entry*> all;
       for (std::uint64_t i = index_.chunk_first[c]; i < index_.chunk_first[c + 1]; ++i) {
         info.samples += index_.entries[i].frames;
-        shares = shares || (i > index_.chunk_first[c] && same_object(index_.entries[i - 1], index_.entries[i]));
+        all.push_back(&index_.entries[i]);
       }
-      shares_objects_.push_back(shares);
+      std::sort(all.begin(), all.end(), [](const Entry* a, const Entry* b) { return before_in_file(*a, *b); });
+      shares_objects_.push_back(std::adjacent_find(all.begin(), all.end(), [](const Entry* a, const Entry* b) {
+                                  return same_object(*a, *b);
+                                }) != all.end());
       info.bytes = info.samples * index_.dim * 4;
       add_chunk(info);
     }
@@ -64,9 +69,7 @@ class KaldiSource final : public RowSource {
 
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
     const Entry& e = index_.entries[first(chunk) + row];
-    return {.file = index_.paths[e.file],
-            .begin = e.offset,
-            .end = read_item(*cache_.open(e.file), e.offset, options_.alignment, limits_).end};
+    return {.file = index_.paths[e.file], .begin = e.offset, .end = e.end};
   }
 
  private:
@@ -84,36 +87,10 @@ class KaldiSource final : public RowSource {
     }
   }
 
-  // An object of which several entries in a row may want ranges. A text is read from its
-  // beginning for each, so it is kept then.
-  template <class Value>
-  struct Object {
-    const Entry* entry = nullptr;  // the last one
-    Item item;
-    std::vector<Value> values;  // all of them, or none
-  };
-
-  static bool same_object(const Entry& a, const Entry& b) noexcept { return a.file == b.file && a.offset == b.offset; }
-
-  // Whether the text of entry i is worth being kept for the entries behind it.
-  template <class Value>
-  bool keeps(std::uint64_t i, std::uint64_t chunk_end, const Item& item) const {
-    constexpr std::uint64_t kMost = 64u << 20;
-    return (item.kind == Kind::text_matrix || item.kind == Kind::text_integers) && i + 1 < chunk_end &&
-           same_object(index_.entries[i], index_.entries[i + 1]) &&
-           mul_sat(mul_sat(item.rows, item.cols), sizeof(Value)) <= kMost;
-  }
-
-  // Goes on to the object of an entry, which must still be what was indexed.
-  template <class Value>
-  void go_to(const io::File& file, const Entry& e, Object<Value>& object) const {
-    if (object.entry == nullptr || !same_object(*object.entry, e)) {
-      object.item = read_item(file, e.offset, options_.alignment, limits_);
-      object.values.clear();
-    }
-    object.entry = &e;
-    const Item& item = object.item;
-    if (item.cols == index_.dim && std::uint64_t{e.first} + e.frames <= item.rows) return;
+  // The object of an entry, which must still be what was indexed.
+  Item item_of(const io::File& file, const Entry& e) const {
+    const Item item = read_item(file, e.offset, options_.alignment, limits_);
+    if (item.cols == index_.dim && std::uint64_t{e.first} + e.frames <= item.rows) return item;
     throw Error(Fault{.kind = FaultKind::stale,
                       .id = "kaldi.changed",
                       .at = {.file = file.path(), .byte = e.offset, .has_byte = true},
@@ -122,9 +99,30 @@ class KaldiSource final : public RowSource {
                       .stream = options_.name});
   }
 
-  // Whether entry i is the last of its file before the chunk's end or another file.
-  bool last_of_file(std::uint64_t i, std::uint64_t chunk_end) const {
-    return i + 1 == chunk_end || index_.entries[i + 1].file != index_.entries[i].file;
+  // Reads the rows of a run's entries, each object once: entry i to out[i - run.from], one() a range of a binary
+  // object.
+  template <class T, class One>
+  void read_all(Run run, const std::vector<T*>& out, const One& one) const {
+    std::vector<std::uint64_t> order(out.size());
+    std::iota(order.begin(), order.end(), run.from);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) {
+      return before_in_file(index_.entries[a], index_.entries[b]);
+    });
+    std::vector<Wanted<T>> wanted;  // of a text
+    for (std::size_t n = 0; n < order.size();) {
+      const Entry& object = index_.entries[order[n]];
+      const auto file = cache_.open(object.file);
+      Item item;
+      wanted.clear();
+      for (; n < order.size() && same_object(object, index_.entries[order[n]]); ++n) {
+        const Entry& e = index_.entries[order[n]];
+        T* const rows = out[static_cast<std::size_t>(order[n] - run.from)];
+        if (&e == &object || std::uint64_t{e.first} + e.frames > item.rows) item = item_of(*file, e);
+        is_text(item) ? wanted.push_back({e.first, e.frames, rows}) : one(*file, item, e, rows);
+      }
+      if (!wanted.empty()) read_text<T>(*file, item, wanted);
+      if (n == order.size() || index_.entries[order[n]].file != object.file) file->expect_unchanged();
+    }
   }
 
   void expect_single_rows() const {
@@ -141,13 +139,13 @@ class KaldiSource final : public RowSource {
   }
 
   template <class T>
-  void warn_not_finite(const io::File& file, const Entry& e, const T* values, std::size_t dim) const {
+  void warn_not_finite(const Entry& e, const T* values, std::size_t dim) const {
     const T* const end = values + e.frames * dim;
     const T* const odd = std::find_if_not(values, end, [](T v) { return std::isfinite(v); });
     if (odd == end) return;
     faults_.warning({.kind = FaultKind::format,
                      .id = "kaldi.not-finite",
-                     .at = {.file = file.path(), .byte = e.offset, .has_byte = true},
+                     .at = {.file = index_.paths[e.file], .byte = e.offset, .has_byte = true},
                      .what = "utterance '" + keys_->text(e.key) +
                              "' has values that are not finite, first in its frame " +
                              std::to_string(static_cast<std::size_t>(odd - values) / dim),
@@ -164,58 +162,53 @@ class KaldiSource final : public RowSource {
     const std::size_t frames = static_cast<std::size_t>(samples + (to - from) * (window_.frames() - 1));
     column.step = options_.expand_to_utterance ? 0 : dim;
     column.values.resize(frames * dim * sizeof(T));
-    Buffer<std::byte> scratch;
-    Object<T> object;
+    std::vector<T*> rows;
     T* at = column.as<T>();
     for (std::uint64_t i = from; i < to; ++i) {
       const Entry& e = index_.entries[i];
-      const auto file = cache_.open(e.file);
-      T* rows = at + window_.left * dim;
-      go_to(*file, e, object);
-      if (object.values.empty() && keeps<T>(i, to, object.item)) {
-        object.values.resize(static_cast<std::size_t>(object.item.rows) * dim);
-        read_rows(*file, object.item, 0, object.item.rows, object.values.data(), scratch);
-      }
-      if (object.values.empty()) {
-        read_rows(*file, object.item, e.first, e.frames, rows, scratch);
-      } else {
-        std::copy_n(object.values.data() + e.first * dim, e.frames * dim, rows);
-      }
-      if (last_of_file(i, to)) file->expect_unchanged();
-      warn_not_finite(*file, e, rows, dim);
-      repeat_edges(rows, e.frames, dim, window_);
+      rows.push_back(at + window_.left * dim);
       column.begin.push_back(static_cast<std::uint64_t>(at - column.as<T>()));
       column.first_sample.push_back(column.first_sample.back() + e.frames);
-      at = rows + (e.frames + window_.right) * dim;
+      at = rows.back() + (e.frames + window_.right) * dim;
+    }
+    Buffer<std::byte> scratch;
+    read_all(run, rows, [&](const io::File& file, const Item& item, const Entry& e, T* out) {
+      read_rows(file, item, e.first, e.frames, out, scratch);
+    });
+    for (std::uint64_t i = from; i < to; ++i) {
+      const Entry& e = index_.entries[i];
+      T* const first = rows[static_cast<std::size_t>(i - from)];
+      warn_not_finite(e, first, dim);
+      repeat_edges(first, e.frames, dim, window_);
     }
   }
 
   template <class T>
   void read_labels(Run run, Chunk& out) const {
     Column& column = out.columns[0];
-    std::vector<std::int32_t> labels;
-    Object<std::int32_t> object;
     const std::uint64_t to = run.to;
+    std::uint64_t frames = 0;
+    for (std::uint64_t i = run.from; i < to; ++i) frames += index_.entries[i].frames;
+    std::vector<std::int32_t> all(static_cast<std::size_t>(frames));
+    std::vector<std::int32_t*> rows;
+    std::int32_t* at = all.data();
+    for (std::uint64_t i = run.from; i < to; ++i) {
+      rows.push_back(at);
+      at += index_.entries[i].frames;
+    }
+    read_all(run, rows, [&](const io::File& file, const Item& item, const Entry& e, std::int32_t* first) {
+      read_integers(file, item, e.first, e.frames, first);
+    });
     for (std::uint64_t i = run.from; i < to; ++i) {
       const Entry& e = index_.entries[i];
-      const auto file = cache_.open(e.file);
-      go_to(*file, e, object);
-      if (object.values.empty() && keeps<std::int32_t>(i, to, object.item))
-        read_integers(*file, object.item, 0, object.item.rows, object.values);
-      if (object.values.empty()) {
-        read_integers(*file, object.item, e.first, e.frames, labels);
-      } else {
-        const auto from = object.values.begin() + e.first;
-        labels.assign(from, from + e.frames);
-      }
-      if (last_of_file(i, to)) file->expect_unchanged();
+      std::span<const std::int32_t> labels(rows[static_cast<std::size_t>(i - run.from)], e.frames);
       const auto wrong = std::find_if(labels.begin(), labels.end(), [&](std::int32_t v) {
         return v < 0 || static_cast<std::uint64_t>(v) >= options_.dim;
       });
       if (wrong != labels.end()) {
         Fault fault{.kind = FaultKind::format,
                     .id = "kaldi.class-range",
-                    .at = {.file = file->path(), .byte = e.offset, .has_byte = true},
+                    .at = {.file = index_.paths[e.file], .byte = e.offset, .has_byte = true},
                     .what = "utterance '" + keys_->text(e.key) + "': class " + std::to_string(*wrong) + " in frame " +
                             std::to_string(wrong - labels.begin()) + " is not from 0 to below dim " +
                             std::to_string(options_.dim),
@@ -225,7 +218,7 @@ class KaldiSource final : public RowSource {
         faults_.error(std::move(fault));
         if (out.invalid.empty()) out.invalid.assign(static_cast<std::size_t>(to - run.from), 0);
         out.invalid[static_cast<std::size_t>(i - run.from)] = Chunk::kUnpaid;
-        labels.clear();
+        labels = {};
       }
       for (const std::int32_t label : labels) {
         column.indices.push_back(label);
@@ -240,7 +233,7 @@ class KaldiSource final : public RowSource {
   KaldiOptions options_;
   Index index_;
   bool remote_ = false;
-  std::vector<bool> shares_objects_;  // of each chunk: neighbours are ranges of one object
+  std::vector<bool> shares_objects_;  // of each chunk: there are ranges of one object
   ContextWindow window_;
   mutable io::FileCache<io::File> cache_;
 };
