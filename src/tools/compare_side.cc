@@ -2,6 +2,8 @@
 #include "tools/compare_side.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -20,10 +22,21 @@ struct Printed {
   std::vector<Print> prints;
 };
 
+// 0 and -0 are the same value, and so are all that are no numbers (compare_rows.cc); of such the hash sees one.
+template <class T>
+void make_alike(Column& column) {
+  const std::size_t n = column.values.size() / sizeof(T);
+  T* const values = column.as<T>();
+  for (std::size_t i = 0; i < n; ++i)
+    values[i] = std::isnan(values[i]) ? std::numeric_limits<T>::quiet_NaN() : values[i] + T{0};
+}
+
 void print(const Source& source, std::uint32_t c, Printed& item) {
   item.prints.clear();
   source.read(c, item.chunk);
   source.sequences(c, item.table);
+  for (Column& column : item.chunk.columns)
+    column.element == Element::f32 ? make_alike<float>(column) : make_alike<double>(column);
   RowHash hash;
   for (const SequenceInfo& s : item.table) {
     if (item.chunk.is_invalid(s.row)) continue;

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """diff: the same sequences, or the first difference with its place. Exit status 0, 1, 2 or 3."""
+import struct
+
 import pytest
 
 TEXT = "7 |F 1 2 |S 1:0.5 3:2\n7 |F 3 4 |S 0:1\n12 |F 5 6 |S 4:8\n"
@@ -60,6 +62,23 @@ def test_json_and_the_list_of_differences(batchfeed, corpus, write):
     assert (report["equal"], report["changed"], len(report["differences"])) == (False, 30, 4)
     assert report["differences"][0]["first"]["line"] == 1 and report["keys_compared"]
     assert "26 more" in batchfeed("diff", "train.ctf", "b.ctf", "--max-differences", 4).out
+
+
+def test_values_that_are_equal_are_no_difference_whether_told_or_not(batchfeed, write):
+    write("a.ctf", "1 |x 0 |s 1:0 2:0.5\n2 |x 1 |s 2:-0\n"), write("b.ctf", "1 |x -0 |s 2:0.5 1:-0\n2 |x 1 |s 2:0\n")
+    for most in (10, 1, 0):
+        done = batchfeed("diff", "a.ctf", "b.ctf", "--max-differences", most)
+        assert (done.code, done.out) == (0, "the same: 2 sequences\n")
+    write("c.ctf", "1 |x -0 |s 2:0.5 1:-0\n2 |x 2 |s 2:0\n")
+    for most in (10, 0):
+        assert "1 sequence the same, 1 different\n" in batchfeed("diff", "a.ctf", "c.ctf", "--max-differences", most).out
+
+
+def test_what_is_no_number_has_many_forms(batchfeed, write):
+    htk = lambda bits: struct.pack(">iihH2I", 1, 100000, 8, 9, 0x3F800000, bits)
+    write("a.htk", htk(0x7FC00000)), write("b.htk", htk(0xFFC00001))
+    write("a.scp", "u=a.htk[0,0]\n"), write("b.scp", "u=b.htk[0,0]\n")
+    assert batchfeed("diff", "a.scp", "b.scp", "--max-differences", 0, "--quiet").code == 0
 
 
 @pytest.mark.parametrize("arguments, code", [(("a.ctf",), 2), (("a.ctf", "a.ctf", "a.ctf"), 2), (("a.ctf", "no.ctf"), 3),
