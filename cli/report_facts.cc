@@ -126,11 +126,13 @@ void judge_order(const Corpus& corpus, const std::shared_ptr<const Source>& sour
   ShuffleMeasure shuffle;
   CellsMeasure cells;
   MixingMeasure mixing(facts.survey);
+  // Of a sequence the label of its first sample is known, which says nothing of its other frames.
+  const bool frames = options.pack.kind == Packing::frames && facts.about.samples != facts.about.sequences;
   reader.plan(~0ull, [&](const BatchPlan& plan) {
     ++facts.minibatches;
     shuffle.add(plan);
     cells.add(plan);
-    mixing.add(plan);
+    if (!frames) mixing.add(plan);
   });
   facts.shuffle = shuffle.quality();
   // Where all sequences begin with one class, as speech does with silence, there is nothing to mix.

@@ -2,6 +2,7 @@
 """`batchfeed report`: right figures, and a page that stands by itself."""
 import html.parser
 import re
+import struct
 
 
 class Page(html.parser.HTMLParser):
@@ -73,6 +74,25 @@ def test_its_figures_are_those_of_the_corpus(batchfeed, write):
     assert mixing["file"] == mixing["configured"] < 1.2 and mixing["full"] > 2
     assert any("poorly mixed" in a["text"] and a["serious"] for a in report["advice"])
     assert any("never change" in a["text"] for a in report["advice"])
+
+
+def test_mixing_is_not_measured_where_frames_are_drawn_from_utterances(batchfeed, write):
+    """Of an utterance the label of its first frame is known, those of others are not."""
+    utterances, frames = range(12), 50
+    write("f.htk", struct.pack(">iihH600f", 600, 100000, 4, 9, *range(600)))
+    write("f.scp", "".join(f"u{u}.htk=f.htk[{u * frames},{(u + 1) * frames - 1}]\n" for u in utterances))
+    segments = "".join(f"{i}00000 {i + 1}00000 c{{{i % 2}}}\n" for i in range(frames))
+    write("l.mlf", "#!MLF!#\n" + "".join(f'"u{u}"\n' + segments.format(u // 6, 1 - u // 6) + ".\n" for u in utterances))
+    write("st", "c0\nc1\n")
+    write("r.cntk", """reader = [ frameMode = FRAMES ; randomize = false ; deserializers = (
+      [ type = "HTKFeatureDeserializer" ; module = "HTKDeserializers" ; input = [ f = [ dim = 1 ; scpFile = "f.scp" ] ] ] :
+      [ type = "HTKMLFDeserializer" ; module = "HTKDeserializers"
+        input = [ l = [ dim = 2 ; mlfFile = "l.mlf" ; labelMappingFile = "st" ] ] ] ) ]""".replace("FRAMES", "true"))
+    report = batchfeed("report", "r.cntk", "--minibatch-size", 200, "--json").json
+    assert report["mixing"] is None
+    assert not any("mixed" in a["text"] for a in report["advice"])
+    write("r.cntk", (batchfeed.folder / "r.cntk").read_text().replace("true", "false"))
+    assert batchfeed("report", "r.cntk", "--minibatch-size", 200, "--json").json["mixing"]["full"] > 1.01
 
 
 def test_a_good_order_gets_no_bad_word(batchfeed, write):
