@@ -216,9 +216,24 @@ int check_sections(const CheckArguments& a, const std::vector<std::string>& sect
   return all.faults == 0 ? kDone : kFaults;
 }
 
+// A stream of text is neither a configuration nor labels, and names no files.
+void expect_for_input(const CorpusArguments& corpus) {
+  const char* const unused = !corpus.section.empty()      ? "--section"
+                             : !corpus.set.empty()        ? "--set"
+                             : !corpus.state_list.empty() ? "--state-list"
+                             : !corpus.map_path.empty()   ? "--map-path"
+                                                          : nullptr;
+  if (unused != nullptr)
+    throw UsageError(
+        fmt::format("{} is not for standard input, which is text without a configuration; hint: leave "
+                    "it out, or name files",
+                    unused));
+}
+
 int run_check(const CheckArguments& a, Console& console) {
   if (a.corpus.files.size() > 1 && std::ranges::find(a.corpus.files, "-") != a.corpus.files.end())
     throw UsageError("standard input (-) is checked by itself; hint: cat FILE... | batchfeed check -");
+  if (a.corpus.files.front() == "-") expect_for_input(a.corpus);
   if (a.fix.empty()) {
     const std::vector<std::string> sections = sections_to_choose(a.corpus);
     if (!sections.empty()) return check_sections(a, sections, console);

@@ -153,6 +153,8 @@ void keep_ids(ConvertOptions& options, const Setup& setup) {
 
 void expect_absent(const std::string& target, bool force) {
   std::error_code none;
+  if (target == "-")
+    throw UsageError("'-' is standard output, and a corpus is written to a file; hint: ./- is a file of that name");
   if (std::filesystem::is_directory(target, none))
     throw UsageError(fmt::format("'{}' is a folder; hint: name a file in it", target));
   if (!force && std::filesystem::exists(std::filesystem::symlink_status(target, none)))

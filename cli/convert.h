@@ -31,7 +31,7 @@ void keep_ids(ConvertOptions& options, const Setup& setup);
 // Whether a setup is one text corpus with ids.
 bool has_ids(const Setup& setup);
 
-// Throws UsageError if there is such a file already, unless it may be replaced.
+// Throws UsageError if there is such a file already, unless it may be replaced, or it is standard output.
 void expect_absent(const std::string& target, bool force);
 // A part of a corpus does not replace it, although a file may be replaced: what it leaves out would be lost. Nor does
 // it replace a file that a list among the sources names.

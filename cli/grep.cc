@@ -100,6 +100,12 @@ int run_grep(const GrepArguments& a, Console& console) {
   expect_files(a);
   FindOptions options = find_options(a);
   const bool whole = a.output.to_file() || !a.output.format.empty();  // the sequences themselves
+  a.output.check();
+  if (whole && a.count)
+    throw UsageError(fmt::format("--count prints a number only, {} gives the sequences; hint: leave one of them out",
+                                 a.output.to_file() ? "-o" : "--format"));
+  if (!whole && !a.output.target.streams.empty())
+    throw UsageError("--streams chooses from sequences, and none are shown; hint: --format view, or -o FILE");
   if (a.output.to_file()) expect_absent(a.output.target.output, a.output.target.force);
   Setup setup;
   std::shared_ptr<Damage> damage;  // of what is only looked at
@@ -134,7 +140,7 @@ int run_grep(const GrepArguments& a, Console& console) {
   if (a.count) output.append(fmt::format("{}\n", hits));
   output.flush();
   if (hits == 0) return kFaults;
-  if (!whole || a.count) return kDone;
+  if (!whole) return kDone;
   return put_sequences(subset(source, std::move(rows)), a.output, a.corpus, setup, console);
 }
 

@@ -107,6 +107,7 @@ void tell_of_all(std::uint64_t all, const char* what, Console& console) {
 }
 
 int run_head(const PickArguments& a, Console& console) {
+  a.output.check();
   if (const std::optional<int> done = head_of_text(a, console)) return *done;
   return run_pick(a, true, console, [&](const std::shared_ptr<const Source>& source) {
     const std::uint64_t all = sequences_of(*source);
@@ -116,10 +117,12 @@ int run_head(const PickArguments& a, Console& console) {
 }
 
 int run_cat(const PickArguments& a, Console& console) {
+  a.output.check();
   return run_pick(a, false, console, [&](const std::shared_ptr<const Source>& source) { return source; });
 }
 
 int run_sample(const PickArguments& a, Console& console) {
+  a.output.check();
   if (a.fraction && !(*a.fraction > 0 && *a.fraction <= 1))
     throw UsageError("--fraction: expected a number above 0 and up to 1; hint: --fraction 0.01");
   return run_pick(a, true, console, [&](const std::shared_ptr<const Source>& source) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "command.h"
 #include "convert.h"
 #include "sequences.h"
 
@@ -80,6 +81,16 @@ void SequenceOptions::add_to(CLI::App& app) {
       ->check(CLI::IsMember({"view", "ctf", "jsonl"}))
       ->type_name("FORMAT")
       ->group("Output");
+}
+
+void SequenceOptions::check() const {
+  if (to_file() && !format.empty())
+    throw UsageError(
+        fmt::format("--format {} is for standard output; hint: --to says what -o writes: ctf, cbf or scp", format));
+  if (to_file()) return;
+  if (!target.to.empty())
+    throw UsageError(fmt::format("--to {} is for a file, and none is named; hint: -o FILE", target.to));
+  if (target.verify) throw UsageError("--verify reads a file back, and none is named; hint: -o FILE");
 }
 
 int put_sequences(const std::shared_ptr<const Source>& source, const SequenceOptions& options,

@@ -50,6 +50,8 @@ struct SequenceOptions {
   std::string format;  // view, ctf, jsonl; empty: view on a terminal, else ctf
 
   void add_to(CLI::App& app);
+  // That no option is for another place than where the sequences go. Throws UsageError.
+  void check() const;
   bool to_file() const { return !target.output.empty() && target.output != "-"; }
 };
 

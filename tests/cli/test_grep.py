@@ -78,3 +78,15 @@ def test_a_bound_is_what_the_stream_would_hold(batchfeed, write):
     for more in ((), ("--precision", "double")):
         assert [count(f"a {op} 0.1", *more) for op in ("=", ">", ">=", "!=")] == ["1", "2", "3", "2"]
         assert count("a >= 0.7", *more) == "1"
+
+
+@pytest.mark.parametrize("more, words", [
+    (("--count", "-o", "b.ctf"), "--count prints a number only, -o gives the sequences"),
+    (("--count", "--format", "ctf"), "--count prints a number only, --format gives the sequences"),
+    (("--streams", "nosuch"), "--streams chooses from sequences"), (("--to", "cbf"), "--to cbf is for a file"),
+    (("-o", "b.ctf", "--format", "jsonl"), "--format jsonl is for standard output"), (("--verify",), "--verify reads a file back")])
+def test_options_that_would_do_nothing_are_refused(batchfeed, write, tmp_path, more, words):
+    write("a.ctf", "1 |x 1\n")
+    done = batchfeed("grep", "--key", "1", "a.ctf", *more)
+    assert done.code == 2 and words in done.err and done.out == ""
+    assert [p.name for p in tmp_path.iterdir()] == ["a.ctf"]

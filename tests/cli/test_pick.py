@@ -124,6 +124,23 @@ def test_a_part_does_not_replace_what_a_list_names(batchfeed, write, tmp_path, c
     assert batchfeed("head", "b.scp", "-n", 1, "-o", "a.scp", "--force").code == 0
 
 
+@pytest.mark.parametrize("command", ["head", "cat", "sample"])
+@pytest.mark.parametrize("more, words", [(("--to", "cbf"), "--to cbf is for a file"), (("--verify", "-o", "-"), "--verify reads a file back"),
+                                         (("-o", "b.cbf", "--format", "view"), "--format view is for standard output")])
+def test_options_for_another_place_are_refused(batchfeed, corpus, tmp_path, command, more, words):
+    corpus(3)
+    done = batchfeed(command, "train.ctf", *more)
+    assert done.code == 2 and words in done.err and done.out == "" and not (tmp_path / "b.cbf").exists()
+
+
+@pytest.mark.parametrize("command", [["convert", "train.ctf", "-", "--to", "ctf"], ["split", "train.ctf", "--part", "-=0.5", "--part", "b", "--to", "ctf"]])
+def test_no_corpus_is_written_to_a_file_named_as_standard_output(batchfeed, corpus, tmp_path, command):
+    corpus(3)
+    done = batchfeed(*command)
+    assert done.code == 2 and "'-' is standard output" in done.err and "./-" in done.err and not (tmp_path / "-").exists()
+    assert batchfeed("convert", "train.ctf", "./-", "--to", "ctf").code == 0 and (tmp_path / "-").exists()
+
+
 def test_damaged_sequences_are_left_out_and_told(batchfeed, corpus, write):
     config = corpus(3, extra="maxErrors = 5")
     write("train.ctf", "0 |v 1 2 |t 3:1\n1 |v 1 x |t 3:1\n2 |v 1 2 |t 4:1\n")

@@ -129,6 +129,12 @@ def test_check_keeps_the_order_of_the_file_with_many_threads(batchfeed, corpus, 
     assert len(lines) >= 200 and lines == sorted(lines)
 
 
+@pytest.mark.parametrize("more", [("--section", "X"), ("--set", "X=[]"), ("--state-list", "nosuch"), ("--map-path", "a=b")])
+def test_what_is_not_for_a_pipe_is_refused(batchfeed, more):
+    done = batchfeed("check", "-", *more, stdin=b"0 |v 1 2\n")
+    assert done.code == 2 and f"{more[0]} is not for standard input" in done.err
+
+
 def test_check_reads_text_from_a_pipe(batchfeed):
     assert batchfeed("check", "-", stdin=b"0 |v 1 2\n1 |v 3 4\n").code == 0
     for files in (("-", "a.ctf"), ("a.ctf", "-"), ("-", "-")):  # what is named is never left out in silence
