@@ -50,8 +50,11 @@ std::string text(const IndexBuild& build) {
   if (build.was_valid) return out + fmt::format("  the index in {} is valid\n", printable(build.cache, kPathLength));
   if (!build.why.empty()) out += fmt::format("  built anew: {}\n", printable(build.why, kPathLength));
   if (!build.cache.empty()) return out + fmt::format("  kept in {}\n", printable(build.cache, kPathLength));
-  return out + (build.file.empty() ? "  nothing to keep for this format\n"
-                                   : "  could not be kept: no folder takes it; --cache-dir DIR names another\n");
+  return out + (build.file.empty()       ? "  nothing to keep for this format\n"
+                : !build.nothing_to_keep ? "  could not be kept: no folder takes it; --cache-dir DIR names another\n"
+                : build.sequences == 0
+                    ? "  nothing to keep: there is no utterance in it\n"
+                    : "  not kept: its last utterance has no end line, and every run shall say so\n");
 }
 
 int run_index(const IndexArguments& a, Console& console) {
@@ -71,7 +74,7 @@ int run_index(const IndexArguments& a, Console& console) {
   }
   output.flush();
   const bool kept = std::none_of(builds.begin(), builds.end(), [](const IndexBuild& build) {
-    return !build.was_valid && build.cache.empty() && !build.file.empty();
+    return !build.was_valid && build.cache.empty() && !build.nothing_to_keep;
   });
   return kept ? kDone : kInput;
 }

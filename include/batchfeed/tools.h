@@ -84,6 +84,9 @@ struct IndexBuild {
   std::string cache = {};  // where it is kept; empty: nowhere
   bool was_valid = false;  // it was there and fits; nothing was written
   std::string why = {};    // one that was there did not fit
+  // Nor will there be one: of a format without caches, or of labels without an utterance or without their last end
+  // line, of which every run shall say so.
+  bool nothing_to_keep = false;
   std::uint64_t sequences = 0, samples = 0, chunks = 0, bytes = 0;
 };
 // Makes sure that every text corpus and label file of a setup has an index cache.

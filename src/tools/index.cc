@@ -3,6 +3,7 @@
 // Index caches built ahead of need, as `batchfeed index` does, and looked for.
 #include <batchfeed/tools.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -32,28 +33,28 @@ IndexBuild of_labels(const MlfOptions& options, const std::string& file, const O
   return {.file = file, .cache = found.path, .was_valid = found.valid, .why = found.why, .sequences = found.utterances};
 }
 
-std::vector<IndexBuild> build_labels(MlfOptions options, const OpenContext& context, bool rebuild) {
+// Each file by itself, as its index is kept.
+IndexBuild build_labels(MlfOptions options, const std::string& file, OpenContext context, bool rebuild) {
+  IndexBuild out = of_labels(options, file, context);
+  std::error_code none;
+  if (rebuild && out.was_valid) std::filesystem::remove(out.cache, none);
+  options.files = {file};
   options.cache_index = true;
-  std::vector<IndexBuild> out;
-  for (const std::string& file : options.files) {
-    const IndexBuild before = of_labels(options, file, context);
-    std::error_code none;
-    if (rebuild && before.was_valid) std::filesystem::remove(before.cache, none);
-    out.push_back(before);
-  }
-  const std::unique_ptr<Source> source = assemble::open_one(options, context);
-  for (IndexBuild& one : out) {
-    const IndexBuild after = of_labels(options, one.file, context);
-    one.was_valid = one.was_valid && !rebuild;
-    one.cache = after.cache;
-    one.sequences = after.sequences;
-    one.bytes = io::File(one.file, context.file_system).size();
-  }
-  if (out.size() == 1) {
-    const Description about = describe(*source);
-    out.front().samples = about.samples;
-    out.front().chunks = about.chunks;
-  }
+  options.trace_level = std::max(options.trace_level, 1);
+  bool refused = false;
+  context.report = [&refused, report = context.report](const Notice& notice) {
+    refused = refused || notice.fault.id == "index.not-kept";
+    if (report) report(notice);
+  };
+  const Description about = describe(*assemble::open_one(options, context));
+  const mlf::CacheState after = mlf::find_cache(options, file, context);
+  out.was_valid = out.was_valid && !rebuild;
+  out.cache = after.valid ? after.path : "";
+  out.nothing_to_keep = !after.valid && !refused;
+  out.sequences = about.sequences;
+  out.samples = about.samples;
+  out.chunks = about.chunks;
+  out.bytes = io::File(file, context.file_system).size();
   return out;
 }
 
@@ -61,7 +62,11 @@ std::vector<IndexBuild> build_labels(MlfOptions options, const OpenContext& cont
 IndexBuild of_other(const SourceOptions& options, const OpenContext& context) {
   const std::unique_ptr<Source> source = assemble::open_one(options, context);
   const Description about = describe(*source);
-  return {.sequences = about.sequences, .samples = about.samples, .chunks = about.chunks, .bytes = about.bytes};
+  return {.nothing_to_keep = true,
+          .sequences = about.sequences,
+          .samples = about.samples,
+          .chunks = about.chunks,
+          .bytes = about.bytes};
 }
 
 // Of every corpus of a mixture, else of the one there is.
@@ -82,7 +87,7 @@ std::vector<IndexBuild> build_indexes(const Setup& setup, bool rebuild) {
       for (const std::string& file : assemble::expand(text->files, context.file_system, context.limits, context.report))
         out.push_back(of_text(*text, file, context, rebuild));
     } else if (const auto* labels = std::get_if<MlfOptions>(&options)) {
-      for (IndexBuild& one : build_labels(*labels, context, rebuild)) out.push_back(std::move(one));
+      for (const std::string& file : labels->files) out.push_back(build_labels(*labels, file, context, rebuild));
     } else {
       out.push_back(of_other(options, context));
     }

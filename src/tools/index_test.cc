@@ -94,6 +94,9 @@ TEST(Indexes, OfLabelFilesAreKeptEachForItself) {
     EXPECT_EQ(one.bytes, std::filesystem::file_size(one.file));
   }
   EXPECT_NE(first[0].cache, first[1].cache);
+  EXPECT_EQ(first[0].samples, 2u);
+  EXPECT_EQ(first[1].samples, 3u);
+  EXPECT_EQ(first[1].chunks, 1u);
   for (const IndexBuild& one : build_indexes(setup)) EXPECT_TRUE(one.was_valid);
   for (const IndexBuild& one : find_indexes(setup)) EXPECT_TRUE(one.was_valid);
 
@@ -103,6 +106,23 @@ TEST(Indexes, OfLabelFilesAreKeptEachForItself) {
   EXPECT_TRUE(found[0].was_valid);
   EXPECT_FALSE(found[1].was_valid);
   EXPECT_NE(found[1].why, "");
+}
+
+TEST(Indexes, OfLabelsThatEndOpenAreNotKept) {
+  const ScratchFolder folder;
+  batchfeed::Setup setup;
+  setup.reader.keys = KeyMode::text;
+  const std::string whole = labels("u", 2);
+  setup.sources = {
+      labels_of({folder.write("a.mlf", whole.substr(0, whole.size() - 2)), folder.write("b.mlf", "#!MLF!#\n")})};
+  const std::vector<IndexBuild> built = build_indexes(setup);
+  ASSERT_EQ(built.size(), 2u);
+  for (const IndexBuild& one : built) {
+    EXPECT_EQ(one.cache, "");
+    EXPECT_TRUE(one.nothing_to_keep) << one.file;
+  }
+  EXPECT_EQ(built[0].samples, 2u);
+  EXPECT_EQ(built[1].sequences, 0u);
 }
 
 TEST(Indexes, OfLabelsAreBuiltAnewWhenAsked) {
