@@ -164,7 +164,8 @@ std::string reader_section(const Setup& setup, const std::vector<StreamInfo>& st
              "convert it to the text or the binary format first");
     }
   }
-  return "reader = [\n    randomize = true\n    deserializers = (\n" + list + "\n    )\n]\n";
+  const std::string precision = streams.empty() ? "" : precision_line(streams.front().element);
+  return "reader = [\n    randomize = true\n" + precision + "    deserializers = (\n" + list + "\n    )\n]\n";
 }
 
 }  // namespace batchfeed

@@ -100,6 +100,34 @@ def test_paths_of_another_machine_are_mapped(batchfeed, corpus, write):
     assert batchfeed("info", "unc.scp", "--map-path", "nothing").code == 2
 
 
+def test_the_index_tells_the_figures_of_each_label_file(batchfeed, write):
+    write("a.mlf", MLF), write("b.mlf", MLF.replace("u.lab", "x.lab").replace("v.lab", "y.lab"))
+    write("open.mlf", '#!MLF!#\n"*/u1.lab"\n0 200000 a\n200000 300000 b\n'), write("none.mlf", "#!MLF!#\n")
+    for valid in (False, True):
+        both = batchfeed("index", "a.mlf", "b.mlf", "--json").json["sources"]
+        assert [(s["sequences"], s["samples"], s["chunks"], s["was_valid"]) for s in both] == [(2, 6, 1, valid)] * 2
+    done = batchfeed("index", "open.mlf")
+    assert done.code == 0 and "1 sequence, 3 samples" in done.out and "not kept: its last utterance has no end line" in done.out
+    done = batchfeed("index", "a.mlf", "none.mlf")
+    assert done.code == 0 and "nothing to keep: there is no utterance in it" in done.out
+
+
+@pytest.mark.parametrize("object", [b"0 9 3 1 0\n", b"\0B\4" + struct.pack("<i", 5) + b"".join(b"\4" + struct.pack("<i", v) for v in (0, 9, 3, 1, 0))])
+def test_classes_are_counted_in_the_ranges_that_a_list_names(batchfeed, write, object):
+    write("a.ark", b"u " + object)
+    write("a.scp", "a a.ark:2[2:3]\nb a.ark:2[0:0]\nc a.ark:2[2:4]\n")
+    assert [s["dim"] for s in batchfeed("info", "a.scp", "--json").json["streams"]] == [4]
+    assert [s["streams"]["labels"] for s in batchfeed("cat", "a.scp", "--format", "jsonl").lines] == [
+        [[[3, 1]], [[1, 1]]], [[[0, 1]]], [[[3, 1]], [[1, 1]], [[0, 1]]]]
+
+
+def test_a_schema_for_speech_names_the_precision(batchfeed, corpus):
+    text = batchfeed("schema", "in.scp", "in.mlf", "--state-list", "states", "--precision", "double", "-o", "d.cntk", "--json").json["configuration"]
+    assert '    precision = "double"\n' in text
+    assert [s["dtype"] for s in batchfeed("info", "d.cntk", "--json").json["streams"]] == ["float64", "float64"]
+    assert "precision" not in batchfeed("schema", "in.scp").out
+
+
 def test_the_index_of_labels_is_kept(batchfeed, corpus, tmp_path):
     assert "kept in" in batchfeed("index", "in.mlf").out
     assert (tmp_path / "in.mlf.bfindex").exists()
