@@ -2,11 +2,12 @@
 """What can go wrong, as exceptions with fields."""
 from __future__ import annotations
 
-import copy
 import errno
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
+from types import MemberDescriptorType
 from typing import Any, Callable, Optional, Union
 
 
@@ -199,11 +200,27 @@ def again(raised: BaseException) -> BaseException:
     try:
         if isinstance(raised, StopIteration):  # would end the loop, as if all were read
             raise TypeError
-        fresh = copy.copy(raised)
+        fresh = _like(raised)
     except Exception:
         fresh = RuntimeError(f"{type(raised).__name__}: {raised}")
     fresh.__cause__ = raised.__cause__
     return fresh.with_traceback(raised.__traceback__)
+
+
+def _like(raised: BaseException) -> BaseException:
+    """A copy without another call of its __init__, which need not take `args`, and may make a text of a text."""
+    fresh = type(raised).__new__(type(raised), *raised.args)
+    fresh.args = raised.args
+    fresh.__dict__.update(raised.__dict__)
+    for kind in type(raised).__mro__:
+        for name, field in vars(kind).items():
+            if not isinstance(field, MemberDescriptorType):  # errno, filename ... and what __slots__ name
+                continue
+            with suppress(AttributeError):
+                value = getattr(raised, name)
+                if getattr(fresh, name, fresh) is not value:  # one that is set to None is printed
+                    setattr(fresh, name, value)
+    return fresh
 
 
 def usage(id: str, what: str, hint: Optional[str] = None, **place: Any) -> ConfigError:

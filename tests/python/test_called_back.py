@@ -215,6 +215,53 @@ def test_an_exception_that_is_kept_keeps_nothing(options):
     assert gone() is None
 
 
+class Worded(Exception):
+    def __init__(self, path):
+        super().__init__(f"cannot read {path}")
+        self.path = path
+
+
+class OfTwo(Exception):
+    __slots__ = ("one",)
+
+    def __init__(self, one, other):
+        super().__init__(f"{one} of {other}")
+        self.one = one
+
+
+class OfTheSystem(OSError):
+    def __init__(self, path):
+        super().__init__(5, "bad sector", path)
+
+
+@WAYS
+@pytest.mark.parametrize(
+    "error, text",
+    [
+        (Worded("a.bin"), "cannot read a.bin"),
+        (OfTwo(1, 2), "1 of 2"),
+        (OfTheSystem("a.bin"), "[Errno 5] bad sector: 'a.bin'"),
+        (FileNotFoundError(2, "gone"), "[Errno 2] gone"),
+        (OSError("gone"), "gone"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no text"), "'utf-8' codec can't decode byte 0xff in position 0: no text"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_exception_is_raised_as_it_was_each_time(options, error, text):
+    def fail(chunk):
+        raise error
+
+    reader = opened(Numbers(fail), **options)
+    for _ in range(3):
+        with pytest.raises(type(error)) as caught:
+            reader.next()
+        again = caught.value
+        assert type(again) is type(error) and str(again) == text and again.args == error.args and vars(again) == vars(error)
+        assert [getattr(again, name, None) for name in ("one", "errno", "filename", "object")] == [
+            getattr(error, name, None) for name in ("one", "errno", "filename", "object")
+        ]
+
+
 def test_what_still_is_referred_to_is_not_collected(corpus):
     trainer = Trainer()
     trainer.reader = by_source(corpus, trainer)
