@@ -141,7 +141,9 @@ class Reader:
             left = core.remaining_of(self._after(epoch)) if over else core.remaining
             if left == ENDLESS:
                 raise TypeError("the run has no end, so no length")
-            self._length = (epoch, over, left if over else core.read + left)
+            options = core.options
+            before = len(range(options.offset, core.read, options.stride))  # of those of all offsets
+            self._length = (epoch, over, left if over else before + left)
         return self._length[2]
 
     def __bool__(self) -> bool:

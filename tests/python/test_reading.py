@@ -245,6 +245,19 @@ def test_length_in_the_middle_and_at_the_end(corpus):
     assert len(reader) == n
 
 
+@pytest.mark.parametrize("offset", [0, 1, 2])
+def test_length_of_one_of_every_three(corpus, offset):
+    options = {"stride": 3, "offset": offset}
+    whole = len(keys_of(corpus.reader(**options)))
+    for stop in range(whole + 1):
+        reader = corpus.reader(**options)
+        for _ in range(stop):
+            reader.next()
+        resumed = corpus.reader(**options)
+        resumed.load_state_dict(reader.state_dict())
+        assert len(reader) == len(resumed) == whole, stop
+
+
 def test_ranks_share_each_minibatch(corpus):
     whole = [set(keys) for keys in keys_of(corpus.reader(minibatch_samples=20))]
     parts = [keys_of(corpus.reader(minibatch_samples=20, workers=2, rank=rank)) for rank in (0, 1)]
