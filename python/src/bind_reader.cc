@@ -155,6 +155,13 @@ class ReaderCore : public Place {
     return work(open());
   }
 
+  // The same, to another place: what was handed out before and gets lost is not the next one there.
+  template <class Work>
+  void move(const Work& work) {
+    with(work);
+    handed_out_ = 0;
+  }
+
   const Source& source() const noexcept { return *origin_->source; }
 
  private:
@@ -432,13 +439,13 @@ void bind_reader(nb::module_& m) {
              });
            })
       .def("describe", [](ReaderCore& c) { return c.with([](Reader& r) { return describe(r.source()); }); })
-      .def("begin_epoch", [](ReaderCore& c, std::uint64_t epoch) { c.with([&](Reader& r) { r.begin_epoch(epoch); }); })
+      .def("begin_epoch", [](ReaderCore& c, std::uint64_t epoch) { c.move([&](Reader& r) { r.begin_epoch(epoch); }); })
       .def("set_workers", [](ReaderCore& c, std::uint64_t workers,
                              std::uint64_t rank) { c.with([&](Reader& r) { r.set_workers(workers, rank); }); })
       .def("set_minibatch_size",
            [](ReaderCore& c, std::uint64_t size) { c.with([&](Reader& r) { r.set_minibatch_size(size); }); })
       .def("state", [](ReaderCore& c) { return c.with([](Reader& r) { return r.state(); }); })
-      .def("restore", [](ReaderCore& c, const std::string& state) { c.with([&](Reader& r) { r.restore(state); }); })
+      .def("restore", [](ReaderCore& c, const std::string& state) { c.move([&](Reader& r) { r.restore(state); }); })
       .def("plan", &plan,
            nb::sig("def plan(self, minibatches: int) -> "
                    "list[tuple[list[tuple[int, int, str, int, int | None, int]], int, bool, bool]]"));
