@@ -13,9 +13,12 @@ stream is the same, minibatch by minibatch.
 """
 from __future__ import annotations
 
+import copy
+import multiprocessing
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from multiprocessing.context import get_spawning_popen
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 import torch
@@ -50,7 +53,9 @@ class Dataset(IterableDataset[Any]):
     they send if its own `pin_memory` says so. No test has had CUDA: they put stand-ins for it.
 
     Rank and world come from torch.distributed, or from the environment (batchfeed.world), unless `workers`
-    and `rank` are given; minibatch sizes count samples over all ranks. Iterating again gives the next epoch.
+    and `rank` are given; minibatch sizes count samples over
+    all ranks. Iterating again gives the next epoch. A copy, or a rank that is forked or spawned with it, goes on by
+    itself from where it was.
 
     Options, configurations and local files are looked at here, so that what is wrong with them is not first told
     by a worker process; a corpus is opened where it is read.
@@ -82,9 +87,9 @@ class Dataset(IterableDataset[Any]):
                 raise unexpected(name, but=OWN)
         self._opening = opening_of(what, section, set, dtype, limits, storage_options, options, state_list)
         look_at(self._opening)
+        self._world: Optional[tuple[int, World]] = None  # of the process that has spawned this one
         self._form, self._transform, self._pin_memory = form, transform, flag("pin_memory", pin_memory)
         self._report = report
-        self._world: Optional[World] = None  # as it was where this was pickled
         self._iterations = Iterations()
         self._reader: Optional[Reader] = None
         self._pid = os.getpid()  # whose reader it is
@@ -92,10 +97,17 @@ class Dataset(IterableDataset[Any]):
         self._state: Optional[Mapping[str, Any]] = None  # where the next loop goes on
         self._rest: Optional[Iterator[Batch]] = None  # of the loop that a StatefulDataLoader has restored in this process
 
+    def _world_here(self) -> World:
+        """This process's; a worker that was spawned cannot ask torch.distributed, and is told by the process that made it."""
+        parent = multiprocessing.parent_process()
+        if self._world is not None and get_worker_info() is not None and parent is not None and parent.pid == self._world[0]:
+            return self._world[1]
+        return world()
+
     def _share(self, offset: int) -> dict[str, int]:
         """Which part of the stream is this process's."""
         given = self._opening.options
-        out: dict[str, Any] = {**(self._world or world()), **given}
+        out: dict[str, Any] = {**self._world_here(), **given}
         info = get_worker_info()
         if info is not None and info.num_workers > 1:
             out.update(stride=info.num_workers, offset=offset)
@@ -120,6 +132,10 @@ class Dataset(IterableDataset[Any]):
                 if offset != self._offset:
                     reader = self._open(offset)
             reader.begin_epoch(epoch)
+        elif worker is None and self._iterations.are_of_workers():  # they have read since this process did
+            self._state, epoch = self._iterations.begin(worker, None, reader, own=False)
+            if (_coming(reader), reader._core.read, reader._core.loop) != (epoch, 0, 0):  # else it is there
+                reader.begin_epoch(epoch)
         if self._state is not None:
             reader.load_state_dict(self._state)
         return reader
@@ -132,7 +148,9 @@ class Dataset(IterableDataset[Any]):
         worker, reader = get_worker_info(), self._here()
         self._state = None
         epoch = reader._coming()
-        if epoch is not None and worker is not None:
+        if worker is None:
+            self._iterations.choose(_coming(reader))
+        elif epoch is not None:
             if worker.dataset is self:  # not of a dataset around it, whose loops may be many in one
                 epoch = self._iterations.again(worker, epoch)
             if self._offset != worker.id:  # it began in mid-epoch
@@ -145,6 +163,7 @@ class Dataset(IterableDataset[Any]):
         worker, reader = get_worker_info(), self._here(offset)
         self._state = None
         if worker is None:
+            self._iterations.choose(_coming(reader))
             return iter(()) if reader._core.over else iter(reader)
         left = 0 if reader._core.over else reader._core.remaining
 
@@ -158,6 +177,14 @@ class Dataset(IterableDataset[Any]):
         if left == 0:
             self._iterations.end(worker, surely=True)
         return iter(()) if reader._core.over else rest()
+
+    def _end(self) -> None:
+        """A loop has come to its end."""
+        worker = get_worker_info()
+        if worker is not None:
+            self._iterations.end(worker)
+        elif self._reader is not None:
+            self._iterations.choose(_coming(self._reader))
 
     def __iter__(self) -> Iterator[Any]:
         return _Loop(self)
@@ -190,9 +217,7 @@ class Dataset(IterableDataset[Any]):
         worker processes have read it, ConfigError: count loops there.
         """
         self._expect_own_reader("count loops, and save the count beside the loader's state")
-        reader = self._here()
-        coming = reader._coming()
-        return reader.epoch if coming is None else coming
+        return _coming(self._here())
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration reads the epoch of this number; worker processes that persist do not hear of it."""
@@ -240,8 +265,10 @@ class Dataset(IterableDataset[Any]):
             self._rest = self._restored(offset)
 
     def __getstate__(self) -> dict[str, Any]:
-        # A spawned worker opens its own reader, and cannot ask torch.distributed.
-        return {**self.__dict__, "_reader": None, "_world": self._world or world()}
+        state = {**self.__dict__, "_reader": None}
+        if get_spawning_popen():
+            return {**state, "_world": (os.getpid(), self._world_here())}
+        return {**state, "_iterations": copy.copy(self._iterations)}
 
     def __repr__(self) -> str:
         return f"<batchfeed.torch.Dataset of {self._opening}>"
@@ -263,7 +290,7 @@ class _Loop:
     def __next__(self) -> Any:
         batch = next(self._begin(), None)
         if batch is None:
-            self._data._iterations.end(get_worker_info())
+            self._data._end()
             raise StopIteration
         return self._data._item(batch)
 
@@ -279,6 +306,12 @@ class _Loop:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         if get_worker_info() is None:  # in worker processes it is known by the dataset's state
             self._batches = self._data._restored(0)
+
+
+def _coming(reader: Reader) -> int:
+    """The epoch of which the next loop reads what is left, or all."""
+    coming = reader._coming()
+    return reader.epoch if coming is None else coming
 
 
 def _place(worker: Any) -> int:

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torchdata")
 from test_torch import dataset
 from test_torch_resume import PROCESSES, places
-from torch.utils.data import IterableDataset
+from torch.utils.data import DataLoader, IterableDataset
 from torchdata.stateful_dataloader import StatefulDataLoader
 
 import batchfeed as bf
@@ -82,6 +82,14 @@ def test_a_loader_of_a_dataset_that_began_in_mid_epoch(corpus, loops, workers):
         assert list(itertools.islice(items, 2)) == loops[0][given : given + 2]
         again = loader(few(corpus), workers, first.state_dict())
         assert [list(again), list(again)] == [loops[0][given + 2 :], loops[1]]
+
+
+def test_a_loop_that_was_restored_here_and_left_is_begun_anew_by_workers(corpus, loops):
+    for epoch, given, state in places(loader(few(corpus), 0), loops):
+        if given < len(loops[epoch]):
+            data = few(corpus)
+            assert next(iter(loader(data, 0, state))) == loops[epoch][given]
+            assert list(DataLoader(data, batch_size=None, num_workers=1)) == loops[epoch]
 
 
 class Around(IterableDataset):
