@@ -19,7 +19,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from multiprocessing.context import get_spawning_popen
-from typing import TYPE_CHECKING, Any, Callable, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Optional, SupportsIndex, Union
 
 import torch
 from torch.utils.data import IterableDataset, get_worker_info
@@ -53,7 +53,7 @@ class Dataset(IterableDataset[Any]):
     they send if its own `pin_memory` says so. No test has had CUDA: they put stand-ins for it.
 
     Rank and world come from torch.distributed, or from the environment (batchfeed.world), unless `workers`
-    and `rank` are given; minibatch sizes count samples over
+    and `rank` are given (the processes of a DataLoader are its num_workers); minibatch sizes count samples over
     all ranks. Iterating again gives the next epoch. A copy, or a rank that is forked or spawned with it, goes on by
     itself from where it was.
 
@@ -88,6 +88,8 @@ class Dataset(IterableDataset[Any]):
         self._opening = opening_of(what, section, set, dtype, limits, storage_options, options, state_list)
         look_at(self._opening)
         self._world: Optional[tuple[int, World]] = None  # of the process that has spawned this one
+        if "workers" in options:
+            self._share(0)
         self._form, self._transform, self._pin_memory = form, transform, flag("pin_memory", pin_memory)
         self._report = report
         self._iterations = Iterations()
@@ -106,8 +108,11 @@ class Dataset(IterableDataset[Any]):
 
     def _share(self, offset: int) -> dict[str, int]:
         """Which part of the stream is this process's."""
-        given = self._opening.options
-        out: dict[str, Any] = {**self._world_here(), **given}
+        given, here = self._opening.options, self._world_here()
+        if "rank" not in given and given.get("workers", 1) not in (1, here["workers"]):
+            hint = "every rank says its own, rank=0 ...; the processes of a DataLoader are its num_workers="
+            raise usage("python.option", f"workers is {given['workers']}, and no rank is given", hint)
+        out: dict[str, Any] = {**here, **given}
         info = get_worker_info()
         if info is not None and info.num_workers > 1:
             out.update(stride=info.num_workers, offset=offset)
@@ -252,16 +257,20 @@ class Dataset(IterableDataset[Any]):
         Behind the last minibatch of an epoch that is with the next epoch. (A StatefulDataLoader with a state of there
         ends that epoch first, with nothing, as without the stop; with a state of behind the loop it does not.)
         """
-        worker, self._state = get_worker_info(), mapping("a state", state, "state_dict() gives")
+        worker, given = get_worker_info(), mapping("a state", state, "state_dict() gives")
+        for name in ("epoch", "minibatch", "ended"):  # what is needed before there is a reader to look at it
+            if not isinstance(given.get(name), SupportsIndex):
+                raise _state_error("state.damaged", f"the saved state is damaged: no number '{name}'", "use another saved state")
+        self._state = given
         self._iterations.load(worker, self._state)
         if worker is not None:  # a StatefulDataLoader's
-            own = dict(self._state)
+            own = dict(given)
             offset, before = int(own.pop("offset")), int(own.pop("num_workers", worker.num_workers))
             self._state = own
             if before != worker.num_workers:
                 what = f"the state is of a StatefulDataLoader with num_workers={before}, this one has num_workers={worker.num_workers}"
                 hint = f"give this one num_workers={before}; only a state of the dataset itself, read with num_workers=0, goes on with any"
-                raise StateError(Fault("state", "python.state-workers", what, f"batchfeed: {what}; hint: {hint}", hint=hint))
+                raise _state_error("python.state-workers", what, hint)
             self._rest = self._restored(offset)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -306,6 +315,10 @@ class _Loop:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         if get_worker_info() is None:  # in worker processes it is known by the dataset's state
             self._batches = self._data._restored(0)
+
+
+def _state_error(id: str, what: str, hint: str) -> StateError:
+    return StateError(Fault("state", id, what, f"batchfeed: {what}; hint: {hint}", hint=hint))
 
 
 def _coming(reader: Reader) -> int:

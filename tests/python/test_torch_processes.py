@@ -14,6 +14,7 @@ from conftest import keys_of
 from test_torch import dataset, loader
 from torch.utils.data import IterableDataset
 
+import batchfeed as bf
 import batchfeed.torch
 
 
@@ -139,3 +140,27 @@ def test_the_length_and_the_epoch_behind_workers(corpus):
         assert len(data) == len(data) == len(reader)
         assert keys(data, 0) == keys_of(reader)
     assert data.epoch == 6 and data.state_dict() == reader.state_dict()
+
+
+def test_workers_without_a_rank_are_refused(corpus, monkeypatch):
+    told = "workers is 4, and no rank is given; hint: every rank says its own, rank=0 ...; the processes of a DataLoader are its num_workers="
+    with pytest.raises(bf.ConfigError, match=told):
+        dataset(corpus, workers=4)
+    be_rank(monkeypatch, 1)
+    with pytest.raises(bf.ConfigError, match="workers is 4"):
+        dataset(corpus, workers=4)
+    assert len(dataset(corpus, workers=4, rank=3, minibatch_samples=40)) == 2
+    data = dataset(corpus, workers=2)
+    assert list(data) == list(dataset(corpus, workers=2, rank=1))
+    monkeypatch.delenv("RANK")
+    with pytest.raises(bf.ConfigError, match="workers is 2"):
+        len(copy.copy(data))
+
+
+@pytest.mark.parametrize("change", [lambda state: {"a": 1}, lambda state: {}, lambda state: {**state, "epoch": "x"}, lambda state: {**state, "ended": None}])
+def test_a_state_that_is_none_is_refused_at_once(corpus, loops, change):
+    data = few(corpus)
+    with pytest.raises(bf.StateError, match="the saved state is damaged: no number '(epoch|ended)'") as caught:
+        data.load_state_dict(change(data.state_dict()))
+    assert (caught.value.id, caught.value.hint) == ("state.damaged", "use another saved state")
+    assert keys(data, 2) == loops[0]
