@@ -100,13 +100,19 @@ void* open_folder(const char* name) {
   return nullptr;
 }
 
+// Without `.` and `..`, which a pattern such as `.?` would fit: it leads down only.
 ::dirent* next_entry(void* folder) {
   const Folder& in = *static_cast<Folder*>(folder);
   if (is_over()) return nullptr;
-  errno = 0;
-  ::dirent* const entry = ::readdir(in.entries);
-  if (entry == nullptr) look_at_failure(errno == 0 ? ENOENT : errno, in.name);
-  if (entry == nullptr || std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) return entry;
+  ::dirent* entry = nullptr;
+  do {
+    errno = 0;
+    entry = ::readdir(in.entries);
+  } while (entry != nullptr && (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0));
+  if (entry == nullptr) {
+    look_at_failure(errno == 0 ? ENOENT : errno, in.name);
+    return nullptr;
+  }
   count(in.name_bytes + 1 + std::strlen(entry->d_name));
   return more_names ? nullptr : entry;
 }

@@ -61,6 +61,26 @@ TEST_F(Opening, PatternsOfURLsAndPatternsThatFitNothing) {
   EXPECT_EQ(asked.size(), 2u) << "files of this machine are not asked of it";
 }
 
+// Whoever reads URLs is not asked for what lies outside.
+TEST_F(Opening, PatternsOfURLsLookInTheRootsOnly) {
+  FileSystem files;
+  files.roots = {"mem://in"};
+  std::vector<std::string> asked;
+  files.glob = [&](const std::string& pattern) {
+    asked.push_back(pattern);
+    return std::vector<std::string>{"mem://in/a.ctf"};
+  };
+  EXPECT_EQ(expand({"mem://in/*.ctf", "mem://in/b/?.ctf"}, files).size(), 2u);
+  EXPECT_EQ(asked.size(), 2u);
+  for (const char* outside : {"mem://out/*.ctf", "mem://*/a.ctf", "mem://in*/a.ctf", "mem://in/*/../../out/a.ctf",
+                              "mem://in/%2e%2e/out/*.ctf", "mem://in/*/..%2f..%2fout/a.ctf", "file:///in/*"}) {
+    const Fault fault = testing::fault_of([&] { expand({outside}, files); });
+    EXPECT_EQ(fault.id, "io.outside-roots") << outside;
+    EXPECT_EQ(fault.at.file, outside);
+  }
+  EXPECT_EQ(asked.size(), 2u);
+}
+
 // Else the name of one file would quietly name others.
 TEST_F(Opening, ANameThatExistsIsNoPattern) {
   const std::string bracketed = write("a[1].ctf", "|A 1\n"), starred = write("a*.ctf", "|A 2\n");

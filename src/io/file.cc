@@ -46,11 +46,11 @@ std::string missing_folder(const std::string& path, const FileSystem& files) {
 
 std::string from_where(const std::string& path, const FileSystem& files) {
   std::string out;
-  if (!path.starts_with('/')) {
+  if (!path.starts_with('/'))
     out = "relative paths count from " + (files.folder.empty() ? std::string("the working directory") : files.folder);
-    if (const std::string there = beside_configuration(path, files); !there.empty())
-      return out + "; it is there from '" + there + "', where the configuration is: run this there";
-  }
+  if (!files.roots.empty()) return out;  // nobody learns what is there
+  if (const std::string there = beside_configuration(path, files); !there.empty())
+    return out + "; it is there from '" + there + "', where the configuration is: run this there";
   const std::string folder = missing_folder(path, files);
   if (folder.empty()) return out;
   return out + (out.empty() ? "" : "; ") + "there is no folder '" + folder + "'";

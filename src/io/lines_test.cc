@@ -211,6 +211,10 @@ TEST(PathPolicy, RootsHoldWhatLiesInThemAndWhatLinksLeadTo) {
   EXPECT_EQ(none.at.file, "in/none");
   EXPECT_EQ(none.hint, "relative paths count from " + there.folder);
   const auto hint = [&](const std::string& path) { return fault_of([&] { const File file(path, there); }).hint; };
+  there.configuration = folder / "in/x.cntk";
+  EXPECT_EQ(hint("in/no/../../in2/no/../../in/none"), none.hint) << "nobody learns what folders there are";
+  EXPECT_EQ(hint("in/leads-out/../../in/deep/b"), none.hint);
+  there.roots = {};
   EXPECT_EQ(hint("in/no/deep/a"), none.hint + "; there is no folder 'in/no'");
   EXPECT_EQ(hint(folder / "in/no/deep/a"), "there is no folder '" + (folder / "in/no") + "'");
   EXPECT_EQ(hint(folder / "in/none"), "") << "of a path from the root there is nothing to say";
@@ -225,6 +229,18 @@ TEST(PathPolicy, RootsHoldWhatLiesInThemAndWhatLinksLeadTo) {
   EXPECT_TRUE(url("s3://bucket/a/b", "s3://bucket/a"));
   EXPECT_FALSE(url("s3://bucket/ab", "s3://bucket/a"));
   EXPECT_FALSE(url("s3://bucket/a/../b", "s3://bucket/a"));
+  for (const char* way_out : {"%2e%2e/b", ".%2E/b", "..%2fb", "%252e%252e/b", "%2%65%2e/b", "..%5Cb", "..\\b", ".\t./b",
+                              ".%0a./b", "..?b", "..;/b", "..", "t::s3://bucket/b", "t::file:///b"}) {
+    EXPECT_FALSE(url("s3://bucket/a/" + std::string(way_out), "s3://bucket/a")) << way_out;
+  }
+  for (const char* inside : {"..b", "b..", "%2e", "a%2fb", "100%", "%zz", "%2", "a:b"})
+    EXPECT_TRUE(url("s3://bucket/a/" + std::string(inside), "s3://bucket/a")) << inside;
+  for (const char* file : {"file://", "local://", "simplecache::file://", "FILE://"})
+    EXPECT_FALSE(url(file + (folder / "in/leads-out"), file + (folder / "in"))) << file << ": links are not resolved";
+  EXPECT_TRUE(url("simplecache::s3://bucket/a", "simplecache::s3://bucket"));
+  const Fault by_url =
+      fault_of([&] { resolve_in_roots("file:///a/b", {.roots = {"file:///a"}}, {.file = "x.scp", .line = 2}); });
+  EXPECT_EQ(by_url.hint, "name a local file by its path, not by a URL");
   EXPECT_FALSE(url("s3://bucket/a", "/"));
   EXPECT_FALSE(url("/a", "s3://bucket"));
 }

@@ -2,9 +2,12 @@
 #include "io/path_policy.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <string>
 #include <system_error>
+
+#include "base/words.h"
 
 namespace batchfeed {
 
@@ -45,13 +48,44 @@ bool holds(std::string_view folder, std::string_view path) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
+// A URL as whoever fetches it may take it: escapes decoded, also of escapes (%252e), '\' as '/', and without line ends.
+std::string decoded(std::string_view url) {
+  std::string out;
+  for (const char given : url) {
+    out += given;
+    while (out.size() >= 3 && out[out.size() - 3] == '%') {
+      const char* const end = out.data() + out.size();
+      unsigned code = 0;
+      if (std::from_chars(end - 2, end, code, 16).ptr != end) break;
+      out.resize(out.size() - 2);
+      out.back() = static_cast<char>(code);
+    }
+    if (out.back() == '\\') out.back() = '/';
+    if (out.back() == '\t' || out.back() == '\n' || out.back() == '\r') out.pop_back();
+  }
+  return out;
+}
+
 bool climbs(std::string_view url) {
-  for (std::string_view rest = url; !rest.empty();) {
-    const std::size_t slash = std::min(rest.find('/'), rest.size());
-    if (rest.substr(0, slash) == "..") return true;
-    rest.remove_prefix(std::min(slash + 1, rest.size()));
+  const std::string text = decoded(url);
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t end = std::min(rest.find_first_of("/?#;"), rest.size());
+    if (rest.substr(0, end) == "..") return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return false;
+}
+
+// Also through others, as in zip://a.ctf::file:///b.zip. Its links would be followed.
+bool names_local_file(std::string_view url) {
+  const std::string text = decoded(url);
+  for (std::string_view rest = text;;) {
+    const std::string scheme = lower(rest.substr(0, rest.find(':')));
+    if (scheme == "file" || scheme == "local") return true;
+    const std::size_t next = rest.find("::");
+    if (next == rest.npos) return false;
+    rest.remove_prefix(next + 2);
+  }
 }
 
 std::string resolved(const std::string& path) {
@@ -68,27 +102,46 @@ std::string located(const std::string& path, const FileSystem& file_system) {
 }
 
 std::string resolve_in_roots(const std::string& path, const FileSystem& file_system, const Position& at) {
-  const bool url = is_url(path);
+  const bool url = is_url(path), local = url && names_local_file(path);
   const auto& roots = file_system.roots;
   std::string real = url ? path : resolved(located(path, file_system));
-  const bool inside =
-      !real.empty() && !(url && climbs(real)) && std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
-        const std::string folder = is_url(root) ? root : resolved(located(root, file_system));
-        return is_url(root) == url && !folder.empty() && holds(folder, real);
-      });
+  const bool inside = !real.empty() && !(url && (local || climbs(real))) &&
+                      std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
+                        const std::string folder = is_url(root) ? root : resolved(located(root, file_system));
+                        return is_url(root) == url && !folder.empty() && holds(folder, real) &&
+                               !(url && real.find("::", root.size()) != real.npos);  // where that leads, its end tells
+                      });
   if (inside) return real;
   throw Error(Fault{.kind = FaultKind::io,
                     .id = "io.outside-roots",
                     .at = at,
                     .what = "'" + path + "'" + (real.empty() || real == path ? "" : " is '" + real + "', and") +
                             " lies outside the folders that may be read",
-                    .hint = "allow its folder too (`roots = DIR`), or do not name it"});
+                    .hint = local ? "name a local file by its path, not by a URL"
+                                  : "allow its folder too (`roots = DIR`), or do not name it"});
 }
 
+namespace {
+// As glob() takes the names of folders in a pattern.
+std::string unescaped(std::string_view pattern) {
+  std::string out;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '\\') ++i;
+    if (i < pattern.size()) out += pattern[i];
+  }
+  return out;
+}
+}  // namespace
+
 void expect_in_roots(const std::string& pattern, const FileSystem& file_system) {
-  if (file_system.roots.empty() || is_url(pattern)) return;
+  if (file_system.roots.empty()) return;
   const std::size_t first = pattern.find_first_of("*?[");
-  const std::filesystem::path behind = pattern.substr(first);
+  if (is_url(pattern)) {
+    const std::string front = pattern.substr(0, pattern.rfind('/', first) + 1);
+    resolve_in_roots(climbs(pattern) ? pattern : front, file_system, {.file = pattern});
+    return;
+  }
+  const std::filesystem::path behind = unescaped(std::string_view(pattern).substr(first));
   if (std::find(behind.begin(), behind.end(), "..") != behind.end()) {
     throw Error(Fault{.kind = FaultKind::io,
                       .id = "io.outside-roots",
@@ -96,7 +149,8 @@ void expect_in_roots(const std::string& pattern, const FileSystem& file_system) 
                       .what = "a pattern with '..' behind a '*' may lead out of the folders that may be read",
                       .hint = "name the folder in front of the '*'"});
   }
-  resolve_in_roots(std::string(directory_of(pattern.substr(0, first) + "x")), file_system, {.file = pattern});
+  const std::string front = unescaped(std::string_view(pattern).substr(0, first)) + 'x';
+  resolve_in_roots(std::string(directory_of(front)), file_system, {.file = pattern});
 }
 
 void expect_no_way_out(const std::vector<std::string>& found, const std::string& pattern,

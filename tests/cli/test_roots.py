@@ -99,7 +99,8 @@ CONFIG = "Train = [ reader = [ readerType = CNTKTextFormatReader ; file = \"{}\"
 
 
 @pytest.mark.parametrize("pattern", ["/etc/pass*", "/etc/nosuch*", "out/*.ctf", "out/none*", "in/../out/*.ctf", "in/*/../../out/x.ctf", "in/way/*.ctf",
-                                     "in/w*/*.ctf", "in/[q]/../../../etc/pass*", "/*/*"])
+                                     "in/w*/*.ctf", "in/[q]/../../../etc/pass*", "/*/*", r"in/\.\./out/*.ctf", r"in/?/\.\./\.\./out/x.ctf",
+                                     r"in\/..\/out/*.ctf"])
 def test_a_pattern_looks_nowhere_else(batchfeed, folders, write, pattern):
     """What it would find outside is not told, nor whether there is anything."""
     (folders / "in" / "way").symlink_to("../out")
@@ -107,6 +108,19 @@ def test_a_pattern_looks_nowhere_else(batchfeed, folders, write, pattern):
     result = batchfeed("info", "x.cntk", "--root", "in")
     assert (result.code, result.out) == (3, "")
     assert "the folders that may be read" in result.err and "passwd" not in result.err and "x.ctf" not in result.err.replace(pattern, "")
+
+
+@pytest.mark.parametrize("way", [".?", ".*", ".[.]", "?/.?/.?", "d/.?/.?"])
+def test_a_pattern_leads_down_only(batchfeed, folders, write, way):
+    """`.?` fits `..` too: whether there is such a file outside is not told."""
+    (folders / "in" / "d").mkdir()
+    said = []
+    for name in ("x", "none"):
+        write("x.cntk", CONFIG.format(f"in/{way}/out/{name}.c*"))
+        result = batchfeed("info", "x.cntk", "--root", "in")
+        assert (result.code, result.out) == (3, "")
+        said.append(result.err.replace(f"/{name}.c", "/NAME.c"))
+    assert said[0] == said[1] and "cannot open" in said[0], said
 
 
 def test_patterns_in_a_root_are_followed(batchfeed, folders, write):
