@@ -31,13 +31,15 @@ void Document::over_limit(Origin at, const char* field, std::uint64_t limit, std
 void Document::hold(const Error& error) {
   const Fault& fault = error.fault();
   if (!collect_ || quiet_ || fault.kind == FaultKind::internal) throw;
-  // Not told: that a key found to be wrong is missing too, and that a variable
+  // Not told: the same once more, that a key found to be wrong is missing too, and that a variable
   // which is unknown is no number.
   const auto key = [](const Fault& f) { return std::string_view(f.what).substr(0, f.what.find(':')); };
   for (const Fault& held : faults_) {
     const bool same_line = held.at.line == fault.at.line && held.at.file == fault.at.file;
-    if (same_line && key(held) == key(fault)) return;
-    if (same_line && held.at.column == fault.at.column && held.id == "config.unknown-variable") return;
+    if (!same_line) continue;
+    const bool same_place = held.at.column == fault.at.column;
+    if (key(held) == key(fault) && (same_place || fault.id == "config.missing-required")) return;
+    if (same_place && held.id == "config.unknown-variable") return;
   }
   if (faults_.size() >= kFaults) throw;
   faults_.push_back(fault);

@@ -41,6 +41,7 @@ class Expander {
         // Of what a variable holds the first fault is told: all are at one place, and may be any number.
         if (at != nullptr || error.fault().kind == FaultKind::limit) throw;
         doc_.hold(error);
+        active_.clear();
         done = dollar;  // the variable stays as it is written
       }
       dollar = close;

@@ -71,8 +71,7 @@ class Lexer {
                    .what = "the file is UTF-16; a configuration is plain bytes or UTF-8",
                    .hint = "save it as UTF-8"});
     }
-    const std::size_t mark = content.starts_with("\xEF\xBB\xBF") ? 3 : 0;
-    std::size_t begin = mark;
+    std::size_t begin = content.starts_with("\xEF\xBB\xBF") ? 3 : 0;
     for (std::uint64_t line = 1; begin < content.size(); ++line) {
       const std::size_t end = std::min(content.find('\n', begin), content.size());
       std::string_view bytes = content.substr(begin, end - begin);
@@ -80,7 +79,7 @@ class Lexer {
       if (const std::size_t cr = bytes.find('\r'); cr != std::string_view::npos) {
         throw Error({.kind = FaultKind::config,
                      .id = "config.lone-cr",
-                     .at = {.file = path, .line = line, .column = cr + 1 + (line == 1 ? mark : 0)},
+                     .at = {.file = path, .line = line, .column = cr + 1},
                      .what = "a carriage return without a line feed",
                      .hint = "end lines with LF or CRLF"});
       }

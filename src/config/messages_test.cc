@@ -81,6 +81,27 @@ TEST(ConfigMessages, AVariableThatIsUnknownIsOneFault) {
   EXPECT_EQ(all_faults_of(reader("maxErrors = $nope$", "dim=$none$;format=dens")), "3:13 4:15 4:29");
 }
 
+// Whoever uses a variable that holds an unknown one has that fault, each of them, and not that of a loop.
+TEST(ConfigMessages, AVariableThatHoldsAnUnknownOneIsNoLoop) {
+  std::string text = "reader=[file=f;input=[";
+  for (int i = 0; i < 40; ++i)
+    text += " | s" + std::to_string(i) + "=[dim=$v" + std::to_string(i % 39) + "$;format=dense]";
+  text += " ]]";
+  for (int i = 0; i < 39; ++i) text += " | v" + std::to_string(i) + "=$nope$";
+  World world(text);
+  world.all_faults = true;
+  EXPECT_THROW(world.bind(), Error);
+  EXPECT_EQ(world.notices.size(), 40u);
+  for (const Notice& notice : world.notices) EXPECT_EQ(notice.fault.id, "config.unknown-variable") << notice.fault.what;
+  EXPECT_EQ(all_faults_of("v=$nope$ | reader=[file=f;input=[a=[dim=$v$$v$;format=dense]]]"), "2:30 2:33");
+}
+
+TEST(ConfigMessages, FaultsOfOneLineAreToldEach) {
+  EXPECT_EQ(all_faults_of("reader=[file=f;input=[a=[alias=x;dim=1;format=dense];b=[alias=x;dim=1;format=dense];"
+                          "c=[alias=y;dim=1;format=dense];d=[alias=y;dim=1;format=dense]]]"),
+            "1:54 1:116");
+}
+
 // Whatever bytes stand there: a message has no end of line and no control characters, and an end.
 TEST(ConfigMessages, QuoteWhatIsNoText) {
   EXPECT_NE(error_of(reader(std::string("randomize = \"a\x01\x7f\xc3\xa4\""))).find("'a\\x01\\x7f\xc3\xa4'"),
@@ -97,6 +118,8 @@ TEST(ConfigMessages, PointThroughCommentsAndJoins) {
   EXPECT_EQ(error_of(world), "d.cntk:2:30: reader.input.A.dim: expected at least 1, found 0");
   world.files["d.cntk"] = testing::lines("# three | reader=[file=t;input=[A=[dim=1;format=dense]]]");
   EXPECT_EQ(error_of(world).substr(0, 41), "c.cntk:4:19: reader.maxErrors: expected a");
+  world.files["c.cntk"] = "\xEF\xBB\xBFx=1\rreader=[]";
+  EXPECT_EQ(error_of(world).substr(0, 14), "c.cntk:1:4: a ") << "the mark is no column";
 }
 
 TEST(ConfigMessages, PointIntoTheCommandLine) {

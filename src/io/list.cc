@@ -24,7 +24,6 @@ bool ListReader::next() {
     if (at_.line == 1 && text_.starts_with(kMark)) {
       text_.remove_prefix(kMark.size());
       at_.byte += kMark.size();
-      at_.column += kMark.size();
     }
     if (text_.find_first_not_of(" \t\v\f\r") == text_.npos) {
       ++blank_lines_;

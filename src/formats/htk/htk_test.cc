@@ -315,6 +315,7 @@ TEST_F(Htk, ReadsListsOfAllLineEndsAndSeveral) {
     EXPECT_EQ(e.fault().at.file, folder_ / "2.scp");
     EXPECT_EQ(e.fault().at.line, 2u);
   }
+  EXPECT_EQ(fault("\xEF\xBB\xBF|cat a|\n").at.column, 1u) << "the mark is no column";
   limits_.scp_entries = 1;
   EXPECT_EQ(fault("u=FOLDER/a[0,1]\nv=FOLDER/a[0,1]\n").id, "limit.scp-entries");
   EXPECT_EQ(fault("u=FOLDER/a[0,1]\n", {.prefix = "/nowhere"}).kind, FaultKind::io);
