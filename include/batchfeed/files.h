@@ -12,7 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace batchfeed {
@@ -39,6 +38,13 @@ struct FileIdentity {
   bool operator==(const FileIdentity&) const = default;
 };
 
+// A file and where a configuration, or a list that it names, gives its name.
+struct NamedFile {
+  std::string path;
+  std::shared_ptr<const std::string> where;  // never null; shared, as there may be many names in one file
+  std::uint64_t line = 0, column = 0;        // column 0: all of the line
+};
+
 class UnpackedFiles;
 
 struct FileSystem {
@@ -56,9 +62,9 @@ struct FileSystem {
   // The configuration that names the files, if any. When a relative path does not exist, the
   // error says whether it would exist beside this configuration.
   std::string configuration = {};
-  // Names of files and where that configuration gives them ("train.cntk:3:10"), for one that is not there. Shared, as
-  // every source keeps a copy of all this. May be null.
-  std::shared_ptr<const std::vector<std::pair<std::string, std::string>>> named_at = {};
+  // The files that this configuration names, sorted by path, for one that is not there. Shared, as every source keeps a
+  // copy of all this. May be null.
+  std::shared_ptr<const std::vector<NamedFile>> named_at = {};
   // What opening a compressed file found out, for whoever opens it again; see share_unpacked().
   std::shared_ptr<UnpackedFiles> unpacked = {};
 };

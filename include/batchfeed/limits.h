@@ -13,7 +13,7 @@ struct Limits {
   std::uint64_t list_line_bytes = 1ull << 16;  // one line of an scp, MLF, or list file
   std::uint64_t dim = (1ull << 31) - 1;        // dimension of a stream
   std::uint64_t streams = 1024;                // streams of a source, sources of a reader, readers of a configuration
-  std::uint64_t name_bytes = 1024;             // a stream's name or alias
+  std::uint64_t name_bytes = 1024;             // a stream's name or alias, the path of a configuration's section
   std::uint64_t key_bytes = 4096;              // a sequence's textual key
   std::uint64_t sequence_samples = (1ull << 31) - 1;  // samples of one sequence
   std::uint64_t label_frames = 1ull << 24;            // frames that one utterance's labels cover (46 hours of 10 ms)
@@ -24,7 +24,7 @@ struct Limits {
   std::uint64_t mlf_states = 1'000'000;        // labels of a state list
   std::uint64_t config_bytes = 4ull << 20;     // a configuration, with its includes
   std::uint64_t config_depth = 32;             // nested groups
-  std::uint64_t config_expansions = 100'000;   // $variables$ replaced, keys of a section, elements of an array
+  std::uint64_t config_expansions = 100'000;   // $variables$ replaced, keys of a section, elements of arrays and lists
   std::uint64_t config_includes = 64;          // configuration files, those that are included among them
   std::uint64_t state_bytes = 16ull << 20;     // a saved state
   std::uint64_t pattern_bytes = 64ull << 20;   // paths that the patterns of a source look at; a folder counts 512 more

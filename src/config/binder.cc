@@ -15,6 +15,7 @@ std::optional<Value> Binder::value(const Section& section, std::string_view key,
   std::optional<Value> found = reach == Reach::own ? section.own(key) : section.find(key);
   if (!found) return std::nullopt;
   if (found->is_default()) return std::nullopt;
+  if (found->inherited) doc_.count_copy(found->key_at, found->text.size());
   if (reach == Reach::surprising && found->inherited) {
     doc_.warn(found->key_at, "inherited-key",
               "key " + quoted(key) + " stands outside the section it belongs to; it is used for " + section.path(),
@@ -205,12 +206,20 @@ std::vector<std::int32_t> Binder::integers(const Section& section, std::string_v
   return out;
 }
 
+void Binder::name_file(std::string path, const Position& at) {
+  const bool same = !named_.empty() && *named_.back().where == at.file;
+  named_.push_back({.path = std::move(path),
+                    .where = same ? named_.back().where : std::make_shared<const std::string>(at.file),
+                    .line = at.line,
+                    .column = at.column});
+}
+
 std::vector<std::string> Binder::paths(const Value& array) {
   std::vector<std::string> out;
   for (const Text& element : scan_array(doc_, array.text)) {
     if (element.empty()) continue;
     out.emplace_back(element.bytes());
-    name_file(out.back(), place_of(doc_.position(element.origin(0))));
+    name_file(out.back(), doc_.position(element.origin(0)));
   }
   return out;
 }

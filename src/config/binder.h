@@ -24,11 +24,6 @@ enum class Reach : std::uint8_t {
   surprising,  // outwards, with a warning if it is found there: the key belongs to the section
 };
 
-// file:line:column
-inline std::string place_of(const Position& at) {
-  return at.file + ':' + std::to_string(at.line) + ':' + std::to_string(at.column);
-}
-
 class Binder {
  public:
   Binder(Document& doc, std::optional<Element> precision, std::vector<ResolvedValue>& resolved)
@@ -92,9 +87,9 @@ class Binder {
   std::vector<std::int32_t> integers(const Section& section, std::string_view key, std::int32_t otherwise,
                                      Reach reach = Reach::outwards);
 
-  // A file that an array or a list names, and where.
-  void name_file(std::string path, std::string place) { named_.emplace_back(std::move(path), std::move(place)); }
-  const std::vector<std::pair<std::string, std::string>>& named() const noexcept { return named_; }
+  // A file and where its name stands.
+  void name_file(std::string path, const Position& at);
+  std::vector<NamedFile> take_named() noexcept { return std::move(named_); }
   // The elements of an array of paths.
   std::vector<std::string> paths(const Value& array);
 
@@ -116,7 +111,7 @@ class Binder {
   Document& doc_;
   std::optional<Element> precision_;
   std::vector<ResolvedValue>& resolved_;
-  std::vector<std::pair<std::string, std::string>> named_;
+  std::vector<NamedFile> named_;
 };
 
 // The binders: a reader section to a Setup. `enclosing` facts come by look-up.

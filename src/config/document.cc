@@ -49,8 +49,9 @@ void Document::hold(const Error& error) {
 
 void Document::start_anew() noexcept {
   faults_.clear();
-  expansions_before_ += std::exchange(expansions_, 0);
-  expanded_bytes_before_ += std::exchange(expanded_bytes_, 0);
+  expansions_.start_anew();
+  copied_bytes_.start_anew();
+  elements_.start_anew();
 }
 
 void Document::tell(Severity severity, Origin at, std::string id, std::string what, std::string hint) {
@@ -80,15 +81,20 @@ void Document::note(Origin at, std::string id, std::string what, std::string hin
 }
 
 void Document::count_expansion(Origin at, std::size_t bytes) {
-  if (++expansions_ > limits_.config_expansions ||
-      (expansions_before_ + expansions_) / kBudgets > limits_.config_expansions) {
+  if (!expansions_.take(1, limits_.config_expansions))
     over_limit(at, "config_expansions", limits_.config_expansions, "too many $variables$ are replaced");
-  }
-  expanded_bytes_ += bytes;
-  if (expanded_bytes_ > limits_.config_bytes ||
-      (expanded_bytes_before_ + expanded_bytes_) / kBudgets > limits_.config_bytes) {
-    over_limit(at, "config_bytes", limits_.config_bytes, "the text grows too long by replacing $variables$");
-  }
+  count_copy(at, bytes);
+}
+
+void Document::count_copy(Origin at, std::size_t bytes) {
+  if (!copied_bytes_.take(bytes, limits_.config_bytes))
+    over_limit(at, "config_bytes", limits_.config_bytes,
+               "the text grows too long by replacing $variables$ and by keys that many sections inherit");
+}
+
+void Document::count_elements(Origin at, std::uint64_t elements) {
+  if (!elements_.take(elements, limits_.config_expansions))
+    over_limit(at, "config_expansions", limits_.config_expansions, "the arrays and lists have too many elements");
 }
 
 Section& Document::keep(std::unique_ptr<Section> section) {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/quoted.h"
@@ -62,7 +63,8 @@ class Document {
   // In a handler of Error: holds it; throws it again unless faults are collected, or
   // while quiet.
   void hold(const Error& error);
-  // Before another section: its own budget of $variables$, as far as that of all sections reaches, and no fault yet.
+  // Before another section: its own budget of $variables$ and elements, as far as that of all sections reaches, and no
+  // fault yet.
   // What was warned of stays told.
   void start_anew() noexcept;
   // Those that were held, in the order in which they were met.
@@ -74,8 +76,10 @@ class Document {
   void warn(Fault fault);
   void note(Origin at, std::string id, std::string what, std::string hint = {});
 
-  // Counts what expansion makes; throws Error(limit).
+  // Count what a few bytes of text can make many of; throw Error(limit).
   void count_expansion(Origin at, std::size_t bytes);
+  void count_copy(Origin at, std::size_t bytes);           // by a variable, or by sections that inherit it
+  void count_elements(Origin at, std::uint64_t elements);  // of arrays and lists
   // While quiet, notices are dropped: for looking around before the real reading.
   void set_quiet(bool quiet) noexcept { quiet_ = quiet; }
 
@@ -96,12 +100,19 @@ class Document {
   std::vector<Fault> faults_;
   static constexpr std::uint64_t kNoticesPerId = 100;
   static constexpr std::size_t kFaults = 1000;  // that are held of a section; each is compared with those before it
-  static constexpr std::uint64_t kBudgets = 2;  // of $variables$, for all sections together
+  static constexpr std::uint64_t kBudgets = 2;  // of $variables$ and elements, for all sections together
   std::set<std::pair<Origin, std::string>> told_;
   std::map<std::string, std::uint64_t> given_;  // notices by id
-  std::uint64_t expansions_ = 0;
-  std::uint64_t expanded_bytes_ = 0;
-  std::uint64_t expansions_before_ = 0, expanded_bytes_before_ = 0;  // of the sections before this one
+  struct Budget {
+    std::uint64_t spent = 0, before = 0;  // of this section, and of those before it
+    // False beyond `limit`.
+    bool take(std::uint64_t n, std::uint64_t limit) noexcept {
+      spent += n;
+      return spent <= limit && (before + spent) / kBudgets <= limit;
+    }
+    void start_anew() noexcept { before += std::exchange(spent, 0); }
+  };
+  Budget expansions_, copied_bytes_, elements_;
   std::vector<std::unique_ptr<Section>> sections_;
 };
 

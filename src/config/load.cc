@@ -67,9 +67,10 @@ bool means_reader(std::string_view key, std::string_view text) {
 }
 
 // Looks at raw texts only: a command that is not asked for may hold unknown
-// variables, and a network description need not parse.
+// variables, and a network description need not parse. Ends with one reader more than there may be.
 void walk(Document& doc, Section& section, std::vector<std::pair<Origin, std::string>>& out) {
   for (const auto& [key, entry] : section.entries()) {
+    if (out.size() > doc.limits().streams) return;
     if (!is_section(entry)) continue;
     const bool reader_meant = means_reader(key, entry.value.bytes());
     try {
@@ -323,19 +324,19 @@ void warn_of_sets(Document& doc, const Section& root) {
   }
 }
 
-// Each file and where it is named; what arrays and lists name comes first.
-std::vector<std::pair<std::string, std::string>> files_named(const Binder& binder,
-                                                             const std::vector<ResolvedValue>& resolved) {
+// By path; of one path, what arrays and lists name comes first.
+std::vector<NamedFile> files_named(Binder& binder, const std::vector<ResolvedValue>& resolved) {
   constexpr std::array kKeys = {"file",        "scpFile",          "mlfFile",
                                 "mlfFileList", "labelMappingFile", "labelToTargetMappingFile"};
-  std::vector<std::pair<std::string, std::string>> out = binder.named();
   for (const ResolvedValue& value : resolved) {
     const std::string_view key = std::string_view(value.path).substr(value.path.rfind('.') + 1);
     if (value.from == ResolvedValue::From::fallback || value.at.line == 0 ||
         std::none_of(kKeys.begin(), kKeys.end(), [&](const char* k) { return same_word(key, k); }))
       continue;
-    out.emplace_back(value.value, place_of(value.at));
+    binder.name_file(value.value, value.at);
   }
+  std::vector<NamedFile> out = binder.take_named();
+  std::ranges::stable_sort(out, {}, &NamedFile::path);
   return out;
 }
 
@@ -370,8 +371,7 @@ LoadedConfig bind_section(Document& doc, const Section& root, const ConfigReques
   out.setup.file_system = request.file_system;
   if (!request.files.empty()) {  // of a text that a program has made nobody could look at the place
     out.setup.file_system.configuration = request.files.front();
-    out.setup.file_system.named_at =
-        std::make_shared<const std::vector<std::pair<std::string, std::string>>>(files_named(binder, out.resolved));
+    out.setup.file_system.named_at = std::make_shared<const std::vector<NamedFile>>(files_named(binder, out.resolved));
   }
   out.setup.report = request.report;
   return out;
@@ -416,7 +416,7 @@ std::unique_ptr<Document> read(const ConfigRequest& request) {
       FileSystem file_system = request.file_system;
       const auto& named = request.files;
       if (std::find(named.begin(), named.end(), path) != named.end()) file_system.roots.clear();
-      return io::read_whole(path, request.limits.config_bytes, "config_bytes", file_system);
+      return io::read_whole(path, request.limits.config_bytes, "config_bytes", file_system, &request.limits);
     });
   } catch (const Error& error) {
     doc->hold(error);

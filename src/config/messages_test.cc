@@ -380,6 +380,23 @@ TEST(ConfigLimits, BoundHostileText) {
   EXPECT_NE(error_of("reader=[readerType=HTKMLFReader;" + streams + "]").find("above the limit streams"),
             std::string::npos);
 
+  const std::string source = "[type=CNTKTextFormatDeserializer;module=CNTKTextFormatReader;files=(f*60000);input=[";
+  EXPECT_NE(
+      error_of("reader=[deserializers=(" + source + "a=[dim=1;format=dense]]]:" + source + "b=[dim=1;format=dense]]])]")
+          .find("too many elements"),
+      std::string::npos)
+      << "of all arrays together";
+  EXPECT_NE(error_of("reader=[readerType=HTKDeserializers;prefixPathInSCP=" + std::string(1 << 20, 'p') +
+                     ";a=[scpFile=s;dim=1];b=[scpFile=s;dim=1];c=[scpFile=s;dim=1];d=[scpFile=s;dim=1]"
+                     ";e=[scpFile=s;dim=1]]")
+                .find("above the limit config_bytes"),
+            std::string::npos);
+  EXPECT_NE(error_of(std::string(1025, 'k') + "=[reader=[readerType=x;file=f]]").find("above the limit name_bytes"),
+            std::string::npos);
+  EXPECT_EQ(error_of(std::string(1025, 'k') + "=[a=[]] | " + reader("", "dim=0;format=dense")),
+            "c.cntk:5:15: reader.input.A.dim: expected at least 1, found 0")
+      << "of a section that nobody asks for";
+
   std::string readers;
   for (int i = 0; i <= 1024; ++i) readers += "R" + std::to_string(i) + "=[reader=[file=f;input=[]]] | ";
   EXPECT_NE(error_of(readers).find("too many reader sections"), std::string::npos);

@@ -303,10 +303,7 @@ class ArrayScanner final : public Scanner {
                       "an array element is repeated too often");
     }
     // why: an element of one byte takes nearly a hundred.
-    if (times > limits.config_expansions - elements.size()) {
-      doc_.over_limit(text_.origin(span.begin), "config_expansions", limits.config_expansions,
-                      "an array has too many elements");
-    }
+    doc_.count_elements(text_.origin(span.begin), times);
     for (std::uint64_t i = 0; i < times; ++i) elements.push_back(text_.slice(span.begin, span.end));
   }
 

@@ -26,6 +26,11 @@ Section::Section(Document& doc) : doc_(&doc) { parse(doc.text()); }
 
 Section::Section(Document& doc, const Text& text, const Section* parent, std::string path, Origin at)
     : doc_(&doc), parent_(parent), path_(std::move(path)), at_(at) {
+  // why: every key in it, and every section, has a path of its own.
+  if (path_.size() > doc.limits().name_bytes) {
+    doc.over_limit(at, "name_bytes", doc.limits().name_bytes,
+                   "the path of a section has " + std::to_string(path_.size()) + " bytes");
+  }
   parse(text);
 }
 

@@ -10,6 +10,7 @@
 #include "config/order_keys.h"
 #include "config/parse.h"
 #include "config/value.h"
+#include "io/lines.h"
 
 namespace batchfeed::config {
 namespace {
@@ -49,12 +50,13 @@ std::uint64_t bind_dim(Binder& binder, const Section& stream, std::string_view k
   return dim;
 }
 
-// One path a line, any line end.
+// One path a line, any line end; blank lines and a mark of UTF-8 in front are passed over, as in other lists.
 std::vector<std::string> read_list(Binder& binder, const Value& value) {
   const std::string path(value.text.bytes());
   std::string content;
   try {
     content = binder.doc().open(path);
+    io::expect_text(content, path);
   } catch (const Error& error) {
     Fault fault = error.fault();
     fault.what = value.path + ": list of files " + quoted(path) + ": " + fault.what;
@@ -62,15 +64,16 @@ std::vector<std::string> read_list(Binder& binder, const Value& value) {
     throw Error(std::move(fault));
   }
   std::vector<std::string> out;
-  std::uint64_t number = 1;
-  for (std::size_t begin = 0; begin < content.size();) {
+  Position at{.file = path, .line = 1};
+  for (std::size_t begin = content.starts_with("\xEF\xBB\xBF") ? 3 : 0; begin < content.size();) {
     const std::size_t end = std::min(content.find_first_of("\r\n", begin), content.size());
     const Span line = trim(content, {begin, end});
     if (line.size() != 0) {
+      binder.doc().count_elements(value.at(), 1);
       out.push_back(content.substr(line.begin, line.size()));
-      binder.name_file(out.back(), path + ':' + std::to_string(number));
+      binder.name_file(out.back(), at);
     }
-    if (content.compare(end, 2, "\r\n") != 0) ++number;  // CR LF is one end of a line
+    if (content.compare(end, 2, "\r\n") != 0) ++at.line;  // CR LF is one end of a line
     begin = end + 1;
   }
   if (out.empty()) binder.fail(value, "bad-value", value.path + ": list of files " + quoted(path) + " is empty");

@@ -143,6 +143,18 @@ TEST(ConfigReaders, BindOldSpeechReaders) {
   World list("reader=[readerType=HTKDeserializers;f=[dim=40;scpFile=f];l=[labelDim=2;mlfFileList=list]]");
   list.files["list"] = "a.mlf\r\nb.mlf\n";
   check({"102: a list", "", "file=a.mlf file=b.mlf"}, list, "");
+  list.files["list"] =
+      "\xEF\xBB\xBF"
+      "a.mlf\r\r\n b.mlf\t\rc.mlf";
+  check({"as other lists", "", "file=a.mlf file=b.mlf file=c.mlf"}, list, "");
+  list.files["list"] = std::string(
+      "\xFF\xFE"
+      "a\0\n\0",
+      6);
+  check({"of wide characters", "", "!io.utf16"}, list, "");
+  list.files["list"] = "a\na\na\n";
+  list.limits.config_expansions = 2;
+  check({"of more lines than there may be", "", "!config.limit"}, list, "");
 }
 
 TEST(ConfigReaders, KnowKeysOfStreamsInTheSectionOfTheirReader) {

@@ -58,8 +58,10 @@ std::string from_where(const std::string& path, const FileSystem& files) {
 
 std::string who_names(const std::string& path, const FileSystem& files) {
   if (!files.named_at) return {};
-  const auto named = std::ranges::find_if(*files.named_at, [&](const auto& file) { return file.first == path; });
-  return named == files.named_at->end() ? std::string() : "it is named at " + named->second;
+  const auto named = std::ranges::lower_bound(*files.named_at, path, {}, &NamedFile::path);
+  if (named == files.named_at->end() || named->path != path) return {};
+  return "it is named at " + *named->where + ':' + std::to_string(named->line) +
+         (named->column == 0 ? "" : ':' + std::to_string(named->column));
 }
 
 std::string not_there(const std::string& path, const FileSystem& files) {
@@ -290,8 +292,8 @@ void fail_at(const File& file, std::uint64_t byte, const char* id, std::string w
 }
 
 std::string read_whole(const std::string& path, std::uint64_t limit, const char* limit_name,
-                       const FileSystem& file_system) {
-  const File file(path, file_system);
+                       const FileSystem& file_system, const Limits* unpack) {
+  const File file = unpack != nullptr ? File(path, file_system, *unpack) : File(path, file_system);
   if (file.size() > limit) {
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.file",

@@ -99,10 +99,10 @@ class File {
 [[noreturn]] void fail_at(const File& file, std::uint64_t byte, const char* id, std::string what,
                           std::string hint = {});
 
-// Whole content, for small files (configurations, lists, caches).
+// Whole content, for small files (configurations, lists, caches); with `unpack` that of a compressed file unpacked.
 // Error(limit) above `limit` bytes.
 std::string read_whole(const std::string& path, std::uint64_t limit, const char* limit_name,
-                       const FileSystem& file_system = {});
+                       const FileSystem& file_system = {}, const Limits* unpack = nullptr);
 
 // The first bytes of a file, or of what it unpacks to; at most `most`. With the
 // size of the file, which of a compressed one is not known: 0.

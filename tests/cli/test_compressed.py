@@ -172,6 +172,26 @@ def test_speech_lists_and_labels(batchfeed, write):
         assert done.err == "" and done.out == want, files
 
 
+def test_lists_of_label_files_and_configurations(batchfeed, write):
+    """A list that a configuration names is a list like any other; so is what it includes."""
+    write("f.ctf", "0 |f 1\n0 |f 2\n")
+    write("l.ctf", "0 |l 1:1\n0 |l 0:1\n")
+    assert batchfeed("convert", "f.ctf", "f.scp").code == batchfeed("convert", "l.ctf", "l.mlf").code == 0
+    config = ("reader = [ readerType = HTKDeserializers ; f = [ dim = 1 ; scpFile = f.scp ]\n"
+              "l = [ labelDim = 2 ; mlfFileList = list ] ]\n")
+    write("x.cntk", config)
+    write("list", "l.mlf\n")
+    want = batchfeed("read", "x.cntk")
+    assert want.code == 0, want.err
+    for written in (gzip.compress(b"l.mlf\n"), b"\xef\xbb\xbfl.mlf\r\n"):
+        write("list", written)
+        assert batchfeed("read", "x.cntk").out == want.out
+    write("packed.cntk", gzip.compress(config.encode()))
+    assert batchfeed("read", "packed.cntk").out == want.out
+    write("list", gzip.compress(b"l.mlf\n")[:-9])
+    assert batchfeed("read", "x.cntk").err.startswith("x.cntk:2:36: ")
+
+
 def test_a_compressed_pipe_is_unpacked(batchfeed, compressed):
     plain = (batchfeed.folder / "plain.ctf").read_bytes()
     want = batchfeed("check", "-", stdin=plain)

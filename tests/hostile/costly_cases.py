@@ -68,6 +68,26 @@ def enter(add, ctf, binary, config, speech, alone, kaldi_scp):
     long = "v0 = " + "x" * 10_000 + "\n" + "".join(f"v{i} = {f'$v{i - 1}$' * 4}\n" for i in range(1, 5))
     costly("config_of_readers", "limit", "streams", config("".join(reader % (i, "file = f ; input = []") for i in range(30_000))))
     costly("config_of_long_variables", "config", "", config(long + "".join(reader % (i, "file = $v4$ ; input = []") for i in range(400))))
+    costly("config_of_elements_of_many_sources", "limit", "config_expansions", config(stream % ("", " : ".join(
+        text.replace('file = "data.ctf"', 'files = ( "a*100000" )') % i for i in range(60)))))
+    costly("config_of_an_inherited_text", "limit", "config_bytes", config(
+        'Test = [ reader = [ readerType = "HTKDeserializers"\nprefixPathInSCP = "' + "p" * 2 * MEBIBYTE + '"\n' +
+        "".join(f"f{i} = [ scpFile = s ; dim = 3 ]\n" for i in range(300)) + "] ]\n"))
+    costly("config_of_readers_below_a_long_key", "limit", "name_bytes", config(
+        "K" * 2 * MEBIBYTE + " = [" + ";".join(f"r{i}=[readerType=x]" for i in range(60_000)) + "]\n"))
+    costly("config_of_sections_below_a_long_key", "ok", "", config(
+        "K" * 2 * MEBIBYTE + " = [" + ";".join(f"a{i}=[]" for i in range(20_000)) + "]\n" + ctf_config()))
+
+    def listed(name, lines):
+        def write(folder):
+            labels = '[ type = "HTKFeatureDeserializer" ; module = "HTKDeserializers" ; input = [ f = [ dim = 3 ; scpFile = s ] ] ] : ' \
+                     f'[ type = "HTKMLFDeserializer" ; module = "HTKDeserializers" ; input = [ l = [ labelDim = 3 ; mlfFileList = "{name}" ] ] ]'
+            config(stream % ("", labels))(folder)
+            (folder / "list.txt").write_bytes(lines)
+        return write
+
+    costly("mlf_list_of_four_mebibyte", "limit", "config_expansions", listed("list.txt", b"a\n" * 2 * MEBIBYTE))
+    costly("mlf_list_of_a_long_name", "either", "", listed("./" * 500 + "list.txt", b"a\n" * 100_000))
     doubled = "v0 = x\n" + "".join(f"v{i} = {f'$v{i - 1}$' * 2}\n" for i in range(1, 64))
     costly("config_of_doubled_variables", "limit", "config_depth", config(doubled + reader % (0, "file = $v63$ ; input = []")))
     costly("config_of_unknown_variables", "config", "", config("v = " + "$x$" * 300_000 + "\n" + reader % (0, "file = $v$ ; input = []")))
