@@ -4,6 +4,7 @@
 #include "convert.h"
 
 #include <batchfeed/convert.h>
+#include <batchfeed/writer.h>
 #include <fmt/format.h>
 
 #include <algorithm>
