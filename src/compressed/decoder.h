@@ -37,6 +37,7 @@ class Decoder {
 
   virtual std::uint64_t at() const noexcept = 0;  // unpacked bytes in front of what comes next
   virtual bool at_end() const noexcept = 0;
+  virtual std::size_t bytes() const noexcept = 0;  // of memory, with what the library holds for it
 };
 
 // Null where batchfeed was built without the library. A frame of zstd whose window is larger than `window_bytes` is

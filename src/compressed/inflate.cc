@@ -58,6 +58,8 @@ class Inflater : public Decoder {
   bool finish_frame(const Stored&) override { return true; }
   std::uint64_t at() const noexcept override { return at_; }
   bool at_end() const noexcept override { return end_; }
+  // zlib does not say; its manual does: a window and about 7 KiB.
+  std::size_t bytes() const noexcept override { return sizeof *this + kWindow + (std::size_t{7} << 10); }
 
  private:
   // Behind a member: another one, the end, or zeros up to the end, as tapes have.

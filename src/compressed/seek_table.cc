@@ -35,8 +35,7 @@ std::optional<SeekTable> read_seek_table(const Stored& file) {
   const std::uint64_t begin = file.size - kFooter - bytes - kHeader;
   std::array<std::byte, kHeader> header{};
   file.read(begin, header);
-  if (u32(header.data()) != kSkippable || u32(header.data() + 4) != bytes + kFooter)
-    bad("its seek table does not begin where it should");
+  if (u32(header.data()) != kSkippable || u32(header.data() + 4) != bytes + kFooter) return std::nullopt;
 
   SeekTable table;
   table.frames.reserve(static_cast<std::size_t>(frames));
@@ -54,7 +53,7 @@ std::optional<SeekTable> read_seek_table(const Stored& file) {
       table.unpacked += u32(entry + 4);
     }
   }
-  if (compressed != begin) bad("its seek table speaks of another number of bytes than there are");
+  if (compressed != begin) return std::nullopt;  // of the last of several files that were put together
   return table;
 }
 

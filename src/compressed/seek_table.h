@@ -24,7 +24,7 @@ struct SeekTable {
   std::uint64_t unpacked = 0;  // all of them
 };
 
-// nullopt: there is none. One that does not fit the file is Error(format).
+// nullopt: there is none of the whole file. One that cannot be right, whatever it is of, is Error(format).
 std::optional<SeekTable> read_seek_table(const Stored& file);
 
 struct FrameSize {

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstring>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "compressed/seek_table.h"
@@ -13,9 +12,6 @@
 namespace batchfeed::compressed {
 
 namespace {
-
-// Decoders that wait: one for each thread that reads, and some.
-std::size_t most_parked() { return std::clamp<std::size_t>(2 * std::thread::hardware_concurrency(), 4, 32); }
 
 bool before(std::uint64_t offset, const Point& point) { return offset < point.unpacked; }
 
@@ -176,33 +172,12 @@ const Point& Unpacked::point_before(std::uint64_t offset) const noexcept {
 // A decoder that stands at `offset` or between it and the point before.
 std::unique_ptr<Decoder> Unpacked::take(const Stored& file, std::uint64_t offset) const {
   const Point& point = point_before(offset);
-  std::unique_ptr<Decoder> decoder;
-  {
-    const std::lock_guard lock(mutex_);
-    std::size_t best = parked_.size();
-    for (std::size_t i = 0; i < parked_.size(); ++i) {
-      const std::uint64_t here = parked_[i]->at();
-      if (here > offset || here < point.unpacked) continue;
-      if (best == parked_.size() || here > parked_[best]->at()) best = i;
-    }
-    const bool found = best < parked_.size();
-    if (!found && parked_.size() >= most_parked()) best = 0;
-    if (best < parked_.size()) {
-      decoder = std::move(parked_[best]);
-      parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(best));
-    }
-    if (found) return decoder;
-  }
+  std::unique_ptr<Decoder> decoder = parked_.take(point.unpacked, offset);
+  if (decoder && decoder->at() >= point.unpacked && decoder->at() <= offset) return decoder;
   if (!decoder) decoder = make_decoder(codec_, window_bytes_);
   decoder->start(file, point,
                  std::span(windows_).subspan(std::size_t{point.window} * kWindow, point.window == 0 ? 0 : kWindow));
   return decoder;
-}
-
-void Unpacked::park(std::unique_ptr<Decoder> decoder) const {
-  const std::lock_guard lock(mutex_);
-  if (parked_.size() >= most_parked()) parked_.erase(parked_.begin());
-  parked_.push_back(std::move(decoder));
 }
 
 // As far as one frame goes. It must begin and end where the seek table says.
@@ -241,7 +216,8 @@ void Unpacked::read(const Stored& file, std::uint64_t offset, std::span<std::byt
     decode(std::span(skipped).first(static_cast<std::size_t>(std::min<std::uint64_t>(skipped.size(), left))));
   }
   decode(out);
-  park(std::move(decoder));
+  // Who has come to the end begins anew, if at all.
+  decoder->at() < size_ ? parked_.add(std::move(decoder)) : parked_.clear();
 }
 
 std::string unpacked_head(const Stored& file, Codec codec, std::size_t most, const Limits& limits) {

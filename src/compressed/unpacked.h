@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A compressed file as what it unpacks to, read at any offset: the points where
-// unpacking can begin, and a few decoders that wait where the last reads ended, so
-// that reading on does not unpack anything twice.
+// unpacking can begin, and a few decoders that wait where the last reads ended
+// (parked.h), so that reading on does not unpack anything twice.
 #pragma once
 
 #include <batchfeed/buffer.h>
@@ -11,13 +11,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "compressed/compressed.h"
 #include "compressed/decoder.h"
+#include "compressed/parked.h"
 
 namespace batchfeed::compressed {
 
@@ -59,7 +59,6 @@ class Unpacked {
   std::size_t decode_frame(const Stored& file, Decoder& decoder, std::span<std::byte> out) const;
   const Point& point_before(std::uint64_t offset) const noexcept;
   std::unique_ptr<Decoder> take(const Stored& file, std::uint64_t offset) const;
-  void park(std::unique_ptr<Decoder> decoder) const;
 
   Codec codec_;
   std::uint64_t window_bytes_;
@@ -71,8 +70,7 @@ class Unpacked {
   std::size_t room_ = 0;                   // for the text, while it is read for the first time
   std::size_t kept_ = 0;                   // bytes of it
   std::vector<Buffer<std::byte>> blocks_;  // of kBlock bytes: what grows in one piece is there twice while it grows
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Decoder>> parked_;  // least recently used first
+  Parked parked_;
 };
 
 // The first bytes of what a file unpacks to, at most `most`; the rest is not looked at.

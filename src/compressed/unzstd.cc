@@ -53,6 +53,7 @@ class Unzstd : public Decoder {
   }
   std::uint64_t at() const noexcept override { return at_; }
   bool at_end() const noexcept override { return end_; }
+  std::size_t bytes() const noexcept override { return sizeof *this + ZSTD_sizeof_DStream(stream_); }
 
  private:
   [[noreturn]] void fail(const Stored& file, std::size_t code) const {
