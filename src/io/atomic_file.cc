@@ -20,6 +20,17 @@
 namespace batchfeed::io {
 namespace {
 
+// A disk that is far away may be interrupted.
+int sync_again(int fd) {
+  int result = 0;
+  do result = sys().fsync(fd);
+  while (result != 0 && errno == EINTR);
+  return result;
+}
+
+// What is interrupted is closed all the same, and what it had to tell fsync() told.
+bool closes(int fd) { return sys().close(fd) == 0 || errno == EINTR; }
+
 int open_again(const std::string& path, int flags) {
   return open_making_room([&] { return sys().open(path.c_str(), flags | O_CLOEXEC, 0); });
 }
@@ -31,7 +42,7 @@ void sync_directory(const std::string& path) {
   if (directory.empty()) directory = ".";
   const int fd = open_again(directory, O_RDONLY | O_DIRECTORY);
   if (fd < 0) return;
-  const int result = sys().fsync(fd);
+  const int result = sync_again(fd);
   const int error = errno;
   sys().close(fd);
   if (result != 0 && error != EINVAL && error != EROFS) fail("sync", directory, error);
@@ -57,7 +68,7 @@ void write_all(int fd, const std::string& path, std::span<const std::byte> bytes
   while (!bytes.empty()) {
     const ::ssize_t n = sys().write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail("write", path, errno);
+    if (n <= 0) fail("write", path, n == 0 ? EIO : errno);  // 0: some FUSE, and would be so for ever
     bytes = bytes.subspan(static_cast<std::size_t>(n));
   }
 }
@@ -82,15 +93,14 @@ int rename_new(const std::string& from, const std::string& to) {
   return -1;
 }
 
-// Beside the file; of a name that leaves no room for more, the beginning.
+// Beside the file.
 std::string temporary_name(const std::string& path) {
-  constexpr std::string_view kSuffix = ".tmp.XXXXXX";
-  const std::size_t name = path.size() - (path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1);
-  const std::size_t most = NAME_MAX - kSuffix.size();
-  if (name > NAME_MAX) fail("create", path, ENAMETOOLONG);
+  const std::size_t folder = path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1;
+  const std::string_view name = std::string_view(path).substr(folder);
+  if (name.size() > NAME_MAX) fail("create", path, ENAMETOOLONG);
   // The system would take what stands in front of a NUL for all of it.
   if (path.find('\0') != path.npos) fail("create", path, EINVAL);
-  return path.substr(0, path.size() - (name > most ? name - most : 0)).append(kSuffix);
+  return path.substr(0, folder + temporary_stem(name).size()) + ".tmp.XXXXXX";
 }
 
 }  // namespace
@@ -134,6 +144,7 @@ AtomicFile::AtomicFile(std::string path, AtomicFileOptions options)
   fd_ = open_making_room([this] { return sys().mkostemp(temp_.data(), O_CLOEXEC); });
   if (fd_ < 0) fail("create", path_, errno);
   unfinished_->list(temp_);
+  sys().lock(fd_, true);  // where that is not supported, remove_leftovers() goes by its age
 }
 
 AtomicFile::~AtomicFile() {
@@ -172,7 +183,7 @@ void AtomicFile::rewrite_head(std::span<const std::byte> bytes) {
     sys().close(fd);
     throw;
   }
-  if (sys().close(fd) != 0) fail("close", temp_, errno);
+  if (!closes(fd)) fail("close", temp_, errno);
   torn_ = false;
 }
 
@@ -181,8 +192,8 @@ void AtomicFile::seal() {
   expect_unwritten(true);
   torn_ = true;
   if (zstd_) zstd_->finish();
-  if (options_.durable && sys().fsync(fd_) != 0) fail("sync", path_, errno);
-  if (sys().close(std::exchange(fd_, -1)) != 0) fail("close", path_, errno);
+  if (options_.durable && sync_again(fd_) != 0) fail("sync", path_, errno);
+  if (!closes(std::exchange(fd_, -1))) fail("close", path_, errno);
   torn_ = false;
 }
 

@@ -52,12 +52,12 @@ TEST(AtomicFile, MakesItsCallsInTheOrderThatSurvives) {
   const FaultySys sys;
   write_file(folder / "out");
   EXPECT_THAT(sys.names(),
-              ElementsAre("mkostemp", "write", "write", "fsync", "close", "rename", "open", "fsync", "close"));
+              ElementsAre("mkostemp", "lock", "write", "write", "fsync", "close", "rename", "open", "fsync", "close"));
   EXPECT_EQ(content_of(folder / "out"), "new content");
   // The temporary file lies in the same folder: a rename does not cross file systems.
   const auto log = sys.log();
   EXPECT_EQ(std::filesystem::path(log[0].path).parent_path(), folder.path());
-  EXPECT_EQ(log[6].path, folder.path().string());
+  EXPECT_EQ(log[7].path, folder.path().string());
 }
 
 TEST(AtomicFile, IsForWhomTheUmaskAllows) {
@@ -200,6 +200,34 @@ TEST(AtomicFile, IdsNameTheCall) {
   }
 }
 
+TEST(AtomicFile, WhatWasInterruptedIsDoneAgain) {
+  for (const char* const call : {"mkostemp", "lock", "write", "fsync", "close"}) {
+    const ScratchFolder folder;
+    int left = 1;
+    const FaultySys sys([&](const ::batchfeed::testing::Call& c) { return c.name == call && left-- > 0 ? EINTR : 0; });
+    write_file(folder / "out");
+    EXPECT_LE(left, 0) << call;
+    EXPECT_EQ(content_of(folder / "out"), "new content") << call;
+  }
+}
+
+TEST(AtomicFile, AWriteThatTakesNothingIsAnError) {
+  const ScratchFolder folder;
+  FaultySys sys;
+  sys.at_most(0);
+  EXPECT_EQ(fault_of([&] { write_file(folder / "out"); }).id, "io.write");
+  EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(AtomicFile, WhatWasRemovedMeanwhileIsTold) {
+  const ScratchFolder folder;
+  AtomicFile file(folder / "out");
+  std::filesystem::remove(file.temporary());
+  const Fault fault = fault_of([&] { file.commit(); });
+  EXPECT_EQ(fault.id, "io.rename");
+  EXPECT_THAT(fault.hint, HasSubstr("removed meanwhile"));
+}
+
 // After a failed fsync the pages may be gone: trying again on the same file would lie.
 TEST(AtomicFile, AFailedSyncIsNotTriedAgain) {
   const ScratchFolder folder;
@@ -217,7 +245,7 @@ TEST(AtomicFile, OfASealedFileOnlyTheNameIsMissing) {
   AtomicFile file(folder / "out");
   file.append("new");
   file.seal();
-  EXPECT_THAT(sys.names(), ElementsAre("mkostemp", "write", "fsync", "close"));
+  EXPECT_THAT(sys.names(), ElementsAre("mkostemp", "lock", "write", "fsync", "close"));
   EXPECT_FALSE(std::filesystem::exists(folder / "out"));
   file.commit();
   EXPECT_EQ(content_of(folder / "out"), "new");
@@ -228,7 +256,7 @@ TEST(AtomicFile, WithoutDurabilityNothingIsFlushed) {
   const FaultySys sys;
   AtomicFile file(folder / "out", {.durable = false});
   file.commit();
-  EXPECT_THAT(sys.names(), ElementsAre("mkostemp", "close", "rename"));
+  EXPECT_THAT(sys.names(), ElementsAre("mkostemp", "lock", "close", "rename"));
 }
 
 TEST(AtomicFile, TellsIfAFileOnTheWayCannotGo) {
@@ -294,6 +322,52 @@ TEST(AtomicFile, WhatKilledWritersLeftLongAgoGoes) {
   EXPECT_EQ(folder.names().size(), 4u);
   AtomicFile(folder / "a").commit();
   EXPECT_THAT(folder.names(), ElementsAre("a", "a.tmp.YOUNGX/spk/u", "b.tmp.oldold"));
+}
+
+void make_hours_old(const std::string& path) {
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+}
+
+// Of a writer that was given nothing for hours, or has kept all in memory, also if it writes into a folder.
+TEST(AtomicFile, AFileThatIsStillWrittenStaysHoweverOldItIs) {
+  const ScratchFolder folder;
+  AtomicFile slow(folder / "a"), inside(folder.write("b.tmp.speech/u", "x"));
+  for (const std::string& path : {slow.temporary(), inside.temporary(), folder / "b.tmp.speech/u"})
+    make_hours_old(path);
+  make_hours_old(folder / "b.tmp.speech");
+  AtomicFile(folder / "a").commit();
+  remove_leftovers(folder / "b");
+  EXPECT_TRUE(std::filesystem::exists(inside.temporary()));
+  slow.append("slow");
+  slow.commit();
+  EXPECT_EQ(content_of(folder / "a"), "slow");
+}
+
+// Where the file system knows no locks.
+TEST(AtomicFile, WithoutLocksTheAgeDecides) {
+  for (const int error : {ENOLCK, ENOTSUP, EWOULDBLOCK}) {
+    const ScratchFolder folder;
+    AtomicFile slow(folder / "a");
+    make_hours_old(slow.temporary());
+    remove_leftovers(ScratchFolder() / "other");  // so that the folder is read again
+    const FaultySys sys(every("lock", error));
+    remove_leftovers(folder / "a");
+    EXPECT_EQ(std::filesystem::exists(slow.temporary()), error == EWOULDBLOCK) << error;
+  }
+}
+
+TEST(AtomicFile, LeftoversOfTheLongestNamesGo) {
+  const ScratchFolder folder;
+  for (const std::size_t length : {240u, 250u, 255u}) {
+    const std::string name(length, 'n');
+    for (const char* const keys : {"", ".keys"}) {
+      const std::string left = (name + keys).substr(0, 244) + ".tmp.oldone";
+      make_hours_old(folder.write(left, "x"));
+      remove_leftovers(ScratchFolder() / "other");
+      remove_leftovers(folder / name);
+      EXPECT_TRUE(folder.names().empty()) << length << keys;
+    }
+  }
 }
 
 // Each name of it would be looked at for each of many files.

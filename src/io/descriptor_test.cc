@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -189,6 +190,21 @@ TEST(Descriptor, ThreadsTakeTurnsWithOneDescriptor) {
   }
   const DescriptorLimit limit(first_free_descriptor() + 1);
   EXPECT_EQ(wrong_of_four_threads(folder, all, 200), 0);
+}
+
+// With the working folder in front of it, it would be longer than the system takes.
+TEST(Descriptor, ALongRelativePathIsOpenedAgain) {
+  const ScratchFolder folder;
+  folder.write("a", "text");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  std::string path;
+  while (path.size() < PATH_MAX - 4) path += "./";
+  const File file(path + 'a');
+  while (close_an_idle_file()) {
+  }
+  EXPECT_EQ(text_of(file), "text");
+  std::filesystem::current_path(before);
 }
 
 // The threads that read or opened a file when the process was forked will never be done with it in the child.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -105,18 +106,20 @@ compressed::Codec codec_of(const File& file) {
   return compressed::codec_of(head);
 }
 
-// What leads there also when the process is elsewhere.
+// What leads there also when the process is elsewhere; the path itself where that were more than the system takes.
 std::string from_anywhere(const std::string& place) {
   const std::string folder = place.starts_with('/') ? std::string() : working_folder();
-  return folder.empty() ? place : folder + '/' + place;
+  return folder.empty() || folder.size() + 1 + place.size() >= PATH_MAX ? place : folder + '/' + place;
 }
 
 [[noreturn]] void fail_in(const FileSystem& files, const char* action, const std::string& path, int error) {
+  const bool gone = error == ENOENT && action == std::string_view("rename");
   throw Error(Fault{.kind = FaultKind::io,
                     .id = std::string("io.") + action,
                     .at = {.file = path},
                     .what = std::string("cannot ") + action + ": " + std::strerror(error),
-                    .hint = hint_for(error, path, files)});
+                    .hint = gone ? "what was written, or its folder, was removed meanwhile: write it again"
+                                 : hint_for(error, path, files)});
 }
 
 }  // namespace

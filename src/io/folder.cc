@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <climits>
 #include <cstddef>
 #include <ctime>
 #include <filesystem>
@@ -17,6 +19,8 @@
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include "io/sys.h"
 
 namespace batchfeed::io {
 
@@ -62,11 +66,26 @@ void remove(int above, const char* name, int depth) {
   ::unlinkat(above, name, AT_REMOVEDIR);
 }
 
-// When a file of ours, or the youngest beneath a folder of ours, was last written.
+// A writer holds a lock on its file, and of a killed one it is gone. A lock that is shared needs no right to write, nor
+// is it in the way of another that looks.
+bool is_locked(int above, const char* name) {
+  const int fd = ::openat(above, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool locked = sys().lock(fd, false) != 0 && errno == EWOULDBLOCK;
+  ::close(fd);
+  return locked;
+}
+
+constexpr std::time_t kHour = 3600;
+
+// When a file of ours, or the youngest beneath a folder of ours, was last written. Now, if it is still being written:
+// who has nothing to write, or much memory for it, may not have done so for hours.
 std::optional<std::time_t> last_written(int above, const char* name, int depth) {
   struct stat found {};
   if (::fstatat(above, name, &found, AT_SYMLINK_NOFOLLOW) != 0 || found.st_uid != ::geteuid()) return {};
+  const std::time_t now = std::time(nullptr);
   std::time_t out = found.st_mtime;
+  if (S_ISREG(found.st_mode) && now - out > kHour && is_locked(above, name)) return now;
   if (!S_ISDIR(found.st_mode) || depth > kDepth) return out;
   if (const Folder folder(above, name); folder) {
     for (const std::string& one : folder.names()) {
@@ -76,7 +95,6 @@ std::optional<std::time_t> last_written(int above, const char* name, int depth) 
   return out;
 }
 
-constexpr std::time_t kHour = 3600;
 constexpr std::string_view kMark = ".tmp.";
 constexpr std::size_t kTemporary = kMark.size() + 6;  // bytes that end the name of a temporary file
 
@@ -115,6 +133,8 @@ std::vector<std::string> temporary_names(const Folder& folder, const std::string
 
 }  // namespace
 
+std::string_view temporary_stem(std::string_view name) noexcept { return name.substr(0, NAME_MAX - kTemporary); }
+
 std::uint64_t size_or_none(const std::string& path) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
@@ -130,7 +150,7 @@ void remove_leftovers(const std::string& target) {
   if (!folder) return;
   for (const std::string& other : temporary_names(folder, where)) {
     const std::string_view whose(other.data(), other.size() - kTemporary);
-    if (whose != name && whose != name + ".keys") continue;
+    if (whose != temporary_stem(name) && whose != temporary_stem(name + ".keys")) continue;
     const auto written = last_written(folder.fd(), other.c_str(), 0);
     if (written && std::time(nullptr) - *written > kHour) remove(folder.fd(), other.c_str(), 0);
   }

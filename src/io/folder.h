@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace batchfeed::io {
 
@@ -15,9 +16,12 @@ void remove_tree(const std::string& path);
 // The size of a file; 0 if it cannot be told, as of one that somebody has removed.
 std::uint64_t size_or_none(const std::string& path);
 
+// What the name of a temporary file begins with, before ".tmp.": of one that leaves no room for more, the beginning.
+std::string_view temporary_stem(std::string_view name) noexcept;
+
 // Deletes temporary files of `target` (and of its keys) that a killed run of this user left; those of the last hour may
-// be in use. Follows no link in them: the folder may have come with somebody else's corpus. Reads the folder of the
-// last call again after half an hour only.
+// be in use, and those that are locked are. Follows no link in them: the folder may have come with somebody else's
+// corpus. Reads the folder of the last call again after half an hour only.
 void remove_leftovers(const std::string& target);
 
 }  // namespace batchfeed::io

@@ -2,6 +2,7 @@
 #include "io/sys.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,6 +52,7 @@ const Sys kSystem = {
     .read = [](int fd, void* to, std::size_t bytes) { return ::read(fd, to, bytes); },
     .write = [](int fd, const void* from, std::size_t bytes) { return ::write(fd, from, bytes); },
     .fsync = [](int fd) { return ::fsync(fd); },
+    .lock = [](int fd, bool alone) { return ::flock(fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB); },
     .rename = [](const char* from, const char* to) { return ::rename(from, to); },
     .rename_new = [](const char* from,
                      const char* to) { return ::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE); },

@@ -18,6 +18,7 @@ struct Sys {
   ::ssize_t (*read)(int fd, void* to, std::size_t bytes);
   ::ssize_t (*write)(int fd, const void* from, std::size_t bytes);
   int (*fsync)(int fd);
+  int (*lock)(int fd, bool alone);  // flock(2) as long as it is open, without waiting
   int (*rename)(const char* from, const char* to);
   int (*rename_new)(const char* from, const char* to);  // EEXIST where `to` exists
   int (*exchange)(const char* one, const char* other);  // of two that exist

@@ -42,6 +42,7 @@ struct Hooks {
   static ::ssize_t write(int fd, const void* from, std::size_t bytes) {
     return refuse("write", fd) != 0 ? -1 : io::kSystem.write(fd, from, std::min(bytes, current->at_most_));
   }
+  static int lock(int fd, bool alone) { return refuse("lock", fd) != 0 ? -1 : io::kSystem.lock(fd, alone); }
   static int fsync(int fd) { return refuse("fsync", fd) != 0 ? -1 : io::kSystem.fsync(fd); }
   static int rename(const char* from, const char* to) {
     return refuse("rename", to) != 0 ? -1 : io::kSystem.rename(from, to);
@@ -78,6 +79,7 @@ const io::Sys kHooks = {
     .read = Hooks::read,
     .write = Hooks::write,
     .fsync = Hooks::fsync,
+    .lock = Hooks::lock,
     .rename = Hooks::rename,
     .rename_new = Hooks::rename_new,
     .exchange = Hooks::exchange,
