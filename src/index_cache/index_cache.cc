@@ -15,6 +15,7 @@
 
 #include "base/cursor.h"
 #include "base/hash.h"
+#include "base/saturate.h"
 #include "io/atomic_file.h"
 #include "io/path_policy.h"
 
@@ -24,6 +25,9 @@ namespace {
 constexpr std::uint64_t kMagic = 0x0A7865646E696662u;  // "bfindex\n"
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHeader = 88, kChecksumAt = 80;
+constexpr std::uint64_t kMostExtra = 4096;  // formats have some dozen numbers to keep, of 8 bytes each
+constexpr std::uint64_t kMostNumber =
+    20;  // digits of one: a key that is not cut out of the data is the number of a line
 
 static_assert(sizeof(IndexEntry) == 32 && std::is_trivially_copyable_v<IndexEntry>);
 
@@ -111,9 +115,11 @@ std::string_view refuse(const RawHeader& raw, const Header& h, std::uint64_t fil
       !take(h.text_bytes, 1) || left != 0) {
     return "it is torn";
   }
+  if (h.options != binding.options.size()) return "it was made with other options";
   // Each text is the key of one at least, each entry a byte of the data. Holes in a file cost nothing: what its size
   // allows is more than there is memory for.
-  if (h.texts > h.entries || h.entries > h.size) return "it is damaged";
+  if (h.texts > h.entries || h.entries > h.size || h.extra > kMostExtra) return "it is damaged";
+  if (h.text_bytes > add_sat(h.size, mul_sat(h.texts, kMostNumber))) return "it is damaged";
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -127,6 +128,19 @@ TEST(IndexCache, CountsThatAreMoreThanTheDataCanHaveAreRefusedBeforeTheirMemoryI
   folder.write("d.bfindex", whole);
   std::filesystem::resize_file(at[0], whole.size() + (entries - 2) * sizeof(IndexEntry));
   EXPECT_EQ(load(at, kBinding).why, "it is damaged");
+  // Options, extra and the bytes of the texts, of 3 GB each that are not there.
+  const std::string head = whole.substr(0, 88);
+  for (const std::size_t count : {40u, 48u, 72u}) {
+    whole = head;
+    for (const std::size_t other : {48u, 56u, 64u, 72u}) std::memset(whole.data() + other, 0, 8);
+    const std::uint32_t many = 3'000'000'000;
+    std::memcpy(whole.data() + count, &many, 4);
+    folder.write("d.bfindex", whole);
+    std::filesystem::resize_file(at[0], 88 + many + (count == 40 ? 0 : kBinding.options.size()));
+    const batchfeed::testing::FaultySys sys;
+    EXPECT_EQ(load(at, kBinding).why, count == 40 ? "it was made with other options" : "it is damaged");
+    EXPECT_EQ(sys.bytes_read(), 88u) << count;
+  }
 }
 
 TEST(IndexCache, LeftoversOfKilledRunsGoWhenTheyAreOld) {
