@@ -3,6 +3,7 @@
 
 #include <batchfeed/writer.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -34,6 +35,11 @@ void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {  // whoever gave us the pipe may have set it not to wait
+      ::pollfd wait{.fd = fd, .events = POLLOUT, .revents = 0};
+      ::poll(&wait, 1, -1);
+      continue;
+    }
     if (n <= 0) {
       if (fd == STDOUT_FILENO && errno == EPIPE) {
         remove_unfinished_files();

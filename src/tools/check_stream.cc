@@ -2,6 +2,7 @@
 //
 // Checks text from a pipe, compressed or not. Where no streams are declared, its beginning is kept
 // for a moment to infer them, and then passed on in front of the rest.
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,7 +35,12 @@ std::size_t read_some(int from, char* to, std::size_t bytes, const std::string& 
   for (;;) {
     const ssize_t n = ::read(from, to, bytes);
     if (n >= 0) return static_cast<std::size_t>(n);
-    if (errno != EINTR) io::fail("read", name, errno);
+    if (errno == EAGAIN) {  // whoever gave us the pipe may have set it not to wait
+      ::pollfd wait{.fd = from, .events = POLLIN, .revents = 0};
+      ::poll(&wait, 1, -1);
+    } else if (errno != EINTR) {
+      io::fail("read", name, errno);
+    }
   }
 }
 

@@ -8,6 +8,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -215,3 +216,28 @@ def test_a_folder_of_features_is_replaced_whole_or_not_at_all(tmp_path):
             assert features() in (old, new), (n, how, code, err)
             assert code == 3 or features() == new, (n, how, code, err)
             assert not list(folder.glob("*.tmp.*")), (n, how)
+
+
+def test_pipes_that_another_program_set_not_to_wait(tmp_path):
+    (tmp_path / "c.ctf").write_text("".join(f"{i} |a {i}.5 1\n" for i in range(30000)))
+    read_end, write_end = os.pipe()
+    os.set_blocking(read_end, False)
+    with subprocess.Popen([BINARY, "check", "-"], stdin=read_end, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as checks:
+        os.close(read_end)
+        time.sleep(0.2)  # nothing to read yet
+        os.write(write_end, b"0 |a 1 2\n")
+        time.sleep(0.1)
+        os.write(write_end, b"1 |a 3 4\n")
+        os.close(write_end)
+        assert "2 sequences" in checks.communicate(timeout=60)[0].decode()
+    assert checks.returncode == 0
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    with subprocess.Popen([BINARY, "read", "c.ctf", "--format", "jsonl"], cwd=tmp_path, stdout=write_end) as reads:
+        os.close(write_end)
+        time.sleep(0.5)  # the pipe is full
+        with open(read_end, "rb") as out:
+            lines = out.read().count(b"\n")
+        assert reads.wait(timeout=60) == 0
+    want = subprocess.run([BINARY, "read", "c.ctf", "--format", "jsonl"], cwd=tmp_path, capture_output=True, check=True).stdout
+    assert lines == want.count(b"\n") and len(want) > 1 << 20
