@@ -4,7 +4,7 @@
 #include "convert.h"
 
 #include <batchfeed/convert.h>
-#include <batchfeed/writer.h>
+#include <batchfeed/speech_writer.h>
 #include <fmt/format.h>
 
 #include <algorithm>
