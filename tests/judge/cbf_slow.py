@@ -28,12 +28,12 @@ def sample(rng, stream, element):
     return [(i, value(rng, element)) for i in indices]
 
 
-def file(rng, layout, inputs, element):
-    """Its chunks: a chunk is a list of sequences, a sequence a list of samples for each stream."""
+def file(rng, layout, inputs, element, large=0):
+    """Its chunks: a chunk is a list of sequences, a sequence a list of samples for each stream. `large`: values in its only chunk."""
     chunks = []
-    for _ in range(rng.randint(1, 5)):
+    for _ in range(1 if large else rng.randint(1, 5)):
         chunk = []
-        for _ in range(rng.randint(1, 6)):
+        for _ in range(20 if large else rng.randint(1, 6)):
             length = rng.choice([1, 1, 2, 5])
             counts = [length if rng.random() < 0.7 else rng.randint(1, length) for _ in inputs]
             if layout == "legacy":
@@ -44,6 +44,8 @@ def file(rng, layout, inputs, element):
                     if s["sparse"] and not samples[-1]:
                         samples[-1] = [(rng.randrange(s["dim"]), 1.0)]
             chunk.append(sequence)
+        if large:
+            chunk = rng.choices(chunk, k=1 + large // max(1, sum(len(s) for sequence in chunk for samples in sequence for s in samples) // len(chunk)))
         chunks.append(chunk)
     return chunks
 
@@ -53,7 +55,7 @@ def u32(*numbers):
 
 
 def modern(rng, element, inputs, chunks):
-    out = struct.pack("<QI", MAGIC, 1)
+    out = bytearray(struct.pack("<QI", MAGIC, 1))
     rows = []
     for chunk in chunks:
         # Metadata; may be other than any stream's own count.
@@ -76,7 +78,7 @@ def modern(rng, element, inputs, chunks):
     for stream in inputs:
         name = stream["name"].encode()
         out += struct.pack("<BI", stream["sparse"], len(name)) + name + struct.pack("<BI", element == "d", stream["dim"])
-    return out + b"".join(rows) + struct.pack("<q", header)
+    return bytes(out) + b"".join(rows) + struct.pack("<q", header)
 
 
 def legacy(rng, element, inputs, chunks):
@@ -117,9 +119,10 @@ def corpus(seed):
     """([(bytes, sequences)], precision) of files that have the same streams; the sequences are None where the bytes are damaged."""
     rng = random.Random(seed)
     element, inputs, files = rng.choice("fd"), streams(rng), []
-    for _ in range(FILES):
+    large = rng.randrange(FILES) if rng.random() < 0.06 else None  # more bytes than are read at a time
+    for i in range(FILES):
         layout = rng.choice(["modern", "legacy"])
-        chunks = file(rng, layout, inputs, element)
+        chunks = file(rng, layout, inputs, element, rng.randint(300_000, 900_000) if i == large else 0)
         data = (modern if layout == "modern" else legacy)(rng, element, inputs, chunks)
         sequences = [{stream["name"]: samples for stream, samples in zip(inputs, sequence)} for chunk in chunks for sequence in chunk]
         files.append((damaged(rng, data), None) if rng.random() < 0.3 else (data, sequences))
