@@ -92,6 +92,7 @@ void bind_speech(nb::module_& m) {
       .def_rw("target_mapping_file", &MlfOptions::target_mapping_file)
       .def_rw("target_dim", &MlfOptions::target_dim)
       .def_rw("labels", &MlfOptions::labels)
+      .def_rw("inferred", &MlfOptions::inferred)
       .def_rw("cache_dir", &MlfOptions::cache_dir);
   nb::class_<KaldiOptions>(m, "KaldiOptions")
       .def(nb::init<>())

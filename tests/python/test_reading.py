@@ -93,7 +93,7 @@ def fields(struct):
         ("CtfOptions", bf.CTF, {"element": "dtype", "seen": None}),
         ("CbfOptions", bf.CBF, {"element": "dtype", "convert_element": "dtype", "renames": "streams"}),
         ("HtkOptions", bf.HTKFeatures, {"element": "dtype", "frame_mode": None}),
-        ("MlfOptions", bf.MLF, {"element": "dtype", "frame_mode": None}),
+        ("MlfOptions", bf.MLF, {"element": "dtype", "frame_mode": None, "inferred": None}),
         ("KaldiOptions", bf.Kaldi, {"element": "dtype", "frame_mode": None}),
     ],
 )
