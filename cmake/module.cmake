@@ -23,6 +23,7 @@ if(BATCHFEED_COVERAGE)
 endif()
 if(BATCHFEED_BUILD_FUZZERS)
   add_compile_options(-fsanitize=fuzzer-no-link)
+  add_compile_definitions(BATCHFEED_SMALL_PIECES)  # base/piece.h
 endif()
 
 # batchfeed_module(formats/ctf SOURCES scan.cc ... DEPS model io base)

@@ -7,11 +7,12 @@
 #include <string>
 
 #include "base/counted.h"
+#include "base/piece.h"
 #include "compressed/compressed.h"
 
 namespace batchfeed::io {
 namespace {
-constexpr std::size_t kBlock = std::size_t{1} << 18;
+constexpr std::size_t kBlock = piece_bytes(256 << 10);
 }
 
 void expect_text(std::string_view text, const std::string& path) {

@@ -14,14 +14,15 @@
 #include <span>
 
 #include "base/cursor.h"
+#include "base/piece.h"
 #include "io/file.h"
 
 namespace batchfeed::cbf {
 
 class Feed {
  public:
-  static constexpr std::size_t kPiece = std::size_t{1} << 20;
-  static constexpr std::size_t kDirect = std::size_t{64} << 10;  // longer runs bypass the piece
+  static constexpr std::size_t kPiece = piece_bytes(1 << 20);
+  static constexpr std::size_t kDirect = piece_bytes(64 << 10);  // longer runs bypass the piece
 
   // Bytes [begin, end) of the file; `scratch` holds the piece.
   Feed(const io::File& file, std::uint64_t begin, std::uint64_t end, Buffer<std::byte>& scratch)

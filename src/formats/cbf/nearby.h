@@ -13,6 +13,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/piece.h"
 #include "formats/cbf/feed.h"
 #include "io/file.h"
 
@@ -20,8 +21,8 @@ namespace batchfeed::cbf {
 
 class Nearby {
  public:
-  static constexpr std::uint64_t kTiny = std::uint64_t{128} << 10;
-  static constexpr std::uint64_t kBlock = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t kTiny = piece_bytes(128 << 10);
+  static constexpr std::uint64_t kBlock = piece_bytes(1 << 20);
 
   explicit Nearby(const io::File& file) : file_(&file) {}
 

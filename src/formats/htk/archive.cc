@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/cursor.h"
+#include "base/piece.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -122,7 +123,7 @@ bool Archive::read(std::uint64_t first, std::uint64_t count, T* out, Buffer<std:
 #if defined(__SSE2__)
       if (swap && reinterpret_cast<std::uintptr_t>(out) % 16 == 0) {
         // Turned on the way from a piece in the cache to its place, past the cache.
-        constexpr std::size_t kPiece = 256 << 10;
+        constexpr std::size_t kPiece = piece_bytes(256 << 10);
         scratch.resize(std::min(bytes, kPiece));
         bool finite = true;
         for (std::size_t done = 0; done < bytes;) {

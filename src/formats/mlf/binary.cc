@@ -5,12 +5,14 @@
 
 #include "base/counted.h"
 #include "base/cursor.h"
+#include "base/piece.h"
 #include "formats/mlf/index.h"
 
 namespace batchfeed::mlf {
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{1} << 18, kMaxKey = 256, kSegmentBytes = 4;
+constexpr std::size_t kMaxKey = 256, kSegmentBytes = 4;
+constexpr std::size_t kBlock = std::max(piece_bytes(256 << 10), 2 * kMaxKey);
 
 // A window that moves over the file; small fields are read out of it.
 class Stream {

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+//
+// How many bytes are read at a time. Fuzzers read a thousandth of it, as their files are
+// small, and what spans several pieces is to be reached.
+#pragma once
+
+#include <cstddef>
+
+namespace batchfeed {
+
+constexpr std::size_t piece_bytes(std::size_t bytes) noexcept {
+#ifdef BATCHFEED_SMALL_PIECES
+  return bytes >> 10;
+#else
+  return bytes;
+#endif
+}
+
+}  // namespace batchfeed
