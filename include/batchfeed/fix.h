@@ -17,7 +17,7 @@ namespace batchfeed {
 struct FixOptions {
   bool force = false;                // replace an existing target
   std::uint64_t most = 100;          // places kept of each kind of repair
-  std::optional<KeyMode> keys = {};  // of text; none: numbers, unless an id is none
+  std::optional<KeyMode> keys = {};  // of text; none: as the first id is
   bool skip_sequence_ids = false;    // of text: each line is a sequence, whatever its id
   Limits limits = {};
   Progress progress = {};  // bytes; may throw to give up

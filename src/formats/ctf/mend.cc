@@ -42,9 +42,8 @@ std::string_view front_of(std::string_view line) {
   return line.substr(0, static_cast<std::size_t>(std::find_if(line.begin(), line.end(), ends_name) - line.begin()));
 }
 
-// Its id: of numbers the digits, without zeros in front. Without any the line is one of the sequence before it.
-std::string_view id_of(std::string_view line, bool numeric) {
-  std::string_view id = front_of(line);
+// The id in it: of numbers the digits, without zeros in front. Without any the line is one of the sequence before it.
+std::string_view id_of(std::string_view id, bool numeric) {
   if (!numeric) return id;
   id = id.substr(0, static_cast<std::size_t>(std::find_if_not(id.begin(), id.end(), is_digit) - id.begin()));
   while (id.size() > 1 && id.front() == '0') id.remove_prefix(1);
@@ -125,21 +124,13 @@ class Mender {
     std::string current;
     bool any = false, with_ids = !options_.skip_sequence_ids;
     while (lines_.next()) {
-      if (numeric_ && !options_.keys && with_ids) {
-        const std::string_view front = front_of(lines_.text());
-        if (!std::all_of(front.begin(), front.end(), is_digit)) {  // from here on text, and from the beginning
-          numeric_ = false;
-          runs_.clear();
-          current.clear();
-          lines_.seek(begin, file_.size(), 1);
-          continue;
-        }
-      }
-      const std::string_view id = with_ids ? id_of(lines_.text(), numeric_) : std::string_view();
+      const std::string_view front = front_of(lines_.text());
       if (!any && !behind_margin(lines_.text()).empty() && !is_comment(lines_.text())) {
         any = true;
-        with_ids = with_ids && !front_of(lines_.text()).empty();  // else every line is a sequence
+        with_ids = with_ids && !front.empty();  // else every line is a sequence
+        if (!options_.keys) numeric_ = front.empty() || is_digit(front.front());
       }
+      const std::string_view id = with_ids ? id_of(front, numeric_) : std::string_view();
       if (runs_.empty() || (!id.empty() && id != current)) {
         if (!runs_.empty()) runs_.back().end = lines_.begin();
         runs_.push_back({.begin = lines_.begin(), .line = lines_.number(), .id = hash_text(id)});
@@ -185,7 +176,7 @@ class Mender {
   std::string id_at(const Run& run) {
     lines_.seek(run.begin, run.end, run.line);
     while (lines_.next()) {
-      if (const std::string_view id = id_of(lines_.text(), numeric_); !id.empty()) return std::string(id);
+      if (const std::string_view id = id_of(front_of(lines_.text()), numeric_); !id.empty()) return std::string(id);
     }
     return {};
   }
