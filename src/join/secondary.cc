@@ -25,10 +25,14 @@ std::shared_ptr<const Chunk> ChunkCache::get(std::uint32_t chunk) const {
   }
   {
     const std::lock_guard lock(slot->loading);
+    ErrorsAhead* const ahead = ErrorsAhead::current();
     if (!slot->loaded) {
+      std::optional<ErrorsAhead::Scope> scope;
+      if (ahead != nullptr) scope.emplace(slot->errors);
       source_.read(chunk, slot->chunk);
       slot->loaded = true;
     }
+    if (ahead != nullptr) ahead->add(slot->errors);
   }
   const std::lock_guard lock(mutex_);
   slot->memory = slot->chunk.memory();

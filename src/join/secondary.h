@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "join/key_index.h"
+#include "model/errors_ahead.h"
 
 namespace batchfeed::join {
 
@@ -37,6 +38,7 @@ class ChunkCache {
     std::mutex loading;
     bool loaded = false;  // once it is, the chunk stays as it is
     Chunk chunk;
+    ErrorsAhead errors;        // of whoever needs it first
     std::uint64_t memory = 0;  // guarded by mutex_
   };
   const Source& source_;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "model/fault_sink.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "model/errors_ahead.h"
 
 namespace batchfeed {
 
@@ -15,6 +18,11 @@ FaultSink::FaultSink(std::string file, std::uint64_t budget, int trace_level, Re
       count_only_(std::move(count_only)) {}
 
 void FaultSink::error(Fault fault) {
+  if (ErrorsAhead* const ahead = ErrorsAhead::current(); ahead != nullptr && budget_ > 0) {
+    ahead->note(*this, fault, kFirst);
+    notice(Severity::error, std::move(fault));
+    return;
+  }
   bool exhausted = false;
   {
     const std::lock_guard lock(mutex_);
@@ -39,13 +47,37 @@ void FaultSink::error(Fault fault) {
 
 // The first ones are made in any case: who exhausts the budget is told where they were.
 bool FaultSink::count_error() {
+  if (ErrorsAhead* const ahead = ErrorsAhead::current(); ahead != nullptr && budget_ > 0)
+    return ahead->count(*this, kFirst);
   const std::lock_guard lock(mutex_);
   if (errors_ >= budget_ || first_.size() < kFirst) return false;
   ++errors_;
   return true;
 }
 
+bool FaultSink::spend(std::uint64_t errors, const std::vector<Fault>& first) {
+  const std::lock_guard lock(mutex_);
+  if (errors > budget_ - std::min(budget_, errors_)) return false;
+  errors_ += errors;
+  for (const Fault& fault : first) {
+    if (first_.size() < kFirst) first_.push_back(fault);
+  }
+  return true;
+}
+
+FaultSink::Spent FaultSink::spent() const {
+  const std::lock_guard lock(mutex_);
+  return {errors_, first_};
+}
+
+void FaultSink::restore(const Spent& before) {
+  const std::lock_guard lock(mutex_);
+  errors_ = before.errors;
+  first_ = before.first;
+}
+
 bool FaultSink::wanted(Severity severity, std::string_view id) {
+  if (ErrorsAhead::finds_again()) return false;
   if (trace_level_ < (severity == Severity::info ? 2 : 1)) return false;
   {
     const std::lock_guard lock(mutex_);
@@ -57,8 +89,10 @@ bool FaultSink::wanted(Severity severity, std::string_view id) {
 }
 
 void FaultSink::take_back(std::string_view id) {
+  ErrorsAhead* const ahead = budget_ > 0 ? ErrorsAhead::current() : nullptr;
+  if (ahead != nullptr) ahead->take_back(*this);
   const std::lock_guard lock(mutex_);
-  --errors_;
+  if (ahead == nullptr) --errors_;
   --seen_.find(id)->second;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Where a source sends damage it can live with: counted against the budget the
-// user gave (maxErrors), reported with its place, fatal when the budget is spent.
+// user gave (maxErrors), at once or when its turn comes (errors_ahead.h), reported
+// with its place, fatal when the budget is spent.
 #pragma once
 
 #include <batchfeed/error.h>
@@ -61,6 +62,16 @@ class FaultSink {
   void info(std::string_view id, const Make& make) {
     if (wanted(Severity::info, id)) report_({Severity::info, make()});
   }
+
+  // So many errors found ahead, with the first of them: false, and nothing is changed, if there are more than are left.
+  bool spend(std::uint64_t errors, const std::vector<Fault>& first);
+
+  struct Spent {
+    std::uint64_t errors = 0;
+    std::vector<Fault> first = {};
+  };
+  Spent spent() const;
+  void restore(const Spent& before);
 
   std::uint64_t errors() const;
   // One notice per id that was cut short, and one with the sum of errors; nothing

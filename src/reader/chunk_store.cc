@@ -21,6 +21,7 @@ ChunkStore::~ChunkStore() {
   }
   work_.notify_all();
   for (std::thread& thread : threads_) thread.join();
+  for (const auto& [id, errors] : errors_) errors.forget();
 }
 
 // What a chunk will take, as far as can be told before it is read.
@@ -90,6 +91,7 @@ const LoadedChunk& ChunkStore::get(std::uint32_t id) {
     } else {
       done_.wait(lock, [&] { return slot.state == State::ready || slot.state == State::failed; });
     }
+    if (!slot.got) settle(id, lock);
     if (slot.state == State::ready) {
       take(slot);
       return *slot.data;
@@ -97,6 +99,27 @@ const LoadedChunk& ChunkStore::get(std::uint32_t id) {
     if (!slot.of_before) std::rethrow_exception(slot.error);
     drop(slots_.find(id));
   }
+}
+
+// Errors count in the order of get(), whichever chunk was read first; and a chunk that is one too many fails for good.
+void ChunkStore::settle(std::uint32_t id, std::unique_lock<std::mutex>& lock) {
+  const auto found = errors_.find(id);
+  if (found == errors_.end()) return;
+  const ErrorsAhead errors = std::move(found->second);
+  errors_.erase(found);
+  lock.unlock();
+  std::exception_ptr error;
+  try {
+    errors.settle();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  lock.lock();
+  if (!error) return;
+  Slot& slot = *slots_.at(id);
+  slot.state = State::failed;
+  slot.error = error;
+  slot.of_before = false;
 }
 
 void ChunkStore::take(Slot& slot) {
@@ -154,8 +177,10 @@ void ChunkStore::load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>
   }
   lock.unlock();
   std::exception_ptr error;
+  ErrorsAhead errors;
   try {
     if (slot.data == nullptr) slot.data = std::make_unique<LoadedChunk>();
+    const ErrorsAhead::Scope scope(errors);
     read(id, *slot.data);
   } catch (...) {
     error = std::current_exception();
@@ -167,6 +192,11 @@ void ChunkStore::load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>
     slot.data->memory = memory;
   }
   lock.lock();
+  try {
+    if (!errors.empty()) errors_[id].add(errors);
+  } catch (...) {
+    error = std::current_exception();
+  }
   add_memory(before, memory);
   coming_ -= slot.expected;
   if (const std::uint64_t bytes = source_.chunks()[id].bytes; bytes != 0)

@@ -20,6 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "model/errors_ahead.h"
 #include "reader/compact.h"
 
 namespace batchfeed::reader {
@@ -102,6 +103,7 @@ class ChunkStore {
   void make_room(std::uint32_t id, std::unique_lock<std::mutex>& lock);
   void begin(std::uint32_t id, Slot& slot);
   void take(Slot& slot);
+  void settle(std::uint32_t id, std::unique_lock<std::mutex>& lock);
   void add_memory(std::uint64_t before, std::uint64_t now);
   void read(std::uint32_t id, LoadedChunk& out);
   void run();
@@ -115,6 +117,8 @@ class ChunkStore {
   Slots slots_;
   std::deque<std::uint32_t> queue_;
   std::vector<std::unique_ptr<LoadedChunk>> free_;
+  std::unordered_map<std::uint32_t, ErrorsAhead>
+      errors_;  // of chunks that were read, and that the user did not get yet
   std::atomic<std::uint64_t> memory_{0}, peak_{0};
   std::uint64_t coming_ = 0;  // bytes expected of chunks queued or under way
   std::uint64_t got_ = 0;     // bytes of chunks the user has

@@ -8,6 +8,7 @@
 #include "formats/ctf/faults.h"
 #include "formats/ctf/parse.h"
 #include "formats/ctf/source.h"
+#include "model/errors_ahead.h"
 
 namespace batchfeed::ctf {
 namespace {
@@ -172,8 +173,18 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted, std::
 }
 
 void CtfSource::read(Run run, Chunk& out) const {
-  out.reset(schema_.streams());
   const Counted::Before counted = counted_->claim(run.first, run.last);
+  try {
+    read(run, out, counted);
+  } catch (...) {
+    told_ahead(run, counted);
+    throw;
+  }
+  told_ahead(run, counted);
+}
+
+void CtfSource::read(Run run, Chunk& out, const Counted::Before& counted) const {
+  out.reset(schema_.streams());
   std::size_t row = 0;
   try {
     if (element_ == Element::f32) {
@@ -186,6 +197,18 @@ void CtfSource::read(Run run, Chunk& out) const {
     counted_->give_back(run.first, run.first + row, run.last, counted);
     throw;
   }
+}
+
+void CtfSource::told_ahead(Run run, const Counted::Before& counted) const {
+  ErrorsAhead* const ahead = ErrorsAhead::current();
+  if (ahead == nullptr) return;
+  ahead->close(
+      sink_,
+      [this, run, counted] {
+        Chunk chunk;
+        read(run, chunk, counted);
+      },
+      [this, run, counted] { counted_->give_back(run.first, run.first, run.last, counted); });
 }
 
 // As pixels are, which have neither a sign nor a point, or labels: a look at the text of the first sequence.

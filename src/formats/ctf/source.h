@@ -90,6 +90,10 @@ class CtfSource final : public Source, private RowReader {
   bool may_be_narrow(std::uint32_t chunk, std::size_t stream) const override;
   void sequences(Run run, std::vector<SequenceInfo>& out) const;
   void read(Run run, Chunk& out) const;
+  // Rows that were `counted` before are quiet.
+  void read(Run run, Chunk& out, const Counted::Before& counted) const;
+  // What was told while a run was read ahead of its turn.
+  void told_ahead(Run run, const Counted::Before& counted) const;
   // From `row` on, which goes on as sequences are read.
   template <class T>
   void parse(Run run, Chunk& out, const Counted::Before& counted, std::size_t& row) const;

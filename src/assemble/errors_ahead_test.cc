@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+//
+// Where maxErrors ends a run, and with which fault, does not depend on how far ahead chunks are read.
+#include "model/errors_ahead.h"
+
+#include <batchfeed/reader.h>
+
+#include "assemble/testing.h"
+#include "model/fault_sink.h"
+
+namespace batchfeed::assemble {
+namespace {
+
+class TooManyErrors : public Opening {
+ protected:
+  // 2,000 sequences in some 60 chunks; every 50th has a sample that is none.
+  CtfOptions damaged(const std::string& stream, const std::string& name, std::uint64_t tolerated) {
+    std::string text;
+    for (int i = 0; i < 2000; ++i)
+      text += std::to_string(i) + " |" + stream + (i % 50 == 7 ? " oops |" + stream : "") + " 1.5\n";
+    CtfOptions o = corpus({write(name, text)}, stream);
+    o.max_errors = tolerated;
+    o.chunk_bytes = 400;
+    return o;
+  }
+
+  struct End {
+    std::size_t minibatches = 0;
+    std::string fault;
+  };
+  static End end_of(const std::shared_ptr<const Source>& source, const ReaderOptions& options, bool restores = false) {
+    End end;
+    Reader reader(source, options);
+    Minibatch batch;
+    try {
+      while (reader.next(batch)) {
+        ++end.minibatches;
+        if (restores && end.minibatches % 3 == 0) reader.restore(reader.state());
+      }
+    } catch (const Error& error) {
+      end.fault = error.fault().text();
+      EXPECT_THROW(reader.next(batch), Error) << "for good";
+    }
+    return end;
+  }
+  static std::shared_ptr<const Source> open(const std::vector<SourceOptions>& sources) {
+    batchfeed::Setup setup;
+    setup.sources = sources;
+    return open_sources(setup);
+  }
+};
+
+TEST_F(TooManyErrors, EndARunAtOnePlaceWhateverIsReadAhead) {
+  const std::vector<SourceOptions> one = {damaged("A", "a.ctf", 20)};
+  const std::vector<SourceOptions> two = {damaged("A", "a.ctf", 90), damaged("B", "b.ctf", 20)};
+  for (const auto& sources : {one, two}) {
+    for (const OrderKind order : {OrderKind::file, OrderKind::cntk, OrderKind::uniform}) {
+      ReaderOptions o;
+      o.order = {.kind = order, .window = 5};
+      o.minibatch_size = {10};
+      o.prefetch = false;
+      o.threads = 1;
+      const End alone = end_of(open(sources), o);
+      EXPECT_GT(alone.minibatches, 50u);
+      EXPECT_NE(alone.fault.find("one error more than the 20 that maxErrors tolerates"), std::string::npos)
+          << alone.fault;
+      o.prefetch = true;
+      for (const unsigned threads : {1u, 2u, 8u, 8u, 8u}) {
+        o.threads = threads;
+        const End end = end_of(open(sources), o);
+        EXPECT_EQ(end.minibatches, alone.minibatches) << threads << " threads, " << name(order);
+        EXPECT_EQ(end.fault, alone.fault);
+      }
+      EXPECT_EQ(end_of(open(sources), o, true).fault, alone.fault) << "what was read ahead of a state counts once";
+    }
+  }
+  // Of the file's order the place is known: the 21st of them.
+  ReaderOptions o;
+  o.order.kind = OrderKind::file;
+  o.minibatch_size = {10};
+  o.threads = 8;
+  EXPECT_NE(end_of(open(one), o).fault.find("a.ctf:1008:9"), std::string::npos) << end_of(open(one), o).fault;
+}
+
+TEST_F(TooManyErrors, DoNotCountTwiceInLaterEpochs) {
+  ReaderOptions o;
+  o.order = {.kind = OrderKind::uniform, .window = 5};
+  o.driver = ReaderOptions::Driver::timeline;
+  o.epoch_sweeps = 4;
+  o.threads = 8;
+  const End end = end_of(open({damaged("A", "a.ctf", 40)}), o);
+  EXPECT_EQ(end.fault, "");
+  EXPECT_GT(end.minibatches, 0u);
+}
+
+// A reader that is given up has read more than it gave; the next one of the source finds that again.
+TEST_F(TooManyErrors, AreForgottenWithChunksThatNobodyGot) {
+  const std::shared_ptr<const Source> source = open({damaged("A", "a.ctf", 20)});
+  ReaderOptions o;
+  o.order.kind = OrderKind::file;
+  o.minibatch_size = {10};
+  o.threads = 8;
+  Minibatch batch;
+  for (int i = 0; i < 20; ++i) {
+    Reader reader(source, o);
+    for (int n = 0; n < 5; ++n) ASSERT_TRUE(reader.next(batch));
+  }
+  const End end = end_of(source, o);
+  EXPECT_NE(end.fault.find("a.ctf:1008:9"), std::string::npos) << end.minibatches << ' ' << end.fault;
+}
+
+TEST(ErrorsAhead, CountOnceAndWithTheFirstOfThem) {
+  std::vector<std::string> told;
+  FaultSink sink("f", 5, 1, [&](const Notice& n) { told.push_back(n.fault.what); });
+  const auto find = [&](int from) {
+    for (int i = from; i < from + 3; ++i) {
+      sink.error(Fault{.kind = FaultKind::format,
+                       .id = "test.bad",
+                       .at = {.file = "f", .line = 7, .column = 1},
+                       .what = std::to_string(i)});
+    }
+  };
+  const auto find_ahead = [&](ErrorsAhead& to, int from) {
+    const ErrorsAhead::Scope scope(to);
+    find(from);
+    to.close(
+        sink, [&find, from] { find(from); }, [] {});
+  };
+  ErrorsAhead late, early, both;
+  find_ahead(late, 10);
+  find_ahead(early, 0);
+  EXPECT_EQ(sink.errors(), 0u);
+  both.add(early);
+  both.add(early);
+  both.settle();
+  early.settle();
+  EXPECT_EQ(sink.errors(), 3u);
+  const std::size_t before = told.size();
+  try {
+    late.settle();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault().what.substr(0, 2), "12");
+  }
+  EXPECT_EQ(told.size(), before) << "nothing is told twice";
+  EXPECT_EQ(ErrorsAhead::current(), nullptr);
+}
+
+}  // namespace
+}  // namespace batchfeed::assemble
