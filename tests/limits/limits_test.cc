@@ -43,7 +43,12 @@ TEST(Limits, LineBytes) {
     return chunk.columns.at(0).values.size();
   };
   EXPECT_EQ(open(line.size()), 3 * sizeof(float));
-  expect_limit("line_bytes", [&] { open(line.size() / 2); });
+  EXPECT_EQ(open(line.size() - 1), 3 * sizeof(float));  // with its line end
+  expect_limit("line_bytes", [&] { open(line.size() - 2); });
+  // What fits a block passes, whatever reads it in smaller ones.
+  const std::string small = "0 |a " + std::string(400 << 10, ' ') + "1\n";
+  static_cast<void>(folder.write("c.ctf", "7 |a 1\n" + small + small));
+  EXPECT_EQ(open(1000), 3 * sizeof(float));
 }
 
 // Seven bytes hold at most three values; a row that is too short is filled up.

@@ -100,7 +100,7 @@ bool LineBlocks::next() {
     buffer_.resize(filled_);
     // Fill the block; where a line is longer than that, double it, up to what a line may have.
     const std::size_t have = filled_ - kFront;
-    const std::size_t most = static_cast<std::size_t>(std::max<std::uint64_t>(have, line_.bytes)) + 1;
+    const std::size_t most = static_cast<std::size_t>(std::max<std::uint64_t>({have, line_.bytes, kBlock})) + 1;
     const std::size_t want = (have < block_ ? block_ : std::min(have * 2, most)) - have;
     buffer_.reserve(filled_ + want + 1);
     const std::size_t got = fill_(buffer_.data() + filled_, want);
@@ -113,7 +113,7 @@ bool LineBlocks::next() {
       return true;
     }
     searched = filled_;
-    if (filled_ - kFront > line_.bytes) {
+    if (filled_ - kFront > std::max<std::uint64_t>(line_.bytes, kBlock)) {  // whatever a block is here
       throw Error(Fault{.kind = FaultKind::limit,
                         .id = "limit.line",
                         .at = {.file = file_, .byte = offset_, .has_byte = true},

@@ -67,6 +67,24 @@ TEST(Cache, IsWrittenUsedAndRebuilt) {
   EXPECT_THROW(open_one(), Error);
 }
 
+// A stream may have any mark in its name but blanks and pipes.
+TEST(Cache, OfStreamsWhoseNamesRunTogetherIsAnotherOnes) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("t.ctf", "1 |A 1 |B 2\n2 |A!B 7\n3 |A 3 |B 4 |A!B 9\n");
+  Collector collector;
+  CtfOptions one = options_for({"A!B:d1"}), two = options_for({"A:d1", "B:d1"});
+  two.streams[1].defines_mb_size = true;
+  one.cache_index = two.cache_index = true;
+  for (const CtfOptions& options : {one, two, one}) {
+    const CtfSource source(options, path, collector.context(KeyMode::numeric));
+    EXPECT_FALSE(source.cache().used);
+    std::vector<SequenceInfo> table;
+    source.sequences(0, table);
+    ASSERT_EQ(table.size(), 2u);
+    EXPECT_EQ(table[0].key, options.streams.size() == 1 ? 2u : 1u);
+  }
+}
+
 // Minibatches are made by lengths: a cache that is whole and says others would make them of another size without a
 // word.
 TEST(Cache, IsHeldToTheLengthsOfTheText) {

@@ -158,6 +158,10 @@ TEST(Messages, NulBytesAreTold) {
   const std::string nul(1, '\0');
   EXPECT_EQ(told("1 |A 1 2 |B 1:1\n" + hole + "7 |A 1 2 |B 1:1\n"), "ctf.hole 2:1 ");
   EXPECT_EQ(told("1 |A 1 2 |B 1:1\n" + nul + "7 |A 1 2 |B 1:1\n8 |A 1 2 |B 1:1\n"), "ctf.hole 2:1 ");
+  std::string alike;
+  for (int i = 0; i < 6; ++i) alike += nul + "7 |A 1 2 |B 1:1\n";
+  EXPECT_EQ(told("1 |A 1 2 |B 1:1\n" + alike),
+            "ctf.hole 2:1 ctf.hole 3:1 ctf.hole 4:1 ctf.hole 5:1 ctf.hole 6:1 ctf.hole 7:1 ");
   EXPECT_EQ(told("1 |A 1 2" + hole + "|B 1:1\n"), "ctf.hole 1:9 ");
   EXPECT_EQ(told("1 |A 1 2 |B 1:1" + nul + "\n2 |A 1 2 |B 1:1\r\n"), "ctf.hole 1:16 ");
   EXPECT_EQ(told("1 |A 1 2 |B 1:1\n" + hole), "ctf.torn-end 2:0 ");

@@ -108,7 +108,8 @@ void Parser<T>::short_lines(const char* p, const char* const end) {
         if (p < end) marks_.go_to(p);
         continue;
       }
-      remember_id(p, static_cast<std::size_t>(mark - p));
+      remember_id(p,
+                  line_front.begin == p ? static_cast<std::size_t>(mark - p) : 0);  // a margin may have to be told of
     }
     for (;;) {
       const OneHot found = marks_.found();
@@ -138,7 +139,7 @@ void Parser<T>::short_lines(const char* p, const char* const end) {
 template <class T>
 void Parser<T>::remember_id(const char* p, std::size_t length) noexcept {
   id_length_ = length;
-  length <= 16 ? id_.take(p, length) : id_.forget();
+  length != 0 && length <= 16 ? id_.take(p, length) : id_.forget();
 }
 
 template <class T>

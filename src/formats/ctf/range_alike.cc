@@ -56,7 +56,7 @@ inline bool RangeIndexer::take_number(const char* p, Number& out) const {
 
 bool RangeIndexer::go_on_alike(Part& part, const LineBlocks& blocks, const char* p, std::uint64_t rows) {
   Number next;
-  if (text_ || rows > context_.limits.sequence_samples || !take_number(p, next) || next.id == current_.id) return false;
+  if (text_ || rows > most_samples() || !take_number(p, next) || next.id == current_.id) return false;
   const std::uint64_t at = blocks.offset_of(p);
   list({.key = current_.id,
         .begin = current_.begin,
@@ -73,7 +73,7 @@ bool RangeIndexer::go_on_alike(Part& part, const LineBlocks& blocks, const char*
 RangeIndexer::Running RangeIndexer::count_on(Part& part, const LineBlocks& blocks, Lines lines) {
   const std::span<IndexEntry> places = part.middle.places();
   const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(places.size(), room_ / sizeof(IndexEntry)));
-  const std::uint64_t most = context_.limits.sequence_samples, offset = blocks.offset_of(lines.from);
+  const std::uint64_t most = most_samples(), offset = blocks.offset_of(lines.from);
   Prefix<kLongestFront> front = front_;
   std::size_t last_digit = last_digit_;
   IndexEntry* entry = places.data();

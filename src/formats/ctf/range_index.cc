@@ -50,12 +50,12 @@ bool RangeIndexer::close(const Open& open, std::uint64_t end, std::uint64_t key,
   const std::uint64_t length = open.rows == 0                    ? 1
                                : schema_.main() == Schema::kNone ? std::min(open.rows, longest(open))
                                                                  : open.rows;
-  if (length > context_.limits.sequence_samples) {
+  if (length > most_samples()) {
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.sequence",
                       .at = {.file = file_.path(), .byte = open.begin, .has_byte = true},
                       .what = "a sequence of " + counted(length, "sample") + " starts here, the limit is " +
-                              std::to_string(context_.limits.sequence_samples),
+                              std::to_string(most_samples()),
                       .hint = "raise limits.sequence_samples, or check the sequence ids"});
   }
   list({.key = key, .begin = open.begin, .bytes = end - open.begin, .samples = static_cast<std::uint32_t>(length)},

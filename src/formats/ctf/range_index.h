@@ -76,6 +76,10 @@ class RangeIndexer {
 
  private:
   [[noreturn]] void too_large(std::uint64_t begin) const;
+  // Of a sequence; an entry counts them in 32 bits.
+  std::uint64_t most_samples() const noexcept {
+    return std::min<std::uint64_t>(context_.limits.sequence_samples, 0xFFFFFFFFu);
+  }
   void clear(std::uint64_t begin);
   void enter(Part& part, const char* line, std::uint64_t at);
   void switch_to(Part& part, const LineFront& front, std::uint64_t at);

@@ -16,11 +16,11 @@ namespace {
 // What an index depends on: the data, the names, how ids are read; and the
 // version of these rules.
 index_cache::Binding bind(const Schema& schema, const CtfOptions& options, bool text_keys, const io::File& file) {
-  std::string text = "ctf 1 ";
+  std::string text = "ctf 2 ";
   text += options.skip_sequence_ids ? 'L' : 'S';
   text += text_keys ? 'T' : 'N';
   for (std::size_t i = 0; i < schema.size(); ++i) {
-    text += static_cast<int>(i) == schema.main() ? '!' : '|';
+    text += static_cast<int>(i) == schema.main() ? " !" : " |";  // no alias has a blank in it
     text += schema.alias(i);
   }
   return {.options = std::move(text),
