@@ -34,7 +34,11 @@ struct Item {
   Batch batch;
   std::vector<std::uint64_t> hashes;
   std::uint64_t left_out = 0;
+  bool closes_up = false;  // a row stands behind one that was left out
 };
+
+// Keys were to be the numbers of what is written, and sequences left out make other numbers of them.
+struct OtherNumbers {};
 
 // What a corpus is, row by row; with `ordered`, in this order.
 class Content {
@@ -146,6 +150,7 @@ class Conversion {
     item.batch.rows.clear();
     item.hashes.clear();
     item.left_out = 0;
+    item.closes_up = false;
     RowHash hash(options_.to == Format::scp || options_.to == Format::htk);
     for (std::size_t i = 0; i < item.table.size(); ++i) {
       const SequenceInfo& s = item.table[i];
@@ -153,6 +158,7 @@ class Conversion {
         ++item.left_out;
         continue;
       }
+      item.closes_up = item.left_out != 0;
       RowRef& row = item.batch.rows.emplace_back();
       row.chunk = &item.chunk;
       row.row = s.row;
@@ -187,6 +193,8 @@ class Conversion {
           target_.encode(item.batch);
         },
         [&](std::uint64_t i, Item& item) {
+          const bool moved = item.closes_up || (result_.left_out != 0 && !item.batch.rows.empty());
+          if (moved && !use_.write && options_.keys == ConvertOptions::Keys::automatic) throw OtherNumbers();
           target_.write(item.batch, [this] { tell(); });
           advance(i, item);
         });
@@ -278,11 +286,20 @@ ConvertResult convert(const Source& source, const std::string& target, const Con
   for (const std::string& path : {target, beside}) {
     if (!options.force && !path.empty() && fs::exists(fs::symlink_status(path, none))) io::refuse_existing(path);
   }
-  Conversion conversion(source, target, options);
-  ConvertResult result = conversion.run();
-  if (result.bytes == 0) result.bytes = io::size_or_none(target);
-  if (options.verify) conversion.verify(target, result);
-  return result;
+  const auto once = [&](const ConvertOptions& how) {
+    Conversion conversion(source, target, how);
+    ConvertResult result = conversion.run();
+    if (result.bytes == 0) result.bytes = io::size_or_none(target);
+    if (how.verify) conversion.verify(target, result);
+    return result;
+  };
+  try {
+    return once(options);
+  } catch (const OtherNumbers&) {
+    ConvertOptions with_keys = options;
+    with_keys.keys = ConvertOptions::Keys::keep;
+    return once(with_keys);
+  }
 }
 
 }  // namespace batchfeed

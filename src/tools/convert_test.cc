@@ -163,6 +163,35 @@ TEST(Convert, WritesNoIdsWhereLinesAreSequences) {
   EXPECT_FALSE(std::filesystem::exists(folder / "b.cbf.keys"));
 }
 
+// Their numbers would be those of others.
+TEST(Convert, KeepsIdsBehindASequenceThatIsLeftOut) {
+  const ScratchFolder folder;
+  std::string text;
+  for (int i = 0; i < 400; ++i)
+    text += std::to_string(i) + (i == 377 ? " |F oops |S 1:1\n" : " |F 1 " + std::to_string(i) + " |S 1:1\n");
+  CtfOptions damaged = std::get<CtfOptions>(text_options(folder.write("a.ctf", text)));
+  damaged.max_errors = 5;
+  damaged.chunk_bytes = 1000;
+  for (const char* name : {"a.cbf", "again.ctf"}) {
+    const ConvertResult result =
+        convert(*open_source(damaged), folder / name,
+                {.to = std::string(name) == "a.cbf" ? Format::cbf : Format::ctf, .verify = true});
+    EXPECT_EQ(result.sequences, 399u);
+    EXPECT_EQ(result.left_out, 1u);
+    EXPECT_TRUE(result.keys);
+    EXPECT_TRUE(result.verified);
+  }
+  const auto back = binary_source(folder / "a.cbf");
+  std::vector<SequenceInfo> table;
+  back->sequences(0, table);
+  ASSERT_GE(table.size(), 399u);
+  EXPECT_EQ(back->key_text(table[376].key), "376");
+  EXPECT_EQ(back->key_text(table[377].key), "378");
+  // One at the end moves none.
+  damaged.files = {folder.write("b.ctf", "0 |F 1 2 |S 1:1\n1 |F oops |S 1:1\n")};
+  EXPECT_FALSE(convert(*open_source(damaged), folder / "b.cbf", {}).keys);
+}
+
 TEST(Convert, WritesTheLegacyLayoutWhereTheDataFit) {
   const ScratchFolder folder;
   const auto fits = text_source(folder.write("a.ctf", "1 |F 1 2 |S 1:1\n1 |S 2:1\n2 |F 3 4 |S 0:1\n"));
