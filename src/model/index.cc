@@ -179,7 +179,7 @@ void IndexEntries::close_block() {
 
 void IndexEntries::close() {
   close_block();
-  open_ = {};
+  std::vector<IndexEntry>().swap(open_);  // `= {}` would keep its memory, of each of thousands of files
   blocks_.shrink_to_fit();
 }
 

@@ -64,13 +64,20 @@ class SparseStream {
   }
 
   // So that nothing grows inside the loop. How much all sequences will need is guessed
-  // from those at hand, and a little more, as growing would copy all.
+  // from those at hand, and a little more, as growing would copy all; where all are at
+  // hand it is known, and what lies behind them is of other streams.
   void make_room(std::uint32_t s, std::span<const std::byte> bytes) {
+    constexpr std::uint64_t kOver = 64;  // rows are copied in whole vectors
     const std::size_t had = column_.indices.size();
     const std::size_t at_hand = bytes.size() / (width_ + 4);
     std::size_t wanted = had + at_hand;
     if (wanted > column_.indices.capacity()) {
-      if (const std::uint64_t more = entries_behind(bytes, job_.row.sequences - s); more != 0) {
+      const std::uint64_t left = job_.row.sequences - s;
+      const Whole whole = whole_ones(bytes, left);
+      if (whole.sequences == left) {
+        wanted = had + std::min<std::size_t>(at_hand, whole.entries + kOver);
+      } else if (whole.sequences != 0) {
+        const std::uint64_t more = whole.entries * (left - whole.sequences) / whole.sequences;
         const std::uint64_t most = had + feed_.left() / (width_ + 4);
         wanted = std::max<std::size_t>(wanted, std::min(wanted + more + more / 32 + at_hand, most));
       }
@@ -89,19 +96,22 @@ class SparseStream {
     return std::min<std::uint64_t>((bytes.size() / size + 1) * samples * 5 / 4 + 64, most);
   }
 
-  // Of those of so many sequences that do not lie whole in the bytes, if they are like those that do.
-  std::uint64_t entries_behind(std::span<const std::byte> bytes, std::uint64_t sequences) const {
+  // Of so many sequences those that lie whole in the bytes.
+  struct Whole {
+    std::uint64_t sequences = 0, entries = 0;
+  };
+  Whole whole_ones(std::span<const std::byte> bytes, std::uint64_t sequences) const {
     const std::byte* p = bytes.data();
     const std::byte* const end = p + bytes.size();
-    std::uint64_t seen = 0, entries = 0;
-    for (; seen < sequences && end - p >= 8; ++seen) {
+    Whole out;
+    for (; out.sequences < sequences && end - p >= 8; ++out.sequences) {
       const std::uint64_t count = load<std::uint32_t>(p + 4);
       const std::uint64_t size = count * (width_ + 4) + std::uint64_t{load<std::uint32_t>(p)} * 4;
       if (size > static_cast<std::size_t>(end - p) - 8) break;
-      entries += count;
+      out.entries += count;
       p += 8 + size;
     }
-    return seen == 0 ? 0 : entries * (sequences - seen) / seen;
+    return out;
   }
 
   // Any sequence, with every check.

@@ -7,14 +7,22 @@
 namespace batchfeed::ctf {
 
 constexpr std::uint64_t kStep = 1 << 20;
+constexpr std::uint64_t kLeast = 64 << 10;  // read at once
 
 std::uint64_t LineMap::newlines(std::uint64_t begin, std::uint64_t end) {
   std::uint64_t n = 0;
-  for (std::uint64_t at = begin; at < end; at += kStep) {
-    const std::uint64_t size = std::min(kStep, end - at);
-    block_.resize(static_cast<std::size_t>(size));
-    file_.read(at, block_);
-    n += static_cast<std::uint64_t>(std::count(block_.begin(), block_.end(), std::byte{'\n'}));
+  for (std::uint64_t at = begin; at < end;) {
+    if (at < block_begin_ || at >= block_begin_ + block_.size()) {
+      block_.resize(
+          static_cast<std::size_t>(std::min(std::clamp(end - at, kLeast, kStep), std::max(end, file_.size()) - at)));
+      file_.read(at, block_);
+      block_begin_ = at;
+    }
+    const std::uint64_t stop = std::min(end, block_begin_ + block_.size());
+    const auto here = block_.begin() - static_cast<std::ptrdiff_t>(block_begin_);
+    n += static_cast<std::uint64_t>(
+        std::count(here + static_cast<std::ptrdiff_t>(at), here + static_cast<std::ptrdiff_t>(stop), std::byte{'\n'}));
+    at = stop;
   }
   return n;
 }

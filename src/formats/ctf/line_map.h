@@ -26,7 +26,8 @@ class LineMap {
   const io::File& file_;
   std::mutex mutex_;
   std::vector<std::uint64_t> before_ = {0};  // newlines before each MiB
-  std::vector<std::byte> block_;
+  std::vector<std::byte> block_;  // what was read last, from block_begin_ on: places are asked for one behind the other
+  std::uint64_t block_begin_ = 0;
   std::uint64_t last_byte_ = 0, last_newlines_ = 0;  // the last answer
 };
 

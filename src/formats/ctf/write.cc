@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
 #include "base/counted.h"
 #include "base/words.h"
@@ -40,6 +41,38 @@ bool reads_back(char* text, const char* end, T value) {
   return stop == padded + (end - text) && std::memcmp(&again, &value, sizeof value) == 0;
 }
 
+// One that is whole or has few digits, which are found by multiplying; false for any other. No two decimals of up to
+// six digits are one float, so these are the shortest, and where others would have an exponent std::to_chars is asked.
+template <class T>
+bool put_short(T value, std::string& out) {
+  constexpr int kMost = 6;  // behind the point
+  const double size = std::fabs(static_cast<double>(value));
+  if (!(size >= 1e-4 && size < 1e5)) return false;
+  auto digits = static_cast<std::uint64_t>(size * 1e6 + 0.5);
+  if (static_cast<T>(static_cast<double>(digits) / 1e6) != static_cast<T>(size)) return false;
+  int behind = kMost;
+  for (; behind > 0 && digits % 10 == 0; --behind) digits /= 10;
+  if (digits >= 1'000'000) return false;
+  char text[16];
+  char* const end = std::end(text);
+  char* p = end;
+  int n = 0;
+  for (; digits != 0 || n <= behind; ++n) {
+    if (n == behind && behind != 0) *--p = '.';
+    *--p = static_cast<char>('0' + digits % 10);
+    digits /= 10;
+  }
+  const bool below_one = size < 1;
+  if (below_one) {
+    const char* const first = std::find_if(p, end, [](char c) { return c >= '1'; });
+    const auto significant = end - first;  // 0.0003 is 3e-04
+    if (end - p > (significant == 1 ? 5 : significant + 5)) return false;
+  }
+  if (value < 0) out += '-';
+  out.append(p, end);
+  return true;
+}
+
 template <class T>
 void put_number(T value, const StreamInfo& stream, std::string& out) {
   if (std::isnan(value))
@@ -48,6 +81,7 @@ void put_number(T value, const StreamInfo& stream, std::string& out) {
     out += value < 0 ? "-1e999" : "1e999";  // reads as infinity
     return;
   }
+  if (put_short(value, out)) return;
   char text[64];
   char* end = std::to_chars(text, text + sizeof text, value).ptr;
   // Text is read as the nearest double first; a float's shortest digits may fall

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -53,6 +54,47 @@ TEST(Write, LinesWithoutIds) {
     EXPECT_EQ(e.fault().id, "ctf.write-rows");
   }
 }
+
+// What std::to_chars says is the shortest: of numbers with few digits, which take another way, and of their neighbours.
+template <class T>
+void expect_shortest(Element element) {
+  const std::vector<StreamInfo> streams = {{.name = "v", .dim = 1, .element = element}};
+  const Writer writer(streams, {.aliases = {}, .ids = false});
+  Chunk chunk;
+  const auto expect_one = [&](T value) {
+    chunk.reset(streams);
+    Column& c = chunk.columns[0];
+    c.values.append(reinterpret_cast<const std::byte*>(&value), sizeof value);
+    c.begin.push_back(0);
+    c.first_sample.push_back(1);
+    std::string text;
+    writer.sequence(chunk, 0, "", text);
+    char shortest[64];
+    const std::string wanted(shortest, std::to_chars(shortest, shortest + sizeof shortest, value).ptr);
+    ASSERT_EQ(text, "|v " + wanted + "\n");
+  };
+  std::mt19937_64 draw(3);
+  for (const unsigned whole : {0u, 1u, 7u, 10u, 99u, 123u, 4096u, 10000u, 12345u, 99999u, 100000u, 123456u, 999999u,
+                               1000000u, 1234567u, 16777216u}) {
+    double power = 1;
+    for (int behind = 0; behind < 9; ++behind, power *= 10) {
+      for (const int sign : {1, -1}) {
+        const T value = static_cast<T>(sign * (static_cast<double>(whole) / power));
+        expect_one(value);
+        if (value != 0) expect_one(std::nextafter(value, T{0}));
+        expect_one(std::nextafter(value, static_cast<T>(sign * 1e30)));
+      }
+    }
+  }
+  for (int i = 0; i < 20'000; ++i) {
+    double power = 1;
+    for (std::uint64_t n = draw() % 8; n > 0; --n) power *= 10;
+    expect_one(static_cast<T>(static_cast<double>(draw() % 3'000'000) / power));
+  }
+}
+
+TEST(Write, FloatsAreTheShortest) { expect_shortest<float>(Element::f32); }
+TEST(Write, DoublesAreTheShortest) { expect_shortest<double>(Element::f64); }
 
 template <class T>
 void expect_bits_survive(Element element, std::uint64_t seed) {
