@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "reader/state.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <map>
@@ -25,6 +26,7 @@ constexpr const char* kFields[] = {"batchfeed_state",
                                    "begun",
                                    "ended",
                                    "follows",
+                                   "none_yet",
                                    "invalid",
                                    "tolerated",
                                    "skipped",
@@ -84,7 +86,8 @@ class Fields {
       const std::string name = string();
       expect(':');
       const std::string_view before = rest_;
-      values_[name] = value();
+      if (!values_.emplace(name, value()).second) damaged("field '" + name + "' stands in it twice");
+      if (values_.size() > kMostFields) damaged("it has more than " + std::to_string(kMostFields) + " fields");
       written_[name] = before.substr(0, before.size() - rest_.size());
       if (peek() == '}') break;
       expect(',');
@@ -115,15 +118,33 @@ class Fields {
     if (const std::string* found = find(name)) return *found;
     damaged("no field '" + name + "'");
   }
-  std::uint64_t number(const std::string& name) const { return to_number(text(name)); }
+  std::uint64_t number(const std::string& name) const {
+    expect_kind(name, '0', "a number");
+    return to_number(text(name));
+  }
   bool flag(const std::string& name) const {
     const std::uint64_t value = number(name);
     if (value > 1) damaged(name + " is 0 or 1, found " + std::to_string(value));
     return value != 0;
   }
   std::vector<std::uint64_t> numbers(const std::string& name) const {
+    expect_kind(name, '[', "a list of numbers");
+    return to_numbers(text(name));
+  }
+
+ private:
+  static constexpr std::size_t kMostFields = 100;
+
+  // As JSON has numbers.
+  static std::uint64_t to_number(std::string_view text) {
+    if (text.size() > 1 && text[0] == '0') damaged("not a number: '" + std::string(text) + '\'');
+    std::uint64_t value = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (code != std::errc{} || end != text.data() + text.size()) damaged("not a number: '" + std::string(text) + '\'');
+    return value;
+  }
+  static std::vector<std::uint64_t> to_numbers(std::string_view list) {
     std::vector<std::uint64_t> out;
-    std::string_view list = text(name);
     while (!list.empty()) {
       const std::size_t comma = list.find(',');
       out.push_back(to_number(list.substr(0, comma)));
@@ -131,13 +152,11 @@ class Fields {
     }
     return out;
   }
-
- private:
-  static std::uint64_t to_number(std::string_view text) {
-    std::uint64_t value = 0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (code != std::errc{} || end != text.data() + text.size()) damaged("not a number: '" + std::string(text) + '\'');
-    return value;
+  void expect_kind(const std::string& name, char begin, const char* kind) const {
+    const auto field = written_.find(name);
+    if (field == written_.end()) damaged("no field '" + name + "'");
+    const char first = field->second.front();
+    if (begin == '0' ? first < '0' || first > '9' : first != begin) damaged(name + " is not " + kind);
   }
   char peek() const {
     if (rest_.empty()) damaged("it ends too early");
@@ -158,14 +177,21 @@ class Fields {
     expect('"');
     std::string out = until("\"");
     expect('"');
+    if (std::any_of(out.begin(), out.end(), [](char c) { return c < ' ' || c > '~' || c == '\\'; }))
+      damaged("text with a mark that none of its texts has");
     return out;
   }
   std::string value() {
     if (peek() == '"') return string();
-    if (peek() != '[') return until(",}");
+    if (peek() != '[') {
+      std::string out = until(",}");
+      static_cast<void>(to_number(out));
+      return out;
+    }
     expect('[');
     std::string out = until("]");
     expect(']');
+    static_cast<void>(to_numbers(out));
     return out;
   }
 
@@ -244,6 +270,7 @@ std::string write_state(const Mark& mark, std::uint64_t data, const ReaderOption
   number("begun", mark.begun ? 1 : 0);
   number("ended", mark.ended ? 1 : 0);
   if (mark.follows) number("follows", 1);
+  if (mark.none_yet) number("none_yet", 1);
   number("invalid", mark.invalid);
   if (mark.tolerated != 0) number("tolerated", mark.tolerated);
   number("skipped", mark.skipped);
@@ -275,9 +302,10 @@ void check_binding(const Fields& fields, std::string_view text, std::uint64_t da
                             "use that version to go on"));
   }
   const std::string& check = fields.text("check");
-  const std::string_view before = text.substr(0, text.rfind(",\"check\""));
-  if (check != hex(hash_text(before)) && check != hex(hash_text(fields.in_order())))
-    damaged("its checksum does not fit");
+  const std::string end = ",\"check\":\"" + check + "\"}";  // of newer fields, too, which in_order() does not know
+  text = text.substr(0, text.find_last_of('}') + 1);
+  const bool as_written = text.ends_with(end) && check == hex(hash_text(text.substr(0, text.size() - end.size())));
+  if (!as_written && check != hex(hash_text(fields.in_order()))) damaged("its checksum does not fit");
   for (const auto& [name, value] : identity(options)) {
     const std::string* saved = fields.find(name);
     if (saved != nullptr && *saved == value) continue;
@@ -314,6 +342,7 @@ Mark read_state(std::string_view text, std::uint64_t data, const ReaderOptions& 
   mark.ended = fields.flag("ended");
   mark.follows = fields.find("follows") != nullptr && fields.flag("follows");
   if (mark.follows && (mark.begun || mark.ended || mark.epoch == 0)) damaged("an epoch that follows one has begun");
+  mark.none_yet = fields.find("none_yet") != nullptr && fields.flag("none_yet");
   mark.invalid = fields.number("invalid");
   if (fields.find("tolerated") != nullptr) mark.tolerated = fields.number("tolerated");
   mark.skipped = fields.number("skipped");

@@ -291,9 +291,29 @@ TEST(ReaderState, WhatCannotBeIsRefusedWithTheReason) {
   EXPECT_EQ(refusal(with("") + "\n \n"), "accepted") << "as editors leave it";
   EXPECT_EQ(refusal(with("") + "\n x"), "state.damaged: the saved state is damaged: text behind the object");
   EXPECT_EQ(refusal(with(",\"follows\":0")), "accepted");
-  for (const char* follows : {",\"follows\":1", ",\"follows\":1,\"begun\":0,\"epoch\":0",
-                              ",\"follows\":1,\"begun\":0,\"ended\":1,\"epoch\":3"})
-    EXPECT_NE(refusal(with(follows)).find("an epoch that follows one has begun"), std::string::npos) << follows;
+  const auto set = [](const std::string& text, const std::string& field, const std::string& value) {
+    const std::size_t at = text.find("\"" + field + "\":") + field.size() + 3;
+    return forged(text, at, text.find_first_of(",}", at) - at, value);
+  };
+  const std::string follows = with(",\"follows\":1");
+  for (const std::string& text :
+       {follows, set(set(follows, "begun", "0"), "epoch", "0"), set(set(follows, "begun", "0"), "ended", "1")})
+    EXPECT_NE(refusal(text).find("an epoch that follows one has begun"), std::string::npos) << text;
+  // What stands in it twice, or behind the checksum, is not of us.
+  EXPECT_NE(refusal(with(",\"position\":4")).find("field 'position' stands in it twice"), std::string::npos);
+  for (const char* more : {",\"position\":4", ",\"later\":4", ",\"x\":01", ",\"q\":[[[[]", ",\"z\":\"\xff\""}) {
+    std::string text = state;
+    EXPECT_EQ(refusal(text.insert(text.rfind('}'), more)).substr(0, 13), "state.damaged") << more;
+  }
+  EXPECT_EQ(refusal(with(",\"later\":4")), "accepted") << "a field of a newer writer";
+  for (const char* more :
+       {",\"x\":01", ",\"x\":-1", ",\"q\":[[[[]", ",\"q\":[1,,2]", ",\"z\":\"\xff\"", ",\"z\":\"\\u0\""})
+    EXPECT_EQ(refusal(with(more)).substr(0, 13), "state.damaged") << more;
+  EXPECT_NE(refusal(set(state, "position", "[4]")).find("position is not a number"), std::string::npos);
+  EXPECT_NE(refusal(set(state, "position", "04")).find("not a number: '04'"), std::string::npos);
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += ",\"f" + std::to_string(i) + "\":1";
+  EXPECT_NE(refusal(with(many)).find("it has more than 100 fields"), std::string::npos);
   for (const char* past : {"", "1", "2,0", "0,1,2,3"})
     EXPECT_NE(refusal(with(",\"past\":[" + std::string(past) + "]")).find("past is two or three numbers"),
               std::string::npos)
