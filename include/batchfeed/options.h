@@ -265,7 +265,9 @@ struct ReaderOptions {
   bool prefetch = true;              // false: all work is done in the caller's thread
   std::uint64_t prefetch_depth = 4;  // packed minibatches that wait
   unsigned threads = 0;              // that read and parse; 0 = one per core
-  std::uint64_t memory_limit = 0;    // bytes for chunks and waiting minibatches; 0 = what the window needs
+  // Bytes for chunks and waiting minibatches; 0 = what the window needs. Decoded chunks of joined sources, which are
+  // kept for rows that come later, take as much again at most.
+  std::uint64_t memory_limit = 0;
   KeyMode keys = KeyMode::numeric;
   // HTKMLFReader's minibatches (docs/reference/formats/htk.md), where a size of 0 stands for "not legacy".
   bool legacy_speech = false;

@@ -142,8 +142,12 @@ class Reader:
             if left == ENDLESS:
                 raise TypeError("the run has no end, so no length")
             options = core.options
-            before = len(range(options.offset, core.read, options.stride))  # of those of all offsets
-            self._length = (epoch, over, left if over else before + left)
+            if not over and core.read != 0:
+                if options.workers == 1:
+                    left += len(range(options.offset, core.read, options.stride))  # of those of all offsets
+                else:  # some of which may have had nothing for this worker
+                    left = core.remaining_of(epoch)
+            self._length = (epoch, over, left)
         return self._length[2]
 
     def __bool__(self) -> bool:

@@ -109,6 +109,9 @@ join::Options how_to_join(const Setup& setup, Source& first) {
   }
   for (const SourceOptions& options : setup.sources)
     how.same_length.push_back(nature.is_speech && nature_of(options).is_speech);
+  // Of all others together as much again as what the limit is for.
+  if (const std::uint64_t limit = setup.reader.memory_limit; limit != 0 && setup.sources.size() > 1)
+    how.cache_bytes = std::min(how.cache_bytes, limit / (setup.sources.size() - 1));
   return how;
 }
 

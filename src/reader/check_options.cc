@@ -132,6 +132,14 @@ void check_mixture(const ReaderOptions& o, std::size_t corpora) {
   }
 }
 
+// Rows of HTKMLFReader are dealt to workers; frames are cut like other minibatches.
+void check_legacy_shard(const ReaderOptions& o) {
+  if (!o.legacy_speech || o.pack.kind == Packing::frames || o.workers == 1 || o.shard == Shard::chunk) return;
+  usage("legacy-even",
+        "legacy_speech deals whole rows of utterances to the workers, it does not cut minibatches evenly",
+        "shard = chunk");
+}
+
 }  // namespace
 
 bool crosses_sweeps(const ReaderOptions& o) noexcept {
@@ -142,13 +150,16 @@ bool crosses_sweeps(const ReaderOptions& o) noexcept {
 std::optional<Notice> warn_of_starving(const ReaderOptions& o, std::uint64_t chunks, std::uint64_t sequences,
                                        std::uint64_t samples) {
   // In file order workers share sequences by number, wherever chunks end.
+  const bool deals_rows = o.legacy_speech && o.pack.kind != Packing::frames;  // evenly is no choice then
   if (o.shard == Shard::chunk && o.order.kind != OrderKind::file && chunks < o.workers) {
     return Notice{.severity = Severity::warning,
                   .fault = {.kind = FaultKind::usage,
                             .id = "reader.few-chunks",
                             .what = counted(chunks, "chunk") + " for " + counted(o.workers, "worker") +
                                     " that share by chunk: some go without data",
-                            .hint = "share evenly (`shard = even`), or cut smaller chunks (`chunkSizeInBytes`)"}};
+                            .hint = deals_rows ? "use fewer workers, or cut smaller chunks (`chunkSizeInBytes`)"
+                                               : "share evenly (`shard = even`), or cut smaller chunks "
+                                                 "(`chunkSizeInBytes`)"}};
   }
   if (o.shard != Shard::even || o.workers == 1 || o.pack.kind == Packing::truncated || sequences == 0)
     return std::nullopt;
@@ -192,6 +203,7 @@ void check_options(const ReaderOptions& o, std::size_t corpora) {
   check_one_sequence(o);
   check_bucketing(o);
   check_mixture(o, corpora);
+  check_legacy_shard(o);
 }
 
 }  // namespace batchfeed::reader

@@ -38,6 +38,14 @@ TEST(CheckOptions, RefusesNothingButWhatCannotWork) {
       {"the last offset", [](auto& o) { o.stride = 3, o.offset = 2; }},
       {"an offset too many", [](auto& o) { o.stride = 3, o.offset = 3; }, "reader.offset"},
       {"no stride", [](auto& o) { o.stride = 0; }, "reader.offset"},
+      {"rows of HTKMLFReader by chunk", [](auto& o) { o.legacy_speech = true, o.workers = 2, o.shard = Shard::chunk; }},
+      {"rows of HTKMLFReader for one", [](auto& o) { o.legacy_speech = true; }},
+      {"rows of HTKMLFReader evenly", [](auto& o) { o.legacy_speech = true, o.workers = 2; }, "reader.legacy-even"},
+      {"frames of HTKMLFReader evenly",
+       [](auto& o) {
+         o.legacy_speech = true, o.workers = 2;
+         o.pack.kind = Packing::frames;
+       }},
       {"no size", [](auto& o) { o.minibatch_size = {}; }, "reader.minibatch-size"},
       {"sizes",
        [](auto& o) {

@@ -19,7 +19,7 @@ std::vector<BatchPlan> Reader::plan(std::uint64_t minibatches) const {
 void Reader::plan(std::uint64_t minibatches, const std::function<void(const BatchPlan&)>& each) const {
   constexpr std::size_t kMostKeys = 64;  // chunks whose keys are held beside the window's
   const std::unique_ptr<Planner> planner = impl_->make_planner(false);
-  Impl::enter(*planner, impl_->mark);
+  planner->enter(impl_->mark);
   Plan plan;
   BatchPlan batch;
   std::vector<SequenceInfo> table;
@@ -83,7 +83,7 @@ std::uint64_t Reader::num_minibatches(std::uint64_t epoch) const {
   }
   const std::unique_ptr<Planner> planner = impl_->make_planner(false);
   if (impl_->mark.follows && impl_->mark.epoch == epoch) {
-    Impl::enter(*planner, impl_->mark);
+    planner->enter(impl_->mark);
   } else {
     planner->begin_epoch(epoch);
   }
@@ -94,7 +94,7 @@ std::uint64_t Reader::remaining() const {
   if (impl_->mark.ended) return 0;
   if (impl_->has_no_end(impl_->mark.epoch)) return ~0ull;
   const std::unique_ptr<Planner> planner = impl_->make_planner(false);
-  Impl::enter(*planner, impl_->mark);
+  planner->enter(impl_->mark);
   return count_to_end(*planner, false);
 }
 

@@ -127,6 +127,7 @@ std::unique_ptr<Planner> Reader::Impl::make_whole_planner(bool with_data) {
   Draws::Data hooks;
   if (with_data) {
     hooks.inspect = [this](const order::Item& item, Mark& place) -> std::optional<std::uint32_t> {
+      producer->expect_running();
       const Chunk& chunk = store->get(item.chunk).chunk;
       if (chunk.is_invalid(item.row)) {
         ++(chunk.invalid[item.row] == Chunk::kUnpaid ? place.invalid : place.tolerated);
@@ -175,21 +176,6 @@ std::size_t Reader::Impl::chunks_ahead() const noexcept {
   return small_chunks() ? 2 * std::max(threads, 2u) + 1 : std::max(threads, 2u);
 }
 
-void Reader::Impl::enter(Planner& planner, const Mark& place) {
-  if (place.begun) {
-    planner.restore(place);  // behind an epoch's end the next answer begins the next one
-  } else if (place.follows) {
-    Mark end = place;
-    --end.epoch;
-    end.begun = end.ended = true;
-    end.follows = false;
-    planner.restore(end);
-  } else {
-    planner.count_on(place);
-    planner.begin_epoch(place.epoch);
-  }
-}
-
 void Reader::Impl::expect_same_process() const {
   if (pid == ::getpid()) return;
   throw Error(Fault{.kind = FaultKind::usage,
@@ -210,14 +196,11 @@ void Reader::Impl::start() {
                                                                         .memory_limit = options.memory_limit});
   }
   planner = make_planner(true);
-  enter(*planner, mark);
   producer = std::make_unique<Producer>(*as_read, *store, *planner, *memory,
-                                        Producer::Settings{.streams = streams,
+                                        Producer::Settings{.place = mark,
+                                                           .streams = streams,
                                                            .max_invalid = options.max_invalid,
                                                            .at_once = options.legacy_speech,
-                                                           .goes_on = mark.begun || mark.follows,
-                                                           .invalid_before = mark.invalid,
-                                                           .tolerated_before = mark.tolerated,
                                                            .keep_in_memory = options.keep_in_memory,
                                                            .frames = options.pack.kind == Packing::frames,
                                                            .chunks_ahead = options.prefetch ? chunks_ahead() : 0});

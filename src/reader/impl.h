@@ -31,8 +31,6 @@ struct Reader::Impl {
   // `with_data`: truncated packing may look into chunks; otherwise it supposes that no sequence is
   // damaged, and that each is as long as its table says.
   std::unique_ptr<reader::Planner> make_planner(bool with_data);
-  // A planner that goes on behind `place`.
-  static void enter(reader::Planner& planner, const reader::Mark& place);
 
   void start();
   // What is under way is given up; the next call goes on behind `mark`.

@@ -36,6 +36,7 @@ void LegacyPlanner::begin_epoch(std::uint64_t epoch) {
 
 void LegacyPlanner::enter(std::uint64_t epoch) {
   draws_.begin_epoch(epochs_.begin(epoch), epochs_.size(epoch));
+  mark_.past = draws_.past();
   epoch_end_ = epochs_.begin(epoch) + epochs_.size(epoch);
   enter_mark(epoch);
   pending_.reset();
@@ -196,6 +197,7 @@ void LegacyPlanner::save(std::vector<std::uint64_t>& out) const {
 void LegacyPlanner::restore(const Mark& mark) {
   enter(mark.epoch);
   mark_ = mark;
+  draws_.set_past(mark.past);
   if (mark.queue.empty()) {  // given up: rows begin anew
     draws_.restore(mark.position, {});
     for (Row& row : rows_) row.piece = fetch_piece();

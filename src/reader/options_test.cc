@@ -133,6 +133,42 @@ class Labelled final : public SharedSource {
   std::vector<StreamInfo> streams_;
 };
 
+TEST(ReaderPolicies, AMinibatchOfSkippedSequencesAloneIsFollowedByOneOfItsOwnSize) {
+  const std::vector<std::vector<std::uint32_t>> corpus = {{10, 10, 3, 3, 3, 3, 20, 3, 3, 3, 3, 3, 3}};
+  for (const SizeUnit unit : {SizeUnit::samples, SizeUnit::cells}) {
+    for (const Shard shard : {Shard::even, Shard::chunk}) {
+      ReaderOptions o = reference(OrderKind::file, 0);
+      o.driver = Driver::timeline;
+      o.epoch_sweeps = 1;
+      o.minibatch_size = {6, 30};
+      o.size_unit = unit;
+      o.long_sequence = LongSequence::skip;
+      o.shard = shard;
+      Reader reader = open(corpus, o);
+      // The second may hold 30: sequence 6 has 20 samples.
+      EXPECT_EQ(run(reader, 9),
+                unit == SizeUnit::samples ? "[2 3] [4 5 6 7] [8 9 10 11 12]se" : "[2 3] [4 5] [6] [7 8 9 10 11 12]se")
+          << name(unit) << ' ' << name(shard);
+      EXPECT_EQ(reader.skipped(), 2u);
+    }
+  }
+}
+
+// Three of three samples do not fit into eight; where minibatches cross sweeps the last of the run alone is not full.
+TEST(ReaderPolicies, DroppedIsTheLastMinibatchOfARunWhereThoseBetweenCrossSweeps) {
+  ReaderOptions o = reference(OrderKind::file, 8);
+  o.driver = Driver::timeline;
+  o.epoch_sweeps = 3;
+  o.last_minibatch = LastMinibatch::drop;
+  Reader reader = open({{3, 3, 3, 3, 3}}, o);
+  EXPECT_EQ(run(reader, 99), "[0 1] [2 3] [4 0]s [1 2] [3 4]s [0 1] [2 3]");
+  EXPECT_EQ(reader.skipped(), 1u);
+  o.cross_sweeps = false;
+  Reader apart = open({{3, 3, 3, 3, 3}}, o);
+  EXPECT_EQ(run(apart, 99), "[0 1] [2 3] []s [0 1] [2 3] []s [0 1] [2 3]");
+  EXPECT_EQ(apart.skipped(), 3u);
+}
+
 TEST(ReaderPolicies, OnlySequencesWithStreamsOfEqualLengthAreSplit) {
   ReaderOptions o = reference(OrderKind::file, 2);
   o.long_sequence = LongSequence::split;

@@ -122,11 +122,24 @@ bool Pipeline::take(Minibatch& out, const std::chrono::steady_clock::time_point*
 
 bool Pipeline::wait(std::chrono::milliseconds most, Minibatch& out) {
   if (!settings_.prefetch) produce_alone(out);
-  if (!settings_.prefetch || !taken_.empty()) return true;
+  if (!settings_.prefetch) return true;
   constexpr std::chrono::hours kLong(24 * 365);  // a clock has an end
   using std::chrono::milliseconds;
   const auto until = std::chrono::steady_clock::now() + std::clamp<milliseconds>(most, milliseconds(0), kLong);
-  return take(out, &until);
+  while (!took_one_to_look_at()) {
+    const std::size_t before = taken_.size();
+    if (!take(out, &until)) return false;
+    if (taken_.size() == before) return true;  // a fault
+  }
+  return true;
+}
+
+// Of empty ones, those of other loaders or workers, the next may be far.
+bool Pipeline::took_one_to_look_at() const noexcept {
+  for (std::size_t i = 0; i < taken_.size(); ++i) {
+    if (!taken_[i]->batch.empty() || taken_[i]->batch.end_of_epoch) return true;
+  }
+  return taken_.size() >= kMostTogether;
 }
 
 // With mutex_ held: the memory of what was handed out is that of what comes.

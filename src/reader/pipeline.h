@@ -45,9 +45,9 @@ class Pipeline {
   // `out`, whose memory is used again. Throws at the place of the fault, and again
   // each time after.
   void pop(Minibatch& out, Mark& mark);
-  // Whether pop() has its answer ready, now or within this time. Always, where
-  // nothing is prefetched: then it is made, however long that takes. The memory of
-  // `out` is used meanwhile, as by pop().
+  // Whether pop() has an answer ready that is not empty, or is the last of an epoch, now or within this time; or many
+  // empty ones. Always, where nothing is prefetched: then one is made, however long that takes. The memory of `out` is
+  // used meanwhile, as by pop().
   bool wait(std::chrono::milliseconds most, Minibatch& out);
   // Whether pop() has taken over its answer before, and it is no empty one on the way.
   bool at_hand() const noexcept {
@@ -58,6 +58,7 @@ class Pipeline {
   // The caller's side.
   void produce_alone(Minibatch& out);
   bool take(Minibatch& out, const std::chrono::steady_clock::time_point* until);
+  bool took_one_to_look_at() const noexcept;
   bool await_front(std::unique_lock<std::mutex>& lock, const std::chrono::steady_clock::time_point* until);
   void give_back();
   void wake_producer();

@@ -25,6 +25,7 @@ struct Mark {
   bool begun = false;                // false: the epoch has not been entered yet
   bool ended = false;                // the last answer carried end_of_epoch
   bool follows = false;              // not begun, and all else is of the end of the epoch before
+  bool none_yet = false;             // answers came, and no sequence with them
   std::uint64_t invalid = 0;         // damaged sequences so far that count against max_invalid
   std::uint64_t tolerated = 0;       // others, which their source counts itself (max_errors)
   std::uint64_t skipped = 0;         // sequences left out on request (too long, last partial minibatch)
@@ -92,6 +93,21 @@ class Planner {
   virtual ~Planner() = default;
   virtual void begin_epoch(std::uint64_t epoch) = 0;
   virtual void restore(const Mark& mark) = 0;
+  // To whatever comes behind a place.
+  void enter(const Mark& place) {
+    if (place.begun) {
+      restore(place);  // behind an epoch's end the next answer begins the next one
+    } else if (place.follows) {
+      Mark end = place;
+      --end.epoch;
+      end.begun = end.ended = true;
+      end.follows = false;
+      restore(end);
+    } else {
+      count_on(place);
+      begin_epoch(place.epoch);
+    }
+  }
   // The next answer. Behind end_of_epoch: of the next epoch (Driver::epochs), or
   // empty for ever (Driver::timeline).
   virtual void next(Plan& out) = 0;

@@ -46,7 +46,19 @@ Producer::~Producer() {
   }
 }
 
+void Producer::expect_running() const {
+  if (stop_.load(std::memory_order_relaxed)) throw Stopped();
+}
+
+// In the thread of answers, as a queue of rows looks into chunks.
+void Producer::enter() {
+  if (entered_) return;
+  planner_.enter(settings_.place);
+  entered_ = true;
+}
+
 void Producer::ask_for_first_chunks() {
+  enter();
   for (const std::uint32_t chunk : planner_.first_chunks(settings_.chunks_ahead)) store_.want(chunk);
 }
 
@@ -56,6 +68,7 @@ void Producer::resolve_next(Answer& out) {
   out.bytes = 0;
   if (out.plan) memory_.plans.push_back(std::move(out.plan));
   try {
+    enter();
     look_ahead();
     if (planned_.empty()) std::rethrow_exception(planning_error_);
     out.plan = planned_.pop_front();
@@ -217,7 +230,7 @@ Producer::Lost Producer::find_rows(const Plan& plan, Answer& out) {
     }
     const LoadedChunk*& chunk = held_[item.chunk];
     if (chunk == nullptr) {
-      if (stop_.load(std::memory_order_relaxed)) throw Stopped();  // an answer may need hundreds of slow chunks
+      expect_running();
       chunk = &store_.get(item.chunk);
       ++holds_;
     }
@@ -240,11 +253,6 @@ Producer::Lost Producer::find_rows(const Plan& plan, Answer& out) {
 }
 
 void Producer::count_damaged(const Plan& plan, Lost lost, Answer& out) {
-  if (first_plan_) {
-    first_plan_ = false;
-    // More than are tolerated would have been an error if a sequence had been delivered.
-    delivered_ = settings_.goes_on && settings_.invalid_before <= settings_.max_invalid;
-  }
   // Truncated planning has counted damaged sequences itself, where it first met them.
   lost.unpaid += plan.after.invalid - planned_invalid_;
   lost.paid += plan.after.tolerated - planned_tolerated_;
@@ -256,6 +264,7 @@ void Producer::count_damaged(const Plan& plan, Lost lost, Answer& out) {
   // As long as there was none but damaged ones, the answers are empty, as in the reference (minibatch.md 9). It did not
   // look at later empty ones either. HTKMLFReader looks at all before it begins.
   delivered_ = delivered_ || !out.slices.empty();
+  out.mark.none_yet = !delivered_;
   if (delivered_ || settings_.at_once) expect_within(invalid_, settings_.max_invalid);
 }
 

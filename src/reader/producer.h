@@ -28,11 +28,10 @@ void expect_within(std::uint64_t invalid, std::uint64_t most);
 class Producer {
  public:
   struct Settings {
+    Mark place;                       // which the first answer comes behind
     std::vector<StreamInfo> streams;  // as delivered
     std::uint64_t max_invalid = 0;
-    bool at_once = false;                                    // more are an error before one was sound, too
-    bool goes_on = false;                                    // behind answers of the same run
-    std::uint64_t invalid_before = 0, tolerated_before = 0;  // of a run that goes on, as in its Mark
+    bool at_once = false;  // more are an error before one was sound, too
     bool keep_in_memory = false;
     bool frames = false;           // frame packing
     std::size_t chunks_ahead = 0;  // asked for in front of the window, to keep the loaders busy
@@ -66,11 +65,14 @@ class Producer {
 
   // Nobody waits for an answer any more.
   void stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
+  // Throws if so: an answer, and its plan, may need hundreds of slow chunks.
+  void expect_running() const;
 
  private:
   struct Lost {
     std::uint64_t unpaid = 0, paid = 0;  // damaged sequences: what counts against max_invalid, and what does not
   };
+  void enter();
   void look_ahead();
   void want_chunks(Plan& plan);
   void resolve(const Plan& plan, Answer& out);
@@ -89,6 +91,7 @@ class Producer {
   std::atomic<bool> stop_{false};  // read between two chunks
 
   Ring<std::unique_ptr<Plan>> planned_;
+  bool entered_ = false;                     // the planner is at settings_.place, or behind it
   std::exception_ptr planning_error_;        // found while looking ahead; its place is behind planned_
   bool paused_ = false;                      // the last plan ended an epoch
   std::vector<std::uint32_t> planned_uses_;  // per chunk: plans in planned_ that need it
@@ -101,11 +104,11 @@ class Producer {
   std::vector<std::uint32_t> window_;  // of the last answer resolved
   std::uint64_t window_generation_ = 0;
   bool window_moved_ = false;
-  std::uint64_t invalid_ = settings_.invalid_before;  // damaged sequences, as in Mark
-  std::uint64_t tolerated_ = settings_.tolerated_before;
+  std::uint64_t invalid_ = settings_.place.invalid;  // damaged sequences, as in Mark
+  std::uint64_t tolerated_ = settings_.place.tolerated;
   std::uint64_t planned_invalid_ = invalid_, planned_tolerated_ = tolerated_;  // those the planner knows of
-  bool first_plan_ = true;
-  bool delivered_ = false;  // a sequence, ever
+  // A sequence, ever.
+  bool delivered_ = (settings_.place.begun || settings_.place.follows) && !settings_.place.none_yet;
 };
 
 }  // namespace batchfeed::reader

@@ -67,16 +67,20 @@ void expect_share(std::uint64_t empty, const ReaderOptions& options, std::uint64
 
 bool Reader::next(Minibatch& out) {
   if (impl_->mark.ended) return false;
-  bool any = true;
-  std::uint64_t first = ~0ull, damaged = 0;
+  const ReaderOptions& options = impl_->options;
+  bool any = true, first = true;
+  std::uint64_t behind = 0, passed = 0, damaged = 0;
   do {
     any = read(out);
     damaged += out.invalid;
-    first = std::min(first, out.position);
+    // The answers between are those of readers that load for the same worker.
+    if (!first && out.index % options.stride == options.offset) passed += out.position - behind;
+    first = false;
+    behind = out.position;
     if (!out.empty()) continue;
     if (damaged == 0)
-      expect_share(out.position - first, impl_->options, num_samples());
-    else if (out.position - first > impl_->most_damaged())
+      expect_share(passed, options, num_samples());
+    else if (passed > impl_->most_damaged())
       all_damaged();
   } while (any && out.empty() && !out.end_of_epoch);
   if (any && !out.empty()) return true;
@@ -122,6 +126,7 @@ void Reader::begin_epoch(std::uint64_t epoch) {
   impl_->stop();
   Mark fresh;
   fresh.epoch = epoch;
+  fresh.none_yet = mark.none_yet;
   fresh.invalid = mark.invalid;
   fresh.tolerated = mark.tolerated;
   fresh.skipped = mark.skipped;

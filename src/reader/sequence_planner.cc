@@ -140,6 +140,16 @@ bool SequencePlanner::ends_sweep(std::uint64_t begin, std::uint64_t end) const n
   return begin / sweep_samples_ != end / sweep_samples_;
 }
 
+// All of a batch was skipped, so the next one is of this answer as well, and not of the one that it was drawn for.
+void SequencePlanner::draw_again() {
+  if (!has_ahead_) return;
+  if (minibatch_size(options_, mark_.epoch, mark_.index) == minibatch_size(options_, mark_.epoch, mark_.index + 1))
+    return;
+  timeline_->restore(now_.batch.position);
+  drawn_to_ = timeline_->position();
+  has_pending_ = has_ahead_ = false;
+}
+
 // A last batch of less than half the size takes from the one before it. The
 // position between them leads to the same last batch, flags and all.
 void SequencePlanner::even_out(std::uint64_t size) {
@@ -246,9 +256,9 @@ bool SequencePlanner::is_short_legacy(std::uint64_t size) const noexcept {
   return options_.full_minibatches && samples < size && samples < sweep_samples_ && !none_is_full;
 }
 
-// The last minibatch of a sweep or epoch, when it is to be full or not at all.
+// The last minibatch of an epoch, or of a sweep that none crosses, when it is to be full or not at all.
 void SequencePlanner::drop_partial(std::uint64_t size, Plan& out) {
-  if (options_.last_minibatch != LastMinibatch::drop || (!out.end_of_sweep && !out.end_of_epoch)) return;
+  if (options_.last_minibatch != LastMinibatch::drop || !is_last(now_.batch)) return;
   order::Fill fill(options_.size_unit, size);
   for (const PlanItem& item : out.items) fill.add(item.samples);
   if (fill.used() >= size) return;
@@ -284,6 +294,7 @@ void SequencePlanner::next(Plan& out) {
     for (const order::Item& item : batch.items) emit(item, size, out);
     if (!out.items.empty() || batch.items.empty() || is_last(batch)) break;
     expect_some(size, batch.position - from);
+    draw_again();
   }
   out.end_of_epoch = batch.end_of_epoch;
   drop_partial(own_size(size), out);

@@ -42,6 +42,7 @@ class SequencePlanner final : public Planner {
   void draw_samples(std::uint64_t size, Drawn& out);
   void draw_one_by_one(std::uint64_t size, Drawn& out);
   bool is_last(const order::Batch& batch) const noexcept;
+  void draw_again();
   void even_out(std::uint64_t size);
   bool ends_sweep(std::uint64_t begin, std::uint64_t end) const noexcept;
   void emit(const order::Item& item, std::uint64_t size, Plan& out);

@@ -64,6 +64,25 @@ TEST(ReaderShard, AWorkerThatNeverGetsAnythingIsToldSo) {
   EXPECT_EQ(fault(7).what, "no sequence for worker 7 of 8 in 10 sweeps");
 }
 
+// Ten sweeps lie between two minibatches of a reader that loads every 40th; they are those of the others.
+TEST(ReaderShard, WhatOthersLoadForTheSameWorkerIsNotMissing) {
+  ReaderOptions o = reference(OrderKind::file, 8);
+  o.driver = Driver::timeline;
+  o.epoch_sweeps = 200;
+  o.shard = Shard::even;
+  o.stride = 40;
+  o.offset = 39;
+  Reader reader = open({{1, 1, 1}, {1, 1, 1, 1, 1}}, o);
+  Minibatch batch;
+  std::size_t n = 0;
+  while (reader.next(batch)) ++n;
+  EXPECT_EQ(n, 5u);
+  o.workers = 9;  // but a share may be empty for all of them
+  o.rank = 8;
+  o.epoch_sweeps = 1 << 20;
+  EXPECT_EQ(testing::fault_of([&] { open({{1, 1, 1}, {1, 1, 1, 1, 1}}, o).next(); }).id, "reader.no-share");
+}
+
 // S9 with a change of size where the script restores: in the second sweep the share of this worker is that of the first
 // again, not of numbers that go on.
 TEST(ReaderShard, InFileOrderAChangeOfOptionsNumbersSequencesOfTheSweepAnew) {

@@ -128,6 +128,42 @@ TEST(ReaderErrors, AnswersOfDamagedSequencesAloneCountToo) {  // X10
   EXPECT_FALSE(Reader(source, o).next(batch));
 }
 
+TEST(ReaderErrors, AsLongAsNothingWasDeliveredAStateGoesOnAsTheRunDoes) {
+  auto source =
+      std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>{{1, 1, 1, 1, 1, 1}, {1, 1, 1, 1}});
+  source->damaged_below = 6;
+  for (const bool restores : {false, true}) {
+    ReaderOptions o = reference(OrderKind::file, 2);
+    o.max_invalid = 2;
+    Reader reader(source, o);
+    Minibatch batch;
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(reader.read(batch));
+      EXPECT_TRUE(batch.empty());
+      EXPECT_EQ(batch.invalid, 2u);
+      if (restores) reader.restore(reader.state());
+    }
+    try {
+      reader.read(batch);
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault().what, "6 damaged sequences, maxErrors tolerates 2");
+    }
+  }
+}
+
+// Rows of 50 sequences are filled from as many chunks.
+TEST(ReaderStop, LeavesInTheMiddleOfAPlanThatReadsManyChunks) {
+  auto source = std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>(200, {4}));
+  source->delay_ms = 5;
+  {
+    Reader reader(source, truncated(400, 4));
+    Minibatch batch;
+    EXPECT_FALSE(reader.wait(std::chrono::milliseconds(10), batch));
+  }
+  EXPECT_LT(source->reads, 60u);
+}
+
 TEST(ReaderStop, AnyMomentIsAGoodOneToLeave) {
   for (unsigned batches = 0; batches < 12; ++batches) {
     auto source = std::make_shared<MemorySource>(kV);

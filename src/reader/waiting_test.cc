@@ -28,6 +28,31 @@ TEST(ReaderWait, GivesUpAfterItsTimeAndTakesNothing) {
   EXPECT_TRUE(reader.wait(std::chrono::milliseconds::max(), batch)) << "for ever is long";
 }
 
+// The rows of a state are filled from chunks that have to be read anew.
+TEST(ReaderWait, GivesUpAfterItsTimeBehindAState) {
+  auto source = std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>(20, {4}));
+  ReaderOptions options{.order = {.kind = OrderKind::file}, .minibatch_size = {40}};
+  options.pack = {.kind = Packing::truncated, .truncation_length = 2};
+  std::string state;
+  Minibatch batch, expected;
+  {
+    Reader reader(source, options);
+    ASSERT_TRUE(reader.next(expected));
+    state = reader.state();
+    ASSERT_TRUE(reader.next(expected));
+  }
+  source->delay_ms = 20;
+  options.threads = 1;
+  Reader reader(source, options);
+  reader.restore(state);
+  source->reads = 0;
+  EXPECT_FALSE(reader.wait(std::chrono::milliseconds(0), batch));
+  EXPECT_LT(source->reads, 10u) << "it did not stay for all of them";
+  ASSERT_TRUE(reader.next(batch));
+  EXPECT_EQ(batch.keys, expected.keys);
+  EXPECT_EQ(batch.position, expected.position);
+}
+
 TEST(ReaderWait, IsOverAtTheEnd) {
   Reader reader(std::make_shared<MemorySource>(kCorpus), {.minibatch_size = {99}});
   Minibatch batch;
@@ -161,6 +186,31 @@ TEST(ReaderStride, DealsTheMinibatchesOfOneStream) {
     EXPECT_EQ(dealt, expected);
   }
   EXPECT_THROW(Reader(std::make_shared<MemorySource>(kCorpus), {.stride = 2, .offset = 2}), Error);  // reader.offset
+}
+
+// The answers in front of the one that is waited for are those of other readers, which are there at once.
+TEST(ReaderStride, WaitsForAnAnswerOfItsOwn) {
+  auto source = std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>(8, {1}));
+  source->delay_ms = 100;
+  ReaderOptions options = {.order = {.kind = OrderKind::file}, .minibatch_size = {1}};
+  options.stride = 4;
+  options.offset = 3;
+  options.threads = 1;
+  Reader reader(source, options);
+  Minibatch batch;
+  EXPECT_FALSE(reader.wait(std::chrono::milliseconds(5), batch));
+  while (!reader.wait(std::chrono::milliseconds(5), batch)) {
+  }
+  EXPECT_TRUE(reader.at_hand() || source->reads > 0);
+  ASSERT_TRUE(reader.next(batch));
+  EXPECT_EQ(batch.index, 3u);
+  // Who gets nothing for long is not kept waiting for ever.
+  options.workers = 9;
+  options.rank = 8;
+  options.driver = ReaderOptions::Driver::timeline;
+  options.epoch_samples = ~0ull;
+  Reader without(source, options);
+  EXPECT_TRUE(without.wait(std::chrono::milliseconds::max(), batch));
 }
 
 // What opens chunks as it plans is not planned far ahead, whoever the answers are for.

@@ -258,6 +258,22 @@ def test_length_of_one_of_every_three(corpus, offset):
         assert len(reader) == len(resumed) == whole, stop
 
 
+def test_the_length_counts_no_answers_without_data(tmp_path):
+    """Which a share of small minibatches has in between: a reader in the middle is as long as one at the beginning."""
+    (tmp_path / "few.ctf").write_text("".join(f"{i} |x {i}\n" + f"{i} |x 0\n" * (i % 5) for i in range(30)))
+    options = {"minibatch_samples": 4, "order": "file", "workers": 2, "rank": 1}
+    reader = bf.open(tmp_path / "few.ctf", **options)
+    whole = len(reader)
+    given = 0
+    while reader.next() is not None:
+        given += 1
+        resumed = bf.open(tmp_path / "few.ctf", **options)
+        resumed.load_state_dict(reader.state_dict())
+        if given < whole:
+            assert len(reader) == len(resumed) == whole
+    assert given == whole
+
+
 def test_ranks_share_each_minibatch(corpus):
     whole = [set(keys) for keys in keys_of(corpus.reader(minibatch_samples=20))]
     parts = [keys_of(corpus.reader(minibatch_samples=20, workers=2, rank=rank)) for rank in (0, 1)]

@@ -57,7 +57,7 @@ class MemorySource final : public Source {
         const auto value = static_cast<float>(100 * s.key + i);
         c.values.append(reinterpret_cast<const std::byte*>(&value), sizeof value);
       }
-      if (damaged_key == s.key) {
+      if (damaged_key == s.key || s.key < damaged_below) {
         out.invalid.resize(tables_[chunk].size(), Chunk::kValid);
         out.invalid[s.row] = Chunk::kUnpaid;
       }
@@ -66,6 +66,7 @@ class MemorySource final : public Source {
 
   std::optional<std::uint32_t> bad_chunk;
   std::optional<std::uint64_t> damaged_key;
+  std::uint64_t damaged_below = 0;  // keys
   unsigned delay_ms = 0;
   mutable std::atomic<std::uint64_t> reads{0};
 
