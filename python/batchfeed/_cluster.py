@@ -286,7 +286,7 @@ class _Gather:
 
 def _dtype_of(corpus: Corpus, options: dict[str, Any]) -> Optional[str]:
     """Takes what says how a corpus is read out of `options` of convert(), which gets shards that are opened in this way."""
-    for name in ("section", "set", "state_list", "limits", "storage_options"):
+    for name in ("section", "set", "state_list", "path_map", "limits", "storage_options"):
         if options.get(name):
             hint = "bf.Cluster(storage_options=...) takes it" if name == "storage_options" else "leave it out"
             raise usage("python.option", f"{name} is {shown(options[name])}, which a cluster does not take", hint)

@@ -13,7 +13,7 @@ from ._errors import Fault, usage
 from ._files import Limits, StorageOptions, file_system, names_in, need_storage, working_directory
 from ._given import Path, counts, expecting, like, mapping, path as as_path, paths, shown, text, texts, weight, wrong
 from ._options import apply
-from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element
+from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, _element, moved_paths
 
 if TYPE_CHECKING:
     from ._source import Source
@@ -80,23 +80,30 @@ def opening_of(
     storage: StorageOptions = None,
     options: Mapping[str, Any] = {},
     state_list: Optional[Path] = None,
+    path_map: Optional[Mapping[str, str]] = None,
 ) -> Opening:
     """Files as open() takes them, or sources as Reader() does."""
     states = None if state_list is None else as_path("state_list", state_list)
+    moved = moved_paths(path_map)
     if isinstance(what, (FromSources, FromFile)):
         return what
     bounds = given_limits(limits)
     many = [] if isinstance(what, Mix) else as_list(what)
     if isinstance(what, Mix) or not all(isinstance(one, (str, bytes, os.PathLike)) for one in many):
-        hints = {"dtype": "say bf.CTF(file, dtype=...)", "state_list": "say bf.MLF(files, mapping_file=...)"}
-        for name, value in (("section", section or None), ("set", set or None), ("dtype", dtype), ("state_list", states)):
+        hints = {
+            "dtype": "say bf.CTF(file, dtype=...)",
+            "state_list": "say bf.MLF(files, mapping_file=...)",
+            "path_map": "say bf.HTKFeatures(name, lists, path_map=...)",
+        }
+        given = {"section": section or None, "set": set or None, "dtype": dtype, "state_list": states, "path_map": path_map or None}
+        for name, value in given.items():
             if value is not None:
                 where = hints.get(name, "name the configuration instead")
                 raise usage("python.option", f"{name} is {value!r}, which is for files and not for sources", where)
     if isinstance(what, Mix):
         return FromSources(what, bounds, dict(options), storage)
     if all(isinstance(one, (str, bytes, os.PathLike)) for one in many):
-        return FromFile(paths(many), section, texts("set", set), dtype, bounds, dict(options), states, storage)
+        return FromFile(paths(many), section, texts("set", set), dtype, bounds, dict(options), states, storage, path_map=moved)
     for one in many:
         _need_source(one)
     return FromSources(many, bounds, dict(options), storage)
@@ -254,6 +261,7 @@ class FromFile:
     state_list: Optional[str] = None
     storage: StorageOptions = None
     folder: str = field(default_factory=working_directory)
+    path_map: list[tuple[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if not isinstance(self.section, str):
@@ -276,7 +284,7 @@ class FromFile:
             raise usage("python.option", f"is a {kind} file, and {given}, which is for configurations", "leave it out", path=self.files[0])
 
     def file_system(self) -> _core.FileSystem:
-        return file_system(self.storage, [*self.files, self.state_list], self.limits, self.folder)
+        return file_system(self.storage, [*self.files, self.state_list, *(new for _, new in self.path_map)], self.limits, self.folder)
 
     def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
         remote, limits = self.file_system(), core_limits(self.limits)
@@ -289,6 +297,7 @@ class FromFile:
             setup.limits = limits
             setup.set_report(report)
             setup.add_speech(self.files, self.state_list or "", "float32" if self.dtype is None else _element(self.dtype))
+            setup.map_paths(self.path_map)
             apply(setup.reader, {"keys": "text", **self.options})
             setup.frame_mode()
             return setup
@@ -299,6 +308,7 @@ class FromFile:
         element = None if self.dtype is None else _element(self.dtype)
         loaded = _core.load_config(self.files, self.set, self.section, element, report, remote, limits)
         setup = loaded.setup
+        setup.map_paths(self.path_map)
         given = dict(self.options)
         if not given.keys() & {"minibatch_size", "minibatch_samples"} and loaded.minibatch_size:
             setup.reader.minibatch_size = loaded.minibatch_size

@@ -20,6 +20,7 @@ from ._files import Limits, StorageOptions
 from ._given import Path, function, path as as_path, paths, texts, whole
 from ._info import Info, glance
 from ._options import ENDLESS, ReaderKeywords, show_keywords
+from ._sources import moved_paths
 from ._told import Progress, Report, log, told
 from ._words import counted
 
@@ -408,6 +409,7 @@ def open(
     set: Sequence[str] = (),
     dtype: Any = None,
     state_list: Optional[Path] = None,
+    path_map: Optional[Mapping[str, str]] = None,
     report: Optional[Report] = log,
     progress: Optional[Progress] = None,
     limits: Optional[Limits] = None,
@@ -421,13 +423,14 @@ def open(
 
     `section`: the reader section, such as "Train.reader"; not needed where there is only one.
     `set`: configuration text that overrides, such as "Train=[reader=[randomize=false]]".
+    `path_map`: {"beginning of a path in an scp list": "beginning of it here"}.
     `dtype`: float32 or float64, instead of every precision key. `options`: the keywords of a Reader;
     they override what the configuration says. Paths may be URLs that fsspec reads (s3://, gs://, https:// ...);
     `storage_options` are fsspec's for them, or a bf.Remote.
     """
     states = None if state_list is None else as_path("state_list", state_list)
-    files, bounds = paths(path, "path"), _open.given_limits(limits)
-    opening = _open.FromFile(files, section, texts("set", set), dtype, bounds, dict(options), states, storage_options)
+    files, bounds, moved = paths(path, "path"), _open.given_limits(limits), moved_paths(path_map)
+    opening = _open.FromFile(files, section, texts("set", set), dtype, bounds, dict(options), states, storage_options, path_map=moved)
     return Reader._of(opening, report, progress)
 
 

@@ -85,6 +85,11 @@ def _path(name: str, given: Optional[Path]) -> Optional[str]:
     return None if given is None else path(name, given)
 
 
+def moved_paths(path_map: Optional[Mapping[str, str]]) -> list[tuple[str, str]]:
+    """Beginnings of paths in lists, and what they are here."""
+    return [(old, path("path_map", new)) for old, new in pairs("path_map", path_map, '{"path in the list": "path here"}')]
+
+
 @dataclass(frozen=True)
 class CTF:
     """A corpus in CNTK's text format, in one file or several shards.
@@ -263,7 +268,6 @@ class HTKFeatures:
     def _options(self, setup: _core.Setup) -> tuple[Any, Optional[str]]:
         if not self.scp_files and not self.files:
             raise usage("python.no-file", f"stream {self.name!r}: no file given", "bf.HTKFeatures('features', 'train.scp')", stream=self.name)
-        moved = pairs("path_map", self.path_map, '{"path in the list": "path here"}')
         return fill(
             _core.HtkOptions(),
             name=self.name,
@@ -280,7 +284,7 @@ class HTKFeatures:
             trace_level=self.trace_level,
             legacy=self.legacy,
             max_utterance_frames=self.max_utterance_frames,
-            path_map=[(old, path("path_map", new)) for old, new in moved],
+            path_map=moved_paths(self.path_map),
         ), "text"
 
 

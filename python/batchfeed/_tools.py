@@ -46,6 +46,7 @@ def check(
     set: Sequence[str] = (),
     dtype: Any = None,
     state_list: Optional[Path] = None,
+    path_map: Optional[Mapping[str, str]] = None,
     max_faults: int = 100_000,
     limits: Optional[Limits] = None,
     storage_options: StorageOptions = None,
@@ -61,7 +62,7 @@ def check(
     damaged at its very beginning. Other threads run meanwhile.
     """
     most = whole("max_faults", max_faults)
-    opening, bar = opening_of(what, section, set, dtype, limits, storage_options, state_list=state_list), told(progress)
+    opening, bar = opening_of(what, section, set, dtype, limits, storage_options, {}, state_list, path_map), told(progress)
     found: list[Fault] = []
     result: Any = SimpleNamespace(faults=0, warnings=0, by_id={}, sequences=0, samples=0, bytes=0, complete=False)
     setup: Optional[_core.Setup] = None
@@ -95,6 +96,7 @@ def info(
     set: Sequence[str] = (),
     dtype: Any = None,
     state_list: Optional[Path] = None,
+    path_map: Optional[Mapping[str, str]] = None,
     limits: Optional[Limits] = None,
     storage_options: StorageOptions = None,
     progress: Optional[Progress] = None,
@@ -104,7 +106,7 @@ def info(
     Streams with their dim and dtype, counts and lengths, from the index; only where nobody declares the streams of a
     text corpus its values are looked at as well. Raises FileError, FormatError or ConfigError as open() does.
     """
-    opening = opening_of(what, section, set, dtype, limits, storage_options, state_list=state_list)
+    opening = opening_of(what, section, set, dtype, limits, storage_options, {}, state_list, path_map)
     inferred, files = _inferred(opening, progress)
     setup = opening.setup(log)
     setup.set_report(log)
@@ -152,6 +154,7 @@ def index(
     section: str = "",
     set: Sequence[str] = (),
     dtype: Any = None,
+    path_map: Optional[Mapping[str, str]] = None,
     rebuild: bool = False,
     cache_dir: Optional[Path] = None,
     limits: Optional[Limits] = None,
@@ -163,7 +166,7 @@ def index(
     A reader uses it when its sources say cache_index=True, or a configuration cacheIndex = true. Returned is what became of
     each file's. Raises FileError where a file cannot be read or a cache not be written.
     """
-    setup = opening_of(what, section, set, dtype, limits, storage_options).setup(log)
+    setup = opening_of(what, section, set, dtype, limits, storage_options, path_map=path_map).setup(log)
     setup.set_report(log)
     setup.set_progress(told(progress))
     setup.cache_index("" if cache_dir is None else path("cache_dir", cache_dir))
@@ -205,6 +208,7 @@ def convert(
     set: Sequence[str] = (),
     dtype: Any = None,
     state_list: Optional[Path] = None,
+    path_map: Optional[Mapping[str, str]] = None,
     streams: Sequence[str] = (),
     renames: Optional[Mapping[str, str]] = None,
     keys: str = "automatic",
@@ -272,7 +276,7 @@ def convert(
     options = fill(_core.ConvertOptions(), **given)
     if os.path.exists(file) and not force:
         raise usage("python.exists", "the file exists", "force=True replaces it", path=file)
-    setup = opening_of(what, section, set, dtype, limits, storage_options, state_list=state_list).setup(report)
+    setup = opening_of(what, section, set, dtype, limits, storage_options, {}, state_list, path_map).setup(report)
     setup.set_report(report)
     upload = upload_for(file, storage_options, form, force)
     try:

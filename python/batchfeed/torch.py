@@ -72,6 +72,7 @@ class Dataset(IterableDataset[Any]):
         set: Sequence[str] = (),
         dtype: Any = None,
         state_list: Optional[Path] = None,
+        path_map: Optional[Mapping[str, str]] = None,
         limits: Optional[Limits] = None,
         storage_options: StorageOptions = None,
         report: Optional[Callable[[Fault], None]] = log,
@@ -85,7 +86,7 @@ class Dataset(IterableDataset[Any]):
         for name in options:
             if name not in ReaderKeywords.__annotations__ or name in OWN:
                 raise unexpected(name, but=OWN)
-        self._opening = opening_of(what, section, set, dtype, limits, storage_options, options, state_list)
+        self._opening = opening_of(what, section, set, dtype, limits, storage_options, options, state_list, path_map)
         look_at(self._opening)
         self._world: Optional[tuple[int, World]] = None  # of the process that has spawned this one
         if "workers" in options:

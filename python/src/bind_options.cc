@@ -14,6 +14,8 @@
 #include <functional>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "bindings.h"
 #include "enums.h"
@@ -196,6 +198,13 @@ void cache_index(Setup& setup, const std::string& folder) {
   }
 }
 
+void map_paths(Setup& setup, const std::vector<std::pair<std::string, std::string>>& rules) {
+  for (SourceOptions* const source : sources_of(setup)) {
+    if (auto* htk = std::get_if<HtkOptions>(source))
+      htk->path_map.insert(htk->path_map.end(), rules.begin(), rules.end());
+  }
+}
+
 void bind_limits(nb::module_& m) {
   nb::class_<Limits>(m, "Limits")
       .def(nb::init<>())
@@ -287,6 +296,8 @@ void bind_options(nb::module_& m) {
       .def("frame_mode", &frame_mode)
       // Every source that can keeps its index, in `folder` if it is not empty.
       .def("cache_index", &cache_index, "folder"_a)
+      // In the lists of every HTK source.
+      .def("map_paths", &map_paths, "rules"_a)
       .def("add_from", [](Setup& s, const Setup& other, std::size_t i) { s.sources.push_back(other.sources.at(i)); })
       // The sources added so far become one corpus of a mixture.
       .def("end_corpus",

@@ -141,6 +141,8 @@ WRONG = [
     (lambda f: bf.open(f, shuffle=np.array([1, 2])), "shuffle is array([1, 2]), expected True or False"),
     (lambda f: bf.from_pandas(pytest.importorskip("pandas").DataFrame({"a": [1]}), {"x": "z"}), "there is no column 'z', only 'a'"),
     (lambda f: bf.info(bf.CTF(f), state_list=f), "which is for files and not for sources"),
+    (lambda f: bf.info(bf.CTF(f), path_map={"a": "b"}), "which is for files and not for sources; hint: say bf.HTKFeatures(name, lists, path_map=...)"),
+    (lambda f: bf.open(f, path_map=3), "path_map is 3, expected a mapping"),
     (lambda f: bf.open(io.StringIO("|x 1")), "path is <_io.StringIO object"),
     (lambda f: bf.Arrays(3), "data is 3, expected a mapping"),
     (lambda f: bf.Arrays({"x": "ab"}), "stream 'x': 'ab' is no array"),

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """HTK features and MLF labels, joined; by batchfeed's names and by CNTK's."""
 import errno
+import pickle
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -143,3 +145,34 @@ def test_a_context_by_the_names_of_cntk(speech, options):
         assert data.asarray().shape == data.shape and data.shape[2:] == (6,)
         rows += np.concatenate(data.as_sequences()).tolist()
     assert len(rows) == 13 and [1, 0, 1, 1, 1, 2] in rows
+
+
+@pytest.fixture
+def moved(speech, tmp_path):
+    """The list, or a configuration that names it, of files that lie elsewhere by now; and how they are read."""
+    with open(speech.scp) as file:
+        lines = file.read()
+    with open(speech.scp, "w") as file:
+        file.write(lines.replace(f"={tmp_path}/", "=/old/"))
+    config = tmp_path / "a.cntk"
+    config.write_text(
+        f"""reader = [ readerType = "HTKMLFReader" ; useMersenneTwisterRand = true ; features = [ dim = 2 ; scpFile = "{speech.scp}" ]
+          labels = [ mlfFile = "{speech.mlf}" ; labelMappingFile = "{speech.states}" ; labelDim = 3 ] ]"""
+    )
+    return [([speech.scp, speech.mlf], {"state_list": speech.states}), (config, {})]
+
+
+def test_the_files_of_a_list_of_another_machine(speech, moved, tmp_path):
+    rule = {"/old/": f"{tmp_path}/"}
+    for what, given in moved:
+        with pytest.raises(bf.MissingFileError) as raised:
+            bf.open(what, **given)
+        assert raised.value.hint == f"a file of that name lies beside the list: path_map={rule}"
+        given = {**given, "path_map": rule}
+        keys = {key for batch in bf.open(what, minibatch_samples=100, **given) for key in batch.sequence_keys}
+        assert sorted(keys) == ["utt0", "utt1", "utt2"]
+        assert bf.info(what, **given).sequences == 3 and not bf.check(what, **given)
+        assert bf.convert(what, tmp_path / "out.ctf", force=True, **given).sequences == 3
+        assert pickle.loads(pickle.dumps(bf.open(what, **given))).num_samples == 13
+    config, _ = moved[1]
+    assert "a.mlf" in {Path(built.file).name for built in bf.index(config, path_map=rule, cache_dir=tmp_path / "cache")}
