@@ -219,8 +219,8 @@ class Dataset(IterableDataset[Any]):
     def epoch(self) -> int:
         """The number of the epoch that the next loop reads; inside a loop, of that one.
 
-        `while dataset.epoch < 10:` around a loop does as many epochs in all whether a state was loaded or not. Where
-        worker processes have read it, ConfigError: count loops there.
+        `while dataset.epoch < 10:` around a loop with num_workers=0 does as many epochs in all whether a state was loaded
+        or not. Where worker processes have read it, ConfigError: `for epoch in range(10):` counts loops there.
         """
         self._expect_own_reader("count loops, and save the count beside the loader's state")
         return _coming(self._here())

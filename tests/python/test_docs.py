@@ -87,6 +87,13 @@ def test_a_run_that_is_cut_short(tmp_path, monkeypatch):
     assert steps == [(epoch, index) for epoch in range(10) for index in range(2)]
 
 
+def test_the_epoch_of_a_dataset_is_for_who_reads_it_alone():
+    """test_torch_resume.py has what it is where worker processes read."""
+    pages = [page.read_text() for page in (ROOT / "docs").rglob("*.md")]
+    said = [sentence for page in pages for sentence in re.findall(r"`while dataset\.epoch.*?\.\s.*?\.\s", page, re.S)]
+    assert said and all("num_workers=0" in sentence for sentence in said)
+
+
 def test_the_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Corpus("train.ctf", [2, 3])
