@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from difflib import get_close_matches
 from numbers import Integral
 from typing import Any, Callable, Literal, Optional, TypedDict, Union, get_args
@@ -15,6 +16,7 @@ from . import _core
 from ._errors import usage
 from ._given import WHOLE, counts, like, plain, shown, weight, whole, wrong
 from ._keywords import help_text
+from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi
 
 OrderKind = Literal["uniform", "cntk", "file"]
 Packing = Literal["sequences", "frames", "truncated"]
@@ -178,6 +180,22 @@ ELSEWHERE = {
 }
 
 
+# Keywords of open(), and of others that take files, which Reader() is not for.
+OF_FILES = ("section", "set", "state_list")
+
+
+def _elsewhere(name: str) -> str:
+    """Whose keyword it is, if it is not a reader's; empty: nobody's."""
+    kinds = [kind for kind in (CTF, CBF, HTKFeatures, MLF, Kaldi) if name in (f.name for f in fields(kind))]
+    if kinds:
+        first = kinds[0].__name__
+        leading = "path" if kinds[0] in (CTF, CBF) else "name, path"
+        *most, last = (f"bf.{kind.__name__}" for kind in kinds)
+        whose = f"{', '.join(most)} and {last}" if most else last
+        return f"{name!r} is a keyword of {whose}: bf.Reader(bf.{first}({leading}, {name}=...))"
+    return f"{name!r} is a keyword of bf.open: bf.open(path, {name}=...)" if name in OF_FILES else ""
+
+
 def unexpected(name: str, *, but: Sequence[str] = ()) -> TypeError:
     """`but`: keywords of a reader that cannot be given here."""
     if name in but:
@@ -186,6 +204,8 @@ def unexpected(name: str, *, but: Sequence[str] = ()) -> TypeError:
         return TypeError(f"unexpected keyword argument {name!r}: it is a DataLoader's, as in DataLoader(dataset, batch_size=None, {name}=...)")
     if name in ELSEWHERE:
         return TypeError(f"unexpected keyword argument {name!r}: {ELSEWHERE[name]}")
+    if where := _elsewhere(name):
+        return TypeError(f"unexpected keyword argument {name!r}: {where}")
     meant = get_close_matches(name, NAMES, 1)
     hint = f"did you mean {meant[0]!r}?" if meant else f"the keywords of a reader are {', '.join(NAMES)}"
     return TypeError(f"unexpected keyword argument {name!r}; {hint}")

@@ -178,6 +178,19 @@ def test_what_is_no_corpus_is_refused_in_words(corpus):
 def test_an_unknown_keyword_is_a_type_error_that_names_the_right_ones(corpus):
     with pytest.raises(TypeError, match="^unexpected keyword argument 'minibatchsize'; did you mean 'minibatch_size'\\?$"):
         bf.Reader(corpus.source(), minibatchsize=3)
+    for name, told in {
+        "streams": "bf.CTF and bf.CBF: bf.Reader(bf.CTF(path, streams=...))",
+        "skip_sequence_ids": "bf.CTF: bf.Reader(bf.CTF(path, skip_sequence_ids=...))",
+        "chunk_bytes": "bf.CTF and bf.MLF: bf.Reader(bf.CTF(path, chunk_bytes=...))",
+        "dim": "bf.HTKFeatures, bf.MLF and bf.Kaldi: bf.Reader(bf.HTKFeatures(name, path, dim=...))",
+        "max_errors": "bf.CTF: bf.Reader(bf.CTF(path, max_errors=...))",
+        "cache_index": "bf.CTF and bf.MLF: bf.Reader(bf.CTF(path, cache_index=...))",
+        "path_map": "bf.HTKFeatures: bf.Reader(bf.HTKFeatures(name, path, path_map=...))",
+        "section": "bf.open: bf.open(path, section=...)",
+    }.items():
+        with pytest.raises(TypeError) as raised:
+            bf.Reader(corpus.path, **{name: 1})
+        assert str(raised.value) == f"unexpected keyword argument {name!r}: {name!r} is a keyword of {told}"
     with pytest.raises(TypeError, match="^unexpected keyword argument 'drop_last': last_minibatch='drop' leaves out"):
         bf.open(corpus.path, drop_last=True)
     with pytest.raises(TypeError, match="'colour'; the keywords of a reader are bucket_minibatches, .*minibatch_size"):
