@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from . import _core
-from ._errors import Fault, usage
+from ._errors import ConfigError, Fault, usage
 from ._files import Limits, StorageOptions, file_system, names_in, need_storage, working_directory
 from ._given import Path, counts, expecting, like, mapping, path as as_path, paths, shown, text, texts, weight, wrong
 from ._options import apply
@@ -262,6 +262,7 @@ class FromFile:
     storage: StorageOptions = None
     folder: str = field(default_factory=working_directory)
     path_map: list[tuple[str, str]] = field(default_factory=list)
+    all_faults: bool = False  # of a configuration: `report` gets each, and the first is raised at the end
 
     def __post_init__(self) -> None:
         if not isinstance(self.section, str):
@@ -286,6 +287,24 @@ class FromFile:
     def file_system(self) -> _core.FileSystem:
         return file_system(self.storage, [*self.files, self.state_list, *(new for _, new in self.path_map)], self.limits, self.folder)
 
+    def each_section(self) -> list[FromFile]:
+        """For each reader section of a configuration, or this alone if it says which, or is none."""
+        if self.section or not self.is_config():
+            return [self]
+        remote, limits = self.file_system(), core_limits(self.limits)
+        self._expect_config(remote, limits)
+        sections = _core.reader_sections(self.files, self.set, remote, limits)
+        return [replace(self, section=one) for one in sections] if len(sections) > 1 else [self]
+
+    def _said(self, loaded: _core.LoadedConfig, name: str) -> Any:
+        """A size that a configuration says, None if it says none."""
+        try:
+            return getattr(loaded, name)
+        except ConfigError:
+            if not self.all_faults:  # else it has been told
+                raise
+            return None
+
     def setup(self, report: Optional[Callable[[Fault], None]]) -> _core.Setup:
         remote, limits = self.file_system(), core_limits(self.limits)
         self._expect_config(remote, limits)
@@ -306,14 +325,14 @@ class FromFile:
             source = type(corpus)(self.files, dtype=self.dtype or corpus.dtype)
             return FromSources([source], self.limits, self.options, self.storage, self.folder).setup(report)
         element = None if self.dtype is None else _element(self.dtype)
-        loaded = _core.load_config(self.files, self.set, self.section, element, report, remote, limits)
+        loaded = _core.load_config(self.files, self.set, self.section, element, report, remote, limits, self.all_faults)
         setup = loaded.setup
         setup.map_paths(self.path_map)
         given = dict(self.options)
-        if not given.keys() & {"minibatch_size", "minibatch_samples"} and loaded.minibatch_size:
-            setup.reader.minibatch_size = loaded.minibatch_size
-        if not given.keys() & {"epoch_samples", "epoch_sweeps"} and loaded.epoch_size is not None:
-            setup.reader.epoch_samples = loaded.epoch_size
+        if not given.keys() & {"minibatch_size", "minibatch_samples"} and (sizes := self._said(loaded, "minibatch_size")):
+            setup.reader.minibatch_size = sizes
+        if not given.keys() & {"epoch_samples", "epoch_sweeps"} and (epoch := self._said(loaded, "epoch_size")) is not None:
+            setup.reader.epoch_samples = epoch
         if "epoch_sweeps" in given and "epoch_samples" not in given:
             given["epoch_samples"] = 0
         apply(setup.reader, given)

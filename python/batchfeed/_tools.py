@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, Callable, Optional, Union
 
 from . import _core, _open
 from ._open import What, opening_of
-from ._errors import Fault, FormatError, usage
+from ._errors import Error, Fault, usage
 from ._files import Limits, StorageOptions
 from ._given import TARGETS, Path, flag, function, pairs, path, paths, text, texts, whole, wrong
 from ._info import Info, glance
@@ -57,27 +57,36 @@ def check(
     `what` is a configuration, corpus files, or sources. At most `max_faults` are listed; all are counted. The report
     is a list of Fault, warnings among them, and empty where nothing is wrong.
 
-    Raises FileError (an OSError) if `what` cannot be opened, and ConfigError if a configuration cannot be read; a
-    corpus that a configuration names and that is not there is a fault of the report, as is a file that is empty or
-    damaged at its very beginning. Other threads run meanwhile.
+    Of a configuration each reader section is checked, or the one that `section` names, and every value in it that cannot
+    be used is a fault. A corpus that it names and that is not there is a fault of the report, as is a file that is empty or
+    damaged at its very beginning. Raises FileError (an OSError) if `what` cannot be opened, and ConfigError if it
+    is no configuration at all, as where brackets do not match. Other threads run meanwhile.
     """
     most = whole("max_faults", max_faults)
     opening, bar = opening_of(what, section, set, dtype, limits, storage_options, {}, state_list, path_map), told(progress)
+    each = [replace(one, all_faults=True) for one in opening.each_section()] if isinstance(opening, _open.FromFile) else [opening]
+    checked = [_checked(one, most, bar) for one in each]
+    return CheckReport([fault for listed, _ in checked for fault in listed][:most], _sum([result for _, result in checked]))
+
+
+def _checked(opening: _open.Opening, most: int, bar: Optional[Progress]) -> tuple[list[Fault], SimpleNamespace]:
+    """What was found, and what was counted."""
     found: list[Fault] = []
     result: Any = SimpleNamespace(faults=0, warnings=0, by_id={}, sequences=0, samples=0, bytes=0, complete=False)
     setup: Optional[_core.Setup] = None
     try:
         setup = opening.setup(found.append)
-    except FormatError as error:  # too damaged to say what there is to check
-        if error.kind != "format":
+    except Error as error:
+        listed = any(f.severity == "error" for f in found) and error.kind in ("config", "format", "limit")  # of a configuration
+        if not listed and error.kind != "format" and (error.kind != "limit" or error.path is None):
             raise
-        found.append(error.fault)
+        if not listed:  # too damaged to say what there is to check
+            found.append(error.fault)
     loading = [f for f in found if f.severity != "info"]  # of a configuration
     if setup is not None:
         setup.set_progress(bar)
         result = _core.check(setup, most, found.append, bar)
-    listed = [f for f in found if f.severity != "info"]
-    return CheckReport(listed[:most], _with(result, loading))
+    return [f for f in found if f.severity != "info"], _with(result, loading)
 
 
 def _with(result: Any, loading: Sequence[Fault]) -> SimpleNamespace:
@@ -86,6 +95,14 @@ def _with(result: Any, loading: Sequence[Fault]) -> SimpleNamespace:
     severities = Counter(f.severity for f in loading)
     out.faults, out.warnings = result.faults + severities["error"], result.warnings + severities["warning"]
     out.by_id = dict(Counter(result.by_id) + Counter(f.id for f in loading))
+    return out
+
+
+def _sum(results: Sequence[SimpleNamespace]) -> SimpleNamespace:
+    """Of all reader sections of a configuration."""
+    out = SimpleNamespace(**{name: sum(getattr(r, name) for r in results) for name in ("faults", "warnings", "sequences", "samples", "bytes")})
+    out.by_id = dict(sum((Counter(r.by_id) for r in results), Counter()))
+    out.complete = all(r.complete for r in results)
     return out
 
 

@@ -47,18 +47,22 @@ void bind_config(nb::module_& m) {
   m.def(
       "load_config",
       [](const std::vector<std::string>& files, const std::vector<std::string>& set, const std::string& section,
-         std::optional<Element> precision, nb::handle report, const FileSystem& file_system, const Limits& limits) {
-        const ConfigRequest wanted = request(files, set, section, precision, report, file_system, limits);
+         std::optional<Element> precision, nb::handle report, const FileSystem& file_system, const Limits& limits,
+         bool all_faults) {
+        ConfigRequest wanted = request(files, set, section, precision, report, file_system, limits);
+        wanted.all_faults = all_faults;
         const Released unlocked;
         return load_config(wanted);
       },
-      "files"_a, "set"_a, "section"_a, "precision"_a.none(), "report"_a.none(), "file_system"_a, "limits"_a);
+      "files"_a, "set"_a, "section"_a, "precision"_a.none(), "report"_a.none(), "file_system"_a, "limits"_a,
+      "all_faults"_a = false);
   m.def(
       "reader_sections",
-      [](const std::vector<std::string>& files, const std::vector<std::string>& set) {
-        return reader_sections(request(files, set, "", std::nullopt, nb::none(), {}, {}));
+      [](const std::vector<std::string>& files, const std::vector<std::string>& set, const FileSystem& file_system,
+         const Limits& limits) {
+        return reader_sections(request(files, set, "", std::nullopt, nb::none(), file_system, limits));
       },
-      "files"_a, "set"_a);
+      "files"_a, "set"_a, "file_system"_a, "limits"_a);
 
   using InferredStream = Inferred::Stream;
   nb::class_<InferredStream>(m, "InferredStream")

@@ -358,8 +358,9 @@ def test_a_wrong_size_is_told_where_it_is_used(corpus, tmp_path, sizes):
     with pytest.raises(bf.ConfigError, match="Train.SGD.minibatchSize") as caught:
         bf.open(str(path))
     assert (caught.value.path, caught.value.line) == (str(path), 2)
-    with pytest.raises(bf.ConfigError, match="Train.SGD.minibatchSize"):
-        bf.check(str(path))
+    found = bf.check(str(path))
+    assert [(f.path, f.line) for f in found] == [(str(path), 2)] and "Train.SGD.minibatchSize" in found[0].what
+    assert found.samples == sum(corpus.lengths)
     for own in ({"minibatch_samples": 4}, {"minibatch_size": [4]}):
         assert next(iter(bf.open(str(path), **own))).num_samples == 4
     path.write_text(path.read_text().replace(sizes, "minibatchSize = 4").replace("epochSize = 10", "epochSize = ten"))

@@ -152,6 +152,46 @@ def test_check_lists_what_loading_a_configuration_tells(corpus, tmp_path):
     assert both.faults >= 1 and both[0] == found[0] and both.by_id[found[0].id] == 1
 
 
+TWO_SECTIONS = """SGD = [ minibatchSize = many ]
+A = [ reader = [ readerType = CNTKTextFormatReader ; file = "{path}" ; input = [ x = [ dim = 3 ; format = dense ] ; y = [ dim = 5 ; format = sparse ] ] ] ]
+B = [ reader = [ readerType = CNTKTextFormatReader ; file = "$folder$/a.ctf" ; maxErrors = $most$
+                 randomize = maybe ; input = [ x = [ dim = $dim$ ; format = dense ] ; y = [ dim = 5 ; format = spars ] ] ] ]
+"""
+
+
+def test_check_finds_every_fault_of_a_configuration(corpus, tmp_path):
+    path = tmp_path / "two.cntk"
+    path.write_text(TWO_SECTIONS.format(path=corpus.path))
+    found = bf.check(path, section="B.reader")
+    assert all(f.severity == "error" and f.path == str(path) for f in found)
+    assert {f.what.split("'")[1] if "'" in f.what else f.what for f in found} >= {"most", "dim", "folder"}, found
+    assert found.faults == len(found) == sum(found.by_id.values()) == 5 and not found.complete and found.samples == 0
+    assert len(bf.check(path, section="B.reader", max_faults=2)) == 2
+    whole = bf.check(path, section="A.reader")
+    assert (whole.faults, whole.complete, whole.samples) == (0, True, sum(corpus.lengths))
+    both = bf.check(path)
+    assert both == [*whole, *found] and both.by_id == found.by_id
+    assert (both.faults, both.complete, both.samples, both.sequences) == (5, False, whole.samples, whole.sequences)
+    path.write_text("A = [ reader = [ ")
+    with pytest.raises(bf.ConfigError):
+        bf.check(path)
+
+
+def test_check_goes_on_after_a_size_that_cannot_be_used(corpus, tmp_path):
+    path = tmp_path / "size.cntk"
+    section = TWO_SECTIONS.format(path=corpus.path).splitlines()[1]
+    path.write_text(section.replace("A = [ reader", "A = [ SGD = [ minibatchSize = many ; epochSize = all ] ; reader"))
+    found = bf.check(path)
+    assert found.faults == len(found) == 2 and found.complete and found.samples == sum(corpus.lengths), found
+    with pytest.raises(bf.ConfigError):
+        bf.open(path)
+
+
+def test_check_tells_what_is_beyond_a_limit(corpus):
+    found = bf.check(corpus.path, limits={"streams": 1})
+    assert [(f.kind, f.path) for f in found] == [("limit", corpus.path)] and not found.complete
+
+
 @pytest.mark.parametrize(
     "name, content, rule",
     [
