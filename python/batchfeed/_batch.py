@@ -109,7 +109,7 @@ class Stream(_core.StreamData):
         return _convert.csc_columns(self)
 
     def classes(self) -> npt.NDArray[np.int32]:
-        """The index of each sample of a sparse stream whose samples have one value each (one-hot labels)."""
+        """The class of each one-hot sample: the index of its only value in a sparse stream, of a 1 among zeros in a dense one."""
         return _convert.classes(self)
 
     def csr(self) -> scipy.sparse.csr_array:

@@ -96,8 +96,21 @@ def _mask(stream: _core.StreamData, shape: tuple[int, ...]) -> npt.NDArray[np.bo
     return mask
 
 
+def _places(stream: _core.StreamData) -> npt.NDArray[np.int32]:
+    """Where the 1 stands in each sample of a dense stream."""
+    what = f"stream {stream.name!r} is dense, classes() needs a 1 among zeros in each sample"
+    if stream.dim == 1:  # a number, which may well be the class itself
+        raise TypeError(f"{what}, and dim is 1: .numpy()[:, 0].astype('int64') makes classes of the values")
+    odd = (np.count_nonzero(stream.values, axis=1) != 1) | np.all(stream.values != 1, axis=1)
+    if odd.any():
+        raise TypeError(f"{what}, and sample {odd.argmax()} is another: .numpy().argmax(1) is where the largest value stands")
+    places: npt.NDArray[np.int32] = stream.values.argmax(axis=1).astype(np.int32)
+    return places
+
+
 def classes(stream: _core.StreamData) -> npt.NDArray[np.int32]:
-    _need_sparse(stream, "classes()")
+    if stream.storage == "dense":
+        return _places(stream)
     if stream.indices.size != stream.num_samples or np.any(np.diff(stream.indptr) != 1):
         raise ValueError(f"stream {stream.name!r} has samples with no value or several; classes() needs exactly one in each")
     return stream.indices

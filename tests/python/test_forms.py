@@ -186,6 +186,23 @@ def test_what_a_form_is_not_for(batch, tmp_path):
         next(iter(bf.open(path)))["y"].classes()
 
 
+def test_classes_of_a_dense_stream(tmp_path):
+    path = tmp_path / "t.ctf"
+    path.write_text("1 |y 0 0 1 |n 7 |z 0 1\n1 |y 1 0 0 |n 1 |z 1 1\n2 |y 0 1 0 |n 1 |z 0 0\n")
+    for dtype in ("float32", "float64"):
+        batch = bf.open(path, dtype=dtype, order="file").next()
+        assert batch["y"].classes().tolist() == [2, 0, 1] and batch["y"].classes().dtype == np.int32
+        with pytest.raises(TypeError, match=r"stream 'z' is dense, .* sample 1 is another: .numpy\(\).argmax\(1\)"):
+            batch["z"].classes()
+        with pytest.raises(TypeError, match=r"stream 'n' is dense, .* dim is 1: .numpy\(\)\[:, 0\].astype\('int64'\)"):
+            batch["n"].classes()
+        assert batch["n"].numpy()[:, 0].astype("int64").tolist() == [7, 1, 1]
+    for odd in ("0 2", "0 nan", "0.5 0.5", "-1 0"):
+        path.write_text(f"|y 0 1\n|y {odd}\n")
+        with pytest.raises((TypeError, bf.FormatError), match="sample 1 is another|number"):
+            bf.open(path, order="file").next()["y"].classes()
+
+
 def test_a_sequence_without_values(tmp_path):
     path = tmp_path / "t.ctf"
     path.write_text("0 |x 1 |y\n")

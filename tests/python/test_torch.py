@@ -338,6 +338,8 @@ def test_classes_are_what_losses_take(corpus):
     tensors = batch.torch({"y": "classes"})
     assert tensors["y"].dtype == torch.int64 and tensors["y"].tolist() == batch["y"].classes().tolist()
     torch.nn.functional.cross_entropy(torch.zeros(len(tensors["y"]), corpus.classes), tensors["y"])
+    one_hot = bf.Reader(bf.Arrays({"y": np.eye(4)[[2, 0, 3]]}), order="file").next()
+    assert one_hot["y"].torch("classes").tolist() == [2, 0, 3] and one_hot["y"].torch("classes").dtype == torch.int64
     with pytest.raises(TypeError, match="stream 'x' is dense, classes"):
         batch["x"].torch("classes")
 
