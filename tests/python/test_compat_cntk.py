@@ -134,6 +134,40 @@ def test_a_checkpoint_goes_on(corpus):
         other.restore_from_checkpoint({"minibatchSourcePosition": 9})
 
 
+def test_the_position_is_a_checkpoint_and_a_number(corpus):
+    source = MinibatchSource(deserializer(corpus), max_sweeps=3)
+    before = source.current_position
+    first = rows(source.next_minibatch(9, input_map={}))
+    position, n = source.current_position, source.get_checkpoint_state()["minibatchSourcePosition"]
+    assert first and position == source.get_checkpoint_state() and position["minibatchSourcePosition"] == n
+    assert position == n == int(position) and position != n + 1 and position - before == n and f"{position:4d}" == f"{n:4d}"
+    assert before < position <= n < position + 1 and position > 0 and position >= before and n // 2 == position // 2
+    expected = rows(source.next_minibatch(9))
+    for given in (position, json.loads(json.dumps(position)), pickle.loads(pickle.dumps(position)), dict(position)):
+        source.current_position = given
+        assert source.current_position == n and rows(source.next_minibatch(9)) == expected
+    source.current_position = before
+    assert rows(source.next_minibatch(9)) == first
+    with pytest.raises(TypeError, match="what get_checkpoint_state\\(\\) or current_position gives, not 9"):
+        source.current_position = 9
+
+
+@pytest.mark.parametrize(
+    "name, hint",
+    [
+        ("epoch_size", "max_samples=n for so many samples, max_sweeps=n"),
+        ("randomization_window", "randomization_window_in_chunks=n, or"),
+        ("sample_based_randomization_window", "randomization_window_in_samples=n"),
+        ("distributed_after", "next_minibatch(num_data_partitions=n, partition_index=i)"),
+        ("other", ""),
+    ],
+)
+def test_keywords_of_betas_are_told_what_came_in_their_place(corpus, name, hint):
+    with pytest.raises(TypeError) as raised:
+        MinibatchSource(deserializer(corpus), **{name: 1})
+    assert str(raised.value).startswith(f"unexpected keyword argument {name!r}" + (f": {hint}" if hint else ""))
+
+
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_checkpoint_brings_its_share_and_its_size(corpus, rank):
     def following(source, size=9, **share):
@@ -201,7 +235,7 @@ def test_a_user_deserializer(corpus):
 
 def test_data_in_memory():
     dense = np.arange(12, dtype=np.float32).reshape(6, 2)
-    source = MinibatchSourceFromData({"x": dense, "y": scipy.sparse.csr_array(np.eye(6, dtype=np.float32))})
+    source = MinibatchSourceFromData({"x": dense, "y": scipy.sparse.csr_array(np.eye(6, dtype=np.float32))}, max_samples=FULL_DATA_SWEEP)
     got = []
     while batch := source.next_minibatch(4):
         got.append(batch["x"].asarray()[:, 0].tolist())
@@ -210,6 +244,9 @@ def test_data_in_memory():
     assert sequences.next_minibatch(4)["s"].num_sequences >= 1
     with pytest.raises(ValueError, match="data_streams is empty"):
         MinibatchSourceFromData({})
+    endless = MinibatchSourceFromData({"x": dense})
+    assert [len(endless.next_minibatch(4)["x"]) for _ in range(6)] == [4, 2] * 3, "as CNTK's, whose minibatches end with the data"
+    assert endless.is_infinite() and not source.is_infinite()
 
 
 def test_a_user_minibatch_source_is_what_its_class_says():
@@ -222,8 +259,9 @@ def test_a_user_minibatch_source_is_what_its_class_says():
 
     mine = Mine()
     assert mine["x"].name == "x" and len(next(iter(mine.next_minibatch(3).values()))) == 3
+    assert mine.get_checkpoint_state() == {} and mine.restore_from_checkpoint({}) is None and mine.is_infinite() is False
     with pytest.raises(NotImplementedError, match="Mine cannot restore_from_checkpoint"):
-        mine.restore_from_checkpoint({})
+        mine.restore_from_checkpoint({"place": 3})
 
 
 def test_minibatch_data_of_a_source_of_ones_own():
@@ -290,6 +328,7 @@ def test_sequences_as_text(tmp_path):
 def test_names_are_all_there():
     assert {"MinibatchData", "HTKFeatureDeserializer", "HTKMLFDeserializer", "HTKMLFBinaryDeserializer"} <= set(C.__all__)
     assert all(hasattr(C, name) for name in C.__all__)
+    assert C.DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS == C.io.DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS == 128
 
 
 def test_the_name_of_old_is_a_module_too():

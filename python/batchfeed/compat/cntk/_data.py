@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Number
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -181,6 +182,68 @@ class Minibatch(dict[Any, MinibatchData]):
                 return data
         there = ", ".join(repr(getattr(info, "name", info)) for info in self)
         raise KeyError(f"no stream {key!r}; there are {there}" if there else f"no stream {key!r}: the minibatch is empty, the run is over")
+
+
+class Position(dict[str, Any]):
+    """A checkpoint that counts as the number of samples before it: scripts compare it, and compute with it."""
+
+    def __int__(self) -> int:
+        return int(self["minibatchSourcePosition"])
+
+    __index__ = __int__
+
+    def __float__(self) -> float:
+        return float(int(self))
+
+    def __eq__(self, other: object) -> bool:
+        return bool(int(self) == _number(other)) if isinstance(other, Number) else dict.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(int(self) < _number(other))
+
+    def __le__(self, other: Any) -> bool:
+        return bool(int(self) <= _number(other))
+
+    def __gt__(self, other: Any) -> bool:
+        return bool(int(self) > _number(other))
+
+    def __ge__(self, other: Any) -> bool:
+        return bool(int(self) >= _number(other))
+
+    def __add__(self, other: Any) -> Any:
+        return int(self) + _number(other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return int(self) - _number(other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _number(other) - int(self)
+
+    def __mul__(self, other: Any) -> Any:
+        return int(self) * _number(other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return int(self) / _number(other)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return int(self) // _number(other)
+
+    def __mod__(self, other: Any) -> Any:
+        return int(self) % _number(other)
+
+    def __format__(self, form: str) -> str:
+        return format(int(self), form)
+
+
+def _number(given: Any) -> Any:
+    return int(given) if isinstance(given, Position) else given
 
 
 class Streams(Mapping[str, StreamInformation]):

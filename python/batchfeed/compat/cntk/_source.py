@@ -18,11 +18,20 @@ from ..._reader import Reader
 from ..._told import log
 from ..._source import Source
 from ..._sources import StreamSpec
-from ._data import Minibatch, Read, StreamInformation, Streams
+from ._data import Minibatch, Position, Read, StreamInformation, Streams
 from ._deserializers import Deserializer, config_text
 
 INFINITELY_REPEAT = (1 << 64) - 1
 FULL_DATA_SWEEP = (1 << 64) - 2
+DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS = 128
+
+# Keywords of the betas of CNTK 2.0, and what came in their place.
+OF_BETAS = {
+    "epoch_size": "max_samples=n for so many samples, max_sweeps=n for so many sweeps",
+    "randomization_window": "randomization_window_in_chunks=n, or randomization_window_in_samples=n",
+    "sample_based_randomization_window": "randomization_window_in_samples=n for a window in samples",
+    "distributed_after": "next_minibatch(num_data_partitions=n, partition_index=i) shares the data from there on",
+}
 
 Given = Union[Deserializer, "UserDeserializer", Sequence[Any]]
 
@@ -135,12 +144,14 @@ def _shape(dim: int, declared: Optional[tuple[int, ...]]) -> tuple[int, ...]:
 class MinibatchSource:
     """Minibatches of one deserializer or several, in CNTK's order: one long run over `max_samples` or `max_sweeps`."""
 
+    _cross_sweeps: Optional[bool] = None  # as such a run does by itself
+
     def __init__(
         self,
         deserializers: Given,
         max_samples: int = INFINITELY_REPEAT,
         max_sweeps: int = INFINITELY_REPEAT,
-        randomization_window_in_chunks: int = 128,
+        randomization_window_in_chunks: int = DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS,
         randomization_window_in_samples: int = 0,
         randomization_seed: int = 0,
         trace_level: int = 1,
@@ -149,7 +160,11 @@ class MinibatchSource:
         truncation_length: int = 0,
         randomize: bool = True,
         max_errors: int = 0,
+        **unknown: Any,
     ) -> None:
+        for name in unknown:
+            hint = f": {OF_BETAS[name]}" if name in OF_BETAS else ""
+            raise TypeError(f"unexpected keyword argument {name!r}{hint}")
         for name, value, least in (
             ("max_samples", max_samples, 1),
             ("max_sweeps", max_sweeps, 1),
@@ -181,6 +196,7 @@ class MinibatchSource:
             "shard": "chunk",
             "driver": "timeline",
             "max_invalid": max_errors,
+            "cross_sweeps": self._cross_sweeps,
         }
         if max_sweeps != INFINITELY_REPEAT:
             options["epoch_sweeps"] = max_sweeps
@@ -200,6 +216,7 @@ class MinibatchSource:
                 for i, s in enumerate(self._reader.streams.values())
             ]
         )
+        self._infinite = max_samples == max_sweeps == INFINITELY_REPEAT
         self._share = (1, 0)
         self._size: Optional[int] = None
 
@@ -215,6 +232,10 @@ class MinibatchSource:
     def stream_info(self, name: str) -> StreamInformation:
         """The stream of that name."""
         return self._streams[name]
+
+    def is_infinite(self) -> bool:
+        """Whether neither max_samples nor max_sweeps ends the run."""
+        return self._infinite
 
     __iter__ = None  # there is no end to count to; next_minibatch() asks
 
@@ -238,7 +259,7 @@ class MinibatchSource:
         share = (partitions, 0 if partition_index is None else whole("partition_index", partition_index))
         if share[1] >= partitions:
             raise wrong("partition_index", partition_index, f"a whole number below num_data_partitions ({partitions})")
-        wanted = {info: info for info in self._streams.values()} if input_map is None else _infos(input_map)
+        wanted = {info: info for info in self._streams.values()} if input_map is None or input_map == {} else _infos(input_map)
         self._ask_for(size, share)
         batch = self._reader.read()
         if batch is None or (batch.end_of_epoch and not batch):
@@ -254,9 +275,16 @@ class MinibatchSource:
             self._size = size
 
     @property
-    def current_position(self) -> int:
-        """Samples that all partitions have been given."""
-        return int(self._reader.state_dict()["position"])
+    def current_position(self) -> Position:
+        """get_checkpoint_state(), which counts as its number: the samples that all partitions have been given.
+
+        It may be set to such a state: restore_from_checkpoint().
+        """
+        return Position(self.get_checkpoint_state())
+
+    @current_position.setter
+    def current_position(self, position: Mapping[str, Any]) -> None:
+        self.restore_from_checkpoint(position)
 
     def get_checkpoint_state(self) -> dict[str, Any]:
         """The place behind the minibatch last handed out: numbers and texts, fit for JSON and pickle."""
@@ -269,7 +297,7 @@ class MinibatchSource:
         The size of minibatches and the partition are the checkpoint's, until next_minibatch() is asked for others.
         """
         if not isinstance(checkpoint, Mapping):
-            raise TypeError(f"a checkpoint is what get_checkpoint_state() gives, not {checkpoint!r}")
+            raise TypeError(f"a checkpoint is what get_checkpoint_state() or current_position gives, not {checkpoint!r}")
         if "batchfeed" not in checkpoint:
             what = "the checkpoint is not batchfeed's: it has no 'batchfeed' in it"
             hint = "a run begun with CNTK cannot be gone on with; begin a new one"
@@ -304,8 +332,14 @@ class UserMinibatchSource:
         return {}
 
     def restore_from_checkpoint(self, state: Mapping[str, Any]) -> None:
-        """Goes on where get_checkpoint_state() was asked."""
+        """Goes on where get_checkpoint_state() was asked; of an empty state nothing is to be done."""
+        if not state:
+            return
         raise NotImplementedError(f"{type(self).__name__} cannot restore_from_checkpoint()")
+
+    def is_infinite(self) -> bool:
+        """Whether it has no end."""
+        return False
 
     @property
     def streams(self) -> Streams:
@@ -341,9 +375,15 @@ class _InMemory(UserDeserializer):
 
 
 class MinibatchSourceFromData(MinibatchSource):
-    """Data in memory, in their own order: {name: array or scipy.sparse matrix, a sequence a row, or a list of sequences}."""
+    """Data in memory, in their own order: {name: array or scipy.sparse matrix, a sequence a row, or a list of sequences}.
 
-    def __init__(self, data_streams: Mapping[str, Any], max_samples: int = FULL_DATA_SWEEP) -> None:
+    Without max_samples it starts over at the end, for ever, with a minibatch that begins there; FULL_DATA_SWEEP is once
+    through the data.
+    """
+
+    _cross_sweeps = False
+
+    def __init__(self, data_streams: Mapping[str, Any], max_samples: int = INFINITELY_REPEAT) -> None:
         if not data_streams:
             raise ValueError("data_streams is empty, expected at least one stream")
         super().__init__(_InMemory(data_streams), max_samples=max_samples, randomize=False)

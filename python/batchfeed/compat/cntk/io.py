@@ -13,6 +13,7 @@ from ._deserializers import (
     sequence_to_cntk_text_format,
 )
 from ._source import (
+    DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS,
     FULL_DATA_SWEEP,
     INFINITELY_REPEAT,
     MinibatchSource,
@@ -24,6 +25,7 @@ from ._source import (
 __all__ = [
     "CBFDeserializer",
     "CTFDeserializer",
+    "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
     "FULL_DATA_SWEEP",
     "HTKFeatureDeserializer",
     "HTKMLFBinaryDeserializer",
