@@ -333,6 +333,17 @@ def test_sequences_of_any_length(tmp_path, monkeypatch):
     assert found == {(3, 17, 8): [0, 4, 0], (3, 5): [0, 2, -100], (9,): [1, -100, -100]}
 
 
+def test_the_length_of_a_loader_is_of_an_epoch(corpus, loops):
+    """PyTorch keeps the first that it was told, and warns in a longer epoch, of which nothing is lost."""
+    longer = next(epoch for epoch, keys in enumerate(loops) if len(keys) > len(loops[0]))
+    own = loader(dataset(corpus, minibatch_samples=17), 0)
+    assert len(own) == len(loops[0])
+    assert [list(own) for _ in range(longer)] == loops[:longer]
+    with pytest.warns(UserWarning, match="Length of IterableDataset"):
+        assert list(own) == loops[longer]
+    assert len(loader(own.dataset, 0)) == len(loops[longer + 1])
+
+
 def test_classes_are_what_losses_take(corpus):
     batch = corpus.reader().next()
     tensors = batch.torch({"y": "classes"})
