@@ -327,10 +327,16 @@ def test_sequences_of_any_length(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(blocks(ROOT / "docs/tutorial/minibatches-in-python.md")[0], {})
     names = {}
-    [snippet] = blocks(ROOT / "docs/how-to/sequences-in-pytorch.md")
+    snippet, masked = blocks(ROOT / "docs/how-to/sequences-in-pytorch.md")
     run(snippet, names)
     found = {tuple(words[:n].tolist()): tags.tolist() for words, tags, n in zip(names["words"], names["tags"], names["lengths"])}
     assert found == {(3, 17, 8): [0, 4, 0], (3, 5): [0, 2, -100], (9,): [1, -100, -100]}
+    run(masked, names)
+    [item] = names["masked"]
+    assert item["words"].shape == (3, 3, 18) and item["mask"].dtype == torch.bool
+    assert item["mask"].sum(1).tolist() == item["lengths"].tolist()
+    assert {tuple(words[mask].argmax(1).tolist()) for words, mask in zip(item["words"], item["mask"])} == set(found)
+    assert not item["words"][~item["mask"]].any()
 
 
 def test_the_length_of_a_loader_is_of_an_epoch(corpus, loops):
