@@ -93,8 +93,10 @@ int run_convert(ConvertArguments a, Console& console) {
   a.corpus.threads = a.jobs == 0 ? a.corpus.threads : std::optional<unsigned>(a.jobs);
   ConvertOptions options = options_of(a, target);
   expect_absent(target, a.force);  // before the source is read for nothing
-  Setup setup;
-  const std::unique_ptr<Source> source = open_for_conversion(a.corpus, console, &setup);
+  Corpus corpus = load_corpus(a.corpus, console);
+  expect_no_source(target, options.to, corpus, a.streams);
+  const Setup setup = corpus.setup;
+  const std::unique_ptr<Source> source = open_for_conversion(std::move(corpus), a.corpus, console);
   if (options.to == Format::mlf) options.labels = label_names(a.corpus.state_list, setup, a.streams);
   a.header.set(options, {options.to}, {&setup});
   keep_ids(options, setup);
@@ -162,7 +164,12 @@ void expect_absent(const std::string& target, bool force) {
     throw UsageError(fmt::format("'{}' exists already; hint: choose another name, or --force", target));
 }
 
-void expect_no_source(const std::string& target, Format to, const Setup& setup) {
+void expect_no_source(const std::string& target, Format to, const Corpus& corpus,
+                      const std::vector<std::string>& streams) {
+  if (corpus.config || !streams.empty()) expect_no_source(target, to, corpus.setup);
+}
+
+void expect_no_source(const std::string& target, Format to, const Setup& setup, const char* left) {
   std::error_code none;
   std::vector<std::string> written{target};
   if (to == Format::scp) written.push_back(HtkWriter::companion(target, HtkLayout::archive));
@@ -171,8 +178,7 @@ void expect_no_source(const std::string& target, Format to, const Setup& setup) 
   const auto expect_other = [&](const std::string& read) {
     for (const std::string& file : written) {
       if (!std::filesystem::equivalent(read, file, none)) continue;
-      throw UsageError(
-          fmt::format("'{}' is what is read, and only a part of it would be left; hint: choose another name", file));
+      throw UsageError(fmt::format("'{}' is what is read, and {}; hint: choose another name", file, left));
     }
   };
   Setup alone = setup;  // a list read alone gives what others do not join, too

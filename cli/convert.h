@@ -35,7 +35,12 @@ bool has_ids(const Setup& setup);
 void expect_absent(const std::string& target, bool force);
 // A part of a corpus does not replace it, although a file may be replaced: what it leaves out would be lost. Nor does
 // it replace a file that a list among the sources names.
-void expect_no_source(const std::string& target, Format to, const Setup& setup);
+void expect_no_source(const std::string& target, Format to, const Setup& setup,
+                      const char* left = "only a part of it would be left");
+// The same of a command that writes all there is, where it was told `streams`, or opened by a configuration, which need
+// not name them all.
+void expect_no_source(const std::string& target, Format to, const Corpus& corpus,
+                      const std::vector<std::string>& streams);
 // As expect_absent() where a file is made again and again: throws if there is one that does not begin as its kind does.
 void expect_own(const std::string& target, std::string_view beginning, const char* kind);
 

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
+#include <system_error>
 
 #include "command.h"
 #include "convert.h"
@@ -83,6 +85,11 @@ Report no_unknown_input(const Report& report) {
 }
 
 int run_ctf2bin(const Ctf2BinArguments& a, Console& console) {
+  for (const std::string& read : {a.input, a.header}) {
+    std::error_code none;
+    if (std::filesystem::equivalent(read, a.output, none))
+      throw UsageError(fmt::format("'{}' is what is read, and would be replaced; hint: choose another name", a.output));
+  }
   CtfOptions text;
   text.files = {a.input};
   text.streams = read_header(a.header);

@@ -52,8 +52,11 @@ int run_merge(const MergeArguments& a, Console& console) {
   std::vector<Corpus> loaded = load_corpora(each, console);
   std::vector<std::shared_ptr<const Source>> corpora;
   std::vector<const Setup*> setups;
-  for (const Corpus& corpus : loaded) setups.push_back(&corpus.setup);
   const Format to = target_format(a.target.to, a.target.output);
+  for (const Corpus& corpus : loaded) {
+    expect_no_source(a.target.output, to, corpus, a.target.streams);
+    setups.push_back(&corpus.setup);
+  }
   ConvertOptions options = a.target.options({to}, a.corpus, setups);
   bool own = false, lines = to == Format::ctf;
   for (std::size_t i = 0; i < each.size(); ++i) {
@@ -73,9 +76,11 @@ int run_merge(const MergeArguments& a, Console& console) {
 
 int run_shuffle(const MergeArguments& a, Console& console) {
   expect_target(a, "shuffle train.ctf -o shuffled.ctf");
-  Setup setup;
-  const std::unique_ptr<Source> source = open_for_conversion(a.corpus, console, &setup);
   const Format to = target_format(a.target.to, a.target.output);
+  Corpus corpus = load_corpus(a.corpus, console);
+  expect_no_source(a.target.output, to, corpus, a.target.streams);
+  const Setup setup = corpus.setup;
+  const std::unique_ptr<Source> source = open_for_conversion(std::move(corpus), a.corpus, console);
   ConvertOptions options = a.target.options({to}, a.corpus, {&setup});
   options.shuffle = a.seed;
   keep_ids(options, setup);

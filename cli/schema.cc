@@ -56,6 +56,7 @@ void keep_names(Setup& setup, const std::string& output, bool force) {
                       mlf->files.front()));
     const std::string list = output + ".states";
     expect_absent(list, force);
+    expect_no_source(list, Format::config, setup, "nothing of it would be left");
     std::string text;
     for (const std::string& name : mlf->labels) text += name + "\n";
     as_asked([&] { save_file(list, text, force); });
@@ -78,6 +79,7 @@ int run_schema(const SchemaArguments& a, Console& console) {
   console.clear_progress();
   damage.expect_allowed();
   damage.tell_rest();
+  if (to_file) expect_no_source(a.output, Format::config, corpus.setup, "nothing of it would be left");
   keep_names(corpus.setup, to_file ? a.output : std::string(), a.force);
   const std::string section = as_asked([&] { return reader_section(corpus.setup, streams); });
   std::string text =

@@ -45,9 +45,10 @@ struct ConvertOptions {
   // mlf: one stream that is one-hot.
   bool binary_labels = false;
   std::vector<std::string> labels = {};  // names of the classes; empty: numbers
-  bool force = false;                    // replace an existing target; of a symbolic link the link itself
-  bool verify = false;                   // read the target back and compare
-  Progress progress = {};                // bytes of the source; may throw to give up
+  // Replace an existing target; of a symbolic link the link itself. A file of the source not by some of its streams.
+  bool force = false;
+  bool verify = false;     // read the target back and compare
+  Progress progress = {};  // bytes of the source; may throw to give up
   Report report = {};
 };
 template <>

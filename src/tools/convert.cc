@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <system_error>
 
 #include "base/counted.h"
@@ -18,6 +19,7 @@
 #include "model/total.h"
 #include "tools/buckets.h"
 #include "tools/in_order.h"
+#include "tools/refuse.h"
 #include "tools/row_hash.h"
 #include "tools/selected.h"
 #include "tools/target.h"
@@ -82,6 +84,23 @@ KeyUse key_use(const Source& source, const ConvertOptions& options) {
     case ConvertOptions::Keys::automatic: break;
   }
   return {.write = has_own_keys(source) || (text && !one_sample_each(source))};
+}
+
+// Streams of a file in its place: those that are left out would be gone. What is told of it are its sequences' files.
+void expect_no_part(const Source& source, const std::string& target, const ConvertOptions& options) {
+  std::error_code none;
+  const bool part = !options.streams.empty() && options.streams.size() < source.streams().size();
+  if (!part || !options.force || !fs::exists(target, none)) return;
+  std::set<std::string> seen;
+  for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
+    for (std::uint32_t row = 0; row < source.chunks()[c].sequences; ++row) {
+      for (const Place& place : source.places(c, row)) {
+        if (!seen.insert(place.file).second || !fs::equivalent(place.file, target, none)) continue;
+        refuse("convert.part-of-source", target, "is what is read, and only a part of it would be left",
+               "choose another name");
+      }
+    }
+  }
 }
 
 class Conversion {
@@ -286,6 +305,7 @@ ConvertResult convert(const Source& source, const std::string& target, const Con
   for (const std::string& path : {target, beside}) {
     if (!options.force && !path.empty() && fs::exists(fs::symlink_status(path, none))) io::refuse_existing(path);
   }
+  expect_no_part(source, target, options);
   const auto once = [&](const ConvertOptions& how) {
     Conversion conversion(source, target, how);
     ConvertResult result = conversion.run();

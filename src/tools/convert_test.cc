@@ -202,6 +202,18 @@ TEST(Convert, WritesTheLegacyLayoutWhereTheDataFit) {
   EXPECT_FALSE(std::filesystem::exists(folder / "b.cbf"));
 }
 
+TEST(Convert, DoesNotReplaceItsSourceBySomeOfItsStreams) {
+  const ScratchFolder folder;
+  const auto source = text_source(folder.write("a.ctf", kText));
+  std::filesystem::create_hard_link(folder / "a.ctf", folder / "same.ctf");
+  const ConvertOptions part{.to = Format::ctf, .streams = {"S"}, .force = true};
+  EXPECT_EQ(refusal(*source, folder / "a.ctf", part), "convert.part-of-source");
+  EXPECT_EQ(refusal(*source, folder / "same.ctf", part), "convert.part-of-source");
+  EXPECT_EQ(content_of(folder / "a.ctf"), kText);
+  const ConvertOptions all{.to = Format::ctf, .streams = {"S", "F"}, .force = true};
+  EXPECT_EQ(refusal(*source, folder / "a.ctf", all), "");
+}
+
 TEST(Convert, RefusesToOverwriteUnlessForced) {
   const ScratchFolder folder;
   const auto source = text_source(folder.write("a.ctf", kText));

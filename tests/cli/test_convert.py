@@ -24,6 +24,30 @@ def test_it_does_not_overwrite_unless_forced(batchfeed, write, tmp_path):
     assert batchfeed("convert", source, target, "--force").code == 0
 
 
+@pytest.mark.parametrize("command", [
+    ["convert", "a.ctf", "a.ctf", "--streams", "S"], ["shuffle", "a.ctf", "-o", "./a.ctf", "--streams", "S"], ["merge", "a.ctf", "b.ctf", "-o", "same.ctf", "--streams", "S"],
+    ["convert", "s.cntk", "a.ctf"], ["shuffle", "s.cntk", "-o", "a.ctf"], ["convert", "a.ctf", "a.ctf", "--to", "cbf", "--streams", "F"],
+    ["schema", "a.ctf", "-o", "a.ctf"], ["schema", "a.ctf", "-o", "linked/a.ctf"]])
+def test_a_source_is_not_replaced_by_a_part_of_it(batchfeed, write, tmp_path, command):
+    write("a.ctf", TEXT), write("b.ctf", TEXT)
+    write("s.cntk", 'reader = [ readerType = "CNTKTextFormatReader" ; file = "a.ctf" ; input = [ S = [ dim = 9 ; format = "sparse" ] ] ]')
+    (tmp_path / "same.ctf").hardlink_to(tmp_path / "a.ctf")
+    (tmp_path / "linked").symlink_to(".")
+    done = batchfeed(*command, "--force")
+    assert done.code == 2 and "is what is read, and " in done.err and "of it would be left; hint: choose another name" in done.err, done.err
+    assert (tmp_path / "a.ctf").read_text() == TEXT and (tmp_path / "same.ctf").read_text() == TEXT
+    for whole in (["shuffle", "a.ctf", "-o", "a.ctf"], ["merge", "a.ctf", "b.ctf", "-o", "b.ctf"], ["convert", "a.ctf", "a.ctf"]):
+        assert batchfeed(*whole, "--force").code == 0
+
+
+def test_ctf2bin_replaces_no_file_that_it_reads(batchfeed, write, tmp_path):
+    write("a.ctf", TEXT), write("h", HEADER)
+    for target in ("h", "./a.ctf"):
+        done = batchfeed("ctf2bin", "--input", "a.ctf", "--header", "h", "--chunk_size", "1000", "--output", target)
+        assert done.code == 2 and f"'{target}' is what is read, and would be replaced" in done.err
+    assert (tmp_path / "a.ctf").read_text() == TEXT and (tmp_path / "h").read_text() == HEADER
+
+
 def test_of_a_symbolic_link_the_link_is_replaced(batchfeed, write, tmp_path):
     """Keys and companions lie beside the name that is given: behind the link they would not be found again."""
     source, precious = write("a.ctf", TEXT), write("precious", "mine")
