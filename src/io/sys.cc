@@ -48,6 +48,7 @@ int make_folder(char* pattern) noexcept {
 const Sys kSystem = {
     .open = [](const char* path, int flags, unsigned mode) { return ::open(path, flags, mode); },
     .fstat = [](int fd, struct ::stat* out) { return ::fstat(fd, out); },
+    .stat = [](const char* path, struct ::stat* out) { return ::stat(path, out); },
     .pread = [](int fd, void* to, std::size_t bytes, ::off_t at) { return ::pread(fd, to, bytes, at); },
     .read = [](int fd, void* to, std::size_t bytes) { return ::read(fd, to, bytes); },
     .write = [](int fd, const void* from, std::size_t bytes) { return ::write(fd, from, bytes); },

@@ -14,6 +14,7 @@ namespace batchfeed::io {
 struct Sys {
   int (*open)(const char* path, int flags, unsigned mode);
   int (*fstat)(int fd, struct ::stat* out);
+  int (*stat)(const char* path, struct ::stat* out);
   ::ssize_t (*pread)(int fd, void* to, std::size_t bytes, ::off_t at);
   ::ssize_t (*read)(int fd, void* to, std::size_t bytes);
   ::ssize_t (*write)(int fd, const void* from, std::size_t bytes);

@@ -33,6 +33,9 @@ struct Hooks {
     return refuse("open", path) != 0 ? -1 : io::kSystem.open(path, flags, mode);
   }
   static int fstat(int fd, struct ::stat* out) { return refuse("fstat", fd) != 0 ? -1 : io::kSystem.fstat(fd, out); }
+  static int stat(const char* path, struct ::stat* out) {
+    return refuse("stat", path) != 0 ? -1 : io::kSystem.stat(path, out);
+  }
   static ::ssize_t pread(int fd, void* to, std::size_t bytes, ::off_t at) {
     return refuse("pread", fd) != 0 ? -1 : count(io::kSystem.pread(fd, to, std::min(bytes, current->at_most_), at));
   }
@@ -75,6 +78,7 @@ namespace {
 const io::Sys kHooks = {
     .open = Hooks::open,
     .fstat = Hooks::fstat,
+    .stat = Hooks::stat,
     .pread = Hooks::pread,
     .read = Hooks::read,
     .write = Hooks::write,

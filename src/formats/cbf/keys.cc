@@ -2,6 +2,7 @@
 #include "formats/cbf/keys.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,9 +24,20 @@ std::string keys_trailer(std::uint64_t sequences, std::uint64_t bytes) {
 
 namespace {
 
+// Where the system cannot tell, that is no answer: other keys than the file's would be taken. Throws Error(io).
+bool is_file(const std::string& name, const std::string& place) {
+  struct ::stat found {};
+  int result = 0;
+  do result = io::sys().stat(place.c_str(), &found);
+  while (result != 0 && errno == EINTR);
+  if (result == 0) return S_ISREG(found.st_mode);
+  // No file can have a name that is too long.
+  if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG) return false;
+  io::fail("examine", name, errno);
+}
+
 bool wrote(const std::string& name) {
-  std::error_code none;
-  if (!std::filesystem::is_regular_file(name, none)) return false;
+  if (!is_file(name, name)) return false;
   const io::File file(name);
   std::string head(kKeysHead.size(), '\0');
   if (file.size() < head.size()) return false;
@@ -73,8 +85,7 @@ namespace {
 
 // Keys that are not there, or not to be had from afar, are no fault: sequences have numbers.
 std::optional<io::File> open_keys(const std::string& name, const FileSystem& file_system) {
-  std::error_code none;
-  if (std::filesystem::is_regular_file(io::located(name, file_system), none)) return io::File(name, file_system);
+  if (is_file(name, io::located(name, file_system))) return io::File(name, file_system);
   if (!file_system.open || !is_url(name)) return std::nullopt;
   try {
     return io::File(name, file_system);
