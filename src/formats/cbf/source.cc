@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "base/counted.h"
 #include "base/hash.h"
+#include "base/quoted.h"
 #include "base/saturate.h"
 #include "base/words.h"
 #include "formats/cbf/cbf.h"
@@ -30,6 +32,18 @@ std::string delivered_name(const std::string& stream, const std::vector<CbfOptio
   return best == nullptr ? stream : best->name;
 }
 
+// What to do about a name that no stream of the file has.
+std::string instead_of(const std::string& name, const std::vector<FileStream>& streams) {
+  constexpr std::size_t kLongest = 128;  // that is compared
+  Nearest nearest(name, std::min<std::size_t>(4, name.size() / 3 + 1) + 1);
+  std::string all;
+  for (const FileStream& stream : streams) {
+    if (name.size() <= kLongest && stream.name.size() <= kLongest) nearest.offer(stream.name);
+    if (&stream == &streams.front() || all.size() < kLongest) all += (all.empty() ? "" : ", ") + quoted(stream.name);
+  }
+  return nearest.best().empty() ? "the file has " + all : "did you mean " + quoted(nearest.best()) + "?";
+}
+
 class CbfSource final : public Source, private RowReader {
  public:
   CbfSource(const CbfOptions& options, const std::string& file, const OpenContext& context)
@@ -52,6 +66,7 @@ class CbfSource final : public Source, private RowReader {
                         .hint = "set `useNumericSequenceKeys = true`"});
     }
     name_streams(options);
+    expect_streams(options);
     index(context);
     file_.expect_unchanged();
     if (has_other_keys(file, all_sequences_, file_.size())) {
@@ -147,6 +162,23 @@ class CbfSource final : public Source, private RowReader {
                      info.name);
       }
       streams_.push_back(std::move(info));
+    }
+  }
+
+  // An entry that fits nothing renames nothing, as in the reference; but unless a stream has its name already, as in
+  // what was converted from text, somebody mistook one.
+  void expect_streams(const CbfOptions& options) {
+    const auto has = [this](const std::string& name) {
+      return std::ranges::any_of(header_.streams, [&](const FileStream& stream) { return stream.name == name; });
+    };
+    for (const CbfOptions::Rename& rename : options.renames) {
+      if (has(rename.alias) || rename.name.empty() || has(rename.name)) continue;
+      sink_.warning(
+          Fault{.kind = FaultKind::config,
+                .id = "cbf.unknown-stream",
+                .at = {.file = file_.path()},
+                .what = "stream " + quoted(rename.name) + " is asked for, and none is named " + quoted(rename.alias),
+                .hint = instead_of(rename.alias, header_.streams)});
     }
   }
 

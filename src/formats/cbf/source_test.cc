@@ -97,6 +97,27 @@ TEST(CbfSource, RenamesByAliasAndTheLastNameWins) {
   EXPECT_EQ(opened.source->streams()[1].name, "lab");
 }
 
+TEST(CbfSource, WarnsOfAnEntryThatFitsNoStream) {
+  const TempFile file(golden::modern());
+  const auto told = [&](std::vector<CbfOptions::Rename> renames, int level = 1) {
+    std::string out;
+    const Opened opened(file.path(), CbfOptions{.renames = std::move(renames), .trace_level = level});
+    for (const Notice& notice : opened.notices) {
+      EXPECT_EQ(notice.severity, Severity::warning);
+      EXPECT_EQ(notice.fault.id, "cbf.unknown-stream");
+      out += notice.fault.what + "; " + notice.fault.hint + '\n';
+    }
+    return out;
+  };
+  EXPECT_EQ(told({{"q", "fat"}}), "stream 'q' is asked for, and none is named 'fat'; did you mean 'feat'?\n");
+  EXPECT_EQ(told({{"q", "nothing"}}),
+            "stream 'q' is asked for, and none is named 'nothing'; the file has 'feat', 'lab'\n");
+  EXPECT_EQ(told({{"q", "nothing"}}, 0), "");
+  // What was converted from text has the names that the aliases had there.
+  EXPECT_EQ(told({{"feat", "F"}, {"lab", "lab"}, {"x", "y"}}).substr(0, 11), "stream 'x' ");
+  EXPECT_EQ(told({{"feat", "F"}, {"lab", "lab"}}), "");
+}
+
 TEST(CbfSource, SwapsNames) {
   const TempFile file(golden::modern());
   const Opened opened(file.path(), CbfOptions{.renames = {{"feat", "lab"}, {"lab", "feat"}}});
