@@ -4,12 +4,12 @@
 #include <batchfeed/convert.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "command.h"
 #include "convert.h"
@@ -34,8 +34,17 @@ Fault bad_line(const std::string& file, std::uint64_t line, std::string what) {
 
 // One stream a line. A repeated alias replaces the earlier definition, in its place.
 std::vector<StreamSpec> read_header(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) throw Error(Fault{.kind = FaultKind::io, .id = "io.open", .at = {.file = path}, .what = "cannot be opened"});
+  const std::uint64_t most = Limits().config_bytes;
+  FirstBytes read = first_bytes(path, static_cast<std::size_t>(most));
+  if (!read.whole) {
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = "limit.file",
+                      .at = {.file = path},
+                      .what = fmt::format("has more than {} bytes, the limit", most),
+                      .hint = "is it a header file? It has a line for each stream: NAME ALIAS dense|sparse DIM"});
+  }
+  std::istringstream in(std::move(read.bytes));
+  std::map<std::string, std::size_t> places;  // by alias
   std::vector<StreamSpec> out;
   std::string text;
   for (std::uint64_t line = 1; std::getline(in, text); ++line) {
@@ -55,8 +64,8 @@ std::vector<StreamSpec> read_header(const std::string& path) {
         throw Error(bad_line(path, line, fmt::format("dimension '{}', expected 1 to 2147483647", fields[3])));
       spec.dim = spec.dim * 10 + static_cast<std::uint64_t>(c - '0');
     }
-    const auto same = std::find_if(out.begin(), out.end(), [&](const StreamSpec& s) { return s.alias == spec.alias; });
-    same == out.end() ? out.push_back(spec) : static_cast<void>(*same = spec);
+    const auto [place, added] = places.emplace(spec.alias, out.size());
+    added ? out.push_back(std::move(spec)) : static_cast<void>(out[place->second] = std::move(spec));
   }
   if (out.empty()) throw Error(bad_line(path, 1, "no streams"));
   return out;
@@ -73,11 +82,13 @@ std::unique_ptr<Source> open_text(const CtfOptions& text, const Report& report) 
 }
 
 // Readers tell of inputs that nobody declared only where they are to tell everything; the original ends there.
-Report no_unknown_input(const Report& report) {
-  return [report](const Notice& notice) {
+Report no_unknown_input(const Report& report, const std::string& header) {
+  return [report, header](const Notice& notice) {
     if (notice.fault.id == "ctf.unknown-input") {
       Fault fault = notice.fault;
       fault.what = fault.what.substr(0, fault.what.find(" and was skipped"));
+      fault.hint = fmt::format("add it to '{}', in a line: NAME ALIAS dense|sparse DIM{}{}", header,
+                               fault.hint.empty() ? "" : "; or ", fault.hint);
       throw Error(std::move(fault));
     }
     if (notice.fault.id != "ctf.loaded" && report) report(notice);
@@ -95,7 +106,7 @@ int run_ctf2bin(const Ctf2BinArguments& a, Console& console) {
   text.streams = read_header(a.header);
   text.element = a.precision == "double" ? Element::f64 : Element::f32;
   text.trace_level = 2;
-  const std::unique_ptr<Source> source = open_text(text, no_unknown_input(console.report()));
+  const std::unique_ptr<Source> source = open_text(text, no_unknown_input(console.report(), a.header));
   ConvertOptions options;
   options.to = Format::cbf;
   options.chunk_bytes = a.chunk_size;

@@ -87,7 +87,9 @@ int fail_usage(Console& console, const std::string& what) {
 // The first fault in data ended the command: which one lists the others?
 Fault with_next_step(Fault fault, const std::string& name) {
   fault = in_flags(std::move(fault));
-  const bool in_data = fault.kind == FaultKind::format && fault.at.line != 0;
+  // Of the converter's list of streams `check` knows nothing.
+  const bool of_header = name == "ctf2bin" && (fault.id == "ctf2bin.bad-header" || fault.id == "ctf.unknown-input");
+  const bool in_data = fault.kind == FaultKind::format && fault.at.line != 0 && !of_header;
   if (in_data && name != "check" && fault.hint.find("batchfeed check") == std::string::npos)
     fault.hint += std::string(fault.hint.empty() ? "" : "; ") + "batchfeed check lists every fault";
   return fault;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """batchfeed convert and ctf2bin."""
 import gzip
+import os
+import time
 
 import pytest
 
@@ -48,6 +50,23 @@ def test_ctf2bin_replaces_no_file_that_it_reads(batchfeed, write, tmp_path):
     assert (tmp_path / "a.ctf").read_text() == TEXT and (tmp_path / "h").read_text() == HEADER
 
 
+def test_ctf2bins_header_is_a_small_file_that_can_be_read(batchfeed, write, tmp_path):
+    arguments = ["ctf2bin", "--input", write("a.ctf", TEXT), "--chunk_size", "1000", "--output", "o.cbf", "--header"]
+    missing = batchfeed(*arguments, "nowhere")
+    assert missing.code == 3 and "nowhere: cannot open: No such file or directory; hint: " in missing.err
+    os.mkfifo(tmp_path / "fifo")
+    for refused in ("fifo", "/dev/zero", "."):
+        done = batchfeed(*arguments, refused)
+        assert done.code == 3 and "regular" in done.err or "irectory" in done.err, done.err
+    long = batchfeed(*arguments, write("long", "feat F dense 2\n" * 300_000))
+    assert long.code == 3 and "long: has more than 4194304 bytes, the limit" in long.err
+    many = "".join(f"s{i} {i} dense 1\n" for i in range(100_000)) + HEADER
+    began = time.monotonic()
+    done = batchfeed(*arguments, write("many", many + "s0 0 odd 1\n"))
+    assert done.code == 3 and "many:100003:1: kind 'odd'" in done.err and "batchfeed check" not in done.err
+    assert time.monotonic() - began < 5
+
+
 def test_of_a_symbolic_link_the_link_is_replaced(batchfeed, write, tmp_path):
     """Keys and companions lie beside the name that is given: behind the link they would not be found again."""
     source, precious = write("a.ctf", TEXT), write("precious", "mine")
@@ -83,7 +102,8 @@ def test_ctf2bin_compares_ids_as_text_where_there_are_some(batchfeed, write, tmp
 
 def test_ctf2bin_ends_at_a_name_that_nobody_declared(batchfeed, write, tmp_path):
     done = batchfeed("ctf2bin", "--input", write("a.ctf", "1 |A 1\n2 |A 1 |a 3\n"), "--header", write("h", "n A dense 1\n"), "--chunk_size", 1, "--output", "o.cbf")
-    assert done.code == 3 and "a.ctf:2:9 (byte 15): input 'a' is not declared; hint: did you mean 'A'?" in done.err
+    assert done.code == 3 and "a.ctf:2:9 (byte 15): input 'a' is not declared; hint: add it to 'h', in a line: NAME ALIAS dense|sparse DIM; or did you mean 'A'?" in done.err
+    assert "batchfeed check" not in done.err
     assert not (tmp_path / "o.cbf").exists()
 
 
