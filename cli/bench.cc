@@ -62,6 +62,7 @@ bool reads_text(const Setup& setup) {
 Measured measure(const BenchArguments& a, const CorpusArguments& arguments, Console& console) {
   Corpus corpus = load_corpus(arguments, console);
   a.run.apply(corpus, corpus.setup.reader);
+  RunOptions::set_epoch(corpus, corpus.setup.reader);
   Measured m;
   m.file = arguments.files.front();
   m.text = reads_text(corpus.setup);

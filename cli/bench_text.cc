@@ -54,21 +54,21 @@ std::string disk_bound(const Measured& m) {
                        m.limits.compressed ? "" : "fewer bytes (batchfeed convert, to .zst) ");
   }
   return fmt::format("disk-bound: it is read at {} of what the files give when nothing else is done",
-                     percent_text(m.rate(t.seconds), m.limits.read));
+                     percent_text(Measured::rate(t.seconds, t.bytes), m.limits.read));
 }
 
 std::string stages_text(const Measured& m) {
   const EpochTimes& t = m.times;
   Table stages({"stage", "time", "rate", "of pread", "cores busy"});
-  const auto stage = [&](const char* what, double seconds, double cpu, bool all_read) {
-    stages.row({what, seconds_text(seconds), all_read ? rate_text(m.rate(seconds)) : "-",
-                all_read ? percent_text(m.rate(seconds), m.limits.read) : "-",
+  const auto stage = [&](const char* what, double seconds, double cpu, std::uint64_t bytes, bool all_read) {
+    stages.row({what, seconds_text(seconds), all_read ? rate_text(Measured::rate(seconds, bytes)) : "-",
+                all_read ? percent_text(Measured::rate(seconds, bytes), m.limits.read) : "-",
                 fmt::format("{:.1f}", seconds > 0 ? cpu / seconds : 0)});
   };
   // Headers and lists may say what there is. Of compressed files less is read than there is.
-  const bool looked_through = t.index_read == 0 || m.limits.compressed || t.index_read > t.bytes / 2;
-  stage("index", t.index, t.index_cpu, looked_through);
-  stage("whole epoch", t.seconds, t.cpu, true);
+  const bool looked_through = t.index_read == 0 || m.limits.compressed || t.index_read > t.corpus_bytes / 2;
+  stage("index", t.index, t.index_cpu, t.corpus_bytes, looked_through);
+  stage("whole epoch", t.seconds, t.cpu, t.bytes, true);
   return stages.text();
 }
 
@@ -113,7 +113,9 @@ double Measured::samples_per_second() const {
   return static_cast<double>(times.samples) / std::max(times.seconds, 1e-9);
 }
 
-double Measured::rate(double seconds) const { return seconds > 0 ? static_cast<double>(times.bytes) / seconds : 0; }
+double Measured::rate(double seconds, std::uint64_t bytes) {
+  return seconds > 0 ? static_cast<double>(bytes) / seconds : 0;
+}
 
 std::string verdict(const Measured& m) {
   const EpochTimes& t = m.times;
@@ -170,7 +172,7 @@ std::string bench_text(const Measured& m) {
   out += fmt::format("\n  {} samples/s, peak memory {}\n  {}\n",
                      count_text(static_cast<std::uint64_t>(m.samples_per_second())), bytes_text(m.peak_memory),
                      verdict(m));
-  if (m.limits.first > 0 && m.limits.first < 0.5 * m.rate(t.seconds)) {
+  if (m.limits.first > 0 && m.limits.first < 0.5 * Measured::rate(t.seconds, t.bytes)) {
     out += fmt::format("  files that are not in memory yet came at {} only: the first epoch goes no faster\n",
                        rate_text(m.limits.first));
   }
@@ -179,8 +181,9 @@ std::string bench_text(const Measured& m) {
 
 ordered_json bench_json(const Measured& m) {
   const EpochTimes& t = m.times;
-  const auto stage = [&](double seconds, double cpu) {
-    return ordered_json{{"seconds", seconds}, {"cpu_seconds", cpu}, {"bytes_per_second", m.rate(seconds)}};
+  const auto stage = [&](double seconds, double cpu, std::uint64_t bytes) {
+    return ordered_json{
+        {"seconds", seconds}, {"cpu_seconds", cpu}, {"bytes_per_second", Measured::rate(seconds, bytes)}};
   };
   return {{"file", m.file},
           {"bytes", t.bytes},
@@ -192,8 +195,8 @@ ordered_json bench_json(const Measured& m) {
           {"cores", t.cores},
           {"threads", t.threads},
           {"window", t.window},
-          {"index", stage(t.index, t.index_cpu)},
-          {"epoch", stage(t.seconds, t.cpu)},
+          {"index", stage(t.index, t.index_cpu, t.corpus_bytes)},
+          {"epoch", stage(t.seconds, t.cpu, t.bytes)},
           {"first_minibatch_seconds", t.first},
           {"work",
            {{"read", t.reading_cpu},

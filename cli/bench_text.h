@@ -21,7 +21,7 @@ struct Measured {
   std::uint64_t peak_memory = 0;  // bytes, of the process so far
 
   double samples_per_second() const;
-  double rate(double seconds) const;  // bytes of the corpus in so many seconds
+  static double rate(double seconds, std::uint64_t bytes);  // a second
 };
 
 // One sentence: what bounds the epoch, and what would help.

@@ -88,10 +88,7 @@ void DriveOptions::apply(const Corpus& corpus, ReaderOptions& options, Console& 
     options.epoch_samples = timeline() ? ~0ull : kWholeSet;  // without end; an epoch then is a sweep
   } else {
     options.epoch_samples = epoch_size.empty() ? 0 : parse_number(epoch_size, "--epoch-size");
-    if (epoch_size.empty() && corpus.config && corpus.config->wrong_epoch_size)
-      throw Error(*corpus.config->wrong_epoch_size);
-    if (epoch_size.empty() && corpus.config && corpus.config->epoch_size)
-      options.epoch_samples = *corpus.config->epoch_size;
+    if (epoch_size.empty()) RunOptions::set_epoch(corpus, options);
     // Of a timeline a number stands for a sweep, too (minibatch.md 14.1, FULL_DATA_SWEEP).
     if (timeline() && (options.epoch_samples == 0 || options.epoch_samples == ~0ull - 1)) {
       options.epoch_samples = 0;

@@ -145,8 +145,7 @@ int run_plan(const PlanArguments& a, Console& console) {
   Corpus corpus = load_corpus(a.corpus, console);
   ReaderOptions& options = corpus.setup.reader;
   a.run.apply(corpus, options);
-  if (corpus.config && corpus.config->wrong_epoch_size) throw Error(*corpus.config->wrong_epoch_size);
-  if (corpus.config && corpus.config->epoch_size) options.epoch_samples = *corpus.config->epoch_size;
+  RunOptions::set_epoch(corpus, options);
   options.start_epoch = a.epoch;
   options.workers = a.workers;
   const auto corpora = open_corpora(corpus.setup);

@@ -63,6 +63,12 @@ void RunOptions::add_to(CLI::App& app) {
       ->group(group);
 }
 
+void RunOptions::set_epoch(const Corpus& corpus, ReaderOptions& options) {
+  if (!corpus.config) return;
+  if (corpus.config->wrong_epoch_size) throw Error(*corpus.config->wrong_epoch_size);
+  if (corpus.config->epoch_size) options.epoch_samples = *corpus.config->epoch_size;
+}
+
 void RunOptions::apply(const Corpus& corpus, ReaderOptions& options) const {
   if (!minibatch_size.empty()) {
     options.minibatch_size = minibatch_size;

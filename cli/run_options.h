@@ -25,6 +25,8 @@ struct RunOptions {
 
   void add_to(CLI::App& app);
   // Sizes that are not given come from the configuration's SGD section. Throws Error, UsageError.
+  // And the length of an epoch, which a configuration may give.
+  static void set_epoch(const Corpus& corpus, ReaderOptions& options);
   void apply(const Corpus& corpus, ReaderOptions& options) const;
 };
 

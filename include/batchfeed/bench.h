@@ -39,6 +39,8 @@ struct EpochTimes {
   unsigned cores = 1, threads = 1;  // of the machine; that may read
   double window = 0;                // part of the corpus, 0 to 1, that the shuffle's window holds
   double fastest_read = 0;          // bytes a second that the files give at most; 0: not known
+  std::uint64_t corpus_bytes = 0;
+  // Of the epoch; where it is no sweep, chunks and bytes as its samples are of the corpus'.
   std::uint64_t chunks = 0, bytes = 0, sequences = 0, samples = 0, minibatches = 0;
   std::uint64_t reads = 0;  // of chunks, or in the files' own order of parts of large ones
 

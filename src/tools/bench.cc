@@ -101,16 +101,32 @@ Corpora time_open(const Setup& setup, const OpenContext& context, EpochTimes& ou
     out.chunks += corpus->chunks().size();
     const ChunkInfo all = total(corpus->chunks());
     out.bytes += all.bytes;
+    out.corpus_bytes += all.bytes;
     out.samples += all.samples;
     out.sequences += all.sequences;
   }
   return corpora;
 }
 
+// What was counted of the corpus becomes the epoch's, which need not be a sweep.
+void count_epoch(std::uint64_t sequences, std::uint64_t samples, EpochTimes& out) {
+  const double part = out.samples == 0 ? 1 : static_cast<double>(samples) / static_cast<double>(out.samples);
+  const auto of_all = [part](std::uint64_t all) {
+    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(part * static_cast<double>(all) + 0.5));
+  };
+  out.chunks = of_all(out.chunks);
+  out.bytes = of_all(out.bytes);
+  out.sequences = sequences;
+  out.samples = samples;
+}
+
 void time_minibatches(Reader& reader, const EpochHooks& hooks, EpochTimes& out) {
   const double queued = clocks::process_core_wait(), cpu = clocks::process_cpu(), begin = clocks::wall();
+  std::uint64_t sequences = 0, samples = 0;
   Minibatch batch;
   while (reader.next(batch)) {
+    sequences += batch.num_sequences;
+    samples += batch.num_samples;
     const double got = clocks::wall(), got_cpu = clocks::thread_cpu();
     if (out.minibatches++ == 0) out.first = got - begin;
     if (hooks.pulse) hooks.pulse();
@@ -122,6 +138,8 @@ void time_minibatches(Reader& reader, const EpochHooks& hooks, EpochTimes& out) 
   out.seconds = clocks::wall() - begin;
   out.cpu = clocks::process_cpu() - cpu;
   out.core_wait = std::max(0.0, clocks::process_core_wait() - queued);
+  const ReaderOptions& options = reader.options();
+  if (options.epoch_samples != 0 && options.epoch_samples != kWholeSet) count_epoch(sequences, samples, out);
 }
 
 }  // namespace

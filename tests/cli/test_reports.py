@@ -9,6 +9,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "preload"))
 import shim  # noqa: E402
 
 
+def test_bench_runs_the_epoch_of_the_configuration(batchfeed, corpus):
+    arguments = [corpus(300), "--set", "Train=[SGD=[epochSize=100;minibatchSize=10]]", "--json"]
+    bench, plan = batchfeed("bench", *arguments).json, batchfeed("plan", *arguments).json["ranks"][0]
+    assert bench["minibatches"] == plan["minibatches"] < 20
+    assert bench["samples"] == plan["samples"] < 110 and bench["sequences"] == plan["sequences"]
+
+
 def test_info_infers_streams_of_a_plain_file(batchfeed, write):
     write("a.ctf", "0 |f 1 2.5 |l 3:1\n0 |f -1 2 |l 4:1\n1 |f 0 0 |l 0:1\n")
     about = batchfeed("info", "a.ctf", "--json").json
