@@ -18,7 +18,7 @@ namespace {
 
 // Names that are not the command's own.
 constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
-    {"path_map", "map-path"}, {"reader_section()", "schema()"}, {"roots", "root"}};
+    {"path_map", "map-path"}, {"epoch_samples", "epoch-size"}, {"reader_section()", "schema()"}, {"roots", "root"}};
 
 // Keys of a configuration stand as it has them; these without a capital.
 constexpr std::string_view kKeys[] = {"truncated", "format", "nbruttsineachrecurrentiter"};

@@ -37,7 +37,7 @@ void PoolTimeline::set_workers(std::uint64_t workers, std::uint64_t rank) {
             .id = "order.pool-workers",
             .what = "bucketing by length and mixing of corpora are for one worker, or for shard = even, not for " +
                     counted(workers, "worker") + " that share by chunk",
-            .hint = "use shard = even"});
+            .hint = "use `shard = even`"});
 }
 
 void PoolTimeline::next(std::uint64_t global_limit, std::uint64_t local_limit, Batch& out) {

@@ -75,7 +75,7 @@ void check_one_line(const ReaderOptions& o, const char* option) {
   usage("one-line",
         std::string(option) + " is for shard = even or one worker, not for " + counted(o.workers, "worker") +
             " that share by chunk",
-        "use shard = even");
+        "use `shard = even`");
 }
 
 void check_one_sequence(const ReaderOptions& o) {
@@ -102,7 +102,7 @@ void check_bucketing(const ReaderOptions& o) {
   }
   if (crosses_sweeps(o) && (o.cross_sweeps || o.last_minibatch == LastMinibatch::cross)) {
     usage("bucket-crossing", "bucket_minibatches cannot make minibatches that span two sweeps",
-          "leave out cross_sweeps and last_minibatch = cross");
+          "leave out `cross_sweeps` and `last_minibatch = cross`");
   }
   if (std::any_of(o.minibatch_size.begin(), o.minibatch_size.end(),
                   [&](std::uint64_t size) { return size != o.minibatch_size.front(); })) {
@@ -124,7 +124,7 @@ void check_mixture(const ReaderOptions& o, std::size_t corpora) {
   if (o.epoch_sweeps != 0) {
     usage("mix-sweeps",
           "a mixture has no sweeps, so epoch_sweeps = " + std::to_string(o.epoch_sweeps) + " says nothing",
-          "give epoch_samples");
+          "give `epoch_samples`");
   }
   if (o.cross_sweeps == false) {
     usage("mix-crossing", "cross_sweeps = false, but every corpus of a mixture runs through sweeps of its own",

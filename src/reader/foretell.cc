@@ -79,7 +79,7 @@ std::uint64_t Reader::num_minibatches(std::uint64_t epoch) const {
     throw Error(Fault{.kind = FaultKind::usage,
                       .id = "reader.endless",
                       .what = "a run without end has no number of minibatches",
-                      .hint = "give epoch_samples or epoch_sweeps"});
+                      .hint = "give `epoch_samples` or `epoch_sweeps`"});
   }
   const std::unique_ptr<Planner> planner = impl_->make_planner(false);
   if (impl_->mark.follows && impl_->mark.epoch == epoch) {
