@@ -31,6 +31,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
+std::string shown(const std::string& file) { return printable(file, std::string::npos); }
+
 struct ConvertArguments {
   CorpusArguments corpus;
   std::string to, layout, keys = "auto";
@@ -91,8 +93,8 @@ int run_convert(ConvertArguments a, Console& console) {
   const std::string target = a.corpus.files.back();
   a.corpus.files.pop_back();
   a.corpus.threads = a.jobs == 0 ? a.corpus.threads : std::optional<unsigned>(a.jobs);
-  ConvertOptions options = options_of(a, target);
   expect_absent(target, a.force);  // before the source is read for nothing
+  ConvertOptions options = options_of(a, target);
   Corpus corpus = load_corpus(a.corpus, console);
   expect_no_source(target, options.to, corpus, a.streams);
   const Setup setup = corpus.setup;
@@ -156,12 +158,14 @@ void keep_ids(ConvertOptions& options, const Setup& setup) {
 
 void expect_absent(const std::string& target, bool force) {
   std::error_code none;
+  if (target.empty())
+    throw UsageError("the name of the file to write is empty; hint: is a variable of the shell not set?");
   if (target == "-")
     throw UsageError("'-' is standard output, and a corpus is written to a file; hint: ./- is a file of that name");
   if (std::filesystem::is_directory(target, none))
-    throw UsageError(fmt::format("'{}' is a folder; hint: name a file in it", target));
+    throw UsageError(fmt::format("'{}' is a folder; hint: name a file in it", shown(target)));
   if (!force && std::filesystem::exists(std::filesystem::symlink_status(target, none)))
-    throw UsageError(fmt::format("'{}' exists already; hint: choose another name, or --force", target));
+    throw UsageError(fmt::format("'{}' exists already; hint: choose another name, or --force", shown(target)));
 }
 
 void expect_no_source(const std::string& target, Format to, const Corpus& corpus,
@@ -178,7 +182,7 @@ void expect_no_source(const std::string& target, Format to, const Setup& setup, 
   const auto expect_other = [&](const std::string& read) {
     for (const std::string& file : written) {
       if (!std::filesystem::equivalent(read, file, none)) continue;
-      throw UsageError(fmt::format("'{}' is what is read, and {}; hint: choose another name", file, left));
+      throw UsageError(fmt::format("'{}' is what is read, and {}; hint: choose another name", shown(file), left));
     }
   };
   Setup alone = setup;  // a list read alone gives what others do not join, too
@@ -208,7 +212,7 @@ void expect_own(const std::string& target, std::string_view beginning, const cha
   std::string found(beginning.size(), '\0');
   file.read(found.data(), static_cast<std::streamsize>(found.size()));
   if (found == beginning) return;
-  throw UsageError(fmt::format("'{}' exists already and is no {}; hint: choose another name", target, kind));
+  throw UsageError(fmt::format("'{}' exists already and is no {}; hint: choose another name", shown(target), kind));
 }
 
 void cut_small(Setup& setup) {
@@ -245,7 +249,8 @@ int run_conversion(const Source& source, const std::string& target, ConvertOptio
                    Console& console) {
   const auto began = std::chrono::steady_clock::now();
   console.clear_progress();
-  const Progress bar = console.progress(fmt::format("writing {}", std::filesystem::path(target).filename().string()));
+  const Progress bar =
+      console.progress(fmt::format("writing {}", printable(std::filesystem::path(target).filename().string())));
   interrupt::deferred(true);
   options.progress = [&](std::uint64_t done, std::uint64_t total) {
     if (interrupt::pending()) throw interrupt::Interrupted();
@@ -275,10 +280,11 @@ int run_conversion(const Source& source, const std::string& target, ConvertOptio
                        2) +
                   "\n");
   } else {
-    output.append(fmt::format(
-        "{}: {}, {}, {} in {}{}{}\n", target, plural(result.sequences, "sequence"), plural(result.samples, "sample"),
-        bytes_text(result.bytes), seconds_text(seconds), result.verified ? "; verified" : "",
-        result.left_out == 0 ? "" : fmt::format("; {} left out", plural(result.left_out, "sequence"))));
+    output.append(
+        fmt::format("{}: {}, {}, {} in {}{}{}\n", shown(target), plural(result.sequences, "sequence"),
+                    plural(result.samples, "sample"), bytes_text(result.bytes), seconds_text(seconds),
+                    result.verified ? "; verified" : "",
+                    result.left_out == 0 ? "" : fmt::format("; {} left out", plural(result.left_out, "sequence"))));
   }
   output.flush();
   return kDone;

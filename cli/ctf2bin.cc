@@ -99,7 +99,8 @@ int run_ctf2bin(const Ctf2BinArguments& a, Console& console) {
   for (const std::string& read : {a.input, a.header}) {
     std::error_code none;
     if (std::filesystem::equivalent(read, a.output, none))
-      throw UsageError(fmt::format("'{}' is what is read, and would be replaced; hint: choose another name", a.output));
+      throw UsageError(fmt::format("'{}' is what is read, and would be replaced; hint: choose another name",
+                                   printable(a.output, std::string::npos)));
   }
   CtfOptions text;
   text.files = {a.input};

@@ -67,6 +67,18 @@ def test_ctf2bins_header_is_a_small_file_that_can_be_read(batchfeed, write, tmp_
     assert time.monotonic() - began < 5
 
 
+def test_names_of_targets_are_shown_so_that_nothing_happens(batchfeed, write, tmp_path):
+    source = write("a.ctf", TEXT)
+    target = os.fsdecode(b"b\n\xff\x1b[2J.cbf")
+    done = [batchfeed("convert", source, target, *more) for more in ([], [], ["--force"])]
+    assert [d.code for d in done] == [0, 2, 0]
+    for said in (done[0].out, done[1].err, done[2].out):
+        assert said.count("\n") == 1 and "\x1b" not in said and "\ufffd" not in said and "b\\x0a\\xff\\x1b[2J.cbf" in said, said
+    for command in (["convert", source, ""], ["convert", source, "", "--to", "cbf"], ["shuffle", source, "-o", ""]):
+        empty = batchfeed(*command)
+        assert empty.code == 2 and ("name of the file to write is empty" in empty.err or "no file to write is named" in empty.err), empty.err
+
+
 def test_of_a_symbolic_link_the_link_is_replaced(batchfeed, write, tmp_path):
     """Keys and companions lie beside the name that is given: behind the link they would not be found again."""
     source, precious = write("a.ctf", TEXT), write("precious", "mine")
