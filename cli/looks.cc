@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
+#include <system_error>
 
 #include "command.h"
 #include "format.h"
@@ -78,8 +80,29 @@ void expect_config(const std::string& first, const CorpusArguments& arguments) {
       "leave it out");
 }
 
+// CNTK's own command line: configFile=x.cntk, and text that overrides.
+static void expect_no_overrides(const std::vector<std::string>& files) {
+  constexpr std::string_view kConfigFile = "configfile=";
+  for (const std::string& file : files) {
+    std::error_code none;
+    const std::size_t equals = file.find('=');
+    if (equals == 0 || equals == file.npos || std::filesystem::exists(file, none)) continue;
+    std::string beginning = file.substr(0, kConfigFile.size());
+    for (char& c : beginning) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const std::string whole = printable(file, std::string::npos);
+    if (beginning == kConfigFile) {
+      throw UsageError(fmt::format("'{}': there is no such file; hint: give the name alone: {}", whole,
+                                   whole.substr(kConfigFile.size())));
+    }
+    const bool word = file.find_first_of("/.*?") > equals;
+    if (word && files.size() > 1 && std::any_of(files.begin(), files.end(), looks_like_config))
+      throw UsageError(fmt::format("'{0}' is configuration text, not a file; hint: --set '{0}'", whole));
+  }
+}
+
 void expect_of_one_kind(const CorpusArguments& arguments) {
   const std::vector<std::string>& files = arguments.files;
+  expect_no_overrides(files);
   const auto config = std::find_if(files.begin(), files.end(), looks_like_config);
   if (config == files.end() || files.size() == 1) return;
   for (const std::string& file : files) {

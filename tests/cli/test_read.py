@@ -231,6 +231,15 @@ def test_configuration_text_overrides(batchfeed, corpus):
     assert (plain, wider) == ([10], [12])
 
 
+def test_what_cntks_own_command_line_took_is_said_otherwise(batchfeed, corpus):
+    config = corpus()
+    for command in ("read", "check", "plan"):
+        done = batchfeed(command, config, "Train=[reader=[randomize=false]]")
+        assert done.code == 2 and "is configuration text, not a file; hint: --set 'Train=[reader=[randomize=false]]'" in done.err, done.err
+        done = batchfeed(command, f"configFile={config}")
+        assert done.code == 2 and f"hint: give the name alone: {config}" in done.err, done.err
+
+
 def test_a_section_that_is_not_there_is_said(batchfeed, corpus):
     done = batchfeed("read", corpus(), "--section", "Train.raeder")
     assert done.code == 3 and "train.cntk" in done.err
