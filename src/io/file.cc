@@ -65,7 +65,18 @@ std::string who_names(const std::string& path, const FileSystem& files) {
          (named->column == 0 ? "" : ':' + std::to_string(named->column));
 }
 
+// A name as Windows writes it, of a file that is there as ours.
+std::string with_slashes(const std::string& path, const FileSystem& files) {
+  if (path.find('\\') == std::string::npos || !files.roots.empty()) return {};
+  std::string ours = path;
+  std::replace(ours.begin(), ours.end(), '\\', '/');
+  std::error_code none;
+  return std::filesystem::exists(located(ours, files), none) ? "did you mean '" + ours + "'? Folders end with /, not \\"
+                                                             : std::string();
+}
+
 std::string not_there(const std::string& path, const FileSystem& files) {
+  if (std::string ours = with_slashes(path, files); !ours.empty()) return ours;
   const std::string who = who_names(path, files), where = from_where(path, files);
   return who + (who.empty() || where.empty() ? "" : "; ") + where;
 }

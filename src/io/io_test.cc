@@ -113,6 +113,20 @@ TEST(File, HintsSayWhatToDo) {
   EXPECT_THAT(fault_of([] { File("any"); }).hint, HasSubstr("ulimit -n"));
 }
 
+TEST(File, OfANameOfWindowsTheHintSaysOurs) {
+  const ScratchFolder folder;
+  std::filesystem::create_directory(folder / "data");
+  folder.write("data/a.ctf", "x");
+  const auto hint = [](const std::string& path, const FileSystem& files) {
+    return fault_of([&] { File(path, files); }).hint;
+  };
+  const FileSystem here{.folder = folder.path().string()};
+  EXPECT_EQ(hint("data\\a.ctf", here), "did you mean 'data/a.ctf'? Folders end with /, not \\");
+  EXPECT_EQ(hint("data\\b.ctf", here).find("did you mean"), std::string::npos);
+  const FileSystem closed{.roots = {(folder / "data")}, .folder = folder.path().string()};
+  EXPECT_EQ(hint("data\\a.ctf", closed).find("did you mean"), std::string::npos);
+}
+
 TEST(File, OnlyRegularFilesAreData) {
   const ScratchFolder folder;
   const std::string fifo = folder / "fifo";

@@ -97,6 +97,7 @@ bool is_scp_line(std::string_view line) {
 bool is_kaldi_line(std::string_view line) {
   const std::size_t blank = line.find_first_of(" \t");
   if (blank == std::string_view::npos || line.find('=') != std::string_view::npos || line[0] == '"') return false;
+  if (has_pairs(line) && is_number(line.substr(0, blank))) return false;
   const std::string_view rest = text::trimmed(line.substr(blank));
   if (rest == "[" || rest.starts_with("[ ")) return true;
   if (rest.find_first_not_of("0123456789 \t") == std::string_view::npos) return line[0] > '9' || line[0] < '0';

@@ -45,6 +45,8 @@ TEST(DetectFormat, TextByItsLines) {
            {"u1 /data/a.ark:12\nu2 /data/a.ark:99[0:3]\n", Format::kaldi},
            {"u1  [\n  1 2\n  3 4 ]\n", Format::kaldi},
            {"u1 [ 1 2 ]\nu2 [ 3 4 ]\n", Format::kaldi},
+           {"1 3:1\n-1 2:0.5\n", Format::unknown},  // svmlight
+           {"1 data/3:1\n2 data/3:15\n", Format::kaldi},
            {"utt1 0 0 1 2\nutt2 3\n", Format::kaldi},
        })
     EXPECT_EQ(detected(bytes), is) << bytes;
