@@ -5,12 +5,15 @@
 #include <batchfeed/version.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <new>
@@ -28,7 +31,22 @@ namespace batchfeed::cli {
 
 namespace {
 
-constexpr std::size_t kColumn = 34, kWidth = 100;  // where descriptions begin, and how far they go
+// How far descriptions go, and where they begin: what the terminal has, within reason.
+constexpr std::size_t kMostWidth = 100, kLeastWidth = 40, kMostColumn = 34;
+
+std::size_t help_width() {
+  std::size_t width = kMostWidth;
+  ::winsize window{};
+  const char* const columns = std::getenv("COLUMNS");
+  const char* const end = columns == nullptr ? nullptr : columns + std::strlen(columns);
+  std::size_t said = 0;
+  if (columns != end && std::from_chars(columns, end, said).ptr == end && said != 0) {
+    width = said;
+  } else if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col != 0) {
+    width = window.ws_col;
+  }
+  return std::clamp(width, kLeastWidth, kMostWidth);
+}
 
 // In lines of at most `width` characters; longer words stay whole.
 std::string wrapped(const std::string& text, std::size_t width) {
@@ -47,7 +65,7 @@ std::string wrapped(const std::string& text, std::size_t width) {
 // Examples, then usage and options: most who ask for help want something to copy.
 class HelpFormatter : public CLI::Formatter {
  public:
-  HelpFormatter() { column_width(kColumn); }
+  HelpFormatter() { column_width(column_); }
 
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
     std::string out = app->get_description() + "\n";
@@ -68,7 +86,7 @@ class HelpFormatter : public CLI::Formatter {
     return out + " [options]\n";
   }
   std::string make_option_desc(const CLI::Option* option) const override {
-    return wrapped(CLI::Formatter::make_option_desc(option), kWidth - kColumn);
+    return wrapped(CLI::Formatter::make_option_desc(option), width_ - column_);
   }
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_type_size() == 0) return "";
@@ -77,6 +95,8 @@ class HelpFormatter : public CLI::Formatter {
     const bool is_whole = name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ:") == name.npos;
     return " " + (is_whole ? name : name.substr(0, name.find(':')));
   }
+
+  std::size_t width_ = help_width(), column_ = std::min(kMostColumn, width_ * 2 / 5);
 };
 
 int fail_usage(Console& console, const std::string& what) {

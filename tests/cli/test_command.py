@@ -21,6 +21,14 @@ from test_schemas import commands
 COMMANDS = ["info", "head", "cat", "sample", "grep", "diff", "stats", "schema", "split", "merge", "shuffle", "check", "read", "plan", "index", "bench", "config", "resume", "version"]
 
 
+@pytest.mark.parametrize("columns, most", [("60", 60), ("80", 80), ("100", 100), ("500", 100), ("", 100), ("x", 100)])
+def test_help_is_as_wide_as_the_terminal_within_reason(batchfeed, columns, most):
+    said = batchfeed("read", "--help", env={"COLUMNS": columns}).out
+    descriptions = said[said.index("Usage:"):].splitlines()
+    assert most - 20 < max(map(len, descriptions)) <= most, max(descriptions, key=len)
+    assert batchfeed("read", "--help", env={"COLUMNS": "3"}).out == batchfeed("read", "--help", env={"COLUMNS": "40"}).out != said
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_begins_with_examples_that_name_the_command(batchfeed, command):
     done = batchfeed(command, "--help")
