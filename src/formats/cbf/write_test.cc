@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "formats/cbf/build.h"
@@ -350,33 +349,6 @@ TEST(CbfKeys, AreKeptBesideTheFile) {
   EXPECT_EQ(opened.source->key_text(0), "7");
   EXPECT_EQ(opened.source->key_text(1), "utterance b");
   EXPECT_EQ(opened.source->key_text(2), "2");
-}
-
-TEST(CbfKeys, ThatTheSystemDoesNotShowAreNoNumbers) {
-  const ScratchFolder folder;
-  {
-    CbfWriter writer(folder / "x.cbf", {.streams = kFeatLab, .keys = true});
-    writer.append(kFirst.data(), "a");
-    writer.commit();
-  }
-  for (const int error : {EIO, EACCES, ELOOP}) {
-    const Opened opened(folder / "x.cbf");
-    {
-      const ::batchfeed::testing::FaultySys sys(::batchfeed::testing::every("stat", error));
-      const Fault fault = ::batchfeed::testing::fault_of([&] { (void)opened.source->key_text(0); });
-      EXPECT_EQ(fault.kind, FaultKind::io) << fault.text();
-      EXPECT_EQ(fault.at.file, folder / "x.cbf.keys");
-    }
-    EXPECT_EQ(opened.source->key_text(0), "a");
-  }
-  for (const int error : {ENOENT, ENOTDIR, ENAMETOOLONG, EINTR}) {
-    const Opened opened(folder / "x.cbf");
-    bool first = true;
-    const ::batchfeed::testing::FaultySys sys([&](const ::batchfeed::testing::Call& call) {
-      return call.name == "stat" && std::exchange(first, false) ? error : 0;
-    });
-    EXPECT_EQ(opened.source->key_text(0), error == EINTR ? "a" : "0");
-  }
 }
 
 TEST(CbfKeys, OfOtherDataAreIgnored) {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "formats/cbf/keys.h"
+
+#include <batchfeed/writer.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "formats/cbf/golden.h"
+#include "support/fault_of.h"
+#include "support/faulty_sys.h"
+
+namespace batchfeed::cbf {
+namespace {
+
+using ::batchfeed::testing::Call;
+using ::batchfeed::testing::every;
+using ::batchfeed::testing::fault_of;
+using ::batchfeed::testing::FaultySys;
+using ::batchfeed::testing::ScratchFolder;
+using golden::Opened;
+
+TEST(CbfKeys, ThatTheSystemDoesNotShowAreNoNumbers) {
+  const ScratchFolder folder;
+  {
+    CbfWriter writer(folder / "x.cbf", {.streams = {{.name = "feat", .dim = 2}}, .keys = true});
+    const float values[2] = {1, 2};
+    writer.append({{.samples = 1, .values = values}}, "a");
+    writer.commit();
+  }
+  for (const int error : {EIO, EACCES, ELOOP}) {
+    const Opened opened(folder / "x.cbf");
+    {
+      const FaultySys sys(every("stat", error));
+      const Fault fault = fault_of([&] { (void)opened.source->key_text(0); });
+      EXPECT_EQ(fault.kind, FaultKind::io) << fault.text();
+      EXPECT_EQ(fault.at.file, folder / "x.cbf.keys");
+    }
+    EXPECT_EQ(opened.source->key_text(0), "a");
+  }
+  for (const int error : {ENOENT, ENOTDIR, ENAMETOOLONG, EINTR}) {
+    const Opened opened(folder / "x.cbf");
+    bool first = true;
+    const FaultySys sys(
+        [&](const Call& call) { return call.name == "stat" && std::exchange(first, false) ? error : 0; });
+    EXPECT_EQ(opened.source->key_text(0), error == EINTR ? "a" : "0");
+  }
+}
+
+}  // namespace
+}  // namespace batchfeed::cbf
