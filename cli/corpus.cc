@@ -88,6 +88,7 @@ void from_speech(const CorpusArguments& arguments, const Report& report, Corpus&
 
 // One corpus: a configuration, or files that come without one.
 Corpus load_one(const CorpusArguments& arguments, Console& console, const Report& report) {
+  expect_no_overrides(arguments.files);
   expect_of_one_kind(arguments);
   Corpus corpus;
   corpus.setup.file_system.roots = arguments.roots;
@@ -201,6 +202,7 @@ std::vector<Corpus> load_corpora(const std::vector<CorpusArguments>& each, Conso
 }
 
 std::vector<std::string> sections_to_choose(const CorpusArguments& arguments) {
+  expect_no_overrides(arguments.files);
   const bool choice = arguments.section.empty() && looks_like_config(arguments.files.front());
   std::vector<std::string> sections;
   if (choice) sections = reader_sections(request_of(arguments));

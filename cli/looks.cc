@@ -80,8 +80,7 @@ void expect_config(const std::string& first, const CorpusArguments& arguments) {
       "leave it out");
 }
 
-// CNTK's own command line: configFile=x.cntk, and text that overrides.
-static void expect_no_overrides(const std::vector<std::string>& files) {
+void expect_no_overrides(const std::vector<std::string>& files) {
   constexpr std::string_view kConfigFile = "configfile=";
   for (const std::string& file : files) {
     std::error_code none;
@@ -102,7 +101,6 @@ static void expect_no_overrides(const std::vector<std::string>& files) {
 
 void expect_of_one_kind(const CorpusArguments& arguments) {
   const std::vector<std::string>& files = arguments.files;
-  expect_no_overrides(files);
   const auto config = std::find_if(files.begin(), files.end(), looks_like_config);
   if (config == files.end() || files.size() == 1) return;
   for (const std::string& file : files) {

@@ -16,6 +16,8 @@ bool looks_like_config(const std::string& path);
 
 // Throws Error for a corpus that is taken for a configuration: every line of it would be a fault.
 void expect_config(const std::string& path, const CorpusArguments& arguments);
+// Throws UsageError for what CNTK's own command line takes: configFile=x.cntk, and text that overrides.
+void expect_no_overrides(const std::vector<std::string>& files);
 
 // Throws UsageError: a configuration may have any name, so data among configurations are a slip.
 void expect_of_one_kind(const CorpusArguments& arguments);

@@ -26,7 +26,7 @@ TEST(CbfKeys, ThatTheSystemDoesNotShowAreNoNumbers) {
   {
     CbfWriter writer(folder / "x.cbf", {.streams = {{.name = "feat", .dim = 2}}, .keys = true});
     const float values[2] = {1, 2};
-    writer.append({{.samples = 1, .values = values}}, "a");
+    writer.append(std::vector<SequenceData>{{.samples = 1, .values = values}}, "a");
     writer.commit();
   }
   for (const int error : {EIO, EACCES, ELOOP}) {
