@@ -65,7 +65,7 @@ class SparseStream {
 
   // So that nothing grows inside the loop. How much all sequences will need is guessed
   // from those at hand, and a little more, as growing would copy all; where all are at
-  // hand it is known, and what lies behind them is of other streams.
+  // hand, and by far not all that is, the rest is of other streams.
   void make_room(std::uint32_t s, std::span<const std::byte> bytes) {
     constexpr std::uint64_t kOver = 64;  // rows are copied in whole vectors
     const std::size_t had = column_.indices.size();
@@ -75,7 +75,7 @@ class SparseStream {
       const std::uint64_t left = job_.row.sequences - s;
       const Whole whole = whole_ones(bytes, left);
       if (whole.sequences == left) {
-        wanted = had + std::min<std::size_t>(at_hand, whole.entries + kOver);
+        if (whole.entries < at_hand / 3) wanted = had + std::min<std::size_t>(at_hand, whole.entries + kOver);
       } else if (whole.sequences != 0) {
         const std::uint64_t more = whole.entries * (left - whole.sequences) / whole.sequences;
         const std::uint64_t most = had + feed_.left() / (width_ + 4);

@@ -47,7 +47,13 @@ template <class T>
 bool put_short(T value, std::string& out) {
   constexpr int kMost = 6;  // behind the point
   const double size = std::fabs(static_cast<double>(value));
-  if (!(size >= 1e-4 && size < 1e5)) return false;
+  if (!(size < 1e5)) return false;
+  if (const auto whole = static_cast<std::uint32_t>(size); whole == size && !(whole == 0 && std::signbit(value))) {
+    if (value < 0) out += '-';
+    put_integer(whole, out);
+    return true;
+  }
+  if (size < 1e-4) return false;
   auto digits = static_cast<std::uint64_t>(size * 1e6 + 0.5);
   if (static_cast<T>(static_cast<double>(digits) / 1e6) != static_cast<T>(size)) return false;
   int behind = kMost;
