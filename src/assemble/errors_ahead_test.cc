@@ -5,6 +5,8 @@
 
 #include <batchfeed/reader.h>
 
+#include <mutex>
+
 #include "assemble/testing.h"
 #include "model/fault_sink.h"
 
@@ -27,8 +29,9 @@ class TooManyErrors : public Opening {
   struct End {
     std::size_t minibatches = 0;
     std::string fault;
+    std::vector<std::string> told = {};
   };
-  static End end_of(const std::shared_ptr<const Source>& source, const ReaderOptions& options, bool restores = false) {
+  End end_of(const std::shared_ptr<const Source>& source, const ReaderOptions& options, bool restores = false) {
     End end;
     Reader reader(source, options);
     Minibatch batch;
@@ -39,15 +42,26 @@ class TooManyErrors : public Opening {
       }
     } catch (const Error& error) {
       end.fault = error.fault().text();
+      end.told = told_;
       EXPECT_THROW(reader.next(batch), Error) << "for good";
     }
     return end;
   }
-  static std::shared_ptr<const Source> open(const std::vector<SourceOptions>& sources) {
+  std::shared_ptr<const Source> open(const std::vector<SourceOptions>& sources) {
+    told_.clear();
     batchfeed::Setup setup;
     setup.sources = sources;
+    setup.report = [this](const Notice& notice) {
+      if (notice.severity != Severity::error) return;  // others are told where they are found
+      const std::lock_guard lock(mutex_);
+      told_.push_back(notice.fault.text());
+    };
     return open_sources(setup);
   }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> told_;
 };
 
 TEST_F(TooManyErrors, EndARunAtOnePlaceWhateverIsReadAhead) {
@@ -64,12 +78,14 @@ TEST_F(TooManyErrors, EndARunAtOnePlaceWhateverIsReadAhead) {
       EXPECT_GT(alone.minibatches, 50u);
       EXPECT_NE(alone.fault.find("one error more than the 20 that maxErrors tolerates"), std::string::npos)
           << alone.fault;
+      EXPECT_GE(alone.told.size(), FaultSink::kPerId);
       o.prefetch = true;
       for (const unsigned threads : {1u, 2u, 8u, 8u, 8u}) {
         o.threads = threads;
         const End end = end_of(open(sources), o);
         EXPECT_EQ(end.minibatches, alone.minibatches) << threads << " threads, " << name(order);
         EXPECT_EQ(end.fault, alone.fault);
+        EXPECT_EQ(end.told, alone.told);
       }
       EXPECT_EQ(end_of(open(sources), o, true).fault, alone.fault) << "what was read ahead of a state counts once";
     }
@@ -109,6 +125,27 @@ TEST_F(TooManyErrors, AreForgottenWithChunksThatNobodyGot) {
   EXPECT_NE(end.fault.find("a.ctf:1008:9"), std::string::npos) << end.minibatches << ' ' << end.fault;
 }
 
+// Of many the first are told, and how many there were.
+TEST(ErrorsAhead, KeepNoMoreThanIsTold) {
+  std::size_t told = 0, made = 0;
+  FaultSink sink("f", 100'000, 1, [&](const Notice&) { ++told; });
+  const auto make = [&] {
+    ++made;
+    return Fault{.kind = FaultKind::format, .id = "test.bad", .at = {.file = "f"}, .what = "bad"};
+  };
+  ErrorsAhead ahead;
+  {
+    const ErrorsAhead::Scope scope(ahead);
+    for (int i = 0; i < 50'000; ++i) sink.error("test.bad", make);
+  }
+  ahead.settle();
+  EXPECT_EQ(sink.errors(), 50'000u);
+  EXPECT_EQ(told, FaultSink::kPerId);
+  EXPECT_EQ(made, FaultSink::kPerId);
+  ASSERT_EQ(sink.finish().size(), 2u);
+  EXPECT_EQ(sink.finish()[0].fault.what, "49990 further notices of 'test.bad' were not shown");
+}
+
 TEST(ErrorsAhead, CountOnceAndWithTheFirstOfThem) {
   std::vector<std::string> told;
   FaultSink sink("f", 5, 1, [&](const Notice& n) { told.push_back(n.fault.what); });
@@ -130,19 +167,19 @@ TEST(ErrorsAhead, CountOnceAndWithTheFirstOfThem) {
   find_ahead(late, 10);
   find_ahead(early, 0);
   EXPECT_EQ(sink.errors(), 0u);
+  EXPECT_TRUE(told.empty());
   both.add(early);
   both.add(early);
   both.settle();
   early.settle();
   EXPECT_EQ(sink.errors(), 3u);
-  const std::size_t before = told.size();
   try {
     late.settle();
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.fault().what.substr(0, 2), "12");
   }
-  EXPECT_EQ(told.size(), before) << "nothing is told twice";
+  EXPECT_EQ(told, (std::vector<std::string>{"0", "1", "2", "10", "11"})) << "once, and up to the fault";
   EXPECT_EQ(ErrorsAhead::current(), nullptr);
 }
 

@@ -33,16 +33,20 @@ ErrorsAhead::Part& ErrorsAhead::part_of(FaultSink& sink) {
   return *parts_.back();
 }
 
-bool ErrorsAhead::count(FaultSink& sink, std::size_t most) {
+bool ErrorsAhead::count(FaultSink& sink, std::string_view id, std::size_t most) {
   Part& part = part_of(sink);
   if (part.first.size() < most) return false;
+  auto more = part.more.find(id);
+  if (more == part.more.end()) more = part.more.emplace(std::string(id), 0).first;
+  ++more->second;
   ++part.errors;
   return true;
 }
 
-void ErrorsAhead::note(FaultSink& sink, const Fault& fault, std::size_t most) {
+void ErrorsAhead::note(FaultSink& sink, Fault fault, std::size_t most) {
+  if (count(sink, fault.id, most)) return;
   Part& part = part_of(sink);
-  if (part.first.size() < most) part.first.push_back(fault);
+  part.first.push_back(std::move(fault));
   ++part.errors;
 }
 
@@ -57,7 +61,7 @@ void ErrorsAhead::close(const FaultSink& sink, std::function<void()> again, std:
 
 void ErrorsAhead::settle() const {
   for (const std::shared_ptr<Part>& part : parts_) {
-    if (part->settled.exchange(true) || part->sink->spend(part->errors, part->first) || !part->again) continue;
+    if (part->settled.exchange(true) || part->sink->spend(*part) || !part->again) continue;
     // Nobody may have listened, so whoever comes next is told the same.
     const FaultSink::Spent before = part->sink->spent();
     try {

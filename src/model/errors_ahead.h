@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Damage in chunks that are read ahead of their turn counts against maxErrors when their turn comes: so where a run
-// ends, and with what, does not depend on threads.
+// Damage in chunks that are read ahead of their turn is told, and counts against maxErrors, when their turn comes: so
+// where a run ends, and with what, does not depend on threads.
 #pragma once
 
 #include <batchfeed/error.h>
@@ -10,12 +10,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace batchfeed {
 
 class FaultSink;
+
+// Errors of one sink.
+struct Found {
+  std::uint64_t errors = 0;
+  std::vector<Fault> first = {};
+  std::map<std::string, std::uint64_t, std::less<>> more = {};  // by id: those behind the first
+};
 
 // What one reading of a chunk found. Filled by one thread; any may settle it then, one at a time.
 class ErrorsAhead {
@@ -32,7 +42,7 @@ class ErrorsAhead {
     ErrorsAhead* const before_;
   };
   static ErrorsAhead* current() noexcept;  // of this thread, or null
-  // Whether this thread finds again what was told: only the fault that ends the run is new.
+  // Whether this thread finds again what it found ahead, of which warnings were told.
   static bool finds_again() noexcept;
 
   bool empty() const noexcept { return parts_.empty(); }
@@ -40,9 +50,8 @@ class ErrorsAhead {
   void add(const ErrorsAhead& other) { parts_.insert(parts_.end(), other.parts_.begin(), other.parts_.end()); }
 
   // One error of a sink. Of the first `most` the faults are kept: false while there are fewer.
-  bool count(FaultSink& sink, std::size_t most);
-  void note(FaultSink& sink, const Fault& fault, std::size_t most);
-  void take_back(FaultSink& sink) { --part_of(sink).errors; }
+  bool count(FaultSink& sink, std::string_view id, std::size_t most);
+  void note(FaultSink& sink, Fault fault, std::size_t most);
   // The reading that told `sink` is over: again() would tell it the same, forget() makes it as if it had not been.
   void close(const FaultSink& sink, std::function<void()> again, std::function<void()> forget);
 
@@ -52,10 +61,8 @@ class ErrorsAhead {
   void forget() const;
 
  private:
-  struct Part {
+  struct Part : Found {
     FaultSink* sink;
-    std::uint64_t errors = 0;
-    std::vector<Fault> first = {};
     std::function<void()> again = {}, forget = {};
     std::atomic<bool> settled{false};
 

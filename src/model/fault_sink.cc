@@ -18,9 +18,8 @@ FaultSink::FaultSink(std::string file, std::uint64_t budget, int trace_level, Re
       count_only_(std::move(count_only)) {}
 
 void FaultSink::error(Fault fault) {
-  if (ErrorsAhead* const ahead = ErrorsAhead::current(); ahead != nullptr && budget_ > 0) {
-    ahead->note(*this, fault, kFirst);
-    notice(Severity::error, std::move(fault));
+  if (ErrorsAhead* const to = ahead(); to != nullptr) {
+    to->note(*this, std::move(fault), kPerId);
     return;
   }
   bool exhausted = false;
@@ -47,20 +46,25 @@ void FaultSink::error(Fault fault) {
 
 // The first ones are made in any case: who exhausts the budget is told where they were.
 bool FaultSink::count_error() {
-  if (ErrorsAhead* const ahead = ErrorsAhead::current(); ahead != nullptr && budget_ > 0)
-    return ahead->count(*this, kFirst);
   const std::lock_guard lock(mutex_);
   if (errors_ >= budget_ || first_.size() < kFirst) return false;
   ++errors_;
   return true;
 }
 
-bool FaultSink::spend(std::uint64_t errors, const std::vector<Fault>& first) {
+bool FaultSink::spend(const Found& found) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (found.errors > budget_ - std::min(budget_, errors_)) return false;
+    errors_ += found.errors;
+    for (const Fault& fault : found.first) {
+      if (first_.size() < kFirst) first_.push_back(fault);
+    }
+  }
+  for (const Fault& fault : found.first) notice(Severity::error, fault);
   const std::lock_guard lock(mutex_);
-  if (errors > budget_ - std::min(budget_, errors_)) return false;
-  errors_ += errors;
-  for (const Fault& fault : first) {
-    if (first_.size() < kFirst) first_.push_back(fault);
+  for (const auto& [id, n] : found.more) {
+    if (trace_level_ > 0) seen_[id] += n;
   }
   return true;
 }
@@ -77,7 +81,7 @@ void FaultSink::restore(const Spent& before) {
 }
 
 bool FaultSink::wanted(Severity severity, std::string_view id) {
-  if (ErrorsAhead::finds_again()) return false;
+  if (ErrorsAhead::finds_again() && severity != Severity::error) return false;
   if (trace_level_ < (severity == Severity::info ? 2 : 1)) return false;
   {
     const std::lock_guard lock(mutex_);
@@ -89,10 +93,8 @@ bool FaultSink::wanted(Severity severity, std::string_view id) {
 }
 
 void FaultSink::take_back(std::string_view id) {
-  ErrorsAhead* const ahead = budget_ > 0 ? ErrorsAhead::current() : nullptr;
-  if (ahead != nullptr) ahead->take_back(*this);
   const std::lock_guard lock(mutex_);
-  if (ahead == nullptr) --errors_;
+  --errors_;
   --seen_.find(id)->second;
 }
 

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/errors_ahead.h"
 #include "model/open_context.h"
 
 namespace batchfeed {
@@ -39,7 +40,9 @@ class FaultSink {
   // For what may come by the million: make() gives the fault, if it will be told.
   template <class Make>
   void error(std::string_view id, const Make& make) {
-    if (!count_error()) {
+    if (ErrorsAhead* const to = ahead(); to != nullptr) {
+      if (!to->count(*this, id, kPerId)) error(make());
+    } else if (!count_error()) {
       error(make());
     } else if (wanted(Severity::error, id)) {
       try {
@@ -63,8 +66,8 @@ class FaultSink {
     if (wanted(Severity::info, id)) report_({Severity::info, make()});
   }
 
-  // So many errors found ahead, with the first of them: false, and nothing is changed, if there are more than are left.
-  bool spend(std::uint64_t errors, const std::vector<Fault>& first);
+  // What was found ahead, which is told now: false, and nothing is changed, if it is more than what is left.
+  bool spend(const Found& found);
 
   struct Spent {
     std::uint64_t errors = 0;
@@ -82,6 +85,7 @@ class FaultSink {
   friend class HeldFaults;
   bool wanted(Severity severity, std::string_view id);  // and counts it
   void notice(Severity severity, Fault fault);
+  ErrorsAhead* ahead() const noexcept { return budget_ > 0 ? ErrorsAhead::current() : nullptr; }
   bool count_error();  // unless error() has to see it
   void take_back(std::string_view id);
 
