@@ -200,7 +200,7 @@ struct Names<LongSequence> {
 // What becomes of samples at the end of a sweep that do not fill a minibatch.
 enum class LastMinibatch : std::uint8_t {
   keep,   // a smaller minibatch; Shard::even: see there
-  drop,   // left out; Reader::skipped() counts
+  drop,   // left out; Reader::skipped() counts. Where minibatches cross sweeps: the last of an epoch
   cross,  // filled up from the next sweep (as cross_sweeps = true)
 };
 template <>
