@@ -142,8 +142,15 @@ TEST(ErrorsAhead, KeepNoMoreThanIsTold) {
   EXPECT_EQ(sink.errors(), 50'000u);
   EXPECT_EQ(told, FaultSink::kPerId);
   EXPECT_EQ(made, FaultSink::kPerId);
+  ErrorsAhead later;
+  {
+    const ErrorsAhead::Scope scope(later);
+    for (int i = 0; i < 100; ++i) sink.error("test.bad", make);
+  }
+  later.settle();
+  EXPECT_EQ(made, FaultSink::kPerId) << "nobody would be told of more";
   ASSERT_EQ(sink.finish().size(), 2u);
-  EXPECT_EQ(sink.finish()[0].fault.what, "49990 further notices of 'test.bad' were not shown");
+  EXPECT_EQ(sink.finish()[0].fault.what, "50090 further notices of 'test.bad' were not shown");
 }
 
 TEST(ErrorsAhead, CountOnceAndWithTheFirstOfThem) {

@@ -69,6 +69,14 @@ bool FaultSink::spend(const Found& found) {
   return true;
 }
 
+bool FaultSink::told_enough(std::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  if (first_.size() < kFirst) return false;
+  if (trace_level_ < 1 || !report_) return true;
+  const auto seen = seen_.find(id);
+  return per_id_ != 0 && seen != seen_.end() && seen->second >= per_id_;
+}
+
 FaultSink::Spent FaultSink::spent() const {
   const std::lock_guard lock(mutex_);
   return {errors_, first_};

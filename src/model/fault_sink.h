@@ -41,7 +41,7 @@ class FaultSink {
   template <class Make>
   void error(std::string_view id, const Make& make) {
     if (ErrorsAhead* const to = ahead(); to != nullptr) {
-      if (!to->count(*this, id, kPerId)) error(make());
+      if (!to->count(*this, id, told_enough(id) ? 0 : kPerId)) error(make());
     } else if (!count_error()) {
       error(make());
     } else if (wanted(Severity::error, id)) {
@@ -86,7 +86,8 @@ class FaultSink {
   bool wanted(Severity severity, std::string_view id);  // and counts it
   void notice(Severity severity, Fault fault);
   ErrorsAhead* ahead() const noexcept { return budget_ > 0 ? ErrorsAhead::current() : nullptr; }
-  bool count_error();  // unless error() has to see it
+  bool count_error();                           // unless error() has to see it
+  bool told_enough(std::string_view id) const;  // none of that id will be told or named any more
   void take_back(std::string_view id);
 
   std::string file_;
