@@ -115,13 +115,6 @@ Fault with_next_step(Fault fault, const std::string& name) {
   return fault;
 }
 
-int status_of(const Fault& fault) {
-  if (fault.kind == FaultKind::internal) return kInternal;
-  // Options that contradict each other, whoever gave them; how many epochs there are only the data tell.
-  const bool of_options = fault.kind == FaultKind::usage && fault.id.starts_with("reader.");
-  return of_options && fault.id != "reader.epoch-too-far" ? kUsage : kInput;
-}
-
 int run(Console& console, const std::string& name, const Run& command) {
   try {
     return command();
@@ -129,7 +122,7 @@ int run(Console& console, const std::string& name, const Run& command) {
     return fail_usage(console, error.what());
   } catch (const Error& error) {
     console.fail(with_next_step(error.fault(), name));
-    return status_of(error.fault());
+    return error.fault().kind == FaultKind::internal ? kInternal : kInput;
   } catch (const interrupt::Interrupted&) {
     console.clear_progress();
     return interrupt::status();

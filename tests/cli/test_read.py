@@ -218,10 +218,10 @@ def test_a_minibatch_size_of_zero_is_an_error(batchfeed, corpus):  # cli.minibat
     assert done.code == 3 and done.lines[-1]["error"]["kind"] == "usage" and "minibatch size" in done.err
 
 
-def test_options_that_make_no_sense_are_a_matter_of_the_command_line(batchfeed, corpus):
+def test_options_that_contradict_each_other_are_named_as_the_command_has_them(batchfeed, corpus):
     for command in ("read", "plan"):
         done = batchfeed(command, corpus(), "--bucket-minibatches", 4, "--workers", 2, "--shard", "chunk")
-        assert done.code == 2 and "hint: use --shard even" in done.err, done.err
+        assert done.code == 3 and "hint: use --shard even" in done.err, done.err
 
 
 def test_configuration_text_overrides(batchfeed, corpus):
