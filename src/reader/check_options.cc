@@ -135,9 +135,8 @@ void check_mixture(const ReaderOptions& o, std::size_t corpora) {
 // Rows of HTKMLFReader are dealt to workers; frames are cut like other minibatches.
 void check_legacy_shard(const ReaderOptions& o) {
   if (!o.legacy_speech || o.pack.kind == Packing::frames || o.workers == 1 || o.shard == Shard::chunk) return;
-  usage("legacy-even",
-        "legacy_speech deals whole rows of utterances to the workers, it does not cut minibatches evenly",
-        "shard = chunk");
+  usage("legacy-even", "HTKMLFReader deals whole rows of utterances to the workers, and cuts no minibatch evenly",
+        "use `shard = chunk`");
 }
 
 }  // namespace
