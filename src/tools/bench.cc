@@ -5,6 +5,7 @@
 #include <batchfeed/reader.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -112,7 +113,7 @@ Corpora time_open(const Setup& setup, const OpenContext& context, EpochTimes& ou
 void count_epoch(std::uint64_t sequences, std::uint64_t samples, EpochTimes& out) {
   const double part = out.samples == 0 ? 1 : static_cast<double>(samples) / static_cast<double>(out.samples);
   const auto of_all = [part](std::uint64_t all) {
-    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(part * static_cast<double>(all) + 0.5));
+    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(part * static_cast<double>(all))));
   };
   out.chunks = of_all(out.chunks);
   out.bytes = of_all(out.bytes);

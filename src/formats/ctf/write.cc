@@ -54,7 +54,8 @@ bool put_short(T value, std::string& out) {
     return true;
   }
   if (size < 1e-4) return false;
-  auto digits = static_cast<std::uint64_t>(size * 1e6 + 0.5);
+  const double scaled = size * 1e6 + 0.5;  // rounded once or twice: what comes of it is compared
+  auto digits = static_cast<std::uint64_t>(scaled);
   if (static_cast<T>(static_cast<double>(digits) / 1e6) != static_cast<T>(size)) return false;
   int behind = kMost;
   for (; behind > 0 && digits % 10 == 0; --behind) digits /= 10;
