@@ -8,6 +8,7 @@ namespace batchfeed::ctf {
 
 constexpr std::uint64_t kStep = 1 << 20;
 constexpr std::uint64_t kLeast = 64 << 10;  // read at once
+constexpr std::uint64_t kNowhere = ~0ull;
 
 std::uint64_t LineMap::newlines(std::uint64_t begin, std::uint64_t end) {
   std::uint64_t n = 0;
@@ -15,13 +16,13 @@ std::uint64_t LineMap::newlines(std::uint64_t begin, std::uint64_t end) {
     if (at < block_begin_ || at >= block_begin_ + block_.size()) {
       block_.resize(
           static_cast<std::size_t>(std::min(std::clamp(end - at, kLeast, kStep), std::max(end, file_.size()) - at)));
+      block_begin_ = kNowhere;  // if it cannot be read
       file_.read(at, block_);
       block_begin_ = at;
     }
     const std::uint64_t stop = std::min(end, block_begin_ + block_.size());
-    const auto here = block_.begin() - static_cast<std::ptrdiff_t>(block_begin_);
-    n += static_cast<std::uint64_t>(
-        std::count(here + static_cast<std::ptrdiff_t>(at), here + static_cast<std::ptrdiff_t>(stop), std::byte{'\n'}));
+    const auto here = block_.begin() + static_cast<std::ptrdiff_t>(at - block_begin_);
+    n += static_cast<std::uint64_t>(std::count(here, here + static_cast<std::ptrdiff_t>(stop - at), std::byte{'\n'}));
     at = stop;
   }
   return n;

@@ -294,6 +294,25 @@ TEST(Reading, PlaceGivesBytesAndLines) {
   EXPECT_EQ(place.last_line, 3u);
 }
 
+TEST(Reading, LinesAreCountedOfBytesThatWereRead) {
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) text += std::to_string(i) + " |A 1\n";  // some blocks of what lines are counted in
+  CtfOptions options = options_for({"A:d1"});
+  options.chunk_bytes = 1000;
+  const Opened opened(text, options);
+  const auto line_of = [&](std::uint32_t chunk) { return opened.source->place(chunk, 0).first_line; };
+  const std::uint32_t last = static_cast<std::uint32_t>(opened.source->chunks().size() - 1);
+  const std::uint64_t first_of_last = 20'001 - opened.source->chunks()[last].sequences;
+  EXPECT_EQ(line_of(0), 1u);
+  {
+    const FaultySys faulty(batchfeed::testing::every("pread", EIO));
+    EXPECT_THROW(line_of(last), Error);
+  }
+  EXPECT_EQ(line_of(last), first_of_last);
+  EXPECT_EQ(line_of(1), 1 + opened.source->chunks()[0].sequences);
+  EXPECT_EQ(line_of(last), first_of_last);
+}
+
 TEST(Reading, TheFirstSequenceBeginsBehindLeadingWhiteSpace) {
   const auto begin = [](const char* text) { return Opened(text, options_for({"A:d1"})).source->place(0, 0).begin; };
   EXPECT_EQ(begin("  1 |A 1\n"), 2u);
