@@ -224,9 +224,10 @@ class ReaderCore : public Place {
   }
 
   // A minibatch that was handed out has got lost on the way (BatchData), and is the next one again. Not where another
-  // thread has been given one behind it.
+  // thread has been given one behind it; and once only where an error of data is raised, which is that of a function
+  // that did not look, as in map(f, reader), and would be raised for ever.
   void never_came(std::uint64_t number) noexcept {
-    if (number != handed_out_) return;
+    if (number != handed_out_ || (number == again_ && PyErr_ExceptionMatches(PyExc_Exception) != 0)) return;
     static_cast<Place&>(*this) = before_;
     lost_ = number;
   }
@@ -247,7 +248,10 @@ class ReaderCore : public Place {
 
   Reader& open() {
     if (reader_) {
-      if (const std::uint64_t lost = lost_.exchange(0); lost != 0 && lost == answers_) reader_->take_back();
+      if (const std::uint64_t lost = lost_.exchange(0); lost != 0 && lost == answers_) {
+        reader_->take_back();
+        again_ = answers_ + 1;
+      }
       return *reader_;
     }
     throw Error(Fault{.kind = FaultKind::usage,
@@ -268,6 +272,7 @@ class ReaderCore : public Place {
   std::uint64_t handed_out_ = 0;         // the newest of them; with the GIL held
   Place before_;                         // that one
   std::atomic<std::uint64_t> lost_ = 0;  // that one, and reader_ does not know yet; 0: it is not
+  std::atomic<std::uint64_t> again_ = 0;  // the answer that was lost once
   std::shared_ptr<Origin> origin_;
 };
 

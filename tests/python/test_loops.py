@@ -283,6 +283,26 @@ def test_ctrl_c_is_looked_at_before_a_minibatch_is_taken(small, interruptible):
     assert (first.index, next(loop).index) == (0, 1)
 
 
+def test_a_function_that_fails_unseen_gets_a_minibatch_twice_at_most(small):
+    """It did not look, so the minibatch is not thought to have come; but an error that stays is no reason to stay."""
+    calls = []
+
+    def fails(_):
+        calls.append(None)
+        raise ValueError
+
+    reader = reader_of(small)
+    mapped, errors = map(fails, reader), 0
+    while errors < 3 * len(reader):
+        try:
+            next(mapped)
+        except ValueError:
+            errors += 1
+        except StopIteration:
+            break
+    assert len(reader) <= errors == len(calls) <= 2 * len(reader)
+
+
 def step(loop):
     for batch in loop:
         return batch
@@ -354,15 +374,19 @@ def test_ctrl_c_at_any_moment_takes_no_minibatch(small, way, prefetch):
     assert interrupts > 20
 
 
+def fail(error):
+    raise error
+
+
 @WAYS_TO_TAKE
 def test_a_minibatch_that_is_dropped_on_its_way_comes_again(small, way):
     reader = reader_of(small)
     take = way(reader)
     take()
     state, epoch = reader.state_dict(), reader.epoch
-    for _ in range(3):
-        with pytest.raises(ZeroDivisionError):
-            [take(), 1 / 0]
+    for error in (ZeroDivisionError, KeyboardInterrupt, KeyboardInterrupt):
+        with pytest.raises(error):
+            [take(), fail(error)]
         assert (reader.state_dict(), reader.epoch) == (state, epoch)
     seen = take()
     assert seen.index == 1
