@@ -268,10 +268,10 @@ class ReaderCore : public Place {
   std::mutex mutex_;
   std::atomic<int> waiting_ = 0;  // threads, for a minibatch: with the lock or between two looks
   std::optional<Reader> reader_;
-  std::uint64_t answers_ = 0;            // of reader_; with the lock held
-  std::uint64_t handed_out_ = 0;         // the newest of them; with the GIL held
-  Place before_;                         // that one
-  std::atomic<std::uint64_t> lost_ = 0;  // that one, and reader_ does not know yet; 0: it is not
+  std::uint64_t answers_ = 0;             // of reader_; with the lock held
+  std::uint64_t handed_out_ = 0;          // the newest of them; with the GIL held
+  Place before_;                          // that one
+  std::atomic<std::uint64_t> lost_ = 0;   // that one, and reader_ does not know yet; 0: it is not
   std::atomic<std::uint64_t> again_ = 0;  // the answer that was lost once
   std::shared_ptr<Origin> origin_;
 };
