@@ -194,7 +194,7 @@ std::optional<Pace> pace_of(const std::shared_ptr<const Source>& source, ReaderO
 }
 
 void take_survey(const Setup& setup, const Report& keep, Console& console, Facts& facts) {
-  CheckOptions options;
+  SurveyOptions options;
   options.max_faults = kMostFindings;
   options.progress = console.progress("reading");
   try {

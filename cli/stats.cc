@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -26,7 +27,7 @@ constexpr std::uint64_t kMostClasses = 1000;  // more are a vocabulary rather th
 
 struct StatsArguments {
   CorpusArguments corpus;
-  bool json = false;
+  bool columns = false, json = false;
 };
 
 std::string kind(const StreamSurvey& s) {
@@ -71,6 +72,39 @@ std::string indices(const StreamSurvey& s, const std::vector<std::string>& names
   return out + (s.constants > kTop ? " ...\n" : "\n");
 }
 
+// A row for each column; of sparse streams those in which nothing occurs are left out, and counted.
+std::string column_table(const StreamSurvey& s, const std::vector<std::string>& names) {
+  const StreamSurvey::Columns& columns = s.columns;
+  if (columns.mean.empty()) return {};
+  Table table({"column", "not 0", "min", "max", "mean", "deviation"});
+  std::uint64_t left_out = 0;
+  for (std::size_t i = 0; i < columns.mean.size(); ++i) {
+    const std::uint64_t not_zero = s.by_index.empty() ? 0 : s.by_index[i];
+    if (not_zero == 0 && s.stream.storage == Storage::sparse) {
+      ++left_out;
+      continue;
+    }
+    std::vector<std::string> row = {class_text(i, names), count_text(not_zero)};
+    for (const std::vector<double>* const values : {&columns.min, &columns.max, &columns.mean, &columns.deviation})
+      row.push_back(std::isnan((*values)[i]) ? "-" : figure((*values)[i]));
+    table.row(std::move(row));
+  }
+  const std::string others =
+      left_out == 0 ? "" : fmt::format("  and {} in which nothing occurs\n", plural(left_out, "column"));
+  return fmt::format("\n{}\n\n{}{}", printable(s.stream.name), table.text(), others);
+}
+
+std::string column_tables(const Setup& setup, const Survey& survey) {
+  std::string out;
+  for (const StreamSurvey& s : survey.streams) {
+    out += column_table(s, class_names(s, setup));
+    if (s.columns.mean.empty())
+      out += fmt::format("\n{}: {} are more than are looked at one by one ({} in all)\n", printable(s.stream.name),
+                         plural(s.stream.dim, "column"), count_text(StreamSurvey::kMostColumns));
+  }
+  return out;
+}
+
 std::string text(const StatsArguments& a, const Setup& setup, const Survey& survey, const Description& about) {
   std::string out = fmt::format("{}: {}, {}, {}\n\n{}\n", printable(a.corpus.files.front(), 200),
                                 plural(survey.sequences, "sequence"), plural(survey.samples, "sample"),
@@ -88,7 +122,18 @@ std::string text(const StatsArguments& a, const Setup& setup, const Survey& surv
         survey.invalid == 0 ? "" : fmt::format(", {} left out of these figures", plural(survey.invalid, "sequence"));
     out += fmt::format("  {}{}; batchfeed check lists them\n", plural(survey.check.faults, "fault"), left_out);
   }
+  if (a.columns) out += column_tables(setup, survey);
   return out;
+}
+
+// NaN, where no value is finite, is null.
+ordered_json columns_json(const StreamSurvey& s) {
+  if (s.columns.mean.empty()) return {};
+  return {{"not_zero", s.by_index},
+          {"min", s.columns.min},
+          {"max", s.columns.max},
+          {"mean", s.columns.mean},
+          {"deviation", s.columns.deviation}};
 }
 
 std::string json(const StatsArguments& a, const Setup& setup, const Survey& survey, const Description& about) {
@@ -99,6 +144,8 @@ std::string json(const StatsArguments& a, const Setup& setup, const Survey& surv
       {"streams", ordered_json::array()}};
   for (const StreamSurvey& stream : survey.streams)
     out["streams"].push_back(survey_json(stream, class_names(stream, setup)));
+  for (std::size_t i = 0; a.columns && i < survey.streams.size(); ++i)
+    out["streams"][i]["columns"] = columns_json(survey.streams[i]);
   return dump(out, 2) + "\n";
 }
 
@@ -106,9 +153,10 @@ int run_stats(const StatsArguments& a, Console& console) {
   const Looked looked = look_at(a.corpus, console);
   const Description about = describe(*looked.source);
   console.clear_progress();
-  CheckOptions options;
+  SurveyOptions options;
   options.max_faults = 0;
   options.progress = console.progress("reading");
+  options.columns = a.columns;
   const Survey found = survey(looked.corpus.setup, options);
   console.clear_progress();
   Output output;
@@ -164,8 +212,10 @@ Run add_stats(CLI::App& app, Console& console) {
   CLI::App& command = add_command(app, "stats", "The values of every stream in one table",
                                   "batchfeed stats train.ctf\n"
                                   "batchfeed stats train.cntk --section Train.reader\n"
+                                  "batchfeed stats train.ctf --columns   # mean and deviation of each feature\n"
                                   "batchfeed stats train.ctf --json | jq '.streams[] | {name, min, max, nans}'");
   arguments->corpus.add_to(command, false);
+  command.add_flag("--columns", arguments->columns, "Each column of each stream too: what its values are like");
   command.add_flag("--json", arguments->json, "As JSON");
   return [arguments, &console] { return run_stats(*arguments, console); };
 }

@@ -53,7 +53,7 @@ struct StreamSurvey {
   std::uint64_t samples = 0;
   std::uint64_t values = 0;  // as stored: the entries of sparse samples, all elements of dense ones
   std::uint64_t zeros = 0, nans = 0, infinities = 0;  // among them
-  double min = 0, max = 0, mean = 0, deviation = 0;   // of finite values
+  double min = 0, max = 0, mean = 0, deviation = 0;   // of finite values, all of them: a division by n, not n - 1
   bool whole = true;                                  // whole numbers only
   ValueCounts counts;
 
@@ -65,6 +65,15 @@ struct StreamSurvey {
   std::vector<std::uint64_t> constant;  // dense: indices with one and the same value in all samples; the first 100
   std::uint64_t constants = 0;          // how many there are
   bool one_hot = false;                 // every sample has a single 1 and zeros: a label
+
+  // Of finite values too, but of each index, where SurveyOptions::columns asks for it, and the dimensions of this and
+  // the streams before it that have theirs are at most kMostColumns together; else empty. In a sparse sample what is
+  // not stored is 0. NaN where no value is finite.
+  static constexpr std::uint64_t kMostColumns = 1u << 20;
+  struct Columns {
+    std::vector<double> min, max, mean, deviation;
+  };
+  Columns columns;
 
   // Part of the elements that are not 0.
   double density() const noexcept;
@@ -94,8 +103,14 @@ struct Survey {
   unsigned threads = 1;         // that read
 };
 
+struct SurveyOptions {
+  std::uint64_t max_faults = CheckOptions{}.max_faults;  // that are reported; all are counted
+  Progress progress = {};
+  bool columns = false;  // figures of each: 48 bytes a column and thread
+};
+
 // Opens the corpus of a setup as a reader does, reads all of it, and reports every
 // fault. Throws Error if it cannot be opened.
-Survey survey(const Setup& setup, const CheckOptions& options = {}, const Report& report = {});
+Survey survey(const Setup& setup, const SurveyOptions& options = {}, const Report& report = {});
 
 }  // namespace batchfeed

@@ -11,21 +11,33 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
+
+#include "tools/column_tally.h"
+#include "tools/moments.h"
 
 namespace batchfeed {
 
 class StreamTally {
  public:
-  // `indices`: what may still be counted one by one; the stream takes its own of them, if they suffice.
-  StreamTally(const StreamInfo& stream, std::uint64_t& indices) {
+  // What may still be counted one by one: indices, and columns looked at. A stream takes its own, if they suffice.
+  struct Left {
+    std::uint64_t indices = 0, columns = 0;
+  };
+
+  StreamTally(const StreamInfo& stream, Left& left) {
     out_.stream = stream;
     out_.min = std::numeric_limits<double>::infinity();
     out_.max = -out_.min;
     out_.one_hot = true;
-    if (stream.dim > indices) return;
-    indices -= stream.dim;
+    if (stream.dim <= left.columns) {
+      left.columns -= stream.dim;
+      columns_.emplace(static_cast<std::size_t>(stream.dim));
+    }
+    if (stream.dim > left.indices) return;
+    left.indices -= stream.dim;
     out_.by_index.resize(static_cast<std::size_t>(stream.dim));
     if (stream.storage == Storage::dense) {
       first_.resize(static_cast<std::size_t>(stream.dim));
@@ -56,13 +68,15 @@ class StreamTally {
     a.one_hot = a.one_hot && b.one_hot;
     a.counts.add(b.counts);
     for (std::size_t i = 0; i < a.by_index.size(); ++i) a.by_index[i] += b.by_index[i];
+    if (columns_) columns_->merge(*other.columns_);
     moments_.merge(other.moments_);
   }
 
   StreamSurvey finish() {
     StreamSurvey& out = out_;
     out.mean = moments_.mean;
-    out.deviation = moments_.n == 0 ? 0 : std::sqrt(moments_.squares / static_cast<double>(moments_.n));
+    out.deviation = moments_.deviation();
+    if (columns_) out.columns = columns_->finish(out.samples);
     if (moments_.n == 0) out.min = out.max = 0;
     out.one_hot = out.one_hot && out.samples != 0 && out.stream.dim > 1;
     out.used = static_cast<std::uint64_t>(
@@ -77,19 +91,6 @@ class StreamTally {
 
  private:
   static constexpr std::uint64_t kMostConstants = 100;
-
-  // Chan, Golub, LeVeque: how sums of squares of two parts are joined.
-  struct Moments {
-    std::uint64_t n = 0;
-    double mean = 0, squares = 0;  // of the distances from the mean
-    void merge(const Moments& other) {
-      if (other.n == 0) return;
-      const double all = static_cast<double>(n + other.n), delta = other.mean - mean;
-      squares += other.squares + delta * delta * static_cast<double>(n) * static_cast<double>(other.n) / all;
-      mean += delta * static_cast<double>(other.n) / all;
-      n += other.n;
-    }
-  };
 
   template <class T>
   std::uint32_t add_row(const Column& column, std::uint32_t row) {
@@ -147,6 +148,7 @@ class StreamTally {
     out_.values += more;
     out_.counts.add(static_cast<float>(value), more);
     moments_.n += more;
+    if (columns_) columns_->add(static_cast<std::size_t>(column.indices[at]), static_cast<double>(value), more);
     if (value == T{0}) {
       out_.zeros += more;
     } else if (!out_.by_index.empty()) {
@@ -169,6 +171,7 @@ class StreamTally {
     for (std::size_t k = 0; k < n; ++k) {
       const double value = static_cast<double>(values[k]);
       out_.counts.add(static_cast<float>(values[k]));
+      if (columns_) columns_->add(index_of(k), value);
       if (!std::isfinite(value)) {
         ++(std::isnan(value) ? out_.nans : out_.infinities);
       } else {
@@ -207,6 +210,7 @@ class StreamTally {
 
   StreamSurvey out_;
   Moments moments_;
+  std::optional<ColumnTally> columns_;
   std::vector<double> first_;
   std::vector<char> varies_;
 };

@@ -3,6 +3,7 @@
 // What survey.h promises of one stream, sample by sample, for stored forms that no text gives: doubles, NaN, steps.
 #include "tools/stream_tally.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,6 +18,7 @@ namespace {
 using Samples = std::vector<std::vector<double>>;                           // dense
 using Entries = std::vector<std::vector<std::pair<std::int32_t, double>>>;  // sparse
 using Labels = std::vector<std::uint32_t>;
+using testing::DoubleEq, testing::DoubleNear, testing::ElementsAre, testing::IsNan;
 constexpr std::uint32_t kNone = Survey::kNoLabel;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
 
@@ -69,8 +71,8 @@ Labels add_all(StreamTally& tally, const Column& column) {
 
 template <class Data>
 StreamSurvey tallied(const StreamInfo& stream, const Data& data, Labels* labels = nullptr) {
-  std::uint64_t indices = 1000;
-  StreamTally tally(stream, indices);
+  StreamTally::Left left{.indices = 1000, .columns = 1000};
+  StreamTally tally(stream, left);
   const Labels seen = add_all(tally, column_of(stream, data));
   if (labels != nullptr) *labels = seen;
   return tally.finish();
@@ -143,6 +145,32 @@ TEST(StreamTally, ADeviationIsExactFarFromZero) {
   EXPECT_NEAR(s.deviation, std::sqrt(2 / 3.0), 1e-6);
 }
 
+TEST(StreamTally, ColumnsHaveFiguresOfTheirOwn) {
+  const StreamSurvey s =
+      tallied(stream_of(Storage::dense, 4), Samples{{1e9, 7, kNan, 1}, {1e9 + 2, 7, kNan, -kInf}, {1e9 + 1, 7, kNan, 4}});
+  EXPECT_THAT(s.columns.min, ElementsAre(1e9, 7, IsNan(), 1));
+  EXPECT_THAT(s.columns.max, ElementsAre(1e9 + 2, 7, IsNan(), 4));
+  EXPECT_THAT(s.columns.mean, ElementsAre(1e9 + 1, 7, IsNan(), 2.5));
+  EXPECT_THAT(s.columns.deviation, ElementsAre(DoubleNear(std::sqrt(2 / 3.0), 1e-6), 0, IsNan(), 1.5));
+}
+
+// What is not stored is 0, also where samples that are alike are added at once, and where one is no number.
+TEST(StreamTally, ColumnsOfSparseSamplesHaveZeros) {
+  const StreamInfo stream = stream_of(Storage::sparse, 5);
+  Column one_sequence = column_of(stream, Entries{{{1, 1}}, {{1, 1}}, {{1, 1}}, {{3, 2}}, {{2, kNan}}});
+  one_sequence.first_sample.resize(1);
+  one_sequence.first_sample.push_back(5);
+  StreamTally::Left left{.indices = 5, .columns = 5};
+  StreamTally tally(stream, left);
+  tally.add(one_sequence, 0);
+  const StreamSurvey s = tally.finish();
+  EXPECT_EQ(s.samples, 5u);
+  EXPECT_THAT(s.columns.min, ElementsAre(0, 0, 0, 0, 0));
+  EXPECT_THAT(s.columns.max, ElementsAre(0, 1, 0, 2, 0));
+  EXPECT_THAT(s.columns.mean, ElementsAre(0, DoubleEq(0.6), 0, DoubleEq(0.4), 0));
+  EXPECT_THAT(s.columns.deviation, ElementsAre(0, DoubleEq(std::sqrt(0.24)), 0, DoubleEq(0.8), 0));
+}
+
 TEST(StreamTally, TheFirstHundredConstantColumnsAreNamed) {
   std::vector<double> first(120), second(120);
   for (std::size_t d = 0; d < first.size(); ++d) first[d] = second[d] = static_cast<double>(d);
@@ -159,16 +187,22 @@ TEST(StreamTally, TheFirstHundredConstantColumnsAreNamed) {
 }
 
 TEST(StreamTally, IndicesAreCountedWhileThereIsRoom) {
-  std::uint64_t indices = 10;
-  StreamTally fits(stream_of(Storage::sparse, 4), indices);
-  EXPECT_EQ(indices, 6u);
-  StreamTally too_large(stream_of(Storage::dense, 7), indices);
-  EXPECT_EQ(indices, 6u);
-  StreamTally just_fits(stream_of(Storage::dense, 6), indices);
-  EXPECT_EQ(indices, 0u);
+  StreamTally::Left left{.indices = 10, .columns = 7};
+  StreamTally fits(stream_of(Storage::sparse, 4), left);
+  EXPECT_EQ(left.indices, 6u);
+  EXPECT_EQ(left.columns, 3u);
+  StreamTally too_large(stream_of(Storage::dense, 7), left);
+  EXPECT_EQ(left.indices, 6u);
+  StreamTally just_fits(stream_of(Storage::dense, 6), left);
+  EXPECT_EQ(left.indices, 0u);
+  EXPECT_EQ(left.columns, 3u);
+  StreamTally fits_as_columns(stream_of(Storage::sparse, 3), left);
+  EXPECT_EQ(fits_as_columns.finish().columns.mean.size(), 3u);
   EXPECT_EQ(fits.finish().by_index.size(), 4u);
   EXPECT_TRUE(too_large.finish().by_index.empty());
-  EXPECT_EQ(just_fits.finish().by_index.size(), 6u);
+  const StreamSurvey last = just_fits.finish();
+  EXPECT_EQ(last.by_index.size(), 6u);
+  EXPECT_TRUE(last.columns.mean.empty());
 }
 
 // As threads see parts of a corpus, some of them none of it.
@@ -177,8 +211,8 @@ TEST(StreamTally, PartsAddUpToTheWhole) {
   const Samples all = {{4, 7, 0}, {4, 7, 1}, {4, 8, 0}, {4, 8, kInf}, {4, 8, -2.5}};
   const StreamSurvey whole = tallied(stream, all);
   for (std::size_t cut = 0; cut <= all.size(); ++cut) {
-    std::uint64_t indices = 1000;
-    StreamTally a(stream, indices), b(stream, indices);
+    StreamTally::Left left{.indices = 1000, .columns = 1000};
+    StreamTally a(stream, left), b(stream, left);
     const auto middle = all.begin() + static_cast<std::ptrdiff_t>(cut);
     add_all(a, column_of(stream, Samples(all.begin(), middle)));
     add_all(b, column_of(stream, Samples(middle, all.end())));
@@ -198,6 +232,10 @@ TEST(StreamTally, PartsAddUpToTheWhole) {
     EXPECT_EQ(s.used, 3u);
     EXPECT_EQ(s.constant, (std::vector<std::uint64_t>{0})) << "cut at " << cut;
     EXPECT_EQ(s.counts.quantile(1), 8);
+    EXPECT_THAT(s.columns.min, ElementsAre(4, 7, -2.5));
+    EXPECT_THAT(s.columns.max, ElementsAre(4, 8, 1));
+    EXPECT_THAT(s.columns.mean, ElementsAre(4, DoubleEq(7.6), DoubleEq(-0.375)));
+    EXPECT_THAT(s.columns.deviation, ElementsAre(0, DoubleEq(std::sqrt(0.24)), DoubleEq(std::sqrt(6.6875 / 4))));
   }
 }
 
@@ -208,8 +246,8 @@ TEST(StreamTally, RunsOfLabelsAreCountedAsManySamples) {
   Column one_row = column_of(stream, samples);
   one_row.first_sample.resize(1);
   one_row.first_sample.push_back(static_cast<std::uint32_t>(samples.size()));
-  std::uint64_t indices = 1000;
-  StreamTally tally(stream, indices);
+  StreamTally::Left left{.indices = 1000, .columns = 1000};
+  StreamTally tally(stream, left);
   EXPECT_EQ(add_all(tally, one_row), Labels{2}) << "the label of the first sample";
   const StreamSurvey runs = tally.finish(), each = tallied(stream, samples);
   for (const StreamSurvey* s : {&runs, &each}) {
@@ -221,6 +259,12 @@ TEST(StreamTally, RunsOfLabelsAreCountedAsManySamples) {
     EXPECT_FALSE(s->one_hot);
   }
   EXPECT_DOUBLE_EQ(runs.deviation, each.deviation);
+  EXPECT_EQ(runs.columns.max, each.columns.max);
+  EXPECT_EQ(runs.columns.min, each.columns.min);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_DOUBLE_EQ(runs.columns.mean[i], each.columns.mean[i]);
+    EXPECT_DOUBLE_EQ(runs.columns.deviation[i], each.columns.deviation[i]);
+  }
 }
 
 TEST(StreamTally, RunsOfStoredZerosAreZeros) {
@@ -228,8 +272,8 @@ TEST(StreamTally, RunsOfStoredZerosAreZeros) {
   Column column = column_of(stream, Entries{{{2, 0}}, {{2, 0}}, {{2, 0}}});
   column.first_sample.resize(1);
   column.first_sample.push_back(3);
-  std::uint64_t indices = 1000;
-  StreamTally tally(stream, indices);
+  StreamTally::Left left{.indices = 1000, .columns = 1000};
+  StreamTally tally(stream, left);
   add_all(tally, column);
   const StreamSurvey s = tally.finish();
   EXPECT_EQ(s.zeros, 3u);
@@ -246,8 +290,8 @@ TEST(StreamTally, SamplesMayShareValues) {
     column.begin.resize(1);
     column.first_sample.resize(1);
     column.first_sample.push_back(3);
-    std::uint64_t indices = 1000;
-    StreamTally tally(stream, indices);
+    StreamTally::Left left{.indices = 1000, .columns = 1000};
+    StreamTally tally(stream, left);
     add_all(tally, column);
     const StreamSurvey s = tally.finish();
     EXPECT_EQ(s.samples, 3u);

@@ -39,8 +39,8 @@ struct Part {
 
 class Surveyor {
  public:
-  Surveyor(const Source& source, Tally& tally, const Progress& progress, unsigned threads)
-      : source_(source), tally_(tally), progress_(progress), threads_(threads) {
+  Surveyor(const Source& source, Tally& tally, const SurveyOptions& options, unsigned threads)
+      : source_(source), tally_(tally), progress_(options.progress), columns_(options.columns), threads_(threads) {
     const ChunkInfo all = total(source.chunks());
     out_.sequences = all.sequences;
     out_.samples = all.samples;
@@ -90,8 +90,8 @@ class Surveyor {
   }
 
   void work(Part& part) {
-    std::uint64_t indices = StreamSurvey::kMostIndices;
-    for (const StreamInfo& stream : source_.streams()) part.streams.emplace_back(stream, indices);
+    StreamTally::Left left{.indices = StreamSurvey::kMostIndices, .columns = columns_ ? StreamSurvey::kMostColumns : 0};
+    for (const StreamInfo& stream : source_.streams()) part.streams.emplace_back(stream, left);
     Chunk chunk;
     RowHash hash;
     for (;;) {
@@ -181,6 +181,7 @@ class Surveyor {
   const Source& source_;
   Tally& tally_;
   const Progress& progress_;
+  bool columns_;
   unsigned threads_;
   Survey out_;
   unsigned thinned_ = 0;  // of hashes, one in 2^thinned_ is kept
@@ -213,14 +214,14 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> StreamSurvey::top(std::size
   return out;
 }
 
-Survey survey(const Setup& setup, const CheckOptions& options, const Report& report) {
+Survey survey(const Setup& setup, const SurveyOptions& options, const Report& report) {
   Tally tally(options.max_faults, report);
   OpenContext context = assemble::context_of(setup);
   context.check = true;
   context.report = [&](const Notice& notice) { tally.add(notice); };
   context.count_only = [&](Severity severity, std::string_view id) { return tally.count_only(severity, id); };
   const std::unique_ptr<Source> source = assemble::open_as_one(setup, context);
-  return Surveyor(*source, tally, options.progress, context.threads).run();
+  return Surveyor(*source, tally, options, context.threads).run();
 }
 
 }  // namespace batchfeed

@@ -224,8 +224,10 @@ TEST(Survey, IsTheSameForAnyNumberOfThreads) {
             std::to_string(i % 7) + ":1\n";
   }
   const std::string file = folder.write("a.ctf", text);
-  const Survey one = survey(setup_of(file, kStreams, 1, 500));
-  const Survey many = survey(setup_of(file, kStreams, 5, 500));
+  SurveyOptions options;
+  options.columns = true;
+  const Survey one = survey(setup_of(file, kStreams, 1, 500), options);
+  const Survey many = survey(setup_of(file, kStreams, 5, 500), options);
   ASSERT_EQ(many.threads, 5u);
   EXPECT_EQ(one.labels, many.labels);
   EXPECT_EQ(one.duplicates, many.duplicates);
@@ -236,7 +238,15 @@ TEST(Survey, IsTheSameForAnyNumberOfThreads) {
     EXPECT_NEAR(a.mean, b.mean, 1e-9);
     EXPECT_NEAR(a.deviation, b.deviation, 1e-9);
     EXPECT_EQ(a.counts.quantile(0.5), b.counts.quantile(0.5));
+    EXPECT_EQ(a.columns.min, b.columns.min);
+    EXPECT_EQ(a.columns.max, b.columns.max);
+    for (std::size_t d = 0; d < a.stream.dim; ++d) {
+      EXPECT_NEAR(a.columns.mean[d], b.columns.mean[d], 1e-9);
+      EXPECT_NEAR(a.columns.deviation[d], b.columns.deviation[d], 1e-9);
+    }
   }
+  EXPECT_DOUBLE_EQ(one.streams[0].columns.mean[2], -999.5);
+  EXPECT_TRUE(survey(setup_of(file, kStreams)).streams[0].columns.mean.empty()) << "nobody asked";
 }
 
 TEST(ValueCounts, QuantilesAreWithinOnePercent) {
