@@ -29,6 +29,7 @@ from ._options import ReaderKeywords
 from ._reader import Reader, open
 from ._source import Source, Writer
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, StreamSpec, dense, sparse
+from ._stats import Columns, Stats, StreamStats, stats
 from ._tables import (
     from_arrow,
     from_datasets,
@@ -51,6 +52,7 @@ __all__ = [
     "BatchPlan",
     "CheckReport",
     "Cluster",
+    "Columns",
     "ConfigError",
     "Converted",
     "Error",
@@ -74,8 +76,10 @@ __all__ = [
     "Remote",
     "Source",
     "StateError",
+    "Stats",
     "Stream",
     "StreamSpec",
+    "StreamStats",
     "Writer",
     "__version__",
     "check",
@@ -91,6 +95,7 @@ __all__ = [
     "info",
     "open",
     "sparse",
+    "stats",
     "to_arrow",
     "to_datasets",
     "to_npz",

@@ -3,6 +3,7 @@
 // Work on whole corpora.
 #include <batchfeed/convert.h>
 #include <batchfeed/speech_writer.h>
+#include <batchfeed/survey.h>
 #include <batchfeed/tools.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -10,6 +11,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "arrays.h"
 #include "bindings.h"
 #include "enums.h"
 
@@ -95,6 +97,67 @@ void bind_describe(nb::module_& m) {
       nb::call_guard<Released>());
 }
 
+// Over the numbers of `self`, which it keeps.
+template <std::vector<double> StreamSurvey::Columns::*kValues>
+nb::object figures(nb::handle self) {
+  std::vector<double>& values = nb::cast<StreamSurvey&>(self).columns.*kValues;
+  return array(reinterpret_cast<std::byte*>(values.data()), Element::f64, {values.size()}, self);
+}
+
+#define BATCHFEED_FIGURES(name) nb::sig("def " name "(self) -> numpy.typing.NDArray[numpy.float64]")
+
+void bind_survey(nb::module_& m) {
+  using Columns = StreamSurvey::Columns;
+  nb::class_<StreamSurvey>(m, "StreamSurvey")
+      .def_ro("stream", &StreamSurvey::stream)
+      .def_ro("samples", &StreamSurvey::samples)
+      .def_ro("values", &StreamSurvey::values)
+      .def_ro("zeros", &StreamSurvey::zeros)
+      .def_ro("nans", &StreamSurvey::nans)
+      .def_ro("infinities", &StreamSurvey::infinities)
+      .def_ro("min", &StreamSurvey::min)
+      .def_ro("max", &StreamSurvey::max)
+      .def_ro("mean", &StreamSurvey::mean)
+      .def_ro("deviation", &StreamSurvey::deviation)
+      .def_ro("integral", &StreamSurvey::whole)
+      .def_ro("one_hot", &StreamSurvey::one_hot)
+      .def_prop_ro("density", &StreamSurvey::density)
+      .def(
+          "quantile", [](const StreamSurvey& s, double q) { return s.counts.quantile(q); }, "q"_a)
+      .def_prop_ro("has_columns", [](const StreamSurvey& s) { return !s.columns.mean.empty(); })
+      .def_prop_ro(
+          "not_zero",
+          [](nb::handle self) {
+            std::vector<std::uint64_t>& counts = nb::cast<StreamSurvey&>(self).by_index;
+            return array(reinterpret_cast<std::int64_t*>(counts.data()), {counts.size()}, self);
+          },
+          nb::sig("def not_zero(self) -> numpy.typing.NDArray[numpy.int64]"))
+      .def_prop_ro("column_min", &figures<&Columns::min>, BATCHFEED_FIGURES("column_min"))
+      .def_prop_ro("column_max", &figures<&Columns::max>, BATCHFEED_FIGURES("column_max"))
+      .def_prop_ro("column_mean", &figures<&Columns::mean>, BATCHFEED_FIGURES("column_mean"))
+      .def_prop_ro("column_deviation", &figures<&Columns::deviation>, BATCHFEED_FIGURES("column_deviation"));
+  nb::class_<Survey>(m, "Survey")
+      .def_ro("streams", &Survey::streams)
+      .def_ro("sequences", &Survey::sequences)
+      .def_ro("samples", &Survey::samples)
+      .def_ro("bytes", &Survey::bytes)
+      .def_ro("invalid", &Survey::invalid)
+      .def_ro("duplicates", &Survey::duplicates)
+      .def_ro("check", &Survey::check);
+  m.def(
+      "survey",
+      [](const Setup& setup, nb::handle progress) {
+        const SurveyOptions options{.max_faults = 0, .progress = to_progress(progress), .columns = true};
+        const Released unlocked;
+        Survey found = survey(setup, options);
+        if (found.unread) throw Error(*found.unread);
+        return found;
+      },
+      "setup"_a, "progress"_a.none());
+}
+
+#undef BATCHFEED_FIGURES
+
 void bind_convert(nb::module_& m) {
   nb::class_<ConvertOptions>(m, "ConvertOptions")
       .def(nb::init<>())
@@ -145,6 +208,7 @@ void bind_tools(nb::module_& m) {
   bind_check(m);
   bind_index(m);
   bind_describe(m);
+  bind_survey(m);
   bind_convert(m);
   m.def(
       "probe_source", [](const Setup& setup) { static_cast<void>(open_sources(setup)); }, "setup"_a,

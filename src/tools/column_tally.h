@@ -50,7 +50,8 @@ class ColumnTally {
   // Of so many samples: what a sparse one did not name is 0 in it.
   StreamSurvey::Columns finish(std::uint64_t samples) {
     StreamSurvey::Columns out;
-    for (std::vector<double>* const row : {&out.min, &out.max, &out.mean, &out.deviation}) row->reserve(columns_.size());
+    for (std::vector<double>* const row : {&out.min, &out.max, &out.mean, &out.deviation})
+      row->reserve(columns_.size());
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       One& one = columns_[i];
       const std::uint64_t named = add_sat(one.moments.n, one.not_finite);

@@ -146,8 +146,8 @@ TEST(StreamTally, ADeviationIsExactFarFromZero) {
 }
 
 TEST(StreamTally, ColumnsHaveFiguresOfTheirOwn) {
-  const StreamSurvey s =
-      tallied(stream_of(Storage::dense, 4), Samples{{1e9, 7, kNan, 1}, {1e9 + 2, 7, kNan, -kInf}, {1e9 + 1, 7, kNan, 4}});
+  const StreamSurvey s = tallied(stream_of(Storage::dense, 4),
+                                 Samples{{1e9, 7, kNan, 1}, {1e9 + 2, 7, kNan, -kInf}, {1e9 + 1, 7, kNan, 4}});
   EXPECT_THAT(s.columns.min, ElementsAre(1e9, 7, IsNan(), 1));
   EXPECT_THAT(s.columns.max, ElementsAre(1e9 + 2, 7, IsNan(), 4));
   EXPECT_THAT(s.columns.mean, ElementsAre(1e9 + 1, 7, IsNan(), 2.5));

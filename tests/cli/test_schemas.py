@@ -63,6 +63,12 @@ def test_of_a_text_file_and_a_configuration(batchfeed, write, corpus, name):
         assert all(valid(name, document) for document in (done.lines if name in LINES else [done.json]))
 
 
+def test_of_columns(batchfeed, write):
+    write("a.ctf", GOOD + "2 |v 1 2 |t 4194304:1\n")
+    first, second = valid("stats", batchfeed("stats", "a.ctf", "--columns", "--json").json)["streams"]
+    assert first["columns"]["max"] == [4, 4] and second["columns"] is None
+
+
 def test_of_what_is_written_and_inferred(batchfeed, write):
     write("a.ctf", GOOD)
     valid("head", batchfeed("head", "a.ctf", "-o", "b.cbf", "--json").json)

@@ -23,6 +23,30 @@ def test_stats_as_a_table(batchfeed, write):
     assert "l: 3 of 5 classes occur" in out
 
 
+def test_stats_of_each_column(batchfeed, write):
+    write("a.ctf", TEXT)
+    done = batchfeed("stats", "a.ctf", "--columns")
+    f, l = done.out.split("\nf\n")[1].split("\nl\n")
+    assert [line.split() for line in f.strip().splitlines()] == [
+        ["column", "not", "0", "min", "max", "mean", "deviation"],
+        ["0", "2", "-1", "1", "0", "0.816497"],
+        ["1", "2", "0", "2.5", "1.5", "1.08012"],
+    ]
+    assert [line.split()[0] for line in l.strip().splitlines()] == ["column", "0", "3", "4", "and"]
+    assert "and 2 columns in which nothing occurs" in l
+    columns = batchfeed("stats", "a.ctf", "--columns", "--json").json["streams"][1]["columns"]
+    assert columns["not_zero"] == [1, 0, 0, 1, 1] and columns["max"] == [1, 0, 0, 1, 1]
+    assert columns["mean"] == pytest.approx([1 / 3, 0, 0, 1 / 3, 1 / 3])
+    assert "columns" not in batchfeed("stats", "a.ctf", "--json").json["streams"][0]
+
+
+def test_stats_of_too_many_columns(batchfeed, corpus, write):
+    write("w.cntk", 'reader = [ readerType = "CNTKTextFormatReader" ; file = "w.ctf" ; input = [ w = [ dim = 2000000 ; format = "sparse" ] ] ]')
+    write("w.ctf", "|w 5:1\n")
+    assert "w: 2,000,000 columns are more than are looked at one by one (1,048,576 in all)" in batchfeed("stats", "w.cntk", "--columns").out
+    assert batchfeed("stats", "w.cntk", "--columns", "--json").json["streams"][0]["columns"] is None
+
+
 def test_stats_counts_what_is_damaged_and_repeated(batchfeed, corpus, write):
     config = corpus(1)
     write("train.ctf", "0 |v 1 2 |t 3:1\n1 |v 1 x |t 3:1\n2 |v 1 2 |t 3:1\n")

@@ -15,6 +15,9 @@ from conftest import ROOT, Corpus
 import batchfeed as bf
 from batchfeed import _keywords, _options
 
+TRAIN = """Train = [ reader = [ readerType = "CNTKTextFormatReader" ; file = "train.ctf"
+    input = [ features = [ alias = "x" ; dim = 3 ; format = "dense" ]
+              labels = [ alias = "y" ; dim = 5 ; format = "sparse" ] ] ] ]"""
 TUTORIAL = ROOT / "docs/tutorial/minibatches-in-python.md"
 
 
@@ -51,6 +54,17 @@ def test_object_stores(tmp_path, monkeypatch):
     for snippet in blocks(ROOT / "docs/how-to/read-from-object-stores.md"):
         run(snippet, names)
     assert len(names["reader"]) == 1 and len(list((tmp_path / "index").iterdir())) == 1
+
+
+def test_features_that_are_normalised(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Corpus("train.ctf", [2, 3] * 20)
+    (tmp_path / "train.cntk").write_text(TRAIN)
+    names = {}
+    for snippet in blocks(ROOT / "docs/how-to/normalise-features.md"):
+        run(snippet, names)
+    assert names["x"].shape == (100, 3)
+    assert abs(names["x"].mean(axis=0)).max() < 1e-5 and abs(names["x"].std(axis=0) - 1).max() < 1e-5
 
 
 def test_shards(tmp_path, monkeypatch):
@@ -97,11 +111,7 @@ def test_the_epoch_of_a_dataset_is_for_who_reads_it_alone():
 def test_the_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Corpus("train.ctf", [2, 3])
-    (tmp_path / "train.cntk").write_text(
-        """Train = [ reader = [ readerType = "CNTKTextFormatReader" ; file = "train.ctf"
-           input = [ features = [ alias = "x" ; dim = 3 ; format = "dense" ]
-                     labels = [ alias = "y" ; dim = 5 ; format = "sparse" ] ] ] ]"""
-    )
+    (tmp_path / "train.cntk").write_text(TRAIN)
     [snippet] = blocks(ROOT / "README.md")
     names = {}
     run(snippet, names)
