@@ -29,6 +29,7 @@ from ._options import ReaderKeywords
 from ._reader import Reader, open
 from ._source import Source, Writer
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, StreamSpec, dense, sparse
+from ._split import split
 from ._stats import Columns, Stats, StreamStats, stats
 from ._tables import (
     from_arrow,
@@ -95,6 +96,7 @@ __all__ = [
     "info",
     "open",
     "sparse",
+    "split",
     "stats",
     "to_arrow",
     "to_datasets",

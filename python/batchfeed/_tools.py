@@ -193,6 +193,7 @@ def index(
     ]
 
 
+KEYS = ("automatic", "keep", "number", "none")
 # Formats of others, by how names of files end.
 OTHER_TARGETS = {".parquet": "to_parquet", ".npz": "to_npz", ".svm": "to_svmlight", ".svmlight": "to_svmlight"}
 
@@ -208,6 +209,26 @@ class Converted:
     bytes: int
     keys: bool  # whether keys were written
     verified: bool
+
+
+def converted(done: _core.ConvertResult) -> Converted:
+    written = {s.name: s for s in done.streams}
+    return Converted(written, done.sequences, done.samples, done.left_out, done.bytes, done.keys, done.verified)
+
+
+def form_of(file: str, to: Optional[str]) -> str:
+    """The format that a corpus is written in."""
+    if to is not None and to not in TARGETS:
+        raise wrong("to", to, f"one of {', '.join(map(repr, TARGETS))}")
+    extension = os.path.splitext(file)[1].lower()
+    if to is None and extension in OTHER_TARGETS:
+        raise usage("python.target", "is in no format that convert() writes", f"bf.{OTHER_TARGETS[extension]}() does", path=file)
+    return _core.target_format(file, to or "")
+
+
+def expect_absent(file: str, force: bool) -> None:
+    if os.path.exists(file) and not force:
+        raise usage("python.exists", "the file exists", "force=True replaces it", path=file)
 
 
 def _kind(given: Union[int, str, None]) -> Optional[int]:
@@ -263,13 +284,9 @@ def convert(
     fit, FileError where it cannot be written; then the target is what it was, unless `verify` found that the new one differs.
     """
     file = path("target", target)
-    for name, value, words in (("to", "ctf" if to is None else to, TARGETS), ("keys", keys, ("automatic", "keep", "number", "none"))):
-        if value not in words:
-            raise wrong(name, value, f"one of {', '.join(map(repr, words))}")
-    extension = os.path.splitext(file)[1].lower()
-    if to is None and extension in OTHER_TARGETS:
-        raise usage("python.target", "is in no format that convert() writes", f"bf.{OTHER_TARGETS[extension]}() does", path=file)
-    form = _core.target_format(file, to or "")
+    form = form_of(file, to)
+    if keys not in KEYS:
+        raise wrong("keys", keys, f"one of {', '.join(map(repr, KEYS))}")
     function("report", report, "a function of a Fault, or None")
     given: dict[str, Any] = {
         "to": form,
@@ -291,8 +308,7 @@ def convert(
         "verify": verify,
     }
     options = fill(_core.ConvertOptions(), **given)
-    if os.path.exists(file) and not force:
-        raise usage("python.exists", "the file exists", "force=True replaces it", path=file)
+    expect_absent(file, force)
     setup = opening_of(what, section, set, dtype, limits, storage_options, {}, state_list, path_map).setup(report)
     setup.set_report(report)
     upload = upload_for(file, storage_options, form, force)
@@ -304,5 +320,4 @@ def convert(
     finally:
         if upload:
             upload.discard()
-    written = {s.name: s for s in done.streams}
-    return Converted(written, done.sequences, done.samples, done.left_out, done.bytes, done.keys, done.verified)
+    return converted(done)

@@ -3,6 +3,7 @@
 // Work on whole corpora.
 #include <batchfeed/convert.h>
 #include <batchfeed/speech_writer.h>
+#include <batchfeed/split.h>
 #include <batchfeed/survey.h>
 #include <batchfeed/tools.h>
 #include <nanobind/stl/map.h>
@@ -10,6 +11,8 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
+
+#include <algorithm>
 
 #include "arrays.h"
 #include "bindings.h"
@@ -202,6 +205,33 @@ void bind_convert(nb::module_& m) {
       "setup"_a, "target"_a, "options"_a, "report"_a.none(), "progress"_a.none());
 }
 
+void bind_split(nb::module_& m) {
+  nb::class_<SplitOptions>(m, "SplitOptions")
+      .def(nb::init<>())
+      .def_rw("fractions", &SplitOptions::fractions)
+      .def_rw("seed", &SplitOptions::seed)
+      .def_rw("exact", &SplitOptions::exact)
+      .def_rw("stratify", &SplitOptions::stratify)
+      .def_rw("group", &SplitOptions::group);
+  m.def(
+      "split",
+      [](const Setup& setup, const std::vector<std::string>& targets, const std::vector<Format>& formats,
+         const SplitOptions& parts, const ConvertOptions& options, nb::handle report, nb::handle progress) {
+        ConvertOptions wanted = options;
+        wanted.report = to_report(report);
+        wanted.progress = to_progress(progress);
+        SplitOptions asked = parts;
+        asked.jobs = options.jobs;
+        asked.progress = to_progress(progress);
+        const Released unlocked;
+        if (std::ranges::count(formats, Format::scp) + std::ranges::count(formats, Format::htk) != 0)
+          set_header(wanted, {&setup});
+        const std::unique_ptr<Source> source = open_sources(setup);
+        return split(*source, split_parts(*source, asked), targets, formats, wanted);
+      },
+      "setup"_a, "targets"_a, "formats"_a, "parts"_a, "options"_a, "report"_a.none(), "progress"_a.none());
+}
+
 }  // namespace
 
 void bind_tools(nb::module_& m) {
@@ -210,6 +240,7 @@ void bind_tools(nb::module_& m) {
   bind_describe(m);
   bind_survey(m);
   bind_convert(m);
+  bind_split(m);
   m.def(
       "probe_source", [](const Setup& setup) { static_cast<void>(open_sources(setup)); }, "setup"_a,
       nb::call_guard<Released>());
