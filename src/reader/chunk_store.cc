@@ -15,13 +15,17 @@ ChunkStore::ChunkStore(const Source& source, const Settings& settings)
 }
 
 ChunkStore::~ChunkStore() {
+  stop();
+  for (std::thread& thread : threads_) thread.join();
+  for (const auto& [id, errors] : errors_) errors.forget();
+}
+
+void ChunkStore::stop() noexcept {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
   work_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
-  for (const auto& [id, errors] : errors_) errors.forget();
 }
 
 // What a chunk will take, as far as can be told before it is read.
@@ -60,7 +64,7 @@ void ChunkStore::want(std::uint32_t id) {
   {
     const std::lock_guard lock(mutex_);
     // Before one was read, nobody knows what they take.
-    if (slots_.count(id) != 0 || (settings_.memory_limit != 0 && expansion_ == 0) || !has_room(id)) return;
+    if (stop_ || slots_.count(id) != 0 || (settings_.memory_limit != 0 && expansion_ == 0) || !has_room(id)) return;
     queue_.push_back(id);
     try {
       const auto slot = slots_.emplace(id, std::make_unique<Slot>()).first;
@@ -81,6 +85,7 @@ const LoadedChunk& ChunkStore::get(std::uint32_t id) {
     if (fresh) at = slots_.emplace(id, std::make_unique<Slot>()).first;
     Slot& slot = *at->second;
     if (slot.state == State::queued) {
+      if (stop_) throw Stopped();
       if (fresh) {
         make_room(id, lock);
         begin(id, slot);

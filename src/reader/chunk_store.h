@@ -32,6 +32,9 @@ struct LoadedChunk {
   std::uint64_t memory = 0;         // bytes, as counted in ChunkStore::memory()
 };
 
+// Thrown to end work that nobody waits for any more.
+struct Stopped : std::exception {};
+
 // Two sides: loader threads of its own, and one user thread that calls the
 // functions below. What get() returned stays valid until the user drops it.
 //
@@ -51,6 +54,8 @@ class ChunkStore {
   };
   ChunkStore(const Source& source, const Settings& settings);
   ~ChunkStore();  // waits for the reads under way
+  // No read begins after it: what would need one throws Stopped. By any thread.
+  void stop() noexcept;
   ChunkStore(const ChunkStore&) = delete;
   ChunkStore& operator=(const ChunkStore&) = delete;
 

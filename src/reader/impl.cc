@@ -109,6 +109,7 @@ void Reader::Impl::number_anew() { reader::number_anew(options, corpus.total_sam
 // is left as it is.
 void Reader::Impl::end(std::unique_ptr<Impl>& impl) noexcept {
   if (impl && impl->pid != ::getpid()) static_cast<void>(impl.release());
+  if (impl && impl->store) impl->store->stop();
   impl.reset();
 }
 

@@ -25,8 +25,6 @@ std::uint64_t bytes_of(const Minibatch& batch) {
   return bytes;
 }
 
-// Nobody waits for the answer any more.
-struct Stopped : std::exception {};
 }  // namespace
 
 Producer::Producer(const Source& source, ChunkStore& store, Planner& planner, RunMemory& memory,

@@ -8,9 +8,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 
+#include "reader/chunk_store.h"
 #include "reader/testing.h"
 
 namespace batchfeed::reader {
@@ -171,6 +174,46 @@ TEST(ReaderStop, AnyMomentIsAGoodOneToLeave) {
     Reader reader(source, reference(OrderKind::cntk, 2));
     Minibatch batch;
     for (unsigned i = 0; i < batches; ++i) ASSERT_TRUE(reader.read(batch));
+  }
+}
+
+TEST(ReaderStop, NoReadBeginsOnceTheReaderIsLeft) {
+  for (const OrderKind order : {OrderKind::file, OrderKind::cntk}) {
+    for (const unsigned threads : {1u, 2u}) {
+      auto source = std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>(20, {1, 1}));
+      std::mutex gate;
+      source->hold = [&] {
+        if (source->reads > 4) {
+          const std::lock_guard lock(gate);
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      };
+      std::unique_lock closed(gate);
+      ReaderOptions o = reference(order, 2);
+      o.threads = threads;
+      auto reader = std::make_unique<Reader>(source, o);
+      Minibatch batch;
+      while (source->reads < 4 + threads) static_cast<void>(reader->wait(std::chrono::milliseconds(1), batch));
+      std::thread leaves([&] { reader.reset(); });
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));  // more than it takes to tell the reader's threads
+      const std::uint64_t begun = source->reads;
+      closed.unlock();
+      leaves.join();
+      EXPECT_EQ(source->reads, begun);
+    }
+  }
+}
+
+TEST(ReaderStop, AStoreThatIsStoppedGivesWhatItHas) {
+  const auto source = std::make_shared<MemorySource>(kA);
+  for (const unsigned threads : {0u, 2u}) {
+    ChunkStore store(*source, {.threads = threads, .spares = 1});
+    const LoadedChunk& first = store.get(0);
+    store.stop();
+    EXPECT_EQ(&store.get(0), &first);
+    store.want(1);
+    EXPECT_TRUE(store.keeps_up());
+    EXPECT_THROW(static_cast<void>(store.get(1)), Stopped);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
@@ -44,6 +45,7 @@ class MemorySource final : public Source {
 
   void read(std::uint32_t chunk, Chunk& out) const override {
     reads.fetch_add(1);
+    if (hold) hold();
     if (delay_ms != 0) std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
     if (bad_chunk == chunk)
       throw Error(
@@ -68,6 +70,7 @@ class MemorySource final : public Source {
   std::optional<std::uint64_t> damaged_key;
   std::uint64_t damaged_below = 0;  // keys
   unsigned delay_ms = 0;
+  std::function<void()> hold;  // called at the beginning of each read
   mutable std::atomic<std::uint64_t> reads{0};
 
  private:
