@@ -129,7 +129,8 @@ class Reader {
   // sequences left out as options ask (long_sequence, last_minibatch, what waits in
   // truncated rows when the minibatch size changes; with Shard::even when the number of
   // rows does, and of all workers), sequences left out because they are damaged (this
-  // worker's), and what bucketing saves.
+  // worker's; those of all workers with truncated packing and Shard::even), and what
+  // bucketing saves.
   std::uint64_t skipped() const noexcept;
   std::uint64_t invalid() const noexcept;
   Padding padding() const noexcept;

@@ -121,7 +121,7 @@ class Reader:
 
     @property
     def invalid(self) -> int:
-        """Sequences left out up to here because they are damaged."""
+        """Sequences left out up to here because they are damaged: this worker's, or in rows shared evenly those of all."""
         return self._here().invalid
 
     @property

@@ -12,8 +12,8 @@ namespace batchfeed::order {
 
 // The part [first, second) of a global minibatch that is `rank`'s, given the
 // nominal lengths of its sequences. Contiguous, in order, complete and disjoint
-// over the ranks, as even in samples as whole sequences allow; no rank is
-// without one if there are at least as many sequences as workers.
+// over the ranks, each cut where whole sequences come nearest to equal samples; no
+// rank is without one if there are at least as many sequences as workers.
 std::pair<std::size_t, std::size_t> even_share(std::span<const std::uint32_t> lengths, std::uint64_t workers,
                                                std::uint64_t rank);
 

@@ -51,7 +51,10 @@ std::vector<double> ends_of(const SplitOptions& options) {
   std::partial_sum(options.fractions.begin(), options.fractions.end(), out.begin());
   const bool negative =
       std::any_of(options.fractions.begin(), options.fractions.end(), [](double f) { return !(f >= 0); });
-  if (out.empty() || out.size() > kMostParts || negative || std::abs(out.back() - 1) > 1e-6)
+  if (out.size() > kMostParts)
+    refuse("split.too-many-parts", {}, std::to_string(out.size()) + " parts, expected at most " + std::to_string(kMostParts),
+           "split a part again");
+  if (out.empty() || negative || std::abs(out.back() - 1) > 1e-6)
     refuse("split.fractions", {}, "fractions must be positive and sum to 1", "such as 0.9 and 0.1");
   if (!options.group.empty() && (options.exact || !options.stratify.empty()))
     refuse("split.group", {}, "groups that stay together cannot give exact sizes", "leave out one of the two");

@@ -54,8 +54,9 @@ def test_exact_and_stratified(batchfeed, labelled):
     (("--part", "all.ctf=0.5", "--part", "a.ctf"), "exists already"),
     (("--part", "a.ctf", "--part", "b.ctf=0.5", "--stratify", "x"), "no stream 'x'"),
     (("--part", "a.ctf", "--part", "b.ctf=0.5", "--exact", "--group", "k"), "exact"),
+    (tuple(word for i in range(256) for word in ("--part", f"{i}.ctf=0.00390625")), "256 parts, expected at most 255"),
 ])
-def test_what_makes_no_sense_writes_nothing(batchfeed, labelled, arguments, word):  # split.fractions split.group split.no-classes
+def test_what_makes_no_sense_writes_nothing(batchfeed, labelled, arguments, word):  # split.fractions split.group split.no-classes split.too-many-parts
     labelled()
     done = batchfeed("split", "all.ctf", *arguments)
     assert done.code == 2 and word in done.err
