@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "base/seeded_hash.h"
 #include "base/seen.h"
 #include "base/sort_by_key.h"
+#include "base/text_list.h"
 #include "base/text_table.h"
 #include "base/working_folder.h"
 
@@ -224,6 +226,60 @@ RC_GTEST_PROP(TextTable, NumbersTextsAsTheyAppear, (const std::vector<std::strin
   }
   RC_ASSERT(table.size() == fresh.size());
   for (std::size_t i = 0; i < fresh.size(); ++i) RC_ASSERT(table[i] == fresh[i]);
+}
+
+// Names that begin alike, in no order, some of which come again at once and others later; by tens and by thousands.
+TEST(TextTable, NumbersManyAtOnceAsOneByOne) {
+  std::mt19937_64 draw(7);
+  for (const bool reserved : {false, true}) {
+    TextTable one, many;
+    std::set<std::string> before;
+    for (int round = 0; round < 60; ++round) {
+      std::vector<std::string> texts(draw() % (round % 10 == 9 ? 9000 : 70));
+      for (std::string& text : texts) {
+        text = "a-corpus-of-speech/" + std::string(draw() % 20, '-') + std::to_string(draw() % 30'000);
+        if (draw() % 9 == 0) text = texts[draw() % texts.size()];
+      }
+      const std::vector<std::string_view> views(texts.begin(), texts.end());
+      std::vector<std::uint64_t> numbers(texts.size());
+      if (reserved) many.reserve(many.size() + texts.size());
+      many.numbers(views, numbers);
+      for (std::size_t i = 0; i < texts.size(); ++i) {
+        ASSERT_EQ(numbers[i], one.number(texts[i]));
+        ASSERT_EQ(many[numbers[i]], texts[i]);
+        ASSERT_EQ(many.find(texts[i]), numbers[i]);
+      }
+      ASSERT_EQ(many.size(), one.size());
+    }
+    EXPECT_GT(one.size(), 20'000u);
+  }
+}
+
+TEST(TextTable, OfOneCntkHashTheFirstIsKept) {
+  TextTable table(TextTable::Same::cntk_hash);
+  EXPECT_EQ(table.find_cntk_hash(5858886), std::nullopt);
+  const std::vector<std::string_view> texts = {"a", "!B", "\"!", "b", "\"!"};
+  std::vector<std::uint64_t> numbers(texts.size());
+  table.numbers(texts, numbers);
+  EXPECT_EQ(numbers, (std::vector<std::uint64_t>{0, 1, 1, 2, 1}));
+  for (int i = 0; i < 1000; ++i) table.number("utterance " + std::to_string(i));
+  EXPECT_EQ(table.find_cntk_hash(5858886), 1u);
+  EXPECT_EQ(table.number("\"!"), 1u);
+  EXPECT_EQ(table[1], "!B");
+}
+
+TEST(TextList, HoldsTextsOneBehindTheOther) {
+  TextList list{"a", "", std::string_view("b\0c", 3)};
+  list.add(std::string(300, 'x'));
+  EXPECT_EQ(list.size(), 4u);
+  std::vector<std::string> out;
+  for (const std::string_view text : list) out.emplace_back(text);
+  EXPECT_EQ(out, (std::vector<std::string>{"a", "", std::string("b\0c", 3), std::string(300, 'x')}));
+  EXPECT_FALSE((list == TextList{"a", "", "b"}));
+  EXPECT_FALSE((TextList{"ab", "c"} == TextList{"a", "bc"}));
+  EXPECT_TRUE((TextList{"ab", "c"} == TextList{"ab", "c"}));
+  list.clear();
+  EXPECT_TRUE(list.empty());
 }
 
 TEST(TextTable, KeepsTextsOfAnyLengthWhereTheyAre) {

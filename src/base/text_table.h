@@ -4,11 +4,14 @@
 // those of a text, so that a list of short names does not take many times its size.
 #pragma once
 
+#include <batchfeed/buffer.h>
+
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -18,26 +21,62 @@ namespace batchfeed {
 
 class TextTable {
  public:
+  // Which texts are one: those of the same bytes, or of the same CNTK hash, of which the first is kept.
+  enum class Same : std::uint8_t { bytes, cntk_hash };
+  explicit TextTable(Same same = Same::bytes) : same_(same) {}
+
   // The number of a text, which is size() of before if it is new.
   std::uint64_t number(std::string_view text);
+  // The same of each, in their order: what is looked at is asked for ahead, as none of it lies near the other.
+  void numbers(std::span<const std::string_view> texts, std::span<std::uint64_t> out);
+  // So many in all will come.
+  void reserve(std::uint64_t texts);
 
   std::optional<std::uint64_t> find(std::string_view text) const;
+  std::optional<std::uint64_t> find_cntk_hash(std::uint64_t hash) const;  // Same::cntk_hash
 
   // Valid as long as the table is.
-  std::string_view operator[](std::uint64_t number) const;
-  std::uint64_t size() const noexcept { return texts_.size(); }
+  std::string_view operator[](std::uint64_t number) const { return text_at(*place(number)); }
+  std::uint64_t size() const noexcept { return size_; }
 
  private:
-  // Where a text's number stands, or would.
-  std::size_t slot_of(std::string_view text, std::uint64_t hash) const;
-  const char* keep(std::string_view text);
-  void grow();
+  static constexpr unsigned kFirstBits = 6;
+  static constexpr std::uint64_t kFirst = std::uint64_t{1} << kFirstBits;
 
-  std::vector<std::unique_ptr<char[]>> blocks_;
+  static std::string_view text_at(const char* at) noexcept;
+  static unsigned run_of(std::uint64_t number) noexcept {
+    return static_cast<unsigned>(std::bit_width(number + kFirst)) - kFirstBits - 1;
+  }
+  const char* const* place(std::uint64_t number) const noexcept {
+    const unsigned run = run_of(number);
+    return places_[run].data() + (number + kFirst - (kFirst << run));
+  }
+  std::uint64_t hash_of(std::string_view text) const noexcept;
+  bool same(std::string_view kept, std::string_view text) const noexcept;
+  std::size_t home(std::uint64_t hash) const noexcept { return static_cast<std::size_t>(hash >> (64 - bits_)); }
+  // From `at` on: the first slot that is free or has the bits of this hash.
+  std::size_t candidate(std::size_t at, std::uint64_t hash) const noexcept;
+  // From `at` on: where a text's number stands, or would.
+  template <class Is>
+  std::size_t slot_of(std::size_t at, std::uint64_t hash, const Is& is) const;
+  std::uint64_t number(std::string_view text, std::uint64_t hash, std::size_t at);
+  void push(std::string_view text);
+  void make_room(std::uint64_t texts);
+  void grow(unsigned bits);
+
+  Same same_;
+  std::vector<Buffer<char>> blocks_;
   char* at_ = nullptr;  // room in the last block that is shared
   std::size_t left_ = 0, next_block_ = 4096;
-  std::deque<const char*> texts_;  // each behind its length: 7 bits a byte, the low ones first, bit 7 where more follow
-  std::vector<std::uint64_t> slots_;  // 0: free; else a number + 1, above it 16 bits of the text's hash
+  // Where each text is, behind its length: 7 bits a byte, the low ones first, bit 7 where more follow. In runs of 64,
+  // 128 and so on.
+  std::vector<Buffer<const char*>> places_;
+  std::uint64_t size_ = 0;
+  // 0: free; else a number + 1 in as many bits as slots need, above it the uppermost bits of the text's hash. So slots
+  // are in the order of their hashes but for those that had to move on.
+  Buffer<std::uint64_t> slots_;
+  unsigned bits_ = 0;  // of a slot's place
+  std::uint64_t mask_ = 0;
   SeededHash hash_;
 };
 

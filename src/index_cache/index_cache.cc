@@ -123,17 +123,18 @@ std::string_view refuse(const RawHeader& raw, const Header& h, std::uint64_t fil
   return {};
 }
 
-// Cuts the texts, which stand one behind the other; false if they are longer than all.
-bool cut(const std::string& all, std::span<const std::uint32_t> lengths, std::vector<std::string>& texts) {
-  std::size_t from = 0;
-  texts.reserve(lengths.size());
-  for (std::uint32_t length : lengths) {
-    if constexpr (std::endian::native != std::endian::little) length = byte_swap(length);
-    if (length > all.size() - from) return false;
-    texts.push_back(all.substr(from, length));
-    from += length;
+// Lengths in the order of the disk; a no-op on little-endian machines.
+void to_disk_order(std::span<std::uint32_t> lengths) {
+  if constexpr (std::endian::native != std::endian::little) {
+    for (std::uint32_t& length : lengths) length = byte_swap(length);
   }
-  return true;
+}
+
+// Whether the lengths make no more than there are bytes.
+bool fit(const TextList& texts) {
+  std::uint64_t sum = 0;
+  for (const std::uint32_t length : texts.lengths().span()) sum = add_sat(sum, std::uint64_t{length});
+  return sum <= texts.bytes().size();
 }
 
 // The payload of one cache file, or the reason why not.
@@ -172,32 +173,17 @@ std::optional<Payload> load_one(const io::File& file, const Binding& binding, st
     i += part.size();
   }
   payload.entries.close();
-  std::vector<std::uint32_t> lengths(static_cast<std::size_t>(h.texts));
-  read(std::as_writable_bytes(std::span(lengths)));
-  std::string texts(static_cast<std::size_t>(h.text_bytes), '\0');
-  read(std::as_writable_bytes(std::span(texts)));
+  Buffer<std::uint32_t>& lengths = payload.texts.lengths();
+  Buffer<char>& texts = payload.texts.bytes();
+  lengths.resize(static_cast<std::size_t>(h.texts));
+  read(std::as_writable_bytes(std::span(lengths.data(), lengths.size())));
+  texts.resize(static_cast<std::size_t>(h.text_bytes));
+  read(std::as_writable_bytes(std::span(texts.data(), texts.size())));
   if (hash.value() != h.checksum) return refused("its checksum is wrong");
-  if (!cut(texts, lengths, payload.texts) || !plausible(payload.entries, binding.size)) return refused("it is damaged");
+  to_disk_order({lengths.data(), lengths.size()});
+  if (!fit(payload.texts) || !plausible(payload.entries, binding.size)) return refused("it is damaged");
   return payload;
 }
-
-// The texts, one behind the other, and how long each is, as on disk.
-struct Texts {
-  std::vector<std::uint32_t> lengths;
-  std::string bytes;
-
-  explicit Texts(const std::vector<std::string>& texts) {
-    lengths.reserve(texts.size());
-    std::size_t all = 0;
-    for (const std::string& text : texts) {
-      const auto length = static_cast<std::uint32_t>(text.size());
-      lengths.push_back(std::endian::native == std::endian::little ? length : byte_swap(length));
-      all += text.size();
-    }
-    bytes.reserve(all);
-    for (const std::string& text : texts) bytes += text;
-  }
-};
 
 }  // namespace
 
@@ -279,7 +265,7 @@ Loaded load(const std::vector<std::string>& places, const Binding& binding) {
 }
 
 Stored store(const std::vector<std::string>& places, const Binding& binding, const Payload& payload) {
-  const Texts texts(payload.texts);
+  const std::span<const std::uint32_t> lengths = payload.texts.lengths().span();
   Header h{.size = binding.size,
            .mtime_ns = binding.mtime_ns,
            .fingerprint = binding.fingerprint,
@@ -287,7 +273,7 @@ Stored store(const std::vector<std::string>& places, const Binding& binding, con
            .extra = payload.extra.size(),
            .entries = payload.entries.size(),
            .texts = payload.texts.size(),
-           .text_bytes = texts.bytes.size()};
+           .text_bytes = payload.texts.bytes().size()};
   // All that stands behind the header, piece by piece.
   const auto each_piece = [&](const auto& take) {
     take(bytes_of(binding.options));
@@ -299,8 +285,15 @@ Stored store(const std::vector<std::string>& places, const Binding& binding, con
       take(std::as_bytes(part));
       i += part.size();
     }
-    take(bytes_of(texts.lengths));
-    take(bytes_of(texts.bytes));
+    std::array<std::uint32_t, 1024> part;  // NOLINT(cppcoreguidelines-pro-type-member-init): `n` of it
+    for (std::size_t i = 0; i < lengths.size();) {
+      const std::size_t n = std::min(part.size(), lengths.size() - i);
+      std::ranges::copy(lengths.subspan(i, n), part.begin());
+      to_disk_order(std::span(part).first(n));
+      take(std::as_bytes(std::span(part).first(n)));
+      i += n;
+    }
+    take(bytes_of(payload.texts.bytes()));
   };
   RunningHash hash;
   hash.add(encode(h).data(), kChecksumAt);

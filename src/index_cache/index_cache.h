@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text_list.h"
 #include "io/file.h"
 #include "model/index.h"
 
@@ -32,8 +33,8 @@ struct Binding {
 };
 
 struct Payload {
-  IndexEntries entries;  // where keys are text: key = place in `texts`
-  std::vector<std::string> texts;
+  IndexEntries entries;  // where keys are text: key = place in `texts`, which is the entry's own
+  TextList texts;
   std::string extra;  // the format's own
 };
 

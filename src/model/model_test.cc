@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -12,6 +14,9 @@
 #include "model/fault_sink.h"
 #include "model/held_notices.h"
 #include "model/key_table.h"
+#include "model/places.h"
+#include "model/repeats.h"
+#include "model/waiting_names.h"
 #include "support/fault_of.h"
 
 namespace batchfeed {
@@ -244,6 +249,109 @@ TEST(KeyTable, TwoTextsWithOneHashAreFound) {
   EXPECT_FALSE(keys.collision());
   EXPECT_EQ(keys.id("\"!"), 5858886u);
   EXPECT_EQ(keys.collision(), std::pair(std::string("!B"), std::string("\"!")));
+}
+
+TEST(KeyTable, ManyAtOnceAreAsOneByOne) {
+  TextList texts;
+  for (int i = 0; i < 3000; ++i) texts.add("utterance-" + std::to_string(i % 7 == 6 ? i / 3 : i));
+  for (const KeyMode mode : {KeyMode::text, KeyMode::hashed}) {
+    KeyTable one(mode), many(mode);
+    one.id("utterance-5");
+    many.id("utterance-5");
+    many.expect(10);
+    std::vector<std::uint64_t> ids;
+    for (const std::string_view text : texts) ids.push_back(one.id(text));
+    EXPECT_EQ(many.ids(texts), ids);
+    EXPECT_EQ(many.ids(texts), ids);
+    TextList back;
+    for (const std::uint64_t id : ids) many.append(id, back);
+    EXPECT_TRUE(back == texts);
+    EXPECT_FALSE(many.collision());
+    EXPECT_TRUE(many.ids({}).empty());
+  }
+  KeyTable keys(KeyMode::hashed);
+  EXPECT_EQ(keys.ids({"x", "\"!", "!B"}), (std::vector<std::uint64_t>{177'629, 5'858'886, 5'858'886}));
+  EXPECT_EQ(keys.collision(), std::pair(std::string("\"!"), std::string("!B")));
+}
+
+// What comes before and behind the thousandth, with and without records.
+TEST(KeyTable, NumbersNamesThatWait) {
+  struct Record {
+    std::uint64_t key;
+    std::string name;
+  };
+  for (const KeyMode mode : {KeyMode::text, KeyMode::hashed, KeyMode::numeric}) {
+    KeyTable keys(mode), one(mode);
+    WaitingNames names(keys);
+    std::vector<Record> records;
+    std::vector<std::uint64_t> expected;
+    std::size_t numbered = 0;
+    const auto number = [&] {
+      names.number(std::span(records).subspan(numbered));
+      numbered = records.size();
+    };
+    for (int i = 0; i < 5000; ++i) {
+      const std::string name = std::to_string(i % 11 == 10 ? i - 7 : i);
+      if (names.many()) number();
+      const std::uint64_t key = names.add(name).value();
+      const std::uint64_t alone = one.key(name).value();
+      if (i % 5 == 4) continue;  // is left out, but has a number
+      records.push_back({key, name});
+      expected.push_back(alone);
+    }
+    number();
+    number();
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      ASSERT_EQ(records[i].key, expected[i]);
+      ASSERT_EQ(keys.text(records[i].key), records[i].name);
+    }
+  }
+  KeyTable numeric(KeyMode::numeric);
+  EXPECT_EQ(WaitingNames(numeric).add("x"), std::nullopt);
+}
+
+TEST(Places, AreNumberedAndPutBack) {
+  KeyTable keys(KeyMode::text);
+  IndexEntries entries;
+  TextList texts{"b", "a", "b", "c"};
+  for (std::uint64_t i = 0; i < 4; ++i) entries.push_back({.key = i, .begin = i, .bytes = 1, .samples = 1});
+  const auto keys_of = [&] {
+    std::vector<std::uint64_t> out;
+    for (const IndexEntry& e : entries) out.push_back(e.key);
+    return out;
+  };
+  EXPECT_TRUE(are_places(entries, texts));
+  number_places(entries, texts, keys);
+  EXPECT_THAT(keys_of(), ElementsAre(0, 1, 0, 2));
+  EXPECT_FALSE(are_places(entries, texts));
+  TextList back;
+  put_places(entries, back, keys);
+  EXPECT_TRUE(back == texts);
+  EXPECT_TRUE(are_places(entries, texts));
+  number_places(entries, {"d", "e", "f", "g"}, keys);
+  EXPECT_THAT(keys_of(), ElementsAre(3, 4, 5, 6));
+  EXPECT_FALSE(are_places(entries, TextList{"d", "e"}));
+}
+
+// Where keys lie near each other and far apart, against a set.
+TEST(Repeats, AreThoseWithAKeyThatOneBeforeThemHas) {
+  struct Record {
+    std::uint64_t key;
+  };
+  std::uint64_t state = 1;
+  const auto draw = [&] { return state = state * 6364136223846793005u + 1442695040888963407u, state >> 33; };
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Record> records(draw() % 200);
+    const std::uint64_t below = 1 + draw() % 400, apart = round % 2 == 0 ? 1 : 1'000'003;
+    const std::uint64_t first = round % 3 == 0 ? ~0ull - 1000 : 0;
+    std::set<std::uint64_t> seen;
+    std::vector<std::size_t> expected;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      records[i].key = first + (round % 5 == 0 ? i : draw() % below) * apart;
+      if (!seen.insert(records[i].key).second) expected.push_back(i);
+    }
+    ASSERT_EQ(repeats(records, [](const Record& r) { return r.key; }), expected);
+  }
 }
 
 TEST(KeyTable, NumericKeysPrintInDecimal) {

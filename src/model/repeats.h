@@ -17,14 +17,26 @@ namespace batchfeed {
 template <class Entries, class KeyOf>
 std::vector<std::size_t> repeats(const Entries& entries, const KeyOf& key_of) {
   std::vector<std::size_t> out;
-  std::size_t n = 0;
-  std::uint64_t before = 0;
+  std::uint64_t least = ~0ull, most = 0, before = 0;
   bool rising = true;
-  for (auto e = entries.begin(); rising && e != entries.end(); ++e) {
-    rising = n++ == 0 || key_of(*e) > before;
-    before = key_of(*e);
+  for (auto e = entries.begin(); e != entries.end(); ++e) {
+    const std::uint64_t key = key_of(*e);
+    rising &= least > most || key > before;
+    least = std::min(least, key);
+    most = std::max(most, key);
+    before = key;
   }
   if (rising) return out;
+  if ((most - least) / 64 < entries.size()) {  // as numbers of texts are: a bit for each that there may be
+    std::vector<bool> seen(static_cast<std::size_t>(most - least) + 1);
+    std::size_t n = 0;
+    for (auto e = entries.begin(); e != entries.end(); ++e, ++n) {
+      const auto k = static_cast<std::size_t>(key_of(*e) - least);
+      if (seen[k]) out.push_back(n);
+      seen[k] = true;
+    }
+    return out;
+  }
   std::vector<std::pair<std::uint64_t, std::size_t>> order;
   order.reserve(entries.size());
   for (auto e = entries.begin(); e != entries.end(); ++e) order.emplace_back(key_of(*e), order.size());

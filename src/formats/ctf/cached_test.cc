@@ -154,6 +154,36 @@ TEST(Cache, GivesTheSameSourceAsTheFile) {
   EXPECT_EQ(a.columns[0].values.size(), b.columns[0].values.size());
 }
 
+// Each sequence has a text of its own there, in their order, though two of them have the same id.
+TEST(Cache, HoldsTextsInTheOrderOfTheirSequences) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("t.ctf", "u |A 1\nv |A 2\nu |A 3\n");
+  CtfOptions options = options_for({"A:d1"});
+  options.cache_index = true;
+  const auto keys = [&](bool used) {
+    const CtfSource source(options, path, quiet_context(KeyMode::text));
+    EXPECT_EQ(source.cache().used, used);
+    std::string out;
+    for (const IndexEntry& e : source.index().entries) out += source.key_text(e.key) + std::to_string(e.key) + ' ';
+    return out;
+  };
+  EXPECT_EQ(keys(false), "u0 v1 u0 ");
+  EXPECT_EQ(keys(true), "u0 v1 u0 ");
+  // The key of the last entry, which stands before three lengths and three letters.
+  std::ifstream in(path + ".bfindex", std::ios::binary);
+  std::string cache(std::istreambuf_iterator<char>(in), {});
+  in.close();
+  constexpr std::size_t kChecksumAt = 80, kHeader = 88;
+  cache[cache.size() - 3 - 3 * 4 - sizeof(IndexEntry)] = 0;
+  RunningHash hash;
+  hash.add(cache.data(), kChecksumAt);
+  hash.add(cache.data() + kHeader, cache.size() - kHeader);
+  const std::uint64_t sum = hash.value();
+  std::memcpy(cache.data() + kChecksumAt, &sum, sizeof sum);
+  std::ofstream(path + ".bfindex", std::ios::binary) << cache;
+  EXPECT_EQ(keys(false), "u0 v1 u0 ");
+}
+
 TEST(Cache, LineModeSurvivesTheCache) {
   const ScratchFolder folder;
   const std::string path = folder.write("t.ctf", "\n|A 1\n5 |A 2\n");

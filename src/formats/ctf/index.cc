@@ -11,6 +11,7 @@
 #include "formats/ctf/faults.h"
 #include "formats/ctf/range_index.h"
 #include "formats/ctf/ranges.h"
+#include "model/places.h"
 
 namespace batchfeed::ctf {
 
@@ -83,6 +84,11 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
   const bool text = context.keys->mode() != KeyMode::numeric;
   RangeIndexer judge(file, start, schema, context);
   std::optional<Open> running;
+  if (text) {
+    std::uint64_t texts = 0;
+    for (const Part& part : parts) texts += part.texts.size() + 2;  // and those that ranges left open
+    context.keys->expect(texts);
+  }
   std::uint64_t lines = start.lines;
   const auto close = [&](const Open& open, std::uint64_t end) {
     IndexEntries one;
@@ -109,10 +115,7 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
     if (part.notes.left_out > 0 && result.notes.left_out == 0) result.notes.first_left_out = part.notes.first_left_out;
     result.notes.left_out += part.notes.left_out;
     if (start.line_mode) part.middle.add_to_keys(lines);
-    if (text) {
-      part.middle.map_keys(
-          [&](std::uint64_t place) { return context.keys->id(part.texts[static_cast<std::size_t>(place)]); });
-    }
+    if (text) number_places(part.middle, part.texts, *context.keys);
     entries.append(std::move(part.middle));
     lines += part.lines;
     part = Part();

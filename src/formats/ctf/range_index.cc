@@ -92,7 +92,7 @@ void RangeIndexer::switch_to(Part& part, const LineFront& front, std::uint64_t a
     part.first = current_;
     part.second_begin = at;
   } else if (close(current_, at, text_ ? part.texts.size() : current_.id, part.notes, part.middle) && text_) {
-    part.texts.push_back(std::move(current_.text));
+    part.texts.add(current_.text);
   }
   clear(at);
   current_.has_id = true;

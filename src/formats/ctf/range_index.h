@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text_list.h"
 #include "formats/ctf/blocks.h"
 #include "formats/ctf/bytes.h"
 #include "formats/ctf/index.h"
@@ -42,7 +43,7 @@ struct Part {
   std::optional<Open> first, last;  // the first and the last sequence with an id here; `last` only if it is another
   std::uint64_t second_begin = 0;   // where `first` ends, if `last` is set
   IndexEntries middle;              // whole sequences between them; in line mode all (keys count from the range)
-  std::vector<std::string> texts;   // ids of `middle`, key = place in here
+  TextList texts;                   // ids of `middle`, key = place in here
   IndexNotes notes;
 };
 

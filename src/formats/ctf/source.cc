@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "formats/ctf/ctf.h"
 #include "formats/ctf/faults.h"
+#include "model/places.h"
 #include "model/total.h"
 
 namespace batchfeed::ctf {
@@ -133,11 +134,9 @@ bool CtfSource::load_index(const index_cache::Binding& binding, const std::vecto
   if (!decode(loaded.payload->extra, start_, notes_)) return refuse("it is damaged");
   index_.entries = std::move(loaded.payload->entries);
   if (text_keys()) {
-    const std::vector<std::string>& texts = loaded.payload->texts;
-    const auto has_text = [&](const IndexEntry& e) { return e.key < texts.size(); };
-    if (!std::ranges::all_of(index_.entries, has_text)) return refuse("it is damaged");
-    index_.entries.map_keys(
-        [&](std::uint64_t text) { return context_.keys->id(texts[static_cast<std::size_t>(text)]); });
+    if (!are_places(index_.entries, loaded.payload->texts)) return refuse("it is damaged");
+    context_.keys->expect(loaded.payload->texts.size());
+    number_places(index_.entries, loaded.payload->texts, *context_.keys);
   }
   cache_ = {.used = true, .path = loaded.path, .why = {}};
   return true;
@@ -145,12 +144,7 @@ bool CtfSource::load_index(const index_cache::Binding& binding, const std::vecto
 
 void CtfSource::store_index(const index_cache::Binding& binding, const std::vector<std::string>& places) {
   index_cache::Payload payload{.entries = index_.entries, .texts = {}, .extra = encode(start_, notes_)};
-  if (text_keys()) {
-    payload.entries.map_keys([&](std::uint64_t key) {
-      payload.texts.push_back(context_.keys->text(key));
-      return payload.texts.size() - 1;
-    });
-  }
+  if (text_keys()) put_places(payload.entries, payload.texts, *context_.keys);
   const index_cache::Stored stored = index_cache::store(places, binding, payload);
   cache_.path = stored.path;
   if (stored.path.empty()) sink_.warning(index_cache::not_kept(file_.path(), stored));

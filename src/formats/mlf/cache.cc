@@ -5,6 +5,7 @@
 
 #include "base/cursor.h"
 #include "index_cache/index_cache.h"
+#include "model/places.h"
 
 namespace batchfeed::mlf {
 namespace {
@@ -43,10 +44,9 @@ bool plausible(const index_cache::Payload& payload, const io::File& file, bool w
   for (const IndexEntry& e : payload.entries) {
     if (e.begin < end || e.begin > file.size() || e.bytes > file.size() - e.begin || e.bytes == 0 || e.samples == 0)
       return false;
-    if (words && e.key >= payload.texts.size()) return false;
     end = e.begin + e.bytes;
   }
-  return true;
+  return !words || are_places(payload.entries, payload.texts);
 }
 
 // Why a cache that is whole is not used all the same; empty: it is, and its counts are in `builder`.
@@ -70,9 +70,11 @@ void index_cached(const io::File& file, const MlfOptions& options, const std::fu
   if (!loaded.why.empty()) loaded.payload.reset();
   if (loaded.payload) {
     builder.begin_file(file);
-    for (IndexEntry e : loaded.payload->entries) {
-      if (words) e.key = context.keys->key(loaded.payload->texts[static_cast<std::size_t>(e.key)]).value_or(0);
-      builder.add(e, {.file = file.path(), .byte = e.begin, .has_byte = true});
+    if (words) number_places(loaded.payload->entries, loaded.payload->texts, *context.keys);
+    Position at{.file = file.path(), .has_byte = true};
+    for (const IndexEntry& e : loaded.payload->entries) {
+      at.byte = e.begin;
+      builder.add(e, at);
     }
     return;
   }
@@ -93,12 +95,7 @@ void index_cached(const io::File& file, const MlfOptions& options, const std::fu
   std::vector<std::uint64_t> counts = builder.counts();
   for (std::size_t i = 0; i < counts.size(); ++i) counts[i] -= before[i];
   payload.extra = encode(counts);
-  if (words) {
-    payload.entries.map_keys([&](std::uint64_t key) {
-      payload.texts.push_back(context.keys->text(key));
-      return payload.texts.size() - 1;
-    });
-  }
+  if (words) put_places(payload.entries, payload.texts, *context.keys);
   const index_cache::Stored stored = index_cache::store(places, binding, payload);
   if (stored.path.empty()) faults.warning(index_cache::not_kept(file.path(), stored));
 }

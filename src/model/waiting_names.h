@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// Names of a list that wait until there are some, as a KeyTable numbers many faster than one by one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/text_list.h"
+#include "model/key_table.h"
+
+namespace batchfeed {
+
+class WaitingNames {
+ public:
+  static constexpr std::size_t kMany = 1024;
+
+  explicit WaitingNames(KeyTable& keys) : keys_(keys) {}
+
+  // What a record has as its key until number() puts its name's number there. KeyMode::numeric: that number at once, or
+  // nothing if the name is none.
+  std::optional<std::uint64_t> add(std::string_view name) {
+    if (keys_.mode() == KeyMode::numeric) return keys_.key(name);
+    names_.add(name);
+    return names_.size() - 1;
+  }
+  // It is time for number().
+  bool many() const noexcept { return names_.size() >= kMany; }
+  // `records`: all whose names were added since the last call; some names may have none.
+  template <class Record>
+  void number(std::span<Record> records) {
+    if (names_.empty()) return;
+    const std::vector<std::uint64_t> ids = keys_.ids(names_);
+    names_.clear();
+    for (Record& record : records) record.key = ids[static_cast<std::size_t>(record.key)];
+  }
+
+ private:
+  KeyTable& keys_;
+  TextList names_;
+};
+
+}  // namespace batchfeed
