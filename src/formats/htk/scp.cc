@@ -122,9 +122,8 @@ std::string normalise_prefix(std::string_view prefix) {
 
 std::string_view without_extension(std::string_view name) noexcept {
   const std::size_t dot = name.rfind('.');
-  if (dot == name.npos) return name;
-  const std::size_t slash = name.find_last_of("/\\");
-  return slash != name.npos && slash > dot ? name : name.substr(0, dot);
+  const bool in_folder = dot != name.npos && name.find_first_of("/\\", dot) != name.npos;
+  return in_folder ? name : name.substr(0, dot);
 }
 
 ScpEntry parse_scp_line(std::string_view line, const ScpRules& rules, const Position& at) {

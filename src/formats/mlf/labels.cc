@@ -147,8 +147,7 @@ std::optional<std::string_view> utterance_key(std::string_view line) noexcept {
   std::string_view key = line.substr(1, line.size() - 2);
   if (key.size() > 2 && key.starts_with("*/")) key.remove_prefix(2);
   const std::size_t dot = key.rfind('.');
-  const std::size_t slash = key.find_last_of("/\\");
-  if (dot != key.npos && (slash == key.npos || slash < dot)) key = key.substr(0, dot);
+  if (dot != key.npos && key.find_first_of("/\\", dot) == key.npos) key = key.substr(0, dot);
   return key;
 }
 

@@ -32,7 +32,7 @@ class TextIndexer {
         end(lines_.end());
       } else {
         last_.assign(text);
-        last_at_ = here();
+        move_to_line(last_at_);
         last_is_whole_ = lines_.terminated();
         last_end_ = lines_.end();
       }
@@ -47,6 +47,12 @@ class TextIndexer {
  private:
   Position here() const {
     return {.file = file_.path(), .byte = lines_.begin(), .line = lines_.number(), .column = 1, .has_byte = true};
+  }
+
+  // here() without a string of its own.
+  void move_to_line(Position& at) const {
+    at.byte = lines_.begin();
+    at.line = lines_.number();
   }
 
   static bool is_blank_line(std::string_view text) { return text.find_first_not_of(" \t") == text.npos; }
@@ -71,7 +77,7 @@ class TextIndexer {
   void begin(std::string_view line) {
     inside_ = true;
     last_.clear();
-    key_at_ = here();
+    move_to_line(key_at_);
     const auto key = utterance_key(line);
     named_ = key.has_value();
     key_.assign(named_ ? *key : line.substr(0, 80));
@@ -133,9 +139,9 @@ class TextIndexer {
   io::LineReader lines_;
   bool inside_ = false, named_ = false;
   std::string key_;
-  Position key_at_;
+  Position key_at_{.file = file_.path(), .column = 1, .has_byte = true};
   std::string last_;  // the last label line
-  Position last_at_;
+  Position last_at_ = key_at_;
   std::uint64_t last_end_ = 0;
   bool last_is_whole_ = true;
 };
