@@ -285,6 +285,22 @@ TEST_F(Htk, DropsAllOfADuplicateAndCountsThem) {
   EXPECT_EQ(fault("\n").id, "htk.no-utterances");
 }
 
+// Keys are numbered many at a time: in their order all the same, those of entries that are left out, too.
+TEST_F(Htk, NumbersManyKeysInTheirOrder) {
+  folder_.write("a", htk_file(ramp(40)));
+  std::string lines;
+  for (int i = 0; i < 3000; ++i)
+    lines += "u" + std::to_string(i) + "=FOLDER/a[0," + std::to_string(i % 3 == 1 ? 20 : 1) + "]\n";
+  const auto source = open(lines + "u2000=FOLDER/a[0,1]\n", {.max_sequence_frames = 10});
+  for (const std::uint64_t key : {0u, 1u, 1023u, 1024u, 1025u, 2048u, 2999u})
+    EXPECT_EQ(keys_->text(key), "u" + std::to_string(key));
+  std::vector<SequenceInfo> table;
+  source->sequences(0, table);
+  ASSERT_EQ(table.size(), 1999u);
+  EXPECT_EQ(table[1].key, 2u);
+  EXPECT_EQ(table[1998].key, 2999u);
+}
+
 TEST_F(Htk, LeavesOutWhatIsTooLong) {
   folder_.write("a", htk_file(ramp(40)));
   folder_.write("none", htk_file({}));

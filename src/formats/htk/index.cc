@@ -14,6 +14,7 @@
 #include "io/list.h"
 #include "io/path_policy.h"
 #include "model/repeats.h"
+#include "model/waiting_names.h"
 
 namespace batchfeed::htk {
 namespace {
@@ -40,6 +41,7 @@ class Builder {
   Index build() {
     for (const std::string& list : options_.scp_files) read_list(list);
     read_files();
+    number_names();
     index_.list_first.push_back(index_.utterances.size());
     if (options_.legacy) {
       refuse_if_most_are_gone();
@@ -104,6 +106,10 @@ class Builder {
   void read_files();
   void add(const ScpEntry& entry, const Position& at);
   std::optional<std::uint64_t> frames_of_file(const ScpEntry& entry, const Position& at);
+  void number_names() {
+    names_.number(std::span(index_.utterances).subspan(numbered_));
+    numbered_ = index_.utterances.size();
+  }
   void drop_duplicates();
   void refuse_if_most_are_gone();
   const char* raise_length() const {
@@ -117,6 +123,8 @@ class Builder {
   FaultSink& faults_;
   Index index_;
   io::FileNumbers file_number_{index_.paths, context_.file_system};
+  WaitingNames names_{*context_.keys};
+  std::size_t numbered_ = 0;  // utterances
   MissingFiles missing_files_{context_.file_system};
   std::uint64_t entries_ = 0, empty_ = 0, blank_lines_ = 0, blanks_ = 0;
 };
@@ -186,7 +194,8 @@ std::optional<std::uint64_t> Builder::frames_of_file(const ScpEntry& entry, cons
 
 void Builder::add(const ScpEntry& entry, const Position& at) {
   blanks_ += entry.blanks ? 1 : 0;
-  const std::optional<std::uint64_t> key = context_.keys->key(entry.key);
+  if (names_.many()) number_names();
+  const std::optional<std::uint64_t> key = names_.add(entry.key);
   if (!key) {
     throw Error(Fault{.kind = FaultKind::format,
                       .id = "htk.numeric-key",

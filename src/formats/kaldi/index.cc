@@ -13,6 +13,7 @@
 #include "io/list.h"
 #include "io/path_policy.h"
 #include "model/repeats.h"
+#include "model/waiting_names.h"
 
 namespace batchfeed::kaldi {
 namespace {
@@ -40,6 +41,7 @@ class Builder {
         read_ark(path);
       }
     }
+    number_names();
     drop_duplicates();
     note("kaldi.no-rows", empty_,
          empty_ == 1 ? " utterance without rows was left out" : " utterances without rows were left out");
@@ -102,7 +104,8 @@ class Builder {
                                 std::to_string(context_.limits.key_bytes),
                         .hint = "raise limits.key_bytes"});
     }
-    const std::optional<std::uint64_t> number = context_.keys->key(key);
+    if (names_.many()) number_names();
+    const std::optional<std::uint64_t> number = names_.add(key);
     if (!number)
       fail(at, "kaldi.numeric-key",
            "key '" + std::string(key) + "' does not begin with a number, 0 to 18446744073709551615",
@@ -221,6 +224,11 @@ class Builder {
     fail(start, "kaldi.short", "the file ends behind the key '" + key.substr(0, 80) + "'", "was the file cut off?");
   }
 
+  void number_names() {
+    names_.number(std::span(index_.entries).subspan(numbered_));
+    numbered_ = index_.entries.size();
+  }
+
   // Keys and objects, one behind the other.
   void read_ark(const std::string& path) {
     const std::uint32_t number = file_number(path, {.file = path});
@@ -283,6 +291,8 @@ class Builder {
   FaultSink& faults_;
   Index index_;
   io::FileNumbers file_number_{index_.paths, context_.file_system};
+  WaitingNames names_{*context_.keys};
+  std::size_t numbered_ = 0;  // entries
   io::FileCache<io::File> cache_;
   struct Texts {
     std::uint64_t looked_at = 0;  // bytes

@@ -20,6 +20,7 @@ constexpr std::uint64_t kFramesOfByte = 64, kAnyChunk = 1u << 20;
 }  // namespace
 
 void IndexBuilder::begin_file(const io::File& file) {
+  take_waiting();
   file_first_.push_back(index_.entries.size());
   file_bytes_.push_back(file.size());
   paths_.push_back(file.path());
@@ -39,7 +40,8 @@ void IndexBuilder::add(std::string_view key, const Position& at, std::uint64_t b
                       .hint = "raise limits.key_bytes",
                       .stream = options_.name});
   }
-  const std::optional<std::uint64_t> number = context_.keys->key(key);
+  if (waiting_.size() == WaitingNames::kMany) take_waiting();
+  const std::optional<std::uint64_t> number = names_.add(key);
   if (!number) {
     throw Error(Fault{.kind = FaultKind::format,
                       .id = "mlf.numeric-key",
@@ -49,12 +51,19 @@ void IndexBuilder::add(std::string_view key, const Position& at, std::uint64_t b
                       .stream = options_.name});
   }
   room_->take(sizeof(IndexEntry) + io::IndexRoom::kKey + key.size(), at);
-  add({.key = *number,
-       .begin = begin,
-       .bytes = bytes,
-       .samples = static_cast<std::uint32_t>(std::min<std::uint64_t>(samples, 0xFFFFFFFFu)),
-       .aux = static_cast<std::uint32_t>(at.line)},
-      at);
+  const IndexEntry entry{.key = *number,
+                         .begin = begin,
+                         .bytes = bytes,
+                         .samples = static_cast<std::uint32_t>(std::min<std::uint64_t>(samples, 0xFFFFFFFFu)),
+                         .aux = static_cast<std::uint32_t>(at.line)};
+  check(entry, at);
+  waiting_.push_back(entry);
+}
+
+void IndexBuilder::take_waiting() {
+  names_.number(std::span(waiting_));
+  for (const IndexEntry& entry : waiting_) index_.entries.push_back(entry);
+  waiting_.clear();
 }
 
 std::optional<Fault> IndexBuilder::beyond_limit(const IndexEntry& entry, const Position& at, std::uint64_t frames,
@@ -91,10 +100,14 @@ std::optional<Fault> IndexBuilder::beyond_limit(const IndexEntry& entry, const P
   return std::nullopt;
 }
 
-void IndexBuilder::add(const IndexEntry& entry, const Position& at) {
+void IndexBuilder::check(const IndexEntry& entry, const Position& at) {
   file_frames_ += entry.samples;
   if (std::optional<Fault> fault = beyond_limit(entry, at, file_frames_, file_bytes_.back()))
     throw Error(std::move(*fault));
+}
+
+void IndexBuilder::add(const IndexEntry& entry, const Position& at) {
+  check(entry, at);
   index_.entries.push_back(entry);
 }
 
@@ -107,7 +120,8 @@ bool IndexBuilder::within_limits(const IndexEntries& entries, std::uint64_t file
   return true;
 }
 
-IndexEntries IndexBuilder::entries_of_file() const {
+IndexEntries IndexBuilder::entries_of_file() {
+  take_waiting();
   IndexEntries out;
   for (auto e = index_.entries.from(file_first_.back()); e != index_.entries.end(); ++e) out.push_back(*e);
   out.close();
@@ -215,6 +229,7 @@ void IndexBuilder::cut() {
 }
 
 MlfIndex IndexBuilder::finish() {
+  take_waiting();
   drop_duplicates();
   index_.entries.close();
   cut();

@@ -18,6 +18,7 @@
 #include "model/fault_sink.h"
 #include "model/index.h"
 #include "model/open_context.h"
+#include "model/waiting_names.h"
 
 namespace batchfeed::mlf {
 
@@ -52,7 +53,7 @@ class IndexBuilder {
   MlfIndex finish();
 
   // Of the file that was begun last.
-  IndexEntries entries_of_file() const;
+  IndexEntries entries_of_file();
   bool open_end() const noexcept { return open_end_; }
   // How many were left out so far, by reason; add_counts() is false if these are not such numbers.
   std::vector<std::uint64_t> counts() const;
@@ -73,6 +74,10 @@ class IndexBuilder {
   // What an utterance asks for beyond a limit; `frames` are those of its file up to its end.
   std::optional<Fault> beyond_limit(const IndexEntry& entry, const Position& at, std::uint64_t frames,
                                     std::uint64_t file_bytes) const;
+  // Whether the file may have it.
+  void check(const IndexEntry& entry, const Position& at);
+  // Puts those whose names wait behind the others.
+  void take_waiting();
   void drop_duplicates();
   void cut();
 
@@ -80,6 +85,8 @@ class IndexBuilder {
   const OpenContext& context_;
   FaultSink& faults_;
   MlfIndex index_;
+  WaitingNames names_{*context_.keys};
+  std::vector<IndexEntry> waiting_;  // behind those of `index_`
   bool open_end_ = false;
   std::optional<io::IndexRoom> room_;  // of the file that was begun last, which is open
   std::uint64_t file_frames_ = 0;      // of the file that was begun last

@@ -96,6 +96,27 @@ TEST_F(Mlf, ReadsAFileThatIsListedAgainOnce) {
   EXPECT_THROW(open(), Error);
 }
 
+// Keys are numbered many at a time: in their order all the same, and one that comes again much later is found.
+TEST_F(Mlf, NumbersManyKeysInTheirOrder) {
+  std::string text = "#!MLF!#\n", more = text;
+  for (int i = 0; i < 3000; ++i)
+    text += "\"u" + std::to_string(i) + ".lab\"\n0 " + std::to_string(1 + i % 2) + " a\n.\n";
+  more += "\"v.lab\"\n0 1 b\n.\n\"u1500.lab\"\n0 1 b\n.\n";
+  const auto source = open({text + "\"u5.lab\"\n0 1 b\n.\n", more});
+  std::vector<SequenceInfo> table;
+  source->sequences(0, table);
+  ASSERT_EQ(table.size(), 3000u);
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    ASSERT_EQ(table[i].key, i);
+    ASSERT_EQ(table[i].samples, 1 + i % 2);
+    ASSERT_EQ(source->key_text(i), "u" + std::to_string(i));
+  }
+  source->sequences(1, table);
+  ASSERT_EQ(table.size(), 1u);
+  EXPECT_EQ(source->key_text(table[0].key), "v");
+  EXPECT_THAT(told(*source)["mlf.duplicate-key"], HasSubstr("2 repeated"));
+}
+
 TEST_F(Mlf, CutsChunksByBytes) {
   std::string text = "#!MLF!#\n";
   for (int i = 0; i < 10; ++i) text += "\"u" + std::to_string(i) + "\"\n0 3 a\n.\n";
