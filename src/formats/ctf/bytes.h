@@ -132,4 +132,21 @@ inline const char* find_pipe_or_newline(const char* p) noexcept {
 #endif
 }
 
+// The next byte at or behind p that ends a name.
+inline const char* find_end_of_name(const char* p) noexcept {
+#if defined(__SSE2__)
+  const __m128i pipe = _mm_set1_epi8('|');
+  const __m128i last_margin = _mm_set1_epi8(0x20);
+  for (;; p += 16) {
+    const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i margin = _mm_cmpeq_epi8(_mm_min_epu8(v, last_margin), v);
+    const int hits = _mm_movemask_epi8(_mm_or_si128(margin, _mm_cmpeq_epi8(v, pipe)));
+    if (hits != 0) return p + std::countr_zero(static_cast<unsigned>(hits));
+  }
+#else
+  while (!ends_name(*p)) ++p;
+  return p;
+#endif
+}
+
 }  // namespace batchfeed::ctf

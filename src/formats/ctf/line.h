@@ -39,10 +39,7 @@ inline LineFront numeric_front(const char* p) noexcept {
 
 // Behind an id that begins at p; p if there is none.
 inline const char* behind_id(const char* p, bool text) noexcept {
-  if (text) {
-    while (!ends_name(*p)) ++p;
-    return p;
-  }
+  if (text) return find_end_of_name(p);
   for (;;) {
     const unsigned digits = text::leading_digits(p).count;
     p += digits;
@@ -53,9 +50,7 @@ inline const char* behind_id(const char* p, bool text) noexcept {
 // Ids of text run to the next blank, byte below 20 or pipe.
 inline LineFront text_front(const char* p) noexcept {
   p = skip_margin(p);
-  LineFront front{.begin = p, .end = p};
-  while (!ends_name(*front.end)) ++front.end;
-  return front;
+  return {.begin = p, .end = find_end_of_name(p)};
 }
 
 // Names and damage of the rest of a line.

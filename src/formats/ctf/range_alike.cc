@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string_view>
 
 #include "formats/ctf/range_index.h"
 #include "text/number.h"
@@ -54,9 +55,29 @@ inline bool RangeIndexer::take_number(const char* p, Number& out) const {
   return name_.same(p + out.digits) && out.digits + name_length_ <= kLongestFront;
 }
 
+bool RangeIndexer::go_on_text(Part& part, const LineBlocks& blocks, const char* p, std::uint64_t rows) {
+  const std::string_view next(p, static_cast<std::size_t>(find_end_of_name(p) - p));
+  if (rows > most_samples() || next.empty() || next.size() + name_length_ > kLongestFront ||
+      !name_.same(p + next.size()) || next.size() > context_.limits.key_bytes)
+    return false;
+  // It is another id than the running one: with the name behind it, it is not as front_ is.
+  const std::uint64_t at = blocks.offset_of(p);
+  list({.key = part.texts.size(),
+        .begin = current_.begin,
+        .bytes = at - current_.begin,
+        .samples = static_cast<std::uint32_t>(rows)},
+       io::IndexRoom::kKey + 2 * current_.text.size(), part.middle);
+  part.texts.add(current_.text);
+  current_.text = next;
+  current_.begin = at;
+  front_.take(p, next.size() + name_length_);
+  return true;
+}
+
 bool RangeIndexer::go_on_alike(Part& part, const LineBlocks& blocks, const char* p, std::uint64_t rows) {
+  if (text_) return go_on_text(part, blocks, p, rows);
   Number next;
-  if (text_ || rows > most_samples() || !take_number(p, next) || next.id == current_.id) return false;
+  if (rows > most_samples() || !take_number(p, next) || next.id == current_.id) return false;
   const std::uint64_t at = blocks.offset_of(p);
   list({.key = current_.id,
         .begin = current_.begin,
@@ -135,7 +156,7 @@ const char* RangeIndexer::alike(Part& part, const LineBlocks& blocks, const char
         continue;
       rows += static_cast<std::uint64_t>(line + 1 - first);
       if (go_on_alike(part, blocks, next, rows)) {
-        if (rows <= kFew) {
+        if (rows <= kFew && !text_) {
           const Running running = count_on(part, blocks, {.from = p, .first = line, .last = end});
           line = running.line;
           first = line + 1;

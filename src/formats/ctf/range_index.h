@@ -95,7 +95,9 @@ class RangeIndexer {
   const char* alike_lines(Part& part, const LineBlocks& blocks, const char* p, const char* stop);
   // Enters the sequence that begins at p, if its first line is so and it is not the running one.
   bool enter_alike(Part& part, const LineBlocks& blocks, const char* p);
-  // The same if a sequence of `rows` such lines ends there, and the next begins as it did but for the number.
+  // The same if a sequence of `rows` such lines ends there, and the next begins as it did but for the id.
+  bool go_on_text(Part& part, const LineBlocks& blocks, const char* p, std::uint64_t rows);
+  // The same of a number.
   bool go_on_alike(Part& part, const LineBlocks& blocks, const char* p, std::uint64_t rows);
   // Where lines begin, counted from `from`.
   struct Lines {
