@@ -120,6 +120,14 @@ std::string commented() {
   return text;
 }
 
+// Each line a sequence, whose id is a text; in no order.
+std::string named() {
+  std::string text;
+  for (int line = 0; line < 20'000; ++line)
+    append(text, "utt-%07d |x 0.5 |y 1:1\n", static_cast<int>(line * 7919LL % 20'000));
+  return text;
+}
+
 CtfOptions text_options(const std::string& file, std::vector<StreamSpec> streams) {
   return {.files = {file}, .streams = std::move(streams), .chunk_bytes = 1 << 18};
 }
@@ -228,6 +236,8 @@ void run(const std::string& folder) {
       text("few", few(), {{.name = "x", .dim = 3}, {.name = "y", .storage = Storage::sparse, .dim = 10}});
   const CtfOptions comments =
       text("comments", commented(), {{.name = "x", .dim = 2}, {.name = "y", .storage = Storage::sparse, .dim = 10}});
+  const CtfOptions text_ids =
+      text("named", named(), {{.name = "x", .dim = 1}, {.name = "y", .storage = Storage::sparse, .dim = 10}});
 
   const std::shared_ptr<const Source> dense_text = open_source(dense), digits_text = open_source(long_ones),
                                       sparse_text = open_source(sparse), lines_text = open_source(short_lines);
@@ -243,6 +253,7 @@ void run(const std::string& folder) {
   index_row("index, long lines", "64 bytes", bytes / 64, dense);
   index_row("index, short lines", "line", samples_of(*lines_text), short_lines);
   index_row("index, no ids", "line", 20'000, few_values);
+  row("index, text ids", "line", 20'000, [&] { (void)open_source(text_ids, {}, {}, KeyMode::text); });
 
   write_cbf(folder + "/dense.cbf", *digits_text);
   write_cbf(folder + "/sparse.cbf", *sparse_text);
