@@ -65,6 +65,7 @@ std::optional<std::string_view> KeyTable::find(std::uint64_t key) const {
 }
 
 std::string KeyTable::text(std::uint64_t key) const {
+  if (mode_ == KeyMode::numeric) return std::to_string(key);
   const std::lock_guard lock(mutex_);
   const std::optional<std::string_view> found = find(key);
   return found ? std::string(*found) : std::to_string(key);

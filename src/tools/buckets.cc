@@ -5,30 +5,48 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "io/file.h"
 #include "io/folder.h"
+#include "model/total.h"
+#include "tools/in_order.h"
 
 namespace batchfeed {
 namespace {
 
 constexpr std::uint64_t kLeastChunk = std::uint64_t{64} << 10;
 constexpr std::uint64_t kMostChunk = std::uint64_t{4} << 20;
+constexpr std::size_t kMostNames = std::size_t{64} << 10;  // bytes of one bucket's, before they are written
+
+template <class T>
+T get(const std::byte* from) {
+  T out;
+  std::memcpy(&out, from, sizeof out);
+  return out;
+}
+
+template <class T>
+void put(Buffer<std::byte>& to, T value) {
+  to.append(reinterpret_cast<const std::byte*>(&value), sizeof value);
+}
 
 }  // namespace
 
-Buckets::Buckets(const std::string& target, const std::vector<StreamInfo>& streams, std::uint64_t bytes,
+Buckets::Buckets(const std::string& target, const std::vector<StreamInfo>& streams, bool keys, std::uint64_t bytes,
                  std::uint64_t memory, std::uint64_t seed)
-    : folder_(target + ".tmp.XXXXXX"), streams_(streams), seed_(seed), rng_(seed) {
+    : folder_(target + ".tmp.XXXXXX"), streams_(streams), keys_(keys), seed_(seed), rng_(seed) {
   if (::mkdtemp(folder_.data()) == nullptr) io::fail("create", target, errno);
   const std::uint64_t count = std::clamp<std::uint64_t>(bytes / std::max<std::uint64_t>(memory, 1) + 1, 1, kMost);
   const std::uint64_t chunk_bytes = std::clamp(memory / count, kLeastChunk, kMostChunk);
+  const CbfWriterOptions options{.streams = streams, .chunk_bytes = chunk_bytes, .durable = false};
   try {
     for (std::uint64_t i = 0; i < count; ++i) {
-      writers_.push_back(std::make_unique<CbfWriter>(
-          path(i), CbfWriterOptions{.streams = streams, .chunk_bytes = chunk_bytes, .keys = true, .durable = false}));
+      buckets_.push_back(std::unique_ptr<Bucket>(new Bucket{
+          .sequences = CbfWriter(path(i), options), .names = io::AtomicFile(names_path(i), {.durable = false})}));
     }
   } catch (...) {
     remove();
@@ -39,28 +57,49 @@ Buckets::Buckets(const std::string& target, const std::vector<StreamInfo>& strea
 Buckets::~Buckets() { remove(); }
 
 void Buckets::remove() noexcept try {
-  writers_.clear();
+  buckets_.clear();
   io::remove_tree(folder_);
 } catch (const std::bad_alloc&) {  // a later run clears it away
 }
 
 std::string Buckets::path(std::size_t bucket) const { return folder_ + "/" + std::to_string(bucket); }
+std::string Buckets::names_path(std::size_t bucket) const { return path(bucket) + ".names"; }
 
-// Keys may hold anything but a line break; the number in front keeps neighbours apart.
 void Buckets::add(const RowRef& row) {
-  writers_[static_cast<std::size_t>(rng_.below(writers_.size()))]->append(*row.chunk, row.row,
-                                                                          std::to_string(row.id) + ' ' + row.key);
+  Bucket& bucket = *buckets_[static_cast<std::size_t>(rng_.below(buckets_.size()))];
+  bucket.sequences.append(*row.chunk, row.row);
+  Buffer<std::byte>& names = bucket.last_names;
+  put(names, row.id);
+  if (keys_) {
+    put(names, static_cast<std::uint32_t>(row.key.size()));
+    names.append(std::as_bytes(std::span(row.key)).data(), row.key.size());
+  }
+  if (names.size() < kMostNames) return;
+  bucket.names.append(names.span());
+  names.clear();
 }
 
 void Buckets::close() {
-  for (auto& writer : writers_) {
-    writer->commit();
-    writer.reset();
+  for (auto& bucket : buckets_) {
+    bucket->sequences.commit();
+    bucket->names.append(std::span<const std::byte>(bucket->last_names.span()));
+    bucket->names.commit();
+    bucket.reset();
   }
 }
 
-Buckets::Loaded Buckets::load(std::size_t bucket, bool keys) const {
+void Buckets::Loaded::row(std::size_t i, RowRef& out) const {
+  const Row& row = rows_[i];
+  out.chunk = &chunks_[row.chunk];
+  out.row = row.row;
+  const std::byte* const name = names_.data() + row.name;
+  out.id = get<std::uint64_t>(name);
+  if (keys_) out.key.assign(reinterpret_cast<const char*>(name + 12), get<std::uint32_t>(name + 8));
+}
+
+Buckets::Loaded Buckets::load(std::size_t bucket, unsigned jobs) const {
   Loaded out;
+  out.keys_ = keys_;
   CbfOptions options;
   options.files = {path(bucket)};
   options.element = streams_.front().element;
@@ -71,31 +110,40 @@ Buckets::Loaded Buckets::load(std::size_t bucket, bool keys) const {
     if (error.fault().id == "cbf.no-samples") return out;  // nothing fell into it
     throw;
   }
-  out.chunks.resize(source->chunks().size());
-  std::vector<SequenceInfo> table;
-  for (std::uint32_t c = 0; c < out.chunks.size(); ++c) {
-    source->read(c, out.chunks[c]);
-    source->sequences(c, table);
-    for (const SequenceInfo& s : table) {
-      const std::string text = source->key_text(s.key);
-      const std::size_t blank = text.find(' ');
-      RowRef& row = out.rows.emplace_back();
-      row.chunk = &out.chunks[c];
-      row.row = s.row;
-      for (std::size_t i = 0; i < blank && i < text.size(); ++i)
-        row.id = row.id * 10 + static_cast<std::uint64_t>(text[i] - '0');
-      if (keys) row.key = text.substr(blank + 1);
+  const std::vector<ChunkInfo>& chunks = source->chunks();
+  out.chunks_.resize(chunks.size());
+  struct Nothing {};
+  in_order<Nothing>(
+      chunks.size(), jobs,
+      [&](std::uint64_t c, Nothing&) {
+        source->read(static_cast<std::uint32_t>(c), out.chunks_[static_cast<std::size_t>(c)]);
+      },
+      [](std::uint64_t, Nothing&) {});
+  const io::File names(names_path(bucket));
+  out.names_.resize(static_cast<std::size_t>(names.size()));
+  names.read(0, {out.names_.data(), out.names_.size()});
+  out.rows_.reserve(static_cast<std::size_t>(total(chunks).sequences));
+  std::uint64_t at = 0;
+  const auto take = [&](std::uint64_t bytes) {
+    if (bytes > out.names_.size() - at) io::fail("read", names_path(bucket), EIO);
+    at += bytes;
+  };
+  for (std::uint32_t c = 0; c < chunks.size(); ++c) {
+    for (std::uint32_t row = 0; row < chunks[c].sequences; ++row) {
+      out.rows_.push_back({c, row, at});
+      take(keys_ ? 12 : 8);
+      if (keys_) take(get<std::uint32_t>(out.names_.data() + at - 4));
     }
   }
   CounterRng rng(mix64(seed_) + bucket + 1);
-  for (std::size_t i = out.rows.size(); i > 1; --i)
-    std::swap(out.rows[i - 1], out.rows[static_cast<std::size_t>(rng.below(i))]);
+  for (std::size_t i = out.rows_.size(); i > 1; --i)
+    std::swap(out.rows_[i - 1], out.rows_[static_cast<std::size_t>(rng.below(i))]);
   return out;
 }
 
 void Buckets::drop(std::size_t bucket) const {
   io::remove_tree(path(bucket));
-  io::remove_tree(path(bucket) + ".keys");
+  io::remove_tree(names_path(bucket));
 }
 
 }  // namespace batchfeed

@@ -5,6 +5,7 @@
 // orders are equally likely, and the seed decides which.
 #pragma once
 
+#include <batchfeed/buffer.h>
 #include <batchfeed/writer.h>
 
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "io/atomic_file.h"
 #include "tools/target.h"
 
 namespace batchfeed {
@@ -22,9 +24,9 @@ class Buckets {
  public:
   static constexpr std::uint64_t kMost = 400;  // two descriptors each
 
-  // In a new folder beside `target`, which goes with this object.
-  Buckets(const std::string& target, const std::vector<StreamInfo>& streams, std::uint64_t bytes, std::uint64_t memory,
-          std::uint64_t seed);
+  // In a new folder beside `target`, which goes with this object. `keys`: rows have them, not numbers alone.
+  Buckets(const std::string& target, const std::vector<StreamInfo>& streams, bool keys, std::uint64_t bytes,
+          std::uint64_t memory, std::uint64_t seed);
   ~Buckets();
   Buckets(const Buckets&) = delete;
   Buckets& operator=(const Buckets&) = delete;
@@ -32,25 +34,47 @@ class Buckets {
   void add(const RowRef& row);
   void close();
 
-  std::size_t size() const noexcept { return writers_.size(); }
+  std::size_t size() const noexcept { return buckets_.size(); }
 
-  // One bucket in memory, its rows in random order. `keys`: rows get theirs back.
-  struct Loaded {
-    std::vector<Chunk> chunks;
-    std::vector<RowRef> rows;
+  // One bucket in memory, its rows in random order.
+  class Loaded {
+   public:
+    std::size_t size() const noexcept { return rows_.size(); }
+    void row(std::size_t i, RowRef& out) const;
+
+   private:
+    friend class Buckets;
+    struct Row {
+      std::uint32_t chunk = 0, row = 0;
+      std::uint64_t name = 0;  // where it stands in `names_`
+    };
+    std::vector<Chunk> chunks_;
+    std::vector<Row> rows_;
+    Buffer<std::byte> names_;
+    bool keys_ = false;
   };
-  Loaded load(std::size_t bucket, bool keys) const;
+  Loaded load(std::size_t bucket, unsigned jobs) const;
   void drop(std::size_t bucket) const;
 
  private:
+  // Sequences, and beside them what each is called: its number (8 bytes) and, where there are keys, the length of its
+  // key (4 bytes) and the key.
+  struct Bucket {
+    CbfWriter sequences;
+    io::AtomicFile names;
+    Buffer<std::byte> last_names = {};  // that are still to be written
+  };
+
   std::string path(std::size_t bucket) const;
+  std::string names_path(std::size_t bucket) const;
   void remove() noexcept;
 
   std::string folder_;
   std::vector<StreamInfo> streams_;
+  bool keys_;
   std::uint64_t seed_;
   CounterRng rng_;
-  std::vector<std::unique_ptr<CbfWriter>> writers_;
+  std::vector<std::unique_ptr<Bucket>> buckets_;
 };
 
 }  // namespace batchfeed

@@ -234,7 +234,7 @@ class Conversion {
 
   void shuffled() {
     warn_of_memory();
-    Buckets buckets(path(), source_.streams(), estimate(), options_.shuffle_memory, *options_.shuffle);
+    Buckets buckets(path(), source_.streams(), use_.write, estimate(), options_.shuffle_memory, *options_.shuffle);
     in_order<Item>(
         source_.chunks().size(), jobs_,
         [&](std::uint64_t i, Item& item) { collect(source_, static_cast<std::uint32_t>(i), item, use_.write); },
@@ -245,14 +245,13 @@ class Conversion {
     buckets.close();
     constexpr std::size_t kSlice = 4096;  // rows encoded at a time
     for (std::size_t b = 0; b < buckets.size(); ++b) {
-      const Buckets::Loaded bucket = buckets.load(b, use_.write);
+      const Buckets::Loaded bucket = buckets.load(b, jobs_);
       buckets.drop(b);
-      in_order<Batch>((bucket.rows.size() + kSlice - 1) / kSlice, jobs_,
+      in_order<Batch>((bucket.size() + kSlice - 1) / kSlice, jobs_,
                       [&](std::uint64_t i, Batch& batch) {
                         const std::size_t first = static_cast<std::size_t>(i) * kSlice;
-                        const std::size_t last = std::min(first + kSlice, bucket.rows.size());
-                        batch.rows.assign(bucket.rows.begin() + static_cast<std::ptrdiff_t>(first),
-                                          bucket.rows.begin() + static_cast<std::ptrdiff_t>(last));
+                        batch.rows.resize(std::min(kSlice, bucket.size() - first));
+                        for (std::size_t k = 0; k < batch.rows.size(); ++k) bucket.row(first + k, batch.rows[k]);
                         target_.encode(batch);
                       },
                       [&](std::uint64_t, Batch& batch) {
