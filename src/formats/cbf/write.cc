@@ -162,8 +162,7 @@ struct CbfWriter::Impl {
     }
     if (keys) {
       flush_keys();
-      keys->append(cbf::keys_trailer(sequences, out.size()));
-      keys->seal();
+      keys->flush();
     }
     out.seal();
     state = State::sealed;
@@ -171,9 +170,9 @@ struct CbfWriter::Impl {
 
   void commit() {
     seal();
-    cbf::commit_without_keys(out, path, options.replace);
     state = State::done;
-    if (keys) keys->commit();
+    if (!keys) return cbf::commit_without_keys(out, path, options.replace);
+    cbf::commit_with_keys(out, *keys, cbf::keys_trailer(sequences, out.size()), path, options.replace);
   }
 
   std::string path;
