@@ -148,6 +148,8 @@ class Source {
   // The same in every source that a joined sequence comes from, the primary first;
   // the default has one.
   virtual std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const;
+  // The files that it is read from, as places name them. The default asks for the places of all rows.
+  virtual std::vector<std::string> files() const;
 
   // In frame mode each frame is a sequence of its own. A source whose sequences
   // can be split so (speech) says true; others deliver whole sequences.

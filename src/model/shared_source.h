@@ -29,6 +29,7 @@ class SharedSource : public Source {
   std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
     return source_->places(chunk, row);
   }
+  std::vector<std::string> files() const override { return source_->files(); }
   bool splits_frames() const override { return source_->splits_frames(); }
   std::uint64_t fingerprint() const override { return source_->fingerprint(); }
   std::vector<Notice> notices() const override { return source_->notices(); }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <batchfeed/source.h>
 
+#include <set>
+#include <utility>
+
 #include "base/hash.h"
 
 namespace batchfeed {
@@ -38,6 +41,17 @@ std::uint64_t Chunk::memory() const noexcept {
 Place Source::place(std::uint32_t, std::uint32_t) const { return {}; }
 
 std::vector<Place> Source::places(std::uint32_t chunk, std::uint32_t row) const { return {place(chunk, row)}; }
+
+std::vector<std::string> Source::files() const {
+  std::set<std::string> all;
+  for (std::uint32_t c = 0; c < chunks().size(); ++c) {
+    for (std::uint32_t row = 0; row < chunks()[c].sequences; ++row) {
+      for (Place& place : places(c, row)) all.insert(std::move(place.file));
+    }
+  }
+  all.erase("");
+  return {all.begin(), all.end()};
+}
 
 std::uint64_t Source::fingerprint() const {
   Fingerprint print;

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <system_error>
 
 #include "base/counted.h"
@@ -86,20 +85,15 @@ KeyUse key_use(const Source& source, const ConvertOptions& options) {
   return {.write = has_own_keys(source) || (text && !one_sample_each(source))};
 }
 
-// Streams of a file in its place: those that are left out would be gone. What is told of it are its sequences' files.
+// Streams of a file in its place: those that are left out would be gone.
 void expect_no_part(const Source& source, const std::string& target, const ConvertOptions& options) {
   std::error_code none;
   const bool part = !options.streams.empty() && options.streams.size() < source.streams().size();
   if (!part || !options.force || !fs::exists(target, none)) return;
-  std::set<std::string> seen;
-  for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
-    for (std::uint32_t row = 0; row < source.chunks()[c].sequences; ++row) {
-      for (const Place& place : source.places(c, row)) {
-        if (!seen.insert(place.file).second || !fs::equivalent(place.file, target, none)) continue;
-        refuse("convert.part-of-source", target, "is what is read, and only a part of it would be left",
-               "choose another name");
-      }
-    }
+  for (const std::string& file : source.files()) {
+    if (!fs::equivalent(file, target, none)) continue;
+    refuse("convert.part-of-source", target, "is what is read, and only a part of it would be left",
+           "choose another name");
   }
 }
 

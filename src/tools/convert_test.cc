@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <batchfeed/convert.h>
+#include <batchfeed/split.h>
+#include <batchfeed/subset.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "model/shared_source.h"
 #include "support/faulty_sys.h"
 #include "tools/testing.h"
 
@@ -255,6 +258,52 @@ TEST(Convert, DoesNotReplaceItsSourceBySomeOfItsStreams) {
   EXPECT_EQ(content_of(folder / "a.ctf"), kText);
   const ConvertOptions all{.to = Format::ctf, .streams = {"S", "F"}, .force = true};
   EXPECT_EQ(refusal(*source, folder / "a.ctf", all), "");
+}
+
+// Counts what it takes to say where rows stand, as a look at all lines may.
+class Located final : public SharedSource {
+ public:
+  using SharedSource::SharedSource;
+  std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
+    ++asked;
+    return SharedSource::places(chunk, row);
+  }
+  mutable std::uint64_t asked = 0;
+};
+
+TEST(Convert, DoesNotAskEveryRowForItsFile) {
+  const ScratchFolder folder;
+  const Located source(text_source(folder.write("a.ctf", long_text(100))));
+  folder.write("b.cbf", "old");
+  const ConvertOptions part{.streams = {"S"}, .keys = ConvertOptions::Keys::none, .force = true};
+  EXPECT_EQ(refusal(source, folder / "b.cbf", part), "");
+  EXPECT_EQ(refusal(source, folder / "a.ctf", part), "convert.part-of-source");
+  EXPECT_EQ(source.asked, 0u);
+}
+
+TEST(Convert, FilesOfASourceAreThoseOfItsRows) {
+  const ScratchFolder folder;
+  const std::shared_ptr<const Source> text = text_source(folder.write("a.ctf", long_text(10)));
+  convert(*text, folder / "b.cbf", {.streams = {"F"}});
+  convert(*text, folder / "c.cbf", {.streams = {"S"}});
+  const std::shared_ptr<const Source> binary = binary_source(folder / "b.cbf");
+  const auto of_binary = [&](const char* name) {
+    CbfOptions options;
+    options.files = {folder / name};
+    return SourceOptions(options);
+  };
+  CtfOptions two = std::get<CtfOptions>(text_options(folder / "a.ctf"));
+  two.files.push_back(folder.write("d.ctf", long_text(3)));
+  batchfeed::Setup joined;
+  joined.sources = {of_binary("b.cbf"), of_binary("c.cbf")};
+  std::vector<std::shared_ptr<const Source>> sources = {text, binary, open_source(two), open_sources(joined)};
+  sources.push_back(concatenate({select_streams(text, {"F"}), binary}));
+  for (const auto& source : sources) {
+    std::vector<std::string> files = source->files();
+    std::sort(files.begin(), files.end());
+    EXPECT_EQ(files, source->Source::files());
+    EXPECT_FALSE(files.empty());
+  }
 }
 
 TEST(Convert, RefusesToOverwriteUnlessForced) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <filesystem>
@@ -74,6 +75,16 @@ TEST(SpeechConvert, HtkToBinaryToHtkIsTheIdentity) {
   EXPECT_EQ(result.bytes, content_of(c.folder / "y.scp").size() + content_of(c.folder / "y.htk").size());
   EXPECT_EQ(content_of(c.folder / "y.htk"), content_of(c.archive));
   EXPECT_EQ(content_of(c.folder / "y.scp"), "d/u.htk=.../y.htk[0,2]\nv.htk=.../y.htk[3,5]\n");
+}
+
+TEST(SpeechConvert, FilesOfASourceAreThoseOfItsRows) {
+  const Corpus c;
+  for (const auto& source : {inferred({c.scp}), inferred({c.scp, c.mlf}, c.states)}) {
+    std::vector<std::string> files = source->files();
+    std::sort(files.begin(), files.end());
+    EXPECT_EQ(files, source->Source::files());
+  }
+  EXPECT_EQ(inferred({c.scp})->files(), std::vector<std::string>{c.archive});
 }
 
 // Bits that are no numbers included.

@@ -102,6 +102,8 @@ class CbfSource final : public Source, private RowReader {
     return {.file = file_.path(), .begin = row.begin, .end = row.end};
   }
 
+  std::vector<std::string> files() const override { return {file_.path()}; }
+
   std::uint64_t fingerprint() const override {
     return Fingerprint().add(Source::fingerprint()).add(file_.size()).value();
   }

@@ -50,6 +50,7 @@ class CtfSource final : public Source, private RowReader {
   }
   std::string key_text(std::uint64_t key) const override { return context_.keys->text(key); }
   Place place(std::uint32_t chunk, std::uint32_t row) const override;
+  std::vector<std::string> files() const override { return {file_.path()}; }
   std::uint64_t fingerprint() const override;
   std::vector<Notice> notices() const override;
 

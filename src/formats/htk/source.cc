@@ -63,6 +63,7 @@ class HtkSource final : public RowSource {
     const std::uint64_t begin = h.data + std::uint64_t{u.first} * h.frame_bytes;
     return {.file = index_.paths[u.file], .begin = begin, .end = begin + std::uint64_t{u.frames} * h.frame_bytes};
   }
+  std::vector<std::string> files() const override { return index_.paths; }
 
  private:
   void add_chunks() {

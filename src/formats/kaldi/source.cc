@@ -71,6 +71,7 @@ class KaldiSource final : public RowSource {
     const Entry& e = index_.entries[first(chunk) + row];
     return {.file = index_.paths[e.file], .begin = e.offset, .end = e.end};
   }
+  std::vector<std::string> files() const override { return index_.paths; }
 
  private:
   void table(Run run, std::vector<SequenceInfo>& out) const override {

@@ -69,6 +69,7 @@ class MlfSource final : public RowSource {
             .first_line = e.aux,
             .last_line = 0};
   }
+  std::vector<std::string> files() const override { return options_.files; }
 
  private:
   void read_states(const OpenContext& context) {
