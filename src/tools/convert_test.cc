@@ -128,49 +128,6 @@ TEST(Convert, AShuffleKeepsEverySequenceAndMovesMost) {
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"a.ctf", "b.ctf", "c.ctf"}));
 }
 
-// Somebody may have to make the same file once more.
-TEST(Convert, TheOrderOfASeedStays) {
-  const ScratchFolder folder;
-  const auto source = text_source(folder.write("a.ctf", long_text(12)));
-  for (const auto& [memory, order] : std::map<std::uint64_t, std::vector<std::uint64_t>>{
-           {1 << 20, {4, 5, 11, 0, 9, 1, 3, 6, 2, 7, 8, 10}}, {300, {5, 7, 4, 11, 9, 0, 2, 1, 6, 10, 3, 8}}}) {
-    for (const Format to : {Format::ctf, Format::cbf}) {
-      convert(*source, folder / "b",
-              {.to = to, .keys = ConvertOptions::Keys::keep, .shuffle = 5, .shuffle_memory = memory, .force = true});
-      const auto back = to == Format::ctf ? text_source(folder / "b") : binary_source(folder / "b");
-      std::vector<SequenceInfo> table;
-      back->sequences(0, table);
-      std::vector<std::string> found, expected;
-      for (const SequenceInfo& s : table) found.push_back(back->key_text(s.key));
-      for (const std::uint64_t key : order) expected.push_back(std::to_string(key));
-      EXPECT_EQ(found, expected) << memory;
-    }
-  }
-}
-
-TEST(Convert, AShuffleWhoseOwnFilesAreCutIsTold) {
-  const ScratchFolder folder;
-  const auto source = text_source(folder.write("a.ctf", long_text(500)));
-  for (const ConvertOptions::Keys keys : {ConvertOptions::Keys::keep, ConvertOptions::Keys::none}) {
-    for (const std::uint64_t left : {0u, 11u, 15u, 100u}) {
-      bool cut = false;
-      ConvertOptions options{.keys = keys, .shuffle = 1, .shuffle_memory = 4000};
-      // The second bucket, while the first is written.
-      options.progress = [&](std::uint64_t done, std::uint64_t all) {
-        if (cut || done < all / 2) return;
-        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {
-          if (entry.path().filename() != "1.names") continue;
-          std::filesystem::resize_file(entry.path(), left);
-          cut = true;
-        }
-      };
-      EXPECT_EQ(refusal(*source, folder / "b", options), "io.read");
-      EXPECT_TRUE(cut);
-      EXPECT_EQ(folder.names(), std::vector<std::string>{"a.ctf"});
-    }
-  }
-}
-
 TEST(Convert, SaysIfAShuffleNeedsMoreMemory) {
   const ScratchFolder folder;
   const auto source = text_source(folder.write("a.ctf", long_text(500)));
