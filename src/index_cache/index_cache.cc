@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "index_cache/index_cache.h"
 
+#include <batchfeed/buffer.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -31,7 +33,12 @@ constexpr std::uint64_t kMostNumber =
 
 static_assert(sizeof(IndexEntry) == 32 && std::is_trivially_copyable_v<IndexEntry>);
 
-using Entries = std::array<IndexEntry, IndexEntries::kBlock>;  // that are read or written at a time
+// Room for those that are read or written at a time. Most files of many are small.
+Buffer<IndexEntry> some_of(std::uint64_t entries) {
+  Buffer<IndexEntry> some;
+  some.resize(static_cast<std::size_t>(std::min<std::uint64_t>(entries, IndexEntries::kBlock)));
+  return some;
+}
 
 template <class Container>
 std::span<const std::byte> bytes_of(const Container& all) {
@@ -163,10 +170,10 @@ std::optional<Payload> load_one(const io::File& file, const Binding& binding, st
   Payload payload;
   payload.extra.resize(static_cast<std::size_t>(h.extra));
   read(std::as_writable_bytes(std::span(payload.extra)));
-  const auto some = std::make_unique<Entries>();
+  Buffer<IndexEntry> some = some_of(h.entries);
   for (std::uint64_t i = 0; i < h.entries;) {
     const auto part =
-        std::span(*some).first(static_cast<std::size_t>(std::min<std::uint64_t>(some->size(), h.entries - i)));
+        std::span(some.data(), static_cast<std::size_t>(std::min<std::uint64_t>(some.size(), h.entries - i)));
     read(std::as_writable_bytes(part));
     to_disk_order(part);
     for (const IndexEntry& e : part) payload.entries.push_back(e);
@@ -207,7 +214,7 @@ std::uint64_t content_fingerprint(const io::File& file) {
     for (std::uint64_t i = 1; i <= kSamples; ++i) file.will_read(sample(i), sample(i) + kSample);
   }
   add(0, edge);
-  add(stored - edge, edge);
+  edge == stored ? static_cast<void>(print.add(hash_bytes(bytes.data(), bytes.size()))) : add(stored - edge, edge);
   if (large) {
     for (std::uint64_t i = 1; i <= kSamples; ++i) add(sample(i), kSample);
   } else if (stored > 2 * kEdge) {
@@ -278,9 +285,9 @@ Stored store(const std::vector<std::string>& places, const Binding& binding, con
   const auto each_piece = [&](const auto& take) {
     take(bytes_of(binding.options));
     take(bytes_of(payload.extra));
-    const auto some = std::make_unique<Entries>();
+    Buffer<IndexEntry> some = some_of(payload.entries.size());
     for (std::size_t i = 0; i < payload.entries.size();) {
-      const auto part = std::span(*some).first(payload.entries.read(i, *some));
+      const auto part = std::span(some.data(), payload.entries.read(i, {some.data(), some.size()}));
       to_disk_order(part);
       take(std::as_bytes(part));
       i += part.size();

@@ -163,11 +163,9 @@ void IndexEntries::Block::read(std::size_t i, std::span<IndexEntry> out) const n
 }
 
 void IndexEntries::open_block() {
-  if (filled_ == 0) {
-    open_.resize(kBlock);
-  } else {
-    close_block();
-  }
+  constexpr std::size_t kFirst = 16;  // most files of thousands are small
+  if (open_.size() == kBlock) return close_block();
+  open_.resize(std::clamp(4 * open_.size(), kFirst, kBlock));
 }
 
 void IndexEntries::close_block() {

@@ -146,7 +146,7 @@ class IndexEntries {
 
   std::vector<Block> blocks_;
   std::size_t in_blocks_ = 0;     // entries in them
-  std::vector<IndexEntry> open_;  // the block that comes next; empty, or room for all of it,
+  std::vector<IndexEntry> open_;  // the block that comes next, which grows to kBlock,
   std::size_t filled_ = 0;        // of which this is there
 };
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -40,17 +42,18 @@ bool is_control(char c) {
 
 }  // namespace
 
-void expect_text(const std::string& file, const FileSystem& file_system, const Limits& limits) {
-  const io::Head head = io::read_head(file, kHead, file_system, limits);
-  const auto controls = static_cast<std::size_t>(std::count_if(head.bytes.begin(), head.bytes.end(), is_control));
-  if (controls <= head.bytes.size() / kMostOf) return;
+void expect_text(const io::File& file) {
+  std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), kHead)), '\0');
+  file.read(0, std::as_writable_bytes(std::span(head)));
+  const auto controls = static_cast<std::size_t>(std::count_if(head.begin(), head.end(), is_control));
+  if (controls <= head.size() / kMostOf) return;
   const auto known = std::find_if(kBeginnings.begin(), kBeginnings.end(),
-                                  [&](const auto& one) { return std::string_view(head.bytes).starts_with(one.first); });
+                                  [&](const auto& one) { return std::string_view(head).starts_with(one.first); });
   throw Error(Fault{.kind = FaultKind::format,
                     .id = "infer.no-text",
-                    .at = {.file = file},
+                    .at = {.file = file.path()},
                     .what = "is no text: " + std::to_string(controls) + " of the first " +
-                            counted(head.bytes.size(), "byte") + " are control characters",
+                            counted(head.size(), "byte") + " are control characters",
                     .hint = known != kBeginnings.end()
                                 ? "it begins as " + std::string(known->second)
                                 : "make or fetch it again; if it is a damaged text corpus, declare its streams"});

@@ -77,8 +77,9 @@ std::vector<Notice> rare_streams(const Inferred& inferred, const Limits& limits,
 Inferred infer_ctf(const std::string& path, std::uint64_t bytes, const Progress& progress, const Limits& limits,
                    const FileSystem& file_system) {
   const bool whole = bytes == ~0ull;
-  if (whole) tools::expect_text(path, file_system, limits);
-  Inferred out = ctf::infer(path, bytes, progress, limits, file_system);
+  const io::File file(path, file_system, limits);
+  if (whole) tools::expect_text(file);
+  Inferred out = ctf::infer(file, bytes, progress, limits);
   if (whole) tools::expect_values(path, out);
   set_rare_apart(out);
   return out;
@@ -88,8 +89,9 @@ Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progre
                    const FileSystem& file_system) {
   Inferred all;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    if (!is_url(files[i])) tools::expect_text(files[i], file_system, limits);  // that would be one more request
-    Inferred one = ctf::infer(files[i], ~0ull, progress, limits, file_system);
+    const io::File file(files[i], file_system, limits);
+    if (!file.is_remote()) tools::expect_text(file);  // that would be one more request
+    Inferred one = ctf::infer(file, ~0ull, progress, limits);
     if (i == 0) {
       all = std::move(one);
     } else {

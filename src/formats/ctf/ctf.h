@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "io/file.h"
 #include "model/open_context.h"
 
 namespace batchfeed::ctf {
@@ -37,6 +38,8 @@ struct InferTuning {
   unsigned threads = 0;                                // at most; 0: one a core
   std::uint64_t least_bytes = std::uint64_t{8} << 20;  // for each of them
 };
+Inferred infer(const io::File& file, std::uint64_t bytes = ~0ull, const Progress& progress = {},
+               const Limits& limits = {}, const InferTuning& tuning = {});
 Inferred infer(const std::string& path, std::uint64_t bytes = ~0ull, const Progress& progress = {},
                const Limits& limits = {}, const FileSystem& file_system = {}, const InferTuning& tuning = {});
 

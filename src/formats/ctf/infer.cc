@@ -342,7 +342,12 @@ std::uint64_t odd_samples(const Seen& seen, const StreamSpec& as) {
 
 Inferred infer(const std::string& path, std::uint64_t bytes, const Progress& progress, const Limits& limits,
                const FileSystem& file_system, const InferTuning& tuning) {
-  const io::File file(path, file_system, limits);
+  return infer(io::File(path, file_system, limits), bytes, progress, limits, tuning);
+}
+
+Inferred infer(const io::File& file, std::uint64_t bytes, const Progress& progress, const Limits& limits,
+               const InferTuning& tuning) {
+  const std::string& path = file.path();
   if (file.size() == 0) throw Error(empty_file(path));
   Inferred result;
   result.seen.emplace(path, file.identity());
