@@ -90,11 +90,7 @@ void expect_no_part(const Source& source, const std::string& target, const Conve
   std::error_code none;
   const bool part = !options.streams.empty() && options.streams.size() < source.streams().size();
   if (!part || !options.force || !fs::exists(target, none)) return;
-  for (const std::string& file : source.files()) {
-    if (!fs::equivalent(file, target, none)) continue;
-    refuse("convert.part-of-source", target, "is what is read, and only a part of it would be left",
-           "choose another name");
-  }
+  expect_not_read(source, target);
 }
 
 class Conversion {

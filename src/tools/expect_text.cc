@@ -68,9 +68,10 @@ void expect_values(const std::string& file, const Inferred& inferred) {
   throw Error(Fault{.kind = FaultKind::format,
                     .id = "infer.no-value",
                     .at = {.file = file},
-                    .what = "no stream has a value: behind " + quoted('|' + name) + others + " stands no number",
+                    .what = "no stream has a value: what stands behind " + quoted('|' + name) + others +
+                            " is no number, or an index beyond 2147483646",
                     .hint = "a table with '|' between its columns? from_pandas() of the Python package takes one; in a "
-                            "text corpus a row is |x 1 2 |y 3"});
+                            "text corpus a row is |x 1 2 |y 3:1"});
 }
 
 }  // namespace batchfeed::tools

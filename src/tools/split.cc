@@ -52,8 +52,8 @@ std::vector<double> ends_of(const SplitOptions& options) {
   const bool negative =
       std::any_of(options.fractions.begin(), options.fractions.end(), [](double f) { return !(f >= 0); });
   if (out.size() > kMostParts)
-    refuse("split.too-many-parts", {}, std::to_string(out.size()) + " parts, expected at most " + std::to_string(kMostParts),
-           "split a part again");
+    refuse("split.too-many-parts", {},
+           std::to_string(out.size()) + " parts, expected at most " + std::to_string(kMostParts), "split a part again");
   if (out.empty() || negative || std::abs(out.back() - 1) > 1e-6)
     refuse("split.fractions", {}, "fractions must be positive and sum to 1", "such as 0.9 and 0.1");
   if (!options.group.empty() && (options.exact || !options.stratify.empty()))
@@ -270,6 +270,9 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
     open.push_back(std::make_unique<Target>(targets[t], selected.streams(), one, true));
   }
   expect_files_of_their_own(open);
+  for (const auto& target : open) {
+    for (const std::string& file : {target->path(), target->companion()}) expect_not_read(source, file);
+  }
   const std::uint64_t bytes = total(source.chunks()).bytes;
   std::uint64_t left_out = 0, done = 0;
   const auto tell = [&] {

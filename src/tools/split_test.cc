@@ -207,6 +207,27 @@ TEST(Split, ThePartsTogetherAreTheWhole) {
   EXPECT_FALSE(keys_repeat(*both));
 }
 
+TEST(Split, NoPartTakesThePlaceOfTheWhole) {
+  const ScratchFolder folder;
+  const auto source = corpus(folder, 50);
+  const Parts parts = split_parts(*source, {.fractions = {0.5, 0.5}, .exact = true});
+  std::filesystem::create_symlink("a.ctf", folder / "other name.ctf");
+  for (const char* const name : {"a.ctf", "other name.ctf"}) {
+    try {
+      split(*source, parts, {folder / "x.ctf", folder / name}, {}, {.force = true});
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault().id, "convert.part-of-source");
+    }
+    EXPECT_FALSE(std::filesystem::exists(folder / "x.ctf"));
+  }
+  EXPECT_EQ(describe(*open_source(CtfOptions{
+                         .files = {folder / "a.ctf"},
+                         .streams = {{.name = "v", .dim = 2}, {.name = "l", .storage = Storage::sparse, .dim = 3}}}))
+                .sequences,
+            50u);
+}
+
 TEST(Split, AllTargetsAppearOrNone) {
   const ScratchFolder folder;
   const auto source = corpus(folder, 50);

@@ -18,7 +18,7 @@ namespace {
 using Samples = std::vector<std::vector<double>>;                           // dense
 using Entries = std::vector<std::vector<std::pair<std::int32_t, double>>>;  // sparse
 using Labels = std::vector<std::uint32_t>;
-using testing::DoubleEq, testing::DoubleNear, testing::ElementsAre, testing::IsNan;
+using ::testing::DoubleEq, ::testing::DoubleNear, ::testing::ElementsAre, ::testing::IsNan;
 constexpr std::uint32_t kNone = Survey::kNoLabel;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
 

@@ -2,6 +2,8 @@
 #include "tools/target.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "formats/cbf/keys.h"
 #include "tools/refuse.h"
@@ -73,6 +75,16 @@ std::uint64_t sample_bytes(const Chunk& chunk, std::uint32_t row) {
 std::string name_of(const RowRef& row) { return row.key.empty() ? std::to_string(row.id) : "'" + row.key + "'"; }
 
 }  // namespace
+
+void expect_not_read(const Source& source, const std::string& target) {
+  std::error_code none;
+  if (target.empty() || !std::filesystem::exists(target, none)) return;
+  for (const std::string& file : source.files()) {
+    if (!std::filesystem::equivalent(file, target, none)) continue;
+    refuse("convert.part-of-source", target, "is what is read, and only a part of it would be left",
+           "choose another name");
+  }
+}
 
 bool has_data(const Chunk& chunk, std::uint32_t row) {
   return !chunk.is_invalid(row) &&

@@ -29,6 +29,9 @@ struct RowRef {
 // Whether a row is sound and has a sample. Others are left out, and counted.
 bool has_data(const Chunk& chunk, std::uint32_t row);
 
+// Refuses a target that would leave a part of what it is read from in its place.
+void expect_not_read(const Source& source, const std::string& target);
+
 // Some sequences on their way.
 struct Batch {
   std::vector<RowRef> rows;
