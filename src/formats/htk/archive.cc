@@ -51,20 +51,28 @@ bool widen(const std::byte* from, double* out, std::size_t n) noexcept {
   return odd == 0;
 }
 
+// Turns n floats on their way to `out`; past the cache if `stream`, for which it is aligned to 16 bytes. False if one
+// of them is not finite.
+template <bool stream>
+bool turned(const std::byte* from, float* out, std::size_t n) noexcept {
+  bool finite = true;
+  std::size_t i = 0;
 #if defined(__SSE2__)
-// Turns n floats; `out` aligned to 16 bytes. False if one of them is not finite.
-bool stream_turned(const std::byte* from, float* out, std::size_t n) noexcept {
   const __m128i exponent = _mm_set1_epi32(static_cast<int>(kExponent));
   __m128i odd = _mm_setzero_si128();
-  std::size_t i = 0;
   for (; i + 4 <= n; i += 4) {
     __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 4 * i));
     v = _mm_or_si128(_mm_slli_epi16(v, 8), _mm_srli_epi16(v, 8));
     v = _mm_shufflehi_epi16(_mm_shufflelo_epi16(v, 0b10'11'00'01), 0b10'11'00'01);
     odd = _mm_or_si128(odd, _mm_cmpeq_epi32(_mm_and_si128(v, exponent), exponent));
-    _mm_stream_si128(reinterpret_cast<__m128i*>(out + i), v);
+    if constexpr (stream) {
+      _mm_stream_si128(reinterpret_cast<__m128i*>(out + i), v);
+    } else {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), v);
+    }
   }
-  bool finite = _mm_movemask_epi8(odd) == 0;
+  finite = _mm_movemask_epi8(odd) == 0;
+#endif
   for (; i < n; ++i) {
     std::uint32_t v;
     std::memcpy(&v, from + 4 * i, 4);
@@ -74,7 +82,6 @@ bool stream_turned(const std::byte* from, float* out, std::size_t n) noexcept {
   }
   return finite;
 }
-#endif
 
 template <class T>
 bool expand(const std::byte* from, bool swap, const float* scale, const float* bias, std::size_t dim,
@@ -129,7 +136,7 @@ bool Archive::read(std::uint64_t first, std::uint64_t count, T* out, Buffer<std:
         for (std::size_t done = 0; done < bytes;) {
           const std::size_t n = std::min(bytes - done, kPiece);
           file_.read(at + done, {scratch.data(), n});
-          finite &= stream_turned(scratch.data(), out + done / 4, n / 4);
+          finite &= turned<true>(scratch.data(), out + done / 4, n / 4);
           done += n;
         }
         _mm_sfence();
@@ -144,22 +151,33 @@ bool Archive::read(std::uint64_t first, std::uint64_t count, T* out, Buffer<std:
   }
   scratch.resize(bytes);
   file_.read(at, {scratch.data(), bytes});
+  return take(scratch.data(), count, out);
+}
+
+template <class T>
+bool Archive::take(const std::byte* from, std::uint64_t count, T* out) const {
+  const std::size_t values = static_cast<std::size_t>(count) * header_.dim;
+  const bool swap = header_.big_endian != (std::endian::native == std::endian::big);
   switch (header_.encoding) {
     case Encoding::f32:
       if constexpr (std::is_same_v<T, double>) {
-        return swap ? widen<true>(scratch.data(), out, values) : widen<false>(scratch.data(), out, values);
+        return swap ? widen<true>(from, out, values) : widen<false>(from, out, values);
+      } else {
+        if (swap) return turned<false>(from, out, values);
+        std::memcpy(out, from, values * sizeof(T));
+        return in_place<false>(reinterpret_cast<std::byte*>(out), values);
       }
-      break;
     case Encoding::compressed:
-      return expand(scratch.data(), swap, scale_.data(), bias_.data(), header_.dim, static_cast<std::size_t>(count),
-                    out);
+      return expand(from, swap, scale_.data(), bias_.data(), header_.dim, static_cast<std::size_t>(count), out);
     case Encoding::bytes:
-      for (std::size_t i = 0; i < values; ++i) out[i] = static_cast<T>(std::to_integer<unsigned>(scratch[i]));
+      for (std::size_t i = 0; i < values; ++i) out[i] = static_cast<T>(std::to_integer<unsigned>(from[i]));
       return true;
   }
   return true;
 }
 
+template bool Archive::take<float>(const std::byte*, std::uint64_t, float*) const;
+template bool Archive::take<double>(const std::byte*, std::uint64_t, double*) const;
 template bool Archive::read<float>(std::uint64_t, std::uint64_t, float*, Buffer<std::byte>&) const;
 template bool Archive::read<double>(std::uint64_t, std::uint64_t, double*, Buffer<std::byte>&) const;
 

@@ -29,6 +29,9 @@ class Archive {
   // False if a value is not finite. Thread-safe.
   template <class T>
   bool read(std::uint64_t first, std::uint64_t count, T* out, Buffer<std::byte>& scratch) const;
+  // The same of frames whose bytes are in memory.
+  template <class T>
+  bool take(const std::byte* from, std::uint64_t count, T* out) const;
 
  private:
   io::File file_;
@@ -38,5 +41,7 @@ class Archive {
 
 extern template bool Archive::read<float>(std::uint64_t, std::uint64_t, float*, Buffer<std::byte>&) const;
 extern template bool Archive::read<double>(std::uint64_t, std::uint64_t, double*, Buffer<std::byte>&) const;
+extern template bool Archive::take<float>(const std::byte*, std::uint64_t, float*) const;
+extern template bool Archive::take<double>(const std::byte*, std::uint64_t, double*) const;
 
 }  // namespace batchfeed::htk

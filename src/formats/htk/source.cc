@@ -14,6 +14,7 @@
 #include "formats/htk/archive.h"
 #include "formats/htk/htk.h"
 #include "formats/htk/index.h"
+#include "io/block.h"
 #include "io/file_cache.h"
 #include "model/context_window.h"
 #include "model/row_source.h"
@@ -59,9 +60,8 @@ class HtkSource final : public RowSource {
 
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
     const Utterance& u = index_.utterances[first(chunk) + row];
-    const Header h = cache_.open(u.file)->header();
-    const std::uint64_t begin = h.data + std::uint64_t{u.first} * h.frame_bytes;
-    return {.file = index_.paths[u.file], .begin = begin, .end = begin + std::uint64_t{u.frames} * h.frame_bytes};
+    const io::Piece frames = piece(u, cache_.open(u.file)->header());
+    return {.file = index_.paths[u.file], .begin = frames.begin, .end = frames.end};
   }
   std::vector<std::string> files() const override { return index_.paths; }
 
@@ -87,6 +87,15 @@ class HtkSource final : public RowSource {
     } else {
       read_as<double>(run, out.columns[0]);
     }
+  }
+
+  // The frames of an utterance in its file.
+  static io::Piece piece(const Utterance& u, const Header& h) {
+    const std::uint64_t begin = h.data + std::uint64_t{u.first} * h.frame_bytes;
+    return {.begin = begin, .end = begin + std::uint64_t{u.frames} * h.frame_bytes};
+  }
+  static bool is_held(const Utterance& u, const Header& h) {
+    return std::uint64_t{u.first} + u.frames <= std::min(h.frames, h.held);
   }
 
   // Files are closed and opened again.
@@ -125,6 +134,9 @@ class HtkSource final : public RowSource {
     column.first_sample.reserve(static_cast<std::size_t>(to - from) + 1);
     column.begin.reserve(static_cast<std::size_t>(to - from));
     thread_local Buffer<std::byte> scratch;  // kept from chunk to chunk, so that nothing is allocated
+    thread_local io::Block block;            // as well
+    block.clear();
+    std::uint64_t next_block = from;
     std::shared_ptr<const Archive> archive;
     std::uint32_t open = 0;
     T* at = column.as<T>();
@@ -137,7 +149,7 @@ class HtkSource final : public RowSource {
         open = u.file;
       }
       const Header& h = archive->header();
-      if (std::uint64_t{u.first} + u.frames > std::min(h.frames, h.held)) {
+      if (!is_held(u, h)) {
         throw Error(Fault{.kind = FaultKind::stale,
                           .id = "htk.changed",
                           .at = {.file = index_.paths[u.file]},
@@ -146,9 +158,20 @@ class HtkSource final : public RowSource {
                           .hint = "open the reader again",
                           .stream = options_.name});
       }
+      if (i == next_block) {
+        const io::Together together = io::read_together(i, to, [&](std::uint64_t other) {
+          const Utterance& o = index_.utterances[other];
+          return o.file == open && is_held(o, h) ? piece(o, h) : io::Piece();
+        });
+        together.behind == i + 1 ? block.clear() : block.fill(archive->file(), together.all);
+        next_block = together.behind;
+      }
       T* frames = at + left;
       const std::size_t n = std::size_t{u.frames} * dim;
-      if (!archive->read(u.first, u.frames, frames, scratch)) warn_not_finite(u, h, frames, dim);
+      const std::byte* const there = block.find(piece(u, h));
+      const bool finite =
+          there != nullptr ? archive->take(there, u.frames, frames) : archive->read(u.first, u.frames, frames, scratch);
+      if (!finite) warn_not_finite(u, h, frames, dim);
       repeat_edges(frames, u.frames, dim, window_);
       column.begin.push_back(static_cast<std::uint64_t>(at - column.as<T>()));
       column.first_sample.push_back(column.first_sample.back() + u.frames);

@@ -199,13 +199,13 @@ Item matrix_head(Cursor& in, const io::File& file, std::uint64_t offset) {
 
 }  // namespace
 
-Item read_item(const io::File& file, std::uint64_t offset, bool integers, const Limits& limits,
+Item read_item(const io::File& file, std::uint64_t offset, bool integers, const Limits& limits, const io::Block& block,
                std::uint64_t* looked_at) {
   if (offset >= file.size())
     io::fail_at(file, offset, "kaldi.short", "the file ends before the object at byte " + std::to_string(offset));
   std::array<std::byte, 32> raw;
   const std::size_t have = static_cast<std::size_t>(std::min<std::uint64_t>(raw.size(), file.size() - offset));
-  file.read(offset, std::span(raw).first(have));
+  block.read(file, offset, std::span(raw).first(have));
   Cursor in(std::span<const std::byte>(raw).first(have));
   if (have < 2 || raw[0] != std::byte{0}) {
     struct Count {
@@ -241,6 +241,15 @@ Item read_item(const io::File& file, std::uint64_t offset, bool integers, const 
 }
 
 namespace {
+
+// Where they are in memory, which is `scratch` if the block does not have them.
+const std::byte* bytes_at(const io::File& file, const io::Block& block, std::uint64_t at, std::size_t bytes,
+                          Buffer<std::byte>& scratch) {
+  if (const std::byte* const there = block.find({at, at + bytes})) return there;
+  scratch.resize(bytes);
+  file.read(at, {scratch.data(), bytes});
+  return scratch.data();
+}
 
 // The first compressed form: per column four 16-bit marks of the value range, then
 // a byte per row, which stands between two of them.
@@ -299,20 +308,16 @@ template void read_text<double>(const io::File&, const Item&, const std::vector<
 template void read_text<std::int32_t>(const io::File&, const Item&, const std::vector<Wanted<std::int32_t>>&);
 
 template <class T>
-void read_rows(const io::File& file, const Item& item, std::uint64_t first, std::uint64_t count, T* out,
-               Buffer<std::byte>& scratch) {
+void read_rows(const io::File& file, const io::Block& block, const Item& item, std::uint64_t first, std::uint64_t count,
+               T* out, Buffer<std::byte>& scratch) {
   const std::size_t width = item.kind == Kind::f64 ? 8 : item.kind == Kind::f32 ? 4 : item.kind == Kind::cm2 ? 2 : 1;
   const std::size_t values = static_cast<std::size_t>(count * item.cols);
   const bool all = item.kind == Kind::cm1;  // by columns
   const std::uint64_t at = all ? item.data : item.data + first * item.cols * width;
   const std::size_t bytes = all ? static_cast<std::size_t>(bytes_of(item)) : values * width;
-  if (width == sizeof(T) && std::endian::native == std::endian::little) {
-    file.read(at, {reinterpret_cast<std::byte*>(out), bytes});
-    return;
-  }
-  scratch.resize(bytes);
-  file.read(at, {scratch.data(), bytes});
-  const std::byte* from = scratch.data();
+  if (width == sizeof(T) && std::endian::native == std::endian::little)
+    return block.read(file, at, {reinterpret_cast<std::byte*>(out), bytes});
+  const std::byte* const from = bytes_at(file, block, at, bytes, scratch);
   switch (item.kind) {
     case Kind::f32:
       for (std::size_t i = 0; i < values; ++i) out[i] = static_cast<T>(load<float>(from + 4 * i));
@@ -337,20 +342,21 @@ void read_rows(const io::File& file, const Item& item, std::uint64_t first, std:
   }
 }
 
-template void read_rows<float>(const io::File&, const Item&, std::uint64_t, std::uint64_t, float*, Buffer<std::byte>&);
-template void read_rows<double>(const io::File&, const Item&, std::uint64_t, std::uint64_t, double*,
+template void read_rows<float>(const io::File&, const io::Block&, const Item&, std::uint64_t, std::uint64_t, float*,
+                               Buffer<std::byte>&);
+template void read_rows<double>(const io::File&, const io::Block&, const Item&, std::uint64_t, std::uint64_t, double*,
                                 Buffer<std::byte>&);
 
-void read_integers(const io::File& file, const Item& item, std::uint64_t first, std::uint64_t count,
-                   std::int32_t* out) {
-  std::vector<std::byte> raw(static_cast<std::size_t>(count) * 5);
+void read_integers(const io::File& file, const io::Block& block, const Item& item, std::uint64_t first,
+                   std::uint64_t count, std::int32_t* out, Buffer<std::byte>& scratch) {
   const std::uint64_t at = item.data + first * 5;
-  file.read(at, raw);
-  for (std::size_t i = 0; i < raw.size(); i += 5) {
+  const std::size_t bytes = static_cast<std::size_t>(count) * 5;
+  const std::byte* const raw = bytes_at(file, block, at, bytes, scratch);
+  for (std::size_t i = 0; i < bytes; i += 5) {
     if (raw[i] != std::byte{4})
       io::fail_at(file, at + i, "kaldi.integer",
                   "an integer of " + counted(std::to_integer<int>(raw[i]), "byte") + ", expected 4");
-    *out++ = load<std::int32_t>(raw.data() + i + 1);
+    *out++ = load<std::int32_t>(raw + i + 1);
   }
 }
 

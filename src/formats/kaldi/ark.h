@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "io/block.h"
 #include "io/file.h"
 
 namespace batchfeed::kaldi {
@@ -31,9 +32,9 @@ struct Item {
 
 // The object at `offset` (behind key and blank), with sizes that fit the file.
 // `integers` tells which text it is. A text is read to its end, whose bytes `looked_at` gets,
-// also where it is damaged. Throws Error(format or limit).
+// also where it is damaged. `block` may have its bytes. Throws Error(format or limit).
 Item read_item(const io::File& file, std::uint64_t offset, bool integers, const Limits& limits,
-               std::uint64_t* looked_at = nullptr);
+               const io::Block& block = {}, std::uint64_t* looked_at = nullptr);
 
 // Whether all of an object has to be read for any of its rows.
 inline bool is_text(const Item& item) noexcept {
@@ -54,10 +55,11 @@ void read_text(const io::File& file, const Item& item, const std::vector<Wanted<
 
 // Rows [first, first + count) of a binary object to `out`, cols values each. T: float or double.
 template <class T>
-void read_rows(const io::File& file, const Item& item, std::uint64_t first, std::uint64_t count, T* out,
-               Buffer<std::byte>& scratch);
+void read_rows(const io::File& file, const io::Block& block, const Item& item, std::uint64_t first, std::uint64_t count,
+               T* out, Buffer<std::byte>& scratch);
 
 // Integers [first, first + count) of a binary object. Throws Error(format): one is not 4 bytes.
-void read_integers(const io::File& file, const Item& item, std::uint64_t first, std::uint64_t count, std::int32_t* out);
+void read_integers(const io::File& file, const io::Block& block, const Item& item, std::uint64_t first,
+                   std::uint64_t count, std::int32_t* out, Buffer<std::byte>& scratch);
 
 }  // namespace batchfeed::kaldi

@@ -181,7 +181,7 @@ class Builder {
       if (length > kLong) texts.looked_at += length;
     };
     try {
-      const Item item = read_item(*file, offset, options_.alignment, context_.limits, &length);
+      const Item item = read_item(*file, offset, options_.alignment, context_.limits, {}, &length);
       count();
       if (length > kLong) texts.found.emplace(offset, item);
       return item;

@@ -68,6 +68,7 @@ std::uint64_t count_classes(const KaldiOptions& options, const OpenContext& cont
   // Each object once, whatever ranges of it are named.
   std::sort(index.entries.begin(), index.entries.end(), before_in_file);
   std::vector<std::int32_t> labels;
+  Buffer<std::byte> scratch;
   std::optional<io::File> file;
   Item item;
   const Entry* last = nullptr;
@@ -89,7 +90,7 @@ std::uint64_t count_classes(const KaldiOptions& options, const OpenContext& cont
     done = to;
     if (!is_text(item)) {
       labels.resize(static_cast<std::size_t>(to - from));
-      read_integers(*file, item, from, to - from, labels.data());
+      read_integers(*file, {}, item, from, to - from, labels.data(), scratch);
     }
     const auto begin = labels.begin() + static_cast<std::ptrdiff_t>(is_text(item) ? from : 0);
     for (const std::int32_t label : std::span(begin, static_cast<std::size_t>(to - from)))

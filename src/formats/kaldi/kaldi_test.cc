@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -13,7 +14,9 @@
 #include <vector>
 
 #include "formats/kaldi/index.h"
+#include "io/block.h"
 #include "support/each_sequence.h"
+#include "support/fault_of.h"
 #include "support/faulty_sys.h"
 #include "support/speech.h"
 
@@ -350,6 +353,74 @@ TEST_F(Kaldi, CountsWhatIsLeftOut) {
                               matrix(1, 1, {4})),
             (std::map<std::string, Rows>{{"u", {{1}}}, {"v", {{2}}}}));
   EXPECT_EQ(reported_, (std::vector<std::string>{"kaldi.duplicate-key", "kaldi.duplicate-key"}));
+}
+
+// As they are read together.
+TEST_F(Kaldi, ReadsShortObjectsInBlocks) {
+  std::string content, text, labels;
+  std::map<std::string, Rows> expected, classes;
+  for (std::uint32_t i = 0; i < 20'000; ++i) {
+    const std::string key = "u" + std::to_string(i);
+    const float v = static_cast<float>(i);
+    content += key + ' ' +
+               (i % 3 == 2   ? kBinary + "DM " + size(1) + size(2) + f64(v) + f64(v + 1)
+                : i % 7 == 6 ? "[ " + std::to_string(i) + ' ' + std::to_string(i + 1) + " ]\n"
+                             : matrix(1, 2, {v, v + 1}));
+    expected[key] = {{v, v + 1}};
+    labels += key + ' ' + integers({i, i + 1});
+    classes[key] = {{v}, {v + 1}};
+  }
+  for (const Element element : {Element::f32, Element::f64}) {
+    options_.element = element;
+    EXPECT_EQ(read("a.ark", content), expected);
+  }
+  options_ = {.alignment = true, .dim = 30'000};
+  const auto source = open("b.ark", labels);
+  const ::batchfeed::testing::FaultySys sys;
+  EXPECT_EQ(read(*source), classes);
+  const std::vector<std::string> names = sys.names();
+  EXPECT_LE(std::count(names.begin(), names.end(), "pread"),
+            static_cast<std::ptrdiff_t>(2 * (labels.size() / io::Block::kBytes + 2)));
+}
+
+TEST_F(Kaldi, NamesTheObjectAtWhichAnArchiveEnds) {
+  std::string content;
+  for (int i = 0; i < 100; ++i) content += "u" + std::to_string(i + 100) + ' ' + matrix(2, 2, {1, 2, 3, 4});
+  const std::size_t each = content.size() / 100;
+  const auto source = open("a.ark", content);
+  const auto fault = [&](std::uint32_t from, std::uint32_t to) {
+    Chunk chunk;
+    return ::batchfeed::testing::fault_of([&] { source->row_reader(0)->read(0, {from, to}, chunk); });
+  };
+  Chunk chunk;
+  source->row_reader(0)->read(0, {0, 1}, chunk);  // and so it stays open
+  std::filesystem::resize_file(folder_ / "a.ark", 50 * each - 5);
+  const Fault alone = fault(49, 50), together = fault(0, 100);
+  EXPECT_EQ(alone.id, "io.ends-early");
+  EXPECT_EQ(alone.what, "file ends 6 bytes before it should") << "of the 32 that are looked at first";
+  EXPECT_EQ(together.id, alone.id);
+  EXPECT_EQ(together.what, alone.what);
+  EXPECT_EQ(together.at, alone.at);
+}
+
+TEST_F(Kaldi, SaysWhatIsWrongInsideABlock) {
+  std::string content;
+  std::vector<std::size_t> at;
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    content += "u" + std::to_string(i) + ' ';
+    at.push_back(content.size());
+    content += integers({1, 2, 3});
+  }
+  options_.alignment = true;
+  options_.dim = 9;
+  const auto source = open("a.ark", content);
+  Chunk chunk;
+  content[at[12] + 7 + 5] = 2;  // the width of the second integer
+  content[at[15] + 2] = 3;
+  folder_.write_unseen("a.ark", content);
+  const Fault fault = ::batchfeed::testing::fault_of([&] { source->read(0, chunk); });
+  EXPECT_EQ(fault.id, "kaldi.integer");
+  EXPECT_EQ(fault.at.byte, at[12] + 7 + 5);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "base/saturate.h"
 #include "formats/kaldi/index.h"
 #include "formats/kaldi/kaldi.h"
+#include "io/block.h"
 #include "io/file_cache.h"
 #include "model/context_window.h"
 #include "model/row_source.h"
@@ -89,8 +90,8 @@ class KaldiSource final : public RowSource {
   }
 
   // The object of an entry, which must still be what was indexed.
-  Item item_of(const io::File& file, const Entry& e) const {
-    const Item item = read_item(file, e.offset, options_.alignment, limits_);
+  Item item_of(const io::File& file, const Entry& e, const io::Block& block) const {
+    const Item item = read_item(file, e.offset, options_.alignment, limits_, block);
     if (item.cols == index_.dim && std::uint64_t{e.first} + e.frames <= item.rows) return item;
     throw Error(Fault{.kind = FaultKind::stale,
                       .id = "kaldi.changed",
@@ -110,16 +111,27 @@ class KaldiSource final : public RowSource {
       return before_in_file(index_.entries[a], index_.entries[b]);
     });
     std::vector<Wanted<T>> wanted;  // of a text
+    io::Block block;
+    std::uint64_t next_block = 0;
     for (std::size_t n = 0; n < order.size();) {
       const Entry& object = index_.entries[order[n]];
       const auto file = cache_.open(object.file);
+      if (n >= next_block) {
+        // A text is read by itself, and others will be too where one is.
+        const io::Together together = io::read_together(n, wanted.empty() ? order.size() : n, [&](std::uint64_t other) {
+          const Entry& e = index_.entries[order[static_cast<std::size_t>(other)]];
+          return e.file == object.file ? io::Piece{e.offset, e.end} : io::Piece();
+        });
+        together.behind == n + 1 ? block.clear() : block.fill(*file, together.all);
+        next_block = together.behind;
+      }
       Item item;
       wanted.clear();
       for (; n < order.size() && same_object(object, index_.entries[order[n]]); ++n) {
         const Entry& e = index_.entries[order[n]];
         T* const rows = out[static_cast<std::size_t>(order[n] - run.from)];
-        if (&e == &object || std::uint64_t{e.first} + e.frames > item.rows) item = item_of(*file, e);
-        is_text(item) ? wanted.push_back({e.first, e.frames, rows}) : one(*file, item, e, rows);
+        if (&e == &object || std::uint64_t{e.first} + e.frames > item.rows) item = item_of(*file, e, block);
+        is_text(item) ? wanted.push_back({e.first, e.frames, rows}) : one(*file, block, item, e, rows);
       }
       if (!wanted.empty()) read_text<T>(*file, item, wanted);
       if (n == order.size() || index_.entries[order[n]].file != object.file) file->expect_unchanged();
@@ -173,8 +185,8 @@ class KaldiSource final : public RowSource {
       at = rows.back() + (e.frames + window_.right) * dim;
     }
     Buffer<std::byte> scratch;
-    read_all(run, rows, [&](const io::File& file, const Item& item, const Entry& e, T* out) {
-      read_rows(file, item, e.first, e.frames, out, scratch);
+    read_all(run, rows, [&](const io::File& file, const io::Block& block, const Item& item, const Entry& e, T* out) {
+      read_rows(file, block, item, e.first, e.frames, out, scratch);
     });
     for (std::uint64_t i = from; i < to; ++i) {
       const Entry& e = index_.entries[i];
@@ -197,9 +209,11 @@ class KaldiSource final : public RowSource {
       rows.push_back(at);
       at += index_.entries[i].frames;
     }
-    read_all(run, rows, [&](const io::File& file, const Item& item, const Entry& e, std::int32_t* first) {
-      read_integers(file, item, e.first, e.frames, first);
-    });
+    Buffer<std::byte> scratch;
+    read_all(run, rows,
+             [&](const io::File& file, const io::Block& block, const Item& item, const Entry& e, std::int32_t* first) {
+               read_integers(file, block, item, e.first, e.frames, first, scratch);
+             });
     for (std::uint64_t i = run.from; i < to; ++i) {
       const Entry& e = index_.entries[i];
       std::span<const std::int32_t> labels(rows[static_cast<std::size_t>(i - run.from)], e.frames);
