@@ -4,6 +4,7 @@
 // its nominal length; and the cut into chunks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -91,7 +92,10 @@ class IndexEntries {
     using value_type = IndexEntry;
     using difference_type = std::ptrdiff_t;
 
-    Iterator(const IndexEntries& entries, std::size_t at) : entries_(&entries), from_(at), at_(at) { fetch(); }
+    Iterator(const IndexEntries& entries, std::size_t at, std::size_t end)
+        : entries_(&entries), from_(at), at_(at), end_(end) {
+      fetch();
+    }
     const IndexEntry& operator*() const noexcept { return ready_[at_ - from_]; }
     const IndexEntry* operator->() const noexcept { return &**this; }
     Iterator& operator++() noexcept {
@@ -112,14 +116,21 @@ class IndexEntries {
     bool operator==(std::default_sentinel_t /*end*/) const noexcept { return there_ == 0; }
 
    private:
-    void fetch() noexcept { there_ = entries_->read(from_, ready_); }
+    void fetch() noexcept {
+      const std::size_t n = std::min(ready_.size(), end_ - from_);
+      there_ = n == 0 ? 0 : entries_->read(from_, std::span(ready_).first(n));
+    }
 
     const IndexEntries* entries_;
-    std::size_t from_, at_, there_ = 0;
+    std::size_t from_, at_, end_, there_ = 0;
     std::array<IndexEntry, 32> ready_;  // NOLINT(cppcoreguidelines-pro-type-member-init): `there_` of them
   };
   Iterator begin() const { return from(0); }
-  Iterator from(std::size_t i) const { return {*this, i}; }
+  Iterator from(std::size_t i) const { return {*this, i, size()}; }
+  // Ends behind `n` entries, if there are so many: none behind these is decoded.
+  Iterator from(std::size_t i, std::size_t n) const {
+    return {*this, i, i + std::min(n, size() - std::min(i, size()))};
+  }
   static std::default_sentinel_t end() noexcept { return {}; }
 
  private:

@@ -37,6 +37,13 @@ void expect_same(const IndexEntries& entries, const Plain& plain) {
   }
   ASSERT_EQ(entries.read(plain.size(), some), 0u);
   ASSERT_TRUE(entries.from(plain.size()) == entries.end());
+  for (std::size_t i = 0; i <= plain.size(); i += 1 + i % 997) {
+    for (const std::size_t most : {std::size_t{0}, std::size_t{1}, std::size_t{32}, std::size_t{33}, ~std::size_t{0}}) {
+      std::size_t got = 0;
+      for (auto e = entries.from(i, most); e != entries.end() && got < 40; ++e, ++got) ASSERT_EQ(*e, plain[i + got]);
+      ASSERT_EQ(got, std::min({most, plain.size() - i, std::size_t{40}}));
+    }
+  }
 }
 
 IndexEntries entries_of(const Plain& plain) {

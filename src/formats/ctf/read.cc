@@ -108,7 +108,7 @@ struct RunReader {
 
 void CtfSource::sequences(Run run, std::vector<SequenceInfo>& out) const {
   out.resize(run.last - run.first);
-  auto e = index_.entries.from(run.first);
+  auto e = index_.entries.from(run.first, out.size());
   for (std::size_t i = 0; i < out.size(); ++i, ++e)
     out[i] = {.key = e->key, .row = static_cast<std::uint32_t>(i), .samples = e->samples};
 }
@@ -143,7 +143,7 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted, std::
   if (context_.check) parser.look_closely();
 
   const std::size_t rows = run.last - run.first;
-  const auto first = index_.entries.from(run.first);
+  const auto first = index_.entries.from(run.first, rows);
   const IndexEntry last = index_.entries[run.last - 1];
   const std::uint64_t begin = first->begin, end = last.begin + last.bytes;
   parser.text(end - begin);
