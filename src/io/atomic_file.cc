@@ -187,13 +187,6 @@ void AtomicFile::rewrite_head(std::span<const std::byte> bytes) {
   torn_ = false;
 }
 
-void AtomicFile::flush() {
-  expect_unwritten(fd_ >= 0);
-  torn_ = true;
-  if (options_.durable && sync_again(fd_) != 0) fail("sync", path_, errno);
-  torn_ = false;
-}
-
 void AtomicFile::seal() {
   if (fd_ < 0 && !torn_) return;
   expect_unwritten(true);

@@ -47,16 +47,12 @@ class AtomicFile {
   std::uint64_t size() const noexcept { return size_; }
   // Where the bytes are until commit().
   const std::string& temporary() const noexcept { return temp_; }
-  // What was appended is on disk; more may follow.
-  void flush();
   // Everything of commit() that is likely to fail, so that of several files all
   // or none get their names.
   void seal();
   // For a file that was only needed on the way: it is gone, and it is told if it cannot go.
   void discard();
   void commit();
-  // Whether it has its name, be it that commit() threw behind that.
-  bool in_place() const noexcept { return done_; }
 
  private:
   void expect_unwritten(bool open) const;

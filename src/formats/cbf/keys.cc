@@ -45,39 +45,18 @@ bool wrote(const std::string& name) {
   return head == kKeysHead;
 }
 
-void remove(const std::string& name) {
-  // Another writer of the same file may have been first.
-  if (io::sys().unlink(name.c_str()) != 0 && errno != ENOENT) io::fail("remove", name, errno);
-}
-
-// Deletes PATH.keys if batchfeed wrote it.
-void remove_keys(const std::string& path) {
-  const std::string name = keys_path(path);
-  if (wrote(name)) remove(name);
-}
-
-// Keys that fit nothing yet stand before their data; what was there goes with them, or comes back.
-void commit_behind(io::AtomicFile& keys, io::AtomicFile& file, const std::string& name) {
-  const bool older = is_file(name, name);
-  older ? io::exchange(keys.temporary(), name) : io::put_in_place(keys.temporary(), name, true);
-  try {
-    file.commit();
-  } catch (const Error&) {
-    if (file.in_place()) throw;
-    try {
-      older ? io::exchange(keys.temporary(), name) : remove(name);
-    } catch (const Error&) {  // the first is told
-    }
-    throw;
-  }
-}
-
 }  // namespace
 
 void refuse_foreign_keys(const std::string& path) {
   const std::string name = keys_path(path);
   std::error_code none;
   if (std::filesystem::exists(std::filesystem::symlink_status(name, none)) && !wrote(name)) io::refuse_existing(name);
+}
+
+void remove_keys(const std::string& path) {
+  const std::string name = keys_path(path);
+  // Another writer of the same file may have been first.
+  if (wrote(name) && io::sys().unlink(name.c_str()) != 0 && errno != ENOENT) io::fail("remove", name, errno);
 }
 
 bool has_other_keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes) {
@@ -97,33 +76,9 @@ bool has_other_keys(const std::string& path, std::uint64_t sequences, std::uint6
 }
 
 void commit_without_keys(io::AtomicFile& file, const std::string& path, bool replace) {
-  const std::string name = keys_path(path);
-  if (replace && wrote(name)) {
-    io::AtomicFile none(name, {.durable = false});
-    none.append(kKeysHead);
-    commit_behind(none, file, name);
-    return remove(name);
-  }
+  if (replace) remove_keys(path);
   file.commit();
   if (!replace) remove_keys(path);
-}
-
-void commit_with_keys(io::AtomicFile& file, io::AtomicFile& keys, const std::string& trailer, const std::string& path,
-                      bool replace) {
-  if (replace) {
-    commit_behind(keys, file, keys_path(path));
-    keys.append(trailer);
-    return keys.seal();
-  }
-  try {
-    file.commit();
-    remove_keys(path);
-    keys.append(trailer);
-    keys.commit();
-  } catch (const Error&) {
-    if (file.in_place() && !keys.in_place()) io::sys().unlink(path.c_str());
-    throw;
-  }
 }
 
 namespace {

@@ -28,17 +28,16 @@ std::string keys_trailer(std::uint64_t sequences, std::uint64_t bytes);
 // Throws Error if there is a PATH.keys that batchfeed did not write.
 void refuse_foreign_keys(const std::string& path);
 
+// Deletes PATH.keys if batchfeed wrote it.
+void remove_keys(const std::string& path);
+
 // Whether there is a PATH.keys of batchfeed's that belongs to other data: of no use, and worth a word.
 bool has_other_keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes);
 
-// file.commit(), where keys of an older file must not outlive it: readers trust keys that fit. Should the file not get
-// its name, those of the older one are back; and who ends the process in between leaves keys without a last line, which
-// fit nothing and of which readers tell.
-// If `file` may not take the place of another, they go behind it: until then they may be of one who was first.
+// file.commit(), where keys of an older file must not outlive it: readers trust keys that fit.
+// They go before `file` takes the place of another, but if it may not, only behind it:
+// until then they may be of one who was first.
 void commit_without_keys(io::AtomicFile& file, const std::string& path, bool replace);
-// The same with keys of its own, which lack nothing but their last line.
-void commit_with_keys(io::AtomicFile& file, io::AtomicFile& keys, const std::string& trailer, const std::string& path,
-                      bool replace);
 
 class Keys {
  public:

@@ -162,7 +162,8 @@ struct CbfWriter::Impl {
     }
     if (keys) {
       flush_keys();
-      keys->flush();
+      keys->append(cbf::keys_trailer(sequences, out.size()));
+      keys->seal();
     }
     out.seal();
     state = State::sealed;
@@ -170,9 +171,9 @@ struct CbfWriter::Impl {
 
   void commit() {
     seal();
+    cbf::commit_without_keys(out, path, options.replace);
     state = State::done;
-    if (!keys) return cbf::commit_without_keys(out, path, options.replace);
-    cbf::commit_with_keys(out, *keys, cbf::keys_trailer(sequences, out.size()), path, options.replace);
+    if (keys) keys->commit();
   }
 
   std::string path;
