@@ -212,6 +212,7 @@ TEST(Split, NoPartTakesThePlaceOfTheWhole) {
   const auto source = corpus(folder, 50);
   const Parts parts = split_parts(*source, {.fractions = {0.5, 0.5}, .exact = true});
   std::filesystem::create_symlink("a.ctf", folder / "other name.ctf");
+  const std::string before = testing::content_of(folder / "a.ctf");
   for (const char* const name : {"a.ctf", "other name.ctf"}) {
     try {
       split(*source, parts, {folder / "x.ctf", folder / name}, {}, {.force = true});
@@ -221,11 +222,7 @@ TEST(Split, NoPartTakesThePlaceOfTheWhole) {
     }
     EXPECT_FALSE(std::filesystem::exists(folder / "x.ctf"));
   }
-  EXPECT_EQ(describe(*open_source(CtfOptions{
-                         .files = {folder / "a.ctf"},
-                         .streams = {{.name = "v", .dim = 2}, {.name = "l", .storage = Storage::sparse, .dim = 3}}}))
-                .sequences,
-            50u);
+  EXPECT_EQ(testing::content_of(folder / "a.ctf"), before);
 }
 
 TEST(Split, AllTargetsAppearOrNone) {
