@@ -12,6 +12,8 @@ namespace batchfeed::reader {
 namespace {
 // Plans made ahead at most; metadata only, some kilobytes each.
 constexpr std::size_t kMostPlans = 512;
+// Chunks in their windows, each of which is a list of its own.
+constexpr std::size_t kMostListed = 1 << 20;
 // Chunks of more bytes are far from the CPU.
 constexpr std::uint64_t kFar = 64 << 20;
 
@@ -81,12 +83,18 @@ void Producer::resolve_next(Answer& out) {
   }
 }
 
+// Made ahead, where there is one.
+std::size_t Producer::most_plans() {
+  if (planner_.draws_ahead()) return 1;
+  // Where every chunk is there, nothing is gained but plans that have left the cache when they are used.
+  if (holds_ == held_.size()) return 2;
+  return std::clamp<std::size_t>(kMostListed / (planned_.back()->window.size() + 1), 2, kMostPlans);
+}
+
 // Plans on until so many chunks are asked for ahead of the window.
 void Producer::look_ahead() {
-  // Where every chunk is there, nothing is gained but plans that have left the cache when they are used.
-  const std::size_t most = planner_.draws_ahead() ? 1 : holds_ == held_.size() ? 2 : kMostPlans;
   while (!planning_error_ && !paused_ &&
-         (planned_.empty() || (planned_.size() < most && ahead_ < settings_.chunks_ahead))) {
+         (planned_.empty() || (planned_.size() < most_plans() && ahead_ < settings_.chunks_ahead))) {
     std::unique_ptr<Plan> plan;
     if (memory_.plans.empty()) {
       plan = std::make_unique<Plan>();

@@ -73,6 +73,7 @@ class Producer {
     std::uint64_t unpaid = 0, paid = 0;  // damaged sequences: what counts against max_invalid, and what does not
   };
   void enter();
+  std::size_t most_plans();
   void look_ahead();
   void want_chunks(Plan& plan);
   void resolve(const Plan& plan, Answer& out);

@@ -12,12 +12,14 @@
 #include <algorithm>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "support/allocations.h"
 #include "support/faulty_sys.h"
+#include "support/memory_source.h"
 #include "support/speech.h"
 
 namespace batchfeed::testing {
@@ -239,6 +241,23 @@ TEST(SteadyMemory, IsThatOfTheWindowAndWhatIsReadAhead) {
       EXPECT_GE(resident_bytes() - before, 40'000'000u);  // that it is measured
     }
   }
+}
+
+// Each plan lists its window: 512 of them would be 250 MB here.
+TEST(SteadyMemory, PlansOfWideWindowsAreFew) {
+  ReaderOptions options;
+  options.order.kind = OrderKind::cntk;
+  options.order.window = kWholeSet;
+  options.minibatch_size = {1};
+  const auto source = std::make_shared<reader::MemorySource>(
+      std::vector<std::vector<std::uint32_t>>(120'000, std::vector<std::uint32_t>{1}));
+  const struct mallinfo2 before = ::mallinfo2();
+  Reader reader(source, options);
+  Minibatch batch;
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(reader.read(batch));
+  const struct mallinfo2 after = ::mallinfo2();
+  if (after.uordblks + after.hblkhd == 0) GTEST_SKIP() << "this allocator does not tell what is held";
+  EXPECT_LE(after.uordblks + after.hblkhd - before.uordblks - before.hblkhd, 120'000'000u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Corpora, SteadyState, ::testing::ValuesIn(cases()),
