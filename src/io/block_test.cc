@@ -41,13 +41,14 @@ TEST(Block, LeavesLongPiecesAlone) {
 }
 
 TEST(Block, HasAnEnd) {
+  constexpr std::uint64_t kPiece = Block::kShort / 2;
   std::vector<Piece> pieces;
-  for (std::uint64_t at = 0; at < 3 * Block::kBytes; at += 1000) pieces.push_back({at, at + 1000});
-  EXPECT_EQ(behind(pieces), Block::kBytes / 1000);
-  const Together together = read_together(0, 20, [&](std::uint64_t i) { return pieces[static_cast<std::size_t>(i)]; });
-  EXPECT_EQ(together.behind, 20u);
+  for (std::uint64_t at = 0; at < 3 * Block::kBytes; at += kPiece) pieces.push_back({at, at + kPiece});
+  EXPECT_EQ(behind(pieces), Block::kBytes / kPiece);
+  const Together together = read_together(0, 5, [&](std::uint64_t i) { return pieces[static_cast<std::size_t>(i)]; });
+  EXPECT_EQ(together.behind, 5u);
   EXPECT_EQ(together.all.begin, 0u);
-  EXPECT_EQ(together.all.end, 20'000u);
+  EXPECT_EQ(together.all.end, 5 * kPiece);
 }
 
 TEST(Block, FindsWhatItHolds) {

@@ -379,8 +379,10 @@ TEST_F(Kaldi, ReadsShortObjectsInBlocks) {
   const ::batchfeed::testing::FaultySys sys;
   EXPECT_EQ(read(*source), classes);
   const std::vector<std::string> names = sys.names();
-  EXPECT_LE(std::count(names.begin(), names.end(), "pread"),
-            static_cast<std::ptrdiff_t>(2 * (labels.size() / io::Block::kBytes + 2)));
+  if (io::Block::kShort > 1024) {  // else an object may be longer than what is read with others
+    EXPECT_LE(std::count(names.begin(), names.end(), "pread"),
+              static_cast<std::ptrdiff_t>(2 * (labels.size() / io::Block::kBytes + 2)));
+  }
 }
 
 TEST_F(Kaldi, NamesTheObjectAtWhichAnArchiveEnds) {
