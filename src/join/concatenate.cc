@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "join/join.h"
+#include "model/files_of.h"
 
 namespace batchfeed::join {
 namespace {
@@ -47,13 +48,7 @@ class Concatenated final : public Source, private RowReader {
   std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
     return shard(chunk).places(at_[chunk].chunk, row);
   }
-  std::vector<std::string> files() const override {
-    std::vector<std::string> all;
-    for (const auto& source : shards_) {
-      for (std::string& file : source->files()) all.push_back(std::move(file));
-    }
-    return all;
-  }
+  std::vector<std::string> files() const override { return files_of(shards_); }
   bool splits_frames() const override { return shards_[0]->splits_frames(); }
 
   std::vector<Notice> notices() const override {

@@ -11,6 +11,7 @@
 #include "join/match.h"
 #include "join/secondary.h"
 #include "join/told.h"
+#include "model/files_of.h"
 
 namespace batchfeed::join {
 namespace {
@@ -65,13 +66,7 @@ class Joined final : public Source, private RowReader {
     }
     return out;
   }
-  std::vector<std::string> files() const override {
-    std::vector<std::string> all;
-    for (const auto& source : sources_) {
-      for (std::string& file : source->files()) all.push_back(std::move(file));
-    }
-    return all;
-  }
+  std::vector<std::string> files() const override { return files_of(sources_); }
   bool splits_frames() const override { return primary().splits_frames(); }
   // Those of the sources as well: what was skipped in them while they were read is told nowhere else.
   std::vector<Notice> notices() const override {

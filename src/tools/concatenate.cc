@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "model/files_of.h"
 #include "tools/refuse.h"
 #include "tools/selected.h"
 
@@ -57,13 +58,7 @@ class Sequel final : public Source {
   std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
     return corpora_[at_[chunk].corpus]->places(at_[chunk].chunk, row);
   }
-  std::vector<std::string> files() const override {
-    std::vector<std::string> all;
-    for (const auto& source : corpora_) {
-      for (std::string& file : source->files()) all.push_back(std::move(file));
-    }
-    return all;
-  }
+  std::vector<std::string> files() const override { return files_of(corpora_); }
   bool splits_frames() const override { return corpora_.front()->splits_frames(); }
   std::uint64_t fingerprint() const override {
     Fingerprint print;
