@@ -127,8 +127,9 @@ def stats(
     thread. Raises FileError, FormatError or ConfigError as open() does. Other threads run meanwhile.
     """
     setup = opening_of(what, section, set, dtype, limits, storage_options, {}, state_list, path_map).setup(log)
-    setup.set_progress(told(progress))
-    found = _core.survey(setup, told(progress))
+    bar = told(progress)
+    setup.set_progress(bar)
+    found = _core.survey(setup, bar)
     return Stats(
         [_of_stream(s) for s in found.streams],
         *(found.sequences, found.samples, found.bytes, found.duplicates, found.invalid),
