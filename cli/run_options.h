@@ -24,9 +24,9 @@ struct RunOptions {
   std::optional<std::uint64_t> memory_limit, prefetch_depth;
 
   void add_to(CLI::App& app);
-  // Sizes that are not given come from the configuration's SGD section. Throws Error, UsageError.
-  // And the length of an epoch, which a configuration may give.
+  // The length of an epoch, which a configuration may give. Throws Error.
   static void set_epoch(const Corpus& corpus, ReaderOptions& options);
+  // Sizes that are not given come from the configuration's SGD section. Throws Error, UsageError.
   void apply(const Corpus& corpus, ReaderOptions& options) const;
 };
 
