@@ -7,6 +7,7 @@
 
 #include "base/saturate.h"
 #include "model/stream_faults.h"
+#include "model/total.h"
 
 namespace batchfeed::join {
 
@@ -69,12 +70,6 @@ void ChunkCache::give_back(Chunk used) const {
 
 namespace {
 
-std::uint64_t bytes_of(const Source& source) {
-  std::uint64_t bytes = 0;
-  for (const ChunkInfo& chunk : source.chunks()) bytes = add_sat(bytes, chunk.bytes);
-  return bytes;
-}
-
 // Whether few bytes of it are so many samples that these would not be kept.
 bool outgrows(const Source& source, std::uint64_t most) {
   constexpr std::uint64_t kSample = 12;  // bytes of a label
@@ -104,14 +99,14 @@ bool go_in_step(const Source& source, std::span<const Location> partners) {
 }  // namespace
 
 std::uint64_t most_kept(const Source& source, std::uint64_t cache_bytes) {
-  return std::min(cache_bytes, add_sat(mul_sat(bytes_of(source), 8), 32u << 20));
+  return std::min(cache_bytes, add_sat(mul_sat(total(source.chunks()).bytes, 8), 32u << 20));
 }
 
 Readings choose_readings(const Source& source, std::span<const Location> partners, std::uint64_t cache_bytes) {
   constexpr std::uint64_t kSmall = 4u << 20;  // bytes of files; such a source had better stay decoded
   if (outgrows(source, most_kept(source, cache_bytes))) return {Reading::run_by_run, Reading::run_by_run};
   if (!go_in_step(source, partners)) return {Reading::kept, {}};
-  return {bytes_of(source) > kSmall ? Reading::in_step : Reading::kept, Reading::in_step};
+  return {total(source.chunks()).bytes > kSmall ? Reading::in_step : Reading::kept, Reading::in_step};
 }
 
 namespace {

@@ -4,14 +4,13 @@
 #include <algorithm>
 
 #include "base/saturate.h"
+#include "model/total.h"
 
 namespace batchfeed {
 
 Pieces::Pieces(std::shared_ptr<const Source> from, std::uint64_t bytes) : SharedSource(std::move(from)) {
   const std::vector<ChunkInfo>& chunks = source().chunks();
-  std::uint64_t all = 0;
-  for (const ChunkInfo& chunk : chunks) all = add_sat(all, chunk.bytes);
-  bytes = std::max({bytes, all / kMost, std::uint64_t{1}});
+  bytes = std::max({bytes, total(chunks).bytes / kMost, std::uint64_t{1}});
   for (std::uint32_t c = 0; c < chunks.size(); ++c) {
     const std::uint64_t expanded = mul_sat(chunks[c].samples, kExpanded);
     std::uint64_t size = std::max(chunks[c].bytes, expanded);

@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "base/saturate.h"
 #include "join/join.h"
+#include "model/total.h"
 #include "order/bucket.h"
 #include "order/mix.h"
 #include "reader/check_options.h"
@@ -23,16 +24,13 @@ constexpr std::uint64_t kPiece = 2u << 20, kShortPiece = 1u << 20;
 std::uint64_t piece_bytes(const Source& part) {
   const RowReader* const rows = part.chunks().empty() ? nullptr : part.row_reader(0);
   if (rows != nullptr && rows->row_memory(0) == RowMemory::as_stored) return kShortPiece;
-  std::uint64_t bytes = 0, samples = 0, sample = 0;
-  for (const ChunkInfo& chunk : part.chunks()) {
-    bytes = add_sat(bytes, chunk.bytes);
-    samples = add_sat(samples, chunk.samples);
-  }
+  const ChunkInfo all = total(part.chunks());
+  std::uint64_t sample = 0;
   for (const StreamInfo& stream : part.streams()) {
     if (stream.storage == Storage::dense) sample = add_sat(sample, mul_sat(stream.dim, size_of(stream.element)));
   }
-  const std::uint64_t dense = mul_sat(samples, sample);
-  return dense > bytes / 2 && dense < mul_sat(bytes, 4) ? kShortPiece : kPiece;
+  const std::uint64_t dense = mul_sat(all.samples, sample);
+  return dense > all.bytes / 2 && dense < mul_sat(all.bytes, 4) ? kShortPiece : kPiece;
 }
 
 std::vector<std::shared_ptr<const Pieces>> cut(const Sources& parts) {
