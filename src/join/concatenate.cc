@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/hash.h"
 #include "join/join.h"
-#include "model/files_of.h"
+#include "model/several.h"
 
 namespace batchfeed::join {
 namespace {
@@ -50,19 +49,8 @@ class Concatenated final : public Source, private RowReader {
   }
   std::vector<std::string> files() const override { return files_of(shards_); }
   bool splits_frames() const override { return shards_[0]->splits_frames(); }
-
-  std::vector<Notice> notices() const override {
-    std::vector<Notice> out;
-    for (const auto& s : shards_) {
-      for (Notice& n : s->notices()) out.push_back(std::move(n));
-    }
-    return out;
-  }
-  std::uint64_t fingerprint() const override {
-    Fingerprint print;
-    for (const auto& s : shards_) print.add(s->fingerprint());
-    return print.value();
-  }
+  std::vector<Notice> notices() const override { return notices_of(shards_); }
+  std::uint64_t fingerprint() const override { return fingerprint_of(shards_); }
 
  private:
   // Numbers that a shard's sequences take.

@@ -7,11 +7,10 @@
 #include <set>
 #include <utility>
 
-#include "base/hash.h"
 #include "join/match.h"
 #include "join/secondary.h"
 #include "join/told.h"
-#include "model/files_of.h"
+#include "model/several.h"
 
 namespace batchfeed::join {
 namespace {
@@ -69,19 +68,8 @@ class Joined final : public Source, private RowReader {
   std::vector<std::string> files() const override { return files_of(sources_); }
   bool splits_frames() const override { return primary().splits_frames(); }
   // Those of the sources as well: what was skipped in them while they were read is told nowhere else.
-  std::vector<Notice> notices() const override {
-    std::vector<Notice> out = matches_.notices;
-    for (const auto& source : sources_) {
-      for (Notice& n : source->notices()) out.push_back(std::move(n));
-    }
-    return out;
-  }
-
-  std::uint64_t fingerprint() const override {
-    Fingerprint print;
-    for (const auto& source : sources_) print.add(source->fingerprint());
-    return print.value();
-  }
+  std::vector<Notice> notices() const override { return notices_of(sources_, matches_.notices); }
+  std::uint64_t fingerprint() const override { return fingerprint_of(sources_); }
 
  private:
   const Source& primary() const { return *sources_[0]; }

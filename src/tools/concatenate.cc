@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "base/hash.h"
-#include "model/files_of.h"
+#include "model/several.h"
 #include "tools/refuse.h"
 #include "tools/selected.h"
 
@@ -60,18 +59,8 @@ class Sequel final : public Source {
   }
   std::vector<std::string> files() const override { return files_of(corpora_); }
   bool splits_frames() const override { return corpora_.front()->splits_frames(); }
-  std::uint64_t fingerprint() const override {
-    Fingerprint print;
-    for (const auto& corpus : selected_) print.add(corpus->fingerprint());
-    return print.value();
-  }
-  std::vector<Notice> notices() const override {
-    std::vector<Notice> out;
-    for (const auto& corpus : corpora_) {
-      for (Notice& notice : corpus->notices()) out.push_back(std::move(notice));
-    }
-    return out;
-  }
+  std::uint64_t fingerprint() const override { return fingerprint_of(selected_); }
+  std::vector<Notice> notices() const override { return notices_of(corpora_); }
 
  private:
   struct At {
