@@ -13,6 +13,7 @@
 #include "jsonl.h"
 #include "look.h"
 #include "speech.h"
+#include "stats.h"
 
 namespace batchfeed::cli {
 
@@ -180,8 +181,7 @@ ordered_json json(const Corpus& corpus, const InfoArguments& a, const Descriptio
   out["chunks"] = {{"count", about.chunks},
                    {"smallest_bytes", about.smallest_chunk_bytes},
                    {"largest_bytes", about.largest_chunk_bytes}};
-  const Description::Lengths& l = about.lengths;
-  out["lengths"] = {{"min", l.min}, {"max", l.max}, {"mean", l.mean}, {"p50", l.p50}, {"p90", l.p90}, {"p99", l.p99}};
+  out["lengths"] = lengths_json(about.lengths);
   out["lengths"]["steps"] = ordered_json::array();
   for (const Description::Step& step : about.steps)
     out["lengths"]["steps"].push_back({{"most", step.most}, {"sequences", step.sequences}});

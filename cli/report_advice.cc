@@ -42,12 +42,10 @@ void uneven(const Facts& f, const StreamSurvey& s, std::vector<Advice>& out) {
   const auto [least, most] = std::minmax_element(used.begin(), used.end(), rarer);
   const std::uint64_t few = s.by_index[*least], many = s.by_index[*most];
   if (many < 10 * few) return;
-  const auto names = f.class_names.find(s.stream.name);
-  const auto called = [&](std::uint64_t index) {
-    return class_text(index, names == f.class_names.end() ? std::vector<std::string>() : names->second);
-  };
+  const std::vector<std::string>& names = f.class_names.at(s.stream.name);
   out.push_back({false, fmt::format("Classes of '{}' are uneven: '{}' has {}, '{}' {}.", printable(s.stream.name),
-                                    called(*most), plural(many, "sample"), called(*least), count_text(few))});
+                                    class_text(*most, names), plural(many, "sample"), class_text(*least, names),
+                                    count_text(few))});
 }
 
 void values(const Facts& f, std::vector<Advice>& out) {

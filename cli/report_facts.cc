@@ -203,10 +203,8 @@ void take_survey(const Setup& setup, const Report& keep, Console& console, Facts
     for (const Notice& notice : facts.findings) console.notice(notice);
     throw;
   }
-  for (const StreamSurvey& stream : facts.survey.streams) {
-    std::vector<std::string> names = class_names(stream, setup);
-    if (!names.empty()) facts.class_names[stream.stream.name] = std::move(names);
-  }
+  for (const StreamSurvey& stream : facts.survey.streams)
+    facts.class_names[stream.stream.name] = class_names(stream, setup);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ struct Facts {
   std::string size_unit;
   std::optional<ShuffleQuality> shuffle;  // none: too many sequences to judge
   std::optional<Mixing> mixing;           // none: no labels, or all alike
-  // Of label streams whose classes have names, in order.
+  // Of each stream, in order; empty where its classes have none.
   std::map<std::string, std::vector<std::string>> class_names;
   Cells cells, bucketed;
   bool in_parts = false;          // large chunks are read in parts

@@ -22,11 +22,8 @@ std::string report_json(const Facts& f) {
   out["invalid"] = f.survey.invalid;
   out["lengths"] = lengths_json(f.about.lengths);
   out["streams"] = ordered_json::array();
-  for (const StreamSurvey& stream : f.survey.streams) {
-    const auto names = f.class_names.find(stream.stream.name);
-    out["streams"].push_back(
-        survey_json(stream, names == f.class_names.end() ? std::vector<std::string>() : names->second));
-  }
+  for (const StreamSurvey& stream : f.survey.streams)
+    out["streams"].push_back(survey_json(stream, f.class_names.at(stream.stream.name)));
   out["order"] = {{"kind", f.order},
                   {"memory_bytes", f.memory},
                   {"minibatches", f.minibatches},
