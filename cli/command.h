@@ -42,6 +42,9 @@ auto as_asked(const Work& work) {
   }
 }
 
+// All that a command has to say, on standard output. kDone.
+int put_text(std::string_view text);
+
 // A subcommand: adds its options to `app` at once and returns what runs it.
 using Run = std::function<int()>;
 

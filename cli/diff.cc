@@ -140,9 +140,7 @@ int run_diff(const DiffArguments& a, Console& console) {
   options.progress = console.progress("comparing");
   const Comparison found = compare(sources[0], sources[1], options);
   console.clear_progress();
-  Output output;
-  output.append(a.json ? dump(json(found), 2) + "\n" : text(a, found));
-  output.flush();
+  put_text(a.json ? dump(json(found), 2) + "\n" : text(a, found));
   return found.equal() ? kDone : kFaults;
 }
 

@@ -133,7 +133,6 @@ int run_grep(const GrepArguments& a, Console& console) {
       output.append(a.output.target.json ? located_json(*source, hit) : located(*source, hit));
       output.breathe();
     });
-    return 0;
   });
   console.clear_progress();
   if (damage) damage->tell_rest();

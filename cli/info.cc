@@ -214,11 +214,8 @@ int run_info(const InfoArguments& a, Console& console) {
   const std::vector<SpeechStream> speech = describe_speech(corpus.setup);
   console.clear_progress();
   looked.damage->tell_rest();
-  Output output;
-  output.append(a.json ? dump(json(corpus, a, about, indexes, speech), 2) + "\n"
-                       : text(corpus, a, about, indexes, speech));
-  output.flush();
-  return kDone;
+  return put_text(a.json ? dump(json(corpus, a, about, indexes, speech), 2) + "\n"
+                         : text(corpus, a, about, indexes, speech));
 }
 
 }  // namespace

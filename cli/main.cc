@@ -138,13 +138,6 @@ int run(Console& console, const std::string& name, const Run& command) {
   }
 }
 
-int put_text(const std::string& text) {
-  Output output;
-  output.append(text);
-  output.flush();
-  return kDone;
-}
-
 struct Command {
   const char* name;
   Run (*declare)(CLI::App&, Console&);
@@ -244,6 +237,13 @@ int main_of(int argc, char** argv) {
 }
 
 }  // namespace
+
+int put_text(std::string_view text) {
+  Output output;
+  output.append(text);
+  output.flush();
+  return kDone;
+}
 
 CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& summary, const std::string& examples) {
   CLI::App* command = app.add_subcommand(name, summary);

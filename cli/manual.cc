@@ -29,13 +29,6 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   as_asked([&] { save_file(path.string(), text, true); });
 }
 
-int print(const std::string& text) {
-  Output output;
-  output.append(text);
-  output.flush();
-  return kDone;
-}
-
 [[noreturn]] void no_command(const std::vector<std::string>& words) {
   throw UsageError(fmt::format("no command '{}'; hint: batchfeed --help", fmt::join(words, " ")));
 }
@@ -51,7 +44,7 @@ int run_manual(const CLI::App& app, const std::vector<std::string>& words, const
     return kDone;
   }
   for (const CommandRow* command : flat(root)) {
-    if (command->path == words) return print(man_page(*command, root));
+    if (command->path == words) return put_text(man_page(*command, root));
   }
   no_command(words);
 }
@@ -64,7 +57,7 @@ int run_help(const CLI::App& app, const std::vector<std::string>& words) {
     command = found.front();
   }
   // Not help(), which is that of the command that was given: this one.
-  return print(command->get_formatter()->make_help(command, path_of(*command), CLI::AppFormatMode::Normal));
+  return put_text(command->get_formatter()->make_help(command, path_of(*command), CLI::AppFormatMode::Normal));
 }
 
 }  // namespace
@@ -100,7 +93,7 @@ Run add_completion(CLI::App& app, Console&) {
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}))
       ->type_name("SHELL");
-  return [shell, &app] { return print(completion_script(command_table(app), *shell)); };
+  return [shell, &app] { return put_text(completion_script(command_table(app), *shell)); };
 }
 
 }  // namespace batchfeed::cli

@@ -168,10 +168,7 @@ int run_plan(const PlanArguments& a, Console& console) {
     plain.workers = 1;
     m.cells.unbucketed = cells_of(Reader(corpora, plain, corpus.setup.limits)).cells;
   }
-  Output output;
-  output.append(a.json ? dump(json(reader, m, a), 2) + "\n" : text(reader, m, a));
-  output.flush();
-  return kDone;
+  return put_text(a.json ? dump(json(reader, m, a), 2) + "\n" : text(reader, m, a));
 }
 
 }  // namespace

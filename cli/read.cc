@@ -278,9 +278,7 @@ int run_read(const ReadArguments& a, Console& console) {
     }
     interrupt::deferred(true);
     if (a.explain) {
-      Output output;
-      output.append(explain(reader, *a.explain, format == "jsonl"));
-      output.flush();
+      put_text(explain(reader, *a.explain, format == "jsonl"));
     } else {
       run_session(reader, a, plan, format, console);
     }
@@ -289,9 +287,7 @@ int run_read(const ReadArguments& a, Console& console) {
     if (format == "jsonl") {
       nlohmann::ordered_json line;
       line["error"] = fault_json(error.fault());
-      Output output;
-      output.append(dump(line) + "\n");
-      output.flush();
+      put_text(dump(line) + "\n");
     }
     throw;
   }

@@ -27,12 +27,7 @@ int run_report(const ReportArguments& a, Console& console) {
   if (to_file) expect_own(a.output, a.json ? "{\n  \"files\"" : "<!doctype html>", "report");
   const Facts facts = gather_facts(a.corpus, a.run, console);
   const std::string text = a.json ? report_json(facts) : report_page(facts);
-  if (!to_file) {
-    Output output;
-    output.append(text);
-    output.flush();
-    return kDone;
-  }
+  if (!to_file) return put_text(text);
   save_file(a.output, text);
   console.say(fmt::format("{}: {}, {}, {} of advice", a.output, plural(facts.survey.sequences, "sequence"),
                           plural(facts.survey.check.faults, "fault"), plural(facts.advice.size(), "piece")));

@@ -109,22 +109,18 @@ int run_verify(const ResumeArguments& a, Console& console) {
   corpus.setup.reader.prefetch = false;
   Reader reader(corpus.setup);
   console.clear_progress();
-  Output output;
   try {
     restore(reader, state, a.corpus.files.front());
   } catch (const Error& error) {
     if (error.fault().kind != FaultKind::state) throw;
     const Fault fault = in_flags(error.fault());
-    output.append(a.json ? dump(refused(fault), 2) + "\n"
-                         : fmt::format("{} does not fit {}: {}\n", a.corpus.files[0], a.corpus.files[1],
-                                       fault.what + (fault.hint.empty() ? "" : "; hint: " + fault.hint)));
-    output.flush();
+    put_text(a.json ? dump(refused(fault), 2) + "\n"
+                    : fmt::format("{} does not fit {}: {}\n", a.corpus.files[0], a.corpus.files[1],
+                                  fault.what + (fault.hint.empty() ? "" : "; hint: " + fault.hint)));
     return kFaults;
   }
   const Next next = next_of(reader, state);
-  output.append(a.json ? dump(json(reader, next), 2) + "\n" : text(a, reader, next));
-  output.flush();
-  return kDone;
+  return put_text(a.json ? dump(json(reader, next), 2) + "\n" : text(a, reader, next));
 }
 
 }  // namespace

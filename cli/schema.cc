@@ -93,7 +93,6 @@ int run_schema(const SchemaArguments& a, Console& console) {
       return kDone;
     }
   }
-  Output output;
   if (a.json) {
     ordered_json out;
     out["files"] = a.corpus.files;
@@ -107,9 +106,7 @@ int run_schema(const SchemaArguments& a, Console& console) {
     out["configuration"] = text;
     text = dump(out, 2) + "\n";
   }
-  output.append(text);
-  output.flush();
-  return kDone;
+  return put_text(text);
 }
 
 }  // namespace

@@ -146,11 +146,8 @@ int run_split(SplitArguments a, Console& console) {
       as_asked([&] { return split(*source, parts, named.targets, formats, options); });
   console.clear_progress();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  Output output;
-  output.append(a.target.json ? dump(json(named, formats, results, seconds), 2) + "\n"
-                              : summary(named, results, seconds));
-  output.flush();
-  return kDone;
+  return put_text(a.target.json ? dump(json(named, formats, results, seconds), 2) + "\n"
+                                : summary(named, results, seconds));
 }
 
 }  // namespace

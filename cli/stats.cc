@@ -159,9 +159,7 @@ int run_stats(const StatsArguments& a, Console& console) {
   options.columns = a.columns;
   const Survey found = survey(looked.corpus.setup, options);
   console.clear_progress();
-  Output output;
-  output.append(a.json ? json(a, looked.corpus.setup, found, about) : text(a, looked.corpus.setup, found, about));
-  output.flush();
+  put_text(a.json ? json(a, looked.corpus.setup, found, about) : text(a, looked.corpus.setup, found, about));
   if (found.unread) throw Error(*found.unread);  // another run may see it in order, so check would not tell
   return kDone;
 }

@@ -13,11 +13,8 @@ Run add_version(CLI::App& app, Console&) {
   add_command(app, "version", "Which batchfeed this is", "batchfeed version\nbatchfeed version --json")
       .add_flag("--json", *json, "As JSON");
   return [json] {
-    Output output;
-    output.append(*json ? nlohmann::ordered_json{{"version", BATCHFEED_VERSION}}.dump() + "\n"
-                        : std::string("batchfeed " BATCHFEED_VERSION "\n"));
-    output.flush();
-    return static_cast<int>(kDone);
+    return put_text(*json ? nlohmann::ordered_json{{"version", BATCHFEED_VERSION}}.dump() + "\n"
+                          : std::string("batchfeed " BATCHFEED_VERSION "\n"));
   };
 }
 
