@@ -34,14 +34,6 @@ const Inferred::Stream* inferred_stream(const Corpus& corpus, const std::string&
   return nullptr;
 }
 
-// "0 ... 255, whole numbers"
-std::string range_text(const Inferred::Stream& stream) {
-  if (stream.values == 0) return "no values";
-  if (stream.one_hot) return "one-hot";
-  return fmt::format("{} ... {}{}", value_text(stream.min), value_text(stream.max),
-                     stream.integral ? ", whole numbers" : "");
-}
-
 std::string streams_text(const Corpus& corpus, const Description& about) {
   std::vector<std::string> head = {"stream", "storage", "dim", "type"};
   if (corpus.inferred) head.insert(head.end(), {"samples", "values", "range"});

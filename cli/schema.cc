@@ -32,13 +32,8 @@ struct SchemaArguments {
 // before they have been read.
 std::string remarks(const Inferred& inferred) {
   std::string out;
-  for (const Inferred::Stream& s : inferred.streams) {
-    out += fmt::format(
-        "# {}: {}, {}\n", printable(s.spec.name), plural(s.samples, "sample"),
-        s.values == 0 ? "no values"
-        : s.one_hot   ? "one-hot"
-                      : fmt::format("{} ... {}{}", figure(s.min), figure(s.max), s.integral ? ", whole numbers" : ""));
-  }
+  for (const Inferred::Stream& s : inferred.streams)
+    out += fmt::format("# {}: {}, {}\n", printable(s.spec.name), plural(s.samples, "sample"), range_text(s));
   return out;
 }
 

@@ -43,7 +43,7 @@ std::string stream_table(const Survey& survey) {
     std::vector<std::string> row = {printable(s.stream.name), kind(s), std::to_string(s.stream.dim),
                                     count_text(s.samples), share_text(s.density())};
     for (const double value : {s.min, s.counts.quantile(0.5), s.max, s.mean, s.deviation})
-      row.push_back(s.values == 0 ? "-" : figure(value));
+      row.push_back(s.values == 0 ? "-" : value_text(value));
     row.push_back(count_text(s.nans + s.infinities));
     table.row(std::move(row));
   }
@@ -86,7 +86,7 @@ std::string column_table(const StreamSurvey& s, const std::vector<std::string>& 
     }
     std::vector<std::string> row = {class_text(i, names), count_text(not_zero)};
     for (const std::vector<double>* const values : {&columns.min, &columns.max, &columns.mean, &columns.deviation})
-      row.push_back(std::isnan((*values)[i]) ? "-" : figure((*values)[i]));
+      row.push_back(std::isnan((*values)[i]) ? "-" : value_text((*values)[i]));
     table.row(std::move(row));
   }
   const std::string others =
@@ -166,7 +166,12 @@ int run_stats(const StatsArguments& a, Console& console) {
 
 }  // namespace
 
-std::string figure(double value) { return fmt::format("{:.6g}", value); }
+std::string range_text(const Inferred::Stream& stream) {
+  if (stream.values == 0) return "no values";
+  if (stream.one_hot) return "one-hot";
+  return fmt::format("{} ... {}{}", value_text(stream.min), value_text(stream.max),
+                     stream.integral ? ", whole numbers" : "");
+}
 
 ordered_json lengths_json(const Description::Lengths& l) {
   return {{"min", l.min}, {"max", l.max}, {"mean", l.mean}, {"p50", l.p50}, {"p90", l.p90}, {"p99", l.p99}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The figures of a stream, as `stats` and `report` give them.
+// The figures of a stream, as `stats`, `report`, `info` and `schema` give them.
 #pragma once
 
 #include <batchfeed/survey.h>
@@ -14,7 +14,7 @@ namespace batchfeed::cli {
 // `names` of its classes: class_names.h.
 nlohmann::ordered_json survey_json(const StreamSurvey& stream, const std::vector<std::string>& names);
 nlohmann::ordered_json lengths_json(const Description::Lengths& lengths);
-// "12.5": six digits at most.
-std::string figure(double value);
+// "0 ... 255, whole numbers"
+std::string range_text(const Inferred::Stream& stream);
 
 }  // namespace batchfeed::cli
