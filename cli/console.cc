@@ -180,7 +180,15 @@ void install() {
   ::signal(SIGXFSZ, SIG_IGN);  // at a limit of file size (ulimit -f) a write fails, as on a full disk
 }
 void deferred(bool on) { wait_for_step = on ? 1 : 0; }
-bool pending() noexcept { return interrupts != 0; }
+void check() {
+  if (interrupts != 0) throw Interrupted();
+}
+Progress at_steps(Progress bar) {
+  return [bar = std::move(bar)](std::uint64_t done, std::uint64_t total) {
+    check();
+    if (bar) bar(done, total);
+  };
+}
 int status() noexcept { return 128 + last_signal; }
 }  // namespace interrupt
 

@@ -79,8 +79,10 @@ class Output {
 namespace interrupt {
 void install();
 void deferred(bool on);  // true: only note it
-bool pending() noexcept;
-struct Interrupted {};  // thrown to unwind
+struct Interrupted {};   // thrown to unwind
+void check();            // throws it, if one came
+// `bar`, at whose steps it is asked.
+Progress at_steps(Progress bar);
 int status() noexcept;  // that the program ends with then
 }  // namespace interrupt
 

@@ -249,13 +249,9 @@ int run_conversion(const Source& source, const std::string& target, ConvertOptio
                    Console& console) {
   const auto began = std::chrono::steady_clock::now();
   console.clear_progress();
-  const Progress bar =
-      console.progress(fmt::format("writing {}", printable(std::filesystem::path(target).filename().string())));
   interrupt::deferred(true);
-  options.progress = [&](std::uint64_t done, std::uint64_t total) {
-    if (interrupt::pending()) throw interrupt::Interrupted();
-    if (bar) bar(done, total);
-  };
+  options.progress = interrupt::at_steps(
+      console.progress(fmt::format("writing {}", printable(std::filesystem::path(target).filename().string()))));
   options.report = console.report();
   const ConvertResult result = as_asked([&] { return convert(source, target, options); });
   console.clear_progress();

@@ -84,10 +84,7 @@ Mended mend(const CorpusArguments& arguments, const std::string& target, bool fo
   expect_absent(target, force);
   options.force = force;
   interrupt::deferred(true);
-  options.progress = [bar = console.progress("mending")](std::uint64_t done, std::uint64_t total) {
-    if (interrupt::pending()) throw interrupt::Interrupted();
-    if (bar) bar(done, total);
-  };
+  options.progress = interrupt::at_steps(console.progress("mending"));
   out.fixes = as_asked([&] { return fix_file(out.from, target, options); });
   interrupt::deferred(false);
   console.clear_progress();

@@ -108,7 +108,7 @@ class Session {
         changed_ = true;
       }
       const bool any = reader_.read(batch);
-      if (interrupt::pending()) throw interrupt::Interrupted{};
+      interrupt::check();
       if (any) invalid += batch.invalid;
       if (!any || (plan_.timeline && batch.end_of_epoch && batch.empty())) {
         if (batch.end_of_epoch) save_if(batch.epoch, batch.index + 1);  // other ranks may have a share of the last one
@@ -135,7 +135,7 @@ class Session {
   template <class Show>
   void end_at_once(const Show& show) {
     for (Minibatch batch; !plan_.timeline && a_.limit != 0u && minibatches < plan_.end_epoch - a_.drive.start_epoch;) {
-      if (interrupt::pending()) throw interrupt::Interrupted{};
+      interrupt::check();
       batch.epoch = a_.drive.start_epoch + minibatches++;
       batch.end_of_epoch = true;
       show(batch);

@@ -128,20 +128,14 @@ int run_split(SplitArguments a, Console& console) {
   for (std::size_t i = 0; i < formats.size(); ++i) expect_no_source(named.targets[i], formats[i], setup);
   const auto began = std::chrono::steady_clock::now();
   console.clear_progress();
-  const auto steps = [&](const Progress& bar) {
-    return [bar](std::uint64_t done, std::uint64_t total) {
-      if (interrupt::pending()) throw interrupt::Interrupted();
-      if (bar) bar(done, total);
-    };
-  };
   interrupt::deferred(true);
   a.split.fractions = named.fractions;
   a.split.jobs = a.corpus.threads.value_or(0);
-  a.split.progress = steps(console.progress("looking at labels"));
+  a.split.progress = interrupt::at_steps(console.progress("looking at labels"));
   const Parts parts = as_asked([&] { return split_parts(*source, a.split); });
   console.clear_progress();
   ConvertOptions options = a.target.options(formats, a.corpus, {&setup});
-  options.progress = steps(console.progress("writing"));
+  options.progress = interrupt::at_steps(console.progress("writing"));
   const std::vector<ConvertResult> results =
       as_asked([&] { return split(*source, parts, named.targets, formats, options); });
   console.clear_progress();
