@@ -239,8 +239,7 @@ std::string report_page(const Facts& f) {
       "<a href=\"#sequences\">Sequences</a><a href=\"#order\">Order</a><a href=\"#faults\">Faults</a></nav>\n<main>\n",
       text(f.title), named, f.section.empty() ? "" : ", section " + text(f.section), text(f.kinds));
   body += glance(f) + advice(f) + "<h2 id=\"streams\">Streams</h2>\n";
-  for (const StreamSurvey& stream : f.survey.streams)
-    body += stream_card(stream, f.class_names.at(stream.stream.name));
+  for (const StreamSurvey& stream : f.survey.streams) body += stream_card(stream, f.class_names.at(stream.stream.name));
   body += lengths(f) + shuffle(f) + faults(f);
   body += fmt::format(
       "</main>\n<footer class=\"dim\"><p>All of the data were read, in {} on {} ({}/s). Median and percentiles are "

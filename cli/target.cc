@@ -68,13 +68,6 @@ ConvertOptions TargetOptions::options(const std::vector<Format>& formats, const 
   return out;
 }
 
-int write_corpus(const Source& source, const TargetOptions& options, const CorpusArguments& corpus, const Setup& setup,
-                 Console& console) {
-  expect_absent(options.output, options.force);
-  const Format to = target_format(options.to, options.output);
-  return run_conversion(source, options.output, options.options({to}, corpus, {&setup}), options.json, console);
-}
-
 void SequenceOptions::add_to(CLI::App& app) {
   target.add_to(app, "Write them into a new corpus, whole or not at all");
   app.add_option("--format", format, "Without -o: view, ctf or jsonl (default: view on a terminal, else ctf)")
@@ -95,7 +88,11 @@ void SequenceOptions::check() const {
 
 int put_sequences(const std::shared_ptr<const Source>& source, const SequenceOptions& options,
                   const CorpusArguments& corpus, const Setup& setup, Console& console) {
-  if (options.to_file()) return write_corpus(*source, options.target, corpus, setup, console);
+  if (options.to_file()) {
+    const TargetOptions& target = options.target;
+    const Format to = target_format(target.to, target.output);
+    return run_conversion(*source, target.output, target.options({to}, corpus, {&setup}), target.json, console);
+  }
   const std::shared_ptr<const Source> shown = options.target.streams.empty() ? source : as_asked([&] {
     return std::shared_ptr<const Source>(select_streams(source, options.target.streams));
   });

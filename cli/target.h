@@ -40,10 +40,6 @@ struct TargetOptions {
                          const std::vector<const Setup*>& setups) const;
 };
 
-// Writes the sequences of a source to options.output and says so.
-int write_corpus(const Source& source, const TargetOptions& options, const CorpusArguments& corpus, const Setup& setup,
-                 Console& console);
-
 // Sequences for people and programs: into a new corpus with -o, else to standard output.
 struct SequenceOptions {
   TargetOptions target;
@@ -55,7 +51,7 @@ struct SequenceOptions {
   bool to_file() const { return !target.output.empty() && target.output != "-"; }
 };
 
-// All sequences of a source, in its order. Exit code.
+// All sequences of a source, in its order, to where nothing stands: expect_absent(). Exit code.
 int put_sequences(const std::shared_ptr<const Source>& source, const SequenceOptions& options,
                   const CorpusArguments& corpus, const Setup& setup, Console& console);
 
