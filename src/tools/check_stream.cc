@@ -22,6 +22,7 @@
 #include "io/file.h"
 #include "io/room.h"
 #include "io/unfinished.h"
+#include "tools/refuse.h"
 #include "tools/tally.h"
 
 namespace batchfeed {
@@ -194,18 +195,13 @@ Head head_of(compressed::Pipe& input) {
   return out;
 }
 
-[[noreturn]] void fail(const std::string& name, const char* id, std::string what, std::string hint) {
-  throw Error(Fault{
-      .kind = FaultKind::format, .id = id, .at = {.file = name}, .what = std::move(what), .hint = std::move(hint)});
-}
-
 // Declares what the head has; what is odd about it.
 std::vector<Notice> infer(const Head& head, const std::string& name, CtfOptions& options, KeyMode& keys) {
   if (!head.whole && !has_row(head.text)) {
-    fail(name, "check.no-row",
-         "no line with a stream (|name ...) ends in its first " + std::to_string(head.text.size() >> 20) +
-             " MiB, of which the streams are inferred",
-         "check a file of it, or with a configuration");
+    refuse_data("check.no-row", name,
+                "no line with a stream (|name ...) ends in its first " + std::to_string(head.text.size() >> 20) +
+                    " MiB, of which the streams are inferred",
+                "check a file of it, or with a configuration");
   }
   std::vector<Notice> odd;
   try {
@@ -220,7 +216,7 @@ std::vector<Notice> infer(const Head& head, const std::string& name, CtfOptions&
     throw Error(fault);
   }
   if (options.streams.empty())
-    fail(name, "check.no-stream", "no stream (|name ...) found in it", "text in CNTK's format is expected");
+    refuse_data("check.no-stream", name, "no stream (|name ...) found in it", "text in CNTK's format is expected");
   for (Notice& notice : odd) notice.fault.at.file = name;
   return odd;
 }

@@ -100,7 +100,7 @@ Target::Target(const std::string& path, std::vector<StreamInfo> streams, const C
            s.name);
   }
   if (options.to == Format::ctf) {
-    text_.emplace(streams_, ctf::WriteOptions{.aliases = {}, .ids = keys});
+    text_.emplace(streams_, keys);
     file_.emplace(path, io::AtomicFileOptions{.replace = options.force});
   } else if (options.to != Format::cbf) {
     speech_.emplace(path, streams_, options);

@@ -21,10 +21,7 @@ std::string_view number_in(std::string_view id) {
 
 struct CtfText::Impl {
   Impl(CtfWriterOptions given, std::string where)
-      : path(std::move(where)),
-        streams(std::move(given.streams)),
-        ids(given.ids),
-        text(streams, {.aliases = {}, .ids = ids}) {}
+      : path(std::move(where)), streams(std::move(given.streams)), ids(given.ids), text(streams, ids) {}
 
   [[noreturn]] void refuse(const char* id, std::string what, std::string hint, std::string stream = {}) const {
     throw Error(Fault{.kind = FaultKind::usage,

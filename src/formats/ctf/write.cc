@@ -128,40 +128,31 @@ Fault of_sequence(Fault fault, const std::string& file, const std::string& seque
   return fault;
 }
 
-Writer::Writer(std::vector<StreamInfo> streams, WriteOptions options)
-    : streams_(std::move(streams)), options_(std::move(options)) {
-  if (options_.aliases.empty()) {
-    for (const StreamInfo& s : streams_) {
-      // Who reads them by these names does not tell them apart.
-      const auto same = [&](const std::string& other) { return other != s.name && same_word(other, s.name); };
-      const auto other = std::find_if(options_.aliases.begin(), options_.aliases.end(), same);
-      if (other != options_.aliases.end()) {
-        refuse("ctf.write-names", FaultKind::config, "in a text corpus its name is that of stream '" + *other + "'",
-               "upper and lower case are not told apart; rename one of them", s.name);
-      }
-      options_.aliases.push_back(s.name);
-    }
+Writer::Writer(std::vector<StreamInfo> streams, bool ids) : streams_(std::move(streams)), ids_(ids) {
+  for (auto s = streams_.begin(); s != streams_.end(); ++s) {
+    // Who reads them by these names does not tell them apart.
+    const auto other = std::find_if(streams_.begin(), s, [&](const StreamInfo& before) {
+      return before.name != s->name && same_word(before.name, s->name);
+    });
+    if (other == s) continue;
+    refuse("ctf.write-names", FaultKind::config, "in a text corpus its name is that of stream '" + other->name + "'",
+           "upper and lower case are not told apart; rename one of them", s->name);
   }
-  if (options_.aliases.size() != streams_.size())
-    refuse("ctf.write-names", FaultKind::config,
-           counted(options_.aliases.size(), "alias") + " for " + counted(streams_.size(), "stream"),
-           "give one for each, or none");
-  for (std::size_t i = 0; i < streams_.size(); ++i) {
-    const std::string& alias = options_.aliases[i];
-    if (alias.empty() || alias[0] == '#' || std::any_of(alias.begin(), alias.end(), ends_name)) {
-      refuse("ctf.write-names", FaultKind::config, "'" + alias + "' cannot be a name in a text corpus",
-             "give an alias without blanks, pipes and a leading '#'", streams_[i].name);
+  for (const StreamInfo& s : streams_) {
+    if (s.name.empty() || s.name[0] == '#' || std::any_of(s.name.begin(), s.name.end(), ends_name)) {
+      refuse("ctf.write-names", FaultKind::config, "'" + s.name + "' cannot be a name in a text corpus",
+             "give an alias without blanks, pipes and a leading '#'", s.name);
     }
-    if (std::count(options_.aliases.begin(), options_.aliases.end(), alias) > 1)
-      refuse("ctf.write-names", FaultKind::config, "alias '" + alias + "' is given twice", "give each stream its own",
-             streams_[i].name);
+    if (std::ranges::count(streams_, s.name, &StreamInfo::name) > 1)
+      refuse("ctf.write-names", FaultKind::config, "alias '" + s.name + "' is given twice", "give each stream its own",
+             s.name);
   }
 }
 
 void Writer::sequence(const Chunk& chunk, std::uint32_t row, std::string_view key, std::string& out) const {
   std::uint32_t rows = 0;
   for (const Column& c : chunk.columns) rows = std::max(rows, c.samples(row));
-  if (options_.ids) {
+  if (ids_) {
     if (key.empty() || std::any_of(key.begin(), key.end(), ends_name))
       refuse("ctf.write-key", FaultKind::format,
              "the id '" + std::string(key.substr(0, 80)) + "' holds a blank, a pipe or nothing",
@@ -171,13 +162,13 @@ void Writer::sequence(const Chunk& chunk, std::uint32_t row, std::string_view ke
            "write ids");
   }
   for (std::uint32_t i = 0; i < rows; ++i) {
-    if (options_.ids) out += key;
+    if (ids_) out += key;
     for (std::size_t s = 0; s < chunk.columns.size(); ++s) {
       const Column& c = chunk.columns[s];
       if (i >= c.samples(row)) continue;
       if (!out.empty() && out.back() != '\n') out += ' ';
       out += '|';
-      out += options_.aliases[s];
+      out += streams_[s].name;
       if (c.element == Element::f32) {
         put_sample<float>(c, streams_[s], row, i, out);
       } else {

@@ -13,16 +13,12 @@
 
 namespace batchfeed::ctf {
 
-struct WriteOptions {
-  std::vector<std::string> aliases = {};  // one per stream, or empty: the streams' names
-  bool ids = true;                        // in front of every line; without them each sequence must be one row
-};
-
 // Thread-safe; appends to the caller's text.
 class Writer {
  public:
-  // Throws Error(config) for names that the format cannot hold.
-  Writer(std::vector<StreamInfo> streams, WriteOptions options);
+  // `ids`: in front of every line; without them each sequence must be one row. Throws Error(config) for names that the
+  // format cannot hold.
+  Writer(std::vector<StreamInfo> streams, bool ids);
 
   // One sequence: row of `chunk`. `key` as Source::key_text gives it. Every
   // number is the shortest that reads back to the same bits. Throws Error(format)
@@ -31,7 +27,7 @@ class Writer {
 
  private:
   std::vector<StreamInfo> streams_;
-  WriteOptions options_;
+  bool ids_;
 };
 
 // What a Writer threw, with the file that was to be written and the sequence at fault.
