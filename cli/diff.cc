@@ -24,7 +24,7 @@ using nlohmann::ordered_json;
 struct DiffArguments {
   CorpusArguments corpus;
   std::string section_b;
-  std::vector<std::string> streams, renames;
+  std::vector<std::string> streams;
   double tolerance = 0;
   std::uint64_t most = 10;
   bool ignore_keys = false, json = false;

@@ -60,7 +60,6 @@ class Cursor {
 
   std::size_t left() const noexcept { return rest_.size(); }
   std::size_t at() const noexcept { return all_ - rest_.size(); }
-  const std::byte* data() const noexcept { return rest_.data(); }
 
  private:
   std::size_t all_;

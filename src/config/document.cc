@@ -72,10 +72,6 @@ void Document::warn(Origin at, std::string id, std::string what, std::string hin
   tell(Severity::warning, at, std::move(id), std::move(what), std::move(hint));
 }
 
-void Document::warn(Fault fault) {
-  if (report_ && !quiet_) report_({Severity::warning, std::move(fault)});
-}
-
 void Document::note(Origin at, std::string id, std::string what, std::string hint) {
   tell(Severity::info, at, std::move(id), std::move(what), std::move(hint));
 }

@@ -72,8 +72,6 @@ class Document {
 
   // The same warning at the same place is given once.
   void warn(Origin at, std::string id, std::string what, std::string hint = {});
-  // A fault that does not stop the work.
-  void warn(Fault fault);
   void note(Origin at, std::string id, std::string what, std::string hint = {});
 
   // Count what a few bytes of text can make many of; throw Error(limit).

@@ -29,7 +29,6 @@ class SourceMap {
   // The input (number of add_file) that `at` belongs to.
   std::uint32_t file(Origin at) const;
   const std::string& file_name(std::uint32_t file) const { return files_[file]; }
-  bool empty() const noexcept { return lines_.empty(); }
 
  private:
   struct Line {

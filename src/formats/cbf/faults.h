@@ -39,7 +39,6 @@ class Faults {
                       .what = what + ": " + std::to_string(found) + ", the limit is " + std::to_string(limit),
                       .hint = "raise limits." + field});
   }
-  const std::string& file() const noexcept { return file_; }
 
  private:
   std::string file_;
