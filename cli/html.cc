@@ -65,12 +65,12 @@ std::string escape(std::string_view text) {
   return out;
 }
 
-std::string table(std::string_view caption, const Row& head, const std::vector<Row>& rows, std::size_t numbers) {
+std::string table(std::string_view caption, const Row& head, const std::vector<Row>& rows) {
   const auto line = [&](const Row& cells, const char* tag) {
     std::string out = "<tr>";
     for (std::size_t i = 0; i < cells.size(); ++i) {
       out += fmt::format("<{0}{2}{3}>{1}</{0}>", tag, cells[i], tag[1] == 'h' ? " scope=\"col\"" : "",
-                         i >= numbers ? " class=\"n\"" : "");
+                         i != 0 ? " class=\"n\"" : "");
     }
     return out + "</tr>\n";
   };

@@ -4,7 +4,6 @@
 // go through escape().
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,8 +14,8 @@ namespace batchfeed::cli {
 std::string escape(std::string_view text);
 
 using Row = std::vector<std::string>;  // cells, escaped already
-// `numbers`: columns from this one on stand right.
-std::string table(std::string_view caption, const Row& head, const std::vector<Row>& rows, std::size_t numbers = 1);
+// Columns behind the first stand right.
+std::string table(std::string_view caption, const Row& head, const std::vector<Row>& rows);
 
 // A list of names and what is to say of them.
 std::string facts_list(const std::vector<std::pair<std::string, std::string>>& facts);

@@ -32,8 +32,7 @@ constexpr std::uint64_t mix64(std::uint64_t z) noexcept {
 // A counter-based generator: number i of stream `key` is a pure function of both.
 class CounterRng {
  public:
-  constexpr explicit CounterRng(std::uint64_t key, std::uint64_t counter = 0) noexcept
-      : key_(mix64(key + 0x9E3779B97F4A7C15ull)), counter_(counter) {}
+  constexpr explicit CounterRng(std::uint64_t key) noexcept : key_(mix64(key + 0x9E3779B97F4A7C15ull)) {}
   constexpr std::uint64_t next() noexcept { return mix64(key_ ^ mix64(0xD1B54A32D192ED03ull * ++counter_)); }
   // Uniform in [0, n), n > 0; rejection keeps it exact.
   constexpr std::uint64_t below(std::uint64_t n) noexcept {
@@ -46,7 +45,7 @@ class CounterRng {
 
  private:
   std::uint64_t key_;
-  std::uint64_t counter_;
+  std::uint64_t counter_ = 0;
 };
 
 }  // namespace batchfeed

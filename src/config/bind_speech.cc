@@ -178,7 +178,7 @@ void add_labels(Binder& binder, const Streams& streams, const Common& common, Se
 
 void add_streams(Binder& binder, const Section& reader, const Streams& streams, bool legacy, Setup& setup) {
   const Common common{.element = binder.precision(reader, true),
-                      .trace_level = binder.unread_trace_level(reader, 1),
+                      .trace_level = binder.unread_trace_level(reader),
                       .frames = setup.reader.pack.kind == Packing::frames,
                       .legacy = legacy};
   add_features(binder, reader, streams, common, setup);

@@ -76,9 +76,9 @@ std::uint64_t Binder::size(const Section& section, std::string_view key, std::ui
   return found.value_or(otherwise);
 }
 
-std::string Binder::text(const Section& section, std::string_view key, std::string otherwise, Reach reach) {
+std::string Binder::text(const Section& section, std::string_view key, std::string otherwise) {
   attempt([&] {
-    if (const std::optional<Value> found = value(section, key, reach)) {
+    if (const std::optional<Value> found = value(section, key)) {
       otherwise = std::string(found->text.bytes());
     } else {
       fallback(section, key, otherwise);
@@ -123,15 +123,15 @@ std::string Binder::required(const Section& section, std::string_view key, Reach
   return std::string(found->text.bytes());
 }
 
-std::optional<bool> Binder::flag_or_none(const Section& section, std::string_view key, bool otherwise) {
+std::optional<bool> Binder::randomize(const Section& section) {
   using Word = std::optional<bool>;
-  const auto found = converted<Word>(section, key, Reach::outwards,
+  const auto found = converted<Word>(section, "randomize", Reach::outwards,
                                      [](Document& doc, const Text& word, const std::string& path) -> Word {
                                        if (same_word(word.bytes(), "none")) return std::nullopt;
                                        return parse_bool(doc, word, path);
                                      });
-  if (!found) fallback(section, key, otherwise ? "true" : "false");
-  return found.value_or(otherwise);
+  if (!found) fallback(section, "randomize", "true");
+  return found.value_or(true);
 }
 
 Element Binder::precision(const Section& section, bool exact) {
@@ -163,12 +163,13 @@ int Binder::trace_level(const Section& section, int otherwise, int most) {
   return std::clamp(level, 0, 2);
 }
 
-int Binder::unread_trace_level(const Section& section, int otherwise) {
+int Binder::unread_trace_level(const Section& section) {
+  constexpr int kOtherwise = 1;
   std::optional<Value> found;
   attempt([&] { found = value(section, "traceLevel"); });
   if (!found) {
-    fallback(section, "traceLevel", std::to_string(otherwise));
-    return otherwise;
+    fallback(section, "traceLevel", std::to_string(kOtherwise));
+    return kOtherwise;
   }
   const std::string_view digits = found->text.bytes();
   int level = 0;
@@ -176,7 +177,7 @@ int Binder::unread_trace_level(const Section& section, int otherwise) {
   if (error == std::errc{} && end == digits.data() + digits.size()) return std::clamp(level, 0, 2);
   doc_.warn(found->at(), "dead-key",
             found->path + ": expected 0, 1 or 2, found " + quoted(digits) + "; it has no effect", "2 tells most");
-  return otherwise;
+  return kOtherwise;
 }
 
 void Binder::expect(Form form, const Section& section, std::string_view key) {
@@ -192,11 +193,10 @@ void Binder::expect(Form form, const Section& section, std::string_view key) {
   });
 }
 
-std::vector<std::int32_t> Binder::integers(const Section& section, std::string_view key, std::int32_t otherwise,
-                                           Reach reach) {
+std::vector<std::int32_t> Binder::integers(const Section& section, std::string_view key, std::int32_t otherwise) {
   std::vector<std::int32_t> out;
   attempt([&] {
-    const std::optional<Value> found = value(section, key, reach);
+    const std::optional<Value> found = value(section, key);
     if (!found) return fallback(section, key, std::to_string(otherwise));
     for (const Text& element : scan_array(doc_, found->text))
       out.push_back(parse_int_element(doc_, element, found->path));

@@ -59,7 +59,7 @@ class Binder {
   std::uint64_t size(const Section& section, std::string_view key, std::uint64_t otherwise,
                      Reach reach = Reach::outwards);
   std::optional<std::uint64_t> maybe_size(const Section& section, std::string_view key, Reach reach = Reach::outwards);
-  std::string text(const Section& section, std::string_view key, std::string otherwise, Reach reach = Reach::outwards);
+  std::string text(const Section& section, std::string_view key, std::string otherwise);
   // A minus sign is a fault. The second: of 32 bits.
   std::uint64_t count(const Section& section, std::string_view key, std::uint64_t otherwise,
                       Reach reach = Reach::outwards);
@@ -68,8 +68,8 @@ class Binder {
   // Absent, empty or `default`: Error missing-required.
   std::string required(const Section& section, std::string_view key, Reach reach = Reach::outwards,
                        std::string hint = {});
-  // A word or boolean: nullopt = the word `none`.
-  std::optional<bool> flag_or_none(const Section& section, std::string_view key, bool otherwise);
+  // A boolean, true where nothing is said; nullopt = the word `none`.
+  std::optional<bool> randomize(const Section& section);
 
   // `float` or `double` in any case; ConfigRequest.precision wins.
   // `exact`: in lower case only, as all but the readers of text and binary data on their own want it.
@@ -79,13 +79,12 @@ class Binder {
   static constexpr int kAnyTrace = 0x7FFFFFFF;
   int trace_level(const Section& section, int otherwise, int most = 2);
   // The same where the reference does not look at the key: nothing it says is a fault.
-  int unread_trace_level(const Section& section, int otherwise);
+  int unread_trace_level(const Section& section);
   // Of a key without effect here: its value must have this form all the same, as in the reference.
   enum class Form : std::uint8_t { flag, integer, size };
   void expect(Form form, const Section& section, std::string_view key);
   // Whole numbers of an array, at least one.
-  std::vector<std::int32_t> integers(const Section& section, std::string_view key, std::int32_t otherwise,
-                                     Reach reach = Reach::outwards);
+  std::vector<std::int32_t> integers(const Section& section, std::string_view key, std::int32_t otherwise);
 
   // A file and where its name stands.
   void name_file(std::string path, const Position& at);

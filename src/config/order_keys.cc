@@ -18,7 +18,7 @@ std::uint64_t chunk_bytes(Binder& binder, const Section& section, std::uint64_t 
 void bind_old_order(Binder& binder, const Section& reader, std::uint64_t window, OrderOptions& order) {
   order.kind = OrderKind::cntk;
   order.window_in_samples = binder.flag(reader, "sampleBasedRandomizationWindow", false, Reach::surprising);
-  const std::optional<bool> randomize = binder.flag_or_none(reader, "randomize", true);
+  const std::optional<bool> randomize = binder.randomize(reader);
   const auto given = binder.maybe_size(reader, "randomizationWindow", Reach::surprising);
   order.seed = binder.size(reader, "randomizationSeed", 0, Reach::surprising);
   order.window = std::min(given.value_or(order.window_in_samples ? kWholeSet : window), kWholeSet);
@@ -40,7 +40,7 @@ void bind_old_order(Binder& binder, const Section& reader, std::uint64_t window,
 }
 
 void check_ignored_order_keys(Binder& binder, const Section& section) {
-  binder.flag_or_none(section, "randomize", true);
+  binder.randomize(section);
   binder.maybe_size(section, "randomizationWindow", Reach::own);
   binder.flag(section, "sampleBasedRandomizationWindow", false, Reach::own);
   binder.size(section, "randomizationSeed", 0, Reach::own);

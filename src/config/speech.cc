@@ -224,7 +224,7 @@ HtkOptions bind_htk_source(Binder& binder, const Section& element, const PushedD
   out.defines_mb_size = binder.flag(input, "definesMBSize", false);
   out.element = binder.precision(*pushed.reader, true);
   out.frame_mode = pushed.frame_mode;
-  out.trace_level = binder.unread_trace_level(element.has("traceLevel") ? element : *pushed.reader, 1);
+  out.trace_level = binder.unread_trace_level(element.has("traceLevel") ? element : *pushed.reader);
   binder.expect(Binder::Form::integer, element, "verbosity");
   binder.check_keys(stream, "HTKFeatureDeserializer.input.STREAM");
   binder.check_keys(element, "HTKFeatureDeserializer");
@@ -250,7 +250,7 @@ MlfOptions bind_mlf_source(Binder& binder, const Section& element, const PushedD
   out.cache_index = binder.flag(stream_caches ? stream : *pushed.reader, "cacheIndex", false);
   out.element = binder.precision(*pushed.reader, true);
   out.frame_mode = pushed.frame_mode;
-  out.trace_level = binder.unread_trace_level(element.has("traceLevel") ? element : *pushed.reader, 1);
+  out.trace_level = binder.unread_trace_level(element.has("traceLevel") ? element : *pushed.reader);
   binder.check_keys(stream, "HTKMLFDeserializer.input.STREAM");
   binder.check_keys(element, "HTKMLFDeserializer");
   return out;

@@ -36,8 +36,8 @@ class LegacyHeader {
   }
 
  private:
-  [[noreturn]] void bad(std::uint64_t at, const std::string& what, const std::string& stream = {}) const {
-    parts_.faults.fail("cbf.bad-legacy-header", at, what, "the file was cut off or is of another format", stream);
+  [[noreturn]] void bad(std::uint64_t at, const std::string& what) const {
+    parts_.faults.fail("cbf.bad-legacy-header", at, what, "the file was cut off or is of another format");
   }
 
   template <class T>

@@ -103,10 +103,7 @@ bool expand(const std::byte* from, bool swap, const float* scale, const float* b
 
 }  // namespace
 
-Archive::Archive(std::string path, bool idx, const FileSystem& file_system)
-    : Archive(io::File(std::move(path), file_system), idx) {}
-
-Archive::Archive(io::File file, bool idx) : file_(std::move(file)), header_(read_header(file_, idx)) {
+Archive::Archive(io::File file) : file_(std::move(file)), header_(read_header(file_)) {
   if (header_.encoding != Encoding::compressed) return;
   scale_.resize(header_.dim);
   bias_.resize(header_.dim);

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "formats/htk/header.h"
@@ -18,8 +17,7 @@ namespace batchfeed::htk {
 class Archive {
  public:
   // Throws Error.
-  Archive(std::string path, bool idx, const FileSystem& file_system = {});
-  Archive(io::File file, bool idx);
+  explicit Archive(io::File file);
 
   const Header& header() const noexcept { return header_; }
   const io::File& file() const noexcept { return file_; }

@@ -114,7 +114,7 @@ class Look {
 
   void open(std::uint32_t file) {
     const std::string& path = index_.paths[file];
-    const Archive archive(path, true, context_.file_system);
+    const Archive archive(io::File(path, context_.file_system));
     const Header& h = archive.header();
     index_.identities[file] = archive.file().identity();
     if (model_ == nullptr) {

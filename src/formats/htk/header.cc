@@ -118,8 +118,8 @@ std::string kind_text(std::uint16_t code) {
   return text;
 }
 
-Header read_header(const io::File& file, bool idx) {
-  if (idx && file.path().ends_with("-ubyte")) return idx_header(file);
+Header read_header(const io::File& file) {
+  if (file.path().ends_with("-ubyte")) return idx_header(file);
   std::array<std::byte, kHeaderBytes> raw;
   if (file.size() < kHeaderBytes) {
     io::fail_at(file, file.size(), "htk.header",

@@ -35,8 +35,8 @@ struct Header {
 // that is not features.
 std::string kind_text(std::uint16_t code);
 
-// Reads and checks the header of `file`; `idx` permits an IDX file where the
-// name ends in -ubyte. Throws Error(format).
-Header read_header(const io::File& file, bool idx);
+// Reads and checks the header of `file`, which is an IDX file where its name ends
+// in -ubyte. Throws Error(format).
+Header read_header(const io::File& file);
 
 }  // namespace batchfeed::htk

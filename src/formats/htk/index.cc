@@ -175,7 +175,7 @@ std::optional<std::uint64_t> Builder::frames_of_file(const ScpEntry& entry, cons
   }
   std::uint64_t frames = 0;
   try {
-    frames = Archive(entry.path, true, context_.file_system).header().frames;
+    frames = Archive(io::File(entry.path, context_.file_system)).header().frames;
     missing_files_.opened();
   } catch (const Error& e) {
     missing_files_.failed(e.fault());

@@ -102,7 +102,7 @@ class HtkSource final : public RowSource {
   Archive reopen(std::uint32_t file) const {
     io::File again(index_.paths[file], file_system_);
     again.expect_same(index_.identities[file]);
-    return {std::move(again), true};
+    return Archive(std::move(again));
   }
 
   void expect_single_frames() const {
