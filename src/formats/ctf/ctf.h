@@ -40,8 +40,6 @@ struct InferTuning {
 };
 Inferred infer(const io::File& file, std::uint64_t bytes = ~0ull, const Progress& progress = {},
                const Limits& limits = {}, const InferTuning& tuning = {});
-Inferred infer(const std::string& path, std::uint64_t bytes = ~0ull, const Progress& progress = {},
-               const Limits& limits = {}, const FileSystem& file_system = {}, const InferTuning& tuning = {});
 
 // Checks text from a descriptor while it passes; memory holds a line or a
 // little more. Every fault goes to `report`, up to check.max_faults.

@@ -37,7 +37,7 @@ const std::map<std::string, std::vector<std::string>>& inputs() {
       if (file.path().extension() != ".ctf") continue;
       const std::string name = file.path().stem();
       std::vector<std::string>& streams = out[name];
-      for (const Inferred::Stream& s : ctf::infer(path_of(name), 8 << 20).streams) {
+      for (const Inferred::Stream& s : ctf::infer(io::File(path_of(name)), 8 << 20).streams) {
         const bool sparse = s.spec.storage == Storage::sparse;
         streams.push_back(s.spec.name + (sparse ? ":s" : ":d") +
                           std::to_string(sparse ? std::max<std::uint64_t>(s.spec.dim, 1'000'000) : s.spec.dim));

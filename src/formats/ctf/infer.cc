@@ -340,11 +340,6 @@ std::uint64_t odd_samples(const Seen& seen, const StreamSpec& as) {
 
 }  // namespace
 
-Inferred infer(const std::string& path, std::uint64_t bytes, const Progress& progress, const Limits& limits,
-               const FileSystem& file_system, const InferTuning& tuning) {
-  return infer(io::File(path, file_system, limits), bytes, progress, limits, tuning);
-}
-
 Inferred infer(const io::File& file, std::uint64_t bytes, const Progress& progress, const Limits& limits,
                const InferTuning& tuning) {
   const std::string& path = file.path();

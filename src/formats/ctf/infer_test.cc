@@ -12,6 +12,11 @@ namespace {
 
 using batchfeed::testing::ScratchFolder;
 
+Inferred infer(const std::string& path, std::uint64_t bytes = ~0ull, const Limits& limits = {},
+               const InferTuning& tuning = {}) {
+  return ctf::infer(io::File(path, {}, limits), bytes, {}, limits, tuning);
+}
+
 TEST(Infer, NamesStorageDimsAndRanges) {
   const ScratchFolder folder;
   const Inferred guess = infer(folder.write("t", "0 |w 5:1 |x 1 2.5 -3 |# c\n0 |w 7:1 |x 4\n1 |w 2:1 |x |y\n"));
@@ -49,12 +54,12 @@ TEST(Infer, ANameThatIsTooLongIsNotLost) {
   const std::string path = folder.write("t", "|x 1 |" + std::string(5000, 'n') + " 1 2\n");
   Limits limits;
   limits.name_bytes = 10;
-  const Inferred guess = infer(path, ~0ull, {}, limits);
+  const Inferred guess = infer(path, ~0ull, limits);
   ASSERT_EQ(guess.streams.size(), 2u);
   EXPECT_EQ(guess.streams[1].spec.name, std::string(11, 'n'));  // which no source takes
   EXPECT_EQ(guess.streams[1].values, 2u);
   limits.name_bytes = 5000;
-  EXPECT_EQ(infer(path, ~0ull, {}, limits).streams.at(1).spec.name.size(), 5000u);
+  EXPECT_EQ(infer(path, ~0ull, limits).streams.at(1).spec.name.size(), 5000u);
 }
 
 TEST(Infer, APartOfAFile) {
@@ -105,11 +110,11 @@ TEST(Infer, RangesReadAtOnceSeeTheSame) {
   const ScratchFolder folder;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const std::string path = folder.write("t", lines(seed, 200 + static_cast<int>(seed)));
-    const std::string one = describe(infer(path, ~0ull, {}, {}, {}, {.threads = 1}));
+    const std::string one = describe(infer(path, ~0ull, {}, {.threads = 1}));
     for (const unsigned threads : {2u, 3u, 8u})
-      EXPECT_EQ(describe(infer(path, ~0ull, {}, {}, {}, {.threads = threads, .least_bytes = 16})), one) << seed;
-    const std::string part = describe(infer(path, 20'000, {}, {}, {}, {.threads = 1}));
-    EXPECT_EQ(describe(infer(path, 20'000, {}, {}, {}, {.threads = 4, .least_bytes = 16})), part) << seed;
+      EXPECT_EQ(describe(infer(path, ~0ull, {}, {.threads = threads, .least_bytes = 16})), one) << seed;
+    const std::string part = describe(infer(path, 20'000, {}, {.threads = 1}));
+    EXPECT_EQ(describe(infer(path, 20'000, {}, {.threads = 4, .least_bytes = 16})), part) << seed;
   }
 }
 
@@ -131,7 +136,7 @@ TEST(Infer, SequencesThatHaveAStream) {
 TEST(Infer, RangesWithoutALine) {
   const ScratchFolder folder;
   const std::string path = folder.write("t", "|x 1 2 3\n|x 4 5 6\n");
-  EXPECT_EQ(describe(infer(path, ~0ull, {}, {}, {}, {.threads = 19, .least_bytes = 1})), describe(infer(path)));
+  EXPECT_EQ(describe(infer(path, ~0ull, {}, {.threads = 19, .least_bytes = 1})), describe(infer(path)));
 }
 
 }  // namespace
