@@ -16,18 +16,6 @@ namespace batchfeed {
 
 namespace {
 
-IndexBuild of_text(const CtfOptions& options, const std::string& file, const OpenContext& context, bool rebuild) {
-  const ctf::IndexBuild built = ctf::build_index(options, file, context, rebuild);
-  return {.file = file,
-          .cache = built.path,
-          .was_valid = built.was_valid,
-          .why = built.why,
-          .sequences = built.sequences,
-          .samples = built.samples,
-          .chunks = built.chunks,
-          .bytes = built.bytes};
-}
-
 IndexBuild of_labels(const MlfOptions& options, const std::string& file, const OpenContext& context) {
   const mlf::CacheState found = mlf::find_cache(options, file, context);
   return {.file = file, .cache = found.path, .was_valid = found.valid, .why = found.why, .sequences = found.utterances};
@@ -85,7 +73,7 @@ std::vector<IndexBuild> build_indexes(const Setup& setup, bool rebuild) {
   for (const SourceOptions& options : all_sources(setup)) {
     if (const auto* text = std::get_if<CtfOptions>(&options)) {
       for (const std::string& file : assemble::expand(text->files, context.file_system, context.limits, context.report))
-        out.push_back(of_text(*text, file, context, rebuild));
+        out.push_back(ctf::build_index(*text, file, context, rebuild));
     } else if (const auto* labels = std::get_if<MlfOptions>(&options)) {
       for (const std::string& file : labels->files) out.push_back(build_labels(*labels, file, context, rebuild));
     } else {
@@ -104,14 +92,8 @@ std::vector<IndexBuild> find_indexes(const Setup& setup) {
     }
     const auto* text = std::get_if<CtfOptions>(&options);
     if (text == nullptr) continue;
-    for (const std::string& file : assemble::expand(text->files, context.file_system, context.limits, context.report)) {
-      const ctf::IndexBuild found = ctf::find_index(*text, file, context);
-      out.push_back({.file = file,
-                     .cache = found.path,
-                     .was_valid = found.was_valid,
-                     .why = found.why,
-                     .sequences = found.sequences});
-    }
+    for (const std::string& file : assemble::expand(text->files, context.file_system, context.limits, context.report))
+      out.push_back(ctf::find_index(*text, file, context));
   }
   return out;
 }

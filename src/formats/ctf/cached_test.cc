@@ -207,7 +207,7 @@ TEST(Cache, BuildIndexReportsWhatItDid) {
   const CtfOptions options = options_for({"A:d1"});
   const IndexBuild built = build_index(options, path, quiet_context());
   EXPECT_FALSE(built.was_valid);
-  EXPECT_EQ(built.path, path + ".bfindex");
+  EXPECT_EQ(built.cache, path + ".bfindex");
   EXPECT_EQ(built.sequences, 2u);
   EXPECT_EQ(built.samples, 3u);
   EXPECT_TRUE(build_index(options, path, quiet_context()).was_valid);

@@ -21,12 +21,6 @@ namespace batchfeed::ctf {
 std::unique_ptr<Source> open(const CtfOptions& options, const std::string& file, const OpenContext& context);
 
 // Makes sure that there is an index cache, as `batchfeed index` does.
-struct IndexBuild {
-  std::string path;        // of the cache; empty: no folder could be written
-  bool was_valid = false;  // it was there and fits; nothing was written
-  std::string why;         // one that was there did not fit
-  std::uint64_t sequences = 0, samples = 0, chunks = 0, bytes = 0;
-};
 IndexBuild build_index(const CtfOptions& options, const std::string& file, const OpenContext& context,
                        bool rebuild = false);
 // Looks whether there is one that fits; builds and writes nothing.

@@ -217,7 +217,8 @@ std::vector<Notice> CtfSource::notices() const {
 IndexBuild build_index(const CtfOptions& options, const std::string& file, const OpenContext& context, bool rebuild) {
   const CtfSource source(options, file, context, {.cache_index = true, .rebuild_cache = rebuild});
   const ChunkInfo all = total(source.chunks());
-  return {.path = source.cache().path,
+  return {.file = file,
+          .cache = source.cache().path,
           .was_valid = source.cache().used,
           .why = source.cache().why,
           .sequences = source.index().entries.size(),
@@ -232,9 +233,11 @@ IndexBuild find_index(const CtfOptions& options, const std::string& file, const 
       bind(Schema(options, context.limits), options, context.keys->mode() != KeyMode::numeric, data);
   const index_cache::Loaded found =
       index_cache::load(index_cache::places(file, options.cache_dir, context.file_system), binding);
-  IndexBuild state{.path = found.path, .was_valid = found.payload.has_value(), .why = found.why};
-  if (found.payload) state.sequences = found.payload->entries.size();
-  return state;
+  return {.file = file,
+          .cache = found.path,
+          .was_valid = found.payload.has_value(),
+          .why = found.why,
+          .sequences = found.payload ? found.payload->entries.size() : 0};
 }
 
 std::unique_ptr<Source> open(const CtfOptions& options, const std::string& file, const OpenContext& context) {
