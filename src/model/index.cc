@@ -222,7 +222,6 @@ IndexEntries::Stretch IndexEntries::stretch(std::size_t i) const noexcept {
   const Block& block = block_of(i);
   if (block.first != i) return {};
   return {.entries = block.entries,
-          .begin = block.begin,
           .end = block.end,
           .samples = block.sum,
           .keys_rise = block.keys_rise,

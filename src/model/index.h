@@ -80,7 +80,7 @@ class IndexEntries {
   // in the file.
   struct Stretch {
     std::size_t entries = 0;
-    std::uint64_t begin = 0, end = 0, samples = 0;
+    std::uint64_t end = 0, samples = 0;
     bool keys_rise = false;  // each is above the one before it
     std::uint64_t key = 0, last_key = 0;
   };
