@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <span>
+#include <string_view>
 
 #include "convert.h"
 #include "format.h"
@@ -55,8 +56,8 @@ bool named_entry(std::string_view sample, std::uint64_t& index, std::string& nam
   return !name.empty();
 }
 
-}  // namespace
-
+// The names that comments give to indices below `dim`, as converters of vocabularies write
+// them: `|NAME 178:1 |# flight`. Empty unless they say one and the same of every index.
 std::vector<std::string> commented_names(std::string_view text, std::string_view name, std::uint64_t dim) {
   std::vector<std::string> out;
   if (dim > kMostNamed) return out;
@@ -79,6 +80,8 @@ std::vector<std::string> commented_names(std::string_view text, std::string_view
   }
   return repeated ? out : std::vector<std::string>();
 }
+
+}  // namespace
 
 std::vector<std::string> class_names(const StreamSurvey& stream, const Setup& setup) {
   if (!stream.one_hot || stream.stream.storage != Storage::sparse) return {};

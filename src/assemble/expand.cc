@@ -166,8 +166,7 @@ std::vector<std::string> matching(const std::string& name, const FileSystem& fil
 
 }  // namespace
 
-// Shell patterns in the list of files become the files they name, sorted. A name
-// that exists is never a pattern.
+// A name that exists is never a pattern.
 std::vector<std::string> expand(const std::vector<std::string>& names, const FileSystem& file_system,
                                 const Limits& limits, const Report& report) {
   std::vector<std::string> out;

@@ -11,6 +11,11 @@ namespace {
 
 constexpr std::string_view kCustom = "`~!@$%^&*_-+|:;,?.";
 
+// The bracket that closes `open`, or 0 if it is none of [ { ( ".
+constexpr char closer_of(char open) noexcept {
+  return open == '[' ? ']' : open == '{' ? '}' : open == '(' ? ')' : open == '"' ? '"' : '\0';
+}
+
 bool is_delimiter(char c, char custom) { return c == ',' || c == '\n' || c == '\r' || c == custom; }
 
 // What sections and arrays have in common: where records begin and end.

@@ -14,10 +14,6 @@
 namespace batchfeed::config {
 
 constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
-// The bracket that closes `open`, or 0 if it is none of [ { ( ".
-constexpr char closer_of(char open) noexcept {
-  return open == '[' ? ']' : open == '{' ? '}' : open == '(' ? ')' : open == '"' ? '"' : '\0';
-}
 
 struct Span {
   std::size_t begin = 0, end = 0;

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/counted.h"
 #include "base/hash.h"
@@ -218,8 +220,9 @@ std::string list(const std::vector<double>& values) {
   return out;
 }
 
-}  // namespace
-
+// The options that decide which sequences come when, as name and value. Threads,
+// prefetch and memory are not among them; workers and rank only where the place
+// is a worker's own (Shard::chunk).
 std::vector<std::pair<std::string, std::string>> identity(const ReaderOptions& o) {
   const auto number = [](auto value) { return std::to_string(static_cast<std::uint64_t>(value)); };
   const auto word = [](auto value) { return std::string(name(value)); };
@@ -258,6 +261,8 @@ std::vector<std::pair<std::string, std::string>> identity(const ReaderOptions& o
   }
   return out;
 }
+
+}  // namespace
 
 std::string write_state(const Mark& mark, std::uint64_t data, const ReaderOptions& options) {
   std::string out = "{\"batchfeed_state\":" + std::to_string(kVersion) + ",\"data\":\"" + hex(data) + '"';

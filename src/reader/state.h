@@ -9,18 +9,11 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "reader/epoch_table.h"
 #include "reader/plan.h"
 
 namespace batchfeed::reader {
-
-// The options that decide which sequences come when, as name and value. Threads,
-// prefetch and memory are not among them; workers and rank only where the place
-// is a worker's own (Shard::chunk).
-std::vector<std::pair<std::string, std::string>> identity(const ReaderOptions& options);
 
 std::string write_state(const Mark& mark, std::uint64_t data, const ReaderOptions& options);
 

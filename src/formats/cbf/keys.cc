@@ -45,18 +45,19 @@ bool wrote(const std::string& name) {
   return head == kKeysHead;
 }
 
+// Deletes PATH.keys if batchfeed wrote it.
+void remove_keys(const std::string& path) {
+  const std::string name = keys_path(path);
+  // Another writer of the same file may have been first.
+  if (wrote(name) && io::sys().unlink(name.c_str()) != 0 && errno != ENOENT) io::fail("remove", name, errno);
+}
+
 }  // namespace
 
 void refuse_foreign_keys(const std::string& path) {
   const std::string name = keys_path(path);
   std::error_code none;
   if (std::filesystem::exists(std::filesystem::symlink_status(name, none)) && !wrote(name)) io::refuse_existing(name);
-}
-
-void remove_keys(const std::string& path) {
-  const std::string name = keys_path(path);
-  // Another writer of the same file may have been first.
-  if (wrote(name) && io::sys().unlink(name.c_str()) != 0 && errno != ENOENT) io::fail("remove", name, errno);
 }
 
 bool has_other_keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes) {

@@ -28,9 +28,6 @@ std::string keys_trailer(std::uint64_t sequences, std::uint64_t bytes);
 // Throws Error if there is a PATH.keys that batchfeed did not write.
 void refuse_foreign_keys(const std::string& path);
 
-// Deletes PATH.keys if batchfeed wrote it.
-void remove_keys(const std::string& path);
-
 // Whether there is a PATH.keys of batchfeed's that belongs to other data: of no use, and worth a word.
 bool has_other_keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes);
 
