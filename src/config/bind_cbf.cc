@@ -13,7 +13,7 @@ CbfOptions bind_cbf_source(Binder& binder, const Section& section, const PushedD
   const Reach reach = pushed != nullptr ? Reach::own : Reach::surprising;
   binder.attempt([&] { out.files = binder.files(section, reach); });
   out.element = binder.precision(pushed != nullptr ? *pushed->reader : section, pushed != nullptr);
-  out.trace_level = bind_trace_level(binder, section, pushed, Binder::kAnyTrace);
+  out.trace_level = bind_trace_level(binder, section, pushed, true);
   if (const Entry* entry = section.entry("input"); entry != nullptr && !entry->value.empty()) {
     const Section& input = bind_input(binder, section, *entry);
     for (const auto& [key, stream] : input.entries()) {

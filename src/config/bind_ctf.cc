@@ -154,15 +154,12 @@ CtfOptions bind_ctf_source(Binder& binder, const Section& section, const PushedD
   const auto owner = [&](std::string_view key) -> const Section& {
     return pushed != nullptr && !section.has(key) ? *pushed->reader : section;
   };
-  const auto reach_of = [&](std::string_view key) {
-    return pushed != nullptr ? Reach::own : key == "traceLevel" ? Reach::outwards : Reach::surprising;
-  };
-  out.skip_sequence_ids = binder.flag(section, "skipSequenceIds", false, reach_of("skipSequenceIds"));
-  out.max_errors = binder.small_count(owner("maxErrors"), "maxErrors", 0, reach_of("maxErrors"),
-                                      "write a large number to tolerate everything");
-  out.trace_level = bind_trace_level(binder, section, pushed, 2);
-  out.chunk_bytes = chunk_bytes(binder, section, 32ull << 20, reach_of("chunkSizeInBytes"));
-  out.cache_index = binder.flag(owner("cacheIndex"), "cacheIndex", false, reach_of("cacheIndex"));
+  out.skip_sequence_ids = binder.flag(section, "skipSequenceIds", false, reach);
+  out.max_errors =
+      binder.small_count(owner("maxErrors"), "maxErrors", 0, reach, "write a large number to tolerate everything");
+  out.trace_level = bind_trace_level(binder, section, pushed, false);
+  out.chunk_bytes = chunk_bytes(binder, section, 32ull << 20, reach);
+  out.cache_index = binder.flag(owner("cacheIndex"), "cacheIndex", false, reach);
   if (pushed != nullptr) {
     check_ignored_order_keys(binder, section);
     binder.expect(Binder::Form::flag, section, "frameMode");

@@ -11,6 +11,10 @@
 
 namespace batchfeed::config {
 
+namespace {
+constexpr std::int32_t kTraceLevel = 1;  // where nobody says
+}
+
 std::optional<Value> Binder::value(const Section& section, std::string_view key, Reach reach) {
   std::optional<Value> found = reach == Reach::own ? section.own(key) : section.find(key);
   if (!found) return std::nullopt;
@@ -153,23 +157,22 @@ Element Binder::precision(const Section& section, bool exact) {
   return precision_.value_or(element);
 }
 
-int Binder::trace_level(const Section& section, int otherwise, int most) {
-  const std::int32_t level = integer(section, "traceLevel", otherwise);
+int Binder::trace_level(const Section& section, bool any) {
+  const std::int32_t level = integer(section, "traceLevel", kTraceLevel);
   attempt([&] {
     const auto given = section.own("traceLevel");  // one that is inherited is of the whole command
-    if (!given || most == kAnyTrace || (level >= 0 && level <= most)) return;
+    if (!given || any || (level >= 0 && level <= 2)) return;
     fail(*given, "bad-value", given->path + ": expected 0, 1 or 2, found " + std::to_string(level), "2 tells most");
   });
   return std::clamp(level, 0, 2);
 }
 
 int Binder::unread_trace_level(const Section& section) {
-  constexpr int kOtherwise = 1;
   std::optional<Value> found;
   attempt([&] { found = value(section, "traceLevel"); });
   if (!found) {
-    fallback(section, "traceLevel", std::to_string(kOtherwise));
-    return kOtherwise;
+    fallback(section, "traceLevel", std::to_string(kTraceLevel));
+    return kTraceLevel;
   }
   const std::string_view digits = found->text.bytes();
   int level = 0;
@@ -177,7 +180,7 @@ int Binder::unread_trace_level(const Section& section) {
   if (error == std::errc{} && end == digits.data() + digits.size()) return std::clamp(level, 0, 2);
   doc_.warn(found->at(), "dead-key",
             found->path + ": expected 0, 1 or 2, found " + quoted(digits) + "; it has no effect", "2 tells most");
-  return kOtherwise;
+  return kTraceLevel;
 }
 
 void Binder::expect(Form form, const Section& section, std::string_view key) {

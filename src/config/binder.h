@@ -74,10 +74,9 @@ class Binder {
   // `float` or `double` in any case; ConfigRequest.precision wins.
   // `exact`: in lower case only, as all but the readers of text and binary data on their own want it.
   Element precision(const Section& section, bool exact);
-  // 0, 1 or 2. What the section itself says must be so, up to `most`; else others are the nearest of these.
-  // `kAnyTrace`: any number will do, as the reference's binary reader compares it with 2 only.
-  static constexpr int kAnyTrace = 0x7FFFFFFF;
-  int trace_level(const Section& section, int otherwise, int most = 2);
+  // 0, 1 or 2. What the section itself says must be so; else others are the nearest of these.
+  // `any`: any number will do, as the reference's binary reader compares it with 2 only.
+  int trace_level(const Section& section, bool any);
   // The same where the reference does not look at the key: nothing it says is a fault.
   int unread_trace_level(const Section& section);
   // Of a key without effect here: its value must have this form all the same, as in the reference.
@@ -93,7 +92,7 @@ class Binder {
   std::vector<std::string> paths(const Value& array);
 
   // Files of a source: `file`, which may hold a '*', or the array `files`.
-  std::vector<std::string> files(const Section& section, Reach reach = Reach::outwards);
+  std::vector<std::string> files(const Section& section, Reach reach);
 
   [[noreturn]] void missing(const Section& section, std::string_view key, std::optional<Origin> at = {},
                             std::string hint = {});

@@ -3,8 +3,8 @@
 
 namespace batchfeed::config {
 
-int bind_trace_level(Binder& binder, const Section& section, const PushedDown* pushed, int most) {
-  return binder.trace_level(pushed != nullptr && !section.has("traceLevel") ? *pushed->reader : section, 1, most);
+int bind_trace_level(Binder& binder, const Section& section, const PushedDown* pushed, bool any) {
+  return binder.trace_level(pushed != nullptr && !section.has("traceLevel") ? *pushed->reader : section, any);
 }
 
 std::optional<Value> bind_alias(Binder& binder, const Section& stream) {

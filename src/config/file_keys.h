@@ -13,8 +13,8 @@
 namespace batchfeed::config {
 
 // `traceLevel` of a reader; of a deserializer that has none, its reader's.
-// Own ones must be at most `most`.
-int bind_trace_level(Binder& binder, const Section& section, const PushedDown* pushed, int most);
+// `any`: as Binder::trace_level() says.
+int bind_trace_level(Binder& binder, const Section& section, const PushedDown* pushed, bool any);
 
 // The name a stream has in the file, if it is another; an empty one is a fault.
 std::optional<Value> bind_alias(Binder& binder, const Section& stream);
