@@ -12,7 +12,6 @@
 #include "formats/ctf/ctf.h"
 #include "formats/ctf/line_map.h"
 #include "tools/expect_text.h"
-#include "tools/rare.h"
 
 namespace batchfeed {
 
@@ -45,8 +44,8 @@ void add(const Inferred& one, Inferred& all) {
   all.seen.insert(one.seen.begin(), one.seen.end());
 }
 
-}  // namespace
-
+// Moves streams to `rare` that fewer than one sequence in ten has: a slip of whoever wrote
+// the file, as a reader gives no sequence that lacks a declared stream.
 void set_rare_apart(Inferred& inferred) {
   constexpr std::uint64_t kRareOf = 10;
   const auto is_common = [&](const Inferred::Stream& s) { return s.sequences * kRareOf >= inferred.sequences; };
@@ -55,6 +54,8 @@ void set_rare_apart(Inferred& inferred) {
   inferred.rare.assign(std::make_move_iterator(from), std::make_move_iterator(inferred.streams.end()));
   inferred.streams.erase(from, inferred.streams.end());
 }
+
+}  // namespace
 
 std::vector<Notice> rare_streams(const Inferred& inferred, const Limits& limits, const FileSystem& file_system) {
   std::vector<Notice> out;
