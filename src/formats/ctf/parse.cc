@@ -54,6 +54,7 @@ void Parser<T>::text(std::uint64_t bytes) {
   lost_ = filled_ = rows_of_room_ = 0;
   max_filled_ = add_sat(bytes / 2, max_implied_);
   max_lost_ = add_sat(bytes / 4, max_implied_ / 4);
+  more_values_ = std::clamp<std::uint64_t>(bytes / 16, 16, kMoreValues);
   for (StreamState& s : streams_) {
     if (s.sparse) continue;
     s.most = std::min(max_values_, max_filled_);
@@ -300,7 +301,7 @@ const char* Parser<T>::sparse(const char* name, StreamState& s, std::size_t stre
     // The pairs of this sample so far must survive the move.
     const std::uint64_t before = s.values;
     s.values = room.count;
-    make_room(s, stream, room.count < max_values_ ? std::min(room.count + 1024, max_values_) : room.count + 1);
+    make_room(s, stream, room.count < max_values_ ? std::min(room.count + more_values_, max_values_) : room.count + 1);
     s.values = before;
     room.values = s.out;
     room.indices = s.indices;

@@ -206,6 +206,9 @@ class Parser {
   const std::uint64_t max_values_, max_implied_;
   // Of the text at hand: places of dropped sequences in the columns, values that rows which are too short lack.
   std::uint64_t lost_ = 0, filled_ = 0, max_lost_ = ~0ull, max_filled_ = ~0ull;
+  // By which a sparse column grows: little for a short text, as there may be very many of them in memory.
+  static constexpr std::uint64_t kMoreValues = 1024;
+  std::uint64_t more_values_ = kMoreValues;
   std::vector<StreamState> streams_;
   int likely_ = 0;
   bool short_ = false;  // the last lines were short ones

@@ -226,6 +226,14 @@ TEST(Reading, AColumnsMemoryIsAskedForAtOnce) {
   }
 }
 
+// A window may hold very many chunks of a line each.
+TEST(Reading, AShortChunkTakesLittleMemory) {
+  CtfOptions options = options_for({"A:s90", "B:s9"});
+  options.chunk_bytes = 1;
+  const Opened opened("1 |A 70:1 |B 3:1\n2 |A 71:1.5 80:2 |B 4:1\n", options);
+  for (std::uint32_t c = 0; c < 2; ++c) EXPECT_LE(opened.read(c).memory(), 1000u);
+}
+
 TEST(Reading, TwoThreadsGetTheSameData) {
   std::string text;
   for (int i = 0; i < 3000; ++i)
