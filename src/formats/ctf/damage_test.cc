@@ -216,6 +216,7 @@ TEST(Messages, EveryDamageHasItsPlaceAndCause) {
   };
   const Expect cases[] = {
       {"1 |D 1 2 3 |S 1:1\n", "ctf.too-many-values", 1, 10, "3 values, expected dim 2"},
+      {"1 |D 1-2e-1+3 |S 1:1\n", "ctf.too-many-values", 1, 12, "3 values, expected dim 2"},
       {"1 |D 1 2 |S 10:1\n", "ctf.index-range", 1, 13, "index 10 is not below dim 10"},
       {"1 |D 1 2 |S -1:1\n", "ctf.bad-index", 1, 13, "found '-1:1'"},
       {"1 |D 1 2 |S 3\n", "ctf.no-colon", 1, 13, "found '3'"},

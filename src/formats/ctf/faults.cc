@@ -26,7 +26,9 @@ std::uint64_t count_values(const char* p) {
     p = skip_blanks(p);
     if (ends_sample(*p)) return n;
     ++n;
-    while (!is_blank(*p) && !ends_sample(*p)) ++p;
+    // A sign begins the next value, but for that of an exponent.
+    do ++p;
+    while (!is_blank(*p) && !ends_sample(*p) && !((*p == '+' || *p == '-') && p[-1] != 'e' && p[-1] != 'E'));
   }
 }
 
