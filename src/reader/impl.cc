@@ -134,7 +134,11 @@ std::unique_ptr<Planner> Reader::Impl::make_whole_planner(bool with_data) {
         ++(chunk.invalid[item.row] == Chunk::kUnpaid ? place.invalid : place.tolerated);
         return std::nullopt;
       }
-      return chunk.columns[0].samples(item.row);
+      // Of a sequence that the first stream lacks the packer is to see that others have it.
+      std::uint32_t samples = 0;
+      for (std::size_t s = 0; s < chunk.columns.size() && samples == 0; ++s)
+        samples = chunk.columns[s].samples(item.row);
+      return samples;
     };
     hooks.want = [this](std::uint32_t chunk) { store->want(chunk); };
     hooks.chunks_ahead = options.prefetch ? chunks_ahead() + 1 : 0;

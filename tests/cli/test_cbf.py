@@ -169,3 +169,28 @@ def test_a_terminal_sees_rate_and_time_left(write, tmp_path):
     os.close(ours)
     assert child.wait() == 0
     assert re.search(rb"\d ?[kMG]?B/s", seen) and b" left" in seen, seen[-300:]
+
+
+def layout_m(*streams):
+    """A file of one chunk; of each stream, whose dim is 1, the values of its sequences."""
+    magic, sequences = struct.pack("<Q", 0x636E746B5F62696E), len(streams[0])
+    longest = [max(len(s[k]) for s in streams) for k in range(sequences)]
+    out = magic + struct.pack(f"<I{sequences}I", 1, *longest)
+    for values in (v for s in streams for v in s):
+        out += struct.pack(f"<I{len(values)}f", len(values), *values)
+    table = struct.pack("<qIIq", 12, sequences, sum(longest), len(out))
+    header = b"".join(struct.pack("<BIBBI", 0, 1, ord("a") + i, 0, 1) for i in range(len(streams)))
+    return out + magic + struct.pack("<II", 1, len(streams)) + header + table
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_truncated_packing_tells_of_a_sequence_that_a_stream_lacks(batchfeed, write, tmp_path, missing):
+    streams = [[[1], [2], [3]], [[4], [5], [6]]]
+    streams[missing][1] = []
+    (tmp_path / "a.cbf").write_bytes(layout_m(*streams))
+    part = "( [ type = CNTKBinaryFormatDeserializer ; module = CNTKBinaryReader ; file = a.cbf ] )"
+    config = write("c.cntk", f"R = [ randomize = false ; truncated = true ; truncationLength = 2 ; deserializers = {part} ]")
+    done = batchfeed("read", config, *SECTION)
+    assert done.code == 3 and "sequence '1' has " in done.err and "needs streams of equal length" in done.err
+    done = batchfeed("read", config, *SECTION, "--set", "R=[maxErrors=1]")
+    assert done.code == 0 and "1 sequence left out, as it is damaged" in done.err
