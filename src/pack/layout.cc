@@ -54,7 +54,8 @@ void layout_sequences(std::span<const std::uint32_t> lengths, std::vector<std::u
     shortest = std::min(shortest, length);
     longest = std::max(longest, length);
   }
-  if (shortest == longest) return layout_rows(n, longest, out);  // also the common case of one sample a sequence
+  // Also the common case of one sample a sequence. Where there is no sample at all one row has room for all of them.
+  if (shortest == longest && longest != 0) return layout_rows(n, longest, out);
   out.entries.clear();
   out.sequences = n;
   out.rows = 0;

@@ -46,6 +46,8 @@ TEST(PackLayout, ASequenceWithoutSamplesTakesNoRoom) {
   EXPECT_EQ(packed({2, 0, 1}), "S=2 T=2 0@0[0,2) 1@0[2,2) 2@1[0,1) gap@1[1,2)");
   EXPECT_EQ(packed({0, 3}), "S=1 T=3 0@0[0,0) 1@0[0,3)");
   EXPECT_EQ(packed({0}), "S=1 T=0 0@0[0,0)");
+  EXPECT_EQ(packed({0, 0}), "S=1 T=0 0@0[0,0) 1@0[0,0)");
+  EXPECT_EQ(packed({}), "S=0 T=0");
 }
 
 TEST(PackLayout, FirstFitEqualsTheObviousSearch) {
