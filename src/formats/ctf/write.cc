@@ -141,10 +141,10 @@ Writer::Writer(std::vector<StreamInfo> streams, bool ids) : streams_(std::move(s
   for (const StreamInfo& s : streams_) {
     if (s.name.empty() || s.name[0] == '#' || std::any_of(s.name.begin(), s.name.end(), ends_name)) {
       refuse("ctf.write-names", FaultKind::config, "'" + s.name + "' cannot be a name in a text corpus",
-             "give an alias without blanks, pipes and a leading '#'", s.name);
+             "rename it: without blanks, pipes and a leading '#'", s.name);
     }
     if (std::ranges::count(streams_, s.name, &StreamInfo::name) > 1)
-      refuse("ctf.write-names", FaultKind::config, "alias '" + s.name + "' is given twice", "give each stream its own",
+      refuse("ctf.write-names", FaultKind::config, "two streams are named '" + s.name + "'", "rename one of them",
              s.name);
   }
 }
