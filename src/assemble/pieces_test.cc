@@ -9,12 +9,14 @@
 #include <batchfeed/writer.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <functional>
 #include <map>
 #include <numeric>
 
 #include "assemble/open.h"
+#include "model/total.h"
 #include "support/faulty_sys.h"
 #include "support/speech.h"
 
@@ -240,6 +242,40 @@ TEST_F(PiecesOf, AreNoLargerThanAskedForAndOfOneSize) {
       EXPECT_LE(of_chunk.back(), of_chunk[0]) << chunk;
     }
   }
+}
+
+// So that they need not be copied: each ends where a piece does.
+TEST_F(PiecesOf, AreMinibatchesWhereTheseAreAboutAsLarge) {
+  int of_large_chunks = 0;
+  for (const auto& [name, open] : corpora()) {
+    SCOPED_TRACE(name);
+    const auto whole = open();
+    for (const SizeUnit unit : {SizeUnit::samples, SizeUnit::sequences}) {
+      ReaderOptions o;
+      o.order.kind = OrderKind::file;
+      o.minibatch_size = {4};
+      o.size_unit = unit;
+      const ChunkInfo all = total(whole->chunks());
+      const auto wanted = 4 * all.bytes / (unit == SizeUnit::samples ? all.samples : all.sequences);
+      const auto pieces = std::make_shared<const Pieces>(whole, wanted, Minibatches{4, unit});
+      Reader one(whole, o), other(pieces, o);
+      Minibatch batch;
+      std::vector<std::uint64_t> ends;  // of minibatches, in sequences
+      while (one.next(batch)) ends.push_back((ends.empty() ? 0 : ends.back()) + batch.num_sequences);
+      std::uint64_t end = 0;
+      std::vector<std::uint64_t> cuts;
+      for (const ChunkInfo& piece : pieces->chunks()) cuts.push_back(end += piece.sequences);
+      std::size_t met = 0;
+      for (const std::uint64_t e : ends) met += std::ranges::find(cuts, e) != cuts.end() ? 1u : 0u;
+      if (4 * whole->chunks().size() * wanted <= all.bytes) {
+        ++of_large_chunks;
+        EXPECT_EQ(met, ends.size()) << "of " << cuts.size() << " pieces";
+      }
+      one.begin_epoch(0);
+      EXPECT_EQ(answers(one, 200), answers(other, 200));
+    }
+  }
+  EXPECT_GT(of_large_chunks, 4);
 }
 
 TEST_F(PiecesOf, BinaryDataAreReadOnce) {

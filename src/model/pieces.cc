@@ -8,9 +8,11 @@
 
 namespace batchfeed {
 
-Pieces::Pieces(std::shared_ptr<const Source> from, std::uint64_t bytes) : SharedSource(std::move(from)) {
+Pieces::Pieces(std::shared_ptr<const Source> from, std::uint64_t bytes, Minibatches minibatches)
+    : SharedSource(std::move(from)), minibatches_(minibatches) {
   const std::vector<ChunkInfo>& chunks = source().chunks();
   bytes = std::max({bytes, total(chunks).bytes / kMost, std::uint64_t{1}});
+  if (!may_be_pieces(bytes)) minibatches_.size = 0;
   for (std::uint32_t c = 0; c < chunks.size(); ++c) {
     const std::uint64_t expanded = mul_sat(chunks[c].samples, kExpanded);
     std::uint64_t size = std::max(chunks[c].bytes, expanded);
@@ -22,11 +24,30 @@ Pieces::Pieces(std::shared_ptr<const Source> from, std::uint64_t bytes) : Shared
     } else {
       pieces_.push_back(chunks[c]);
       parts_.push_back({.chunk = c, .rows = {}});
+      // Exact where sequences are of one sample.
+      if (minibatches_.size != 0) filled_ = (filled_ + measure(chunks[c])) % minibatches_.size;
     }
   }
 }
 
-// Into parts of about as many samples, which mostly are as many bytes.
+std::uint64_t Pieces::measure(const ChunkInfo& chunk) const noexcept {
+  return minibatches_.unit == SizeUnit::sequences ? chunk.sequences : chunk.samples;
+}
+
+// Whether minibatches may be the pieces, where these are to have so many bytes.
+bool Pieces::may_be_pieces(std::uint64_t bytes) const {
+  constexpr double kChunk = 4;  // minibatches at least, of which one or two are cut
+  const ChunkInfo all = total(source().chunks());
+  if (minibatches_.size == 0 || minibatches_.unit == SizeUnit::cells || measure(all) == 0) return false;
+  const double each =
+      static_cast<double>(all.bytes) / static_cast<double>(measure(all)) * static_cast<double>(minibatches_.size);
+  const double chunk = static_cast<double>(all.bytes) / static_cast<double>(source().chunks().size());
+  const auto wanted = static_cast<double>(bytes);
+  return each >= wanted / 4 && each <= wanted * 2 && chunk >= each * kChunk;
+}
+
+// Into parts of about as many samples, which mostly are as many bytes; or into minibatches: sequences as long as they
+// fit, one at least (minibatch.md 7).
 void Pieces::cut(std::uint32_t chunk, std::uint64_t parts) {
   const ChunkInfo& whole = source().chunks()[chunk];
   const std::uint64_t most = (whole.samples + parts - 1) / parts;
@@ -36,7 +57,12 @@ void Pieces::cut(std::uint32_t chunk, std::uint64_t parts) {
   for (std::size_t i = 0; i < table.size();) {
     ChunkInfo piece;
     const std::size_t first = i;
-    for (; i < table.size() && (i == first || piece.samples < most); ++i) {
+    for (; i < table.size(); ++i) {
+      const std::uint64_t size = minibatches_.unit == SizeUnit::sequences ? 1 : table[i].samples;
+      const bool full =
+          minibatches_.size == 0 ? piece.samples >= most : filled_ != 0 && filled_ + size > minibatches_.size;
+      if (full && i != first) break;
+      filled_ = full ? size : filled_ + size;
       ++piece.sequences;
       piece.samples += table[i].samples;
     }

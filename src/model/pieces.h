@@ -5,6 +5,8 @@
 // role: the sequences and their order are those of the source, and so is its fingerprint.
 #pragma once
 
+#include <batchfeed/options.h>
+
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -13,12 +15,20 @@
 
 namespace batchfeed {
 
+// Those of one worker, from the first sequence on; nothing is known of them where size is 0.
+struct Minibatches {
+  std::uint64_t size = 0;
+  SizeUnit unit = SizeUnit::samples;
+};
+
 class Pieces final : public SharedSource {
  public:
   // Chunks that can be read by rows are cut into pieces of one size, at most `bytes` of the file and a
   // sequence, larger ones where a corpus would have too many. A last piece that is larger than those in
   // front of it would make their memory grow, which is used again for it.
-  Pieces(std::shared_ptr<const Source> source, std::uint64_t bytes);
+  // Where minibatches are about as large as such pieces, and chunks far larger, they are the pieces, but for those that
+  // span two chunks: so a piece can be handed over as it is.
+  Pieces(std::shared_ptr<const Source> source, std::uint64_t bytes, Minibatches minibatches = {});
 
   struct Part {
     std::uint32_t chunk = 0;  // of the source
@@ -38,7 +48,11 @@ class Pieces final : public SharedSource {
   static constexpr std::uint64_t kExpanded = 12;    // bytes of a sample that takes none of the file: of a label
 
   void cut(std::uint32_t chunk, std::uint64_t parts);
+  std::uint64_t measure(const ChunkInfo& chunk) const noexcept;
+  bool may_be_pieces(std::uint64_t bytes) const;
 
+  Minibatches minibatches_;   // that pieces are
+  std::uint64_t filled_ = 0;  // of the one that is cut
   std::vector<ChunkInfo> pieces_;
   std::vector<Part> parts_;  // as pieces_
 };

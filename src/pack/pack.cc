@@ -101,15 +101,40 @@ void begin(const StreamInfo& info, Storage storage, StreamBatch& out) {
   out.sample_begin.clear();
 }
 
+// The column of a chunk that is the minibatch's own, which has all of its samples, one behind the other from the first:
+// its buffers, instead of copies of what they hold. False: there is something else in them.
+bool hand_over(std::size_t s, bool narrow, const Scratch& scratch, StreamBatch& out) {
+  if (scratch.whole == nullptr || narrow) return false;
+  Column& column = scratch.whole->columns[s];
+  const std::uint64_t samples = out.samples();
+  const std::size_t each = size_of(out.element);
+  if (column.storage != out.storage) return false;
+  if (out.storage == Storage::dense) {
+    if (column.values.size() != mul_sat(mul_sat(samples, out.dim), each)) return false;
+  } else {
+    if (column.first_value.size() != samples + 1) return false;
+    const std::uint32_t* const begin = column.first_value.data();
+    const std::size_t values = begin[samples];
+    if (column.values.size() != values * each || column.indices.size() != values) return false;
+    out.sample_begin.resize(samples + 1);
+    std::copy_n(begin, samples + 1, out.sample_begin.data());
+    out.indices.swap(column.indices);
+  }
+  out.values.swap(column.values);
+  return true;
+}
+
 // All of a dense stream whose sequences are one sample each, which need not be measured. False: they are not.
 bool fill_with_samples(const StreamInfo& info, std::size_t s, std::span<const Slice> slices, const Scratch& scratch,
                        StreamBatch& out) {
   if (info.storage != Storage::dense || !slices[0].is_sample_of(s)) return false;
   begin(info, Storage::dense, out);
-  const bool done = scratch.in_order ? gather_together(s, slices, out) : gather_samples(s, slices, scratch.far, out);
-  if (!done) return false;
   out.offsets.resize(slices.size() + 1);
   std::iota(out.offsets.begin(), out.offsets.end(), 0);
+  if (!hand_over(s, slices[0].plain[s].narrow, scratch, out)) {
+    const bool done = scratch.in_order ? gather_together(s, slices, out) : gather_samples(s, slices, scratch.far, out);
+    if (!done) return false;
+  }
   layout_frames(static_cast<std::uint32_t>(slices.size()), out.layout);
   return true;
 }
@@ -129,7 +154,8 @@ bool fill_with_samples(const StreamInfo& info, std::size_t s, std::span<const Sl
 }
 
 // Everything of a stream but its layout, from what was measured.
-void fill(const StreamInfo& info, Storage storage, std::span<Run> runs, const Scratch& scratch, StreamBatch& out) {
+void fill(const StreamInfo& info, Storage storage, std::size_t s, std::span<Run> runs, const Scratch& scratch,
+          StreamBatch& out) {
   begin(info, storage, out);
   out.offsets.resize(scratch.lengths.size() + 1);
   std::int64_t* offset = out.offsets.data();
@@ -138,6 +164,9 @@ void fill(const StreamInfo& info, Storage storage, std::span<Run> runs, const Sc
     offset[1] = offset[0] + length;
     ++offset;
   }
+  const bool together = runs.size() == 1 && runs[0].first == 0 &&
+                        (storage == Storage::sparse || runs[0].column->step == runs[0].column->dim);
+  if (together && hand_over(s, runs[0].narrow, scratch, out)) return;
   if (storage == Storage::dense) {
     gather_dense(runs, scratch.far, out);
   } else {
@@ -186,7 +215,7 @@ void fill_streams(const std::vector<StreamInfo>& streams, std::span<const Slice>
     if (fill_with_samples(streams[s], s, slices, scratch, out.streams[s])) continue;
     const std::span<Run> runs = measure(s, slices, scratch);
     lay_out(streams[s], out.streams[s].layout);
-    fill(streams[s], streams[s].storage, runs, scratch, out.streams[s]);
+    fill(streams[s], streams[s].storage, s, runs, scratch, out.streams[s]);
   }
 }
 
@@ -271,7 +300,7 @@ void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::
     }
     const std::span<Run> runs = measure(s, slices, scratch);
     try {
-      fill(streams[s], Storage::dense, runs, scratch, stream);
+      fill(streams[s], Storage::dense, s, runs, scratch, stream);
     } catch (const std::bad_alloc&) {
       if (slices.empty() || slices[0].chunk->columns[s].storage == Storage::dense) throw;
       refuse_dense(streams[s], rows, steps);

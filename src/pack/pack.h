@@ -39,7 +39,9 @@ struct Scratch {
   // Whether the chunks take more memory than caches hold: lines asked for ahead then go to the second-level cache
   // (20 % faster from memory; from a third-level cache 20 % slower).
   bool far = false;
-  bool in_order = false;               // the slices of this minibatch seem to be
+  bool in_order = false;  // the slices of this minibatch seem to be
+  // The chunk of the slices, if they are all of its rows, in order, and its buffers may become the minibatch's.
+  Chunk* whole = nullptr;
   std::vector<Slice> slices;           // of pieces
   std::vector<Run> runs;               // of a stream, at most one for each slice
   std::vector<std::uint32_t> lengths;  // of its sequences

@@ -14,6 +14,7 @@
 
 #include "pack/minibatch_pool.h"
 #include "pack/pack.h"
+#include "reader/chunk_store.h"
 #include "reader/plan.h"
 
 namespace batchfeed::reader {
@@ -25,6 +26,7 @@ struct Answer {
   std::unique_ptr<Plan> plan;
   std::vector<pack::Slice> slices;
   std::vector<pack::Piece> pieces;
+  ChunkStore::Taken whole;  // the chunk, if it is all of one and that is nobody else's
   pack::Scratch scratch;
   Minibatch batch;
   Mark mark;

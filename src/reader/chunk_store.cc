@@ -141,7 +141,7 @@ void ChunkStore::take(Slot& slot) {
                             "memory_limit"});
 }
 
-void ChunkStore::add_memory(std::uint64_t before, std::uint64_t now) {
+void ChunkStore::add_memory(std::uint64_t before, std::uint64_t now) noexcept {
   const std::uint64_t memory = memory_.fetch_add(now - before, std::memory_order_relaxed) + now - before;
   if (memory > peak_.load(std::memory_order_relaxed)) peak_.store(memory, std::memory_order_relaxed);
 }
@@ -153,14 +153,34 @@ ChunkStore::Slots::iterator ChunkStore::drop(Slots::iterator at) {
     queue_.erase(std::find(queue_.begin(), queue_.end(), at->first));
   }
   if (slot.got) got_ -= slot.data->memory;
-  if (slot.data != nullptr) {
-    if (free_.size() < settings_.spares && settings_.memory_limit == 0) {
-      free_.push_back(std::move(slot.data));
-    } else {
-      add_memory(slot.data->memory, 0);
-    }
-  }
+  if (slot.data != nullptr) spare(std::move(slot.data));
   return slots_.erase(at);
+}
+
+// With the lock held.
+void ChunkStore::spare(std::unique_ptr<LoadedChunk> chunk) noexcept {
+  if (free_.size() < settings_.spares && settings_.memory_limit == 0) {
+    free_.push_back(std::move(chunk));
+  } else {
+    add_memory(chunk->memory, 0);
+  }
+}
+
+ChunkStore::Taken ChunkStore::take_out(std::uint32_t id) {
+  const std::lock_guard lock(mutex_);
+  const auto at = slots_.find(id);
+  Taken taken(at->second->data.release(), {this});
+  got_ -= taken->memory;
+  slots_.erase(at);
+  return taken;
+}
+
+// Its buffers may be others than it went with.
+void ChunkStore::come_back(std::unique_ptr<LoadedChunk> chunk) noexcept {
+  const std::lock_guard lock(mutex_);
+  add_memory(chunk->memory, chunk->bytes());
+  chunk->memory = chunk->bytes();
+  spare(std::move(chunk));
 }
 
 void ChunkStore::give_back() {
@@ -193,7 +213,7 @@ void ChunkStore::load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>
   std::uint64_t before = 0, memory = 0;
   if (slot.data != nullptr) {
     before = slot.data->memory;
-    memory = slot.data->chunk.memory() + slot.data->keys.capacity() * sizeof(std::uint64_t);
+    memory = slot.data->bytes();
     slot.data->memory = memory;
   }
   lock.lock();

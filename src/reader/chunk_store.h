@@ -30,6 +30,8 @@ struct LoadedChunk {
   std::vector<std::uint64_t> keys;  // per row
   std::vector<pack::Plain> plain;   // each column
   std::uint64_t memory = 0;         // bytes, as counted in ChunkStore::memory()
+
+  std::uint64_t bytes() const noexcept { return chunk.memory() + keys.capacity() * sizeof(std::uint64_t); }
 };
 
 // Thrown to end work that nobody waits for any more.
@@ -75,6 +77,15 @@ class ChunkStore {
   // The user begins anew: what it got may make room for what it needs now, and what could not be read is tried again.
   void give_back();
 
+  // What get() returned, as the user's own: the chunk is as if dropped, and read anew if it is needed again. Its memory
+  // comes back, by any thread, as long as the store lives. Without a memory limit.
+  struct ComeBack {
+    ChunkStore* store = nullptr;
+    void operator()(LoadedChunk* chunk) const noexcept { store->come_back(std::unique_ptr<LoadedChunk>(chunk)); }
+  };
+  using Taken = std::unique_ptr<LoadedChunk, ComeBack>;
+  Taken take_out(std::uint32_t id);
+
   // The number of a chunk that is held; nothing if it is not.
   std::optional<std::uint32_t> id_of(const Chunk& chunk) const;
 
@@ -102,6 +113,8 @@ class ChunkStore {
 
   static bool droppable(const Slot& slot) noexcept { return slot.state != State::loading; }
   Slots::iterator drop(Slots::iterator at);
+  void spare(std::unique_ptr<LoadedChunk> chunk) noexcept;
+  void come_back(std::unique_ptr<LoadedChunk> chunk) noexcept;
   void load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>& lock);
   std::uint64_t expected(std::uint32_t id) const;
   bool has_room(std::uint32_t id) const;
@@ -109,7 +122,7 @@ class ChunkStore {
   void begin(std::uint32_t id, Slot& slot);
   void take(Slot& slot);
   void settle(std::uint32_t id, std::unique_lock<std::mutex>& lock);
-  void add_memory(std::uint64_t before, std::uint64_t now);
+  void add_memory(std::uint64_t before, std::uint64_t now) noexcept;
   void read(std::uint32_t id, LoadedChunk& out);
   void run();
 

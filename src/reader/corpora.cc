@@ -21,9 +21,13 @@ using Sources = std::vector<std::shared_ptr<const Source>>;
 // is stored than seems.
 constexpr std::uint64_t kPiece = 2u << 20, kShortPiece = 1u << 20;
 
-std::uint64_t piece_bytes(const Source& part) {
+bool is_read_as_stored(const Source& part) {
   const RowReader* const rows = part.chunks().empty() ? nullptr : part.row_reader(0);
-  if (rows != nullptr && rows->row_memory(0) == RowMemory::as_stored) return kShortPiece;
+  return rows != nullptr && rows->row_memory(0) == RowMemory::as_stored;
+}
+
+std::uint64_t piece_bytes(const Source& part) {
+  if (is_read_as_stored(part)) return kShortPiece;
   const ChunkInfo all = total(part.chunks());
   std::uint64_t sample = 0;
   for (const StreamInfo& stream : part.streams()) {
@@ -33,19 +37,31 @@ std::uint64_t piece_bytes(const Source& part) {
   return dense > all.bytes / 2 && dense < mul_sat(all.bytes, 4) ? kShortPiece : kPiece;
 }
 
-std::vector<std::shared_ptr<const Pieces>> cut(const Sources& parts) {
+// As they come from the first sequence on, where handing pieces over gains something: not of binary data, which have
+// lengths between the values, nor of speech, whose values are written past the cache.
+Minibatches minibatches_of(const Source& part, const ReaderOptions& options) {
+  const bool known = options.mix_weights.empty() && options.workers == 1 && options.bucket_minibatches == 0 &&
+                     options.pack.kind != Packing::truncated;
+  const bool gains = known && !part.splits_frames() && !is_read_as_stored(part);
+  return {.size = gains ? options.minibatch_size.front() : 0, .unit = options.size_unit};
+}
+
+// The files' own order needs no whole chunk in memory.
+std::vector<std::shared_ptr<const Pieces>> cut(const Sources& parts, const ReaderOptions& options) {
   std::vector<std::shared_ptr<const Pieces>> out;
-  for (const auto& part : parts) out.push_back(std::make_shared<const Pieces>(part, piece_bytes(*part)));
+  if (options.order.kind != OrderKind::file || options.keep_in_memory || options.legacy_speech) return out;
+  for (const auto& part : parts)
+    out.push_back(std::make_shared<const Pieces>(part, piece_bytes(*part), minibatches_of(*part, options)));
   return out;
 }
 }  // namespace
 
-Corpora::Corpora(Sources parts, Packing packing, bool in_pieces)
+Corpora::Corpora(Sources parts, const ReaderOptions& options)
     : source_(join::concatenate(parts)),
-      pieces_(in_pieces ? cut(parts) : std::vector<std::shared_ptr<const Pieces>>()),
-      parts_(in_pieces ? Sources(pieces_.begin(), pieces_.end()) : parts),
-      as_read_(in_pieces ? join::concatenate(parts_) : source_),
-      whole_(*as_read_, packing == Packing::frames && source_->splits_frames()) {
+      pieces_(cut(parts, options)),
+      parts_(pieces_.empty() ? parts : Sources(pieces_.begin(), pieces_.end())),
+      as_read_(pieces_.empty() ? source_ : join::concatenate(parts_)),
+      whole_(*as_read_, options.pack.kind == Packing::frames && source_->splits_frames()) {
   std::uint32_t chunk = 0, source_chunk = 0;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     part_corpora_.emplace_back(*parts_[i], whole_.split_frames());

@@ -19,9 +19,9 @@ namespace batchfeed::reader {
 
 class Corpora {
  public:
-  // `in_pieces`: chunks that can be read in parts are, as the files' own order may.
+  // Chunks that can be read in parts are, where the order allows it.
   // Throws Error (config) if the streams of a mixture differ, (format) if there are no samples.
-  Corpora(std::vector<std::shared_ptr<const Source>> parts, Packing packing, bool in_pieces);
+  Corpora(std::vector<std::shared_ptr<const Source>> parts, const ReaderOptions& options);
 
   const std::shared_ptr<const Source>& source() const noexcept { return source_; }  // all parts, one behind the other
   // The same, as it is read: its chunks are those of the order.

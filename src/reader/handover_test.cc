@@ -10,9 +10,13 @@
 #endif
 
 #include <chrono>
+#include <memory>
+#include <mutex>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/memory_source.h"
@@ -81,6 +85,7 @@ std::vector<Handover> all() {
         for (const std::uint64_t depth : {1u, 4u}) {
           out.push_back({order, window, 1, depth, samples});
           out.push_back({order, window, 7, depth, samples});
+          out.push_back({order, window, 10, depth, samples});  // a chunk each
         }
       }
     }
@@ -134,6 +139,86 @@ TEST(ReaderHandover, AFaultComesAfterAllThatIsBeforeIt) {
     }
     EXPECT_EQ(given[0], given[1]);
   }
+}
+
+// Notes where the values of its chunks lie.
+class Noting final : public Source {
+ public:
+  explicit Noting(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
+
+  const std::vector<StreamInfo>& streams() const override { return source_->streams(); }
+  const std::vector<ChunkInfo>& chunks() const override { return source_->chunks(); }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { source_->sequences(chunk, out); }
+  void read(std::uint32_t chunk, Chunk& out) const override {
+    source_->read(chunk, out);
+    const std::lock_guard lock(mutex_);
+    places_.insert(out.columns[0].values.data());
+    ++reads_;
+  }
+
+  bool noted(const std::byte* place) const {
+    const std::lock_guard lock(mutex_);
+    return places_.count(place) != 0;
+  }
+  std::size_t reads() const {
+    const std::lock_guard lock(mutex_);
+    return reads_;
+  }
+
+ private:
+  std::shared_ptr<const Source> source_;
+  mutable std::mutex mutex_;
+  mutable std::set<const std::byte*> places_;
+  mutable std::size_t reads_ = 0;
+};
+
+// Of the minibatches of two epochs, those whose values were not copied.
+std::size_t handed_over(const ReaderOptions& options, const std::shared_ptr<const Noting>& source) {
+  Reader reader(source, options);
+  Minibatch batch;
+  std::size_t n = 0;
+  for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+    reader.begin_epoch(epoch);
+    while (reader.next(batch)) n += source->noted(batch.streams[0].values.data()) ? 1u : 0u;
+  }
+  return n;
+}
+
+TEST(ReaderHandover, AChunkThatIsAMinibatchIsNotCopied) {
+  for (const bool prefetch : {false, true}) {
+    for (const std::uint32_t samples : {1u, 1000u}) {
+      const ReaderOptions chunk_each = options_of({OrderKind::file, 128, 10, 4, samples}, prefetch);
+      const auto source = std::make_shared<const Noting>(corpus(samples));
+      EXPECT_EQ(handed_over(chunk_each, source), 40u) << samples;
+      EXPECT_EQ(source->reads(), 40u);
+      const ReaderOptions more = options_of({OrderKind::file, 128, 11, 4, samples}, prefetch);
+      EXPECT_EQ(handed_over(more, std::make_shared<const Noting>(corpus(samples))), 0u) << samples;
+      ReaderOptions limited = chunk_each;  // where chunks go to the system, which may give a minibatch their memory
+      limited.memory_limit = 1 << 20;
+      EXPECT_LE(handed_over(limited, std::make_shared<const Noting>(corpus(samples))), 10u) << samples;
+    }
+  }
+}
+
+// Which would be read again for each epoch.
+TEST(ReaderHandover, AChunkThatIsAllThereIsStays) {
+  const auto source = std::make_shared<const Noting>(
+      std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>{std::vector<std::uint32_t>(10, 3)}));
+  EXPECT_EQ(handed_over({.order = {.kind = OrderKind::file}, .minibatch_size = {30}}, source), 0u);
+  EXPECT_EQ(source->reads(), 1u);
+}
+
+TEST(ReaderHandover, WhatIsHandedOverIsCountedWhereItIs) {
+  const auto source = std::make_shared<const Noting>(corpus(1000));
+  Reader reader(source, options_of({OrderKind::file, 128, 10, 4, 1000}, true));
+  Minibatch batch;
+  ASSERT_TRUE(reader.next(batch));
+  const std::uint64_t once = reader.memory_peak();
+  for (std::uint64_t epoch = 1; epoch < 20; ++epoch) {
+    reader.begin_epoch(epoch);  // with answers under way, which are given up
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(reader.next(batch));
+  }
+  EXPECT_LE(reader.memory_peak(), 20 * once) << "chunks that came back are counted again and again";
 }
 
 // Answers that wait take memory: a caller who does not come does not let them pile up.

@@ -48,8 +48,7 @@ Reader::Impl::Impl(std::vector<std::shared_ptr<const Source>> parts, const Reade
     : options(given),
       limits(given_limits),
       report(std::move(given_report)),
-      corpora(checked(std::move(parts), options), options.pack.kind,
-              options.order.kind == OrderKind::file && !options.keep_in_memory && !options.legacy_speech),
+      corpora(checked(std::move(parts), options), options),
       source(corpora.source()),
       as_read(corpora.as_read()),
       corpus(corpora.whole()),
@@ -208,6 +207,7 @@ void Reader::Impl::start() {
                                                            .at_once = options.legacy_speech,
                                                            .keep_in_memory = options.keep_in_memory,
                                                            .frames = options.pack.kind == Packing::frames,
+                                                           .hands_over = small_chunks(),
                                                            .chunks_ahead = options.prefetch ? chunks_ahead() : 0});
   pipeline = std::make_unique<Pipeline>(*producer, *store, *memory,
                                         Pipeline::Settings{.memory_limit = options.memory_limit,

@@ -55,6 +55,7 @@ void Pipeline::put_away(std::unique_ptr<Answer> answer) {
   if (!answer) return;
   memory_.pool->keep(answer->batch.streams);
   if (answer->plan) memory_.plans.push_back(std::move(answer->plan));
+  answer->whole.reset();
   answer->error = nullptr;
   memory_.answers.push_back(std::move(answer));
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "base/counted.h"
@@ -66,6 +67,7 @@ void Producer::resolve_next(Answer& out) {
   out.error = nullptr;
   out.stage = Answer::Stage::resolved;
   out.bytes = 0;
+  out.whole.reset();
   if (out.plan) memory_.plans.push_back(std::move(out.plan));
   try {
     enter();
@@ -206,6 +208,7 @@ void Producer::resolve(const Plan& plan, Answer& out) {
   out.mark = plan.after;
   const Lost lost = find_rows(plan, out);
   count_damaged(plan, lost, out);
+  take_whole(plan, out);
   out.pieces.clear();
   for (std::size_t i = 0; i < plan.parts.size() && !out.slices.empty(); ++i) {
     const Plan::Part& part = plan.parts[i];
@@ -258,6 +261,18 @@ Producer::Lost Producer::find_rows(const Plan& plan, Answer& out) {
   return lost;
 }
 
+// A chunk all of which comes with this answer, as in the files' order pieces do, is taken out of the store: packing may
+// hand over its buffers, and need not copy them. Not where another plan asks for it, or the same one is all there is.
+void Producer::take_whole(const Plan& plan, Answer& out) {
+  if (!settings_.hands_over || plan.rectangular || out.slices.empty() || held_.size() == 1) return;
+  const std::uint32_t id = plan.items[0].chunk;
+  if (out.slices[0].row != 0 || out.slices.size() != held_[id]->keys.size() || planned_uses_[id] != 1) return;
+  if (pack::following(out.slices) != out.slices.size()) return;
+  out.whole = store_.take_out(id);
+  held_[id] = nullptr;
+  --holds_;
+}
+
 void Producer::count_damaged(const Plan& plan, Lost lost, Answer& out) {
   // Truncated planning has counted damaged sequences itself, where it first met them.
   lost.unpaid += plan.after.invalid - planned_invalid_;
@@ -296,7 +311,8 @@ std::exception_ptr Producer::located(const pack::Misfit& misfit, const Answer& j
     const std::uint64_t key = job.batch.keys[pieces ? job.pieces[i].sequence : i];
     Fault fault = misfit.fault();
     fault.what = "sequence '" + source_.key_text(key) + "' " + fault.what;
-    if (const auto id = store_.id_of(*slice.chunk)) fault.at = source_.place(*id, slice.row).position();
+    const auto id = job.whole ? std::optional(job.plan->items[0].chunk) : store_.id_of(*slice.chunk);
+    if (id) fault.at = source_.place(*id, slice.row).position();
     return std::make_exception_ptr(Error(std::move(fault)));
   } catch (...) {
     return std::current_exception();
@@ -307,6 +323,7 @@ std::exception_ptr Producer::located(const pack::Misfit& misfit, const Answer& j
 void Producer::pack(Answer& job) const noexcept {
   try {
     job.scratch.far = store_.memory() > kFar;
+    job.scratch.whole = job.whole ? &job.whole->chunk : nullptr;
     if (job.plan->rectangular) {
       if (job.pieces.empty()) {
         job.batch.streams.clear();
@@ -325,6 +342,7 @@ void Producer::pack(Answer& job) const noexcept {
   } catch (...) {
     job.error = std::current_exception();
   }
+  job.whole.reset();
 }
 
 // A plan that was resolved no longer asks for its chunks; its window holds from now on.

@@ -34,6 +34,7 @@ class Producer {
     bool at_once = false;  // more are an error before one was sound, too
     bool keep_in_memory = false;
     bool frames = false;           // frame packing
+    bool hands_over = false;       // chunks of which an answer takes all become it; without a memory limit
     std::size_t chunks_ahead = 0;  // asked for in front of the window, to keep the loaders busy
   };
 
@@ -50,7 +51,7 @@ class Producer {
   // The next answer without its data; or its error, which each later call then gives too, if it was one of planning.
   // What pack() needs of chunks is in memory then, and stays until window_moved().
   void resolve_next(Answer& out);
-  // Packs what was resolved. Changes nothing but the answer.
+  // Packs what was resolved. Changes nothing but the answer, and a chunk that is its own.
   void pack(Answer& out) const noexcept;
 
   // Whether chunks may go when what was resolved until now is packed.
@@ -79,6 +80,7 @@ class Producer {
   void resolve(const Plan& plan, Answer& out);
   Lost find_rows(const Plan& plan, Answer& out);
   std::uint32_t samples_of_part(const PlanItem& item, const LoadedChunk& chunk) const;
+  void take_whole(const Plan& plan, Answer& out);
   void count_damaged(const Plan& plan, Lost lost, Answer& out);
   void count_down(const Plan& plan);
   std::exception_ptr located(const TooLong& sequence) const noexcept;
