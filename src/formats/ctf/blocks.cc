@@ -2,8 +2,9 @@
 #include "formats/ctf/blocks.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <span>
 #include <thread>
@@ -49,34 +50,40 @@ Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end) {
 
 namespace {
 
-// The lock is tried only: in a forked child nobody may be left to give it back.
-struct Spare {
-  static constexpr std::size_t kLargest = 4 << 20;
-  Spare() : most(2 * std::max(std::thread::hardware_concurrency(), 8U)) { blocks.reserve(most); }
-  const std::size_t most;
-  std::mutex mutex;
-  std::vector<Buffer<char>> blocks;
-};
+constexpr std::size_t kLargestSpare = 4 << 20;
 
-Spare& spare() {
-  static auto* const all = new Spare;  // for threads that outlive what is static
+// No lock: in a forked child nobody may be left to give it back, and whoever had to do without a block would make one
+// more.
+using Spares = std::vector<std::atomic<Buffer<char>*>>;
+
+Spares& spares() {
+  static auto* const all =  // for threads that outlive what is static
+      new Spares(2 * std::max(std::thread::hardware_concurrency(), 8U));
   return *all;
 }
 
 }  // namespace
 
 SpareBlock::SpareBlock() {
-  const std::unique_lock lock(spare().mutex, std::try_to_lock);
-  if (!lock || spare().blocks.empty()) return;
-  buffer_ = std::move(spare().blocks.back());
-  spare().blocks.pop_back();
-  buffer_.clear();
+  for (auto& spare : spares()) {
+    if (spare.load(std::memory_order_relaxed) == nullptr) continue;
+    buffer_.reset(spare.exchange(nullptr, std::memory_order_acquire));
+    if (!buffer_) continue;
+    buffer_->clear();
+    return;
+  }
+  buffer_ = std::make_unique<Buffer<char>>();
 }
 
 SpareBlock::~SpareBlock() {
-  if (buffer_.capacity() > Spare::kLargest) return;
-  const std::unique_lock lock(spare().mutex, std::try_to_lock);
-  if (lock && spare().blocks.size() < spare().most) spare().blocks.push_back(std::move(buffer_));
+  if (buffer_->capacity() == 0 || buffer_->capacity() > kLargestSpare) return;
+  for (auto& spare : spares()) {
+    Buffer<char>* none = nullptr;
+    if (!spare.compare_exchange_strong(none, buffer_.get(), std::memory_order_release, std::memory_order_relaxed))
+      continue;
+    static_cast<void>(buffer_.release());
+    return;
+  }
 }
 
 LineBlocks::LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file, io::Room line,

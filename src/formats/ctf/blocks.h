@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "io/file.h"
@@ -25,17 +26,17 @@ using Fill = std::function<std::size_t(char* to, std::size_t size)>;
 Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end);
 
 // Memory of a block, of all files together: a corpus may be thousands of them, each of which is read once in a while.
-// A few are kept for who comes next. Thread-safe.
+// As many as were in use at once are kept for who comes next, and 16 or two for each CPU at most. Thread-safe.
 class SpareBlock {
  public:
   SpareBlock();
   ~SpareBlock();
   SpareBlock(const SpareBlock&) = delete;
   SpareBlock& operator=(const SpareBlock&) = delete;
-  Buffer<char>& operator*() noexcept { return buffer_; }
+  Buffer<char>& operator*() noexcept { return *buffer_; }
 
  private:
-  Buffer<char> buffer_;
+  std::unique_ptr<Buffer<char>> buffer_;
 };
 
 class LineBlocks {
