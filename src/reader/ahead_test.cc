@@ -258,6 +258,37 @@ TEST(ReaderEach, SequenceComesOnceASweepWhateverTheOptions) {
   }));
 }
 
+// Waking a thread takes longer than reading a few of them. Where the processor is taken from the reader it seems not
+// to.
+TEST(ReaderAhead, TinyChunksAreLeftToWhoeverNeedsThem) {
+  constexpr std::uint32_t kChunks = 400;
+  const MemorySource source(std::vector<std::vector<std::uint32_t>>(kChunks, {1}));
+  ChunkStore store(source, {.threads = 2});
+  int left = 0;
+  for (std::uint32_t id = 0; id + 1 < kChunks && left < 3; ++id) {
+    static_cast<void>(store.get(id));
+    const std::uint64_t reads = source.reads;
+    store.want(id + 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    left += source.reads == reads ? 1 : 0;
+  }
+  EXPECT_EQ(left, 3);
+}
+
+TEST(ReaderAhead, ManyTinyChunksAndSlowOnesAreReadAhead) {
+  for (const bool slow : {false, true}) {
+    MemorySource source(std::vector<std::vector<std::uint32_t>>(2'000, {1}));
+    source.delay_ms = slow ? 1 : 0;
+    ChunkStore store(source, {.threads = 2});
+    static_cast<void>(store.get(0));
+    const std::uint32_t wanted = slow ? 1 : 1'999;
+    for (std::uint32_t id = 1; id <= wanted; ++id) store.want(id);
+    for (int ms = 0; ms < 20'000 && source.reads <= wanted; ++ms)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(source.reads.load(), wanted + 1) << slow;
+  }
+}
+
 // What is under way while the user begins anew may fail for a reason that is gone by then.
 TEST(ReaderAhead, AReadOfBeforeThatFailsIsTriedAgain) {
   MemorySource source(std::vector<std::vector<std::uint32_t>>{{1}, {1}});

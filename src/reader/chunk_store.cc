@@ -61,6 +61,7 @@ void ChunkStore::begin(std::uint32_t id, Slot& slot) {
 
 void ChunkStore::want(std::uint32_t id) {
   if (threads_.empty()) return;
+  bool wake = false;
   {
     const std::lock_guard lock(mutex_);
     // Before one was read, nobody knows what they take.
@@ -73,8 +74,9 @@ void ChunkStore::want(std::uint32_t id) {
       queue_.pop_back();
       throw;
     }
+    wake = worth_waking();
   }
-  work_.notify_one();
+  if (wake) work_.notify_one();
 }
 
 const LoadedChunk& ChunkStore::get(std::uint32_t id) {
@@ -201,6 +203,7 @@ void ChunkStore::load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>
     free_.pop_back();
   }
   lock.unlock();
+  const auto begin = std::chrono::steady_clock::now();
   std::exception_ptr error;
   ErrorsAhead errors;
   try {
@@ -216,7 +219,9 @@ void ChunkStore::load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>
     memory = slot.data->bytes();
     slot.data->memory = memory;
   }
+  const auto took = std::chrono::steady_clock::now() - begin;
   lock.lock();
+  took_ = took;
   try {
     if (!errors.empty()) errors_[id].add(errors);
   } catch (...) {

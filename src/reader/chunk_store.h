@@ -7,6 +7,7 @@
 #include <batchfeed/source.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -89,10 +90,10 @@ class ChunkStore {
   // The number of a chunk that is held; nothing if it is not.
   std::optional<std::uint32_t> id_of(const Chunk& chunk) const;
 
-  // Whether all that was asked for is read, or under way.
+  // Whether all that was asked for is read, or under way, or read in no time.
   bool keeps_up() const {
     const std::lock_guard lock(mutex_);
-    return queue_.empty();
+    return queue_.empty() || !worth_waking();
   }
 
   // Bytes of all chunks held, spare ones included.
@@ -110,6 +111,11 @@ class ChunkStore {
     std::uint64_t expected = 0;  // bytes, as counted in coming_
   };
   using Slots = std::unordered_map<std::uint32_t, std::unique_ptr<Slot>>;
+
+  // With the lock held: whether what waits to be read takes longer than waking a thread for it. A few tiny chunks are
+  // read by whoever needs them.
+  static constexpr std::chrono::microseconds kWaking{25};
+  bool worth_waking() const noexcept { return took_ * queue_.size() > kWaking; }
 
   static bool droppable(const Slot& slot) noexcept { return slot.state != State::loading; }
   Slots::iterator drop(Slots::iterator at);
@@ -138,9 +144,10 @@ class ChunkStore {
   std::unordered_map<std::uint32_t, ErrorsAhead>
       errors_;  // of chunks that were read, and that the user did not get yet
   std::atomic<std::uint64_t> memory_{0}, peak_{0};
-  std::uint64_t coming_ = 0;  // bytes expected of chunks queued or under way
-  std::uint64_t got_ = 0;     // bytes of chunks the user has
-  double expansion_ = 0;      // the most bytes in memory for one of the file; 0: none was read yet
+  std::uint64_t coming_ = 0;                               // bytes expected of chunks queued or under way
+  std::uint64_t got_ = 0;                                  // bytes of chunks the user has
+  std::chrono::nanoseconds took_ = std::chrono::hours(1);  // the last chunk to be read
+  double expansion_ = 0;  // the most bytes in memory for one of the file; 0: none was read yet
   std::vector<std::thread> threads_;
 };
 

@@ -49,7 +49,7 @@ Nearby::Lease Nearby::part(std::uint64_t begin, std::uint64_t end) const {
 }
 
 std::shared_ptr<Nearby::Lease::Block> Nearby::block(std::uint64_t begin, std::uint64_t end) const {
-  bool forward = false;  // does this chunk follow one lately read?
+  std::uint64_t stop = end;
   {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -59,18 +59,22 @@ std::shared_ptr<Nearby::Lease::Block> Nearby::block(std::uint64_t begin, std::ui
                   blocks_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
       return blocks_.front();
     }
-    for (const std::uint64_t e : ends_) forward |= e <= begin && begin - e <= kTiny;
-    ends_.insert(ends_.begin(), end);
-    if (ends_.size() > 2 * kBlocks) ends_.pop_back();
+    for (const Read& before : reads_) {  // does this chunk follow one lately read?
+      if (before.end > begin || begin - before.end > kTiny) continue;
+      const std::uint64_t more = std::clamp(before.bytes * kGrowth, kFirstBlock, kBlock);
+      stop = std::max(stop, std::min(begin + more, file_->size()));
+    }
+    reads_.insert(reads_.begin(), {stop, stop - begin});
+    if (reads_.size() > 2 * kBlocks) reads_.pop_back();
   }
-  const std::uint64_t stop = forward ? std::max(end, std::min(begin + kBlock, file_->size())) : end;
+  const bool forward = stop != end;
   auto fresh = forward ? unused_block() : std::make_shared<Lease::Block>();
   fresh->begin = begin;
   fresh->bytes.resize(static_cast<std::size_t>(stop - begin));
   file_->read(begin, {fresh->bytes.data(), fresh->bytes.size()});
+  file_->expect_unchanged();
   if (!forward) return fresh;
   const std::lock_guard lock(mutex_);
-  ends_.front() = stop;
   blocks_.insert(blocks_.begin(), fresh);
   if (blocks_.size() > kBlocks) blocks_.pop_back();
   return fresh;

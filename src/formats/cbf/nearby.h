@@ -33,6 +33,8 @@ class Nearby {
     Lease& operator=(Lease&&) = delete;
     ~Lease();
     Feed feed() const;
+    // Whether all bytes are in memory, and the file was the same after they had been read.
+    bool is_checked() const noexcept { return block_ != nullptr; }
 
    private:
     friend class Nearby;
@@ -56,6 +58,12 @@ class Nearby {
 
  private:
   static constexpr std::size_t kBlocks = 4;
+  // Where chunks lie one behind the other more is read each time, up to kBlock: among chunks in random order some do
+  // too.
+  static constexpr std::uint64_t kFirstBlock = piece_bytes(16 << 10), kGrowth = 4;
+  struct Read {
+    std::uint64_t end = 0, bytes = 0;
+  };
 
   std::shared_ptr<Lease::Block> block(std::uint64_t begin, std::uint64_t end) const;
   std::shared_ptr<Lease::Block> unused_block() const;
@@ -64,7 +72,7 @@ class Nearby {
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Buffer<std::byte>>> scratch_;  // idle
   mutable std::vector<std::shared_ptr<Lease::Block>> blocks_;        // most recent first
-  mutable std::vector<std::uint64_t> ends_;                          // of tiny chunks lately read, most recent first
+  mutable std::vector<Read> reads_;                                  // of tiny chunks, most recent first
 };
 
 }  // namespace batchfeed::cbf

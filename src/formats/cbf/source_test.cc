@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
+#include <batchfeed/writer.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <string>
 #include <vector>
 
 #include "formats/cbf/golden.h"
 #include "support/fault_of.h"
+#include "support/faulty_sys.h"
 
 namespace batchfeed::cbf {
 namespace {
@@ -181,6 +187,35 @@ TEST(CbfSource, LeavesSequencesOfLengthZeroOut) {
   ASSERT_EQ(table.size(), 1u);
   EXPECT_EQ(table[0].key, 1u);
   EXPECT_EQ(table[0].row, 1u);
+}
+
+// The reference's converter leaves a sequence in each, as many as there are.
+TEST(CbfSource, ReadsTinyChunksWithoutMuchOfTheOthers) {
+  constexpr std::uint32_t kChunks = 20'000, kDim = 200;
+  const ::batchfeed::testing::ScratchFolder folder;
+  const std::string path = folder / "tiny.cbf";
+  CbfWriter writer(path, {.streams = {{.name = "a", .dim = kDim}}, .chunk_bytes = 1});
+  std::vector<float> row(kDim);
+  for (std::uint32_t i = 0; i < kChunks; ++i) {
+    row[0] = static_cast<float>(i);
+    const SequenceData data[] = {{.samples = 1, .values = row.data()}};
+    writer.append(data);
+  }
+  writer.commit();
+  const Opened opened(path);
+  ASSERT_EQ(opened.source->chunks().size(), kChunks);
+  std::vector<std::uint32_t> order(kChunks);
+  std::iota(order.begin(), order.end(), 0U);
+  Chunk chunk;
+  for (const bool shuffled : {false, true}) {
+    if (shuffled) std::shuffle(order.begin(), order.end(), std::mt19937(1));
+    const ::batchfeed::testing::FaultySys sys;
+    for (const std::uint32_t c : order) {
+      opened.source->read(c, chunk);
+      ASSERT_EQ(chunk.columns[0].as<float>()[chunk.columns[0].begin[0]], static_cast<float>(c));
+    }
+    EXPECT_LE(sys.bytes_read(), std::uint64_t{kChunks} * kDim * sizeof(float) * (shuffled ? 8 : 2)) << shuffled;
+  }
 }
 
 }  // namespace
