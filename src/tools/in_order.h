@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // A loop whose body is made by several threads and taken in order by one: item i
-// is made ahead of need, never more than a few at a time.
+// is made ahead of need, never more than a few at a time; or by the one, where
+// waking a thread would take longer.
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +21,8 @@
 
 namespace batchfeed {
 
-// make(i, item) for i = 0 .. n-1 on `jobs` threads, take(i, item) in order on the
-// calling one. Items are used again. What either throws ends the loop and is
+// make(i, item) for i = 0 .. n-1 on `jobs` threads or the calling one, take(i, item) in
+// order on that. Items are used again. What either throws ends the loop and is
 // thrown here, the earliest first.
 template <class Item, class Make, class Take>
 class InOrder {
@@ -59,38 +61,50 @@ class InOrder {
       room_.wait(lock, [&] { return stopped_ || next_ == n_ || next_ < taken_ + ahead_; });
       if (stopped_ || next_ == n_) return;
       const std::uint64_t i = next_++;
-      Made made;
-      if (!idle_.empty()) {
-        made.item = std::move(idle_.back());
-        idle_.pop_back();
-      }
-      lock.unlock();
-      try {
-        if (!made.item) made.item = std::make_unique<Item>();
-        make_(i, *made.item);
-      } catch (...) {
-        made.error = std::current_exception();
-      }
-      made.there = true;
-      lock.lock();
+      Made made = make(i, lock);
       made_[i % ahead_] = std::move(made);
       ready_.notify_one();
     }
   }
 
+  // With the lock held, which is given up meanwhile.
+  Made make(std::uint64_t i, std::unique_lock<std::mutex>& lock) {
+    Made made{.there = true, .item = {}, .error = {}};
+    if (!idle_.empty()) {
+      made.item = std::move(idle_.back());
+      idle_.pop_back();
+    }
+    lock.unlock();
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      if (!made.item) made.item = std::make_unique<Item>();
+      make_(i, *made.item);
+    } catch (...) {
+      made.error = std::current_exception();
+    }
+    const auto took = std::chrono::steady_clock::now() - begin;
+    lock.lock();
+    took_ = took;
+    return made;
+  }
+
   void consume(std::uint64_t i) {
+    std::unique_lock lock(mutex_);
     Made made;
-    {
-      std::unique_lock lock(mutex_);
+    if (next_ == i) {  // nobody has begun to
+      ++next_;
+      made = make(i, lock);
+    } else {
       ready_.wait(lock, [&] { return made_[i % ahead_].there; });
       made = std::exchange(made_[i % ahead_], {});
     }
+    lock.unlock();
     if (made.error) std::rethrow_exception(made.error);
     take_(i, *made.item);
-    const std::lock_guard lock(mutex_);
+    lock.lock();
     idle_.push_back(std::move(made.item));
     ++taken_;
-    room_.notify_all();
+    if (took_ * (taken_ + ahead_ - next_) > kWaking) room_.notify_all();
   }
 
   void stop() {
@@ -102,6 +116,8 @@ class InOrder {
     for (std::thread& t : threads_) t.join();
   }
 
+  static constexpr std::chrono::microseconds kWaking{25};  // a thread
+
   std::uint64_t n_;
   const Make& make_;
   Take& take_;
@@ -110,7 +126,8 @@ class InOrder {
   std::condition_variable room_, ready_;
   std::uint64_t next_ = 0, taken_ = 0;
   bool stopped_ = false;
-  std::vector<Made> made_;  // item i at i % ahead_: a thread must not have to ask for memory here
+  std::chrono::nanoseconds took_{0};  // the item last made
+  std::vector<Made> made_;            // item i at i % ahead_: a thread must not have to ask for memory here
   std::vector<std::unique_ptr<Item>> idle_;
   std::vector<std::thread> threads_;
 };
