@@ -2,6 +2,7 @@
 #include "formats/htk/archives.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/counted.h"
@@ -37,34 +38,34 @@ void check_same(const Header& first, const std::string& first_path, const Header
 }
 
 // Damage that can be lived with.
-void warn_of_end(const Archive& archive, const HtkOptions& options, FaultSink& faults) {
+std::optional<Fault> odd_end(const Archive& archive) {
   const Header& h = archive.header();
   const std::uint64_t size = archive.file().size();
   const Position end{.file = archive.file().path(), .byte = size, .has_byte = true};
   if (h.held < h.frames) {
-    faults.warning(
-        {.kind = FaultKind::format,
-         .id = "htk.cut-short",
-         .at = end,
-         .what = "the header counts " + counted(h.frames, "frame") + ", the file ends after " + std::to_string(h.held),
-         .hint = "it may have been cut off",
-         .stream = options.name});
-  } else if (const std::uint64_t sum = (h.kind_code & kChecksum) != 0 ? kChecksumBytes : 0;
-             h.held > h.frames && size - h.data >= (h.frames + 1) * h.frame_bytes + sum) {
-    faults.warning({.kind = FaultKind::format,
-                    .id = "htk.more-frames",
-                    .at = {.file = end.file, .byte = h.data + h.frames * h.frame_bytes, .has_byte = true},
-                    .what = "the header counts " + counted(h.frames, "frame") + ", the file goes on behind them",
-                    .hint = "what follows is not read; was the header written before the last frames?",
-                    .stream = options.name});
-  } else if ((h.kind_code & kChecksum) != 0 && size < h.data + h.frames * h.frame_bytes + kChecksumBytes) {
-    faults.warning({.kind = FaultKind::format,
-                    .id = "htk.no-checksum",
-                    .at = end,
-                    .what = "its kind says that a checksum follows the frames (_K), the file ends before it",
-                    .hint = "it may have been cut off",
-                    .stream = options.name});
+    return Fault{
+        .kind = FaultKind::format,
+        .id = "htk.cut-short",
+        .at = end,
+        .what = "the header counts " + counted(h.frames, "frame") + ", the file ends after " + std::to_string(h.held),
+        .hint = "it may have been cut off"};
   }
+  if (const std::uint64_t sum = (h.kind_code & kChecksum) != 0 ? kChecksumBytes : 0;
+      h.held > h.frames && size - h.data >= (h.frames + 1) * h.frame_bytes + sum) {
+    return Fault{.kind = FaultKind::format,
+                 .id = "htk.more-frames",
+                 .at = {.file = end.file, .byte = h.data + h.frames * h.frame_bytes, .has_byte = true},
+                 .what = "the header counts " + counted(h.frames, "frame") + ", the file goes on behind them",
+                 .hint = "what follows is not read; was the header written before the last frames?"};
+  }
+  if ((h.kind_code & kChecksum) != 0 && size < h.data + h.frames * h.frame_bytes + kChecksumBytes) {
+    return Fault{.kind = FaultKind::format,
+                 .id = "htk.no-checksum",
+                 .at = end,
+                 .what = "its kind says that a checksum follows the frames (_K), the file ends before it",
+                 .hint = "it may have been cut off"};
+  }
+  return std::nullopt;
 }
 
 // Of files that are not there, as far as they are named.
@@ -82,8 +83,10 @@ void warn_of_end(const Archive& archive, const HtkOptions& options, FaultSink& f
 
 class Look {
  public:
-  Look(Index& index, const HtkOptions& options, const OpenContext& context, FaultSink& faults)
-      : index_(index), options_(options), context_(context), faults_(faults), held_(index.paths.size()) {}
+  Look(Index& index, const HtkOptions& options, const OpenContext& context, FaultSink& faults, std::vector<Held> known)
+      : index_(index), options_(options), context_(context), faults_(faults), held_(std::move(known)) {
+    held_.resize(index.paths.size());
+  }
 
   // In the order of first use, so that the first utterance's archive is the model.
   std::vector<Held> run() {
@@ -99,6 +102,7 @@ class Look {
  private:
   void look(std::size_t utterance) {
     const std::uint32_t file = index_.utterances[utterance].file;
+    if (model_is_usual_ && held_[file].usual) return missing_files_.opened();
     if (const Fault* const gone = context_.check ? missing_files_.expected(index_.paths[file]) : nullptr) {
       faults_.error(gone->id, [&] { return told(utterance, *gone); });
       held_[file].damaged = true;
@@ -119,13 +123,17 @@ class Look {
     index_.identities[file] = archive.file().identity();
     if (model_ == nullptr) {
       model_ = &path;
+      model_is_usual_ = held_[file].usual;
       index_.header = h;
     } else {
       check_same(index_.header, *model_, h, path);
     }
     held_[file].frames = std::min(h.frames, h.held);
     missing_files_.opened();
-    warn_of_end(archive, options_, faults_);
+    if (std::optional<Fault> odd = odd_end(archive)) {
+      odd->stream = options_.name;
+      faults_.warning(std::move(*odd));
+    }
   }
 
   void fail(std::uint32_t file, Fault fault) {
@@ -151,12 +159,18 @@ class Look {
   FaultSink& faults_;
   std::vector<Held> held_;
   const std::string* model_ = nullptr;  // the archive that the others are compared with
+  bool model_is_usual_ = false;
   MissingFiles missing_files_{context_.file_system};
   std::vector<Fault> missing_;  // the first few
   std::uint64_t gone_ = 0;
 };
 
 }  // namespace
+
+bool is_usual(const Archive& archive, const Header& first) {
+  const Header& h = archive.header();
+  return h.dim == first.dim && h.kind == first.kind && h.period == first.period && !odd_end(archive);
+}
 
 Fault listed(Fault fault, const Position& at, const std::string& key, const FileSystem& file_system) {
   if (at.line == 0) return fault;
@@ -168,8 +182,8 @@ Fault listed(Fault fault, const Position& at, const std::string& key, const File
 }
 
 std::vector<Held> look_at_archives(Index& index, const HtkOptions& options, const OpenContext& context,
-                                   FaultSink& faults) {
-  return Look(index, options, context, faults).run();
+                                   FaultSink& faults, std::vector<Held> known) {
+  return Look(index, options, context, faults, std::move(known)).run();
 }
 
 }  // namespace batchfeed::htk

@@ -105,7 +105,8 @@ class Builder {
   void read_list(const std::string& list);
   void read_files();
   void add(const ScpEntry& entry, const Position& at);
-  std::optional<std::uint64_t> frames_of_file(const ScpEntry& entry, const Position& at);
+  std::optional<std::uint64_t> frames_of_file(const ScpEntry& entry, std::uint32_t file, const Position& at);
+  std::uint64_t look_into(const Archive& archive, std::uint32_t file);
   void number_names() {
     names_.number(std::span(index_.utterances).subspan(numbered_));
     numbered_ = index_.utterances.size();
@@ -126,6 +127,8 @@ class Builder {
   WaitingNames names_{*context_.keys};
   std::size_t numbered_ = 0;  // utterances
   MissingFiles missing_files_{context_.file_system};
+  std::optional<Header> first_;  // of the archives that were opened to count their frames
+  std::vector<Held> known_;      // of these
   std::uint64_t entries_ = 0, empty_ = 0, blank_lines_ = 0, blanks_ = 0;
 };
 
@@ -164,7 +167,7 @@ void Builder::read_files() {
 }
 
 // The frames of an entry that is a whole file; none: it is missing, which has been told.
-std::optional<std::uint64_t> Builder::frames_of_file(const ScpEntry& entry, const Position& at) {
+std::optional<std::uint64_t> Builder::frames_of_file(const ScpEntry& entry, std::uint32_t file, const Position& at) {
   if (const Fault* const gone = context_.check ? missing_files_.expected(entry.path) : nullptr) {
     faults_.error(gone->id, [&] {
       Fault fault = listed(*gone, at, entry.key, context_.file_system);
@@ -175,7 +178,7 @@ std::optional<std::uint64_t> Builder::frames_of_file(const ScpEntry& entry, cons
   }
   std::uint64_t frames = 0;
   try {
-    frames = Archive(io::File(entry.path, context_.file_system)).header().frames;
+    frames = look_into(Archive(io::File(entry.path, context_.file_system)), file);
     missing_files_.opened();
   } catch (const Error& e) {
     missing_files_.failed(e.fault());
@@ -190,6 +193,17 @@ std::optional<std::uint64_t> Builder::frames_of_file(const ScpEntry& entry, cons
                       .hint = "raise limits.sequence_samples"});
   }
   return frames;
+}
+
+// So that it need not be opened again to be looked at.
+std::uint64_t Builder::look_into(const Archive& archive, std::uint32_t file) {
+  const Header& header = archive.header();
+  if (!first_) first_ = header;
+  if (file >= known_.size()) known_.resize(file + 1);
+  known_[file] = {.frames = std::min(header.frames, header.held), .usual = is_usual(archive, *first_)};
+  if (file >= index_.identities.size()) index_.identities.resize(file + 1);
+  index_.identities[file] = archive.file().identity();
+  return header.frames;
 }
 
 void Builder::add(const ScpEntry& entry, const Position& at) {
@@ -207,7 +221,7 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
   const std::uint32_t file = file_number_(entry.path, at);
   std::uint64_t frames = entry.frames;
   if (entry.whole) {
-    const std::optional<std::uint64_t> found = frames_of_file(entry, at);
+    const std::optional<std::uint64_t> found = frames_of_file(entry, file, at);
     if (!found) return;
     frames = *found;
   }
@@ -272,7 +286,7 @@ void Builder::refuse_if_most_are_gone() {
 }
 
 void Builder::check_archives() {
-  const std::vector<Held> held = look_at_archives(index_, options_, context_, faults_);
+  const std::vector<Held> held = look_at_archives(index_, options_, context_, faults_, std::move(known_));
   // A file that does not hold all that is wanted of it; of the others nothing need be asked.
   std::vector<std::uint64_t> wanted(held.size());
   for (const Utterance& u : index_.utterances)
