@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._errors import usage
-from ._given import whole
+from ._given import whole, wrong
 
 
 def library(name: str, what_for: str) -> Any:
@@ -118,7 +118,7 @@ def classes(stream: _core.StreamData) -> npt.NDArray[np.int32]:
 
 def need_form(form: Any) -> None:
     if form not in ("packed", "padded", "nested", "coo", "classes"):
-        raise ValueError(f"form is {form!r}, expected 'packed', 'padded', 'nested', 'coo' or 'classes'")
+        raise wrong("form", form, "'packed', 'padded', 'nested', 'coo' or 'classes'")
 
 
 def torch_tensor(stream: _core.StreamData, form: str) -> Any:
@@ -164,7 +164,7 @@ SIZES = {"packed": ("samples", "entries"), "padded": ("sequences", "steps"), "cl
 def jax_array(stream: _core.StreamData, form: str, sizes: Mapping[str, int] = {}) -> Any:
     """`sizes`: what arrays are filled up to."""
     if form not in SIZES:
-        raise ValueError(f"form is {form!r}, expected 'packed', 'padded' or 'classes'")
+        raise wrong("form", form, "'packed', 'padded' or 'classes'")
     taken = [n for n in SIZES[form] if n != "entries" or stream.storage == "sparse"]
     for name in sizes:
         if name not in taken:

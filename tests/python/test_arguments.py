@@ -45,6 +45,8 @@ WRONG = [
     (lambda f: bf.Reader(bf.HTKFeatures("x", "a.scp", context=3)), "context is 3, expected (frames to the left"),
     (lambda f: bf.Reader(bf.HTKFeatures("x", "a.scp", path_map=3)), "path_map is 3, expected a mapping"),
     (lambda f: bf.Reader(bf.MLF("x", "a.mlf", 3, labels=3)), "labels is 3, expected a text or a list of texts"),
+    (lambda f: bf.open(f).next()["x"].torch("dense"), "form is 'dense', expected 'packed', 'padded', 'nested', 'coo' or 'classes'"),
+    (lambda f: bf.open(f).next()["x"].jax("nested"), "form is 'nested', expected 'packed', 'padded' or 'classes'"),
     (lambda f: bf.Mix(f, f), "expected (corpus, weight)"),
     (lambda f: bf.Mix((f, -1)), "the weight of a corpus is -1, expected a number above 0"),
     (lambda f: bf.Mix((f, "x")), "the weight of a corpus is 'x', expected a number above 0"),

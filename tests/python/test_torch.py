@@ -242,6 +242,7 @@ def test_what_is_not_a_keyword(corpus):
         ("a.ctf", {"dtype": "int8"}, bf.ConfigError, "dtype is int8"),
         ("a.ctf", {"storage_options": 1}, bf.ConfigError, "storage_options is 1"),
         ("a.ctf", {"report": 1}, bf.ConfigError, "report is 1"),
+        ("a.ctf", {"form": {"x": "dense"}}, bf.ConfigError, "form is 'dense', expected 'packed'"),
     ],
 )
 def test_what_is_wrong_is_told_before_a_process_reads(tmp_path, monkeypatch, what, options, error, words):
