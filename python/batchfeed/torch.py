@@ -102,6 +102,9 @@ class Dataset(IterableDataset[Any]):
 
     def _world_here(self) -> World:
         """This process's; a worker that was spawned cannot ask torch.distributed, and is told by the process that made it."""
+        given = self._opening.options
+        if "workers" in given and ("rank" in given or given["workers"] == 1):
+            return {"workers": given["workers"], "rank": given.get("rank", 0)}
         parent = multiprocessing.parent_process()
         if self._world is not None and get_worker_info() is not None and parent is not None and parent.pid == self._world[0]:
             return self._world[1]
@@ -110,7 +113,7 @@ class Dataset(IterableDataset[Any]):
     def _share(self, offset: int) -> dict[str, int]:
         """Which part of the stream is this process's."""
         given, here = self._opening.options, self._world_here()
-        if "rank" not in given and given.get("workers", 1) not in (1, here["workers"]):
+        if "rank" not in given and given.get("workers", here["workers"]) != here["workers"]:
             hint = "every rank says its own, rank=0 ...; the processes of a DataLoader are its num_workers="
             raise usage("python.option", f"workers is {given['workers']}, and no rank is given", hint)
         out: dict[str, Any] = {**here, **given}

@@ -157,6 +157,17 @@ def test_workers_without_a_rank_are_refused(corpus, monkeypatch):
         len(copy.copy(data))
 
 
+def test_who_says_which_worker_it_is_asks_nobody(corpus, monkeypatch):
+    be_rank(monkeypatch, 7)
+    with pytest.raises(bf.ConfigError, match="RANK is '7' and WORLD_SIZE is '2'.*; hint: give workers= and rank="):
+        dataset(corpus).epoch
+    for given in ({"workers": 2, "rank": 1}, {"workers": 1, "rank": 0}):
+        data, reader = dataset(corpus, **given), corpus.reader(**given)
+        assert keys(data, 0) == keys_of(reader) and keys(data, 1, multiprocessing_context="spawn") == keys_of(reader)
+    be_rank(monkeypatch, 1)  # of two, but one is asked for
+    assert keys(dataset(corpus, workers=1), 0) == keys_of(corpus.reader())
+
+
 @pytest.mark.parametrize("change", [lambda state: {"a": 1}, lambda state: {}, lambda state: {**state, "epoch": "x"}, lambda state: {**state, "ended": None}])
 def test_a_state_that_is_none_is_refused_at_once(corpus, loops, change):
     data = few(corpus)
