@@ -8,7 +8,7 @@ from typing import Any, Callable, Optional, Union
 from . import _core, _open
 from ._errors import Fault, usage
 from ._files import Limits, StorageOptions
-from ._given import Path, path, text, texts, whole, wrong
+from ._given import Path, expecting, mapping, path, text, texts, whole, wrong
 from ._open import What, opening_of
 from ._sources import fill
 from ._told import Progress, log, told
@@ -47,6 +47,7 @@ def split(
 
     Returned is what was written to each file. Raises what convert() does, and ConfigError where fractions do not sum to 1.
     """
+    parts = mapping("parts", parts, '{"train.ctf": 0.9, "test.ctf": 0.1}')
     targets = [path("parts", name) for name in parts]
     for file in targets:
         if _core.is_url(file):
@@ -66,6 +67,11 @@ def split(
 
 
 def _fraction(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
-        raise wrong("parts", value, "for each file a fraction, above 0 and below 1")
-    return float(value)
+    expected = "for each file a fraction, above 0 and below 1"
+    with expecting("parts", value, expected):
+        if isinstance(value, (bool, str)):
+            raise TypeError
+        number = float(value)
+    if not 0 < number < 1:
+        raise wrong("parts", value, expected)
+    return number

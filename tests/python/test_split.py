@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 """bf.split: training and test data."""
+from fractions import Fraction
+
+import numpy as np
 import pytest
 from conftest import Corpus, keys_of
 
@@ -25,6 +28,12 @@ def test_parts_are_all_of_it_and_apart(whole):
     assert all(part == sorted(part, key=keys("all.ctf").index) for part in parts), "in the order of the corpus"
 
 
+def test_fractions_may_be_numbers_of_any_type(whole):
+    for number in (np.float32, Fraction):
+        done = bf.split("all.ctf", {"a.ctf": number(0.5), "b.ctf": number(0.5)}, exact=True, force=True)
+        assert [one.sequences for one in done.values()] == [150, 150]
+
+
 def test_a_sequence_stays_in_its_part_when_the_corpus_grows(whole):
     bf.split(whole.path, {"a.ctf": 0.7, "b.ctf": 0.3})
     Corpus("more.ctf", [1, 2] * 200)
@@ -48,6 +57,8 @@ def test_what_the_command_writes(whole, tmp_path):
     [
         ({"a.ctf": 0.5, "b.ctf": 0.4}, {}, "fractions must be positive and sum to 1"),
         ({"a.ctf": 1.5, "b.ctf": -0.5}, {}, "parts is 1.5, expected for each file a fraction, above 0 and below 1"),
+        ({"a.ctf": "0.5", "b.ctf": 0.5}, {}, "parts is '0.5', expected for each file a fraction"),
+        (["a.ctf", "b.ctf"], {}, "parts is .'a.ctf', 'b.ctf'., expected a mapping such as"),
         ({"a.ctf": 0.5, "all.ctf": 0.5}, {}, "all.ctf: the file exists; hint: force=True"),
         ({"a.ctf": 0.5, "all.ctf": 0.5}, {"force": True}, "all.ctf: is what is read"),
         ({"a.ctf": 0.5, "./a.ctf": 0.5}, {}, "two parts would be written to it"),
