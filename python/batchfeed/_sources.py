@@ -34,6 +34,8 @@ def sparse(dim: int, *, alias: Optional[str] = None, defines_mb_size: bool = Fal
 
 
 def _stream(storage: str, dim: int, alias: Optional[str], defines_mb_size: bool) -> StreamSpec:
+    if storage not in ("dense", "sparse"):
+        raise wrong("storage", storage, "'dense' or 'sparse'")
     if alias is not None and not (isinstance(alias, str) and alias):
         raise wrong("alias", alias, "the stream's name in the file")
     return StreamSpec(storage, whole("dim", dim, 1), alias, flag("defines_mb_size", defines_mb_size))
@@ -43,7 +45,8 @@ def declared(streams: Any) -> dict[str, StreamSpec]:
     """What names streams and says how they are, as a dictionary."""
     if not isinstance(streams, Mapping) or not all(isinstance(n, str) and isinstance(s, StreamSpec) for n, s in streams.items()):
         raise TypeError(f'streams are declared as {{"name": bf.dense(3), ...}}; got {streams!r}')
-    return {text("the name of a stream", name): stream for name, stream in streams.items()}
+    # Who makes a StreamSpec without dense() or sparse() is told what they tell.
+    return {text("the name of a stream", n): _stream(s.storage, s.dim, s.alias, s.defines_mb_size) for n, s in streams.items()}
 
 
 def _element(dtype: Any) -> str:
