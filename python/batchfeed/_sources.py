@@ -182,7 +182,7 @@ class CBF:
     files
         a path, a shell pattern, a URL, or a list of them: shards that are read one after the other
     streams
-        those to deliver, under other names: {"name": "name in the file"}; None: all
+        other names for some of them: {"name": "name in the file"}; all are delivered
     dtype
         float32 or float64, whatever the file holds; None: as in the file
     trace_level

@@ -57,7 +57,7 @@ class StreamStats:
         """What a sparse sample does not hold counts as 0. ConfigError beyond 2**20 columns, of all streams up to this one."""
         if self._columns is None:
             what = f"{self.name}: {self.dim} columns are more than are looked at one by one (2**20 in all)"
-            raise usage("python.columns", what, "CTF(..., streams={...}) and CBF(..., streams={...}) leave out streams of no interest")
+            raise usage("python.columns", what, "CTF(..., streams={...}) or bf.convert(..., streams=[...]) leaves out streams of no interest")
         return self._columns
 
 

@@ -74,6 +74,9 @@ def test_columns_beyond_the_limit_are_not_looked_at(tmp_path):
     with pytest.raises(bf.ConfigError, match="b: 8 columns are more than are looked at one by one") as caught:
         stats["b"].columns
     assert caught.value.id == "python.columns"
+    bf.convert(path, tmp_path / "wide.cbf")  # whose streams cannot be left out as they are read
+    renamed = bf.Reader(bf.CBF(tmp_path / "wide.cbf", {"c": "b"}))
+    assert list(renamed.streams) == ["a", "c"] and "bf.convert(..., streams=[...])" in caught.value.hint
 
 
 def test_a_table_where_it_is_shown(numbers):
