@@ -61,6 +61,9 @@ def test_a_configuration_error_has_its_place(tmp_path):
 def test_a_limit_is_an_error_of_its_own(corpus):
     with pytest.raises(bf.LimitError, match="limit"):
         list(bf.Reader(corpus.source(), limits={"sequence_samples": 3}))
+    for files in (corpus.path, corpus.source()):  # inferred, and declared
+        with pytest.raises(bf.LimitError, match="stream 'x': dim 3, the limit is 2; hint: raise limits.dim"):
+            bf.Reader(files, limits={"dim": 2})
 
 
 def test_what_is_neither_corpus_nor_configuration(tmp_path):

@@ -40,6 +40,7 @@ TEST(Opening, BadOptionsAreRefused) {
   const auto id = [](const std::vector<std::string>& streams) { return open_fault("|A 1\n", options_for(streams)).id; };
   EXPECT_EQ(id({"A:d0"}), "ctf.dim");
   EXPECT_EQ(id({"A:s2147483648"}), "limit.dim");
+  EXPECT_EQ(open_fault("|A 1\n", options_for({"A:s2147483648"})).kind, FaultKind::limit);
   EXPECT_EQ(id({"A:d1", "a:d1"}), "ctf.name");
   EXPECT_EQ(id({"X=A:d1", "A:d1"}), "ctf.alias");
   EXPECT_EQ(id({"A=B C:d1"}), "ctf.alias");
