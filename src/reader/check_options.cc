@@ -191,7 +191,7 @@ void check_gaps(const ReaderOptions& o, std::uint64_t samples, const Limits& lim
                     .id = "limit.gaps",
                     .what = "a minibatch of truncated packing has " + std::to_string(places) +
                             " places, whatever there is to fill them; the corpus has " + counted(samples, "sample"),
-                    .hint = "lower truncationLength and the minibatch size, or raise limits.implied_samples"});
+                    .hint = "lower `truncationLength` and the minibatch size, or raise limits.implied_samples"});
 }
 
 void check_options(const ReaderOptions& o, std::size_t corpora) {

@@ -10,6 +10,13 @@ import batchfeed as bf
 from batchfeed._errors import argument
 
 READER = '[ readerType = "CNTKTextFormatReader" ; file = "a.ctf" ; input = [ x = [ dim = 2 ; format = "dense" ] ] ]'
+
+
+def binary(dtype):
+    bf.convert("a.ctf", f"{dtype}.cbf", dtype=dtype)
+    return f"{dtype}.cbf"
+
+
 CASES = {
     "several readers": (lambda: bf.open("two.cntk"), "choose one: section='A.reader'"),
     "a list of readers": (lambda: bf.open("list.cntk"), "read them one by one: section='r.a' or section='r.b'"),
@@ -17,6 +24,7 @@ CASES = {
     "a list of another machine": (lambda: bf.open("moved.scp"), "lies beside the list: path_map={'/old/': './'}"),
     "one stream": (lambda: bf.convert("a.ctf", "a.mlf"), "name one: streams='x'"),
     "doubles": (lambda: bf.convert("a.ctf", "a.scp", streams="x", dtype="float64"), "ask for dtype='float32'"),
+    "floats behind doubles": (lambda: bf.open([binary("float64"), binary("float32")]), "ask for dtype='float32'"),
     "same keys": (lambda: bf.convert("same.ctf", "b.scp", keys="keep"), "keys='number'"),
     "no folder that may be read": (lambda: bf.open("moved.scp", limits={"roots": ["elsewhere"]}), "too (limits={'roots': [...]})"),
     "text ids": (lambda: bf.Reader(bf.CTF("ids.ctf", {"x": bf.dense(2)})).next(), "need keys='text' (in a configuration useNumericSequenceKeys = false)"),
@@ -25,6 +33,10 @@ CASES = {
     "too few rows": (
         lambda: bf.open("a.ctf", pack="truncated", truncation_length=9, minibatch_samples=9, workers=2, rank=0).next(),
         "workers x truncation_length= (in a configuration truncationLength)",
+    ),
+    "too many places": (
+        lambda: bf.open("a.ctf", pack="truncated", truncation_length=1 << 30),
+        "lower truncation_length= (in a configuration truncationLength) and the minibatch size",
     ),
     "too little memory": (lambda: bf.open("a.ctf", memory_limit=1).next(), "lower the window, window= (in a configuration randomizationWindow)"),
     "labels without dim": (lambda: bf.Reader(bf.MLF("y", "labels.mlf", dim=0)), "set dim="),

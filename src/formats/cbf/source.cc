@@ -151,7 +151,7 @@ class CbfSource final : public Source, private RowReader {
         const std::string held(precision_of(stream.element)), asked(precision_of(options.element));
         faults_.fail("cbf.precision-mismatch", stream.element_at,
                      "stream '" + printable(stream.name) + "': the file holds " + held + ", " + asked + " is asked for",
-                     "set precision = \"" + held + "\", or let the values be converted (convert_element)", stream.name);
+                     "ask for `precision = " + held + "`", stream.name);
       }
       StreamInfo info{.name = delivered_name(stream.name, options.renames),
                       .dim = stream.dim,
