@@ -19,7 +19,7 @@ ABOUT = {
     "rank": "which of them this is, from 0",
     "stride": "only every stride-th of this worker's minibatches is read: for several processes that load for one worker",
     "offset": "which of them, from 0, below stride",
-    "minibatch_size": "size of a minibatch, in size_unit, over all workers; a list: one for each epoch, the last one repeats",
+    "minibatch_size": "size of a minibatch, in size_unit, over all workers; a list: one for each epoch (driver='timeline': for each minibatch), the last one repeats",
     "size_unit": "what sizes count: 'samples', 'sequences', or 'cells' of the padded rectangle (sequences times longest)",
     "local_timeline": "with shard='chunk': sizes are shared among the workers; False: every worker counts all samples",
     "epoch_samples": "samples of an epoch; 0: one sweep; math.inf: one sweep, or with driver='timeline' no end",
