@@ -36,9 +36,10 @@ struct BatchPlan {
 // child. Destroying it waits for at most the chunk reads under way and leaves no thread.
 // One that was moved from can be destroyed or assigned to.
 //
-// What next() and read() throw comes at its place in the stream, and again at each later
-// call; restore(state()) tries again behind the last minibatch. What a Source or Report
-// of the caller's own throws comes as it is.
+// What next() and read() throw comes at its place in the stream, that is with the first
+// minibatch that needs its chunk, and again at each later call; restore(state()) tries
+// again behind the last minibatch. What a Source or Report of the caller's own throws
+// comes as it is.
 class Reader {
  public:
   // Opens the sources, joins them by key and indexes what has no valid index
@@ -103,8 +104,8 @@ class Reader {
   void set_workers(std::uint64_t workers, std::uint64_t rank);
   void set_minibatch_size(std::uint64_t size);
 
-  // A few hundred bytes of JSON that name the place behind the minibatch last
-  // handed out. restore() throws Error (kind state) if it belongs to other data
+  // Half a KiB of JSON, with truncated packing some 15 bytes more for each row, that names the
+  // place behind the minibatch last handed out. restore() throws Error (kind state) if it belongs to other data
   // or other options.
   std::string state() const;
   void restore(std::string_view state);

@@ -23,7 +23,7 @@ class Fault:
     """
 
     kind: str  # "format", "config", "io", "limit", "stale", "state", "usage", "internal"
-    id: str  # stable name of the rule, as listed in docs/reference/errors.md
+    id: str  # stable name of the rule, as listed in docs/reference/errors.md; "python." are the package's own
     what: str
     text: str  # all of it in one line: FILE:LINE:COLUMN: WHAT; hint: HINT
     path: Optional[str] = None

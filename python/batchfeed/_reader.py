@@ -48,7 +48,7 @@ class Reader:
     Several threads may share it, or one iterator of it: each minibatch goes to one of them. What it calls itself (`report`, `progress`, the
     read() of a source) cannot ask it meanwhile (ConfigError reader.busy). A forked or unpickled reader opens its files again
     and goes on. Raises ConfigError for options that cannot be used, FileError where a file cannot be read, and FormatError
-    for its content; what is found on the way is raised at its place in the loop, and again each time after.
+    for its content; what is found on the way is raised in the loop, with the first minibatch that needs its chunk, and again each time after.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Reader:
     # Reading.
 
     def next(self) -> Optional[Batch]:
-        """The next minibatch that has data, or None at the end of the epoch."""
+        """The next minibatch that has data, or None at the end of the epoch, until begin_epoch() or a loop goes on."""
         return self._give(False)
 
     def read(self) -> Optional[Batch]:
