@@ -127,7 +127,8 @@ class Writer:
         self._streams, self._dtype = declared(streams), _element(dtype)
         form = _core.target_format(self._path, to or "") if to in (None, "ctf", "cbf") else to
         if form not in ("ctf", "cbf"):
-            raise usage("python.target", f"to is {form!r}, expected 'ctf' or 'cbf'", path=self._path)
+            told = f"its name says {form!r}" if to is None else f"to is {to!r}"
+            raise usage("python.target", f"{told}, expected 'ctf' or 'cbf'", path=self._path)
         written = form == "ctf" if keys is None else flag("keys", keys)
         self._unasked = keys is None and not written  # whether to keep keys
         legacy, force = flag("legacy", legacy), flag("force", force)

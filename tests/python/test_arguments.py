@@ -113,6 +113,7 @@ WRONG = [
     (lambda f: bf.Writer("a.cbf", {"x": 3}), STREAMS),
     (lambda f: bf.Writer("a.cbf", {"x": bf.dense(2)}, chunk_bytes=-1), f"chunk_bytes is -1, {WHOLE}"),
     (lambda f: bf.Writer("a.cbf", {3: bf.dense(2)}), STREAMS),
+    (lambda f: bf.Writer("a.mlf", {"x": bf.dense(2)}), "a.mlf: its name says 'mlf', expected 'ctf' or 'cbf'"),
     (lambda f: bf.Writer("a.cbf", {"x": bf.dense(2)}, to=""), "to is '', expected 'ctf' or 'cbf'"),
     (lambda f: bf.Writer("a.cbf", {"x": bf.dense(2)}, keys="maybe"), "keys is 'maybe', expected True or False"),
     (lambda f: bf.Writer("a.cbf", {"x": bf.dense(2)}, force="no"), "force is 'no', expected True or False"),
