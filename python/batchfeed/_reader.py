@@ -197,8 +197,9 @@ class Reader:
         if not loop.number:
             core.loop = next(_loops)
         elif core.loop != loop.number:
-            hint = "use a reader for each; threads that share one share an iterator of it, or call next()"
-            raise usage("python.iteration", "another iteration of this reader has begun", hint)
+            what = "another iteration, next(), begin_epoch() or load_state_dict() has moved the reader: this loop is over"
+            hint = "begin another loop, or use a reader for each; threads that share one share an iterator of it, or call next()"
+            raise usage("python.iteration", what, hint)
         loop.begin(core, core.loop)
         batch: Optional[Batch] = core.next(False)
         if batch is None:

@@ -67,7 +67,7 @@ def test_what_ends_a_loop_early(small):
         loop = iter(reader)
         next(loop)
         move()
-        with pytest.raises(bf.ConfigError, match="another iteration of this reader has begun"):
+        with pytest.raises(bf.ConfigError, match=r"another iteration, next\(\), begin_epoch\(\) or load_state_dict\(\) has moved the reader"):
             next(loop)
     loop = iter(reader)
     next(loop)
