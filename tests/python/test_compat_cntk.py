@@ -142,6 +142,7 @@ def test_the_position_is_a_checkpoint_and_a_number(corpus):
     assert first and position == source.get_checkpoint_state() and position["minibatchSourcePosition"] == n
     assert position == n == int(position) and position != n + 1 and position - before == n and f"{position:4d}" == f"{n:4d}"
     assert before < position <= n < position + 1 and position > 0 and position >= before and n // 2 == position // 2
+    assert (100 / position, 100 // position, 100 % position, 100 - position) == (100 / n, 100 // n, 100 % n, 100 - n)
     expected = rows(source.next_minibatch(9))
     for given in (position, json.loads(json.dumps(position)), pickle.loads(pickle.dumps(position)), dict(position)):
         source.current_position = given

@@ -232,11 +232,20 @@ class Position(dict[str, Any]):
     def __truediv__(self, other: Any) -> Any:
         return int(self) / _number(other)
 
+    def __rtruediv__(self, other: Any) -> Any:
+        return _number(other) / int(self)
+
     def __floordiv__(self, other: Any) -> Any:
         return int(self) // _number(other)
 
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _number(other) // int(self)
+
     def __mod__(self, other: Any) -> Any:
         return int(self) % _number(other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _number(other) % int(self)
 
     def __format__(self, form: str) -> str:
         return format(int(self), form)
