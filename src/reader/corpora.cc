@@ -74,7 +74,7 @@ Corpora::Corpora(Sources parts, const ReaderOptions& options)
                       .id = "reader.no-samples",
                       .what = parts_.size() == 1 ? std::string("the corpus has no samples")
                                                  : "corpus " + std::to_string(i + 1) + " of the mixture has no samples",
-                      .hint = "`check()` says what is wrong with it"});
+                      .hint = "it has no sequence, or none but empty ones"});
   }
 }
 

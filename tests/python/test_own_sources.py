@@ -138,6 +138,15 @@ def test_a_source_that_contradicts_itself(change, message):
         list(bf.Reader(source))
 
 
+@pytest.mark.parametrize("chunks", [[], [[]], [[0, 0]]])
+def test_a_source_without_samples(chunks):
+    source = Squares(TABLE)
+    source.chunks = lambda: chunks
+    with pytest.raises(bf.FormatError, match="the corpus has no samples; hint: it has no sequence, or none but empty ones") as caught:
+        bf.Reader(source)
+    assert bf.check(source)[-1] == caught.value.fault, "it is told there, too, which is why it does not say to look there"
+
+
 def test_a_source_without_its_functions_says_which():
     class Nothing(bf.Source):
         pass
