@@ -154,14 +154,12 @@ ScpEntry parse_scp_line(std::string_view line, const ScpRules& rules, const Posi
     path = trim(path);
   }
   io::check_data_path(path, where.position(path));
-  if (std::optional<std::string> here = mapped(path, rules)) {
-    entry.path = std::move(*here);
-    if (equals == text.npos) logical = path;
-  } else {
-    entry.path = adjusted(path, rules);
-    if (equals == text.npos) logical = entry.path;
-    entry.path = io::path_in_list(entry.path, rules.directory);
-  }
+  // A rule is for paths as the list has them, or as they are told: with the prefix, without `...`.
+  std::optional<std::string> here = mapped(path, rules);
+  const std::string told = here ? std::string(path) : adjusted(path, rules);
+  if (!here) here = mapped(told, rules);
+  if (equals == text.npos) logical = told;
+  entry.path = here ? std::move(*here) : io::path_in_list(told, rules.directory);
   entry.key = without_extension(logical);
   if (entry.key.empty())
     where.fail("scp.no-key", text, "'" + logical + "' is nothing but an extension, which is no key");

@@ -74,6 +74,18 @@ TEST(Scp, PrefixDotsAndMapMakePathsOfThisMachine) {
   EXPECT_EQ(path("u=Y:/a[0,1]", r), "p/Y:/a");
 }
 
+TEST(Scp, TheMapIsForPathsAsTheyAreToldToo) {
+  ScpRules r = rules("/gone");
+  r.path_map = {{"/gone/", "here/"}};
+  EXPECT_EQ(parse_scp_line("u=f[0,1]", r, {}).path, "here/f");
+  const ScpEntry plain = parse_scp_line("x/f.mfc", r, {});
+  EXPECT_EQ(plain.path, "here/x/f.mfc");
+  EXPECT_EQ(plain.key, "/gone/x/f") << "as without a map";
+  r = rules("", "lists");
+  r.path_map = {{"lists/old/", "lists/"}};
+  EXPECT_EQ(parse_scp_line("u=.../old/f[0,1]", r, {}).path, "lists/f");
+}
+
 struct Bad {
   std::string line, id;
   std::uint64_t column;
