@@ -63,6 +63,13 @@ def test_of_a_text_file_and_a_configuration(batchfeed, write, corpus, name):
         assert all(valid(name, document) for document in (done.lines if name in LINES else [done.json]))
 
 
+def test_of_labels_whose_last_line_is_not_known(batchfeed, write):
+    write("a.mlf", '#!MLF!#\n"u"\n0 2 a\n2 4 b\n.\n')
+    for name, more in (*((name, ["--json"]) for name in LINES), ("grep", ["--json", "--key", "u"]), ("explain", ["--format", "jsonl", "--explain", 0])):
+        done = valid(name, batchfeed("read" if name == "explain" else name, "a.mlf", *more).json)
+        assert (done["ranks"][0]["sequences"][0]["place"] if name == "explain" else done)["lines"] == [2, None]
+
+
 def test_of_columns(batchfeed, write):
     write("a.ctf", GOOD + "2 |v 1 2 |t 4194304:1\n")
     first, second = valid("stats", batchfeed("stats", "a.ctf", "--columns", "--json").json)["streams"]
@@ -73,7 +80,7 @@ def test_of_what_is_written_and_inferred(batchfeed, write):
     write("a.ctf", GOOD)
     valid("head", batchfeed("head", "a.ctf", "-o", "b.cbf", "--json").json)
     valid("schema", batchfeed("schema", "a.ctf", "--json").json)
-    for test in (("--key", 1), ("--value", "v > 1")):
+    for test in (("--key", 1), ("--value", "v > 1"), ("--key", 1, "--count")):
         assert all(valid("grep", line) for line in batchfeed("grep", *test, "a.ctf", "--json").lines)
 
 
