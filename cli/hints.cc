@@ -4,6 +4,7 @@
 #include <batchfeed/hint.h>
 #include <fmt/format.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -23,6 +24,9 @@ constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
 // Keys of a configuration stand as it has them; these without a capital.
 constexpr std::string_view kKeys[] = {"truncated", "format", "nbruttsineachrecurrentiter"};
 
+// Whose options hints name.
+const CLI::App* running = nullptr;
+
 bool is_key(std::string_view name) {
   return std::any_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'Z'; }) ||
          std::find(std::begin(kKeys), std::end(kKeys), name) != std::end(kKeys);
@@ -41,12 +45,19 @@ std::string flag(std::string_view name, std::string_view value) {
     if (name == ours) name = commands;
   }
   if (name.ends_with("()")) return "batchfeed " + std::string(name.substr(0, name.size() - 2));
+  if (name == "keys" && value == "text") return "hashSequenceKeys = false";  // only a configuration hashes them
   std::string out = "--" + std::string(name);
   std::replace(out.begin(), out.end(), '_', '-');
+  if (running != nullptr && running->get_option_no_throw(out) == nullptr) {
+    if (name == "keys") out = "batchfeed convert --keys";
+    if (name == "shuffle_memory") out = "--memory";
+  }
   return value.empty() ? out : out + ' ' + quoted_for_shell(value);
 }
 
 }  // namespace
+
+void set_running(const CLI::App& command) { running = &command; }
 
 Fault in_flags(Fault fault) {
   fault.hint = with_names(fault.hint, flag);

@@ -7,7 +7,14 @@
 
 #include <string>
 
+namespace CLI {
+class App;
+}
+
 namespace batchfeed::cli {
+
+// Which command runs. An option that it lacks is named as what it has instead, or as that of another command.
+void set_running(const CLI::App& command);
 
 // The fault with `section = A.B` of its hint as --section A.B, and `check()` as batchfeed check.
 Fault in_flags(Fault fault);

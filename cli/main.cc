@@ -193,7 +193,9 @@ std::optional<int> run_command(int argc, char** argv, Console& console, const Co
     return fail_usage(console, usage_text(app, error));
   }
   for (const auto& [name, command] : commands) {
-    if (app.got_subcommand(name)) return run(console, name, command);
+    if (!app.got_subcommand(name)) continue;
+    set_running(*app.get_subcommand(name));
+    return run(console, name, command);
   }
   return fail_usage(console, "no command given; hint: batchfeed --help");
 }

@@ -115,3 +115,20 @@ def test_truncated_packing_of_large_sparse_dimensions_says_what_it_needs(batchfe
     done = subprocess.run(["sh", "-c", 'ulimit -v 4000000; exec "$0" read a.cntk --minibatch-size 4', BINARY], cwd=batchfeed.folder, capture_output=True)
     assert done.returncode == 3 and b"takes 34359738352 bytes, for which there is no memory" in done.stderr, done.stderr
     assert b"truncated = false" in done.stderr
+
+
+def test_an_option_that_a_command_lacks_is_named_as_what_it_has(batchfeed, write):  # convert.shuffle-memory convert.same-key keys.collision
+    write("many.ctf", "".join(f"{k} |v {k}.25\n" for k in range(100)))
+    write("twice.ctf", "1 |v 1\n2 |v 2\n1 |v 3\n")
+    write("hashed.ctf", '!B |v 1\n"! |v 2\n')
+    write("hashed.cntk", """reader = [ useNumericSequenceKeys = false ; hashSequenceKeys = true ; deserializers = ([
+      type = "CNTKTextFormatDeserializer" ; module = "CNTKTextFormatReader" ; file = "hashed.ctf"
+      input = [ v = [ dim = 1 ; format = "dense" ] ] ]) ]""")
+    for call, hint in (("shuffle many.ctf -o a.ctf --memory 1", r"that much: --memory \d"),
+                       ("merge many.ctf -o b.ctf --shuffle --memory 1", r"that much: --memory \d"),
+                       ("convert many.ctf c.ctf --shuffle 1 --shuffle-memory 1", r"that much: --shuffle-memory \d"),
+                       ("cat twice.ctf -o d.scp", "hint: batchfeed convert --keys number\n"),
+                       ("convert twice.ctf d.scp", "hint: --keys number\n"),
+                       ("read hashed.cntk --format none", "themselves: hashSequenceKeys = false\n")):
+        assert re.search(hint, batchfeed(*call.split()).err), (call, batchfeed(*call.split()).err)
+    assert "one hash" not in batchfeed("read", "hashed.cntk", "--format", "none", "--set", "reader=[hashSequenceKeys=false]").err
