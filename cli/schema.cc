@@ -62,6 +62,8 @@ void keep_names(Setup& setup, const std::string& output, bool force) {
 
 int run_schema(const SchemaArguments& a, Console& console) {
   const bool to_file = !a.output.empty() && a.output != "-";
+  if (a.section.empty() || a.section.find_first_of("=\"$#,;:+[](){}\r\n") != a.section.npos)
+    throw UsageError(fmt::format("--name '{}': expected the name of a section, such as Train", printable(a.section)));
   if (to_file) expect_absent(a.output, a.force);
   Damage damage(console);
   CorpusArguments looking = a.corpus;

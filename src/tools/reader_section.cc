@@ -23,7 +23,7 @@ std::string in_quotes(const std::string& name) {
   const bool blank_end = text::trimmed(name).size() != name.size();
   if (name.find_first_of(std::string_view("\"$\r\n\0", 5)) != name.npos || comment || blank_end) {
     refuse("infer.no-section", {}, "a configuration cannot quote the name '" + name + '\'',
-           "quotes, `$`, ends of lines, `#` behind a blank and blanks at an end cannot be in it");
+           "quotes, '$', ends of lines, '#' behind a blank and blanks at an end cannot be in it");
   }
   return "\"" + name + "\"";
 }

@@ -79,6 +79,15 @@ def test_schema_of_text_can_be_read(batchfeed, write):
     assert about["sequences"] == 2 and {s["dim"] for s in about["streams"]} == {2, 5} and "3:1" in text
 
 
+def test_the_section_of_a_schema_has_a_name(batchfeed, write):
+    write("a.ctf", TEXT)
+    for name in ("", "a=b", "[", '"a"', "#a"):
+        refused = batchfeed("schema", "a.ctf", "--name", name, "-o", "s.cntk")
+        assert refused.code == 2 and "expected the name of a section" in refused.err and not (batchfeed.folder / "s.cntk").exists()
+    assert batchfeed("schema", "a.ctf", "--name", "Train.of it", "-o", "s.cntk").code == 0
+    assert batchfeed("read", "s.cntk", "--format", "none").code == 0
+
+
 def test_schema_of_several_files(batchfeed, write):
     write("a.ctf", "0 |v 1 |t 3:1\n"), write("b.ctf", "1 |v 2 |t 9:1\n")
     _, about = read_back(batchfeed, "a.ctf", "b.ctf")
@@ -114,6 +123,7 @@ def test_what_has_no_reader_section_is_said(batchfeed, corpus, write):  # infer.
     alone = batchfeed("schema", "y.mlf")
     assert alone.code == 2 and "features" in alone.err
     assert batchfeed("schema", corpus()).code == 2
+    assert "hint: quotes, '$', ends of lines, '#' behind a blank" in batchfeed("schema", write("a$.ctf", TEXT)).err
 
 
 def test_schema_as_json(batchfeed, write):
