@@ -73,8 +73,8 @@ std::string text(const Reader& reader, const Measured& m, const PlanArguments& a
   if (m.loads.size() > 1)
     out += fmt::format("\nunevenness: the busiest rank has {:.1f} % more samples than a fair share\n",
                        100 * unevenness(m.loads));
-  out += fmt::format("{}memory: {} for the window's chunks, at most, on each rank\n", m.loads.size() > 1 ? "" : "\n",
-                     bytes_text(m.memory));
+  out += fmt::format("{}memory: chunks of up to {}, as the files have them, on each rank\n",
+                     m.loads.size() > 1 ? "" : "\n", bytes_text(m.memory));
   out += padding_text(m.cells, reader.options());
   for (std::size_t i = 0; i < m.shares.size(); ++i) {
     out += fmt::format("{}{}: {:.1f} % of the samples\n", i == 0 ? "mixture: " : "         ", a.corpus.files[i],
@@ -156,7 +156,7 @@ int run_plan(const PlanArguments& a, Console& console) {
                       .id = "limit.memory",
                       .what = fmt::format("the chunks needed at once may take {}, memory_limit is {}",
                                           plural(m.memory, "byte"), options.memory_limit),
-                      .hint = "lower the window, `randomizationWindow`, or the chunk size, or raise memory_limit"});
+                      .hint = "lower the window, `randomizationWindow`, or the chunk size, or raise `memory_limit`"});
   }
   options.prefetch = false;  // from here on nothing is read
   Reader reader(corpora, options, corpus.setup.limits, corpus.setup.report);

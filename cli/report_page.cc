@@ -164,7 +164,7 @@ std::string shuffle(const Facts& f) {
       {"order", text(f.order)},
       {"minibatch", fmt::format("{} {}{}", count_text(f.minibatch_size), f.size_unit,
                                 f.minibatches == 0 ? "" : fmt::format("; {} in a sweep", count_text(f.minibatches)))},
-      {"memory", fmt::format("{} for the chunks of the window", bytes_text(f.memory))},
+      {"memory", fmt::format("chunks of up to {}, as the files have them", bytes_text(f.memory))},
   };
   if (f.pace) {
     facts.emplace_back("pace", fmt::format("{} samples/s ({}/s), a sweep in {}: measured in file order, on {}",

@@ -106,7 +106,7 @@ class Reader:
 
     @property
     def memory_needed(self) -> int:
-        """Bytes of chunks that the window needs at most."""
+        """Bytes of chunks that the window needs at most, as the files have them."""
         return self._here().memory_needed
 
     @property

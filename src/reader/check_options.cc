@@ -64,7 +64,7 @@ void check_truncated(const ReaderOptions& o) {
   }
   if (o.last_minibatch == LastMinibatch::drop) {
     usage("last-minibatch", "truncated packing fills the last minibatches with gaps, it cannot drop them",
-          "leave last_minibatch at keep");
+          "leave `last_minibatch` at keep");
   }
 }
 

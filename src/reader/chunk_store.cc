@@ -140,7 +140,7 @@ void ChunkStore::take(Slot& slot) {
                     .what = "the chunks needed at once take " + counted(got_, "byte") + ", memory_limit is " +
                             std::to_string(settings_.memory_limit),
                     .hint = "lower the window, `randomizationWindow`, or the chunk size, or raise "
-                            "memory_limit"});
+                            "`memory_limit`"});
 }
 
 void ChunkStore::add_memory(std::uint64_t before, std::uint64_t now) noexcept {

@@ -159,7 +159,7 @@ def test_the_memory_limit_has_units_and_is_kept(batchfeed, write):
     assert batchfeed("read", "a.ctf", "--memory-limit", "64M", "--format", "none").code == 0
     done = batchfeed("read", "a.ctf", "--memory-limit", "4K", "--format", "none")
     assert done.code == 3
-    assert "memory_limit is 4096" in done.err
+    assert "memory_limit is 4096" in done.err and "or raise --memory-limit" in done.err
 
 
 def test_a_window_in_samples(batchfeed, write):
@@ -170,12 +170,13 @@ def test_a_window_in_samples(batchfeed, write):
 
 
 def test_plan_tells_the_memory_of_a_run(batchfeed, write):
-    """With what is read ahead, and against the limit that the run would have."""
+    """With what is read ahead, as the files have it, and against the limit that the run would have."""
     write("a.ctf", text([1] * 200))
     how = ("a.ctf", "--order", "uniform", "--window-chunks", 2, "--minibatch-size", 10)
     told = batchfeed("plan", *how, "--json").json["memory_bytes"]
     refused = batchfeed("plan", *how, "--memory-limit", told - 1)
     assert refused.code != 0 and f"may take {told:,} bytes, memory_limit is {told - 1}" in refused.err
+    assert refused.err.endswith("or raise --memory-limit\n")
     assert batchfeed("plan", *how, "--memory-limit", told).code == 0
 
 
