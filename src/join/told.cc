@@ -21,7 +21,7 @@ constexpr Words kWords[] = {
     {.id = "join.no-partner", .what = "have no partner in % and were left out", .one_ends = "; left out"},
     {.id = "join.other-length", .what = "have another length in % and were left out", .one_ends = "; left out"},
     {.id = "join.shorter",
-     .what = "have fewer samples in % and are not delivered; they count against `maxErrors`",
+     .what = "have fewer samples in % and are not delivered; they count against maxErrors",
      .one_ends = "; not delivered"},
     {.id = "join.longer", .what = "have more samples in %, of which the last are not used"},
     {.id = "join.unequal-length", .what = "have another length in % and are delivered as they are"},

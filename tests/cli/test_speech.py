@@ -189,7 +189,7 @@ def test_frames_without_a_label_are_damaged_and_counted(batchfeed, corpus, write
 
     short = read(3, 2, 0)
     assert short.code == 3 and "3 damaged sequences, maxErrors tolerates 0" in short.err
-    assert "1 of 2 sequences of 'features' have fewer samples in 'labels' and are not delivered; they count against" in short.err
+    assert "1 of 2 sequences of 'features' have fewer samples in 'labels' and are not delivered; they count against maxErrors, first:" in short.err
     check = batchfeed("check", "in.cntk")
     assert check.code == 1 and "sequence 'v' has 3 samples in 'features' and 2 in 'labels'; not delivered\n" in check.out
     assert ": warning" not in check.out and check.out.endswith(": 1 fault\n")

@@ -14,7 +14,6 @@ namespace batchfeed::htk {
 namespace {
 
 constexpr std::uint64_t kChecksumBytes = 2;
-constexpr std::uint64_t kNamed = 4;  // of files that are not there
 
 // Throws Error if a file does not have the kind, dimension and period of the first.
 void check_same(const Header& first, const std::string& first_path, const Header& header, const std::string& path) {
@@ -68,19 +67,6 @@ std::optional<Fault> odd_end(const Archive& archive) {
   return std::nullopt;
 }
 
-// Of files that are not there, as far as they are named.
-[[noreturn]] void fail_for(const std::vector<Fault>& missing, std::uint64_t all, const Index& index,
-                           const HtkOptions& options) {
-  Fault fault = missing.front();
-  fault.stream = options.name;
-  if (all > 1) {
-    fault.what += "; so it is with " + std::to_string(all - 1) + " more of the " + counted(index.paths.size(), "file") +
-                  " listed";
-    for (std::size_t i = 1; i < missing.size(); ++i) fault.what += (i == 1 ? ": " : ", ") + missing[i].at.file;
-  }
-  throw Error(std::move(fault));
-}
-
 class Look {
  public:
   Look(Index& index, const HtkOptions& options, const OpenContext& context, FaultSink& faults, std::vector<Held> known)
@@ -95,7 +81,7 @@ class Look {
     for (std::size_t i = 0; i < index_.utterances.size(); ++i) {
       if (std::exchange(seen[index_.utterances[i].file], 1) == 0) look(i);
     }
-    if (!missing_.empty()) fail_for(missing_, gone_, index_, options_);
+    missing_files_.refuse(index_.paths.size());
     return std::move(held_);
   }
 
@@ -137,10 +123,7 @@ class Look {
   }
 
   void fail(std::uint32_t file, Fault fault) {
-    if (fault.kind == FaultKind::io && !context_.check) {
-      if (++gone_ <= kNamed) missing_.push_back(std::move(fault));
-      return;
-    }
+    if (fault.kind == FaultKind::io && !context_.check) return missing_files_.keep(std::move(fault));
     if (index_.damage.empty()) index_.damage = fault.at.file + ": " + fault.what;
     faults_.error(std::move(fault));
     held_[file].damaged = true;
@@ -161,8 +144,6 @@ class Look {
   const std::string* model_ = nullptr;  // the archive that the others are compared with
   bool model_is_usual_ = false;
   MissingFiles missing_files_{context_.file_system};
-  std::vector<Fault> missing_;  // the first few
-  std::uint64_t gone_ = 0;
 };
 
 }  // namespace

@@ -226,6 +226,11 @@ TEST_F(Htk, ListsMissingFilesTogether) {
   EXPECT_THAT(f.what, HasSubstr("1 more of the 3"));
   EXPECT_THAT(f.what, HasSubstr("gone2"));
   EXPECT_THAT(f.what, HasSubstr("x.scp:2, key 'v')"));
+  const Fault whole = fault("FOLDER/gone1\nu=FOLDER/a\nv=FOLDER/gone1\nFOLDER/gone2\nFOLDER/gone3\n");
+  EXPECT_EQ(whole.kind, FaultKind::io);
+  EXPECT_THAT(whole.what, HasSubstr("x.scp:1, key '"));
+  EXPECT_THAT(whole.what, HasSubstr("2 more of the 4"));
+  EXPECT_THAT(whole.what, HasSubstr("gone3"));
   EXPECT_EQ(fault("u=/dev/null[0,1]\n").id, "io.not-a-file");
   const Fault moved = fault("u=old/a[0,1]\n");
   EXPECT_THAT(moved.hint, HasSubstr("lies beside the list: `path_map = old/="));

@@ -41,6 +41,7 @@ class Builder {
   Index build() {
     for (const std::string& list : options_.scp_files) read_list(list);
     read_files();
+    missing_files_.refuse(index_.paths.size());
     number_names();
     index_.list_first.push_back(index_.utterances.size());
     if (options_.legacy) {
@@ -105,7 +106,8 @@ class Builder {
   void read_list(const std::string& list);
   void read_files();
   void add(const ScpEntry& entry, const Position& at);
-  std::optional<std::uint64_t> frames_of_file(const ScpEntry& entry, std::uint32_t file, const Position& at);
+  std::optional<std::uint64_t> frames_of_file(const ScpEntry& entry, std::uint32_t file, const Position& at,
+                                              bool is_new);
   std::uint64_t look_into(const Archive& archive, std::uint32_t file);
   void number_names() {
     names_.number(std::span(index_.utterances).subspan(numbered_));
@@ -166,14 +168,20 @@ void Builder::read_files() {
   }
 }
 
-// The frames of an entry that is a whole file; none: it is missing, which has been told.
-std::optional<std::uint64_t> Builder::frames_of_file(const ScpEntry& entry, std::uint32_t file, const Position& at) {
-  if (const Fault* const gone = context_.check ? missing_files_.expected(entry.path) : nullptr) {
-    faults_.error(gone->id, [&] {
-      Fault fault = listed(*gone, at, entry.key, context_.file_system);
-      fault.stream = options_.name;
-      return fault;
-    });
+// The frames of an entry that is a whole file; none: it is missing, which has been told or kept.
+std::optional<std::uint64_t> Builder::frames_of_file(const ScpEntry& entry, std::uint32_t file, const Position& at,
+                                                     bool is_new) {
+  const auto told = [&](const Fault& fault) {
+    Fault out = listed(fault, at, entry.key, context_.file_system);
+    out.stream = options_.name;
+    return out;
+  };
+  if (const Fault* const gone = missing_files_.expected(entry.path)) {
+    if (context_.check) {
+      faults_.error(gone->id, [&] { return told(*gone); });
+    } else if (is_new) {
+      missing_files_.keep(told(*gone));
+    }
     return std::nullopt;
   }
   std::uint64_t frames = 0;
@@ -182,7 +190,9 @@ std::optional<std::uint64_t> Builder::frames_of_file(const ScpEntry& entry, std:
     missing_files_.opened();
   } catch (const Error& e) {
     missing_files_.failed(e.fault());
-    throw Error(listed(e.fault(), at, entry.key, context_.file_system));
+    if (e.fault().kind != FaultKind::io || context_.check) throw Error(told(e.fault()));
+    if (is_new) missing_files_.keep(told(e.fault()));
+    return std::nullopt;
   }
   if (frames > context_.limits.sequence_samples) {
     throw Error(Fault{.kind = FaultKind::limit,
@@ -218,10 +228,11 @@ void Builder::add(const ScpEntry& entry, const Position& at) {
                       .hint = "set `useNumericSequenceKeys = false`",
                       .stream = options_.name});
   }
+  const std::size_t files = index_.paths.size();
   const std::uint32_t file = file_number_(entry.path, at);
   std::uint64_t frames = entry.frames;
   if (entry.whole) {
-    const std::optional<std::uint64_t> found = frames_of_file(entry, file, at);
+    const std::optional<std::uint64_t> found = frames_of_file(entry, file, at, index_.paths.size() != files);
     if (!found) return;
     frames = *found;
   }
