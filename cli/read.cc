@@ -302,9 +302,9 @@ void add_run_options(CLI::App& command, ReadArguments& a) {
       ->type_name("M:N:K")
       ->group("Workers");
   const char* const state = "Resume";
-  // As of a variable of the shell that is not set: nothing would be read or saved, and nothing said.
+  // None as of a variable of the shell that is not set: nothing would be read or saved, and nothing said.
   const auto named = [](const std::string& file) {
-    return std::string(file.empty() ? "expected the name of a file" : "");
+    return std::string(file.empty() || file == "-" ? "expected the name of a file" : "");
   };
   command.add_option("--save-state", a.save_state, "Write the state there, at the end or as --after says")
       ->check(named)

@@ -188,5 +188,6 @@ def test_what_is_said_never_lands_in_a_file_that_is_written(batchfeed, tmp_path,
 def test_a_state_wants_the_name_of_a_file(batchfeed, write):
     write("a.ctf", "|v 1 2\n")
     for option in ("--state", "--save-state"):
-        done = batchfeed("read", "a.ctf", option, "")
-        assert done.code == 2 and "expected the name of a file" in done.err
+        for name in ("", "-"):
+            done = batchfeed("read", "a.ctf", option, name)
+            assert done.code == 2 and "expected the name of a file" in done.err and not (batchfeed.folder / "-").exists()
