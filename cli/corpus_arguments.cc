@@ -157,11 +157,11 @@ void CorpusArguments::add_order(CLI::App& app) {
 }
 
 Limits CorpusArguments::limits() const {
-  Limits out = raised(raise);
+  Limits out;
   if (unpacked_bytes) out.unpacked_bytes = *unpacked_bytes;
   if (unpack_ratio) out.unpack_ratio = *unpack_ratio;
   if (unpack_window_bytes) out.unpack_window_bytes = *unpack_window_bytes;
-  return out;
+  return raised(raise, out);
 }
 
 }  // namespace batchfeed::cli

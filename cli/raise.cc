@@ -69,10 +69,9 @@ void add_raise(CLI::App& app, std::vector<std::string>& rules) {
       ->type_name("FIELD=N");
 }
 
-Limits raised(const std::vector<std::string>& rules) {
-  Limits out;
-  for (const std::string& rule : rules) raise(out, rule);
-  return out;
+Limits raised(const std::vector<std::string>& rules, Limits limits) {
+  for (const std::string& rule : rules) raise(limits, rule);
+  return limits;
 }
 
 }  // namespace batchfeed::cli

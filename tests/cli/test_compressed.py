@@ -229,6 +229,8 @@ def test_limits_of_compressed_files_can_be_set(batchfeed, write):
         done = batchfeed(command, "a.ctf.gz", "--unpacked-bytes", "10K", *(["--from", 10**6] if command == "head" else []))
         assert done.code in (1, 3) and "unpacked_bytes" in done.err + done.out, command
     assert batchfeed("read", "a.ctf.gz", "--unpacked-bytes", "1G", "--unpack-ratio", 10, "--unpack-window-bytes", "8M").code == 0
+    # As the message about them says.
+    assert batchfeed("read", "a.ctf.gz", "--unpacked-bytes", "10K", "--raise", "unpacked_bytes=10000000").code == 0
 
 
 def test_info_of_a_compressed_file_is_that_of_the_plain_one(batchfeed, compressed):
