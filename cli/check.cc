@@ -74,9 +74,8 @@ class Findings {
   ordered_json all_;
 };
 
-// What --fix would do about it; it takes one file.
-std::string next_step(const CheckResult& result, const CheckArguments& a) {
-  if (!a.fix.empty() || a.corpus.files.size() != 1 || a.corpus.files.front() == "-") return "";
+// What --fix would do about it.
+std::string next_step(const CheckResult& result) {
   std::string kinds;
   for (const char* id : {"cbf.unsorted-indices", "ctf.repeated-id"}) {
     if (result.by_id.contains(id)) kinds += (kinds.empty() ? "" : ", ") + std::string(id);
@@ -84,7 +83,8 @@ std::string next_step(const CheckResult& result, const CheckArguments& a) {
   return kinds.empty() ? "" : fmt::format("  --fix FILE writes a copy in which that is mended: {}\n", kinds);
 }
 
-std::string summary(const CheckResult& result, const CheckArguments& a) {
+// `mends`: --fix takes what was checked.
+std::string summary(const CheckResult& result, const CheckArguments& a, bool mends) {
   std::string out;
   if (!result.by_id.empty()) {
     Table table({"count", "rule"});
@@ -93,7 +93,7 @@ std::string summary(const CheckResult& result, const CheckArguments& a) {
     if (result.faults + result.warnings > a.max_faults) {
       out += fmt::format("  only the first {} are listed; --max-faults N lists more\n", count_text(a.max_faults));
     }
-    out += next_step(result, a);
+    if (mends) out += next_step(result);
     out += "\n";
   }
   out += fmt::format("checked {} in {}", plural(result.samples, "sample"), plural(result.sequences, "sequence"));
@@ -169,9 +169,9 @@ void add(CheckResult& sum, const CheckResult& one) {
   sum.complete = sum.complete && one.complete;
 }
 
-// Of one corpus; what is wrong with its configuration is counted, too.
-CheckResult look_at(const CheckArguments& a, const std::optional<Mended>& mended, Console& console,
-                    Findings& findings) {
+// Of one corpus; what is wrong with its configuration is counted, too. Of `mends` see summary().
+CheckResult look_at(const CheckArguments& a, const std::optional<Mended>& mended, Console& console, Findings& findings,
+                    bool& mends) {
   const Report report = [&](const Notice& notice) { findings.add(notice); };
   CheckOptions options;
   options.max_faults = a.max_faults;
@@ -189,6 +189,7 @@ CheckResult look_at(const CheckArguments& a, const std::optional<Mended>& mended
       corpus->setup.reader.minibatch_size = corpus->config->minibatch_size;
     options.progress = console.progress("checking");
     result = check(corpus->setup, options, report);
+    mends = !mended && !next_step(result).empty() && can_mend(*corpus, a.corpus);
   }
   result.complete = result.complete && corpus.has_value();
   add(result, configuration);
@@ -205,11 +206,12 @@ int check_sections(const CheckArguments& a, const std::vector<std::string>& sect
     one.corpus.section = section;
     if (!a.json) output.append(fmt::format("{}{}:\n", &section == &sections.front() ? "" : "\n", section));
     Findings findings(output, console, a.json);
-    const CheckResult result = look_at(one, {}, console, findings);
+    bool mends = false;
+    const CheckResult result = look_at(one, {}, console, findings, mends);
     console.clear_progress();
     add(all, result);
     for (ordered_json& finding : findings.take()) told.push_back(std::move(finding));
-    if (!a.json) output.append(summary(result, one));
+    if (!a.json) output.append(summary(result, one, false));
   }
   if (a.json) output.append(dump(summary_json(all, std::move(told), {}), 2) + "\n");
   output.flush();
@@ -245,10 +247,11 @@ int run_check(const CheckArguments& a, Console& console) {
     if (!a.json) output.append(mended->text());
   }
   Findings findings(output, console, a.json);
-  const CheckResult result = look_at(a, mended, console, findings);
+  bool mends = false;
+  const CheckResult result = look_at(a, mended, console, findings, mends);
   console.clear_progress();
   output.append(a.json ? dump(summary_json(result, findings.take(), mended ? mended->json() : ordered_json()), 2) + "\n"
-                       : summary(result, a));
+                       : summary(result, a, mends));
   output.flush();
   return result.faults == 0 ? kDone : kFaults;
 }

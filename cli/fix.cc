@@ -60,6 +60,17 @@ void Mended::point(Setup& setup) const {
   if (std::vector<std::string>* files = files_of(setup)) *files = {to};
 }
 
+bool can_mend(const Corpus& corpus, const CorpusArguments& arguments) try {
+  Setup setup = corpus.setup;
+  const std::vector<std::string>* const names = files_of(setup);
+  if (names == nullptr) return false;
+  const std::vector<std::string> files = expand_files(*names, setup.file_system, setup.limits);
+  return files.size() == 1 && (corpus.config || files == arguments.files) &&
+         !first_bytes(files.front(), 1, setup.limits).compressed;
+} catch (const Error&) {
+  return false;
+}
+
 Mended mend(const CorpusArguments& arguments, const std::string& target, bool force, Console& console) {
   Mended out{.to = target, .arguments = arguments};
   FixOptions options;

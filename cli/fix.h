@@ -25,6 +25,9 @@ struct Mended {
   void point(Setup& setup) const;
 };
 
+// Whether there is one text or binary file, which mend() takes.
+bool can_mend(const Corpus& corpus, const CorpusArguments& arguments);
+
 // Writes the copy. Throws Error, UsageError.
 Mended mend(const CorpusArguments& arguments, const std::string& target, bool force, Console& console);
 

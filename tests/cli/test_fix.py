@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 """check --fix: a mended copy, what was done to it, and what is still wrong."""
+import gzip
+
+READER = '[ readerType = "CNTKTextFormatReader" ; file = "a.ctf" ; input = [ v = [ dim = 2 ; format = "dense" ] ] ]'
 
 BAD = "\ufeff0 |v 1 2 |t 3:1 1:1\r\n1 |v 1 2 |t 3:1\n0 |v 3 4 |t 5:1"
 MENDED = "0 |v 1 2 |t 1:1 3:1\n0 |v 3 4 |t 5:1\n1 |v 1 2 |t 3:1\n"
@@ -100,3 +103,10 @@ def test_check_says_what_fix_would_do(batchfeed, write):
     assert words in batchfeed("check", "a.ctf").out
     assert words not in batchfeed("check", "a.ctf", "--fix", "b.ctf").out
     assert "--fix" not in batchfeed("check", "b.ctf").out
+    write("a.ctf.gz", gzip.compress((batchfeed.folder / "a.ctf").read_bytes()))
+    write("one.cntk", f"reader = {READER}\n")
+    write("two.cntk", f"A = [ reader = {READER} ]\nB = [ reader = {READER} ]\n")
+    for name, can in (("one.cntk", True), ("a.ctf.gz", False), ("two.cntk", False), ("a.[c]tf", False)):
+        done = batchfeed("check", name)
+        assert "ctf.repeated-id" in done.out and (words in done.out) == can, (name, done.out)
+        assert (batchfeed("check", name, "--fix", f"{name}.mended").code == 0) == can
