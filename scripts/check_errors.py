@@ -202,6 +202,7 @@ def collect():
     helpers, kinds, found = helpers_of(texts), kinds_of(texts), {}
     for folder, code in texts:
         for name, kind, what, hint in (*whole_ids(folder, code, kinds), *prefixed_ids(folder, code, helpers)):
+            kind = "limit" if name.startswith("limit.") else kind
             known, said, home = found.setdefault(name, (kind, [], folder))
             if not said and what:  # what was met before said nothing
                 home = folder

@@ -19,7 +19,7 @@ std::string of_stream(const std::string& stream, const std::string& what) {
 
 [[noreturn]] void reject(const std::string& file, std::string id, const std::string& stream, const std::string& what,
                          std::string hint = {}) {
-  throw Error(Fault{.kind = FaultKind::config,
+  throw Error(Fault{.kind = id.starts_with("limit.") ? FaultKind::limit : FaultKind::config,
                     .id = std::move(id),
                     .at = {.file = file},
                     .what = of_stream(stream, what),

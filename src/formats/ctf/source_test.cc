@@ -51,6 +51,8 @@ TEST(Opening, BadOptionsAreRefused) {
   CtfOptions options = options_for({"A:d1"});
   options.chunk_bytes = 0;
   EXPECT_EQ(open_fault("|A 1\n", options).id, "ctf.chunk-size");
+  EXPECT_EQ(open_fault("|A 1\n", options).kind, FaultKind::config);
+  EXPECT_EQ(open_fault("|A 1\n", options_for({"A:s2147483648"})).kind, FaultKind::limit);
 }
 
 TEST(Opening, RepeatedIdsAreTold) {

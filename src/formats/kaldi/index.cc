@@ -203,9 +203,13 @@ class Builder {
       const std::size_t end = std::string_view(raw.data(), n).find_first_of(std::string_view(" \t\n\r\0", 5));
       key.append(raw.data(), std::min(end, n));
       at += std::min(end, n);
-      if (key.size() > context_.limits.key_bytes)
-        fail(start, "kaldi.key", "a key of more than " + counted(context_.limits.key_bytes, "byte"),
-             "is this a Kaldi archive?");
+      if (key.size() > context_.limits.key_bytes) {
+        throw Error(Fault{.kind = FaultKind::limit,
+                          .id = "limit.key",
+                          .at = start,
+                          .what = "a key of more than " + counted(context_.limits.key_bytes, "byte"),
+                          .hint = "is this a Kaldi archive? else raise limits.key_bytes"});
+      }
       if (end >= n) continue;
       const char stop = raw[end];
       if (key.empty() && stop == '\n') {

@@ -271,7 +271,7 @@ TEST_F(Kaldi, LocatesDamage) {
 
 TEST_F(Kaldi, BoundsWhatAFileMaySay) {
   limits_.key_bytes = 4;
-  EXPECT_EQ(fault("a.ark", "abcde " + matrix(1, 1, {1})), "kaldi.key");
+  EXPECT_EQ(fault("a.ark", "abcde " + matrix(1, 1, {1})), "limit.key");
   const std::string one = folder_.write("b.ark", "u " + matrix(1, 1, {1})), ark = folder_ / "a.ark";
   EXPECT_EQ(fault("b.scp", "abcde " + one + ":2\n"), "limit.key");
   EXPECT_EQ(read("b.scp", "abcd " + one + ":2\n").size(), 1u);
