@@ -84,6 +84,8 @@ void SequenceOptions::check() const {
   if (!target.to.empty())
     throw UsageError(fmt::format("--to {} is for a file, and none is named; hint: -o FILE", target.to));
   if (target.verify) throw UsageError("--verify reads a file back, and none is named; hint: -o FILE");
+  if (target.json && !format.empty() && format != "jsonl")
+    throw UsageError(fmt::format("--json and --format {}: give one of them", format));
 }
 
 int put_sequences(const std::shared_ptr<const Source>& source, const SequenceOptions& options,

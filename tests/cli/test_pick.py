@@ -126,7 +126,8 @@ def test_a_part_does_not_replace_what_a_list_names(batchfeed, write, tmp_path, c
 
 @pytest.mark.parametrize("command", ["head", "cat", "sample"])
 @pytest.mark.parametrize("more, words", [(("--to", "cbf"), "--to cbf is for a file"), (("--verify", "-o", "-"), "--verify reads a file back"),
-                                         (("-o", "b.cbf", "--format", "view"), "--format view is for standard output")])
+                                         (("-o", "b.cbf", "--format", "view"), "--format view is for standard output"),
+                                         (("--json", "--format", "ctf"), "--json and --format ctf: give one of them")])
 def test_options_for_another_place_are_refused(batchfeed, corpus, tmp_path, command, more, words):
     corpus(3)
     done = batchfeed(command, "train.ctf", *more)
