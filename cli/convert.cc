@@ -11,6 +11,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -205,13 +206,15 @@ void expect_no_source(const std::string& target, Format to, const Setup& setup, 
   for (const SourceOptions* source : sources_of(all)) std::visit(expect_unread, *source);
 }
 
-void expect_own(const std::string& target, std::string_view beginning, const char* kind) {
+void expect_own(const std::string& target, std::string_view beginning, const char* kind, std::string_view mark) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(target, none) || std::filesystem::file_size(target, none) == 0) return;
   std::ifstream file(target, std::ios::binary);
   std::string found(beginning.size(), '\0');
   file.read(found.data(), static_cast<std::streamsize>(found.size()));
-  if (found == beginning) return;
+  const std::string rest =
+      found == beginning && !mark.empty() ? std::string(std::istreambuf_iterator<char>(file), {}) : "";
+  if (found == beginning && rest.find(mark) != rest.npos) return;
   throw UsageError(fmt::format("'{}' exists already and is no {}; hint: choose another name", shown(target), kind));
 }
 

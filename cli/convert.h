@@ -41,8 +41,9 @@ void expect_no_source(const std::string& target, Format to, const Setup& setup,
 // not name them all.
 void expect_no_source(const std::string& target, Format to, const Corpus& corpus,
                       const std::vector<std::string>& streams);
-// As expect_absent() where a file is made again and again: throws if there is one that does not begin as its kind does.
-void expect_own(const std::string& target, std::string_view beginning, const char* kind);
+// As expect_absent() where a file is made again and again: throws if there is one that does not begin as its kind does,
+// or does not hold `mark` behind that.
+void expect_own(const std::string& target, std::string_view beginning, const char* kind, std::string_view mark = {});
 
 // Where sequences are taken in the order of the file: chunks of text that stay in the
 // cache. What is written or shown is the same.

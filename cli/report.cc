@@ -24,7 +24,8 @@ struct ReportArguments {
 int run_report(const ReportArguments& a, Console& console) {
   if (!a.corpus.mix_weights.empty()) throw UsageError("--mix-weights: a page is of one corpus; hint: a page for each");
   const bool to_file = !a.output.empty() && a.output != "-";
-  if (to_file) expect_own(a.output, a.json ? "{\n  \"files\"" : "<!doctype html>", "report");
+  if (to_file && a.json) expect_own(a.output, "{\n  \"files\"", "report", "\n  \"advice\": [");
+  if (to_file && !a.json) expect_own(a.output, "<!doctype html>", "report", " - batchfeed report</title>");
   const Facts facts = gather_facts(a.corpus, a.run, console);
   const std::string text = a.json ? report_json(facts) : report_page(facts);
   if (!to_file) return put_text(text);

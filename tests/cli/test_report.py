@@ -135,6 +135,16 @@ def test_a_page_that_cannot_be_written_is_status_3(batchfeed, write):
     assert done.code == 3 and "no/such/folder" in done.err
 
 
+def test_a_page_takes_the_place_of_an_older_one_only(batchfeed, write):
+    write("a.ctf", "0 |v 1 2\n")
+    write("mine.html", "<!doctype html>\n<title>mine</title>\n"), write("mine.json", batchfeed("stats", "a.ctf", "--json").out)
+    for name, more in (("{}.html", ()), ("{}.json", ("--json",))):
+        mine = (batchfeed.folder / name.format("mine")).read_text()
+        done = batchfeed("report", "a.ctf", "-o", name.format("mine"), *more)
+        assert done.code == 2 and "exists already and is no report" in done.err and (batchfeed.folder / name.format("mine")).read_text() == mine
+        assert all(batchfeed("report", "a.ctf", "-o", name.format("report"), *more).code == 0 for _ in range(2))
+
+
 def test_where_there_is_no_page_what_was_found_is_told_all_the_same(batchfeed, write):
     write("list.scp", "a=missing.chunk[0,3]\n")
     done = batchfeed("report", "list.scp", "-o", "x.html")
