@@ -37,6 +37,7 @@ CASES = {
     "behind the last": (["head", "a.ctf", "--from", "7"], "there are only 2 sequences; none is left to show"),
     "UTF-16 without its mark": (["info", "wide.ctf"], "iconv -f UTF-16LE -t UTF-8"),
     "no sequence": (["read", "other.cntk", "--format", "none"], "batchfeed info lists them"),
+    "ids that are words": (["read", "words.cntk"], "useNumericSequenceKeys = false, in a reader with deserializers; batchfeed schema writes one"),
 }
 
 
@@ -64,6 +65,8 @@ def files(write, tmp_path):
     write("labels.txt", "\r\n\r\nlost.mlf\r\n")
     write("labels.cntk", labels.format('mlfFile = "binary.mlf"'))
     write("binary.mlf", b"MLF\x02\x00\x01\x00")
+    write("words.cntk", f"reader = {READER.replace('a.ctf', 'words.ctf')}\n")
+    write("words.ctf", "one |x 1 2\ntwo |x 3 4\n")
     write("wide.ctf", "1 |x 1 2\n2 |x 3 4\n".encode("utf-16-le"))
 
 

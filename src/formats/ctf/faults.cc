@@ -121,8 +121,10 @@ Fault no_id(const std::string& file, std::uint64_t byte, std::uint64_t line, std
   return at_line(
       file, "ctf.no-id", byte, line, column, "expected a sequence id (decimal digits) or '|', found " + quoted(at),
       lookalike_or(found, is_binary ? "this is a CNTK binary file, which `CNTKBinaryReader` reads"
-                          : class_of(*at) == Byte::printable ? "text ids need `useNumericSequenceKeys = false`"
-                                                             : ""));
+                          : class_of(*at) == Byte::printable
+                              ? "text ids need `useNumericSequenceKeys = false`, in a reader with deserializers; "
+                                "`reader_section()` writes one"
+                              : ""));
 }
 Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t line, std::uint64_t column,
                     const char* at) {
@@ -135,7 +137,8 @@ Fault keys_need_ids(const std::string& file, std::uint64_t byte, std::uint64_t l
 Fault id_range(const std::string& file, std::string_view id, std::uint64_t line_begin, std::uint64_t line) {
   return at_line(file, "ctf.id-range", line_begin, line, 1,
                  "sequence id " + quoted(id) + " is above 18446744073709551615",
-                 "text ids need `useNumericSequenceKeys = false`");
+                 "text ids need `useNumericSequenceKeys = false`, in a reader with deserializers; "
+                 "`reader_section()` writes one");
 }
 Fault long_key(const std::string& file, std::uint64_t limit, std::uint64_t line_begin, std::uint64_t line) {
   Fault fault = at_line(file, "limit.key", line_begin, line, 1, "a sequence id of more than " + counted(limit, "byte"),
