@@ -25,6 +25,7 @@ struct Common {
   int trace_level = 0;
   bool frames = false, legacy = false;
 
+  const char* reader() const { return legacy ? "HTKMLFReader" : "HTKDeserializers"; }
   template <class Options>
   void set(Options& out) const {
     out.element = element;
@@ -146,7 +147,7 @@ void add_features(Binder& binder, const Section& reader, const Streams& streams,
       out.max_utterance_frames = std::min(out.max_utterance_frames, longest);
     }
     setup.sources.emplace_back(std::move(out));
-    binder.check_keys(section, "speech.FEATURES");
+    binder.check_keys(section, "speech.FEATURES", {}, common.reader());
   });
 }
 
@@ -167,12 +168,17 @@ void add_labels(Binder& binder, const Streams& streams, const Common& common, Se
     if (common.legacy) {
       bind_targets(binder, section, out);
     } else {
-      out.phone_boundaries = binder.flag(section, "phoneBoundaries", false) && !common.frames;
+      out.phone_boundaries = binder.flag(section, "phoneBoundaries", false);
+      if (common.frames && std::exchange(out.phone_boundaries, false)) {
+        const Value boundaries = *section.find("phoneBoundaries");
+        binder.doc().warn(boundaries.key_at, "dead-key", boundaries.path + ": has no effect in frame mode",
+                          "add frameMode = false, or remove it");
+      }
       out.chunk_bytes = chunk_bytes(binder, section, 64ull << 20, Reach::outwards);
       out.cache_index = binder.flag(section, "cacheIndex", false);
     }
     setup.sources.emplace_back(std::move(out));
-    binder.check_keys(section, "speech.LABELS");
+    binder.check_keys(section, "speech.LABELS", {}, common.reader());
   });
 }
 

@@ -261,9 +261,16 @@ bool is_inherited(std::string_view section, std::string_view key) {
   };
   return has("speech.FEATURES") || has("speech.LABELS");
 }
+
+// The streams of the old speech readers share a table, whose notes say which keys are one reader's only.
+bool is_of_another(const ConfigKey& key, std::string_view reader) {
+  const std::size_t end = key.note.find(" only");
+  return !reader.empty() && end != key.note.npos && key.note.substr(0, end) != reader;
+}
 }  // namespace
 
-void Binder::check_keys(const Section& section, std::string_view name, const std::vector<std::string>& skip) {
+void Binder::check_keys(const Section& section, std::string_view name, const std::vector<std::string>& skip,
+                        std::string_view reader) {
   for (const auto& [key, entry] : section.entries()) {
     if (std::find(skip.begin(), skip.end(), key) != skip.end()) continue;
     const ConfigKey* known = find_key(name, key);
@@ -273,7 +280,7 @@ void Binder::check_keys(const Section& section, std::string_view name, const std
       const std::string_view nearest = nearest_key(name, key);
       doc_.warn(entry.key_at, "unknown-key", path + ": no such key in a section of kind " + std::string(name),
                 nearest.empty() ? "remove it; it has no effect" : "did you mean '" + std::string(nearest) + "'?");
-    } else if (known->option.empty() && !known->quiet) {
+    } else if ((known->option.empty() && !known->quiet) || is_of_another(*known, reader)) {
       doc_.warn(entry.key_at, "dead-key", path + ": has no effect here: " + std::string(known->note), "remove it");
     }
   }

@@ -99,8 +99,9 @@ class Binder {
   [[noreturn]] void fail(const Value& value, std::string id, std::string what, std::string hint = {});
 
   // Warns of keys of `section` that the table `name` does not know or knows to be
-  // without effect. Entries for which `skip` says true are not keys but streams.
-  void check_keys(const Section& section, std::string_view name, const std::vector<std::string>& skip = {});
+  // without effect, for this `reader`. Entries for which `skip` says true are not keys but streams.
+  void check_keys(const Section& section, std::string_view name, const std::vector<std::string>& skip = {},
+                  std::string_view reader = {});
 
  private:
   template <class T, class Convert>

@@ -264,6 +264,27 @@ TEST(ConfigMessages, WarnOfUnknownAndDeadKeys) {
   EXPECT_EQ(warning(reader("traceLevel=1;verbosity=0"), "config.dead-key"), "none");
 }
 
+TEST(ConfigMessages, WarnOfKeysOfTheOtherSpeechReader) {
+  const auto speech = [](const std::string& kind, const std::string& keys, const std::string& feature) {
+    return "reader=[readerType=" + kind + ";useMersenneTwisterRand=true;frameMode=false | f=[dim=2;scpFile=a;" +
+           feature + "] | l=[labelDim=2;mlfFile=b | " + keys + " | ]]";
+  };
+  for (const char* key : {"phoneBoundaries=true", "chunkSizeInBytes=9", "cacheIndex=true"}) {
+    EXPECT_EQ(warning(speech("HTKMLFReader", key, ""), "config.dead-key").substr(0, 19), "c.cntk:4:1: reader.") << key;
+    EXPECT_EQ(warning(speech("HTKDeserializers", key, ""), "config.dead-key"), "none") << key;
+  }
+  EXPECT_NE(warning(speech("HTKMLFReader", "", "maxSequenceSize=9"), "config.dead-key")
+                .find("reader.f.maxSequenceSize: has no effect here: HTKDeserializers only"),
+            std::string::npos);
+  EXPECT_NE(warning(speech("HTKDeserializers", "targetDim=2", ""), "config.dead-key").find("HTKMLFReader only"),
+            std::string::npos);
+  EXPECT_NE(
+      warning(speech("HTKDeserializers", "phoneBoundaries=true;frameMode=true", "") + " | reader=[frameMode=true]",
+              "config.dead-key")
+          .find("reader.l.phoneBoundaries: has no effect in frame mode"),
+      std::string::npos);
+}
+
 TEST(ConfigMessages, NameWhatOnlyLooksLikeASCII) {
   EXPECT_EQ(error_of(reader("", "dim=\xEF\xBC\x93;format=dense")),
             "c.cntk:4:15: reader.input.A.dim: expected a whole number, found '\xEF\xBC\x93'; hint: U+FF13 is a "

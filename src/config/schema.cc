@@ -192,7 +192,7 @@ constexpr ConfigKey kTable[] = {
   {"HTKMLFReader", "frameMode", "bool", "true", "reader.pack.kind", "not together with truncated"},
   {"HTKMLFReader", "truncated", "bool", "false", "reader.pack.kind", "minibatches of a fixed number of steps"},
   {"HTKMLFReader", "miniBatchMode", "string", "partial", "reader.full_minibatches", "any word but partial means full"},
-  {"HTKMLFReader", "maxUtteranceLength", "int", "10000", "HtkOptions::max_utterance_frames", "longer utterances are left out"},
+  {"HTKMLFReader", "maxUtteranceLength", "int", "10000", "HtkOptions::max_utterance_frames", "longer utterances are left out; not in frame mode or truncated"},
   {"HTKMLFReader", "traceLevel", "int", "1", "trace_level", "inherited"},
   {"HTKMLFReader", "pageFilePath", "string", "", "", "batchfeed needs no page files", true},
   {"HTKMLFReader", "useMersenneTwisterRand", "bool", "false", "", "the shuffle is always the Mersenne twister's", true},
@@ -218,7 +218,7 @@ constexpr ConfigKey kTable[] = {
   {"speech.LABELS", "labelMappingFile", "string", "", "MlfOptions::mapping_file", "state names, one a line"},
   {"speech.LABELS", "labelToTargetMappingFile", "string", "", "MlfOptions::target_mapping_file", "HTKMLFReader only"},
   {"speech.LABELS", "targetDim", "size", "0", "MlfOptions::target_dim", "HTKMLFReader only; required with labelToTargetMappingFile"},
-  {"speech.LABELS", "phoneBoundaries", "bool", "false", "MlfOptions::phone_boundaries", "HTKDeserializers only"},
+  {"speech.LABELS", "phoneBoundaries", "bool", "false", "MlfOptions::phone_boundaries", "HTKDeserializers only, not in frame mode"},
   {"speech.LABELS", "chunkSizeInBytes", "size", "67108864", "MlfOptions::chunk_bytes", "HTKDeserializers only"},
   {"speech.LABELS", "cacheIndex", "bool", "false", "MlfOptions::cache_index", "HTKDeserializers only"},
 };
