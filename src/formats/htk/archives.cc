@@ -131,7 +131,7 @@ class Look {
 
   Fault told(std::size_t utterance, const Fault& fault) const {
     Fault out = listed(fault, index_.place(utterance, options_), context_.keys->text(index_.utterances[utterance].key),
-                       context_.file_system);
+                       options_, context_.file_system);
     out.stream = options_.name;
     return out;
   }
@@ -153,10 +153,14 @@ bool is_usual(const Archive& archive, const Header& first) {
   return h.dim == first.dim && h.kind == first.kind && h.period == first.period && !odd_end(archive);
 }
 
-Fault listed(Fault fault, const Position& at, const std::string& key, const FileSystem& file_system) {
+Fault listed(Fault fault, const Position& at, const std::string& key, const HtkOptions& options,
+             const FileSystem& file_system) {
   if (at.line == 0) return fault;
   fault.what += " (listed at " + at.file + ':' + std::to_string(at.line) + ", key '" + key + "')";
-  if (fault.id != "io.open") return fault;
+  // Rules are for what stands in the list, and not for what a rule made of it.
+  const bool is_made = std::any_of(options.path_map.begin(), options.path_map.end(),
+                                   [&](const auto& rule) { return fault.at.file.starts_with(rule.second); });
+  if (fault.id != "io.open" || is_made) return fault;
   if (const std::string rule = io::map_beside(fault.at.file, at.file, file_system); !rule.empty())
     fault.hint = "a file of that name lies beside the list: `path_map = " + rule + "`";
   return fault;

@@ -34,6 +34,7 @@ std::vector<Held> look_at_archives(Index& index, const HtkOptions& options, cons
                                    FaultSink& faults, std::vector<Held> known);
 
 // The fault of a file that a list names: the list's line helps more than the file's name alone.
-Fault listed(Fault fault, const Position& at, const std::string& key, const FileSystem& file_system);
+Fault listed(Fault fault, const Position& at, const std::string& key, const HtkOptions& options,
+             const FileSystem& file_system);
 
 }  // namespace batchfeed::htk

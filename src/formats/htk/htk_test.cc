@@ -234,6 +234,9 @@ TEST_F(Htk, ListsMissingFilesTogether) {
   EXPECT_EQ(fault("u=/dev/null[0,1]\n").id, "io.not-a-file");
   const Fault moved = fault("u=old/a[0,1]\n");
   EXPECT_THAT(moved.hint, HasSubstr("lies beside the list: `path_map = old/="));
+  // A rule for what another rule made would do nothing.
+  EXPECT_THAT(fault("u=old/a[0,1]\n", {.path_map = {{"old/", "new/"}}}).hint, Not(HasSubstr("path_map")));
+  EXPECT_THAT(fault("u=old/a[0,1]\n", {.path_map = {{"other/", "new/"}}}).hint, HasSubstr("path_map"));
   EXPECT_THAT(moved.what, HasSubstr("x.scp:1, key 'u')"));
 }
 

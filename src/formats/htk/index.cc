@@ -172,7 +172,7 @@ void Builder::read_files() {
 std::optional<std::uint64_t> Builder::frames_of_file(const ScpEntry& entry, std::uint32_t file, const Position& at,
                                                      bool is_new) {
   const auto told = [&](const Fault& fault) {
-    Fault out = listed(fault, at, entry.key, context_.file_system);
+    Fault out = listed(fault, at, entry.key, options_, context_.file_system);
     out.stream = options_.name;
     return out;
   };
