@@ -397,7 +397,7 @@ add("mlf_states_beyond_the_limit", "limit", "", speech(mlf=MLF, states=b"".join(
 add("valid_ark", "ok", "", alone("data.ark", b"u " + kaldi_matrix()))
 add("ark_empty", "either", "", alone("data.ark", b""))
 add("ark_key_alone", "format", "", alone("data.ark", b"u"))
-add("ark_key_of_a_mebibyte", "format", "", alone("data.ark", b"k" * (1 << 20)))
+add("ark_key_of_a_mebibyte", "limit", "Kaldi archive", alone("data.ark", b"k" * (1 << 20)))
 add("ark_nul_bytes", "format", "", alone("data.ark", b"\0" * 65536))
 add("ark_kind_unknown", "format", "no matrix", alone("data.ark", b"u " + kaldi_matrix(token=b"XM ")))
 add("ark_rows_negative", "format", "", alone("data.ark", b"u " + kaldi_matrix(rows=-1)))
