@@ -27,16 +27,6 @@ std::string of_stream(const std::string& stream, const std::string& what) {
                     .stream = stream});
 }
 
-[[noreturn]] void over_limit(const std::string& file, std::string id, const std::string& stream,
-                             const std::string& what, std::string hint) {
-  throw Error(Fault{.kind = FaultKind::limit,
-                    .id = std::move(id),
-                    .at = {.file = file},
-                    .what = of_stream(stream, what),
-                    .hint = std::move(hint),
-                    .stream = stream});
-}
-
 const std::string& alias_of(const StreamSpec& spec) noexcept { return spec.alias.empty() ? spec.name : spec.alias; }
 
 // What is wrong with a stream by itself.
@@ -44,8 +34,8 @@ void check_spec(const StreamSpec& spec, const std::string& file, const Limits& l
   const std::string& alias = alias_of(spec);
   if (spec.name.empty()) reject(file, "ctf.name", {}, "a stream has an empty name");
   if (std::max(spec.name.size(), alias.size()) > limits.name_bytes) {
-    over_limit(file, "limit.name", spec.name.substr(0, 80), "name or alias above " + counted(limits.name_bytes, "byte"),
-               "raise limits.name_bytes");
+    reject(file, "limit.name", spec.name.substr(0, 80), "name or alias above " + counted(limits.name_bytes, "byte"),
+           "raise limits.name_bytes");
   }
   if (alias[0] == '#' || std::any_of(alias.begin(), alias.end(), ends_name)) {
     reject(file, "ctf.alias", spec.name, "alias '" + alias + "' can never be found in a file",
@@ -53,8 +43,8 @@ void check_spec(const StreamSpec& spec, const std::string& file, const Limits& l
   }
   if (spec.dim == 0) reject(file, "ctf.dim", spec.name, "dim 0, must be at least 1");
   if (spec.dim > limits.dim) {
-    over_limit(file, "limit.dim", spec.name,
-               "dim " + std::to_string(spec.dim) + ", the limit is " + std::to_string(limits.dim), "raise limits.dim");
+    reject(file, "limit.dim", spec.name,
+           "dim " + std::to_string(spec.dim) + ", the limit is " + std::to_string(limits.dim), "raise limits.dim");
   }
   if (spec.storage == Storage::sparse &&
       spec.dim > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max()))
@@ -68,10 +58,9 @@ Schema::Schema(const CtfOptions& options, const Limits& limits) {
   if (options.streams.empty())
     reject(file, "ctf.no-streams", {}, "no stream is declared", "declare at least one stream (name, storage, dim)");
   if (options.streams.size() > limits.streams) {
-    over_limit(
-        file, "limit.streams", {},
-        counted(options.streams.size(), "stream") + " are declared, the limit is " + std::to_string(limits.streams),
-        "raise limits.streams");
+    reject(file, "limit.streams", {},
+           counted(options.streams.size(), "stream") + " are declared, the limit is " + std::to_string(limits.streams),
+           "raise limits.streams");
   }
   if (options.chunk_bytes == 0)
     reject(file, "ctf.chunk-size", {}, "chunk size 0, must be at least 1 byte", "33554432 is the default");
