@@ -26,6 +26,15 @@ Feed Nearby::Lease::feed() const {
   return Feed(block_->bytes.span().subspan(static_cast<std::size_t>(begin_ - block_->begin), size), begin_);
 }
 
+void Nearby::Lease::expect_unchanged() const {
+  if (block_) {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    if (now - owner_->asked_.load(std::memory_order_relaxed) < std::chrono::milliseconds(1)) return;
+    owner_->asked_.store(now, std::memory_order_relaxed);
+  }
+  owner_->file_->expect_unchanged();
+}
+
 Nearby::Lease Nearby::prefix(std::uint64_t begin, std::uint64_t end, std::uint64_t wanted) const {
   // A long chunk of which little is wanted is cheaper read by itself.
   const bool near = end - begin <= kTiny && (wanted == end - begin || end - begin <= kTiny / 16);
