@@ -191,9 +191,10 @@ TEST(ReaderHandover, AChunkThatIsAMinibatchIsNotCopied) {
       const auto source = std::make_shared<const Noting>(corpus(samples));
       EXPECT_EQ(handed_over(chunk_each, source), 40u) << samples;
       EXPECT_EQ(source->reads(), 40u);
+      // The system may give a minibatch memory that was a chunk's.
       const ReaderOptions more = options_of({OrderKind::file, 128, 11, 4, samples}, prefetch);
-      EXPECT_EQ(handed_over(more, std::make_shared<const Noting>(corpus(samples))), 0u) << samples;
-      ReaderOptions limited = chunk_each;  // where chunks go to the system, which may give a minibatch their memory
+      EXPECT_LE(handed_over(more, std::make_shared<const Noting>(corpus(samples))), 10u) << samples;
+      ReaderOptions limited = chunk_each;
       limited.memory_limit = 1 << 20;
       EXPECT_LE(handed_over(limited, std::make_shared<const Noting>(corpus(samples))), 10u) << samples;
     }
