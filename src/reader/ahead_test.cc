@@ -18,7 +18,9 @@ namespace {
 // A source that waits for what nobody does who does not read ahead; `alone` counts how often in vain.
 class Waiting : public Source {
  public:
-  explicit Waiting(std::size_t chunks) : inner_(std::vector<std::vector<std::uint32_t>>(chunks, {3, 4, 5, 4})) {}
+  explicit Waiting(std::size_t chunks) : inner_(std::vector<std::vector<std::uint32_t>>(chunks, {3, 4, 5, 4})) {
+    inner_.delay_ms = 1;  // else nobody is woken to read ahead
+  }
 
   const std::vector<StreamInfo>& streams() const override { return inner_.streams(); }
   const std::vector<ChunkInfo>& chunks() const override { return inner_.chunks(); }
@@ -287,6 +289,18 @@ TEST(ReaderAhead, ManyTinyChunksAndSlowOnesAreReadAhead) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_EQ(source.reads.load(), wanted + 1) << slow;
   }
+}
+
+// As where a file is not in the page cache from some place on.
+TEST(ReaderAhead, TinyChunksThatTurnOutSlowAreReadAhead) {
+  MemorySource source(std::vector<std::vector<std::uint32_t>>(5, {1}));
+  ChunkStore store(source, {.threads = 2});
+  static_cast<void>(store.get(0));
+  source.delay_ms = 2;
+  for (std::uint32_t id = 1; id < 5; ++id) store.want(id);
+  static_cast<void>(store.get(1));
+  for (int ms = 0; ms < 20'000 && source.reads < 5; ++ms) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(source.reads.load(), 5u);
 }
 
 // What is under way while the user begins anew may fail for a reason that is gone by then.

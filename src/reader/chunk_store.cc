@@ -234,6 +234,7 @@ void ChunkStore::load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>
   slot.error = error;
   slot.state = error ? State::failed : State::ready;
   done_.notify_all();
+  if (worth_waking()) work_.notify_one();  // what waits seemed to take less
 }
 
 void ChunkStore::read(std::uint32_t id, LoadedChunk& out) {
