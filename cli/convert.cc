@@ -38,8 +38,8 @@ struct ConvertArguments {
   CorpusArguments corpus;
   std::string to, layout, keys = "auto";
   std::vector<std::string> streams, renames;
-  std::optional<std::uint64_t> shuffle;
-  std::uint64_t chunk_size = kChunkBytes, shuffle_memory = kShuffleMemory;
+  std::optional<std::uint64_t> shuffle, shuffle_memory;
+  std::uint64_t chunk_size = kChunkBytes;
   unsigned jobs = 0;
   HeaderOptions header;
   bool force = false, verify = false, json = false;
@@ -81,7 +81,10 @@ ConvertOptions options_of(const ConvertArguments& a, const std::string& target) 
                  : a.keys == "none"   ? Keys::none
                                       : Keys::automatic;
   options.shuffle = a.shuffle;
-  options.shuffle_memory = a.shuffle_memory;
+  if (a.shuffle_memory && !a.shuffle) {
+    throw UsageError("--shuffle-memory without --shuffle changes nothing; hint: add --shuffle SEED, or leave it out");
+  }
+  options.shuffle_memory = a.shuffle_memory.value_or(kShuffleMemory);
   options.jobs = a.jobs;
   options.force = a.force;
   options.verify = a.verify;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "command.h"
 #include "convert.h"
@@ -21,7 +22,7 @@ struct MergeArguments {
   CorpusArguments corpus;
   TargetOptions target;
   std::string keys = "auto";
-  std::uint64_t seed = 0, memory = kShuffleMemory;
+  std::optional<std::uint64_t> seed, memory;  // of a shuffle
   bool shuffle = false;
 };
 
@@ -46,6 +47,9 @@ ConvertOptions::Keys keys_of(const MergeArguments& a, const Source& source, bool
 
 int run_merge(const MergeArguments& a, Console& console) {
   expect_target(a, "merge a.ctf b.ctf -o all.ctf");
+  if (!a.shuffle && (a.seed || a.memory))
+    throw UsageError(fmt::format("{} without --shuffle changes nothing; hint: add --shuffle, or leave it out",
+                                 a.seed ? "--seed" : "--memory"));
   std::vector<CorpusArguments> each;
   for (const std::string& file : expand_files(a.corpus.files, {}, a.corpus.limits(), console.report()))
     each.emplace_back(a.corpus).files = {file};
@@ -69,8 +73,8 @@ int run_merge(const MergeArguments& a, Console& console) {
   }
   const std::unique_ptr<Source> all = as_asked([&] { return concatenate(std::move(corpora)); });
   options.keys = keys_of(a, *all, own, lines, console);
-  if (a.shuffle) options.shuffle = a.seed;
-  options.shuffle_memory = a.memory;
+  if (a.shuffle) options.shuffle = a.seed.value_or(0);
+  options.shuffle_memory = a.memory.value_or(kShuffleMemory);
   return run_conversion(*all, a.target.output, options, a.target.json, console);
 }
 
@@ -82,9 +86,9 @@ int run_shuffle(const MergeArguments& a, Console& console) {
   const Setup setup = corpus.setup;
   const std::unique_ptr<Source> source = open_for_conversion(std::move(corpus), a.corpus, console);
   ConvertOptions options = a.target.options({to}, a.corpus, {&setup});
-  options.shuffle = a.seed;
+  options.shuffle = a.seed.value_or(0);
   keep_ids(options, setup);
-  options.shuffle_memory = a.memory;
+  options.shuffle_memory = a.memory.value_or(kShuffleMemory);
   return run_conversion(*source, a.target.output, options, a.target.json, console);
 }
 

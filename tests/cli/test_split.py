@@ -108,6 +108,16 @@ def test_merge_takes_the_largest_sparse_dim_and_refuses_other_streams(batchfeed,
     assert batchfeed("merge", "a.ctf", "d.ctf", "-o", "ad.cbf", "--streams", "t").code == 0
 
 
+@pytest.mark.parametrize("command", [["merge", "--seed", "3"], ["merge", "--memory", "1M"], ["convert", "--shuffle-memory", "1M"]])
+def test_what_a_shuffle_is_told_needs_one(batchfeed, labelled, command):
+    labelled()
+    target = ["-o", "x.cbf"] if command[0] == "merge" else ["x.cbf"]
+    result = batchfeed(command[0], "all.ctf", *target, *command[1:])
+    assert result.code == 2 and f"{command[1]} without --shuffle" in result.err
+    shuffled = ["--shuffle", "1"] if command[0] == "convert" else ["--shuffle"]
+    assert batchfeed(command[0], "all.ctf", *target, *command[1:], *shuffled).code == 0
+
+
 def test_shuffle_is_a_permutation_that_the_seed_decides(batchfeed, labelled):
     labelled(200)
     order = []
