@@ -26,15 +26,6 @@ Feed Nearby::Lease::feed() const {
   return Feed(block_->bytes.span().subspan(static_cast<std::size_t>(begin_ - block_->begin), size), begin_);
 }
 
-void Nearby::Lease::expect_unchanged() const {
-  if (block_) {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    if (now - owner_->asked_.load(std::memory_order_relaxed) < std::chrono::milliseconds(1)) return;
-    owner_->asked_.store(now, std::memory_order_relaxed);
-  }
-  owner_->file_->expect_unchanged();
-}
-
 Nearby::Lease Nearby::prefix(std::uint64_t begin, std::uint64_t end, std::uint64_t wanted) const {
   // A long chunk of which little is wanted is cheaper read by itself.
   const bool near = end - begin <= kTiny && (wanted == end - begin || end - begin <= kTiny / 16);
@@ -81,7 +72,6 @@ std::shared_ptr<Nearby::Lease::Block> Nearby::block(std::uint64_t begin, std::ui
   fresh->begin = begin;
   fresh->bytes.resize(static_cast<std::size_t>(stop - begin));
   file_->read(begin, {fresh->bytes.data(), fresh->bytes.size()});
-  file_->expect_unchanged();
   if (!forward) return fresh;
   const std::lock_guard lock(mutex_);
   blocks_.insert(blocks_.begin(), fresh);

@@ -7,8 +7,6 @@
 
 #include <batchfeed/buffer.h>
 
-#include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,10 +33,6 @@ class Nearby {
     Lease& operator=(Lease&&) = delete;
     ~Lease();
     Feed feed() const;
-    // When the bytes have been read: throws Error(stale) if the file has changed. Of bytes in memory, which were
-    // compared with it when they came there, not more often than every millisecond: asking takes as long as a tiny
-    // chunk.
-    void expect_unchanged() const;
 
    private:
     friend class Nearby;
@@ -74,10 +68,9 @@ class Nearby {
 
   const io::File* file_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Buffer<std::byte>>> scratch_;   // idle
-  mutable std::vector<std::shared_ptr<Lease::Block>> blocks_;         // most recent first
-  mutable std::vector<Read> reads_;                                   // of tiny chunks, most recent first
-  mutable std::atomic<std::chrono::steady_clock::duration> asked_{};  // for the file, of bytes in memory
+  mutable std::vector<std::unique_ptr<Buffer<std::byte>>> scratch_;  // idle
+  mutable std::vector<std::shared_ptr<Lease::Block>> blocks_;        // most recent first
+  mutable std::vector<Read> reads_;                                  // of tiny chunks, most recent first
 };
 
 }  // namespace batchfeed::cbf

@@ -134,7 +134,7 @@ class CbfSource final : public Source, private RowReader {
     const Nearby::Lease lease = nearby_.chunk(row.begin, row.end);
     Feed feed = lease.feed();
     decode(decoder(told), table.row, table.lengths, feed, out);
-    lease.expect_unchanged();
+    file_.expect_unchanged();
   }
   void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
     const Table& table = tables_[chunk];
