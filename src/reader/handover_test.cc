@@ -19,6 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include "reader/corpora.h"
+#include "reader/producer.h"
+#include "reader/sequence_planner.h"
 #include "support/memory_source.h"
 
 namespace batchfeed::reader {
@@ -200,6 +203,33 @@ TEST(ReaderHandover, AChunkThatIsAMinibatchIsNotCopied) {
       limited.memory_limit = 1 << 20;
       EXPECT_EQ(handed_over(limited, std::make_shared<const Noting>(corpus(samples))), 0u) << samples;
     }
+  }
+}
+
+// An epoch begins and ends with the same chunk, and neither minibatch is packed when the last is resolved.
+TEST(ReaderHandover, AChunkIsNotTakenFromThoseThatLookIntoIt) {
+  const ReaderOptions options{
+      .order = {.kind = OrderKind::file}, .minibatch_size = {4}, .epoch_samples = 12, .cross_sweeps = true};
+  const auto source =
+      std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>(2, std::vector<std::uint32_t>{4}));
+  const Corpora corpora({source}, options);
+  ChunkStore store(*source, {.threads = 0, .spares = 4});
+  SequencePlanner planner(corpora.make_timeline(options), corpora.whole().total_samples(), options);
+  RunMemory memory(4);
+  Producer::Settings settings;
+  settings.streams = source->streams();
+  settings.hands_over = true;
+  settings.chunks_ahead = 5;
+  Producer producer(*source, store, planner, memory, settings);
+  Answer answers[3];
+  for (Answer& answer : answers) producer.resolve_next(answer);
+  EXPECT_TRUE(answers[1].whole != nullptr) << "a chunk that comes once";
+  for (const int i : {2, 1, 0}) {
+    producer.pack(answers[i]);
+    ASSERT_EQ(answers[i].error, nullptr);
+    const StreamBatch& x = answers[i].batch.streams.at(0);
+    ASSERT_EQ(x.values.size(), 4 * sizeof(float)) << i;
+    for (std::uint64_t n = 0; n < 4; ++n) EXPECT_EQ(x.as<float>()[n], static_cast<float>((i == 1 ? 100 : 0) + n)) << i;
   }
 }
 

@@ -206,9 +206,11 @@ void Producer::resolve(const Plan& plan, Answer& out) {
   batch.end_of_sweep = plan.end_of_sweep;
   batch.position = plan.after.position;
   out.mark = plan.after;
+  // One that was here before may be looked into by answers that wait to be packed.
+  const bool fresh = !plan.items.empty() && held_[plan.items[0].chunk] == nullptr;
   const Lost lost = find_rows(plan, out);
   count_damaged(plan, lost, out);
-  take_whole(plan, out);
+  if (fresh) take_whole(plan, out);
   out.pieces.clear();
   for (std::size_t i = 0; i < plan.parts.size() && !out.slices.empty(); ++i) {
     const Plan::Part& part = plan.parts[i];
