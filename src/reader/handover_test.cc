@@ -159,7 +159,7 @@ class Noting final : public Source {
     ++reads_;
   }
 
-  const std::byte* place(std::uint32_t chunk) const {
+  const std::byte* values_of(std::uint32_t chunk) const {
     const std::lock_guard lock(mutex_);
     return places_[chunk];
   }
@@ -184,7 +184,7 @@ std::size_t handed_over(const ReaderOptions& options, const std::shared_ptr<cons
     reader.begin_epoch(epoch);
     while (reader.next(batch)) {
       const auto chunk = static_cast<std::uint32_t>(batch.keys[0] / 10);  // which is where it was read to until then
-      n += source->place(chunk) == batch.streams[0].values.data() ? 1u : 0u;
+      n += source->values_of(chunk) == batch.streams[0].values.data() ? 1u : 0u;
     }
   }
   return n;
