@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <new>
 #include <system_error>
@@ -15,6 +16,9 @@
 #include <vector>
 
 namespace batchfeed {
+
+// About what waking a thread takes: work for less is done where it is needed.
+inline constexpr std::chrono::microseconds kWakingAThread{25};
 
 // The number of the CPU that this thread runs on; below 0 where the system does not say.
 inline int current_cpu() noexcept {

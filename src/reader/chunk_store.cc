@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/counted.h"
-#include "base/threads.h"
 
 namespace batchfeed::reader {
 

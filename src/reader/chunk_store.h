@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/threads.h"
 #include "model/errors_ahead.h"
 #include "reader/compact.h"
 
@@ -114,8 +115,7 @@ class ChunkStore {
 
   // With the lock held: whether what waits to be read takes longer than waking a thread for it. A few tiny chunks are
   // read by whoever needs them.
-  static constexpr std::chrono::microseconds kWaking{25};
-  bool worth_waking() const noexcept { return took_ * queue_.size() > kWaking; }
+  bool worth_waking() const noexcept { return took_ * queue_.size() > kWakingAThread; }
 
   static bool droppable(const Slot& slot) noexcept { return slot.state != State::loading; }
   Slots::iterator drop(Slots::iterator at);

@@ -104,7 +104,7 @@ class InOrder {
     lock.lock();
     idle_.push_back(std::move(made.item));
     ++taken_;
-    if (took_ * (taken_ + ahead_ - next_) > kWaking) room_.notify_all();
+    if (took_ * (taken_ + ahead_ - next_) > kWakingAThread) room_.notify_all();
   }
 
   void stop() {
@@ -115,8 +115,6 @@ class InOrder {
     }
     for (std::thread& t : threads_) t.join();
   }
-
-  static constexpr std::chrono::microseconds kWaking{25};  // a thread
 
   std::uint64_t n_;
   const Make& make_;
