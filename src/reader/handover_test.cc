@@ -233,6 +233,20 @@ TEST(ReaderHandover, AChunkIsNotTakenFromThoseThatLookIntoIt) {
   }
 }
 
+TEST(ReaderHandover, AChunkOfDamagedRowsIsNotTakenForTheNext) {
+  const auto source =
+      std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>(6, std::vector<std::uint32_t>{4}));
+  source->damaged_key = 2;
+  Reader reader(source,
+                {.order = {.kind = OrderKind::file}, .minibatch_size = {8}, .max_invalid = 9, .prefetch = false});
+  Minibatch batch;
+  std::vector<float> first;
+  while (reader.next(batch)) {
+    for (std::uint64_t i = 0; i < batch.num_samples; i += 4) first.push_back(batch.streams[0].as<float>()[i]);
+  }
+  EXPECT_EQ(first, (std::vector<float>{0, 100, 300, 400, 500}));
+}
+
 // Which would be read again for each epoch.
 TEST(ReaderHandover, AChunkThatIsAllThereIsStays) {
   const auto source = std::make_shared<const Noting>(

@@ -268,7 +268,9 @@ Producer::Lost Producer::find_rows(const Plan& plan, Answer& out) {
 void Producer::take_whole(const Plan& plan, Answer& out) {
   if (!settings_.hands_over || plan.rectangular || out.slices.empty() || held_.size() == 1) return;
   const std::uint32_t id = plan.items[0].chunk;
-  if (out.slices[0].row != 0 || out.slices.size() != held_[id]->keys.size() || planned_uses_[id] != 1) return;
+  if (out.slices[0].chunk != &held_[id]->chunk) return;  // of the first all rows are damaged
+  if (!out.slices[0].is_whole() || out.slices[0].row != 0) return;
+  if (out.slices.size() != held_[id]->keys.size() || planned_uses_[id] != 1) return;
   if (pack::following(out.slices) != out.slices.size()) return;
   out.whole = store_.take_out(id);
   held_[id] = nullptr;
