@@ -52,6 +52,7 @@ struct Fault {
   std::string what = {};    // "stream 'features': index 784 is not below dim 784"
   std::string hint = {};    // "indices count from 0; or set dim = 785"; see hint.h
   std::string stream = {};  // the stream concerned, where there is one
+  int system_error = 0;     // errno, where the system refused (`io`); 0: it did not
 
   // The one place that knows the message grammar:
   //   FILE[:LINE[:COLUMN]][ (byte N)]: WHAT[; hint: HINT]

@@ -33,6 +33,7 @@ class Fault:
     stream: Optional[str] = None
     hint: Optional[str] = None
     severity: str = "error"  # "error", "warning" or "info"
+    errno: Optional[int] = None  # where the system refused
 
     def __str__(self) -> str:
         """`text` as any terminal can print it: bytes that are no UTF-8 are written out."""
@@ -83,7 +84,7 @@ class FileError(Error, OSError):
         Error.__init__(self, fault)
         self.filename = self.fault.path
         self.strerror = self.fault.what
-        self.errno = _errno(self.fault)
+        self.errno = self.fault.errno
 
 
 class MissingFileError(FileError, FileNotFoundError):
@@ -96,14 +97,6 @@ class InternalError(Error, RuntimeError):
 
 for _one in (Error, FormatError, LimitError, ConfigError, StateError, FileError, MissingFileError, InternalError):
     _one.__module__ = "batchfeed"  # the name by which a traceback tells it is the one to catch it by
-
-
-def _errno(fault: Fault) -> Optional[int]:
-    said = fault.what.partition(" (listed at ")[0]  # of a file that an scp list names
-    for code in (errno.ENOENT, errno.EACCES, errno.ENOSPC, errno.EMFILE, errno.EIO, errno.EEXIST):
-        if said.endswith(os.strerror(code)):
-            return code
-    return None
 
 
 _CLASSES: dict[str, type[Error]] = {
@@ -133,21 +126,22 @@ def _printed(kind: type[Error], text: str) -> Fault:
         return Fault(name, "", text, text)
     line, column, byte = (int(found[part]) if found[part] else None for part in ("line", "column", "byte"))
     path = None if found["path"] == "batchfeed" else found["path"]
-    return Fault(name, "", found["what"], text, path, line, column, byte, found["stream"], found["hint"])
+    number = errno.ENOENT if issubclass(kind, MissingFileError) else None
+    return Fault(name, "", found["what"], text, path, line, column, byte, found["stream"], found["hint"], errno=number)
 
 
 def exception(fault: Fault) -> Error:
     """The exception that stands for a fault."""
-    if fault.kind == "io" and _errno(fault) == errno.ENOENT:
+    if fault.kind == "io" and fault.errno == errno.ENOENT:
         return MissingFileError(fault)
     return _CLASSES[fault.kind](fault)
 
 
 def refused(verb: str, path: str, error: OSError) -> Error:
     """What the system did not do for Python's own functions, as the library says it."""
-    unsaid = os.strerror(errno.ENOENT) if isinstance(error, FileNotFoundError) else str(error)  # by pyarrow
-    what = f"cannot {verb}: {error.strerror or unsaid}"
-    return exception(Fault("io", f"io.{verb}", what, f"{path}: {what}", path))
+    number = errno.ENOENT if isinstance(error, FileNotFoundError) else error.errno  # pyarrow leaves it out
+    what = f"cannot {verb}: {error.strerror or (os.strerror(number) if number else error)}"
+    return exception(Fault("io", f"io.{verb}", what, f"{path}: {what}", path, errno=number))
 
 
 # What the library's hints name otherwise than Python does; the others are arguments and functions of the same name.

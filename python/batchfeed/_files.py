@@ -2,6 +2,7 @@
 """Files behind URLs (s3://, gs://, https://, memory:// ...), read through fsspec in ranges that are fetched ahead."""
 from __future__ import annotations
 
+import errno
 import os
 import random
 import sys
@@ -149,10 +150,12 @@ def fault(path: str, action: str, error: BaseException) -> Exception:
     if _status(error) is not None:
         said = f"the server answers {_status(error)} {getattr(error, 'message', '')}".rstrip()
     missing = isinstance(error, FileNotFoundError)
-    what = f"cannot {action}: {os.strerror(2) if missing else said}"
+    said_number = errno.ENOENT if missing else getattr(error, "errno", None)
+    number = said_number if isinstance(said_number, int) else None  # anything may be given to OSError()
+    what = f"cannot {action}: {os.strerror(errno.ENOENT) if missing else said}"
     hint = _hint(error)
     text = f"{path}: {what}" + (f"; hint: {hint}" if hint else "")
-    raised = exception(Fault(kind="io", id=f"io.{action}", what=what, text=text, path=path, hint=hint))
+    raised = exception(Fault(kind="io", id=f"io.{action}", what=what, text=text, path=path, hint=hint, errno=number))
     raised.__cause__ = error
     return raised
 

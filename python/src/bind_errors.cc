@@ -36,6 +36,7 @@ nb::object to_python(const Fault& given, Severity severity) {
                      "line"_a = number(fault.at.line), "column"_a = number(fault.at.column),
                      "byte"_a = fault.at.has_byte ? nb::object(nb::int_(fault.at.byte)) : nb::none(),
                      "stream"_a = text(fault.stream), "what"_a = to_str(fault.what), "hint"_a = text(fault.hint),
+                     "errno"_a = fault.system_error == 0 ? nb::none() : nb::object(nb::int_(fault.system_error)),
                      "severity"_a = nb::cast(severity), "text"_a = to_str(fault.text()));
 }
 
@@ -134,7 +135,8 @@ void rethrow(const nb::python_error& error, const Held* raised_by) {
                      .has_byte = !from.attr("byte").is_none()},
               .what = text("what"),
               .hint = text("hint"),
-              .stream = text("stream")};
+              .stream = text("stream"),
+              .system_error = from.attr("errno").is_none() ? 0 : nb::cast<int>(from.attr("errno"))};
   throw Error(std::move(fault));
 }
 

@@ -130,7 +130,8 @@ std::string from_anywhere(const std::string& place) {
                     .at = {.file = path},
                     .what = std::string("cannot ") + action + ": " + std::strerror(error),
                     .hint = gone ? "what was written, or its folder, was removed meanwhile: write it again"
-                                 : hint_for(error, path, files)});
+                                 : hint_for(error, path, files),
+                    .system_error = error});
 }
 
 }  // namespace
@@ -150,7 +151,8 @@ std::optional<Fault> cannot_open(const std::string& path, const FileSystem& file
                .id = "io.open",
                .at = {.file = path},
                .what = std::string("cannot open: ") + std::strerror(error),
-               .hint = hint_for(error, path, files)};
+               .hint = hint_for(error, path, files),
+               .system_error = error};
 }
 
 File::File(const std::string& path) : File(path, 0, path) {}

@@ -40,6 +40,7 @@ for call in ("open", "fstat", "pread"):
                 assert epoch() == due, (call, n, how)
             except bf.Error as error:
                 assert not invisible and path in str(error), (call, n, how, error)
+                assert getattr(error, "errno", how) == how, (call, n, how, error.errno)
             reached = library.fail_count() >= n
             library.fail_call(b"", 0, 0)
             assert descriptors() == held, (call, n, how)
