@@ -2,7 +2,7 @@
 """What the values of a corpus are like."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional, Union
 
@@ -26,6 +26,11 @@ class Columns:
     min: npt.NDArray[np.float64]
     max: npt.NDArray[np.float64]
     not_zero: npt.NDArray[np.int64]  # samples
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Columns):
+            return NotImplemented
+        return all(np.array_equal(mine, theirs, equal_nan=True) for mine, theirs in zip(vars(self).values(), vars(other).values()))
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,12 @@ class Stats:
         if found is None:
             raise KeyError(f"no stream {name!r}; there are {', '.join(repr(s.name) for s in self.streams)}")
         return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([s.name for s in self.streams])
+
+    def __contains__(self, name: object) -> bool:
+        return any(s.name == name for s in self.streams)
 
     def __str__(self) -> str:
         head = ("stream", "storage", "dim", "samples", "not 0", "min", "median", "max", "mean", "deviation", "NaN, inf")

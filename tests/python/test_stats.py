@@ -29,6 +29,8 @@ def test_figures_are_those_of_numpy(numbers):
     assert (stats.sequences, stats.samples, stats.duplicates, stats.invalid, stats.faults, stats.complete) == (100, 300, 0, 0, 0, True)
     features, labels = stats["x"], stats["y"]
     assert stats.streams == [features, labels]
+    assert list(stats) == ["x", "y"] and "y" in stats and "z" not in stats
+    assert stats == bf.stats(bf.CTF(path, streams=STREAMS)) != bf.stats(bf.CTF(path, streams={"x": bf.dense(3)}))
     whole = x.astype(np.float64)
     assert (features.mean, features.deviation) == (pytest.approx(whole.mean()), pytest.approx(whole.std()))
     assert (features.min, features.max, features.values, features.integral) == (7, whole.max(), 900, False)
