@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A small corpus and options of every kind out of the bytes. Threads do not change
-// the stream, a state goes on exactly where it was taken, and where nothing is asked
+// A small corpus, sequences of which may be damaged, and options of every kind out of the
+// bytes. Every key has its own values, and none is of a damaged sequence; threads do not
+// change the stream, a state goes on exactly where it was taken, and where nothing is asked
 // to be left out all workers together give every sample once.
 #include <batchfeed/reader.h>
 
@@ -55,6 +56,21 @@ ReaderOptions options(Draw& draw) {
 
 constexpr std::size_t kMost = 30;  // minibatches looked at
 
+// A MemorySource tells by each value which sample of which key it is.
+void expect_own_values(const Minibatch& batch, const reader::MemorySource& source) {
+  for (const StreamBatch& stream : batch.streams) {
+    const float* const values = stream.as<float>();
+    for (std::size_t e = 0; e < stream.layout.sequences; ++e) {
+      const std::uint64_t key = batch.keys.at(stream.layout.entries.at(e).sequence);
+      require(!source.is_damaged(key));
+      for (std::int64_t i = stream.offsets[e]; i < stream.offsets[e + 1]; ++i) {
+        require(static_cast<std::uint64_t>(values[i]) / 100 == key);
+        require(i == stream.offsets[e] || values[i] == values[i - 1] + 1);
+      }
+    }
+  }
+}
+
 struct Run {
   std::vector<std::uint64_t> hashes;
   std::vector<std::string> states;                 // after each
@@ -63,11 +79,12 @@ struct Run {
   std::string fault;
 };
 
-void go_on(Reader& reader, Run& run, bool with_states) {
+void go_on(Reader& reader, const reader::MemorySource& source, Run& run, bool with_states) {
   Minibatch batch;
   bool first = true;
   try {
     while (run.hashes.size() < kMost && reader.read(batch)) {
+      expect_own_values(batch, source);
       run.hashes.push_back(testing::hash_of(batch));
       if (with_states) run.states.push_back(reader.state());
       for (const StreamBatch& stream : batch.streams) {
@@ -96,10 +113,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool frames = o.pack.kind == Packing::frames;
   const std::uint32_t stop = draw.below(20);
   const bool ahead = draw.below(4) == 0;
+  std::optional<std::uint64_t> damaged_key;
+  std::uint64_t damaged_below = 0;
+  const bool damaged = draw.one_of(3);
+  if (damaged) {
+    damaged_key = draw.below(20);
+    damaged_below = draw.one_of(3) ? draw.below(9) : 0;
+    o.max_invalid = draw.one_of(3) ? draw.below(20) : 1000;
+  }
   std::map<std::uint64_t, std::uint64_t> all;
   bool whole = true;
   for (o.rank = 0; o.rank < o.workers; ++o.rank) {
     const auto source = std::make_shared<reader::MemorySource>(chunks, frames);
+    source->damaged_key = damaged_key;
+    source->damaged_below = damaged_below;
     Run plain, threaded, rest;
     std::optional<Reader> one;
     try {
@@ -108,12 +135,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       require(error.fault().kind == FaultKind::usage);
       return 0;
     }
-    go_on(*one, plain, true);
+    go_on(*one, *source, plain, true);
     if (ahead) {  // threads take their time: not always
       o.prefetch = true;
       o.threads = 3;
       Reader three(source, o);
-      go_on(three, threaded, false);
+      go_on(three, *source, threaded, false);
       require(plain.hashes == threaded.hashes && plain.fault == threaded.fault);
       o.prefetch = false;
     }
@@ -122,14 +149,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       Reader again(source, o);
       again.restore(plain.states[at]);
       rest.hashes.assign(plain.hashes.begin(), plain.hashes.begin() + static_cast<std::ptrdiff_t>(at) + 1);
-      go_on(again, rest, false);
+      go_on(again, *source, rest, false);
       require(plain.hashes == rest.hashes && plain.fault == rest.fault);
     }
     whole = whole && plain.whole_epoch && plain.fault.empty();
     for (const auto& [value, n] : plain.samples) all[value] += n;
   }
   const bool nothing_left_out = o.long_sequence == LongSequence::alone || o.long_sequence == LongSequence::split;
-  if (!whole || !nothing_left_out || o.last_minibatch != LastMinibatch::keep || o.pack.right_splice != 0) return 0;
+  if (!whole || damaged || !nothing_left_out || o.last_minibatch != LastMinibatch::keep || o.pack.right_splice != 0)
+    return 0;
   // Another minibatch size is another number of rows of truncated sequences: what waits in them is given up, and
   // counted.
   if (o.pack.kind == Packing::truncated && o.minibatch_size.size() > 1) return 0;

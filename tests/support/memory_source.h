@@ -59,12 +59,14 @@ class MemorySource final : public Source {
         const auto value = static_cast<float>(100 * s.key + i);
         c.values.append(reinterpret_cast<const std::byte*>(&value), sizeof value);
       }
-      if (damaged_key == s.key || s.key < damaged_below) {
+      if (is_damaged(s.key)) {
         out.invalid.resize(tables_[chunk].size(), Chunk::kValid);
         out.invalid[s.row] = Chunk::kUnpaid;
       }
     }
   }
+
+  bool is_damaged(std::uint64_t key) const { return damaged_key == key || key < damaged_below; }
 
   std::optional<std::uint32_t> bad_chunk;
   std::optional<std::uint64_t> damaged_key;
