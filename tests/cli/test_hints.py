@@ -94,6 +94,8 @@ def test_what_cannot_be_written_is_named_with_its_sequence(batchfeed, write):
     assert done.code == 3 and done.err.startswith("o.ctf: sequence '12': stream 'v': nan cannot be written"), done.err
     done = batchfeed("convert", "a.cbf", "o.ctf", "--keys", "none")
     assert done.code == 3 and done.err.startswith("o.ctf: sequence 1: stream 'v': nan cannot be written"), done.err
+    done = batchfeed("cat", "a.cbf", "--format", "ctf")
+    assert done.code == 3 and "sequence '12': stream 'v': nan cannot be written" in done.err, done.err
     done = batchfeed("-q", "info", "b.scp")
     assert done.code == 3 and "no utterance is left of 2 entries: nowhere.htk: cannot open: No such file" in done.err
     done = batchfeed("manual", "--into", "b.scp/man")

@@ -71,7 +71,7 @@ void CtfText::append(const Chunk& chunk, std::uint32_t row, std::string_view key
     self.text.sequence(chunk, row, id, out);
   } catch (const Error& error) {
     out.resize(before);
-    throw Error(ctf::of_sequence(error.fault(), self.path, std::to_string(self.sequences)));
+    throw Error(ctf::of_sequence(error.fault(), self.path, key.empty() ? id : "'" + id + "'"));
   } catch (...) {
     out.resize(before);
     throw;
