@@ -174,10 +174,10 @@ def whole_ids(folder, code, kinds):
 
 
 def words_for_ids(args):
-    """(words, arguments behind them) of a call: the first argument with a literal, if there is nothing but words in it."""
+    """(words, arguments behind them) of a call: the first argument with a literal that is no key looked up, if there is nothing but words in it."""
     for i, arg in enumerate(args):
         literals = LITERAL.findall(arg)
-        if literals:
+        if literals and not re.search(r'\.find\("', arg):
             return (literals if "+" not in arg and all(map(WORD.match, literals)) else []), args[i + 1:]
     return [], []
 
