@@ -16,7 +16,7 @@ constexpr std::string_view kNoMessages = "CNTK prints messages by it; batchfeed 
 constexpr ConfigKey kTable[] = {
   // Every reader section.
   {"reader", "readerType", "string", "CNTKTextFormatReader", "sources", "exact case; the composite reader if `deserializers` is there"},
-  {"reader", "precision", "string", "float", "element", "float or double; inherited; ConfigRequest::precision wins"},
+  {"reader", "precision", "string", "float", "element", "float or double; inherited; what the caller asks for wins"},
   {"reader", "prefetch", "bool", "true", "reader.prefetch", "inherited"},
   {"reader", "nbruttsineachrecurrentiter", "array", "1", "reader.rows_per_epoch", "shapes minibatches of the speech readers only", true},
   {"reader", "verbosity", "int", "0", "", kNoMessages, true},
