@@ -54,7 +54,7 @@ def words(code):
     for part, gap in zip(parts, gaps[1:]):
         alternative = ":" in gap.replace("::", "").split("?")[0]
         out += part + (" / " if alternative and gap is not gaps[-1] else "..." if "+" in gap and gap.strip(" +)\n") not in ("", "std::string(") else "")
-    return " ".join(out.replace('\\"', '"').replace("\\n", " ").replace("{}", "...").split())
+    return " ".join(out.replace('\\"', '"').replace("\\n", " ").replace("{}", "...").replace("in %", "in ...").split())
 
 
 def arguments(code, start):
