@@ -135,7 +135,7 @@ Run add_bench(CLI::App& app, Console& console) {
       ->type_name("CONFIG|FILE");
   command
       .add_option("--consumer-ms", arguments->consumer_ms,
-                  "Hold every minibatch for so long, as a training step would (default 0)")
+                  "Hold every minibatch for this long, as a training step would (default 0)")
       ->type_name("MS");
   command.add_flag("--json", arguments->json, "As JSON");
   return [arguments, &console] { return run_bench(*arguments, console); };

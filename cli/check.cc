@@ -267,17 +267,17 @@ Run add_check(CLI::App& app, Console& console) {
                   "batchfeed check train.ctf.gz                   # compressed with gzip or zstd\n"
                   "some-program | batchfeed check -               # from a pipe\n"
                   "batchfeed check train.cntk --json > faults.json\n"
-                  "batchfeed check train.ctf --fix mended.ctf     # what needs no guessing, then check that\n"
+                  "batchfeed check train.ctf --fix mended.ctf     # a mended copy, checked as well\n"
                   "\n"
-                  "Exit status: 0 no fault, 1 faults found, also where the data cannot be read, 3 no such file.");
+                  "Exit status: 0 no fault, 1 faults found or data that cannot be read, 3 no such file.");
   arguments->corpus.add_to(command, false);
   command.add_option("--max-faults", arguments->max_faults, "List at most so many (default 1000); all are counted")
       ->type_name("N");
   command
       .add_option(
           "--fix", arguments->fix,
-          "Write a mended copy there and check that: line ends, lines of one id apart, unsorted sparse entries, "
-          "wrong chunk tables")
+          "Write a mended copy and check it; mended are line ends, lines of one id that are apart, unsorted sparse "
+          "entries and wrong chunk tables")
       ->type_name("FILE");
   command.add_flag("--force", arguments->force, "--fix may replace a file");
   command.add_flag("--json", arguments->json, "As JSON");

@@ -154,7 +154,7 @@ Run add_config(CLI::App& app, Console& console) {
   add_options(check, *arguments);
   add_options(show, *arguments);
   auto* given = show.add_flag("--given", arguments->given, "Leave out the defaults");
-  show.add_flag("--resolved", arguments->resolved, "Show the defaults, too, as it does anyway")->excludes(given);
+  show.add_flag("--resolved", arguments->resolved, "Show the defaults too; this is the default")->excludes(given);
   return [arguments, &show, &console] {
     return show.parsed() ? run_show(*arguments, console) : run_check(*arguments, console);
   };

@@ -337,8 +337,8 @@ Run add_convert(CLI::App& app, Console& console) {
       ->group(group);
   command
       .add_option("--keys", a->keys,
-                  "keep, number, none, or auto (default): those of text are kept in text, else where they say more "
-                  "than the order")
+                  "keep, number, none, or auto (default), which keeps the ids of text in text, and in other "
+                  "formats keys that are not just 0, 1, 2 ...")
       ->check(CLI::IsMember({"auto", "keep", "number", "none"}))
       ->type_name("HOW")
       ->group(group);

@@ -157,25 +157,26 @@ Run add_grep(CLI::App& app, Console& console) {
                                   "Exit status: 0 found, 1 nothing found, 3 cannot be read.");
   a->corpus.add_to(command, false);
   const char* const group = "What to look for";
-  command.add_option("--key", a->keys, "Keys that fit this shell pattern (* ? [a-z]); repeatable: one of them")
+  command.add_option("--key", a->keys, "Keys that fit this shell pattern (* ? [a-z]); repeatable: any of them")
       ->take_all()
       ->allow_extra_args(false)
       ->type_name("PATTERN")
       ->group(group);
   command
-      .add_option("--value", a->values,
-                  "A value that fits: STREAM[INDEX] and = != < <= > >= and a number or nan, inf, -inf; without [INDEX] "
-                  "any that is stored; length is the sequence's; repeatable: all of them")
+      .add_option(
+          "--value", a->values,
+          "STREAM[INDEX] or length, one of = != < <= > >=, and a number, nan, inf or -inf, such as 'x[3] > 0'; without "
+          "[INDEX] any stored value may fit; repeatable: all of them must fit")
       ->take_all()
       ->allow_extra_args(false)
       ->type_name("TEST")
       ->group(group);
-  command.add_flag("--invert", a->invert, "Those for which it is not so")->group(group);
+  command.add_flag("--invert", a->invert, "The sequences that do not fit instead")->group(group);
   a->output.add_to(command);
   command.get_option("--format")
       ->description(
           "The sequences themselves: view, ctf or jsonl (default: where they are, and the first value that fits)");
-  command.add_flag("--count", a->count, "Only how many there are")->group("Output");
+  command.add_flag("--count", a->count, "Print only how many fit")->group("Output");
   return [a, &console] { return run_grep(*a, console); };
 }
 

@@ -89,7 +89,7 @@ Run add_index(CLI::App& app, Console& console) {
                   "batchfeed index train.cntk --section Train.reader\n"
                   "batchfeed index train.ctf --cache-dir /tmp/indexes   # where the data folder is read-only");
   arguments->corpus.add_to(command, false);
-  command.add_flag("--rebuild", arguments->rebuild, "Build it anew although it is valid");
+  command.add_flag("--rebuild", arguments->rebuild, "Build it anew even if it is valid");
   command.add_flag("--json", arguments->json, "As JSON");
   return [arguments, &console] { return run_index(*arguments, console); };
 }

@@ -64,7 +64,7 @@ int run_help(const CLI::App& app, const std::vector<std::string>& words) {
 
 Run add_help(CLI::App& app, Console&) {
   auto words = std::make_shared<std::vector<std::string>>();
-  CLI::App& command = add_command(app, "help", "What --help says, of a command",
+  CLI::App& command = add_command(app, "help", "The help of a command, as --help prints it",
                                   "batchfeed help read              # as batchfeed read --help\n"
                                   "batchfeed help config check");
   command.add_option("command", *words, "The command; without one, batchfeed itself")->type_name("[COMMAND]");

@@ -104,8 +104,9 @@ Run add_merge(CLI::App& app, Console& console) {
   command.get_option("file")->description("Corpora: each a configuration or a file; one after the other");
   a->target.add_to(command, "The file to write, whole or not at all");
   command
-      .add_option("--keys", a->keys,
-                  "keep, or number the sequences; auto keeps keys that say more than the order and are all different")
+      .add_option(
+          "--keys", a->keys,
+          "keep, or number the sequences; auto (default) keeps keys that are all different and not just 0, 1, 2 ...")
       ->check(CLI::IsMember({"auto", "keep", "number"}))
       ->type_name("HOW")
       ->group("Output");

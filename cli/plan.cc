@@ -178,7 +178,7 @@ Run add_plan(CLI::App& app, Console& console) {
   CLI::App& command = add_command(app, "plan", "What each rank will read, its memory, and how good the shuffle is",
                                   "batchfeed plan train.cntk --workers 4\n"
                                   "batchfeed plan train.cntk --window-chunks 8       # is a small window enough?\n"
-                                  "batchfeed plan train.cntk --bucket-minibatches 16 # what padding does it save?\n"
+                                  "batchfeed plan train.cntk --bucket-minibatches 16 # how much padding does it save?\n"
                                   "batchfeed plan train.ctf --order uniform --json");
   arguments->corpus.add_to(command, true);
   arguments->run.add_to(command);

@@ -306,14 +306,14 @@ void add_run_options(CLI::App& command, ReadArguments& a) {
   const auto named = [](const std::string& file) {
     return std::string(file.empty() || file == "-" ? "expected the name of a file" : "");
   };
-  command.add_option("--save-state", a.save_state, "Write the state there, at the end or as --after says")
+  command.add_option("--save-state", a.save_state, "Write the state at the end of the run, or where --after says")
       ->check(named)
       ->type_name("FILE")
       ->group(state);
   command.add_option("--after", a.after, "The state when M minibatches of epoch E have been read")
       ->type_name("E:M")
       ->group(state);
-  command.add_option("--state", a.state, "Go on from a saved state; epochs and minibatches are counted on")
+  command.add_option("--state", a.state, "Resume from a saved state; numbers of epochs and minibatches continue")
       ->check(named)
       ->type_name("FILE")
       ->group(state);
@@ -347,7 +347,7 @@ Run add_read(CLI::App& app, Console& console) {
       "batchfeed read train.cntk --format jsonl --epochs 2 > minibatches.jsonl\n"
       "batchfeed read train.cntk --workers 4 --rank 0 --limit 10\n"
       "batchfeed read train.cntk --limit 100 --save-state at100.json\n"
-      "batchfeed read train.cntk --state at100.json            # goes on exactly there\n"
+      "batchfeed read train.cntk --state at100.json            # resumes exactly there\n"
       "batchfeed read train.cntk --explain 7                   # where minibatch 7 comes from\n"
       "batchfeed read train.ctf --minibatch-size 64 --size-unit sequences --bucket-minibatches 16\n"
       "batchfeed read 'part-*.ctf' --order uniform             # shards of one corpus, read as one\n"

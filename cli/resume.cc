@@ -127,7 +127,7 @@ int run_verify(const ResumeArguments& a, Console& console) {
 
 Run add_resume(CLI::App& app, Console& console) {
   auto a = std::make_shared<ResumeArguments>();
-  CLI::App& command = add_command(app, "resume", "Whether a run can go on from a saved state",
+  CLI::App& command = add_command(app, "resume", "Whether a run can resume from a saved state",
                                   "batchfeed resume verify at100.json train.cntk");
   command.require_subcommand(1);
   CLI::App& verify =
@@ -135,7 +135,7 @@ Run add_resume(CLI::App& app, Console& console) {
                   "batchfeed resume verify at100.json train.cntk --section Train.reader\n"
                   "batchfeed resume verify at100.json train.ctf --minibatch-size 64 --json | jq .fits\n"
                   "\n"
-                  "Options as those of the run that saved it. Exit status: 0 fits, 1 does not.");
+                  "Give it the options of the run that saved the state. Exit status: 0 fits, 1 does not.");
   a->corpus.add_to(verify, true);
   verify.get_option("file")
       ->description("A saved state, then the configuration or corpus")

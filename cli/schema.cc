@@ -116,7 +116,8 @@ Run add_schema(CLI::App& app, Console& console) {
                                   "batchfeed schema train.scp train.mlf --state-list state.list\n"
                                   "batchfeed schema train.cbf --json | jq .streams");
   a->corpus.add_to(command, false);
-  command.add_option("-o,--output", a->output, "Write it there, whole or not at all")->type_name("FILE");
+  command.add_option("-o,--output", a->output, "File to write, whole or not at all (default: standard output)")
+      ->type_name("FILE");
   command.add_option("--name", a->section, "The section around the reader section (default Train)")->type_name("NAME");
   command.add_flag("--force", a->force, "Replace a file that exists");
   command.add_flag("--json", a->json, "As JSON");

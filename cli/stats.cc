@@ -218,7 +218,8 @@ Run add_stats(CLI::App& app, Console& console) {
                                   "batchfeed stats train.ctf --columns   # mean and deviation of each feature\n"
                                   "batchfeed stats train.ctf --json | jq '.streams[] | {name, min, max, nans}'");
   arguments->corpus.add_to(command, false);
-  command.add_flag("--columns", arguments->columns, "Each column of each stream too: what its values are like");
+  command.add_flag("--columns", arguments->columns,
+                   "Also least, greatest, mean and deviation of each column of each stream");
   command.add_flag("--json", arguments->json, "As JSON");
   return [arguments, &console] { return run_stats(*arguments, console); };
 }

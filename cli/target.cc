@@ -15,11 +15,11 @@ namespace batchfeed::cli {
 
 void HeaderOptions::add_to(CLI::App& app, const char* group) {
   app.add_option("--parameter-kind", parameter_kind,
-                 "Kind in the headers of HTK features (default: of the HTK files they come from, else USER)")
+                 "Kind in the headers of HTK features (default: that of the HTK files they come from, else USER)")
       ->type_name("MFCC_0_D_A")
       ->group(group);
   app.add_option("--frame-period", frame_period,
-                 "Period in the headers of HTK features, in 100 ns (default: likewise, else 100000)")
+                 "Period in the headers of HTK features, in 100 ns (default: as for the kind, else 100000)")
       ->check(CLI::Range(1u, 10'000'000u))
       ->type_name("N")
       ->group(group);

@@ -54,7 +54,7 @@ def words(code):
     for part, gap in zip(parts, gaps[1:]):
         alternative = ":" in gap.replace("::", "").split("?")[0]
         out += part + (" / " if alternative and gap is not gaps[-1] else "..." if "+" in gap and gap.strip(" +)\n") not in ("", "std::string(") else "")
-    return " ".join(out.replace('\\"', '"').replace("\\n", " ").replace("{}", "...").split())
+    return " ".join(out.replace('\\"', '"').replace("\\n", " ").replace("{}", "...").replace("in %", "in ...").split())
 
 
 def arguments(code, start):
@@ -174,10 +174,10 @@ def whole_ids(folder, code, kinds):
 
 
 def words_for_ids(args):
-    """(words, arguments behind them) of a call: the first argument with a literal, if there is nothing but words in it."""
+    """(words, arguments behind them) of a call: the first argument with a literal that is no key looked up, if there is nothing but words in it."""
     for i, arg in enumerate(args):
         literals = LITERAL.findall(arg)
-        if literals:
+        if literals and not re.search(r'\.find\("', arg):
             return (literals if "+" not in arg and all(map(WORD.match, literals)) else []), args[i + 1:]
     return [], []
 
@@ -215,14 +215,19 @@ def collect():
 def page(found):
     out = ["# Faults", "",
            "<!-- Written by scripts/check_errors.py --write from the sources; do not edit. -->", "",
-           "Each fault has a kind, an id that stays the same between versions, a place, what was found, and mostly a hint. One line on",
-           "standard error reads", "",
+           "What each message means, for those who look up an id or handle a kind. A fault has a kind, an id that stays the same between versions, a place,",
+           "what was found, and mostly a hint. One line on standard error reads", "",
            "    FILE[:LINE[:COLUMN]][ (byte N)]: WHAT[; hint: HINT]", "",
-           "and `--json` gives the same as fields, and the id, which `check` shows as *rule* and Python has as `error.id`. `...` stands for what is filled in.",
-           "Of a compressed file, line, column and byte are those of what it unpacks to; faults of the compression itself (`compressed.`) give the byte of the",
-           "compressed file, and say so. Rows without an id are of the one above them.", "",
-           "Options and tools stand in hints as `section = A.B`, `force` and `check()`. The command says `--section A.B`, `--force` and",
-           "`batchfeed check`, Python `section='A.B'`, `force=True` and `bf.check()`.", ""]
+           "and `--json` gives the same as fields, with the id, which `check` shows as *rule* and Python has as `error.id`. For compressed files, line, column",
+           "and byte are those of the unpacked data; faults of the compression itself (`compressed.`) give the byte of the compressed file, and say so.", "",
+           "| kind | |", "|---|---|",
+           "| `usage` | the caller asked for something that makes no sense |", "| `config` | a configuration that cannot be used |",
+           "| `io` | the system refused to open, read or write |", "| `format` | bytes that break a format's rules |",
+           "| `limit` | a [limit](limits.md) was exceeded |", "| `stale` | the data changed since it was indexed |",
+           "| `state` | a saved state that does not belong to these data or options |", "| `internal` | a defect of batchfeed |", "",
+           "In the tables, an id without a kind is of kind `format` (those that begin with `fix.` are what `check --fix` did), a row without an id belongs to the",
+           "id above, and `...` stands for what is filled in. Options and tools stand in hints as `section = A.B`, `force` and `check()`. The command says",
+           "`--section A.B`, `--force` and `batchfeed check`, Python `section='A.B'`, `force=True` and `bf.check()`.", ""]
     for folder in sorted({entry[2] for entry in found.values()}):
         out += [f"## {folder}", "", "| id | kind | what | hint |", "|---|---|---|---|"]
         for name in sorted(found):

@@ -28,9 +28,9 @@ def value(text):
 
 def page(fields):
     out = ["# Limits", "", "<!-- Written by scripts/check_limits.py --write from include/batchfeed/limits.h; do not edit. -->", "",
-           "What a file may ask for at most. Above it there is a fault of kind `limit` that names the field. `--raise FIELD=N` of the command raises",
-           "it, `limits={'FIELD': N}` in Python, `Limits` in the options of the library. Beside these bounds, nothing is allocated before the bytes",
-           "that justify it were seen, so a small file cannot ask for much whatever the limits are.", "",
+           "The most that a file may ask for. Beyond it there is a fault of kind `limit` that names the field. Raise it with `--raise FIELD=N` of the command,",
+           "`limits={'FIELD': N}` in Python, or `Limits` in the options of the library. Apart from these limits, no memory is taken before the bytes that justify",
+           "it were seen, so a small file cannot ask for much even if limits are raised.", "",
            "| field | default | of what |", "|---|---|---|"]
     for name, text, comment in fields:
         digits, short = value(text)

@@ -25,13 +25,13 @@ struct Limits {
   std::uint64_t config_bytes = 4ull << 20;     // a configuration, with its includes
   std::uint64_t config_depth = 32;             // nested groups
   std::uint64_t config_expansions = 100'000;   // $variables$ replaced, keys of a section, elements of arrays and lists
-  std::uint64_t config_includes = 64;          // configuration files, those that are included among them
+  std::uint64_t config_includes = 64;          // configuration files, included ones among them
   std::uint64_t state_bytes = 16ull << 20;     // a saved state
   std::uint64_t pattern_bytes = 64ull << 20;   // paths that the patterns of a source look at; a folder counts 512 more
   std::uint64_t unpacked_bytes = 1ull << 40;   // bytes that a compressed file unpacks to
   std::uint64_t unpack_ratio = 2000;  // the same for each of its compressed bytes; results of up to 64 MiB pass
   std::uint64_t unpack_window_bytes = 128ull << 20;  // memory that unpacking a zstd file may need
-  std::uint64_t unpack_held_ratio = 256;  // a compressed text's line or index, for each byte of it; 64 and 32 MiB pass
+  std::uint64_t unpack_held_ratio = 256;  // line or index of a compressed text, for each byte of it; 64 and 32 MiB pass
 };
 
 }  // namespace batchfeed

@@ -99,8 +99,8 @@ class ReaderCore : public Place {
     if (!Held::Call::is_of(number_)) return;
     throw Error(Fault{.kind = FaultKind::usage,
                       .id = "reader.busy",
-                      .what = "the reader waits for the very function that asks it",
-                      .hint = "ask it outside of report, progress and the read() of its sources"});
+                      .what = "the reader is waiting for the function that calls it here",
+                      .hint = "call it outside of report, progress and the read() of its sources"});
   }
 
   // The next minibatch, or None; `all`: also the answers without data.

@@ -79,7 +79,7 @@ void tell_closed(const std::string& pattern, std::size_t folder, const Report& r
                     .id = "open.closed-folder",
                     .at = {.file = pattern},
                     .what = what + ": files that the pattern would name there are left out",
-                    .hint = "let us read it, or name the folders that have the files"}});
+                    .hint = "make it readable, or name the folders that have the files"}});
 }
 
 bool is_over() { return more_names || failure != 0; }

@@ -121,7 +121,7 @@ void drop_prefix(Binder& binder, const Section& stream, HtkOptions& feature) {
   if (std::exchange(feature.prefix, {}).empty()) return;
   const Value given = *stream.find("prefixPathInSCP");
   binder.doc().warn(given.key_at, "dead-key",
-                    given.path + ": has no effect in a command with action 'write', as in the reference",
+                    given.path + ": has no effect in a command with action 'write', as in CNTK",
                     "write it into the paths of the list");
 }
 
@@ -231,7 +231,7 @@ void bind_legacy_order(Binder& binder, const Section& reader, ReaderOptions& out
   if (order.kind == OrderKind::cntk && !binder.flag(reader, "useMersenneTwisterRand", false)) {
     binder.doc().warn(reader.at(), "legacy-order",
                       reader.path() +
-                          ": the reference shuffles with the C library's random numbers here, in an order that depends "
+                          ": CNTK shuffles with the C library's random numbers here, in an order that depends "
                           "on the system; batchfeed gives the order of useMersenneTwisterRand = true, the same "
                           "everywhere",
                       "write useMersenneTwisterRand = true");
@@ -295,7 +295,7 @@ void bind_speech_shim(Binder& binder, const Section& reader, Setup& setup) {
 void bind_speech_legacy(Binder& binder, const Section& reader, Setup& setup) {
   Document& doc = binder.doc();
   if (const auto mode = reader.find("legacyMode")) {
-    binder.fail(*mode, "unsupported", mode->path + ": this key is refused, by the reference too", "remove it");
+    binder.fail(*mode, "unsupported", mode->path + ": this key is refused, as in CNTK", "remove it");
   }
   const Streams streams = sort_streams(binder, reader);
   const bool writes = command_of(reader).writes;

@@ -162,7 +162,7 @@ int Binder::trace_level(const Section& section, bool any) {
   attempt([&] {
     const auto given = section.own("traceLevel");  // one that is inherited is of the whole command
     if (!given || any || (level >= 0 && level <= 2)) return;
-    fail(*given, "bad-value", given->path + ": expected 0, 1 or 2, found " + std::to_string(level), "2 tells most");
+    fail(*given, "bad-value", given->path + ": expected 0, 1 or 2, found " + std::to_string(level), "2 reports most");
   });
   return std::clamp(level, 0, 2);
 }
@@ -179,7 +179,7 @@ int Binder::unread_trace_level(const Section& section) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), level);
   if (error == std::errc{} && end == digits.data() + digits.size()) return std::clamp(level, 0, 2);
   doc_.warn(found->at(), "dead-key",
-            found->path + ": expected 0, 1 or 2, found " + quoted(digits) + "; it has no effect", "2 tells most");
+            found->path + ": expected 0, 1 or 2, found " + quoted(digits) + "; it has no effect", "2 reports most");
   return kTraceLevel;
 }
 

@@ -12,9 +12,12 @@ std::string config_reference() {
       "# Reader sections\n\n"
       "<!-- made from the table in src/config/schema.cc; regenerate with BATCHFEED_REGENERATE=1 and the test `config` "
       "-->\n\n"
-      "Every key of every reader section of a `.cntk` configuration. Keys match in any case. A key that is not in its\n"
-      "section is looked for in the sections around it, up to the top level, unless the last column says otherwise;\n"
-      "elements of `deserializers` have no section around them. A key without effect is marked `-`.\n";
+      "Every key of every reader section of a `.cntk` configuration, by the kind of section. Keys match in any\n"
+      "case. A key that is not in its section is looked for in the sections around it, up to the top level, unless\n"
+      "the last column says otherwise; elements of `deserializers` have no section around them. *Sets* is the option\n"
+      "of the C++ library that a key sets, `-` where it has no effect. `X.input.STREAM` has the keys of a stream in\n"
+      "the `input` section of an `X`; `speech.FEATURES` and `speech.LABELS` have those of the streams of\n"
+      "`HTKMLFReader` and `HTKDeserializers`.\n";
   std::string_view section;
   const auto cell = [&out](std::string_view text) {
     out += ' ';

@@ -11,12 +11,12 @@ namespace {
 
 // clang-format off
 constexpr std::string_view kOrderNote = "read for its form only: the reader's own key decides";
-constexpr std::string_view kNoMessages = "the reference prints messages by it; batchfeed has traceLevel";
+constexpr std::string_view kNoMessages = "CNTK prints messages by it; batchfeed has traceLevel";
 
 constexpr ConfigKey kTable[] = {
   // Every reader section.
   {"reader", "readerType", "string", "CNTKTextFormatReader", "sources", "exact case; the composite reader if `deserializers` is there"},
-  {"reader", "precision", "string", "float", "element", "float or double; inherited; ConfigRequest::precision wins"},
+  {"reader", "precision", "string", "float", "element", "float or double; inherited; what the caller asks for wins"},
   {"reader", "prefetch", "bool", "true", "reader.prefetch", "inherited"},
   {"reader", "nbruttsineachrecurrentiter", "array", "1", "reader.rows_per_epoch", "shapes minibatches of the speech readers only", true},
   {"reader", "verbosity", "int", "0", "", kNoMessages, true},
@@ -58,7 +58,7 @@ constexpr ConfigKey kTable[] = {
   {"CNTKTextFormatDeserializer", "chunkSizeInBytes", "size", "33554432", "CtfOptions::chunk_bytes", "at least 1; this section only"},
   {"CNTKTextFormatDeserializer", "cacheIndex", "bool", "false", "CtfOptions::cache_index", "the reader section's value is the default"},
   {"CNTKTextFormatDeserializer", "precision", "string", "float", "", "the reader section's precision is used for every deserializer", false},
-  {"CNTKTextFormatDeserializer", "keepDataInMemory", "bool", "false", "reader.keep_in_memory", "the reader section's value is the default; the reference ignores it here"},
+  {"CNTKTextFormatDeserializer", "keepDataInMemory", "bool", "false", "reader.keep_in_memory", "the reader section's value is the default; CNTK ignores it here"},
   {"CNTKTextFormatDeserializer", "frameMode", "bool", "false", "", kOrderNote, false},
   {"CNTKTextFormatDeserializer", "randomize", "bool or none", "true", "", kOrderNote, false},
   {"CNTKTextFormatDeserializer", "randomizationWindow", "size", "", "", kOrderNote, false},
@@ -116,7 +116,7 @@ constexpr ConfigKey kTable[] = {
   {"CompositeDataReader", "skipSequenceIds", "bool", "false", "", "it counts only in the deserializer's section", false},
   {"CompositeDataReader", "chunkSizeInBytes", "size", "33554432", "reader.order.window", "only the size of the default window; chunks are cut by the deserializer's own key"},
   {"CompositeDataReader", "cacheIndex", "bool", "false", "cache_index", "default of the deserializers"},
-  {"CompositeDataReader", "keepDataInMemory", "bool", "false", "reader.keep_in_memory", "default of the text deserializers; the reference ignores it here"},
+  {"CompositeDataReader", "keepDataInMemory", "bool", "false", "reader.keep_in_memory", "default of the text deserializers; CNTK ignores it here"},
 
   // Speech: deserializers
   {"HTKFeatureDeserializer", "type", "string", "required", "sources", "exact case"},
@@ -149,7 +149,7 @@ constexpr ConfigKey kTable[] = {
   {"HTKMLFDeserializer", "composable", "bool", "true", "checked", "false only if it is the one deserializer"},
   {"HTKMLFDeserializer", "input", "section", "required", "MlfOptions", "only its alphabetically first entry is used"},
   {"HTKMLFDeserializer", "chunkSizeInBytes", "size", "67108864", "MlfOptions::chunk_bytes", "at least 1"},
-  {"HTKMLFDeserializer", "cacheIndex", "bool", "false", "MlfOptions::cache_index", "the reference needs hashSequenceKeys for it"},
+  {"HTKMLFDeserializer", "cacheIndex", "bool", "false", "MlfOptions::cache_index", "CNTK needs hashSequenceKeys for it"},
   {"HTKMLFDeserializer", "dim", "size", "required", "MlfOptions::dim", "usually of the stream"},
   {"HTKMLFDeserializer", "labelDim", "size", "required", "MlfOptions::dim", "usually of the stream"},
   {"HTKMLFDeserializer", "labelMappingFile", "string", "", "MlfOptions::mapping_file", "usually of the stream"},
@@ -165,7 +165,7 @@ constexpr ConfigKey kTable[] = {
   {"HTKMLFDeserializer.input.STREAM", "labelMappingFile", "string", "", "MlfOptions::mapping_file", "state names, one a line"},
   {"HTKMLFDeserializer.input.STREAM", "phoneBoundaries", "bool", "false", "MlfOptions::phone_boundaries", "not in frame mode"},
   {"HTKMLFDeserializer.input.STREAM", "chunkSizeInBytes", "size", "67108864", "MlfOptions::chunk_bytes", "read in the deserializer's section and in the stream's of the old readers", true},
-  {"HTKMLFDeserializer.input.STREAM", "cacheIndex", "bool", "false", "MlfOptions::cache_index", "the reference needs hashSequenceKeys for it"},
+  {"HTKMLFDeserializer.input.STREAM", "cacheIndex", "bool", "false", "MlfOptions::cache_index", "CNTK needs hashSequenceKeys for it"},
   {"HTKMLFDeserializer.input.STREAM", "labelType", "string", "category", "", "not looked at", true},
   {"HTKMLFDeserializer.input.STREAM", "type", "string", "category", "", "not looked at", true},
   {"HTKMLFDeserializer.input.STREAM", "scpFile", "string", "", "", "labels are found by the keys of the features", false},
@@ -197,7 +197,7 @@ constexpr ConfigKey kTable[] = {
   {"HTKMLFReader", "pageFilePath", "string", "", "", "batchfeed needs no page files", true},
   {"HTKMLFReader", "useMersenneTwisterRand", "bool", "false", "", "the shuffle is always the Mersenne twister's", true},
   {"HTKMLFReader", "unigram", "string", "", "", "word scores for sequence training are no data of minibatches", false},
-  {"HTKMLFReader", "legacyMode", "", "", "refused", "an error in the reference"},
+  {"HTKMLFReader", "legacyMode", "", "", "refused", "an error in CNTK, too"},
   {"HTKMLFReader", "minimizeReaderMemoryFootprint", "bool", "", "", "nobody reads it", true},
 
   {"speech.FEATURES", "dim", "size", "required", "HtkOptions::dim", "of one frame, before the context window"},

@@ -92,7 +92,7 @@ void Reader::Impl::tell_of_reordering() {
            .kind = FaultKind::usage,
            .id = "reader.reordered",
            .what = "epoch " + std::to_string(mark.epoch) +
-                   " begins before the end of the last sequence of the one before; as in the reference, the "
+                   " begins before the end of the last sequence of the one before; as in CNTK, the "
                    "rest of the sweep comes in another order, so sequences come twice and others do not",
            .hint = "order = uniform, `randomizationSeed = 0`, a larger window or epochs of whole sweeps lose none"}});
 }

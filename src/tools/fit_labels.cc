@@ -39,15 +39,14 @@ void expect_same(const List& known, const List& list) {
   for (std::size_t i = 0; i < std::min(known.states.size(), list.states.size()); ++i) {
     if (known.states.name(i) == list.states.name(i)) continue;
     const std::uint64_t line = list.line(i), other = known.line(i);
-    throw Error(
-        Fault{.kind = FaultKind::usage,
-              .id = "mlf.other-states",
-              .at = {.file = list.file(), .line = line, .column = line == 0 ? 0u : 1u},
-              .what = "class " + std::to_string(i) + " of " + quoted(list.of->name) + " is " +
-                      quoted(list.states.name(i)) + " here and " + quoted(known.states.name(i)) + " in " +
-                      known.file() + (other == 0 ? "" : ":" + std::to_string(other)),
-              .hint = "corpora that are put side by side need one list of states: name the same for all of them",
-              .stream = list.of->name});
+    throw Error(Fault{.kind = FaultKind::usage,
+                      .id = "mlf.other-states",
+                      .at = {.file = list.file(), .line = line, .column = line == 0 ? 0u : 1u},
+                      .what = "class " + std::to_string(i) + " of " + quoted(list.of->name) + " is " +
+                              quoted(list.states.name(i)) + " here and " + quoted(known.states.name(i)) + " in " +
+                              known.file() + (other == 0 ? "" : ":" + std::to_string(other)),
+                      .hint = "corpora that are put side by side need one state list: name the same for all of them",
+                      .stream = list.of->name});
   }
 }
 

@@ -113,7 +113,7 @@ std::string of(const HtkOptions& options, std::uint64_t dim) {
 std::string of(const MlfOptions& options, std::uint64_t dim) {
   if (options.mapping_file.empty() && !options.labels.empty()) {
     refuse("infer.no-section", options.files.front(),
-           "its classes have names, which a reader section takes from a list", "give a list of states", options.name);
+           "its classes have names, which a reader section takes from a list", "give a state list", options.name);
   }
   std::string files = options.files.front();
   if (options.files.size() > 1) {

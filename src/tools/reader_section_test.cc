@@ -197,7 +197,7 @@ TEST_F(ReaderSection, WhatNoSectionCanSayIsRefusedWithTheWayOut) {
   EXPECT_THAT(alone.hint, HasSubstr("features"));
   const Fault named = refusal(of({features, labels}), streams);
   EXPECT_EQ(named.stream, "l");
-  EXPECT_THAT(named.hint, HasSubstr("list of states"));
+  EXPECT_THAT(named.hint, HasSubstr("state list"));
 
   KaldiOptions kaldi;
   kaldi.files = {"a.ark"};

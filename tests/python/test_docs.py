@@ -77,6 +77,20 @@ def test_shards(tmp_path, monkeypatch):
     assert not names["faults"] and len(list((tmp_path / "shuffled").iterdir())) == 4
 
 
+def test_several_ranks(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Corpus("train.ctf", [2, 3] * 100)
+    got = []
+    for rank in range(2):
+        monkeypatch.setenv("WORLD_SIZE", "2")
+        monkeypatch.setenv("RANK", str(rank))
+        names = {}
+        for snippet in blocks(ROOT / "docs/how-to/train-on-several-ranks.md"):
+            run(snippet, names)
+        got.append([key for batch in names["reader"] for key in batch.sequence_keys])
+    assert all(got) and sorted(map(int, got[0] + got[1])) == list(range(200))
+
+
 def test_a_run_that_is_cut_short(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Corpus("train.ctf", [2, 3] * 100)
@@ -116,11 +130,6 @@ def test_the_readme(tmp_path, monkeypatch):
     names = {}
     run(snippet, names)
     assert names["x"].shape == (5, 3) and names["state"]["position"] == 5
-
-
-def test_the_reference_names_every_keyword():
-    page = (ROOT / "docs/reference/python.md").read_text()
-    assert [name for name in _options.NAMES if f"`{name}" not in page] == []
 
 
 def test_every_keyword_is_explained():

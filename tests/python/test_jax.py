@@ -124,7 +124,7 @@ for snippet in test_docs.blocks(test_docs.ROOT / "docs/how-to/train-with-jax.md"
 again = {}
 test_docs.run(test_docs.blocks(test_docs.ROOT / "docs/how-to/train-with-jax.md")[0], again)
 assert first["step"]._cache_size() == 1 and first["weights"].any()
-assert again["run"]["place"]["epoch"] == 9 and (again["weights"] == first["weights"]).all()
+assert again["run"]["state"]["epoch"] == 9 and (again["weights"] == first["weights"]).all()
 assert len(first["words"].sharding.device_set) == len(jax.devices()) == 4
 assert first["words"].shape == (32, 50, 20)
 """

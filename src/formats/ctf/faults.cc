@@ -305,7 +305,7 @@ void FaultLog::too_short(std::size_t s, std::uint64_t values, const char* name) 
       fault("ctf.too-few-values", name,
             counted(values, "value") + ", expected dim " + std::to_string(stream(s).dim) + "; the rest is 0",
             lookalike_or(sample_at(name),
-                         "told once for each stream and chunk; of a last line, see whether the file was cut off"),
+                         "reported once for each stream and chunk; if it is the last line, was the file cut off?"),
             static_cast<int>(s)));
 }
 

@@ -175,7 +175,7 @@ class Builder {
       fail(at, "kaldi.overlap",
            "the texts that lists name in '" + file->path() + "' overlap: " + counted(texts.looked_at, "byte") +
                " of them in a file of " + counted(file->size(), "byte"),
-           "an offset is that behind the key of an object");
+           "an offset is that of the byte after the key of an object");
     std::uint64_t length = 0;
     const auto count = [&] {
       if (length > kLong) texts.looked_at += length;
@@ -260,7 +260,7 @@ class Builder {
         faults_.warning({.kind = FaultKind::format,
                          .id = "kaldi.duplicate-key",
                          .at = {.file = index_.paths[all[i].file], .byte = all[i].offset, .has_byte = true},
-                         .what = "utterance '" + context_.keys->text(all[i].key) + "' stands here a second time",
+                         .what = "utterance '" + context_.keys->text(all[i].key) + "' occurs here a second time",
                          .hint = "the first one is used",
                          .stream = options_.name});
       }

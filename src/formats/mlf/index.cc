@@ -176,7 +176,7 @@ void IndexBuilder::drop_duplicates() {
     Fault fault{.kind = FaultKind::format,
                 .id = "mlf.duplicate-key",
                 .at = {.file = paths_[file - 1], .byte = e->begin, .line = e->aux, .has_byte = true},
-                .what = "utterance '" + context_.keys->text(e->key) + "' stands here a second time",
+                .what = "utterance '" + context_.keys->text(e->key) + "' occurs here a second time",
                 .hint = options_.legacy ? "remove one of them" : "the first one is used"};
     if (options_.legacy) throw Error(std::move(fault));
     skip(std::move(fault));

@@ -67,7 +67,7 @@ void StateList::split(const std::string& path, const Limits& limits) {
     }
     if (!classes_.emplace(name, static_cast<std::uint32_t>(names_.size())).second) {
       fail(path, number, byte, "mlf.repeated-state",
-           "label '" + std::string(name) + "' stands here a second time; it was class " +
+           "label '" + std::string(name) + "' occurs here a second time; it was class " +
                std::to_string(classes_.at(name)));
     }
     names_.push_back(name);

@@ -57,7 +57,7 @@ struct MlfWriter::Impl {
         refuse("mlf.write-class",
                who + ": class " + std::to_string(s.label) + " in frame " + std::to_string(frames) + ", there are " +
                    std::to_string(most) + (options.names.empty() ? "" : " labels"),
-               options.names.empty() ? "" : "name every class in the list of states");
+               options.names.empty() ? "" : "name every class in the state list");
       frames += s.frames;
     }
     if (frames == 0 || frames > 0xFFFFFFFFu)
