@@ -13,11 +13,11 @@
 
 namespace batchfeed {
 
-// One epoch, in seconds. Processor time is of all threads, and says what work costs
-// whatever else the machine does; time waited for is told apart by what was waited for.
+// One epoch, in seconds. Fields named `cpu` are processor time of all threads: what work
+// costs, whatever else the machine does. Waiting is split by what was waited for.
 struct EpochTimes {
-  double index = 0, index_cpu = 0;  // opening: what there is; from an index cache where one is valid
-  // Bytes read in opening; of compressed files, as they lie there. 0 where the system does not tell.
+  double index = 0, index_cpu = 0;  // opening the corpus: indexing it, or loading a valid index cache
+  // Bytes read from files while opening, compressed where they are. 0 where the system does not tell.
   std::uint64_t index_read = 0;
 
   double seconds = 0;    // from the first call of next() to the last
@@ -27,24 +27,24 @@ struct EpochTimes {
 
   double consuming = 0, consuming_cpu = 0;  // between minibatches, in the caller's hands
 
-  // Reading chunks, all threads: what reading takes, the processor time of it, and the
-  // time the threads slept in it for something that is not a core: a file.
+  // Reading chunks, all threads: elapsed time, processor time, and the time that threads
+  // slept in it waiting for files (not for a core).
   double reading = 0, reading_cpu = 0, disk_wait = 0;
   double join_cpu = 0;   // of reading_cpu: putting sources together by key
-  double order_cpu = 0;  // planning the minibatches, once more and alone
-  // What small chunks cost, in two runs beside this one; 0 where they are few or large. The part of packing_cpu() that
-  // the same sequences in large chunks would not need, and the part of reading_cpu that goes into new memory for each.
+  double order_cpu = 0;  // planning the minibatches, measured by doing it again without data
+  // What small chunks cost, measured in further runs; 0 where chunks are few or large: the part of packing_cpu() that
+  // the same sequences in large chunks would not need, and the part of reading_cpu spent on new memory for each chunk.
   double small_chunks_cpu = 0, small_chunks_read_cpu = 0;
 
   unsigned cores = 1, threads = 1;  // of the machine; that may read
   double window = 0;                // part of the corpus, 0 to 1, that the shuffle's window holds
   double fastest_read = 0;          // bytes a second that the files give at most; 0: not known
   std::uint64_t corpus_bytes = 0;
-  // Of the epoch; where it is no sweep, chunks and bytes as its samples are of the corpus'.
+  // Of the epoch. If it is not one sweep, chunks and bytes are estimated from its part of the corpus' samples.
   std::uint64_t chunks = 0, bytes = 0, sequences = 0, samples = 0, minibatches = 0;
-  std::uint64_t reads = 0;  // of chunks, or in the files' own order of parts of large ones
+  std::uint64_t reads = 0;  // of chunks; in the files' own order, of parts of large chunks
 
-  // What threads can read side by side.
+  // How many chunks, or parts of them, there are for threads to read in parallel.
   std::uint64_t parts() const noexcept { return reads > chunks ? reads : chunks; }
 };
 

@@ -15,14 +15,14 @@ namespace batchfeed {
 
 namespace detail {
 // Memory aligned to 64 bytes; from 64 KiB on it lies on large pages where the system has
-// them, as the first touch is what costs most. nullptr if there is none.
+// them, as touching pages for the first time costs most. nullptr if there is no memory.
 void* allocate(std::size_t bytes) noexcept;
-// Gives back what allocate() gave for so many bytes. Null stays null.
+// Frees what allocate(bytes) returned, for the same `bytes`. Does nothing for nullptr.
 void release(void* memory, std::size_t bytes) noexcept;
 }  // namespace detail
 
-// Growing moves the values: pointers to them are void then. It throws std::bad_alloc, which leaves the buffer as it
-// was. Aligned to 64 bytes, with at least 64 readable and writable bytes behind capacity(), so that kernels may load
+// Growing moves the values and invalidates pointers to them; it throws std::bad_alloc and leaves the buffer unchanged
+// then. Aligned to 64 bytes, with at least 64 readable and writable bytes behind capacity(), so that kernels may load
 // and store whole vectors at the end.
 template <class T>
 class Buffer {
@@ -58,7 +58,7 @@ class Buffer {
 
   void clear() noexcept { size_ = 0; }
 
-  // Room for n values in all; the contents stay. What is not empty grows at least by half.
+  // Room for n values in all; the contents stay. A buffer that is not empty grows by at least half its capacity.
   void reserve(std::size_t n) {
     if (n > capacity_) grow(n);
   }
@@ -88,7 +88,7 @@ class Buffer {
   void grow(std::size_t n) {
     const std::size_t limit = (static_cast<std::size_t>(-1) / 2 - 2 * kPadding) / sizeof(T);
     if (n > limit) throw std::bad_alloc();
-    // An empty one is told how much is to come, which the next time may be a little more.
+    // The first request is mostly the final size; a sixteenth more is for reuse by something a little larger.
     std::size_t wanted = size_ == 0 ? n + n / 16 : capacity_ + capacity_ / 2;
     if (wanted < n) wanted = n;
     if (wanted > limit) wanted = limit;

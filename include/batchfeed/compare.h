@@ -35,11 +35,11 @@ struct Located {
 
 struct Difference {
   std::optional<Located> a = {}, b = {};  // one of them missing: only the other corpus has it
-  std::string what = {};                  // "stream 'v', sample 2: [1] is 3.5 and 3.25"; of two
+  std::string what = {};                  // if both are there: "stream 'v', sample 2: [1] is 3.5 and 3.25"
 };
 
 struct Comparison {
-  std::vector<std::string> streams = {};  // what differs in them; those are not compared further
+  std::vector<std::string> streams = {};  // how streams differ; such streams are not compared further
   bool keys = false;                      // keys were compared
   std::uint64_t sequences_a = 0, sequences_b = 0;
   std::uint64_t same = 0;  // sequences in both, wherever they stand

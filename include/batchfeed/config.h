@@ -13,7 +13,7 @@
 
 namespace batchfeed {
 
-// One reader section, and what it lacks is looked for around it.
+// One reader section; keys that it lacks are looked up in the sections around it.
 struct ConfigRequest {
   std::vector<std::string> files = {};    // in order, as configFile=A+B
   std::vector<std::string> set = {};      // further text, as on CNTK's command line: later wins
@@ -22,8 +22,8 @@ struct ConfigRequest {
   Limits limits = {};
   FileSystem file_system = {};  // reads URLs: `files`, what they include, and what the setup names
   Report report = {};           // unknown keys, dead keys, sloppy spelling
-  // Goes on after a fault: `report` gets each of them as an error, and the first
-  // is thrown at the end, if it is of the reader. Faults of the language itself (brackets) end it at once.
+  // Goes on after a fault: `report` gets each fault as an error, and the first one of the reader section is
+  // thrown at the end. Faults of the language itself (brackets) are thrown at once.
   bool all_faults = false;
 };
 
@@ -45,7 +45,7 @@ struct LoadedConfig {
   std::string section = {};                        // the path that was used, as spelled in the file
   std::vector<std::uint64_t> minibatch_size = {};  // from the enclosing SGD section, if it says so
   std::optional<std::uint64_t> epoch_size = {};    // likewise
-  // What is wrong with what it says, to be thrown by whoever has no size of its own to use.
+  // The fault of a size that cannot be used, to be thrown by callers that have no size of their own.
   std::optional<Fault> wrong_minibatch_size = {}, wrong_epoch_size = {};
   std::vector<ResolvedValue> resolved = {};  // every key that was looked at, in that order
 };
@@ -56,8 +56,8 @@ LoadedConfig load_config(const ConfigRequest& request);
 // Every reader section in the files, as dotted paths in file order.
 std::vector<std::string> reader_sections(const ConfigRequest& request);
 
-// Binds each of them, or the one that is asked for: `report` gets every notice, and every fault as an error. Returns
-// what was looked at. Throws Error where the language itself is broken (brackets), so that nothing else can be told.
+// Binds every reader section, or only request.section: `report` gets every notice, and every fault as an error. Returns
+// the sections it bound. Throws Error for faults of the language itself (brackets), as nothing can be bound then.
 std::vector<std::string> check_config(const ConfigRequest& request);
 
 // One key of a reader section (its texts live as long as the program): the table behind binding, warnings and

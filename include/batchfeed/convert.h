@@ -19,12 +19,12 @@
 namespace batchfeed {
 
 struct ConvertOptions {
-  // Or ctf; htk: one parameter file; scp: a list and its features; mlf: labels.
+  // cbf; ctf; htk: one parameter file; scp: a list and its features; mlf: labels.
   Format to = Format::cbf;
   bool legacy = false;                      // cbf: the older layout
   std::uint64_t chunk_bytes = 32ull << 20;  // cbf: where a chunk is closed
-  // cbf: close chunks as ctf2bin does, by the bytes of samples alone; `true`: and,
-  // as the original, without starting the count anew after the first chunk.
+  // cbf: close chunks as ctf2bin does, by the bytes of samples alone. `true`: as the original,
+  // which does not reset the count, so that all chunks but the first have one sequence.
   std::optional<bool> ctf2bin_chunks = {};
   std::vector<std::string> streams = {};                          // those to keep, in this order; empty: all
   std::vector<std::pair<std::string, std::string>> renames = {};  // from, to
@@ -37,7 +37,7 @@ struct ConvertOptions {
   std::optional<std::uint64_t> shuffle = {};    // seed of a global shuffle
   std::uint64_t shuffle_memory = 256ull << 20;  // bytes shuffled at a time
   unsigned jobs = 0;                            // threads that read and encode; 0 = one per core
-  // scp and htk: one stream of floats. What the header says, unless it is given, is what set_header() finds, else 10 ms
+  // scp and htk: one stream of floats. Header fields that are not given are those that set_header() finds, else 10 ms
   // and USER.
   std::optional<std::uint32_t> frame_period = {};    // of a frame, in 100 ns; 1 to 10'000'000
   std::optional<std::uint16_t> parameter_kind = {};  // see htk_kind()
@@ -45,7 +45,8 @@ struct ConvertOptions {
   // mlf: one stream that is one-hot.
   bool binary_labels = false;
   std::vector<std::string> labels = {};  // names of the classes; empty: numbers
-  // Replace an existing target; of a symbolic link the link itself. A file of the source not by some of its streams.
+  // Replace an existing target; of a symbolic link, the link itself. A file that the source reads is not replaced where
+  // `streams` leaves some of its streams out.
   bool force = false;
   bool verify = false;     // read the target back and compare
   Progress progress = {};  // bytes of the source; may throw to give up
@@ -65,17 +66,17 @@ struct ConvertResult {
   bool verified = false;
 };
 
-// The format that a file of this name is written in, which may end in .zst, too; or `to`, where it is given. Throws
-// Error(usage) for a name that says none, and for one that ends in .gz.
+// The format to write a file in: `to` if it is given, else by the extension of `path`, a .zst aside. Throws
+// Error(usage) if neither names a format, and if `path` ends in .gz.
 Format target_format(const std::string& path, const std::string& to = {});
 
-// Of features that come from HTK files: period and kind that are not given become those of these files; but not the
-// kind where frames are delivered in windows, which it does not describe. `corpora`: what is written, one after the
-// other. Throws Error(usage) if they differ.
+// For features that come from HTK files: sets a period and kind that are not given to those of the files; but the kind
+// to USER where frames are delivered in windows, which no kind describes. `corpora`: what is written, one after the
+// other. Throws Error(usage) if their headers differ.
 void set_header(ConvertOptions& options, const std::vector<const Setup*>& corpora);
 
-// Throws Error; then the target is as it was before, unless `verify` found that the new one does not read back as
-// written: that is then in place.
+// Throws Error; the target is then as it was before, except where `verify` found that the new target does not read back
+// as written: that one stays in place.
 ConvertResult convert(const Source& source, const std::string& target, const ConvertOptions& options);
 
 }  // namespace batchfeed

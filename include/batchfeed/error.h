@@ -84,8 +84,8 @@ struct Notice {
   Fault fault = {};
 };
 
-// Receives notices. May be called from several threads at once. What it throws ends the work that told, and comes to
-// whoever asked for that as it is. An empty function drops them.
+// Receives notices. May be called from several threads at once. An exception that it throws ends the work that
+// reported, and reaches the caller of that work unchanged. An empty function drops notices.
 using Report = std::function<void(const Notice&)>;
 
 }  // namespace batchfeed

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Files that the operating system does not open: in an object store, on a web
-// server, in an archive. Who can read them says so here; a Setup without it reads
-// local files only, whatever their names look like. And which folders may be read.
+// Files that the operating system does not open (in an object store, on a web
+// server, in an archive): the caller's functions that read them. A Setup without
+// these reads local files only, whatever their names look like. Also which folders
+// may be read.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@
 
 namespace batchfeed {
 
-// One of them, open. Its functions may be called from several threads at once, and
-// throw Error.
+// A remote file that is open. Its functions may be called from several threads at
+// once, and throw Error.
 struct RemoteFile {
   std::uint64_t size = 0;
   // Differs where the bytes differ (an ETag, a checksum, a time); empty: not known.
@@ -30,15 +31,15 @@ struct RemoteFile {
   std::function<bool()> unchanged = {};
 };
 
-// What identifies the bytes of a file without reading them. Of a remote file there is its size, and a hash
-// of its version in place of the time.
+// What identifies the bytes of a file without reading them. For a remote file: its size, and a hash of its
+// version as `mtime_ns`.
 struct FileIdentity {
   std::uint64_t device = 0, inode = 0, size = 0;
   std::int64_t mtime_ns = 0;
   bool operator==(const FileIdentity&) const = default;
 };
 
-// A file and where a configuration, or a list that it names, gives its name.
+// A file, and where the configuration, or a list that the configuration names, names it.
 struct NamedFile {
   std::string path;
   std::shared_ptr<const std::string> where;  // never null; shared, as there may be many names in one file
@@ -56,22 +57,22 @@ struct FileSystem {
   // links resolved: for configurations and lists that come from others. A configuration
   // that the caller names is read wherever it lies. Empty: anywhere.
   std::vector<std::string> roots = {};
-  // What relative paths count from; empty: the working directory of when a corpus is opened,
-  // also for files that are opened again later on. What is told names them as given.
+  // The base of relative paths; empty: the working directory at the time a corpus is opened,
+  // also for files that are opened again later. Faults and notices name paths as given.
   std::string folder = {};
   // The configuration that names the files, if any. When a relative path does not exist, the
   // error says whether it would exist beside this configuration.
   std::string configuration = {};
-  // The files that this configuration names, sorted by path, for one that is not there. Shared, as every source keeps a
-  // copy of all this. May be null.
+  // The files that this configuration names, sorted by path, so that the fault of a missing file tells where it is
+  // named. Shared, as every source keeps a copy of the FileSystem. May be null.
   std::shared_ptr<const std::vector<NamedFile>> named_at = {};
-  // What opening a compressed file found out, for whoever opens it again; see share_unpacked().
+  // What was found when compressed files were opened, for opening them again; see share_unpacked().
   std::shared_ptr<UnpackedFiles> unpacked = {};
 };
 
-// For one who opens compressed files several times, as looking at a corpus does: the pass over
-// all of a file that finds out where reading can begin is made once, and files that unpack to at
-// most `text_bytes`, of all of them together, are unpacked once and stay in memory.
+// For callers who open compressed files several times, as when a corpus is inspected: the pass over a
+// whole file that finds the places where unpacking can begin is made only once, and unpacked files are
+// kept in memory, up to `text_bytes` for all of them together.
 std::shared_ptr<UnpackedFiles> share_unpacked(std::size_t text_bytes = 0);
 
 // SCHEME://..., or as fsspec chains them, SCHEME::SCHEME://...

@@ -31,7 +31,7 @@ ValueTest parse_value_test(std::string_view text);
 struct FindOptions {
   std::vector<std::string> keys = {};  // shell patterns (* ? [a-z]); a sequence's key fits one of them
   std::vector<ValueTest> values = {};  // and each of these holds for one of its values
-  bool invert = false;                 // those for which it is not so
+  bool invert = false;                 // finds the sequences that do not fit instead
   unsigned jobs = 0;                   // threads; 0 = one per core
   Progress progress = {};              // bytes; may throw to give up
 };
@@ -40,14 +40,14 @@ struct Hit {
   std::uint32_t chunk = 0, place = 0;  // of the sequence, in the chunk's table
   SequenceInfo sequence = {};
   Place at = {};
-  // The first value that passed the last of the tests, where there is any.
+  // The first value that passed the last test of FindOptions::values; unset if there are no tests.
   std::string stream = {};
   std::uint32_t sample = 0;
   std::uint64_t index = 0;
   double value = 0;
   Element element = Element::f32;  // as the stream holds it
-  std::uint64_t values = 0;        // that pass it
-  std::uint64_t line = 0;          // of that sample; 0: not known
+  std::uint64_t values = 0;        // how many pass that test
+  std::uint64_t line = 0;          // of the sample; 0: not known
 };
 
 // In the order of the source. Damaged sequences are passed over. An index that a
@@ -55,8 +55,8 @@ struct Hit {
 // values to compare. Throws Error(usage) for streams or indices that are not there.
 void find(const Source& source, const FindOptions& options, const std::function<void(const Hit&)>& found);
 
-// The line of a text file on which sample number `sample` of a stream stands that has
-// `samples` in the sequence at `place`; 0 where lines and samples do not go together.
+// The line of a text file with sample number `sample` of a stream that has `samples`
+// samples in the sequence at `place`; 0 if the sequence has another number of lines.
 std::uint64_t line_of_sample(const Place& place, std::uint64_t samples, std::uint64_t sample) noexcept;
 
 }  // namespace batchfeed

@@ -17,8 +17,8 @@ namespace batchfeed {
 struct FixOptions {
   bool force = false;                // replace an existing target
   std::uint64_t most = 100;          // places kept of each kind of repair
-  std::optional<KeyMode> keys = {};  // of text; none: as the first id is
-  bool skip_sequence_ids = false;    // of text: each line is a sequence, whatever its id
+  std::optional<KeyMode> keys = {};  // text: how ids are compared; unset: as fits the first id
+  bool skip_sequence_ids = false;    // text: each line is a sequence, whatever its id
   Limits limits = {};
   Progress progress = {};  // bytes; may throw to give up
 };
@@ -40,7 +40,7 @@ struct Fix {
 // sparse sample are sorted by index (equal indices keep their order); all else is copied.
 // Throws Error for other formats, and for a binary file where the numbers do not agree with
 // the data: then nothing is written. The target appears whole, also if there was nothing
-// to mend. What it did, in this order; empty: a plain copy.
+// to mend. Returns the kinds of repair made, in this order; empty: a plain copy.
 std::vector<Fix> fix_file(const std::string& path, const std::string& target, const FixOptions& options = {});
 
 }  // namespace batchfeed

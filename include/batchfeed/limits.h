@@ -9,7 +9,7 @@
 namespace batchfeed {
 
 struct Limits {
-  std::uint64_t line_bytes = 1ull << 30;       // one line of a text corpus; what fits a block of 512 KiB passes
+  std::uint64_t line_bytes = 1ull << 30;       // one line of a text corpus; lines of up to 512 KiB always pass
   std::uint64_t list_line_bytes = 1ull << 16;  // one line of an scp, MLF, or list file
   std::uint64_t dim = (1ull << 31) - 1;        // dimension of a stream
   std::uint64_t streams = 1024;                // streams of a source, sources of a reader, readers of a configuration
@@ -19,7 +19,7 @@ struct Limits {
   std::uint64_t label_frames = 1ull << 24;            // frames that one utterance's labels cover (46 hours of 10 ms)
   std::uint64_t label_ratio = 256;  // frames that an MLF may cover for each of its bytes; up to 2 Mi frames pass
   std::uint64_t chunk_values = 0xFFFFFFFFull;  // values of one stream in one chunk
-  std::uint64_t implied_samples = 4ull << 20;  // samples and values of a chunk that take no bytes of it
+  std::uint64_t implied_samples = 4ull << 20;  // samples and values of a chunk that have no bytes in the file
   std::uint64_t scp_entries = 100'000'000;     // entries of all scp lists of a stream
   std::uint64_t mlf_states = 1'000'000;        // labels of a state list
   std::uint64_t config_bytes = 4ull << 20;     // a configuration, with its includes
@@ -29,9 +29,13 @@ struct Limits {
   std::uint64_t state_bytes = 16ull << 20;     // a saved state
   std::uint64_t pattern_bytes = 64ull << 20;   // paths that the patterns of a source look at; a folder counts 512 more
   std::uint64_t unpacked_bytes = 1ull << 40;   // bytes that a compressed file unpacks to
-  std::uint64_t unpack_ratio = 2000;  // the same for each of its compressed bytes; results of up to 64 MiB pass
+  std::uint64_t unpack_ratio = 2000;           // unpacked bytes for each compressed byte; up to 64 MiB always pass
   std::uint64_t unpack_window_bytes = 128ull << 20;  // memory that unpacking a zstd file may need
+<<<<<<< HEAD
   std::uint64_t unpack_held_ratio = 256;  // line or index of a compressed text, for each byte of it; 64 and 32 MiB pass
+=======
+  std::uint64_t unpack_held_ratio = 256;  // bytes of a line or index per byte of compressed text; 64 and 32 MiB pass
+>>>>>>> c3c44b28f459edae4393d02605d02deedb08111c
 };
 
 }  // namespace batchfeed

@@ -36,7 +36,7 @@ struct Layout {
   std::uint32_t rows = 0;   // S
   std::uint32_t steps = 0;  // T
   std::vector<LayoutEntry> entries = {};
-  std::size_t sequences = 0;  // the first this many entries are sequences
+  std::size_t sequences = 0;  // so many of the entries are sequences, the rest gaps
 
   bool operator==(const Layout&) const = default;
 };
@@ -57,8 +57,8 @@ struct CntkSparseView {  // CSC over columns t * rows + s, gaps empty
 };
 
 // One stream of a minibatch. Packed: entry e of layout.entries (e <
-// layout.sequences) owns samples offsets[e] .. offsets[e+1], of which a cut
-// sequence has only those inside the minibatch.
+// layout.sequences) owns samples offsets[e] .. offsets[e+1]; of a cut sequence
+// these are only the samples inside the minibatch.
 struct StreamBatch {
   std::string name;
   Storage storage = Storage::dense;
@@ -78,9 +78,9 @@ struct StreamBatch {
     return reinterpret_cast<const T*>(values.data());
   }
 
-  // Each in memory of its own, of `element`; const and thread-safe. In the first two sparse samples are made dense, and
-  // of an index that stands twice in one the last value counts. Throw std::bad_alloc; cntk_sparse() Error(usage) for a
-  // dense stream.
+  // Each returns values of type `element` in memory of its own; thread-safe. The first two make sparse samples dense,
+  // where the last value counts if an index occurs twice in a sample. All throw std::bad_alloc, and cntk_sparse()
+  // Error(usage) for a dense stream.
   PaddedView padded() const;
   CntkDenseView cntk_dense() const;
   CntkSparseView cntk_sparse() const;
@@ -90,9 +90,8 @@ namespace detail {
 class MinibatchPool;
 }
 
-// Plain data, which several threads may read at once. Its memory goes back to the reader that gave it, from whatever
-// thread, and is used again; what a reader has no use for, or comes after its end, goes to the system. Moving to a
-// minibatch swaps the two.
+// Plain data, which several threads may read at once. The destructor, on any thread, returns the memory to the reader
+// it came from for reuse, or frees it if that reader has no use for it or is gone. Move assignment swaps the two.
 struct Minibatch {
   Minibatch() = default;
   Minibatch(Minibatch&& other) noexcept { swap(other); }
@@ -133,10 +132,10 @@ struct Minibatch {
 // that bucketing has rearranged so far, over all workers.
 struct Padding {
   std::uint64_t samples = 0;     // cells in use
-  std::uint64_t cells = 0;       // of the minibatches as they come
-  std::uint64_t unbucketed = 0;  // of minibatches in the order's own sequence
+  std::uint64_t cells = 0;       // of the minibatches as delivered
+  std::uint64_t unbucketed = 0;  // of the minibatches that the order would give without bucketing
 
-  // The part of the padding that is gone; 0 if there was none.
+  // The part of the padding that bucketing removed; 0 if there was none.
   double saved() const noexcept {
     return unbucketed <= samples ? 0.0
                                  : (static_cast<double>(unbucketed) - static_cast<double>(cells)) /

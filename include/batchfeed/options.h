@@ -59,8 +59,8 @@ struct CtfOptions {
   std::uint64_t chunk_bytes = 32ull << 20;  // of text, at which a chunk is closed
   bool cache_index = false;                 // keep the index on disk (docs/reference/formats/index-cache.md)
   std::string cache_dir = {};               // empty: beside the data, else the user's cache directory
-  // The files that `streams` were inferred from (Inferred::seen): one that is another when it is opened is
-  // Error(stale). Of files that are not in it nothing is asked.
+  // The files that `streams` were inferred from (Inferred::seen): if one has changed when it is opened, that is
+  // Error(stale). Files that are not in it are not compared.
   std::map<std::string, FileIdentity> seen = {};
 };
 
@@ -73,7 +73,7 @@ struct CbfOptions {
   std::vector<std::string> files = {};  // several: shards of one corpus
   std::vector<Rename> renames = {};     // the others keep their names
   Element element = Element::f32;
-  bool convert_element = false;  // deliver `element` although the file holds another; else that is a fault
+  bool convert_element = false;  // convert to `element` if the file holds the other type; else that is a fault
   int trace_level = 1;
 };
 
@@ -84,7 +84,7 @@ struct HtkOptions {
   // Parameter files, each one utterance whose key is its path without the extension.
   std::vector<std::string> files = {};
   std::string prefix = {};  // prefixPathInSCP
-  // Values of one frame. Without `context` it may be an odd multiple of that, which makes a symmetric window.
+  // Values of one frame. Without `context`, an odd multiple of the files' dimension asks for a symmetric window.
   std::uint64_t dim = 0;
   // Frames before and behind each that are delivered with it, oldest first: dim x (before + 1 + behind) values.
   std::optional<std::pair<std::uint32_t, std::uint32_t>> context = {};
@@ -97,7 +97,7 @@ struct HtkOptions {
   int trace_level = 1;
   // The legacy reader: every scp form, utterances joined by line, its own filters.
   bool legacy = false;
-  std::uint64_t max_utterance_frames = 65'535;                     // of it: longer ones are left out
+  std::uint64_t max_utterance_frames = 65'535;                     // legacy: longer utterances are left out
   std::vector<std::pair<std::string, std::string>> path_map = {};  // prefix in the scp -> prefix on this machine
 
   const std::string& first_file() const { return scp_files.empty() ? files.front() : scp_files.front(); }
@@ -189,7 +189,7 @@ struct Names<SizeUnit> {
 enum class LongSequence : std::uint8_t {
   alone,  // a minibatch of its own, as the reference does
   skip,   // left out; Reader::skipped() counts
-  split,  // a minibatch of its own, in which pieces of the minibatch's size are sequences
+  split,  // a minibatch of its own, cut into pieces of the minibatch's size, each of which is a sequence
   error,
 };
 template <>
@@ -227,8 +227,8 @@ struct ReaderOptions {
   Shard shard = Shard::even;
   std::uint64_t workers = 1;  // readers, mostly in processes of their own, that share the data
   std::uint64_t rank = 0;     // which of them this is
-  // Of every `stride` minibatches only number `offset`: so several processes that
-  // load for one worker share its stream without changing it.
+  // Delivers only number `offset` of every `stride` minibatches, so that several
+  // processes that load for one worker share its stream without changing it.
   std::uint64_t stride = 1;
   std::uint64_t offset = 0;
 
@@ -247,12 +247,12 @@ struct ReaderOptions {
   LongSequence long_sequence = LongSequence::alone;
   LastMinibatch last_minibatch = LastMinibatch::keep;
 
-  // Bucketing by length, to cut padding: of the order's next so many minibatches the
-  // sequences are sorted by length and cut into minibatches of alike ones, which come
-  // in random order. 0 = off; 16 saves most of what can be saved. Needs Shard::even or
-  // one worker, and one minibatch size. Reader::padding() tells what it saves.
+  // Bucketing by length, to cut padding: the sequences of the order's next so many
+  // minibatches are sorted by length and cut into minibatches of similar lengths, which
+  // come in random order. 0 = off; 16 saves most of what can be saved. Needs Shard::even
+  // or one worker, and one minibatch size. Reader::padding() tells what it saves.
   std::uint64_t bucket_minibatches = 0;
-  // Several corpora as one endless line (Setup::mix): the share of the samples that
+  // Several corpora mixed into one endless stream (Setup::mix): the share of the samples that
   // each gives, relative to the sum. Needs Shard::even or one worker. Every corpus
   // runs through sweeps of its own; an epoch of size 0 has as many samples as all
   // corpora together.
@@ -269,13 +269,13 @@ struct ReaderOptions {
   // kept for rows that come later, take as much again at most.
   std::uint64_t memory_limit = 0;
   KeyMode keys = KeyMode::numeric;
-  // HTKMLFReader's minibatches (docs/reference/formats/htk.md), where a size of 0 stands for "not legacy".
+  // HTKMLFReader's minibatches (docs/reference/formats/htk.md).
   bool legacy_speech = false;
   bool full_minibatches = false;                   // minibatchMode = full
   std::vector<std::uint64_t> rows_per_epoch = {};  // nbruttsineachrecurrentiter, where it shapes minibatches
   bool rolling_window = false;
-  // Each minibatch is one sequence, of whatever minibatch_size, and a single sample of a source stands for all of its
-  // partner in the first (HTKMLFReader with action = write). With PackOptions::sequences.
+  // Each minibatch is one sequence, whatever minibatch_size is, and a source's sequence of a single sample stands for
+  // all samples of its partner in the first source (HTKMLFReader with action = write). Needs Packing::sequences.
   bool one_sequence = false;
 };
 template <>
@@ -298,7 +298,8 @@ struct Setup {
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
 };
 
-// Every source of a setup, those of each corpus of a mixture too; as long as it lives unchanged.
+// Every source of a setup, those of each corpus of a mixture too. The pointers are valid until its lists of sources
+// change.
 inline std::vector<SourceOptions*> sources_of(Setup& setup) {
   std::vector<SourceOptions*> out;
   for (SourceOptions& source : setup.sources) out.push_back(&source);

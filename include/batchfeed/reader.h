@@ -32,14 +32,14 @@ struct BatchPlan {
   bool end_of_epoch = false, end_of_sweep = false;
 };
 
-// Not thread-safe; one consumer. Opened before fork() it refuses to work in the
-// child. Destroying it waits for at most the chunk reads under way and leaves no thread.
-// One that was moved from can be destroyed or assigned to.
+// Not thread-safe; one consumer. In a child forked after it was opened, its non-const
+// functions throw Error (usage). The destructor waits for the chunk reads under way, no
+// longer, and leaves no thread. A moved-from reader may only be destroyed or assigned to.
 //
-// What next() and read() throw comes at its place in the stream, that is with the first
-// minibatch that needs its chunk, and again at each later call; restore(state()) tries
-// again behind the last minibatch. What a Source or Report of the caller's own throws
-// comes as it is.
+// next() and read() throw an error at its place in the stream: for the first minibatch
+// that needs the faulty chunk, and again at each later call; restore(state()) tries again
+// behind the last minibatch. Exceptions of the caller's own Source or Report pass through
+// unchanged.
 class Reader {
  public:
   // Opens the sources, joins them by key and indexes what has no valid index
@@ -48,15 +48,15 @@ class Reader {
   // Reads a source of the caller's own.
   Reader(std::shared_ptr<const Source> source, const ReaderOptions& options, const Limits& limits = {},
          const Report& report = {});
-  // Reads a mixture of them, one for each of options.mix_weights.
+  // Reads a mixture of corpora, one for each of options.mix_weights.
   Reader(std::vector<std::shared_ptr<const Source>> corpora, const ReaderOptions& options, const Limits& limits = {},
          const Report& report = {});
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) noexcept;
   ~Reader();
 
-  // As they are delivered: truncated packing and the legacy reader make sparse ones dense. This reference, and those
-  // of source() and options(), live as long as the reader, or until it is moved from.
+  // The streams as delivered: truncated packing and ReaderOptions::legacy_speech make sparse ones dense. The references
+  // from streams(), source() and options() are valid until the reader is destroyed or moved from.
   const std::vector<StreamInfo>& streams() const noexcept;
   // Known at open: of one sweep, all workers (a mixture: of all corpora together).
   std::uint64_t num_samples() const noexcept;
@@ -65,15 +65,15 @@ class Reader {
   // a walk over metadata, no data are read. Throws Error (usage) if there is no end
   // within 2^44 samples.
   std::uint64_t num_minibatches(std::uint64_t epoch = 0) const;
-  const Source& source() const noexcept;  // the joined corpus, or the mixture's one after the other
-  std::shared_ptr<const Source> shared_source() const noexcept;  // the same, for whoever outlives the reader
+  const Source& source() const noexcept;  // the joined corpus; of a mixture, its corpora one after the other
+  std::shared_ptr<const Source> shared_source() const noexcept;  // the same; may outlive the reader
   const ReaderOptions& options() const noexcept;
   std::string key_text(std::uint64_t key) const;
 
   // The next minibatch that has data; nothing at the end of the epoch (call
   // begin_epoch() to go on). Epochs: the first call begins epoch `start_epoch`.
   std::optional<Minibatch> next();
-  // The same into `out`, whose memory is used again; false instead of nothing.
+  // The same into `out`, whose memory is reused; false at the end of the epoch.
   bool next(Minibatch& out);
 
   // The next answer as the reference gives it, also those without data; false
@@ -81,57 +81,56 @@ class Reader {
   // begins by itself.
   bool read(Minibatch& out);
 
-  // Waits until next(out) has its answer ready, for at most this long; false if it has
-  // not. For callers who must look at signals meanwhile. Where nothing is prefetched it makes
-  // the answer, however long that takes. The memory of `out` is used as by next(out): its data
-  // are gone then.
+  // Waits until next(out) has its answer ready, for at most `most`; false if it has not by
+  // then. For callers who must check for signals while they wait. Without prefetch it makes
+  // the answer itself, however long that takes. Like next(out) it reuses the memory of `out`,
+  // whose data are lost.
   bool wait(std::chrono::milliseconds most, Minibatch& out);
   // Whether next() and read() will give a minibatch with data, or the epoch's last answer,
-  // at once: without work, waiting or a lock. Small ones come several at a time, and this
-  // is true of those behind the first.
+  // at once: without work, waiting or a lock. Small minibatches are taken over several at a
+  // time; this is true for all of them but the first.
   bool at_hand() const noexcept;
 
-  // The answer last handed out, by next() or read(), counts as not handed out: it is the next one again. For callers
-  // who were interrupted before it came to whom it was for. Does nothing where the reader has been moved since, or has
-  // handed out none.
+  // Undoes the last answer of next() or read(): it becomes the next one again. For callers who were interrupted before
+  // they could pass it on. Does nothing if no answer was handed out since the reader was opened or its place or options
+  // were changed (begin_epoch(), restore(), set_workers(), set_minibatch_size()).
   void take_back();
 
-  // The next answer is the first of this epoch. Behind the end of the epoch before, the run
-  // goes on as with read(); any other epoch begins as in a reader of its own.
+  // Makes the first answer of this epoch the next one. If the epoch before it has just ended,
+  // the run goes on as with read(); otherwise the epoch begins as in a newly opened reader.
   void begin_epoch(std::uint64_t epoch);
 
-  // From the next minibatch on. What is so already changes nothing.
+  // Take effect with the next minibatch. Setting the present values changes nothing.
   void set_workers(std::uint64_t workers, std::uint64_t rank);
   void set_minibatch_size(std::uint64_t size);
 
-  // Half a KiB of JSON, with truncated packing some 15 bytes more for each row, that names the
-  // place behind the minibatch last handed out. restore() throws Error (kind state) if it belongs to other data
-  // or other options.
+  // The place behind the minibatch last handed out, as half a KiB of JSON, with truncated packing some 15 bytes more
+  // for each row. restore() throws Error (kind state) if the state belongs to other data or other options.
   std::string state() const;
   void restore(std::string_view state);
 
-  // Minibatches of the current epoch from the next on, planned without data: up to `minibatches`, and none behind the
-  // end of the epoch. Of an epoch that has ended: those of the next one (Driver::epochs).
+  // Plans the current epoch's minibatches from the next one on, without reading data: up to `minibatches` of them, and
+  // none behind the end of the epoch. If the epoch has ended, plans the next one (Driver::epochs).
   std::vector<BatchPlan> plan(std::uint64_t minibatches) const;
-  // The same one by one, each gone behind `each`.
+  // The same, one by one; the plan passed to `each` is valid only during that call.
   void plan(std::uint64_t minibatches, const std::function<void(const BatchPlan&)>& each) const;
   // How many minibatches with data next() will still give in the current epoch (of
   // an ended one: none), as far as can be planned without data; ~0 if there is no end
   // within 2^44 samples.
   std::uint64_t remaining() const;
 
-  // Bytes of chunks: the window needs at most so many, as the files have them; held
-  // now; and the most that was held.
+  // Bytes of chunks: the most that the window needs, by their size in the files; in memory
+  // now; and the most that were in memory.
   std::uint64_t memory_needed() const noexcept;
   std::uint64_t memory_held() const noexcept;
   std::uint64_t memory_peak() const noexcept;
 
-  // Over the run up to the minibatch last handed out, restored states included:
-  // sequences left out as options ask (long_sequence, last_minibatch, what waits in
-  // truncated rows when the minibatch size changes; with Shard::even when the number of
-  // rows does, and of all workers), sequences left out because they are damaged (this
-  // worker's; those of all workers with truncated packing and Shard::even), and what
-  // bucketing saves.
+  // Counts of the run up to the minibatch last handed out, the saved runs that it continues
+  // included. skipped(): sequences that options leave out, by long_sequence, last_minibatch,
+  // or, with truncated packing, because they waited in rows when the minibatch size or the
+  // workers changed (with Shard::even those of all workers). invalid(): damaged sequences
+  // left out, this worker's (with truncated packing and Shard::even those of all workers).
+  // padding(): what bucketing saves.
   std::uint64_t skipped() const noexcept;
   std::uint64_t invalid() const noexcept;
   Padding padding() const noexcept;

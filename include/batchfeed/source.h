@@ -102,27 +102,27 @@ struct RowRange {
 
 enum class RowMemory : std::uint8_t { unknown, as_stored, far_more };
 
-// Reads a few rows of a chunk as if it had no others: row `first` comes as row 0, and behind
-// them may come rows that stand in no table. What Source says of sequences() and read() holds
-// for these. Thread-safe.
+// Reads the rows [first, last) of a chunk as if it had no others: row `first` becomes row 0.
+// read() may give further rows behind them, which sequences() does not list. Otherwise both
+// functions are as those of Source. Thread-safe.
 class RowReader {
  public:
   virtual void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const = 0;
   virtual void read(std::uint32_t chunk, RowRange rows, Chunk& out) const = 0;
-  // Of a chunk with a row for each sequence: whether a glance at it shows nothing but whole numbers from 0 to 255 in a
-  // dense stream, or one 1 a sample in a sparse one. Whoever keeps the chunk may then keep a byte for each number, or
-  // the indices alone, if all turn out so. The default does not look.
+  // Whether a glance at the data shows only whole numbers from 0 to 255 in a dense stream, or a single 1 in each sample
+  // of a sparse one. If all data turn out so, the reader keeps one byte a value, or only the indices. Asked only of
+  // chunks with one row for each sequence. The default does not look.
   virtual bool may_be_narrow(std::uint32_t /*chunk*/, std::size_t /*stream*/) const { return false; }
-  // What rows of a chunk take in memory beside their bytes in the file: about as much, as those of binary files do, or
-  // far more, as labels do, a few bytes of which stand for many samples. The default does not know.
+  // How much memory rows of a chunk take compared with their bytes in the file: about as much (binary files), or far
+  // more (labels, where a few bytes stand for many samples). The default does not know.
   virtual RowMemory row_memory(std::uint32_t /*chunk*/) const { return RowMemory::unknown; }
 
  protected:
   ~RowReader() = default;
 };
 
-// All functions are const and may be called from several threads at once. What streams() and chunks() refer to stays as
-// it is as long as the source lives.
+// All functions are const and may be called from several threads at once. The references from streams() and chunks()
+// are valid, and what they refer to does not change, as long as the source lives.
 class Source {
  public:
   virtual ~Source() = default;
@@ -136,8 +136,8 @@ class Source {
   // The data of one chunk; `out` is overwritten, its memory reused: begin with out.reset(streams()). Throws Error.
   virtual void read(std::uint32_t chunk, Chunk& out) const = 0;
 
-  // Reads a chunk in parts, which the files' own order does, so that not all of a large chunk need be in memory.
-  // Null, as by default, where parts cannot be read or rows do not stand in table order. Lives as long as the source.
+  // Reads the chunk in parts, so that in the files' own order a large chunk is never in memory as a whole. Null, the
+  // default, where parts cannot be read or rows are not in table order. Owned by the source.
   virtual const RowReader* row_reader(std::uint32_t /*chunk*/) const { return nullptr; }
 
   // A key as people know it. The default prints it in decimal.
@@ -148,7 +148,7 @@ class Source {
   // The same in every source that a joined sequence comes from, the primary first;
   // the default has one.
   virtual std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const;
-  // The files that it is read from, as places name them. The default asks for the places of all rows.
+  // The files that the source reads, named as in Place::file. The default asks for the places of all rows.
   virtual std::vector<std::string> files() const;
 
   // In frame mode each frame is a sequence of its own. A source whose sequences
@@ -164,10 +164,10 @@ class Source {
   virtual std::vector<Notice> notices() const { return {}; }
 };
 
-// The same source, whose every table and chunk is looked at before anyone uses it. Throws Error (usage) with the id
-// source.streams, source.table or source.chunk where it does not fit what is written above; the first at once, the
-// others from sequences() and read(), of RowReader too. A reader takes a source at its word, and reads wherever its
-// offsets lead: a source of your own goes through this while it is written and in its tests. Null stays null.
+// Wraps a source so that each table and chunk is checked against the rules above before it is used. Throws Error
+// (usage): source.streams at once, source.table and source.chunk from sequences() and read(), those of RowReader too.
+// A reader does not check a source, and reads wherever its offsets lead: wrap a source of your own in this while you
+// write it, and in its tests. Null stays null.
 std::shared_ptr<const Source> checked(std::shared_ptr<const Source> source);
 
 }  // namespace batchfeed

@@ -30,7 +30,7 @@ enum class HtkLayout : std::uint8_t {
 struct HtkWriterOptions {
   std::uint64_t dim = 0;           // values of a frame, 1 to 16383
   std::uint32_t period = 100'000;  // of a frame, in 100 ns; 1 to 10'000'000
-  std::uint16_t kind = 9;          // as in the header: USER; one that htk_kind() gives
+  std::uint16_t kind = 9;          // the parameter kind, as htk_kind() gives it; 9 is USER
   HtkLayout layout = HtkLayout::archive;
   bool replace = true;  // else what exists is refused, list or companion, also by commit()
 };
@@ -48,8 +48,8 @@ class HtkWriter {
 
   // frames x dim values, one frame after the other; at least one frame.
   void append(std::string_view key, std::uint64_t frames, const float* values);
-  // All of commit() that is likely to fail, so that of several files all or none get their names. Behind it only
-  // commit() may follow.
+  // Does all of commit() that is likely to fail, so that of several files all or none get their names. Afterwards only
+  // commit() may be called.
   void seal();
   void commit();
 
@@ -86,9 +86,9 @@ struct MlfWriterOptions {
 };
 
 // Text: times in 100 ns, a frame being 10 ms; keys as "*/KEY.lab". Binary:
-// version 2; runs of more than 65535 frames are cut. A key that was there already is
-// refused, for which 11 to 22 bytes of each are kept. The file appears at commit()
-// or not at all. All functions throw Error. Not thread-safe.
+// version 2; runs of more than 65535 frames are cut. A repeated key is refused; to find
+// it, 11 to 22 bytes of memory are kept for each key. The file appears at commit() or
+// not at all. All functions throw Error. Not thread-safe.
 class MlfWriter {
  public:
   MlfWriter(std::string path, MlfWriterOptions options);

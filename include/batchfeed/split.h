@@ -17,8 +17,8 @@ struct SplitOptions {
   // Of the sequences, for each part; they sum to 1. At most 255 parts.
   std::vector<double> fractions = {};
   std::uint64_t seed = 0;
-  // Otherwise a sequence's key alone decides, so that it stays in its part when the
-  // corpus grows, and sizes are as near to the fractions as chance has it.
+  // Parts have exactly these sizes. Otherwise a sequence's key alone decides, so that it
+  // stays in its part when the corpus grows, and sizes meet the fractions on average only.
   bool exact = false;
   // Exact within each class of this stream: the index of the largest value of the
   // first sample. Damaged sequences are a class of their own.
@@ -38,14 +38,14 @@ using Parts = std::vector<std::vector<std::uint8_t>>;
 Parts split_parts(const Source& source, const SplitOptions& options);
 
 // Writes each part to its target, in the order of the source, which is read once.
-// Every target appears whole, and all of them or none. `to` of options counts where
-// `formats` says unknown; shuffle and verify do not. Keys are kept.
+// Every target appears whole, and all of them or none. options.to applies where
+// `formats` says unknown; shuffle and verify are ignored. Keys are kept.
 std::vector<ConvertResult> split(const Source& source, const Parts& parts, const std::vector<std::string>& targets,
                                  const std::vector<Format>& formats, const ConvertOptions& options);
 
-// One after the other, with the streams of the first; sparse dims are the largest.
-// Throws Error(usage) if streams do not fit. Keys are numbers that count on; their
-// texts are the corpora's own. Memory: 8 bytes a sequence.
+// The corpora one after the other, with the streams of the first; a sparse dim is the
+// largest of all. Throws Error(usage) if streams do not fit. Keys count the sequences
+// from 0; key_text() gives the corpora's own. Memory: 8 bytes a sequence.
 std::unique_ptr<Source> concatenate(std::vector<std::shared_ptr<const Source>> corpora);
 
 // Whether two sequences have the same key (to within the hashes of their texts).

@@ -39,9 +39,9 @@ std::unique_ptr<Source> select_streams(std::shared_ptr<const Source> source, con
 // False if the keys are 0, 1, 2 ... in the order of the source and say no more than it.
 bool has_own_keys(const Source& source);
 
-// Whether no sequence has more than one sample of a stream, so that a line of text can hold each. Lengths may count one
-// stream alone (StreamInfo::defines_mb_size), for which it is false if there are others; or be what a binary file says,
-// for which data are read. Throws Error.
+// Whether no sequence has more than one sample of a stream, so that a line of text can hold each. False where nominal
+// lengths count one of several streams (StreamInfo::defines_mb_size). Reads data where lengths are only what a binary
+// file says. Throws Error.
 bool one_sample_each(const Source& source);
 
 }  // namespace batchfeed

@@ -44,7 +44,7 @@ class ValueCounts {
   template <class Visit>
   void for_each(const Visit& visit) const;
 
-  std::array<std::uint16_t, kBins / kTogether> where_{};  // 0: those are empty; else 1 + their place in counts_, by 16
+  std::array<std::uint16_t, kBins / kTogether> where_{};  // of 16 bins: 0 if all are empty, else 1 + counts_ index / 16
   std::vector<std::uint64_t> counts_;
 };
 
@@ -57,8 +57,8 @@ struct StreamSurvey {
   bool whole = true;                                  // whole numbers only
   ValueCounts counts;
 
-  // Per index of a sample (a column, a feature), where its dimensions and those of the streams
-  // before it that have theirs are at most kMostIndices together; else empty. `by_index` counts values that are not 0.
+  // How many values are not 0, for each index of a sample (a column, a feature). Empty if the dims of this stream and
+  // of the streams before it that have such counts are more than kMostIndices together.
   static constexpr std::uint64_t kMostIndices = 1u << 22;
   std::vector<std::uint64_t> by_index;
   std::uint64_t used = 0;               // indices with a value that is not 0
@@ -66,9 +66,9 @@ struct StreamSurvey {
   std::uint64_t constants = 0;          // how many there are
   bool one_hot = false;                 // every sample has a single 1 and zeros: a label
 
-  // Of finite values too, but of each index, where SurveyOptions::columns asks for it, and the dimensions of this and
-  // the streams before it that have theirs are at most kMostColumns together; else empty. In a sparse sample what is
-  // not stored is 0. NaN where no value is finite.
+  // The same figures of finite values for each index, if SurveyOptions::columns asks for them. Empty if the dims of
+  // this stream and of the streams before it that have such figures are more than kMostColumns together. What a sparse
+  // sample does not store is 0. NaN where no value is finite.
   static constexpr std::uint64_t kMostColumns = 1u << 20;
   struct Columns {
     std::vector<double> min, max, mean, deviation;

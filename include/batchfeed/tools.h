@@ -31,8 +31,8 @@ struct Names<Format> {
 };
 // By content; the file's name is looked at only where bytes do not decide.
 Format detect_format(const std::string& path, const FileSystem& file_system = {}, const Limits& limits = {});
-// Of the first of several. Throws Error(usage) where that is text or binary data and a local file behind it is the
-// other of the two: those are shards, read one after the other.
+// The format of the first of several files, which are shards, read one after the other. Throws Error(usage) where that
+// is text or binary data and a later local file is the other of the two.
 Format detect_format(const std::vector<std::string>& files, const FileSystem& file_system = {},
                      const Limits& limits = {});
 
@@ -47,7 +47,7 @@ FirstBytes first_bytes(const std::string& path, std::size_t most, const Limits& 
 // Shell patterns in a list of files replaced by the files they name, sorted. What
 // is no pattern, names a file that exists, or fits no file, stays as it is. Throws
 // Error(limit) if the patterns look at names of more than limits.pattern_bytes, Error(io)
-// if it leads out of file_system.roots. `report` is told which folders are closed to us.
+// if one leads out of file_system.roots. `report` is told which folders may not be read.
 std::vector<std::string> expand_files(const std::vector<std::string>& names, const FileSystem& file_system = {},
                                       const Limits& limits = {}, const Report& report = {});
 
@@ -56,7 +56,7 @@ std::unique_ptr<Source> open_source(const SourceOptions& options, const Limits& 
                                     KeyMode keys = KeyMode::numeric);
 // All sources of a setup, joined by key as a reader would.
 std::unique_ptr<Source> open_sources(const Setup& setup);
-// What a Reader of the setup reads: the corpora of a mixture, else the one there is.
+// What a Reader of the setup reads: the corpora of its mixture, else its only corpus.
 std::vector<std::shared_ptr<const Source>> open_corpora(const Setup& setup);
 // The same for looking at data: damage is reported and left out, whatever the setup tolerates.
 std::unique_ptr<Source> open_to_look(const Setup& setup);
@@ -82,10 +82,10 @@ CheckResult check_stream(int descriptor, const std::string& name, const CtfOptio
 struct IndexBuild {
   std::string file = {};   // empty: of all files of a source whose format keeps no cache of its own for each
   std::string cache = {};  // where it is kept; empty: nowhere
-  bool was_valid = false;  // it was there and fits; nothing was written
-  std::string why = {};    // one that was there did not fit
-  // Nor will there be one: of a format without caches, or of labels without an utterance or without their last end
-  // line, of which every run shall say so.
+  bool was_valid = false;  // a valid cache was there; nothing was written
+  std::string why = {};    // why a cache that was there is not valid
+  // No cache is ever kept: the format has none, or the labels have no utterance or lack their last end line, which
+  // every run is to report.
   bool nothing_to_keep = false;
   std::uint64_t sequences = 0, samples = 0, chunks = 0, bytes = 0;
 };
@@ -103,7 +103,7 @@ struct Inferred {
     bool integral = true;     // all values are whole numbers
     double min = 0, max = 0;  // of the values
     std::uint64_t samples = 0, values = 0;
-    std::uint64_t odd = 0;        // samples that a reader of `spec` takes for damaged, but for indices beyond dim
+    std::uint64_t odd = 0;        // samples that are damaged by `spec`, other than by indices beyond dim
     bool one_hot = false;         // sparse with one value 1 everywhere
     std::uint64_t sequences = 0;  // that have it
     std::string file = {};        // where it is met first
@@ -122,16 +122,16 @@ Inferred infer_ctf(const std::string& path, std::uint64_t bytes = ~0ull, const P
 // Of several shards of one corpus: what fits all of them.
 Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progress = {}, const Limits& limits = {},
                    const FileSystem& file_system = {});
-// Of the corpora of a mixture: streams of one name that were inferred (CtfOptions::seen) get the storage and dim that
-// fit all of them, as those of shards do; and fit_labels().
+// For the corpora of a mixture: gives inferred streams (CtfOptions::seen) of one name the storage and dim that fit all
+// of them, as infer_ctf() does for shards; then does the same for labels by fit_labels().
 void fit_inferred(std::vector<std::vector<SourceOptions>>& mix, const Limits& limits = {},
                   const FileSystem& file_system = {});
-// Of corpora that are put side by side: labels of one name that were inferred (MlfOptions::inferred) number their
-// classes by the names of all, sorted, or as the list of states does that one of them is given. Throws Error(usage)
-// where two such lists give one number to two names; one may be longer.
+// For corpora that are used together: makes inferred labels (MlfOptions::inferred) of one name number their classes
+// alike: by the list of states of one of them, else by the class names of all, sorted. Throws Error(usage) where two
+// lists of states give one number to two names; one may be longer.
 void fit_labels(std::vector<std::vector<SourceOptions>>& corpora, const Limits& limits = {},
                 const FileSystem& file_system = {});
-// What is to be told of its `rare` streams, each with the line where it is met first.
+// A notice for each of its `rare` streams, with the line where the stream is met first.
 std::vector<Notice> rare_streams(const Inferred& inferred, const Limits& limits = {},
                                  const FileSystem& file_system = {});
 // The reader section that fits, ready to paste. Throws Error(usage) for names that no section can say.

@@ -21,8 +21,8 @@
 
 namespace batchfeed {
 
-// For whoever ends the process without leaving its functions, as a signal handler does with _exit(): removes the
-// temporary files of all that is being written. Async-signal-safe; what they were for cannot be finished any more.
+// For callers who end the process without unwinding it, as a signal handler does with _exit(): removes the temporary
+// files of everything that is being written, which cannot be committed afterwards. Async-signal-safe.
 void remove_unfinished_files() noexcept;
 
 // One stream of one sequence. The pointers need to live only during append().
@@ -40,11 +40,11 @@ struct CbfWriterOptions {
   // The layout of the format's first readers: dense streams have exactly one sample
   // a sequence, and no sparse sequence ends with an empty sample.
   bool legacy = false;
-  // Write the keys given to append() to PATH.keys, one a line. They name sequences; joined
-  // with other sources these are by their numbers, as in the reference.
+  // Write the keys given to append() to PATH.keys, one a line. They only name sequences:
+  // a join with other sources goes by the sequences' numbers, as in the reference.
   bool keys = false;
   // Flush to disk before the file gets its name, so that it is whole even after a
-  // loss of power. Without, commit() is faster; for files that are soon deleted.
+  // loss of power. False makes commit() faster, for files that are soon deleted.
   bool durable = true;
   bool replace = true;  // else a file that exists is refused, also by commit()
 };
@@ -53,8 +53,8 @@ struct CbfWriterOptions {
 // file appears whole at commit(), or not at all. Entries of a sparse sample are
 // written in ascending order of their indices; equal indices keep their order.
 // All functions throw Error; what append() refuses is not written, and the writer
-// can go on; behind commit() it can only be destroyed or assigned to, as one that was
-// moved from. Not thread-safe.
+// can go on. After commit(), or when it was moved from, it may only be destroyed or
+// assigned to. Not thread-safe.
 class CbfWriter {
  public:
   CbfWriter(std::string path, CbfWriterOptions options);
@@ -69,8 +69,8 @@ class CbfWriter {
   // Closes the chunk although there is room in it.
   void end_chunk();
 
-  // All of commit() that is likely to fail, so that of several files all or none get their names. Behind it only
-  // commit() may follow.
+  // Does all of commit() that is likely to fail, so that of several files all or none get their names. Afterwards only
+  // commit() may be called.
   void seal();
   void commit();
 
@@ -86,7 +86,7 @@ class CbfWriter {
 struct CtfWriterOptions {
   std::vector<StreamInfo> streams = {};
   bool ids = true;      // without them each sequence must be one row
-  bool replace = true;  // as above; CtfWriter alone
+  bool replace = true;  // as in CbfWriterOptions; for CtfWriter only
 };
 
 // The text of such a corpus, for whoever writes the file. Every stream must have a

@@ -17,7 +17,7 @@ namespace nb = nanobind;
 
 void import_numpy();  // once, before any array is made
 
-// C-contiguous, writable. They live as long as `owner` is there, and keep it.
+// C-contiguous, writable arrays over `data`, which stays valid as long as `owner` lives; they hold a reference to it.
 nb::object array(bool* data, std::initializer_list<std::size_t> shape, nb::handle owner);
 nb::object array(std::int32_t* data, std::initializer_list<std::size_t> shape, nb::handle owner);
 nb::object array(std::int64_t* data, std::initializer_list<std::size_t> shape, nb::handle owner);

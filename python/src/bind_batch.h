@@ -24,8 +24,8 @@ struct Origin {
   std::function<void(std::uint64_t)> never_came = {};  // the minibatch of that number; while there is a reader
 };
 
-// Python raises an interrupt behind the function that hands a minibatch out, and drops what that has given. So one that
-// goes away while an exception is raised, and that nobody has looked at, never came to whom it was for.
+// Python raises an interrupt behind the function that hands a minibatch out, and drops what that returned. So one that
+// is destroyed while an exception is raised, and was never looked at, has not reached the caller: the reader is told.
 class BatchData {
  public:
   BatchData(std::shared_ptr<Minibatch> batch, std::shared_ptr<const Origin> from, std::uint64_t number)
@@ -51,7 +51,7 @@ class BatchData {
   bool seen_ = false;
 };
 
-// An instance of a type made in Python of one that is bound, not by way of its __init__.
+// An instance of `type`, a Python class derived from the bound T, holding `value`; __init__ is not called.
 template <class T>
 nb::object make(nb::handle type, T value) {
   nb::object out = nb::inst_alloc(type);

@@ -65,12 +65,13 @@ class Raised : public std::exception {
 
 // None: an empty Report.
 Report to_report(nb::handle function);
-// What of Python is behind one of these; null: nothing.
+// The Python object that one of these holds; null: none.
 const Held* held_in(const Report& report);
 const Held* held_in(const std::function<void(std::uint64_t, std::uint64_t)>& progress);
 const Held* held_in(const Source& source);
-// Throws what a signal handler has raised (KeyboardInterrupt), so that long work
-// ends there; then calls `function` unless it is None. May be called without the GIL.
+// A progress function that throws what a signal handler has raised (KeyboardInterrupt), so
+// that long work ends there, and then calls `function` unless it is None. It and
+// check_signals(), which does the first of these, may be called without the GIL.
 std::function<void(std::uint64_t, std::uint64_t)> to_progress(nb::handle function);
 void check_signals();
 

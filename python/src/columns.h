@@ -16,7 +16,8 @@ namespace batchfeed::python {
 // sequence), and of a sparse stream indices (int32) and indptr (uint32, samples + 1).
 // Throws nb::value_error if they do not fit each other.
 void fill(const std::vector<StreamInfo>& streams, nb::handle columns, Chunk& out);
-// The data of a stream whose storage and element are set, as they are. Indices and sample_begin are a sparse one's.
+// Appends the arrays as they are to a stream whose storage and element are set. Only a sparse stream takes `indices`
+// and `sample_begin`.
 void fill(nb::handle values, nb::handle offsets, nb::handle indices, nb::handle sample_begin, StreamBatch& out);
 
 }  // namespace batchfeed::python

@@ -36,8 +36,8 @@ struct word_caster {
   }
 };
 
-// One by one, as only full specialisations go before nanobind's own caster of enumerations. Each is to be known
-// wherever one is bound.
+// One by one, as only full specialisations go before nanobind's own caster of enumerations. A file that binds one of
+// these has to include this header.
 template <>
 struct type_caster<batchfeed::Storage> : word_caster<batchfeed::Storage> {};
 template <>

@@ -18,7 +18,7 @@ namespace nb = nanobind;
 
 class End {
  public:
-  // Python ends, in this thread, which goes on as before.
+  // Called by the thread in which Python ends; that thread may take the GIL as before.
   static void begin() noexcept {
     by = std::this_thread::get_id();
     begun = true;
@@ -26,7 +26,7 @@ class End {
   static void forked() noexcept { asking = 0; }  // other threads than this one are gone
   static bool for_this_thread() noexcept { return begun && by.load() != std::this_thread::get_id(); }
 
-  // Until nobody is about to take the GIL or calls Python from outside of it, for so long at most. Without the GIL.
+  // Waits until no Asking lives, for so long at most. To be called without the GIL.
   static void wait(double seconds) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
     while (asking > 0 && std::chrono::steady_clock::now() < until)
@@ -47,13 +47,13 @@ class End {
   inline static std::atomic<int> asking = 0;
 };
 
-// Without the GIL, in a thread that has it.
+// Gives up the GIL, in a thread that has it, for as long as this lives.
 class Released {
  public:
   Released() noexcept : state_(PyEval_SaveThread()) {}
   ~Released() {
     {
-      const End::Asking here;  // before it looks: who begins the end waits for it, or is seen
+      const End::Asking here;  // made before the check: either wait() waits for it, or the check sees begin()
       if (!End::for_this_thread()) {
         PyEval_RestoreThread(state_);
         return;
@@ -68,7 +68,8 @@ class Released {
   PyThreadState* state_;
 };
 
-// With the GIL, in any thread. What can be left out is, where End::for_this_thread().
+// Holds the GIL for as long as this lives, in any thread. Callers that can do without it skip it where
+// End::for_this_thread().
 class Acquired {
   const End::Asking here_;
   const nb::gil_scoped_acquire gil_;

@@ -17,31 +17,34 @@ namespace batchfeed::python {
 namespace nb = nanobind;
 
 // A Python object that threads without the GIL may hold, copy and drop. Python's collector of
-// cycles does not see it, unless one that it does see shows it: a reader those that are its own.
+// cycles does not see it unless an object that it does see calls traverse(), as a reader does
+// for its own.
 class Held {
  public:
   explicit Held(nb::handle object) : slot_(std::make_shared<Slot>(object)) {}
 
   // All of these need the GIL.
   nb::handle get() const noexcept { return slot_->object; }
-  // Whose it is, for Call: a number that no other reader has.
+  // Sets the reader it belongs to, for Call, by a number that no other reader has.
   void belongs_to(std::uint64_t reader) const noexcept { slot_->reader = reader; }
   int traverse(visitproc visit, void* arg) const {
     Py_VISIT(slot_->object);
     for (const std::shared_ptr<Slot>& one : slot_->raised) Py_VISIT(one->object);
     return 0;
   }
-  void let_go() const {  // of what nobody asks for any more
+  void let_go() const {  // drops the object and its exceptions, once nobody asks for them any more
     for (const std::shared_ptr<Slot>& one : std::exchange(slot_->raised, {})) one->let_go();
     slot_->let_go();
   }
-  // An exception of its, which is kept to be raised again, and refers to all that it passed.
+  // Notes an exception that the object raised, for traverse(): it is kept to be raised again, and refers to the frames
+  // it passed.
   void has_raised(const Held& exception) const {
     std::erase_if(slot_->raised, [](const std::shared_ptr<Slot>& one) { return one.use_count() == 1; });
     slot_->raised.push_back(exception.slot_);
   }
 
-  // While it is called: the reader that it belongs to waits for the answer, and cannot be asked by this thread.
+  // Lives while the object is called. The reader it belongs to waits for the answer, so that this thread must not call
+  // that reader: see is_of().
   class Call {
    public:
     explicit Call(const Held& held) : function_(nb::borrow(held.get())), reader_(held.slot_->reader) {

@@ -24,14 +24,15 @@ struct Nature {
   bool is_speech = false;    // utterances, which have as many labels as frames
   bool may_be_first = true;  // of several, and so give order and chunks
   bool is_numbered = false;  // its keys count its sequences, whatever it calls them
-  bool has_numbers = false;  // its keys are numbers that somebody else gave
-  void (*leave_out)(Source& source, const std::vector<std::uint64_t>& keys) = nullptr;  // null: chunks stay as cut
+  bool has_numbers = false;  // a source of the caller's own, whose keys are numbers
+  // Leaves out sequences, by their numbers over all chunks, and cuts chunks anew; null: chunks stay as cut.
+  void (*leave_out)(Source& source, const std::vector<std::uint64_t>& gone) = nullptr;
   std::uint64_t (*too_long)(const Source& source) = nullptr;  // sequences it left out for their length
 };
 Nature nature_of(const SourceOptions& options);
 
 // All sources, joined by key as a reader does it. Notices of what was left out
-// go to the context's report; of a check each by itself, unless only the sum is wanted.
+// go to the context's report: in a check one for each thing, unless `only_sums`.
 std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context, bool only_sums = false);
 
 // All corpora of a setup, one behind the other.

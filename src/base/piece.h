@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How many bytes are read at a time. Fuzzers read a thousandth of it, as their files are
-// small, and what spans several pieces is to be reached.
+// How many bytes are read at a time. Fuzzers read a thousandth of it, so that their small
+// files span several pieces too.
 #pragma once
 
 #include <cstddef>

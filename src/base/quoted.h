@@ -8,7 +8,7 @@ namespace batchfeed {
 
 // 'text' for a message: at most 80 bytes of it, a line end as \n, other control bytes as \x and two digits.
 std::string quoted(std::string_view text);
-// For strings <iomanip> has a quoted() of the same name, which would be the better match.
+// For std::string arguments, which would else match std::quoted() of <iomanip> better, by argument-dependent lookup.
 inline std::string quoted(const std::string& text) { return quoted(std::string_view(text)); }
 
 }  // namespace batchfeed

@@ -8,9 +8,9 @@
 
 namespace batchfeed {
 
-// A region is 16 MiB, of which the system gives pages as they are touched. A block is the first
-// that fits, so that the front of a region is used again before more of it is touched.
-// Of one thread at a time.
+// A region is 16 MiB of address space, of which the system gives pages as they are touched. Blocks
+// are placed first fit, so that the front of a region is used again before more of it is touched.
+// For one thread at a time.
 class Regions {
  public:
   static constexpr std::size_t kLeast = std::size_t{64} << 10, kMost = std::size_t{2} << 20;
@@ -19,9 +19,9 @@ class Regions {
   Regions(const Regions&) = delete;
   Regions& operator=(const Regions&) = delete;
 
-  // Aligned to 64 bytes, which are uninitialised; kLeast <= bytes <= kMost. Null if there is no memory.
+  // Uninitialised memory, aligned to 64 bytes; kLeast <= bytes <= kMost. Null if there is none.
   void* allocate(std::size_t bytes) noexcept;
-  // A block of so many bytes. A region without any goes back to the system.
+  // Takes back a block that allocate(bytes) returned. A region without blocks goes back to the system.
   void release(void* block, std::size_t bytes) noexcept;
 
   std::size_t held() const noexcept { return held_; }  // regions
@@ -36,11 +36,11 @@ class Regions {
   void open(Region& region) noexcept;
   void close(Region& region) noexcept;
 
-  Region* open_ = nullptr;  // those with room for a block, of which the last one opened comes first
+  Region* open_ = nullptr;  // list of regions with room for a block, the last one opened first
   std::size_t held_ = 0;
 };
 
-// Whether the blocks of buffers come from there: not where a sanitizer watches each by itself.
+// Whether buffers take their blocks from Regions: not where a sanitizer watches each block by itself.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kBuffersShareRegions = false;
 #elif defined(__has_feature)

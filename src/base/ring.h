@@ -20,7 +20,7 @@ class Ring {
   const T& front() const noexcept { return slots_[first_]; }
   T& back() noexcept { return (*this)[size_ - 1]; }
 
-  // Where there is no memory for it, the value stays where it is.
+  // If it throws std::bad_alloc, `value` has not been moved from.
   void push_back(T&& value) {
     if (size_ == slots_.size()) grow();
     slots_[(first_ + size_) & (slots_.size() - 1)] = std::move(value);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Which texts there were already, by 64 bits of a hash whose seed no file can know: 11 to 22 bytes a text, however
-// long. Among a million that differ, two are taken for one in one of 37 million processes.
+// A set of texts, each kept only as a 64-bit hash whose seed no file can know: 11 to 22 bytes a text, however long.
+// Among a million different texts, two are taken for the same in one of 37 million processes.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace batchfeed {
 
 class Seen {
  public:
-  // Whether it is the first time.
+  // Adds a text; true if it was not in the set.
   bool add(std::string_view text);
   std::size_t size() const noexcept { return size_; }
 

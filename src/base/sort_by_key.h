@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Sorting by keys that are numbers of 64 bits: of sequences, millions in any order.
+// Radix sort by keys of 64 bits, for millions of sequences in any order.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace batchfeed {
 
-// By rising key_of(record); those of the same key stay in their order. Takes as much memory once more. Digits in which
-// no two keys differ are passed over, so that keys that lie near each other take fewer passes.
+// Sorts by rising key_of(record), stably. Needs memory for a second copy of the records. Digits in which no two keys
+// differ are skipped, so that keys that lie near each other take fewer passes.
 template <class Record, class KeyOf>
 void sort_by_key(std::vector<Record>& records, const KeyOf& key_of) {
   constexpr unsigned kBits = 11;  // of a digit

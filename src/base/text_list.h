@@ -14,7 +14,7 @@
 
 namespace batchfeed {
 
-// Of each less than 4 GiB.
+// A text is shorter than 4 GiB.
 class TextList {
  public:
   TextList() = default;
@@ -22,13 +22,13 @@ class TextList {
     for (const std::string_view text : texts) add(text);
   }
 
-  // Throws std::bad_alloc for a longer one.
+  // Throws std::bad_alloc for a text of 4 GiB or more.
   void add(std::string_view text) {
     if (text.size() > 0xFFFFFFFFu) throw std::bad_alloc();
     lengths_.push_back(static_cast<std::uint32_t>(text.size()));
     bytes_.append(text.data(), text.size());
   }
-  // For whoever reads all of them at once: the lengths must not make more than there are bytes.
+  // To be filled directly, by code that reads all texts at once: the sum of the lengths must not exceed the bytes.
   Buffer<char>& bytes() noexcept { return bytes_; }
   Buffer<std::uint32_t>& lengths() noexcept { return lengths_; }
   const Buffer<char>& bytes() const noexcept { return bytes_; }

@@ -25,11 +25,11 @@ class TextTable {
   enum class Same : std::uint8_t { bytes, cntk_hash };
   explicit TextTable(Same same = Same::bytes) : same_(same) {}
 
-  // The number of a text, which is size() of before if it is new.
+  // The number of a text. A new one is added, and gets size() as it was before.
   std::uint64_t number(std::string_view text);
-  // The same of each, in their order: what is looked at is asked for ahead, as none of it lies near the other.
+  // number() of each text, in their order. Slots and texts are prefetched, as they are scattered in memory.
   void numbers(std::span<const std::string_view> texts, std::span<std::uint64_t> out);
-  // So many in all will come.
+  // Makes room for so many texts in all.
   void reserve(std::uint64_t texts);
 
   std::optional<std::uint64_t> find(std::string_view text) const;
@@ -66,10 +66,10 @@ class TextTable {
 
   Same same_;
   std::vector<Buffer<char>> blocks_;
-  char* at_ = nullptr;  // room in the last block that is shared
+  char* at_ = nullptr;  // the free bytes of the last block that several texts share
   std::size_t left_ = 0, next_block_ = 4096;
-  // Where each text is, behind its length: 7 bits a byte, the low ones first, bit 7 where more follow. In runs of 64,
-  // 128 and so on.
+  // Where each text stands: its length (7 bits a byte, the low ones first, bit 7 set where more follow), then its
+  // bytes. In runs of 64, 128 and so on.
   std::vector<Buffer<const char*>> places_;
   std::uint64_t size_ = 0;
   // 0: free; else a number + 1 in as many bits as slots need, above it the uppermost bits of the text's hash. So slots

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Threads as many as the system gives, and the CPU that one runs on.
+// Starting as many threads as the system gives, and the CPU that a thread runs on.
 #pragma once
 
 #if defined(__linux__)
@@ -17,7 +17,7 @@
 
 namespace batchfeed {
 
-// About what waking a thread takes: work for less is done where it is needed.
+// About the time that waking a thread takes: work that takes less is done in the thread that needs it.
 inline constexpr std::chrono::microseconds kWakingAThread{25};
 
 // The number of the CPU that this thread runs on; below 0 where the system does not say.

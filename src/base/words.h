@@ -23,7 +23,7 @@ class Nearest {
   // Only words less than `below` edits away count.
   Nearest(std::string_view meant, std::size_t below) : meant_(meant), below_(below) {}
 
-  // Whether it is the best so far. What best() returns refers to it.
+  // Whether `word` is the best so far; best() is then a view of it.
   bool offer(std::string_view word) {
     const std::size_t distance = below_ == 0 ? 0 : edit_distance(meant_, word, below_ - 1);
     if (distance >= below_) return false;

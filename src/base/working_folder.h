@@ -7,8 +7,8 @@
 
 namespace batchfeed {
 
-// Empty where nobody can tell, or where its whole path leads elsewhere or through folders that may not be passed:
-// then relative paths alone lead there.
+// The absolute path of the working folder. Empty if the system does not tell it, or if that path leads elsewhere or
+// through folders that may not be passed: then only relative paths reach the folder.
 std::string working_folder();
 
 }  // namespace batchfeed

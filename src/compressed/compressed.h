@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Compressed files: which they are, where reading can begin in them, and the
-// words for what is wrong with one.
+// Compressed files: which codec they have, where reading can begin in them, and
+// the faults of damaged ones.
 #pragma once
 
 #include <batchfeed/error.h>
@@ -29,12 +29,12 @@ bool supported(Codec codec) noexcept;
 // The compressed bytes. `read` fills all of `out`; thread-safe; throws Error.
 struct Stored {
   const std::string& path;
-  std::uint64_t size;  // of a pipe: of what came up to now
+  std::uint64_t size;  // of a pipe: the bytes that came so far
   std::function<void(std::uint64_t offset, std::span<std::byte> out)> read;
-  // Of a pipe: waits until `wanted` bytes from `at` on have come or it ends; how many there are.
+  // Set for a pipe: waits until `wanted` bytes from `at` on have come or it ends; returns how many of them there are.
   std::function<std::uint64_t(std::uint64_t at, std::uint64_t wanted)> wait = {};
 
-  // As many of the wanted bytes as there are.
+  // How many of the `wanted` bytes from `at` on there are.
   std::uint64_t left(std::uint64_t at, std::uint64_t wanted) const {
     if (wait) return wait(at, wanted);
     return at >= size ? 0 : std::min(wanted, size - at);
@@ -49,14 +49,14 @@ struct Point {
   std::uint8_t bits = 0;         // gzip: bits of the byte before `compressed` that still belong to it
 };
 
-// Faults at a byte of the compressed file, which the text says.
+// These throw Error at a byte of the compressed file; the message says that it is not an unpacked byte.
 [[noreturn]] void fail_damaged(const Stored& file, Codec codec, std::uint64_t byte, const std::string& why);
 [[noreturn]] void fail_truncated(const Stored& file, Codec codec, std::uint64_t unpacked);
 [[noreturn]] void fail_trailing(const Stored& file, Codec codec, std::uint64_t byte);
 [[noreturn]] void fail_limit(const Stored& file, const std::string& what, const char* limit);
 [[noreturn]] void fail_unsupported(const std::string& path, Codec codec);
 [[noreturn]] void fail_memory();
-// Throws Error if that is more than the limits allow.
+// Throws Error (limit) if `unpacked`, the bytes that the file unpacks to, is more than the limits allow.
 void check_size(const Stored& file, const Limits& limits, std::uint64_t unpacked);
 
 }  // namespace batchfeed::compressed

@@ -27,12 +27,12 @@ class Decoder {
   virtual void start(const Stored& file, const Point& point, std::span<const std::byte> window) = 0;
   // Fills `out` as far as the file goes; less only at its end.
   virtual std::size_t decode(const Stored& file, std::span<std::byte> out) = 0;
-  // Returns at the end of a deflate block or a frame too. Then point() says where, if
-  // something can begin there; its `window` is not set.
+  // As decode(), but returns at the end of a deflate block or a frame too. If unpacking can
+  // begin there, at_point() is true, and point() is the place; its `window` is not set.
   virtual std::size_t decode_to_point(const Stored& file, std::span<std::byte> out) = 0;
   virtual bool at_point() const noexcept = 0;
   virtual Point point() const noexcept = 0;
-  // Behind the last byte of a frame of zstd: takes its checksum. False if it has more to give.
+  // Behind the last unpacked byte of a zstd frame: reads its checksum. False if the frame has more bytes.
   virtual bool finish_frame(const Stored& file) = 0;
 
   virtual std::uint64_t at() const noexcept = 0;  // unpacked bytes in front of what comes next
@@ -49,7 +49,7 @@ inline std::unique_ptr<Decoder> make_decoder(Codec codec, std::uint64_t window_b
   return codec == Codec::gzip ? make_inflater() : make_unzstd(window_bytes);
 }
 
-// What the first frame of zstd says that it unpacks to, of its first 18 bytes; 0 if it does not say.
+// The unpacked size that the header of the first zstd frame states; `head`: its first 18 bytes. 0 if it states none.
 std::uint64_t told_frame_size(std::span<const std::byte> head) noexcept;
 
 }  // namespace batchfeed::compressed

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Decoders that wait where the last reads ended, of all compressed files of the process together: each holds a window,
-// and a corpus may have any number of files. Thread-safe, and whole in a forked child.
+// Decoders kept where the last reads ended, so that reading on goes on there. All compressed files of the process share
+// one budget of bytes, as each decoder holds a window, and a corpus may have any number of files. Thread-safe; a forked
+// child may use it too.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +13,11 @@
 
 namespace batchfeed::compressed {
 
-// What they may hold: a window of the largest size that a zstd file has unless the limit is raised, or sixteen of those
-// of 8 MiB that `zstd -19` makes. Only the one parked last may hold more, or reading on would begin from the beginning.
+// Bytes that they may hold: a window of the largest size that a zstd file has unless the limit is raised, or sixteen of
+// the 8 MiB that `zstd -19` makes. Only the one parked last may hold more, or reading on would start at the beginning.
 constexpr std::size_t kMostParked = std::size_t{128} << 20;
 
-// Those of one file.
+// The parked decoders of one file.
 class Parked {
  public:
   Parked() = default;
@@ -24,9 +25,11 @@ class Parked {
   Parked& operator=(const Parked&) = delete;
   ~Parked() { clear(); }
 
-  // The farthest that stands in [from, to]. Else null, or where no other may be added one that stands elsewhere.
+  // Takes out the decoder that stands farthest in [from, to]. If none does: null, or, where there are so many that no
+  // other may be added, the one parked first, which stands elsewhere.
   std::unique_ptr<Decoder> take(std::uint64_t from, std::uint64_t to) const noexcept;
-  // Those that waited longest go, of whatever file, where there would be too many.
+  // Frees those parked longest ago, of any file, if they would hold more than kMostParked; and one of this file, if it
+  // has too many.
   void add(std::unique_ptr<Decoder> decoder) const;
   void clear() const noexcept;
 };

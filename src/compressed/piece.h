@@ -21,7 +21,7 @@ class Piece {
     behind_ = offset;
   }
 
-  // So that something is left. False: the file ends here. Throws Error.
+  // Reads the next piece if nothing is left(). False: the file ends here. Throws Error.
   bool fill(const Stored& file) {
     if (begin_ < end_) return true;
     const auto n = static_cast<std::size_t>(file.left(behind_, bytes_.size()));
@@ -37,8 +37,8 @@ class Piece {
   void take(std::size_t n) noexcept { begin_ += n; }
   std::uint64_t position() const noexcept { return behind_ - (end_ - begin_); }  // in the file, of what is left
 
-  // The next bytes, or as many as the file has. Nearly always out of memory: it may be done for millions of members.
-  // Throws Error.
+  // Copies the next bytes, or as many as the file has, to `out` without taking them. They are nearly always in the
+  // piece, so that this is cheap for each of millions of members. Throws Error.
   std::span<std::byte> peek(const Stored& file, std::span<std::byte> out) const {
     if (end_ - begin_ >= out.size()) {
       std::copy_n(left().begin(), out.size(), out.begin());
@@ -51,8 +51,8 @@ class Piece {
 
  private:
   std::array<std::byte, 64 << 10> bytes_;
-  std::size_t begin_ = 0, end_ = 0;  // what is left
-  std::uint64_t behind_ = 0;         // offset in the file behind it
+  std::size_t begin_ = 0, end_ = 0;  // the part of bytes_ that is left
+  std::uint64_t behind_ = 0;         // offset in the file behind the piece
 };
 
 }  // namespace batchfeed::compressed

@@ -29,7 +29,7 @@ class Pipe {
   std::size_t read(std::span<std::byte> out);
 
   bool is_compressed() const noexcept;
-  std::uint64_t taken() const noexcept;  // bytes that came so far
+  std::uint64_t taken() const noexcept;  // bytes that came out of the pipe so far
 
  private:
   struct State;

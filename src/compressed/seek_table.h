@@ -24,7 +24,8 @@ struct SeekTable {
   std::uint64_t unpacked = 0;  // all of them
 };
 
-// nullopt: there is none of the whole file. One that cannot be right, whatever it is of, is Error(format).
+// nullopt: there is no table, or not one of the whole file (but of the last of several put together). Throws
+// Error(format) for one that cannot be right for any file.
 std::optional<SeekTable> read_seek_table(const Stored& file);
 
 struct FrameSize {

@@ -21,8 +21,8 @@
 
 namespace batchfeed::compressed {
 
-// How dense points are noted where a file has no seek table. When there are `most`,
-// every second one goes and the rest lie twice as far apart: of gzip, each holds 32 KiB.
+// How far apart points are noted where a file has no seek table. When there are `most`,
+// every second one is dropped and the distance doubled: each point in gzip holds 32 KiB.
 struct Spacing {
   std::uint64_t bytes = 1 << 20;
   std::size_t most = 2048;
@@ -67,8 +67,8 @@ class Unpacked {
   bool table_ = false;         // the points are those of a seek table
   std::vector<Point> points_;  // by offset; the first is the beginning
   std::vector<std::byte> windows_;
-  std::size_t room_ = 0;                   // for the text, while it is read for the first time
-  std::size_t kept_ = 0;                   // bytes of it
+  std::size_t room_ = 0;                   // unpacked bytes that may be kept in blocks_
+  std::size_t kept_ = 0;                   // bytes in blocks_
   std::vector<Buffer<std::byte>> blocks_;  // of kBlock bytes: what grows in one piece is there twice while it grows
   Parked parked_;
 };

@@ -31,9 +31,9 @@ class Binder {
 
   Document& doc() noexcept { return doc_; }
 
-  // Runs `work`. If faults are collected (ConfigRequest::all_faults), one in it is
-  // held, and what follows is bound all the same. Look-ups below do so themselves,
-  // but for `value` and `required`.
+  // Runs `work`. If faults are collected (ConfigRequest::all_faults), an Error of it is
+  // held and binding goes on; else it is thrown. The look-ups below, but for `value` and
+  // `required`, run so themselves.
   template <class Work>
   void attempt(Work work) {
     try {
@@ -50,7 +50,7 @@ class Binder {
 
   // The raw value, or nothing if the key is absent or says `default`.
   std::optional<Value> value(const Section& section, std::string_view key, Reach reach = Reach::outwards);
-  // Records what a key that is not there amounts to.
+  // Records `text` as the value that holds for a key that is absent.
   void fallback(const Section& section, std::string_view key, std::string text);
 
   bool flag(const Section& section, std::string_view key, bool otherwise, Reach reach = Reach::outwards);
@@ -74,18 +74,18 @@ class Binder {
   // `float` or `double` in any case; ConfigRequest.precision wins.
   // `exact`: in lower case only, as all but the readers of text and binary data on their own want it.
   Element precision(const Section& section, bool exact);
-  // 0, 1 or 2. What the section itself says must be so; else others are the nearest of these.
-  // `any`: any number will do, as the reference's binary reader compares it with 2 only.
+  // 0, 1 or 2, the nearest one to the number given. If the section itself gives another, it is a
+  // fault, unless `any`: the reference's binary reader takes all numbers, as it compares with 2 only.
   int trace_level(const Section& section, bool any);
-  // The same where the reference does not look at the key: nothing it says is a fault.
+  // The same where the reference does not read the key: no value of it is a fault.
   int unread_trace_level(const Section& section);
-  // Of a key without effect here: its value must have this form all the same, as in the reference.
+  // Checks that the value of a key without effect here has this form, as the reference does.
   enum class Form : std::uint8_t { flag, integer, size };
   void expect(Form form, const Section& section, std::string_view key);
   // Whole numbers of an array, at least one.
   std::vector<std::int32_t> integers(const Section& section, std::string_view key, std::int32_t otherwise);
 
-  // A file and where its name stands.
+  // Notes a file and where the configuration names it, for take_named().
   void name_file(std::string path, const Position& at);
   std::vector<NamedFile> take_named() noexcept { return std::move(named_); }
   // The elements of an array of paths.
@@ -113,14 +113,14 @@ class Binder {
   std::vector<NamedFile> named_;
 };
 
-// The binders: a reader section to a Setup. `enclosing` facts come by look-up.
+// The binders: each turns a reader section into a Setup; they look up what they need of the sections around it.
 void bind_ctf_reader(Binder& binder, const Section& reader, Setup& setup);
 void bind_cbf_reader(Binder& binder, const Section& reader, Setup& setup);
 void bind_composite(Binder& binder, const Section& reader, Setup& setup);
 void bind_speech_shim(Binder& binder, const Section& reader, Setup& setup);
 void bind_speech_legacy(Binder& binder, const Section& reader, Setup& setup);
 
-// One element of `deserializers`; `reader` gives what is pushed down.
+// What a reader section passes on to the elements of its `deserializers`.
 struct PushedDown {
   const Section* reader = nullptr;
   bool frame_mode = false;

@@ -44,7 +44,7 @@ class Document {
   // Reads inputs and their includes into one text (lex.cc).
   void load(const std::vector<Input>& inputs, const Open& open);
 
-  // A file of the kind `load` was given, for lists that keys name.
+  // Content of a file, by the `open` that load() was given: for lists that keys name.
   std::string open(const std::string& path) const { return open_(path); }
 
   const Text& text() const noexcept { return text_; }
@@ -57,24 +57,23 @@ class Document {
   // Throws Error(limit); `field` is the name in Limits.
   [[noreturn]] void over_limit(Origin at, const char* field, std::uint64_t limit, std::string what) const;
 
-  // Collecting: a fault that is held is told as an error, and the work goes on.
+  // While faults are collected, each that is held is reported as an error, and the work goes on.
   void collect_faults(bool collect) noexcept { collect_ = collect; }
   bool collects_faults() const noexcept { return collect_; }
-  // In a handler of Error: holds it; throws it again unless faults are collected, or
-  // while quiet.
+  // To be called in a handler of Error: holds its fault. Throws it again while quiet, if faults
+  // are not collected, if it is an internal one, or if kFaults are held.
   void hold(const Error& error);
-  // Before another section: its own budget of $variables$ and elements, as far as that of all sections reaches, and no
-  // fault yet.
-  // What was warned of stays told.
+  // Before another section is bound: drops the faults held, and gives it a budget of $variables$ and elements of its
+  // own, within that of all sections. Warnings given stay noted, so that none comes twice.
   void start_anew() noexcept;
-  // Those that were held, in the order in which they were met.
+  // The faults held, in the order in which they were met.
   const std::vector<Fault>& faults() const noexcept { return faults_; }
 
   // The same warning at the same place is given once.
   void warn(Origin at, std::string id, std::string what, std::string hint = {});
   void note(Origin at, std::string id, std::string what, std::string hint = {});
 
-  // Count what a few bytes of text can make many of; throw Error(limit).
+  // Count what a few bytes of text can make many of; throw Error(limit) beyond the budget.
   void count_expansion(Origin at, std::size_t bytes);
   void count_copy(Origin at, std::size_t bytes);           // by a variable, or by sections that inherit it
   void count_elements(Origin at, std::uint64_t elements);  // of arrays and lists
@@ -98,7 +97,7 @@ class Document {
   std::vector<Fault> faults_;
   static constexpr std::uint64_t kNoticesPerId = 100;
   static constexpr std::size_t kFaults = 1000;  // that are held of a section; each is compared with those before it
-  static constexpr std::uint64_t kBudgets = 2;  // of $variables$ and elements, for all sections together
+  static constexpr std::uint64_t kBudgets = 2;  // all sections together may spend this many times the limit of one
   std::set<std::pair<Origin, std::string>> told_;
   std::map<std::string, std::uint64_t> given_;  // notices by id
   struct Budget {

@@ -19,10 +19,10 @@ int bind_trace_level(Binder& binder, const Section& section, const PushedDown* p
 // The name a stream has in the file, if it is another; an empty one is a fault.
 std::optional<Value> bind_alias(Binder& binder, const Section& stream);
 
-// The section `input` that `entry` is.
+// The section `input` of `owner`, which `entry` holds. Throws Error (limit): too many streams.
 const Section& bind_input(Binder& binder, const Section& owner, const Entry& entry);
 
-// What a reader of its own has besides its source; `window` is the default in chunks.
+// Keys of a reader that is no deserializer, besides those of its source; `window` is the default in chunks.
 template <class Options>
 void bind_own_reader(Binder& binder, const Section& reader, std::uint64_t window, Options source, Setup& setup) {
   setup.reader.local_timeline = false;

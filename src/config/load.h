@@ -16,7 +16,7 @@ namespace batchfeed::config {
 // `set` of the request are not looked at.
 LoadedConfig load(Document& doc, const ConfigRequest& request);
 
-// Binds every reader section, or the one that is asked for, and reports what is wrong; the sections.
+// Binds every reader section, or the one that is asked for, and reports what is wrong. Returns the sections.
 std::vector<std::string> check(Document& doc, const ConfigRequest& request);
 
 // Every reader section, as dotted paths in file order.

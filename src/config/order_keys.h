@@ -16,11 +16,10 @@ std::uint64_t chunk_bytes(Binder& binder, const Section& section, std::uint64_t 
 // randomizationSeed of the text and binary readers. `window` is the default in chunks.
 void bind_old_order(Binder& binder, const Section& reader, std::uint64_t window, OrderOptions& order);
 
-// The same keys where they are read for their form only.
+// Checks the form of the same keys where they have no effect.
 void check_ignored_order_keys(Binder& binder, const Section& section);
 
-// `aliasses` of a reader that cannot take truncation etc.: prefetch and the rest
-// that the layer above every reader handles.
+// What the layer above every reader handles: `prefetch`, `verbosity` (checked only), and sharding by chunks.
 void bind_common(Binder& binder, const Section& reader, Setup& setup);
 
 }  // namespace batchfeed::config

@@ -53,8 +53,8 @@ class Section {
   const Entry* entry(std::string_view key) const;  // this section only
   bool has(std::string_view key) const { return entry(key) != nullptr; }
 
-  // The raw text of a key, which has none from then on: for whoever looks at each section once, so that what is nested
-  // is not kept on every level.
+  // Moves the raw text of a key out: for code that looks at each section once, so that nested text is not kept on every
+  // level.
   Text take(const std::string& lower_key) { return std::exchange(entries_.at(lower_key).value, {}); }
 
   std::optional<Value> own(std::string_view key) const;

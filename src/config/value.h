@@ -16,7 +16,7 @@ bool parse_bool(Document& doc, const Text& text, const std::string& what);
 std::int32_t parse_int(Document& doc, const Text& text, const std::string& what);
 // A minus sign wraps, as in the reference, with a warning.
 std::uint64_t parse_size(Document& doc, const Text& text, const std::string& what);
-// Of an array: here 3.0 is 3.
+// An element of an array, where 3.0 is 3.
 std::int32_t parse_int_element(Document& doc, const Text& text, const std::string& what);
 double parse_double(Document& doc, const Text& text, const std::string& what);
 

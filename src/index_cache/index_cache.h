@@ -33,7 +33,7 @@ struct Binding {
 };
 
 struct Payload {
-  IndexEntries entries;  // where keys are text: key = place in `texts`, which is the entry's own
+  IndexEntries entries;  // where keys are text: key = place in `texts`, the same as in `entries`
   TextList texts;
   std::string extra;  // the format's own
 };
@@ -55,13 +55,13 @@ struct Loaded {
 Loaded load(const std::vector<std::string>& places, const Binding& binding);
 
 struct Stored {
-  std::string path;  // of the first place that took it, whole; empty if none did
-  std::string why;   // the last one did not
+  std::string path;  // of the cache, whole, in the first place that could be written; empty if none could
+  std::string why;   // the last place could not
 };
-// Removes what killed runs left of the cache in that place, too.
+// Also removes temporary files of the cache that killed runs left in the place.
 Stored store(const std::vector<std::string>& places, const Binding& binding, const Payload& payload);
 
-// For the notice that there is no cache.
+// The fault for the notice that store() kept no cache.
 Fault not_kept(const std::string& data, const Stored& stored);
 
 }  // namespace batchfeed::index_cache

@@ -20,7 +20,7 @@
 namespace batchfeed::io {
 namespace {
 
-// A disk that is far away may be interrupted.
+// A signal may interrupt fsync(2) on a network file system.
 int sync_again(int fd) {
   int result = 0;
   do result = sys().fsync(fd);
@@ -28,7 +28,7 @@ int sync_again(int fd) {
   return result;
 }
 
-// What is interrupted is closed all the same, and what it had to tell fsync() told.
+// An interrupted close(2) closes all the same, and what had gone wrong in writing fsync(2) has told.
 bool closes(int fd) { return sys().close(fd) == 0 || errno == EINTR; }
 
 int open_again(const std::string& path, int flags) {
@@ -49,7 +49,7 @@ void sync_directory(const std::string& path) {
 }
 
 // A rename would put a file in the place of a device or a pipe: of /dev/null, say, where root
-// writes. So it would of what stands in for one, such as /dev/stdout.
+// writes. Or in the place of a link to one, such as /dev/stdout.
 void expect_replaceable(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code none;
@@ -68,7 +68,7 @@ void write_all(int fd, const std::string& path, std::span<const std::byte> bytes
   while (!bytes.empty()) {
     const ::ssize_t n = sys().write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) fail("write", path, n == 0 ? EIO : errno);  // 0: some FUSE, and would be so for ever
+    if (n <= 0) fail("write", path, n == 0 ? EIO : errno);  // 0: some FUSE file systems, again and again
     bytes = bytes.subspan(static_cast<std::size_t>(n));
   }
 }
@@ -78,9 +78,9 @@ bool exists(const std::string& path) {
   return std::filesystem::exists(std::filesystem::symlink_status(path, none));
 }
 
-// 0 or -1 and errno, as rename(2). Where the file system or the kernel knows no rename that
-// refuses, a second name does the same; where it knows neither, or for a folder, who comes
-// between the look and the rename is replaced.
+// Renames unless `to` exists: 0, or -1 and errno, as rename(2). Where the file system or the kernel
+// has no such rename, a hard link does the same; where it has none, or for a folder, a file that
+// comes between the look and the rename is replaced.
 int rename_new(const std::string& from, const std::string& to) {
   const int result = sys().rename_new(from.c_str(), to.c_str());
   if (result == 0 || (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)) return result;
@@ -93,12 +93,12 @@ int rename_new(const std::string& from, const std::string& to) {
   return -1;
 }
 
-// Beside the file.
+// In the folder of the file.
 std::string temporary_name(const std::string& path) {
   const std::size_t folder = path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1;
   const std::string_view name = std::string_view(path).substr(folder);
   if (name.size() > NAME_MAX) fail("create", path, ENAMETOOLONG);
-  // The system would take what stands in front of a NUL for all of it.
+  // The system would take the part before a NUL for the whole path.
   if (path.find('\0') != path.npos) fail("create", path, EINVAL);
   return path.substr(0, folder + temporary_stem(name).size()) + ".tmp.XXXXXX";
 }
@@ -137,7 +137,7 @@ AtomicFile::AtomicFile(std::string path, AtomicFileOptions options)
   expect_replaceable(path_);
   if (!options_.replace && exists(path_)) refuse_existing(path_);
   if (options_.clear) remove_leftovers(path_);
-  // Before there is a file that nobody would delete if this throws.
+  // Made before the file, which nobody would delete if this throws.
   if (!options_.plain && path_.ends_with(".zst"))
     zstd_ = std::make_unique<compressed::ZstdWriter>([this](auto bytes) { write_all(fd_, path_, bytes); });
   unfinished_.emplace();

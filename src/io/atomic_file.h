@@ -23,8 +23,8 @@ namespace batchfeed::io {
 struct AtomicFileOptions {
   bool durable = true;  // else nothing is flushed to disk: whole unless power fails
   bool plain = false;   // not compressed, whatever its name
-  bool clear = true;    // what killed writers of this path left long ago goes
-  bool replace = true;  // else a path that exists is refused, also when it came to be meanwhile
+  bool clear = true;    // delete temporary files that killed writers of this path left long ago
+  bool replace = true;  // else a path that exists is refused, also if it appears before commit()
 };
 
 class AtomicFile {
@@ -37,20 +37,20 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
 
-  // Throws Error(usage) behind seal(), and so does a second commit(). Where a call could not write
-  // all it had to, what there is is torn: nothing but discard() is left.
+  // Throws Error(usage) after seal(), and so does a second commit(). Where a call could not write
+  // all it had to, the file is torn: only discard() may follow.
   void append(std::span<const std::byte> bytes);
   void append(std::string_view text) { append(std::as_bytes(std::span(text))); }
   // Puts `bytes` over the first ones that were appended: a header that counts what follows.
   void rewrite_head(std::span<const std::byte> bytes);
   // Bytes appended, before compression.
   std::uint64_t size() const noexcept { return size_; }
-  // Where the bytes are until commit().
+  // The path of the file until commit().
   const std::string& temporary() const noexcept { return temp_; }
   // Everything of commit() that is likely to fail, so that of several files all
   // or none get their names.
   void seal();
-  // For a file that was only needed on the way: it is gone, and it is told if it cannot go.
+  // Deletes a file that was only needed on the way; throws if it cannot be deleted.
   void discard();
   void commit();
 
@@ -68,15 +68,15 @@ class AtomicFile {
   std::unique_ptr<compressed::ZstdWriter> zstd_;
 };
 
-// Throws Error(usage): whoever wrote that is done, be it that all was written or that it could not be.
+// Throws Error(usage): the writer of this path is done, as it has written all or has failed.
 [[noreturn]] void refuse_written(const std::string& path);
 
 // Gives a file or a folder its final name. Without `replace` it throws what refuse_existing() does.
 void put_in_place(const std::string& from, const std::string& to, bool replace);
 [[noreturn]] void refuse_existing(const std::string& path);
 
-// Two names change places, so that neither is ever missing; where the file system cannot do that,
-// `other` is for a moment.
+// Exchanges two paths, so that neither is ever missing; where the file system cannot do that,
+// `other` is missing for a moment.
 void exchange(const std::string& one, const std::string& other);
 
 // Returns when all that was written to the file system of `path` is on disk.

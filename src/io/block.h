@@ -26,8 +26,8 @@ class Block {
   static constexpr std::size_t kShort = piece_bytes(32 << 10);   // a longer piece is read by itself
   static constexpr std::size_t kGap = piece_bytes(4 << 10);      // read in vain between two, at most
 
-  // Reads all of it. What cannot be is left out: those who then read their pieces one by one hear what is wrong
-  // with which.
+  // Reads `all`; the block stays empty if that fails. Callers then read their pieces one by one, and the fault
+  // names the piece.
   void fill(const File& file, Piece all);
   // Its memory stays for the next one.
   void clear() noexcept { all_ = {}; }
@@ -46,7 +46,7 @@ class Block {
 
 // Pieces that are read at once.
 struct Together {
-  std::uint64_t behind = 0;  // the last of them
+  std::uint64_t behind = 0;  // number behind the last of them
   Piece all;
 };
 

@@ -37,7 +37,7 @@ class OpenFiles {
     ++closings_;
   }
 
-  // Closes others where they are more than a process should keep from those who open files beside us.
+  // Adds an open file, and closes idle ones where there are more than we should take from others in the process.
   void add(const Descriptor& file) noexcept {
     const std::size_t most = this->most();
     const std::lock_guard lock(mutex_);
@@ -67,8 +67,8 @@ class OpenFiles {
   bool make_room(int own, std::uint64_t seen) noexcept {
     std::unique_lock lock(mutex_);
     if (close_idle() || closings() != seen) return true;
-    // Reading and opening end by themselves, as neither waits for a descriptor that it has; those who wait as we do do
-    // not count, or all would wait for each other.
+    // Reads and openings end by themselves, as none of them waits for a descriptor; only the openings that wait here,
+    // as this thread does, do not count, or all would wait for each other.
     if (first_ == nullptr && opening_ - waiting_ == own) return false;
     waiting_ += own;
     lock.unlock();
@@ -88,14 +88,14 @@ class OpenFiles {
     return new (room) OpenFiles;
   }
 
-  // Who forks neither reads nor opens a file at that moment.
+  // The thread that forked, the only one here, neither reads nor opens a file at that moment.
   void begin_child() noexcept {
     for (const Descriptor* at = first_; at != nullptr; at = at->behind_) at->users_ = 0;
     opening_ = waiting_ = 0;
     mutex_.unlock();
   }
 
-  // With the lock.
+  // With the lock held.
   bool close_idle() noexcept {
     for (const Descriptor* at = first_; at != nullptr; at = at->behind_) {
       if (!at->close_if_idle()) continue;

@@ -17,8 +17,8 @@ namespace batchfeed::io {
 // Closes a file that nobody reads. False: there is none.
 bool close_an_idle_file() noexcept;
 
-// Of who is going to open a file to read, for as long as it is not in the list of those that can be closed: whoever
-// finds no descriptor meanwhile waits for it.
+// Lives while a thread opens a file to read, until it is in the list of those that can be closed: threads that find no
+// free descriptor meanwhile wait for it.
 class Opening {
  public:
   Opening() noexcept;
@@ -34,8 +34,8 @@ std::uint64_t closings() noexcept;
 // thread.
 bool make_room(int own, std::uint64_t seen) noexcept;
 
-// What `open` gives, a descriptor or -1 and errno; asked again after an interrupt, and for want of descriptors as long
-// as there is a file to close.
+// What open() returns, a descriptor or -1 and errno; called again after an interrupt, and for want of descriptors as
+// long as make_room() finds a file to close.
 template <class Open>
 int open_making_room(const Open& open, int own = 0) {
   for (;;) {
@@ -55,13 +55,13 @@ int open_to_read(const std::string& place, int flags, const Opening& opening) no
 // An open file. Thread-safe, but for the constructor and the destructor.
 class Descriptor {
  public:
-  // Owns `fd`, which open_to_read(place, flags, ..) gave. `path` is what the file is told as.
+  // Owns `fd`, which open_to_read(place, flags, ..) gave. Faults name the file `path`.
   Descriptor(int fd, std::string place, int flags, std::string path, const Identity& identity) noexcept;
   ~Descriptor();
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 
-  // It stays open as long as this lives.
+  // Keeps the file open as long as it lives.
   class Use {
    public:
     explicit Use(const Descriptor& of) : of_(of) { of_.begin_use(); }

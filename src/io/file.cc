@@ -25,7 +25,7 @@
 namespace batchfeed::io {
 namespace {
 
-// Where a relative path leads if it counts from the folder of the configuration; empty: nowhere else, or nowhere.
+// The folder of the configuration, if it is another one and a relative path leads to a file from there; else empty.
 std::string beside_configuration(const std::string& path, const FileSystem& files) {
   if (path.starts_with('/') || files.configuration.empty() || is_url(files.configuration)) return {};
   const std::string_view folder = directory_of(files.configuration);
@@ -49,7 +49,7 @@ std::string from_where(const std::string& path, const FileSystem& files) {
   std::string out;
   if (!path.starts_with('/'))
     out = "relative paths count from " + (files.folder.empty() ? std::string("the working directory") : files.folder);
-  if (!files.roots.empty()) return out;  // nobody learns what is there
+  if (!files.roots.empty()) return out;  // what exists outside the roots is not told
   if (const std::string there = beside_configuration(path, files); !there.empty())
     return out + "; it is there from '" + there + "', where the configuration is: run this there";
   const std::string folder = missing_folder(path, files);
@@ -65,7 +65,7 @@ std::string who_names(const std::string& path, const FileSystem& files) {
          (named->column == 0 ? "" : ':' + std::to_string(named->column));
 }
 
-// A name as Windows writes it, of a file that is there as ours.
+// A hint for a path as Windows writes it, if it leads to a file with / in place of \.
 std::string with_slashes(const std::string& path, const FileSystem& files) {
   if (path.find('\\') == std::string::npos || !files.roots.empty()) return {};
   std::string ours = path;
@@ -117,7 +117,7 @@ compressed::Codec codec_of(const File& file) {
   return compressed::codec_of(head);
 }
 
-// What leads there also when the process is elsewhere; the path itself where that were more than the system takes.
+// The absolute path, for when the working directory has changed; `place` itself where that would be too long.
 std::string from_anywhere(const std::string& place) {
   const std::string folder = place.starts_with('/') ? std::string() : working_folder();
   return folder.empty() || folder.size() + 1 + place.size() >= PATH_MAX ? place : folder + '/' + place;
@@ -161,7 +161,7 @@ File File::open_without_following(const std::string& path) { return File(path, O
 
 File::File(std::string path, const FileSystem& file_system) {
   if (!file_system.open || !is_url(path)) {
-    // Within roots, what was looked at is what is opened.
+    // With roots, the path that was checked is opened, and no link at its end is followed.
     const bool anywhere = file_system.roots.empty();
     *this = File(anywhere ? located(path, file_system) : resolve_in_roots(path, file_system, {.file = path}),
                  anywhere ? 0 : O_NOFOLLOW, path, file_system);
@@ -189,7 +189,7 @@ File::File(std::string path, const FileSystem& file_system, const Limits& limits
     will_read(0, size_);
     return std::make_shared<const compressed::Unpacked>(stored(), codec, limits, keep);
   };
-  // Of a remote file whose version is not known nobody can say that it is the one of before.
+  // A remote file whose version is not known cannot be recognised when it is opened again.
   const bool known = file_system.unpacked != nullptr && (!remote_ || !remote_->version.empty());
   unpacked_ = known ? file_system.unpacked->open({path_, identity_, limits}, unpack) : unpack(0);
   size_ = unpacked_->size();
@@ -252,7 +252,7 @@ void File::will_read(std::uint64_t begin, std::uint64_t end) const noexcept {
   if (!remote_ || !remote_->will_read || unpacked_ || begin >= end) return;
   try {
     remote_->will_read(begin, end);
-  } catch (...) {  // reading it will tell
+  } catch (...) {  // read() will report it
   }
 }
 

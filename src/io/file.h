@@ -30,12 +30,12 @@ class Descriptor;
 // A fault of kind io for a failed system call, with a hint where one helps.
 [[noreturn]] void fail(const char* action, const std::string& path, int error);
 
-// That of opening a file, if it cannot be: for lists that name many which are not there. Nothing also of what lies
-// elsewhere or may lie in some folders only, which File can tell.
+// The fault of opening a file, if it cannot be opened: for lists that name many missing files. Nothing for remote files
+// and where there are roots: there only File can tell.
 std::optional<Fault> cannot_open(const std::string& path, const FileSystem& files);
 
-// A regular or a remote file open for reading. Reading is thread-safe. A process has as many as it likes, also of more
-// files than the system lets it hold open (descriptor.h).
+// A regular or a remote file open for reading. Reading is thread-safe. There may be more Files than the system lets a
+// process hold open (descriptor.h).
 class File {
  public:
   // Throws Error(io): cannot be opened, or is no regular file.
@@ -49,7 +49,7 @@ class File {
   // As above, but a path that ends in a symbolic link is refused: for files that
   // others could have put in our way, such as caches.
   static File open_without_following(const std::string& path);
-  // What lies there now, opened as this local file was, compressed or not.
+  // Opens what lies at the path of this local file now, without unpacking it.
   File reopened() const;
   File(File&&) noexcept;
   File& operator=(File&&) noexcept;
@@ -71,7 +71,7 @@ class File {
   // fetched ahead. Never needed, never throws.
   void will_read(std::uint64_t begin, std::uint64_t end) const noexcept;
 
-  // Reading out of order, or in several places at once, may unpack much in vain.
+  // Whether reading out of order, or in several places at once, may unpack much in vain.
   bool is_slow_out_of_order() const noexcept;
   // A warning if so.
   void warn_if_slow(const Report& report) const;
@@ -83,7 +83,7 @@ class File {
   void expect_same(const Identity& before) const;
 
  private:
-  // What lies at `place`, and is told as `path`.
+  // Opens what lies at `place`; faults name it `path`.
   File(const std::string& place, int flags, std::string path, const FileSystem& files = {});
   compressed::Stored stored() const;
 
@@ -104,8 +104,8 @@ class File {
 std::string read_whole(const std::string& path, std::uint64_t limit, const char* limit_name,
                        const FileSystem& file_system = {}, const Limits* unpack = nullptr);
 
-// The first bytes of a file, or of what it unpacks to; at most `most`. With the
-// size of the file, which of a compressed one is not known: 0.
+// The first bytes of a file, or of what it unpacks to; at most `most`. And the size
+// of the file; 0 for a compressed one, where it is not known.
 struct Head {
   std::string bytes;
   std::uint64_t size = 0;

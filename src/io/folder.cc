@@ -29,8 +29,8 @@ namespace {
 // Deeper folders are not ours.
 constexpr int kDepth = 32;
 
-// A folder that was opened as such: what stands in it is reached from here alone, and no link is followed, as a
-// stranger may have made both.
+// An open folder: what stands in it is reached through its descriptor alone, and no link is followed, as a stranger may
+// have made the folder and the link.
 class Folder {
  public:
   Folder(int above, const char* name) {
@@ -66,8 +66,8 @@ void remove(int above, const char* name, int depth) {
   ::unlinkat(above, name, AT_REMOVEDIR);
 }
 
-// A writer holds a lock on its file, and of a killed one it is gone. A lock that is shared needs no right to write, nor
-// is it in the way of another that looks.
+// A writer holds a lock on its file, which is gone if it was killed. The shared lock tried here needs no right to
+// write, and is not in the way of others who look.
 bool is_locked(int above, const char* name) {
   const int fd = ::openat(above, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return false;
@@ -78,8 +78,8 @@ bool is_locked(int above, const char* name) {
 
 constexpr std::time_t kHour = 3600;
 
-// When a file of ours, or the youngest beneath a folder of ours, was last written. Now, if it is still being written:
-// who has nothing to write, or much memory for it, may not have done so for hours.
+// When a file of this user, or the youngest beneath a folder of this user, was last written. Now, if it is locked: its
+// writer may have had nothing to write for hours.
 std::optional<std::time_t> last_written(int above, const char* name, int depth) {
   struct stat found {};
   if (::fstatat(above, name, &found, AT_SYMLINK_NOFOLLOW) != 0 || found.st_uid != ::geteuid()) return {};
@@ -106,8 +106,8 @@ std::vector<std::string> list_temporary_names(const Folder& folder) {
   return out;
 }
 
-// All that are an hour old, and perhaps others. Whoever writes many files into a folder need not read it for each: what
-// was not in it some time of the last hour is no hour old. Thread-safe.
+// All temporary names that are an hour old, and perhaps others. Writing many files into a folder does not read it for
+// each: a list of the last half hour will do, as files that are not in it are not an hour old. Thread-safe.
 std::vector<std::string> temporary_names(const Folder& folder, const std::string& where) {
   static std::mutex mutex;
   static struct {
@@ -117,7 +117,7 @@ std::vector<std::string> temporary_names(const Folder& folder, const std::string
     std::vector<std::string> names;
   } last;
   struct stat found {};
-  const std::unique_lock lock(mutex, std::try_to_lock);  // of a forked process it may never be free
+  const std::unique_lock lock(mutex, std::try_to_lock);  // in a forked process it may never become free
   if (!lock || ::fstat(folder.fd(), &found) != 0) return list_temporary_names(folder);
   const std::time_t age = std::time(nullptr) - last.made;
   const bool same = where == last.where && found.st_dev == last.folder.st_dev && found.st_ino == last.folder.st_ino;

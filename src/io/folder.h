@@ -16,7 +16,7 @@ void remove_tree(const std::string& path);
 // The size of a file; 0 if it cannot be told, as of one that somebody has removed.
 std::uint64_t size_or_none(const std::string& path);
 
-// What the name of a temporary file begins with, before ".tmp.": of one that leaves no room for more, the beginning.
+// What the temporary name of a file begins with, before ".tmp.": its name, cut if it leaves no room for the rest.
 std::string_view temporary_stem(std::string_view name) noexcept;
 
 // Deletes temporary files of `target` (and of its keys) that a killed run of this user left; those of the last hour may

@@ -49,7 +49,7 @@ Identity identify(int fd, const std::string& path) {
   return {.device = static_cast<std::uint64_t>(s.st_dev),
           .inode = static_cast<std::uint64_t>(s.st_ino),
           .size = static_cast<std::uint64_t>(s.st_size),
-          // Before 1677 and after 2262, which some file systems keep, nanoseconds begin anew.
+          // Times before 1677 and after 2262, which some file systems keep, wrap around.
           .mtime_ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(s.st_mtim.tv_sec) * 1'000'000'000u +
                                                 static_cast<std::uint64_t>(s.st_mtim.tv_nsec))};
 }

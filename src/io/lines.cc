@@ -45,7 +45,7 @@ void LineReader::seek(std::uint64_t offset, std::uint64_t end, std::uint64_t lin
   next_number_ = line;
 }
 
-// More bytes behind those from next_ on; false at the end of the file.
+// Reads more bytes behind those from next_ on; false at the end of the file.
 bool LineReader::fill() {
   const std::uint64_t at = buffer_at_ + have_;
   if (at >= stop_) return false;
@@ -64,7 +64,7 @@ bool LineReader::fill() {
   return true;
 }
 
-// Where the line that begins at next_ ends, as far as its limit goes; what is missing of it is read.
+// Where in the buffer the line that begins at next_ ends; reads more of it, up to its limit.
 std::size_t LineReader::find_end() {
   terminated_ = false;
   for (std::size_t searched = 0;; searched = have_ - next_) {

@@ -19,8 +19,8 @@ enum class LineEnd : std::uint8_t {
   any,  // LF, CRLF or a lone CR
 };
 
-// The beginning of a file. Lists and labels of some editors of Windows, and compressed ones: read as bytes, every fault
-// would be about something else. Throws Error(format).
+// Throws Error(format) if `text`, the beginning of a file, is UTF-16, as some editors of Windows write it, or is
+// compressed: read as text, every fault would be about something else.
 void expect_text(std::string_view text, const std::string& path);
 
 class LineReader {
@@ -51,10 +51,10 @@ class LineReader {
   std::uint64_t limit_;
   const char* limit_name_;
   std::vector<char> buffer_;
-  std::size_t have_ = 0;  // bytes of the buffer that are data
-  std::size_t next_ = 0;  // start of the next line in the buffer
-  std::size_t from_ = 0, size_ = 0, raw_ = 0;
-  std::uint64_t buffer_at_ = 0;  // offset in the file of buffer_[0]
+  std::size_t have_ = 0;                       // bytes of the buffer that are data
+  std::size_t next_ = 0;                       // start of the next line in the buffer
+  std::size_t from_ = 0, size_ = 0, raw_ = 0;  // the line in the buffer; raw_: its size with the terminator
+  std::uint64_t buffer_at_ = 0;                // offset in the file of buffer_[0]
   std::uint64_t stop_ = 0;
   std::uint64_t begin_ = 0, number_ = 0, next_number_ = 1;
   bool terminated_ = false;

@@ -30,7 +30,7 @@ class ListReader {
   std::string_view text() const noexcept { return text_; }
   const Position& at() const noexcept { return at_; }  // where it begins
 
-  // Of the entry something is kept: so many bytes, its key, and what was added to `paths`. Throws
+  // Counts what is kept of the entry: so many bytes, its key, and what was added to `paths`. Throws
   // Error(limit) where a compressed list becomes too large.
   void keep(std::size_t bytes, std::string_view key);
 

@@ -41,14 +41,14 @@ void check_data_path(std::string_view path, const Position& at) {
 
 namespace {
 
-// A folder of its own, or part of one: "/data" holds "/data/a", not "/data2".
+// Whether a path is a folder or lies in it: "/data" holds "/data/a", not "/data2".
 bool holds(std::string_view folder, std::string_view path) {
   while (folder.size() > 1 && folder.ends_with('/')) folder.remove_suffix(1);
   if (folder == "/") return path.starts_with('/');
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
-// A URL as whoever fetches it may take it: escapes decoded, also of escapes (%252e), '\' as '/', and without line ends.
+// A URL as the code that fetches it may read it: escapes decoded, also of escapes (%252e), '\' as '/', no line ends.
 std::string decoded(std::string_view url) {
   std::string out;
   for (const char given : url) {
@@ -76,7 +76,7 @@ bool climbs(std::string_view url) {
   return false;
 }
 
-// Also through others, as in zip://a.ctf::file:///b.zip. Its links would be followed.
+// Whether a URL names a local file, also through others, as in zip://a.ctf::file:///b.zip. Links would be followed.
 bool names_local_file(std::string_view url) {
   const std::string text = decoded(url);
   for (std::string_view rest = text;;) {
@@ -109,7 +109,7 @@ std::string resolve_in_roots(const std::string& path, const FileSystem& file_sys
                       std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
                         const std::string folder = is_url(root) ? root : resolved(located(root, file_system));
                         return is_url(root) == url && !folder.empty() && holds(folder, real) &&
-                               !(url && real.find("::", root.size()) != real.npos);  // where that leads, its end tells
+                               !(url && real.find("::", root.size()) != real.npos);  // its last part may lead elsewhere
                       });
   if (inside) return real;
   throw Error(Fault{.kind = FaultKind::io,
@@ -122,7 +122,7 @@ std::string resolve_in_roots(const std::string& path, const FileSystem& file_sys
 }
 
 namespace {
-// As glob() takes the names of folders in a pattern.
+// Without escapes, as glob() reads the folders of a pattern.
 std::string unescaped(std::string_view pattern) {
   std::string out;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -191,7 +191,7 @@ std::string map_beside(std::string_view path, std::string_view list, const FileS
   if (folder == to || name.empty() || std::filesystem::exists(located(std::string(path), file_system), none) ||
       !std::filesystem::is_regular_file(located(to + std::string(name), file_system), none))
     return {};
-  // Rules have something to begin with.
+  // The FROM of a rule must not be empty.
   return folder.empty() ? std::string(name) + '=' + to + std::string(name) : std::string(folder) + '=' + to;
 }
 

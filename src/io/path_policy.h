@@ -28,10 +28,10 @@ std::string located(const std::string& path, const FileSystem& file_system);
 // `at` if it does not lie in one of the roots, whether there is such a file or not.
 std::string resolve_in_roots(const std::string& path, const FileSystem& file_system, const Position& at);
 
-// A shell pattern tells what there is by what it finds, and so may look nowhere but in the roots, if there are any.
-// Throws Error(io) that names the pattern.
+// Throws Error(io) that names the pattern if there are roots and a shell pattern may look outside of them: what it
+// finds would tell what is there.
 void expect_in_roots(const std::string& pattern, const FileSystem& file_system);
-// Links among what it found may lead out of them all the same; where to is not told.
+// The same if one of the files found lies outside the roots, where a link may lead; where to is not told.
 void expect_no_way_out(const std::vector<std::string>& found, const std::string& pattern,
                        const FileSystem& file_system);
 

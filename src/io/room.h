@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How much of a compressed text may be held at once. It holds a thousand times its size, of one long
-// line or of many short ones, so it is bounded by what it takes compressed (limits.unpack_held_ratio).
+// How much memory a line or the index of a compressed text may take. It may unpack to a thousand times its
+// size, as one long line or many short ones, so the bound is its compressed size (limits.unpack_held_ratio).
 #pragma once
 
 #include <batchfeed/error.h>
@@ -13,7 +13,7 @@
 
 namespace batchfeed::io {
 
-// However small the file. An index is held twice while it grows.
+// Allowed however small the file is. An index is held twice while it grows.
 constexpr std::uint64_t kAnyCompressed = 64u << 20, kAnyCompressedIndex = 32u << 20;
 
 // So many bytes, and the limit that says so.
@@ -24,7 +24,7 @@ struct Room {
 Room room_for_line(const File& file, const Limits& limits);  // of a corpus
 Room room_for_index(const File& file, const Limits& limits);
 
-// What takes more than room_for_index(): begins at `at`, up to which it fits.
+// The fault of an index that takes more than room_for_index(); `at`: the first entry that does not fit.
 Fault large_index(const File& file, const Position& at, const Limits& limits);
 
 // What the entries of one list take, kept within room_for_index().

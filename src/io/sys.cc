@@ -20,8 +20,8 @@ namespace batchfeed::io {
 
 namespace {
 
-// The C library's mkostemp() and mkdtemp() keep others from reading, whatever the umask says, and
-// nobody can ask for the umask without changing it. `pattern` ends with six places for a name.
+// In place of mkostemp(3) and mkdtemp(3), which keep others from reading whatever the umask says; and the
+// umask cannot be asked for without changing it. `pattern` ends with six places for a name.
 template <class Make>
 int with_own_name(char* pattern, const Make& make) {
   constexpr std::size_t kPlaces = 6;

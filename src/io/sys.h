@@ -19,17 +19,17 @@ struct Sys {
   ::ssize_t (*read)(int fd, void* to, std::size_t bytes);
   ::ssize_t (*write)(int fd, const void* from, std::size_t bytes);
   int (*fsync)(int fd);
-  int (*lock)(int fd, bool alone);  // flock(2) as long as it is open, without waiting
+  int (*lock)(int fd, bool alone);  // flock(2), exclusive if `alone`, without waiting
   int (*rename)(const char* from, const char* to);
   int (*rename_new)(const char* from, const char* to);  // EEXIST where `to` exists
   int (*exchange)(const char* one, const char* other);  // of two that exist
   int (*link)(const char* from, const char* to);
   int (*unlink)(const char* path);
   int (*close)(int fd);
-  int (*mkostemp)(char* pattern, int flags);  // readable for whom the umask allows
+  int (*mkostemp)(char* pattern, int flags);  // with the permissions that the umask leaves
 };
 
-// A new folder of a name that ends with XXXXXX, as mkdtemp(3), for whom the umask allows.
+// Makes a folder as mkdtemp(3) does, but with the permissions that the umask leaves; 0, or -1 and errno.
 int make_folder(char* pattern) noexcept;
 
 // The real calls.

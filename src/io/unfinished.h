@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The temporary files that are being written, for whoever ends the process at once.
+// The temporary files that are being written, for code that ends the process at once.
 #pragma once
 
 #include <csignal>
@@ -12,8 +12,8 @@ namespace batchfeed::io {
 // Lists a file while it lives; where there is no room for one more, the file stays unlisted.
 class Unfinished {
  public:
-  // Of a file that is about to be created under a name not yet known. Until list() says it no signal that ends the
-  // process is taken by this thread, and remove_unfinished() waits for it in others.
+  // For a file that is about to be created under a name not yet known. Until list() gives the name, this thread takes
+  // no signal that ends the process, and remove_unfinished() in other threads waits for it.
   Unfinished() noexcept;
   explicit Unfinished(const std::string& path) noexcept : Unfinished() { list(path); }
   Unfinished(const Unfinished&) = delete;
@@ -27,7 +27,7 @@ class Unfinished {
 
   std::size_t slot_ = 0;
   bool holds_back_ = false;
-  ::sigset_t before_{};  // signals held back already
+  ::sigset_t before_{};  // signals that were held back before
 };
 
 // Removes those that are listed. Async-signal-safe.

@@ -21,7 +21,7 @@ std::shared_ptr<const compressed::Unpacked> UnpackedFiles::open(const Which& whi
     const std::lock_guard lock(mutex_);
     const auto found = std::find_if(known_.begin(), known_.end(), is_it);
     if (found != known_.end()) return found->unpacked;
-    room = std::exchange(room_, 0);  // of one at a time: what it does not need comes back
+    room = std::exchange(room_, 0);  // all for one file at a time: it gives back what it does not need
   }
   const auto give_back = [&](std::size_t used) {
     const std::lock_guard lock(mutex_);

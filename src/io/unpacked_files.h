@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Compressed files that were opened before: each is passed over once, whoever opens it.
+// Remembers compressed files that were opened, so that the pass over each is made only once.
 #pragma once
 
 #include <batchfeed/files.h>
@@ -22,14 +22,14 @@ class UnpackedFiles {
   struct Which {
     std::string path;
     io::Identity identity;
-    Limits limits;  // it was found within these
+    Limits limits;  // within which it is unpacked
   };
   using Unpack = std::function<std::shared_ptr<const compressed::Unpacked>(std::size_t keep)>;
 
   explicit UnpackedFiles(std::size_t text_bytes) : room_(text_bytes) {}
 
-  // The one of before, or a new one: `unpack` may keep so many bytes in memory.
-  // Thread-safe; two that come at once for the same file may both unpack it.
+  // The file, if it is remembered; else what unpack(keep) gives, which may keep `keep`
+  // bytes of text in memory. Thread-safe; two threads at once may both unpack a file.
   std::shared_ptr<const compressed::Unpacked> open(const Which& which, const Unpack& unpack);
 
  private:
@@ -39,8 +39,8 @@ class UnpackedFiles {
   };
 
   std::mutex mutex_;
-  std::size_t room_;                                 // for texts that are still to come
-  std::size_t point_room_ = std::size_t{256} << 20;  // and points; files beyond are not known again
+  std::size_t room_;                                 // bytes left for texts
+  std::size_t point_room_ = std::size_t{256} << 20;  // bytes left for points; files beyond are not remembered
   std::vector<Known> known_;
 };
 

@@ -53,7 +53,7 @@ class Concatenated final : public Source, private RowReader {
   std::uint64_t fingerprint() const override { return fingerprint_of(shards_); }
 
  private:
-  // Numbers that a shard's sequences take.
+  // One more than the largest key of a shard.
   static std::uint64_t keys_of(const Source& shard, std::vector<SequenceInfo>& table) {
     std::uint64_t keys = 0;
     for (std::uint32_t c = 0; c < shard.chunks().size(); ++c) {
@@ -97,7 +97,7 @@ std::string described(const StreamInfo& s) {
          (s.element == Element::f64 ? ", double)" : ")");
 }
 
-// The first stream that is another one; nothing, if only what defines the minibatch size is.
+// Describes the first stream that differs; empty if only defines_mb_size or broadcast do.
 std::string difference(const std::vector<StreamInfo>& there, const std::vector<StreamInfo>& first) {
   for (std::size_t i = 0; i < std::max(there.size(), first.size()); ++i) {
     const std::string a = i < there.size() ? described(there[i]) : "none",

@@ -95,7 +95,7 @@ class Joined final : public Source, private RowReader {
     add_partners(chunk, rows.first, true, table, std::move(spare), out);
   }
 
-  // `first`: where the rows of a table begin below.
+  // Leaves the joined sequences in a table, whose row 0 is row `first` of matches_.
   void keep_joined(std::uint64_t first, std::vector<SequenceInfo>& table) const {
     std::size_t kept = 0;
     for (const SequenceInfo& own : table) {
@@ -106,8 +106,8 @@ class Joined final : public Source, private RowReader {
     table.resize(kept);
   }
 
-  // The memory that an earlier chunk has for what the other sources give: the first source leaves a chunk with its own
-  // columns alone.
+  // Takes the columns of the other sources out of a used chunk, to reuse their memory: the primary's read() keeps no
+  // columns but its own.
   std::vector<Column> take_partners(Chunk& out) const {
     std::vector<Column> spare;
     for (std::size_t c = primary().streams().size(); c < out.columns.size(); ++c)

@@ -18,17 +18,17 @@ struct Options {
   // Frames are drawn one by one: each sequence counts the frames of the primary,
   // and every source must have all of them (htk.md 11.1).
   bool frames = false;
-  // Utterances whose sources differ in length are left out. An Error if more than half are not in all features with one
-  // length, or of those that are more than half have no labels of it (HTKMLFReader, htk.md 11.2).
-  // A key that comes back has the next partner with it each time, as if lists were joined line by line.
+  // Utterances whose sources differ in length are left out. An Error if more than half of all utterances are too long
+  // or differ among the features, or more than half have no labels of their length (HTKMLFReader, htk.md 11.2).
+  // A repeated key gets the next partner with it each time, as if lists were joined line by line.
   bool exact = false;
-  // Where `exact`: sequences that the primary's source left out for their length. They count as the others do.
+  // Where `exact`: how many sequences the primary has left out as too long. They count as left out here, too.
   std::uint64_t too_long = 0;
   // Each sequence of the primary needs a partner in every source, as long as it is or of one sample, which then stands
-  // for all of them; else an Error (HTKMLFReader that writes, htk.md 14.4). Keys come back as where `exact`.
+  // for all of them; else an Error (HTKMLFReader that writes, htk.md 14.4). Repeated keys are as where `exact`.
   bool strict = false;
-  // Where `exact` has left some out: receives which sequences of the primary these are, counted over its chunks, to
-  // cut chunks of the others anew. The primary's tables must then have no others. Empty: chunks stay as they are.
+  // Called where `exact` has left sequences out, with their numbers, counted over the chunks of the primary: it must
+  // leave these out of the primary, too, and cut its chunks anew. Empty: chunks stay as they are.
   std::function<void(const std::vector<std::uint64_t>&)> cut_again = {};
   // Of each source: its sequences should be as long as the primary's (features and
   // their labels); others are kept, and counted in a notice. Empty: none.
@@ -47,7 +47,7 @@ std::unique_ptr<Source> join(std::vector<std::unique_ptr<Source>> sources, const
 
 // One source of all chunks, in order: shards of a corpus, or the corpora of a
 // mixture. Throws Error(config) if streams differ.
-// Whose keys they are decides what key_text() says.
+// Of what kind the shards' keys are, which decides what key_text() says.
 enum class Keys : std::uint8_t {
   shared,    // of one table, which every shard knows
   numbered,  // of each shard from 0 (binary corpora); here those of later shards get the numbers behind

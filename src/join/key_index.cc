@@ -23,7 +23,7 @@ KeyIndex::KeyIndex(const Source& source, bool in_turn) : in_turn_(in_turn) {
   used_.resize(entries_.size());
 }
 
-// Of the entries with the key of `first`, those that were given stand in front.
+// The first entry with the key of `first` that was not given yet, or `first`: those that were given stand in front.
 std::size_t KeyIndex::next_turn(std::size_t first) const {
   if (repeated_ == 0 || !used_[first]) return first;
   std::size_t from = first, to = entries_.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where a source keeps the sequence of a key.
+// Finds the sequences of a source by their keys.
 #pragma once
 
 #include <batchfeed/source.h>
@@ -18,8 +18,8 @@ struct Location {
   std::uint32_t samples = 0;
 };
 
-// Built once from all tables of a source. Of a repeated key the first counts; `in_turn`: each look-up gives the next
-// one, and the first again where there are no more.
+// Built once from all tables of a source. Of sequences with one key find() gives the first; with `in_turn` each call
+// gives the next one, and the first again where there are no more.
 class KeyIndex {
  public:
   explicit KeyIndex(const Source& source, bool in_turn = false);
@@ -29,7 +29,7 @@ class KeyIndex {
   const Location* find(std::uint64_t key);
 
   std::uint64_t sequences() const noexcept { return entries_.size(); }
-  // Of those behind the first of a key, where nothing asks for them.
+  // Sequences behind the first of their key, which find() never gives; 0 with `in_turn`.
   std::uint64_t repeated() const noexcept { return in_turn_ ? 0 : repeated_; }
   std::uint64_t first_repeated() const noexcept { return first_repeated_; }
   struct Entry {
@@ -37,7 +37,7 @@ class KeyIndex {
     Location at;
   };
   using Unused = Entry;
-  // Sequences nobody asked for, and up to `most` of them in source order.
+  // How many sequences find() could have given and did not; appends up to `most` of them, in source order.
   std::uint64_t unused(std::size_t most, std::vector<Unused>& out) const;
 
  private:

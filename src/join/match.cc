@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kAllWanted =
     "with action = write every utterance is wanted of every stream, as long or of one frame";
 
-// Its sequences stand for any number of samples.
+// Whether a sequence of the source stands for any number of samples.
 bool broadcasts(const Source& source) {
   return std::all_of(source.streams().begin(), source.streams().end(), [](const StreamInfo& s) { return s.broadcast; });
 }
@@ -28,8 +28,7 @@ class Matcher {
         partners_(sources.size() - 1),
         any_length_(sources.size()) {
     for (std::size_t k = 1; k < sources.size(); ++k) {
-      // By the numbers of their lines in HTKMLFReader: an utterance listed twice has two partners, but one set of
-      // labels.
+      // HTKMLFReader joins lists by line number: an utterance listed twice has two partners, but one set of labels.
       indices_.emplace_back(*sources[k], options.exact || options.strict);
       any_length_[k] = broadcasts(*sources[k]);
     }
@@ -93,7 +92,7 @@ class Matcher {
     return true;
   }
 
-  // Labels that are too short are another matter: nominal() tells them.
+  // Labels that are too short are no error here: nominal() reports them.
   void refuse_too_few_frames(const SequenceInfo& own, std::size_t k) const {
     if (any_length_[k] || partners_[k - 1].samples >= own.samples || !sources_[k]->splits_frames()) return;
     throw unlike(own, "too-few-frames", "has " + lengths(own, k),
@@ -148,8 +147,8 @@ class Matcher {
                   "check that the sources belong together and use the same kind of keys");
   }
 
-  // Those that are too long, or that features differ in, and those that labels lack are counted apart, each against
-  // half of all there are.
+  // Utterances that are too long or differ among the features, and those without labels of their length, are counted
+  // apart, each against half of all there are.
   void refuse_if_most_are_gone() const {
     std::uint64_t features = options_.too_long, labels = 0;
     for (std::size_t k = 1; k < sources_.size(); ++k)

@@ -70,7 +70,7 @@ void ChunkCache::give_back(Chunk used) const {
 
 namespace {
 
-// Whether few bytes of it are so many samples that these would not be kept.
+// Whether its few bytes are so many samples that decoded chunks would not fit into the cache.
 bool outgrows(const Source& source, std::uint64_t most) {
   constexpr std::uint64_t kSample = 12;  // bytes of a label
   std::uint64_t samples = 0;
@@ -82,7 +82,7 @@ bool outgrows(const Source& source, std::uint64_t most) {
   return mul_sat(samples, kSample) > most;
 }
 
-// Whether each partner stands behind the last one, so that each row is read once, and can be read alone.
+// Whether each partner stands behind the one before, so that each row is read once, and rows can be read alone.
 bool go_in_step(const Source& source, std::span<const Location> partners) {
   for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
     if (source.row_reader(c) == nullptr) return false;
@@ -111,8 +111,8 @@ Readings choose_readings(const Source& source, std::span<const Location> partner
 
 namespace {
 
-// So many samples and the last of them `more` times again; or `more` times none, where one that is stored stands for
-// all.
+// Copies n samples of a row, and the last one `more` times again; not again where to.step is 0, as one stored sample
+// stands for all.
 void copy_dense(const Column& from, std::uint32_t row, std::uint32_t n, std::uint32_t more, Column& to) {
   // All that is stored for the samples, windows' repeated edges included.
   const std::uint64_t stored = n == 0 ? 0 : (n - 1) * from.step + from.dim;
@@ -121,7 +121,7 @@ void copy_dense(const Column& from, std::uint32_t row, std::uint32_t n, std::uin
   const std::size_t bytes = static_cast<std::size_t>(stored) * each;
   to.begin.push_back(to.values.size() / each);
   to.values.append(first, bytes);
-  // A window of one frame holds nothing but that frame, so the next one needs no more than it once more.
+  // A window of a sequence of one frame holds only that frame, so each further window needs one more copy of it.
   const std::size_t step = static_cast<std::size_t>(to.step) * each;
   for (std::uint32_t i = 0; i < more && step != 0; ++i) to.values.append(first + bytes - step, step);
 }
@@ -138,7 +138,8 @@ void copy_sparse(const Column& from, std::uint32_t row, std::uint32_t n, std::ui
   }
 }
 
-// Appends a row of `from` (or nothing) to `to`: at most so many samples, or a single one `length` times.
+// Appends a row of `from` to `to`, an empty one if `from` is null: at most `most` samples; with `repeat` a single
+// sample `length` times.
 void copy_row(bool repeat, const Column* from, std::uint32_t row, std::uint32_t length, std::uint32_t most,
               Column& to) {
   if (from == nullptr) {
@@ -182,9 +183,9 @@ Parts read_parts(const ChunkCache& cache, Reading reading, std::span<const Locat
   return parts;
 }
 
-// The first of `where`: those that stand one behind the other, until they are many samples.
+// How many of `where`, from the first on, stand one behind the other and are not too many samples.
 std::size_t run_of(std::span<const Location> where) {
-  constexpr std::uint64_t kMost = 1u << 16;  // samples, or those of one sequence
+  constexpr std::uint64_t kMost = 1u << 16;  // samples; one sequence may have more
   const Location* last = nullptr;
   std::uint64_t samples = 0;
   for (std::size_t r = 0; r < where.size(); ++r) {
@@ -197,8 +198,8 @@ std::size_t run_of(std::span<const Location> where) {
   return where.size();
 }
 
-// So that nothing grows row by row: room for as many rows as there are here of all chunks held, if they take as much as
-// those in the mean; and for no more than these take, as few rows may be most of it.
+// Reserves memory, so that nothing grows row by row: for `rows` rows of the mean size of all rows in `parts`, and for
+// no more than these take together, as a few rows may be most of it.
 void make_room(const Parts& parts, std::size_t s, std::size_t rows, Column& to) {
   std::size_t all = 0, values = 0, indices = 0, firsts = 0;
   for (const auto& [chunk, part] : parts) {
@@ -224,7 +225,7 @@ void append(const std::vector<StreamInfo>& streams, const Parts& parts, const Wa
   for (std::size_t s = 0; s < streams.size(); ++s) {
     Column& column = out.columns[first + s];
     const bool broadcast = streams[s].broadcast;  // one stored sample stands for all of each row
-    // Rows of other runs are not known yet.
+    // Not where rows come in runs: those of later runs are not known yet.
     if (from == 0 && to == wanted.where.size()) make_room(parts, s, to, column);
     for (std::size_t r = from; r < to; ++r) {
       const Location& at = wanted.where[r];

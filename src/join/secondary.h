@@ -28,8 +28,8 @@ class ChunkCache {
   ChunkCache(const Source& source, std::uint64_t bytes) : source_(source), bytes_(bytes) {}
   std::shared_ptr<const Chunk> get(std::uint32_t chunk) const;
 
-  // A few rows of a chunk that has a row reader, for one use: nothing is kept but memory
-  // that is given back.
+  // Reads a few rows of a chunk that has a row reader, and does not keep them; give_back()
+  // returns their memory for the next read().
   Chunk read(std::uint32_t chunk, RowRange rows) const;
   void give_back(Chunk used) const;
 
@@ -38,7 +38,7 @@ class ChunkCache {
     std::mutex loading;
     bool loaded = false;  // once it is, the chunk stays as it is
     Chunk chunk;
-    ErrorsAhead errors;        // of whoever needs it first
+    ErrorsAhead errors;        // of its reading; count for the first chunk of the primary that needs it
     std::uint64_t memory = 0;  // guarded by mutex_
   };
   const Source& source_;
@@ -53,10 +53,10 @@ class ChunkCache {
 enum class Reading : std::uint8_t {
   kept,       // whole, and kept: any row may be wanted, and again
   in_step,    // rows are wanted in their order and once: only these are read
-  run_by_run  // as few rows at a time as stand together, as a few bytes are many samples
+  run_by_run  // a few rows that stand together at a time, as a few bytes are many samples
 };
 
-// As rows of a whole chunk of the primary are wanted, and as some of them are; none: that would take too long.
+// How to read for all rows of a chunk of the primary, and for some of them; none: that would take too long.
 struct Readings {
   Reading whole = Reading::kept;
   std::optional<Reading> some;
@@ -71,8 +71,8 @@ std::uint64_t most_kept(const Source& source, std::uint64_t cache_bytes);
 // What is wanted of a secondary source for rows of the primary.
 struct Wanted {
   std::span<const Location> where;         // for each row; kNone: nothing
-  std::span<const std::uint32_t> samples;  // the primary's for each row: as often one sample is repeated
-  bool no_more = false;                    // more samples than those are not wanted
+  std::span<const std::uint32_t> samples;  // the primary's for each row: how often a single sample is repeated
+  bool no_more = false;                    // samples beyond the primary's are not wanted
   bool repeat = false;                     // a single sample is repeated in every stream
 };
 

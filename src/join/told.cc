@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kNamed = 3;  // keys in a notice
 
-// The fault of a kind, what its notice says of many, with the other source's streams for %, and how the sentence of one
-// that is told ends.
+// Of each kind: its fault, what the notice of many says, with % for the other source's streams, and how the fault of a
+// single sequence ends.
 struct Words {
   const char* id;
   const char* what;

@@ -30,14 +30,14 @@ Error refused(std::string_view id, std::string what, std::string hint);
 
 // What is odd about a sequence of the primary and its partner in another source.
 enum class Odd : std::uint8_t {
-  missing,  // it has none
-  other,    // which has another length: left out
-  shorter,  // which lacks frames: damaged
-  longer,   // of which the last frames are not used
-  unequal   // which has another length: delivered as it is
+  missing,  // there is no partner
+  other,    // the partner has another length: left out
+  shorter,  // the partner lacks frames: damaged
+  longer,   // the partner has more frames, of which the last are not used
+  unequal   // the partner has another length: delivered as it is
 };
 
-// Each is told as it is found, if somebody listens; else they are counted, and the first named at the end.
+// Reports odd sequences: each as it is found, if `each` is set; else counts them, and names the first at the end.
 class Told {
  public:
   // `each` as Options say. `sources` must outlive this.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Holds a source to what source.h says of one.
+// Checks a source against the rules of source.h.
 #include <batchfeed/source.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void expect_streams(const std::vector<StreamInfo>& streams) {
   }
 }
 
-// `place` is "chunk 3" or "chunk 3, rows [5, 9)", which has so many rows at most.
+// `place` is "chunk 3" or "chunk 3, rows [5, 9)"; `rows`: how many rows it has at most.
 void expect_table(const std::string& place, const std::vector<SequenceInfo>& table, std::uint64_t rows) {
   for (std::size_t i = 0; i < table.size(); ++i) {
     const auto bad = [&](const std::string& what) {
@@ -66,7 +66,7 @@ void expect_sums(const std::string& place, const std::vector<SequenceInfo>& tabl
   if (samples != info.samples) bad(samples, "sample", info.samples);
 }
 
-// Where `items` begin, and the end of the last: from 0, and none before the one in front of it.
+// Offsets are one more than `items`, the first 0, none less than the one before it.
 template <class Bad>
 void expect_offsets(const Buffer<std::uint32_t>& offsets, const char* name, std::uint64_t items, const Bad& bad) {
   if (offsets.size() != items + 1)

@@ -62,7 +62,7 @@ void ErrorsAhead::close(const FaultSink& sink, std::function<void()> again, std:
 void ErrorsAhead::settle() const {
   for (const std::shared_ptr<Part>& part : parts_) {
     if (part->settled.exchange(true) || part->sink->spend(*part) || !part->again) continue;
-    // Nobody may have listened, so whoever comes next is told the same.
+    // The budget is exceeded. The caller may ignore that, so the next settle() must throw the same.
     const FaultSink::Spent before = part->sink->spent();
     try {
       const FindsAgain scope;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Damage in chunks that are read ahead of their turn is told, and counts against maxErrors, when their turn comes: so
-// where a run ends, and with what, does not depend on threads.
+// Damage in chunks that are read ahead of their turn is reported, and counts against maxErrors, when their turn comes:
+// so where a run ends, and with which error, does not depend on threads.
 #pragma once
 
 #include <batchfeed/error.h>
@@ -20,17 +20,17 @@ namespace batchfeed {
 
 class FaultSink;
 
-// Errors of one sink.
+// Errors found for one sink.
 struct Found {
   std::uint64_t errors = 0;
   std::vector<Fault> first = {};
-  std::map<std::string, std::uint64_t, std::less<>> more = {};  // by id: those behind the first
+  std::map<std::string, std::uint64_t, std::less<>> more = {};  // by id: how many beyond `first`
 };
 
-// What one reading of a chunk found. Filled by one thread; any may settle it then, one at a time.
+// The errors that one reading of a chunk found. Filled by one thread; then any thread may settle them, one at a time.
 class ErrorsAhead {
  public:
-  // While one lives, what its thread tells a FaultSink that has a budget is kept in `to`.
+  // While a Scope lives, the errors that its thread reports to a FaultSink with a budget are kept in `to`.
   class Scope {
    public:
     explicit Scope(ErrorsAhead& to) noexcept;
@@ -42,22 +42,24 @@ class ErrorsAhead {
     ErrorsAhead* const before_;
   };
   static ErrorsAhead* current() noexcept;  // of this thread, or null
-  // Whether this thread finds again what it found ahead, of which warnings were told.
+  // Whether this thread is in an again() of close(): warnings were reported when the chunk was first read.
   static bool finds_again() noexcept;
 
   bool empty() const noexcept { return parts_.empty(); }
-  // What is in `other` too, and counts once.
+  // Shares the errors of `other`: they count once, whichever is settled.
   void add(const ErrorsAhead& other) { parts_.insert(parts_.end(), other.parts_.begin(), other.parts_.end()); }
 
-  // One error of a sink. Of the first `most` the faults are kept: false while there are fewer.
+  // Counts an error of a sink if `most` faults are kept already; false if not: note() has to see the fault.
   bool count(FaultSink& sink, std::string_view id, std::size_t most);
   void note(FaultSink& sink, Fault fault, std::size_t most);
-  // The reading that told `sink` is over: again() would tell it the same, forget() makes it as if it had not been.
+  // The reading that reported to `sink` is over. again() repeats it, to report the same; forget() undoes what it left
+  // behind, as if it had not been.
   void close(const FaultSink& sink, std::function<void()> again, std::function<void()> forget);
 
-  // Its turn has come. Throws Error(format), as again() does, where there are more than a budget allows.
+  // The chunk's turn has come: counts and reports its errors. Throws Error(format), as again() does, where there are
+  // more than a budget allows.
   void settle() const;
-  // It never came.
+  // The chunk's turn never came.
   void forget() const;
 
  private:

@@ -44,7 +44,7 @@ void FaultSink::error(Fault fault) {
   throw Error(std::move(fault));
 }
 
-// The first ones are made in any case: who exhausts the budget is told where they were.
+// The first faults are made in any case: the error that exhausts the budget says where they were.
 bool FaultSink::count_error() {
   const std::lock_guard lock(mutex_);
   if (errors_ >= budget_ || first_.size() < kFirst) return false;
@@ -140,7 +140,7 @@ std::vector<Notice> FaultSink::finish() const {
                                           (n - per_id_ == 1 ? "' was not shown" : "' were not shown"),
                                   .hint = "`check()` lists all of them"}});
   }
-  if (errors_ > 0 && errors_ <= budget_) {  // one more was no skip but the end, if ever it came to that
+  if (errors_ > 0 && errors_ <= budget_) {  // beyond the budget the run ended with an error that says so
     out.push_back({Severity::warning, Fault{.kind = FaultKind::format,
                                             .id = "errors-skipped",
                                             .at = {.file = file_},

@@ -29,7 +29,7 @@ class FaultSink {
   static constexpr std::uint64_t kPerId = 10;
 
   // `trace_level`: 0 passes nothing on but failures, 1 warnings, 2 also notes.
-  // `per_id` = 0 lifts the limit of notices (check), of which `count_only` may keep the number alone.
+  // `per_id` = 0 lifts the limit of notices (check); `count_only` may take those of which the number is enough.
   FaultSink(std::string file, std::uint64_t budget, int trace_level, Report report, std::uint64_t per_id = kPerId,
             CountOnly count_only = {});
 
@@ -37,7 +37,7 @@ class FaultSink {
   // itself if the budget is 0, else one that says how many came before and where
   // the first ones were.
   void error(Fault fault);
-  // For what may come by the million: make() gives the fault, if it will be told.
+  // For errors that may come by the million: make() gives the fault, and is called only if it is needed.
   template <class Make>
   void error(std::string_view id, const Make& make) {
     if (ErrorsAhead* const to = ahead(); to != nullptr) {
@@ -47,14 +47,14 @@ class FaultSink {
     } else if (wanted(Severity::error, id)) {
       try {
         report_({Severity::error, make()});
-      } catch (...) {  // as its place could not be found, in a file that cannot be read: it will come again
+      } catch (...) {  // make() could not read the file to find the place: the error will come again
         take_back(id);
         throw;
       }
     }
   }
 
-  // Costs nothing.
+  // Warnings and notes do not count against the budget.
   void warning(Fault fault) { notice(Severity::warning, std::move(fault)); }
   template <class Make>
   void warning(std::string_view id, const Make& make) {
@@ -66,7 +66,7 @@ class FaultSink {
     if (wanted(Severity::info, id)) report_({Severity::info, make()});
   }
 
-  // What was found ahead, which is told now: false, and nothing is changed, if it is more than what is left.
+  // Counts and reports errors that were found ahead; false, and nothing is changed, if the budget has not enough left.
   bool spend(const Found& found);
 
   struct Spent {
@@ -83,11 +83,11 @@ class FaultSink {
 
  private:
   friend class HeldFaults;
-  bool wanted(Severity severity, std::string_view id);  // and counts it
+  bool wanted(Severity severity, std::string_view id);  // counts the notice, too
   void notice(Severity severity, Fault fault);
   ErrorsAhead* ahead() const noexcept { return budget_ > 0 ? ErrorsAhead::current() : nullptr; }
-  bool count_error();                           // unless error() has to see it
-  bool told_enough(std::string_view id) const;  // none of that id will be told or named any more
+  bool count_error();                           // false, without counting, if error() has to see the fault
+  bool told_enough(std::string_view id) const;  // no fault of that id will be reported or named any more
   void take_back(std::string_view id);
 
   std::string file_;
@@ -103,8 +103,8 @@ class FaultSink {
   std::map<std::string, std::uint64_t, std::less<>> seen_;  // by id
 };
 
-// For damage that may turn out not to be told: what comes into sink() waits for release().
-// Holds no more than what the other sink, which limits notices, could pass on.
+// For damage that may turn out not to be reported: notices to sink() are held until release().
+// Holds no more than what `to`, which limits notices, could pass on.
 class HeldFaults {
  public:
   explicit HeldFaults(FaultSink& to)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What was found where it is not yet known whether, or after what, it will be told: the first notices
-// as they are, of the others the number, as there may be one for each byte of a file.
+// Notices of which it is not known yet whether, or after which others, they will be reported. The first
+// are held as they are, of the others only the number, as there may be one for each byte of a file.
 #pragma once
 
 #include <batchfeed/error.h>
@@ -17,11 +17,11 @@ namespace batchfeed {
 
 class HeldNotices {
  public:
-  // Nothing more is held than `most` of them; and no notes beyond those.
+  // Holds the notice if fewer than `most` are held; else counts it, or drops it if it is a note.
   void add(const Notice& notice, std::uint64_t most) {
     if (!count_only(notice.severity, notice.fault.id, most)) notices_.push_back(notice);
   }
-  // Counts one that would not be held; false: add() has to see it.
+  // Counts a notice that would not be held; false if it would: add() has to see it.
   bool count_only(Severity severity, std::string_view id, std::uint64_t most) {
     if (notices_.size() < most) return false;
     if (severity == Severity::info) return true;

@@ -45,8 +45,8 @@ struct Range {
   }
 };
 
-// In which bits keys, begins, samples and aux are not what is expected, and which bits fields have, which tells
-// their width: all without a branch.
+// In which bits any entry differs from the expected: keys in a row, begins at the end of the entry before, samples and
+// aux as in the first. And the bits that fields have, which tell their width. All without a branch.
 struct Bits {
   std::uint64_t keys = 0, begins = 0, samples = 0, aux = 0, all_bytes = 0, all_samples = 0, all_aux = 0;
   std::uint64_t sum = 0;  // of samples
@@ -80,7 +80,7 @@ IndexEntries::Block IndexEntries::encode(std::span<const IndexEntry> entries, st
   const bool keys_rise =
       in_a_row ? entries.back().key >= front.key
                : std::ranges::adjacent_find(entries, std::greater_equal(), &IndexEntry::key) == entries.end();
-  // They cannot reach around the end of 64 bits.
+  // Whether begins only rise: with so few and short entries they cannot wrap around 64 bits.
   static_assert(kBlock <= 1024);
   const bool rising = touching && bits.all_bytes < 1ull << 52 && front.begin < 1ull << 62;
   Range key_range{.least = front.key, .most = entries.back().key};
@@ -103,7 +103,7 @@ IndexEntries::Block IndexEntries::encode(std::span<const IndexEntry> entries, st
       .samples = front.samples,
       .aux = front.aux,
       .sum = bits.sum};
-  // Where nothing is behind them, bytes of 0 must not be taken for such that reach to the next.
+  // Width 0 means bytes that reach to the next entry. Where entries do not, bytes that are all 0 need a column, too.
   if (!touching && block.width[kBytes] == 0) block.width[kBytes] = 1;
   std::size_t each = 0;
   for (const std::uint8_t width : block.width) each += width;
@@ -163,7 +163,7 @@ void IndexEntries::Block::read(std::size_t i, std::span<IndexEntry> out) const n
 }
 
 void IndexEntries::open_block() {
-  constexpr std::size_t kFirst = 16;  // most files of thousands are small
+  constexpr std::size_t kFirst = 16;  // where there are thousands of files, most are small
   if (open_.size() == kBlock) return close_block();
   open_.resize(std::clamp(4 * open_.size(), kFirst, kBlock));
 }

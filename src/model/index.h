@@ -28,12 +28,12 @@ struct IndexEntry {
 };
 static_assert(sizeof(IndexEntry) == 32);
 
-// Entries in file order, which take 2 to 8 bytes each where they are of the usual kind: one behind the other in the
-// file, their keys in a row or near each other. They lie in blocks, each a column a field, as wide (0, 1, 2, 4 or 8
-// bytes) as the block needs. Any entry is found at once. Reading is thread-safe.
+// Entries in file order, compressed to 2 to 8 bytes each in the usual case: sequences one behind the other in the file,
+// keys that count up or are near each other. They lie in blocks, each with a column for every field, as wide (0, 1, 2,
+// 4 or 8 bytes) as the block needs. Any entry is found at once. Reading is thread-safe.
 class IndexEntries {
  public:
-  static constexpr std::size_t kBlock = 1024;  // entries; those that append() put behind each other may be fewer
+  static constexpr std::size_t kBlock = 1024;  // entries of a block; the last of each list may have fewer
 
   IndexEntries() = default;
   IndexEntries(std::initializer_list<IndexEntry> entries) {
@@ -70,14 +70,14 @@ class IndexEntries {
     mapped.close();
     *this = std::move(mapped);
   }
-  // No more will come, or not soon: gives back what only they would need.
+  // Gives back the memory that only further entries would need: none will come, or not soon.
   void close();
 
   // From entry i on, up to out.size(); gives how many, which is 0 at the end only.
   std::size_t read(std::size_t i, std::span<IndexEntry> out) const noexcept;
 
-  // A block that begins with entry i, or nothing: for whoever need not look at each. Of entries that follow each other
-  // in the file.
+  // Sums up the block that begins with entry i, so that a caller need not look at each entry; empty if none begins
+  // there. For entries that follow each other in the file.
   struct Stretch {
     std::size_t entries = 0;
     std::uint64_t end = 0, samples = 0;
@@ -127,7 +127,7 @@ class IndexEntries {
   };
   Iterator begin() const { return from(0); }
   Iterator from(std::size_t i) const { return {*this, i, size()}; }
-  // Ends behind `n` entries, if there are so many: none behind these is decoded.
+  // Ends behind `n` entries, if there are so many, and decodes none beyond.
   Iterator from(std::size_t i, std::size_t n) const {
     return {*this, i, i + std::min(n, size() - std::min(i, size()))};
   }
@@ -137,8 +137,8 @@ class IndexEntries {
   struct Block {
     std::uint64_t first = 0;  // entry
     std::uint32_t entries = 0;
-    // Columns hold what is beside these: keys above `key`, or above its place in the block where `in_a_row`; begins
-    // above `begin`. Without `bytes`, each entry ends where the next begins, the last at `end`.
+    // The column of keys holds key - `key`; where keys are `in_a_row` there is none, and entry i has `key` + i. That of
+    // begins holds begin - `begin`. Without one of bytes, each entry ends where the next begins, the last at `end`.
     bool in_a_row = false, keys_rise = false;
     std::array<std::uint8_t, 5> width{};  // of key, begin, bytes, samples, aux
     std::uint64_t key = 0, begin = 0, end = 0;
@@ -157,8 +157,8 @@ class IndexEntries {
 
   std::vector<Block> blocks_;
   std::size_t in_blocks_ = 0;     // entries in them
-  std::vector<IndexEntry> open_;  // the block that comes next, which grows to kBlock,
-  std::size_t filled_ = 0;        // of which this is there
+  std::vector<IndexEntry> open_;  // memory of the block that is not encoded yet; grows to kBlock
+  std::size_t filled_ = 0;        // how many of its entries there are
 };
 
 struct Index {

@@ -34,7 +34,7 @@ class KeyTable {
   std::uint64_t id(std::string_view text);
   // id() of each, in their order: several times as fast.
   std::vector<std::uint64_t> ids(const TextList& texts);
-  // So many texts will come, if there are none yet.
+  // Reserves memory for so many texts, if there are none yet.
   void expect(std::uint64_t texts);
 
   // The number of a name in any mode. numeric: its decimal prefix (blanks and a

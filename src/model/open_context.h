@@ -17,7 +17,7 @@
 
 namespace batchfeed {
 
-// Whether a notice has been counted and its words are not wanted: there may be one for each byte of a file.
+// True if it has counted the notice, whose text is not wanted then: there may be one for each byte of a file.
 using CountOnly = std::function<bool(Severity severity, std::string_view id)>;
 
 struct OpenContext {

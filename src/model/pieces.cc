@@ -36,7 +36,7 @@ std::uint64_t Pieces::measure(const ChunkInfo& chunk) const noexcept {
 
 // Whether minibatches may be the pieces, where these are to have so many bytes.
 bool Pieces::may_be_pieces(std::uint64_t bytes) const {
-  constexpr double kChunk = 4;  // minibatches at least, of which one or two are cut
+  constexpr double kChunk = 4;  // minibatches of a chunk at least, as one or two of them are cut
   const ChunkInfo all = total(source().chunks());
   if (minibatches_.size == 0 || minibatches_.unit == SizeUnit::cells || measure(all) == 0) return false;
   const double each =
@@ -46,8 +46,8 @@ bool Pieces::may_be_pieces(std::uint64_t bytes) const {
   return each >= wanted / 4 && each <= wanted * 2 && chunk >= each * kChunk;
 }
 
-// Into parts of about as many samples, which mostly are as many bytes; or into minibatches: sequences as long as they
-// fit, one at least (minibatch.md 7).
+// Cuts a chunk into parts of about as many samples, which mostly means as many bytes; or into minibatches: sequences as
+// long as they fit, one at least (minibatch.md 7).
 void Pieces::cut(std::uint32_t chunk, std::uint64_t parts) {
   const ChunkInfo& whole = source().chunks()[chunk];
   const std::uint64_t most = (whole.samples + parts - 1) / parts;

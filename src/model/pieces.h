@@ -15,7 +15,7 @@
 
 namespace batchfeed {
 
-// Those of one worker, from the first sequence on; nothing is known of them where size is 0.
+// How the minibatches of one worker are cut, from the first sequence on; not known where size is 0.
 struct Minibatches {
   std::uint64_t size = 0;
   SizeUnit unit = SizeUnit::samples;
@@ -23,11 +23,11 @@ struct Minibatches {
 
 class Pieces final : public SharedSource {
  public:
-  // Chunks that can be read by rows are cut into pieces of one size, at most `bytes` of the file and a
-  // sequence, larger ones where a corpus would have too many. A last piece that is larger than those in
-  // front of it would make their memory grow, which is used again for it.
-  // Where minibatches are about as large as such pieces, and chunks far larger, they are the pieces, but for those that
-  // span two chunks: so a piece can be handed over as it is.
+  // Cuts chunks that can be read by rows into pieces of one size, at most `bytes` of the file and a
+  // sequence, larger ones where a corpus would have too many. They are alike, as a larger last piece
+  // would make the memory grow that it reuses.
+  // Where minibatches are about as large as such pieces, and chunks far larger, each minibatch that does not span two
+  // chunks is a piece: so its buffers can be handed over.
   Pieces(std::shared_ptr<const Source> source, std::uint64_t bytes, Minibatches minibatches = {});
 
   struct Part {
@@ -45,14 +45,14 @@ class Pieces final : public SharedSource {
 
  private:
   static constexpr std::uint64_t kMost = 1u << 18;  // some 25 MB of tables in all
-  static constexpr std::uint64_t kExpanded = 12;    // bytes of a sample that takes none of the file: of a label
+  static constexpr std::uint64_t kExpanded = 12;    // bytes in memory of a sample that has none in the file: of a label
 
   void cut(std::uint32_t chunk, std::uint64_t parts);
   std::uint64_t measure(const ChunkInfo& chunk) const noexcept;
   bool may_be_pieces(std::uint64_t bytes) const;
 
-  Minibatches minibatches_;   // that pieces are
-  std::uint64_t filled_ = 0;  // of the one that is cut
+  Minibatches minibatches_;   // that pieces are cut as; size 0: they are not
+  std::uint64_t filled_ = 0;  // size so far of the minibatch being cut
   std::vector<ChunkInfo> pieces_;
   std::vector<Part> parts_;  // as pieces_
 };

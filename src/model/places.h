@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Entries whose keys are places in a list of texts, as they are until a KeyTable has numbered these, and in a cache.
+// Entries whose keys are places in a list of texts, as in a cache, and until a KeyTable has numbered the texts.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace batchfeed {
 
-// Whether each entry has the place that is its own.
+// Whether entry i has place i, and there are as many entries as texts.
 bool are_places(const IndexEntries& entries, const TextList& texts);
 
-// The keys of such become those of a table,
+// Replaces the places by a table's keys of the texts.
 void number_places(IndexEntries& entries, const TextList& texts, KeyTable& keys);
 
-// and back: `texts` is empty before.
+// Replaces a table's keys by places, and puts their texts into `texts`, which is empty before.
 void put_places(IndexEntries& entries, TextList& texts, const KeyTable& keys);
 
 }  // namespace batchfeed

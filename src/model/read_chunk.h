@@ -15,7 +15,7 @@
 
 namespace batchfeed {
 
-// Reads a chunk by `read`. One that is larger than what memory there is says so by its size.
+// Reads a chunk by `read`. If there is no memory for a large one, throws Error(limit) with its size.
 template <class Read>
 void read_chunk(const Source& source, std::uint32_t id, const Read& read) {
   constexpr std::uint64_t kLarge = 64u << 20;  // may by itself be too much; for a smaller one others took the memory
@@ -36,11 +36,11 @@ inline void read_chunk(const Source& source, std::uint32_t id, Chunk& out) {
   read_chunk(source, id, [&] { source.read(id, out); });
 }
 
-// Reads a chunk to look at its rows: each(row) for each part of it, which is in `out` then and begins with that row of
-// the chunk. The parts are all of it, unless its samples take far more memory than its bytes.
+// Reads a chunk to look at its rows: calls each(row) for each part of it, which is in `out` then and begins with that
+// row of the chunk. All of the chunk is one part, unless its samples take far more memory than its bytes.
 template <class Each>
 void read_in_parts(const Source& source, std::uint32_t id, Chunk& out, const Each& each) {
-  constexpr std::uint64_t kPart = 1u << 20;  // samples, or those of one sequence
+  constexpr std::uint64_t kPart = 1u << 20;  // samples of a part; one sequence may have more
   const RowReader* const reader = source.chunks()[id].samples > kPart ? source.row_reader(id) : nullptr;
   if (reader == nullptr || reader->row_memory(id) != RowMemory::far_more) {
     read_chunk(source, id, out);

@@ -27,7 +27,7 @@ std::vector<std::size_t> repeats(const Entries& entries, const KeyOf& key_of) {
     before = key;
   }
   if (rising) return out;
-  if ((most - least) / 64 < entries.size()) {  // as numbers of texts are: a bit for each that there may be
+  if ((most - least) / 64 < entries.size()) {  // dense, as numbers of texts are: a bit for each possible key
     std::vector<bool> seen(static_cast<std::size_t>(most - least) + 1);
     std::size_t n = 0;
     for (auto e = entries.begin(); e != entries.end(); ++e, ++n) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A source with one stream whose chunks are runs of an index's entries, a row each: it reads
-// any rows of a chunk, for which a whole chunk is just all of them.
+// A source with one stream whose chunks are runs of an index's entries, a row each. It can read
+// any rows of a chunk; a whole chunk is read as all of its rows.
 #pragma once
 
 #include <batchfeed/source.h>
@@ -49,7 +49,7 @@ class RowSource : public Source, protected RowReader {
         faults_(file, check_ ? ~0ull : 0, trace_level, context.report, check_ ? 0 : FaultSink::kPerId,
                 context.count_only) {}
 
-  // Files are opened by their names again, wherever the process is then.
+  // With the working directory of now as the base of relative paths: files are opened again later.
   static FileSystem from_here(FileSystem files) {
     if (files.folder.empty()) files.folder = working_folder();
     return files;
@@ -60,7 +60,7 @@ class RowSource : public Source, protected RowReader {
     expect_dim(stream.name, stream.dim, limits_);
     streams_ = {std::move(stream)};
   }
-  // Behind those that were added before.
+  // Behind the chunks added before.
   void add_chunk(const ChunkInfo& chunk) {
     chunks_.push_back(chunk);
     first_.push_back(first_.back() + chunk.sequences);
@@ -76,7 +76,7 @@ class RowSource : public Source, protected RowReader {
   // What row_reader() gives for a chunk that may be cut.
   const RowReader* by_rows() const noexcept { return this; }
 
-  // RowReader says what these give.
+  // RowReader::sequences() and read() of a run.
   virtual void table(Run run, std::vector<SequenceInfo>& out) const = 0;
   virtual void fetch(Run run, Chunk& out) const = 0;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a source made of others says of all of them. `sources` are pointers.
+// Files, notices and fingerprint of a source that is made of others. `sources` are pointers to these.
 #pragma once
 
 #include <batchfeed/source.h>
@@ -23,7 +23,7 @@ std::vector<std::string> files_of(const Sources& sources) {
   return all;
 }
 
-// Behind its own, which come first.
+// `own`, then those of the sources.
 template <class Sources>
 std::vector<Notice> notices_of(const Sources& sources, std::vector<Notice> own = {}) {
   for (const auto& source : sources) {

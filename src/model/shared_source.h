@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A source behind a shared pointer: for whoever must own one, and for those who change a
-// part of what another gives. Who gives other rows, or reads them in another way, says
-// what becomes of row_reader(), too.
+// Forwards to a source behind a shared pointer: to own one, and as the base of sources that
+// change a part of what another gives. A class that gives other rows, or reads them in
+// another way, must override row_reader(), too.
 #pragma once
 
 #include <batchfeed/source.h>
@@ -41,7 +41,7 @@ class SharedSource : public Source {
   std::shared_ptr<const Source> source_;
 };
 
-// For a source that outlives whoever is given this.
+// Does not own the source, which must outlive the users of the pointer.
 inline std::shared_ptr<const Source> borrowed(const Source& source) { return {std::shared_ptr<void>(), &source}; }
 
 }  // namespace batchfeed

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What sources say of the options of their streams.
+// Faults of a source's streams: their options, and limits on their size.
 #pragma once
 
 #include <batchfeed/limits.h>
@@ -10,7 +10,7 @@
 
 namespace batchfeed {
 
-// Throws Error(config): what is wrong with the options of a stream, for the `file` where that is why.
+// Throws Error(config): what is wrong with the options of a stream. `file`: the one they do not fit, if any.
 [[noreturn]] void bad_options(const std::string& stream, const char* id, std::string what, std::string hint = {},
                               const std::string& file = {});
 
@@ -18,7 +18,7 @@ namespace batchfeed {
 void expect_dim(const std::string& stream, std::uint64_t dim, const Limits& limits);
 
 [[noreturn]] void chunk_too_large();
-// Where samples or values of a column begin is counted in 32 bits: throws Error(limit) beyond those.
+// Offsets of samples and values in a column have 32 bits: throws Error(limit) for a larger one.
 inline std::uint32_t expect_offset(std::uint64_t at) {
   if (at > 0xFFFFFFFFu) chunk_too_large();
   return static_cast<std::uint32_t>(at);

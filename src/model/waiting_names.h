@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Names of a list that wait until there are some, as a KeyTable numbers many faster than one by one.
+// Collects names of a list, as a KeyTable numbers many at once faster than one by one.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,14 @@ class WaitingNames {
 
   explicit WaitingNames(KeyTable& keys) : keys_(keys) {}
 
-  // What a record has as its key until number() puts its name's number there. KeyMode::numeric: that number at once, or
-  // nothing if the name is none.
+  // The key of a record until number() replaces it by its name's number. KeyMode::numeric: that number at once, or
+  // nothing if the name is not a number.
   std::optional<std::uint64_t> add(std::string_view name) {
     if (keys_.mode() == KeyMode::numeric) return keys_.key(name);
     names_.add(name);
     return names_.size() - 1;
   }
-  // It is time for number().
+  // Whether it is time for number().
   bool many() const noexcept { return names_.size() >= kMany; }
   // `records`: all whose names were added since the last call; some names may have none.
   template <class Record>

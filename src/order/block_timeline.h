@@ -18,7 +18,7 @@
 
 namespace batchfeed::order {
 
-// The faults every kind of timeline shares.
+// Checks of all kinds of timeline; throw Error (usage).
 void check_limits(std::uint64_t global_limit, std::uint64_t local_limit);
 void check_workers(std::uint64_t workers, std::uint64_t rank);
 void check_epoch(std::uint64_t size);
@@ -43,7 +43,7 @@ class BlockTimeline final : public Timeline {
     begin_ = begin;
     end_ = add_sat(begin, size);
     enter(begin / sweep_samples_);
-    set_past({});  // whatever was read before
+    set_past({});  // does not depend on what was read before
   }
 
   void next_epoch(std::uint64_t begin, std::uint64_t size) override {
@@ -66,8 +66,8 @@ class BlockTimeline final : public Timeline {
 
   void restore(std::uint64_t position) override {
     std::uint64_t sweep = position / sweep_samples_, offset = position % sweep_samples_;
-    // An epoch whose last sequence goes beyond it ended with its sweep: the next epoch begins in that
-    // sweep, and what the cursor let go of there decides how (seek_again()).
+    // The epoch's last sequence went beyond its end, and ended the sweep: the next epoch begins in that same
+    // sweep, in an order that depends on the chunks the cursor let go there (seek_again()).
     if (offset == 0 && position > end_) {
       --sweep;
       offset = sweep_samples_;
@@ -118,14 +118,14 @@ class BlockTimeline final : public Timeline {
     std::uint64_t global = 0, local = 0;
   };
 
-  // Into a sweep, with the workers that hold from now on.
+  // Enters a sweep, with the workers last set.
   void enter(std::uint64_t sweep) {
     workers_ = next_workers_;
     rank_ = next_rank_;
     enter_sweep(sweep);
   }
 
-  // Where the sweep's cursor has come to.
+  // Moves position_ to the sweep's cursor.
   void arrive() {
     position_ = sweep_.sweep() * sweep_samples_ + sweep_.sample();
     if (rank_ >= sweep_.corpus().chunks()) position_ = end_;  // a worker without any chunk
@@ -189,7 +189,7 @@ class BlockTimeline final : public Timeline {
     }
   }
 
-  // Before the order of the sweep is gone that a batch leaves behind.
+  // Adds the window of a sweep that the batch goes beyond, before the sweep's order is replaced.
   void keep_window(Batch& out) {
     if (crossed_ == 0) out.window.clear();
     append_interval(out.window);
@@ -226,7 +226,7 @@ class BlockTimeline final : public Timeline {
   std::uint64_t position_ = 0;
   Past past_;                                         // as of the begin of the epoch
   std::pair<std::uint32_t, std::uint32_t> interval_;  // chunk places the last fill drew from
-  std::uint64_t crossed_ = 0;                         // number of the intervals before it in this batch; 0: none
+  std::uint64_t crossed_ = 0;                         // hash of the intervals of sweeps that the batch left; 0: none
 };
 
 }  // namespace batchfeed::order

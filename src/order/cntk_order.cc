@@ -11,7 +11,7 @@ class Remainder {
  public:
   explicit Remainder(std::uint64_t n) : n_(n), inverse_(~0ull / n) {}
   std::uint64_t operator()(std::uint64_t x) const noexcept {
-    // The quotient comes out right or up to two too small, as good as at random: no branches.
+    // The quotient comes out right or up to two too small, which no CPU can predict: no branches.
     std::uint64_t rest = x - high_half(x, inverse_) * n_;
     rest -= n_ & (0 - static_cast<std::uint64_t>(rest >= n_));
     rest -= n_ & (0 - static_cast<std::uint64_t>(rest >= n_));
@@ -100,7 +100,7 @@ void CntkSweep::set_past(const Past& past) {
 }
 
 void CntkSweep::seek_again(std::uint64_t offset) {
-  settle();  // what lies behind the last sequence of a chunk lets go of others
+  settle();  // going beyond the last sequence of a chunk may let go of chunks
   if (offset < let_go_ && options_.seed != 0) {
     reordered_ = true;
     let_go_ = 0;
@@ -139,7 +139,7 @@ bool CntkSweep::enter_next() {
   return true;
 }
 
-// After this no later place can draw one of the chunk's.
+// Shuffles so far ahead that no later place can be swapped with one of the chunk's.
 void CntkSweep::make_final(std::uint32_t chunk) {
   const Windows& windows = plan_->windows;
   std::uint32_t behind = std::max(placed_, windows.hi[chunk]);

@@ -32,14 +32,14 @@ class CntkSweep {
   CntkSweep(const Corpus& corpus, const OrderOptions& options);
 
   const Corpus& corpus() const noexcept { return *corpus_; }
-  // To the first sequence of a sweep; the cursor has no place before.
+  // To the first sequence of a sweep; must be called first, as the cursor has no place before.
   void begin(std::uint64_t sweep);
   std::uint64_t sweep() const noexcept { return sweep_; }
   // To the first sequence that starts at or behind `offset` samples, or the end.
   void seek(std::uint64_t offset);
-  // The same where an epoch begins behind another: before chunks that were let go, the
-  // reference shuffles the sweep again and forgets its seed (minibatch.md 6.2), so that
-  // sequences come twice and others not at all. A seek() never does.
+  // The same for an epoch that follows another. To go back before chunks that were let go,
+  // the reference shuffles the sweep again, without its seed (minibatch.md 6.2), so that
+  // some sequences come twice and others not at all. seek() never does so.
   void seek_again(std::uint64_t offset);
   Past past() const noexcept { return {reordered_, let_go_}; }
   void set_past(const Past& past);  // a seek() must follow
@@ -64,7 +64,7 @@ class CntkSweep {
   }
   std::uint64_t sample() const noexcept { return sample_; }
 
-  // The chunks, by place, from which sequences may lie around the cursor.
+  // The chunks, by place, that the sequences around the cursor may come from.
   std::pair<std::uint32_t, std::uint32_t> interval() const noexcept {
     return {plan_->windows.lo[chunk_], plan_->windows.hi[chunk_]};
   }
@@ -121,8 +121,8 @@ class CntkSweep {
   std::uint64_t slot_ = 0, chunk_end_ = 0, sample_ = 0;
   std::deque<std::uint64_t> begins_;  // sample positions of chunks kept_, kept_ + 1 ... as far as the cursor has been
 
-  bool reordered_ = false;    // shuffled with the bare number of the sweep
-  std::uint64_t let_go_ = 0;  // of the sweep, in samples: the furthest begin of chunk kept_ there was
+  bool reordered_ = false;    // shuffled with the number of the sweep alone as seed
+  std::uint64_t let_go_ = 0;  // samples of the sweep whose chunks were let go: the furthest begin of chunk kept_ so far
 };
 
 }  // namespace batchfeed::order

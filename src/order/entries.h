@@ -47,7 +47,7 @@ class EntryBits {
   bool narrow_ = true;
 };
 
-// Words; of the two vectors only the one that `bits` tells is used.
+// Entries as words, in one of the two vectors, as `bits` tells.
 class Entries {
  public:
   explicit Entries(const EntryBits& bits) : bits_(bits) {}
@@ -66,7 +66,7 @@ class Entries {
   void erase_front(std::size_t count) {
     visit([count](auto& words) { words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count)); });
   }
-  // Entries [from, to) of a row with the same bits.
+  // Entries [from, to) of `other`, which has the same bits.
   void append(const Entries& other, std::size_t from, std::size_t to) {
     append(narrow_, other.narrow_, from, to);
     append(wide_, other.wide_, from, to);

@@ -66,7 +66,7 @@ void FileTimeline::seek(std::uint64_t position) {
   position_ = position - offset + sample;
 }
 
-// Chunks without sequences are passed by; the corpus has some with.
+// Passes over chunks without sequences; the corpus has at least one with some.
 void FileTimeline::enter(std::uint32_t chunk) {
   while (chunk == corpus_->chunks() || corpus_->sequences(chunk) == 0) {
     chunk = chunk == corpus_->chunks() ? 0 : chunk + 1;
@@ -81,7 +81,8 @@ void FileTimeline::step(std::uint32_t rows) {
   if (row_ == table_->size()) enter(chunk_ + 1);
 }
 
-// What begins in the epoch and has no more samples than this; where one row is needed, the first may have more.
+// The rows from the cursor on that begin in the epoch and have at most `limit` samples; with `need_one` the first may
+// have more.
 FileTimeline::Stretch FileTimeline::stretch_within(std::uint64_t limit, bool need_one) const {
   const Table& table = *table_;
   const std::uint64_t to_end = end_ - position_;

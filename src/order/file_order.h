@@ -48,8 +48,8 @@ class FileTimeline final : public Timeline {
   std::uint64_t workers_ = 1, rank_ = 0;
   std::uint64_t next_workers_ = 1, next_rank_ = 0;
   std::uint64_t end_ = 0, position_ = 0;
-  // Numbering starts with the sweep in which the epoch began, or that `renumbered_` says, and
-  // runs on over sweep ends, so that restoring finds the number an uninterrupted run has.
+  // Sequence numbers count from the sweep in which the epoch began, or that `renumbered_` names,
+  // and run on over sweep ends, so that restoring finds the number an uninterrupted run has.
   std::uint64_t first_sweep_ = 0, number_ = 0, renumbered_ = 0;
 
   std::shared_ptr<const Table> table_;  // of the chunk at the cursor

@@ -23,12 +23,12 @@ class Table {
     if (!frame_end_.empty()) return frame(i);
     return {chunk_, rows_.empty() ? i : rows_[i], Item::kWhole, samples(i)};
   }
-  // Those of [from, to).
+  // Appends items [from, to).
   void append(std::uint32_t from, std::uint32_t to, std::vector<Item>& out) const;
 
  private:
   Item frame(std::uint32_t i) const noexcept;
-  // Looked for from this sequence on, which becomes its own.
+  // Searches from `sequence` on, which becomes the sequence of the frame.
   Item frame(std::uint32_t i, std::uint32_t& sequence) const noexcept {
     while (frame_end_[sequence] <= i) ++sequence;
     const std::uint32_t before = sequence == 0 ? 0 : frame_end_[sequence - 1];
@@ -41,7 +41,7 @@ class Table {
   std::vector<std::uint32_t> samples_;    // empty: all alike
   std::vector<std::uint32_t> rows_;       // empty: row i is sequence i
   std::vector<std::uint32_t> frame_end_;  // frame mode: frames up to and with sequence i
-  // The sequence of the first of every 64 frames: a search in steps that no CPU can guess is 7 % of an epoch.
+  // The sequence of every 64th frame: a binary search, whose branches no CPU can predict, took 7 % of an epoch.
   static constexpr unsigned kBlockShift = 6;
   std::vector<std::uint32_t> frame_block_;
 };

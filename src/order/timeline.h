@@ -70,11 +70,11 @@ struct Batch {
   std::uint64_t window_generation = 0;
 };
 
-// What a timeline remembers of how it came where it is. Nothing where the run began with
-// this epoch.
+// What the order depends on beside the position: how the timeline came there. Empty where
+// the run began with this epoch.
 struct Past {
-  // Order `cntk`, at the begin of the epoch. The sweep goes on in the order of the bare sweep number, without the seed:
-  // it was entered again where chunks had been let go (minibatch.md 6.2).
+  // Order `cntk`, at the begin of the epoch: the sweep was entered again before chunks that had been let go, and goes
+  // on in the order that its number alone, without the seed, gives (minibatch.md 6.2).
   bool reordered = false;
   std::uint64_t let_go = 0;  // samples of the sweep whose chunks have been let go
   // Order `file`: 1 + the sweep with which the workers began to number sequences anew, as
@@ -115,8 +115,8 @@ class Timeline {
 
 // Kinds cntk, uniform and file, sharded as Shard::chunk says; Shard::even shares out
 // what the timeline of one worker gives (share.h). `cross_sweeps`: may a batch span sweeps.
-// `own_first`: limits do not count before the first sequence of this worker. Else, with several workers in a
-// randomised order, they count from the first one of any on, and a batch may be empty before the end (htk.md 12.6).
+// `own_first`: limits do not apply before the first sequence of this worker. If false, with several workers in a
+// randomised order, they apply after the first sequence of any, and a batch may be empty before the end (htk.md 12.6).
 std::unique_ptr<Timeline> make_timeline(const Corpus& corpus, const OrderOptions& options, bool cross_sweeps,
                                         std::uint64_t workers, std::uint64_t rank, bool own_first = true);
 

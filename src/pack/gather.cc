@@ -11,15 +11,15 @@ namespace batchfeed::pack {
 namespace {
 
 constexpr std::size_t kLine = 64;
-// Asked for ahead of a copy, in bytes and runs: enough to hide the way to memory, and no more than
+// Prefetched ahead of a copy, in bytes and runs: enough to hide the latency of memory, and no more than
 // the first-level cache has room for beside the copy.
 constexpr std::size_t kAheadBytes = 8 << 10;
 constexpr std::size_t kMostAhead = 16;
-// Of one run; the CPU fetches what follows by itself.
+// Bytes prefetched of one run; the CPU fetches what follows by itself.
 constexpr std::size_t kMostOfRun = 2 << 10;
 
 template <bool far>
-void ask_for(const void* from, std::size_t bytes) noexcept {
+void prefetch(const void* from, std::size_t bytes) noexcept {
 #ifdef __GNUC__
   const char* const begin = static_cast<const char*>(from);
   const char* const end = begin + std::min(bytes, kMostOfRun);
@@ -35,7 +35,7 @@ const std::byte* place(const Run& run, std::size_t each) noexcept {
   return run.column->values.data() + run.first * (run.narrow ? 1 : each);
 }
 
-// Bytes of so many when they are narrow.
+// How many bytes are stored for so many bytes of floats.
 std::size_t stored(std::size_t bytes, bool narrow) noexcept { return narrow ? bytes / sizeof(float) : bytes; }
 
 void copy(const std::byte* from, std::size_t bytes, bool narrow, std::byte* to) noexcept {
@@ -46,7 +46,7 @@ void copy(const std::byte* from, std::size_t bytes, bool narrow, std::byte* to) 
   }
 }
 
-// A run of a dense column, one sample after the other; they may overlap.
+// Copies the samples of a dense run one after the other; in the column they may overlap. Returns the end.
 template <bool narrow>
 std::byte* copy_samples(const Run& run, std::size_t each, std::size_t sample, std::byte* to) noexcept {
   const Column& column = *run.column;
@@ -69,14 +69,14 @@ void copy_dense(std::span<const Run> runs, std::size_t sample, StreamBatch& out)
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (i + ahead < runs.size()) {
       const Run& later = runs[i + ahead];
-      ask_for<far>(place(later, each), stored(sample * later.samples, later.narrow));
+      prefetch<far>(place(later, each), stored(sample * later.samples, later.narrow));
     }
     to =
         runs[i].narrow ? copy_samples<true>(runs[i], each, sample, to) : copy_samples<false>(runs[i], each, sample, to);
   }
 }
 
-// One value is what a label has, for which a call takes longer than the copy.
+// A label has one value, for which a call of memcpy() takes longer than the copy.
 template <class T>
 T* copy_values(const T* from, std::uint32_t count, T* to) noexcept {
   if (count == 1) {
@@ -87,7 +87,7 @@ T* copy_values(const T* from, std::uint32_t count, T* to) noexcept {
   return to + count;
 }
 
-// Where each sample stands is found once, when it is asked for.
+// Finds the place of each sample once, when it is prefetched.
 template <bool far, bool narrow>
 bool copy_each(std::size_t s, std::span<const Slice> slices, std::size_t sample, std::byte* to) noexcept {
   static_assert((kMostAhead & (kMostAhead - 1)) == 0);
@@ -103,7 +103,7 @@ bool copy_each(std::size_t s, std::span<const Slice> slices, std::size_t sample,
       if (column.storage != Storage::dense) return false;
       const std::byte* const place = column.values.data() + std::size_t{slice.row} * size;
       places[i % kMostAhead] = place;
-      ask_for<far>(place, size);
+      prefetch<far>(place, size);
     }
     if (i < ahead) continue;
     copy(ready, sample, narrow, to);
@@ -119,8 +119,8 @@ void copy_sparse(std::span<const Run> runs, std::size_t ahead, StreamBatch& out)
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (i + ahead < runs.size()) {
       const Run& later = runs[i + ahead];
-      if (!later.narrow) ask_for<false>(later.column->as<T>() + later.first, later.values * sizeof(T));
-      ask_for<false>(later.column->indices.data() + later.first, later.values * sizeof(std::int32_t));
+      if (!later.narrow) prefetch<false>(later.column->as<T>() + later.first, later.values * sizeof(T));
+      prefetch<false>(later.column->indices.data() + later.first, later.values * sizeof(std::int32_t));
     }
     const Run& run = runs[i];
     values = run.narrow ? std::fill_n(values, run.values, T{1})
@@ -134,7 +134,7 @@ std::uint64_t value_begin(const Run& run, std::uint32_t n) noexcept {
   return run.narrow ? run.first + n : run.column->first_value[run.first + n];
 }
 
-// Sparse samples as dense rows. What says where their values stand is looked at first.
+// Sparse samples as dense rows. A first pass reads `first_value`, which tells where their values are.
 template <class T>
 void scatter(std::span<Run> runs, std::size_t sample, StreamBatch& out) noexcept {
   for (Run& run : runs) run.values = static_cast<std::uint32_t>(value_begin(run, run.samples) - value_begin(run, 0));
@@ -143,8 +143,8 @@ void scatter(std::span<Run> runs, std::size_t sample, StreamBatch& out) noexcept
     if (i + kMostAhead < runs.size()) {
       const Run& later = runs[i + kMostAhead];
       const std::uint64_t begin = value_begin(later, 0);
-      if (!later.narrow) ask_for<false>(later.column->as<T>() + begin, later.values * sizeof(T));
-      ask_for<false>(later.column->indices.data() + begin, later.values * sizeof(std::int32_t));
+      if (!later.narrow) prefetch<false>(later.column->as<T>() + begin, later.values * sizeof(T));
+      prefetch<false>(later.column->indices.data() + begin, later.values * sizeof(std::int32_t));
     }
     const Run& run = runs[i];
     const Column& column = *run.column;
@@ -208,7 +208,7 @@ void gather_sparse(std::span<Run> runs, StreamBatch& out) {
     if (i + kMostAhead < runs.size()) {
       const Run& later = runs[i + kMostAhead];
       if (later.values == 0 && !later.narrow)
-        ask_for<false>(later.column->first_value.data() + later.first, sizeof(std::uint32_t));
+        prefetch<false>(later.column->first_value.data() + later.first, sizeof(std::uint32_t));
     }
     if (run.values != 0 || run.narrow) {
       for (std::uint32_t n = 0; n < run.samples; ++n) *to++ = ++total;

@@ -35,7 +35,7 @@ std::uint64_t bytes_of(const std::vector<StreamBatch>& streams) noexcept {
   return bytes;
 }
 
-// What there is no memory for to remember is given up.
+// `one` stays with the caller, to be freed, if there is no memory to note it.
 template <class T>
 void push(std::vector<T>& all, T& one) noexcept {
   try {
@@ -65,7 +65,7 @@ void MinibatchPool::keep(std::vector<StreamBatch>& streams) noexcept {
 }
 
 void MinibatchPool::keep_of(Minibatch& batch) noexcept {
-  // Not by waiting: in a forked child whoever held the lock does not exist.
+  // Does not wait for the lock: in a forked child the thread that held it does not exist.
   std::unique_lock lock(mutex_, std::defer_lock);
   for (int tries = 0; !lock.owns_lock(); ++tries) {
     if (tries == 1000) return;

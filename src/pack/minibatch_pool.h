@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Memory of minibatches on its way round: from those that are done with, on any
-// thread and maybe after their reader, to those that are packed next.
+// Recycles the memory of minibatches: from those that are done with, on any thread
+// and maybe after the end of their reader, to those that are packed next.
 #pragma once
 
 #include <batchfeed/minibatch.h>
@@ -16,22 +16,22 @@ namespace batchfeed::detail {
 
 class MinibatchPool {
  public:
-  // Of minibatches that waking a thread for costs more than packing them a pool keeps as many as are handed over
-  // together, some times over; of others so many.
+  // A pool keeps `most` minibatches; of small ones, which the pipeline hands over many at a time, several times as
+  // many as come together.
   static constexpr std::uint64_t kSmall = 64 << 10;
   static constexpr std::size_t kMostSmall = 128;
   explicit MinibatchPool(std::size_t most) : most_(most) {}
 
   // Takes the memory of a minibatch that is done with; what is too much goes to the system.
   void keep(std::vector<StreamBatch>& streams) noexcept;
-  // Lends the last that came, which is most likely in a cache; nothing to whoever has some.
+  // Lends the memory that came last, which is most likely in a cache, unless the argument has some already.
   void lend(std::vector<StreamBatch>& streams) noexcept;
   void lend(std::vector<std::uint64_t>& keys) noexcept;
-  // The minibatch gives its memory back here.
+  // The minibatch will return its memory to `pool`.
   static void own(const std::shared_ptr<MinibatchPool>& pool, Minibatch& batch) noexcept {
     if (batch.pool_ != pool) batch.pool_ = pool;
   }
-  // What comes from now on goes to the system, as what is there.
+  // Frees what is kept, and from now on what comes.
   void close() noexcept;
 
  private:

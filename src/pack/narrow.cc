@@ -17,7 +17,7 @@ bool narrow_one(float from, std::uint8_t& to) noexcept {
 }
 
 #ifdef __SSE2__
-// Four values as whole numbers. Where one is none from 0 to 255, bits are set in `odd`.
+// Four values as whole numbers. Sets bits of `odd` if one of them is not a whole number from 0 to 255.
 __m128i whole(const float* from, __m128i& odd) noexcept {
   const __m128 values = _mm_loadu_ps(from);
   const __m128i out = _mm_cvttps_epi32(values);

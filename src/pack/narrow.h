@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Whole numbers from 0 to 255, as pixels are, in a byte each: a quarter of the memory, which the first touch
-// of is what costs most.
+// Whole numbers from 0 to 255, as pixels are, in a byte each: a quarter of the memory, whose first touch costs
+// most.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace batchfeed::pack {
 
-// False if one of the n values is anything else (-0 is); `to` holds anything then.
+// False if one of the n values is anything else (-0, too); `to` is undefined then.
 bool narrow(const float* from, std::size_t n, std::uint8_t* to) noexcept;
-// What was narrowed, bit for bit.
+// Restores what narrow() was given, bit for bit.
 void widen(const std::uint8_t* from, std::size_t n, float* to) noexcept;
 
 }  // namespace batchfeed::pack

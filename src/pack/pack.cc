@@ -25,9 +25,9 @@ inline Run run_of(const Slice& slice, std::size_t s) noexcept {
   return {&column, first, samples, known.values ? samples : 0, known.narrow};
 }
 
-// In any order: a run for each.
+// For slices in any order: a run for each.
 void measure_each(std::size_t s, std::span<const Slice> slices, Scratch& scratch) {
-  // Where whole sequences begin is asked for ahead: they lie anywhere in memory. Parts share what they need.
+  // The offsets of whole sequences lie anywhere in memory, and are prefetched; parts of a sequence share theirs.
   constexpr std::size_t kAhead = 16;
   Run* run = scratch.runs.data();
   std::uint32_t* length = scratch.lengths.data();
@@ -45,7 +45,7 @@ void measure_each(std::size_t s, std::span<const Slice> slices, Scratch& scratch
   }
 }
 
-// In the file's order: what follows one another in a column is one run. Returns how many there are.
+// For slices in the file's order: those that follow one another in a column are one run. Returns how many runs.
 std::size_t measure_together(std::size_t s, std::span<const Slice> slices, Scratch& scratch) {
   std::size_t runs = 0;
   std::uint64_t end = 0;  // of the last one
@@ -55,8 +55,7 @@ std::size_t measure_together(std::size_t s, std::span<const Slice> slices, Scrat
     const bool dense = column.storage == Storage::dense;
     Run run = run_of(slice, s);
     scratch.lengths[i] = run.samples;
-    // Where sequences of a dense column stand has to be looked up for each, unless they are samples that do not
-    // overlap.
+    // The begin of each sequence of a dense column has to be looked up, unless they are samples that do not overlap.
     const bool told = !dense || !slice.is_whole() || (slice.is_sample_of(s) && column.step == column.dim);
     taken = told ? following(slices.subspan(i)) : 1;
     if (taken > 1) {
@@ -101,8 +100,8 @@ void begin(const StreamInfo& info, Storage storage, StreamBatch& out) {
   out.sample_begin.clear();
 }
 
-// The column of a chunk that is the minibatch's own, which has all of its samples, one behind the other from the first:
-// its buffers, instead of copies of what they hold. False: there is something else in them.
+// Swaps the buffers of a column into the minibatch instead of copying, if the minibatch owns the chunk. To be called
+// where all samples lie one behind the other from the first. False if the buffers hold anything else.
 bool hand_over(std::size_t s, bool narrow, const Scratch& scratch, StreamBatch& out) {
   if (scratch.whole == nullptr || narrow) return false;
   Column& column = scratch.whole->columns[s];
@@ -139,7 +138,7 @@ bool fill_with_samples(const StreamInfo& info, std::size_t s, std::span<const Sl
   return true;
 }
 
-// With sparse samples of a large dimension a dense minibatch may be more than there is.
+// A dense minibatch of sparse samples of a large dimension may need more memory than there is.
 [[noreturn]] void refuse_dense(const StreamInfo& info, std::uint64_t rows, std::uint64_t steps) {
   const std::uint64_t bytes = mul_sat(mul_sat(rows * steps, info.dim), size_of(info.element));
   throw Error(
@@ -174,7 +173,7 @@ void fill(const StreamInfo& info, Storage storage, std::size_t s, std::span<Run>
   }
 }
 
-// Whether each value n is n. Blocks are compared without a branch for each.
+// Whether values[n] is n for all n. Blocks are compared without a branch for each value.
 bool counts_up(const Buffer<std::uint32_t>& values) noexcept {
   constexpr std::size_t kBlock = 512;
   for (std::size_t n = 0; n < values.size(); n += kBlock) {
@@ -201,7 +200,7 @@ Plain plain_of(const Column& column) noexcept {
 
 namespace {
 
-// Each stream, in a layout of the lengths that were measured, unless all samples are packed alike.
+// Packs each stream; lay_out() makes its layout of the lengths measured, unless all sequences have one sample.
 template <class LayOut>
 void fill_streams(const std::vector<StreamInfo>& streams, std::span<const Slice> slices, Scratch& scratch,
                   Minibatch& out, const LayOut& lay_out) {

@@ -20,11 +20,11 @@
 
 namespace batchfeed::pack {
 
-// All but `narrow`, which cannot be seen.
+// All of Plain but `narrow`, which the column does not show.
 Plain plain_of(const Column& column) noexcept;
 
-// A sequence that cannot be packed so: of those given, the one with this number. Where it stands knows who has its
-// source.
+// A sequence that cannot be packed so, by its number among those given. Its place in the file is added by the catcher,
+// who has the source.
 class Misfit : public Error {
  public:
   Misfit(std::size_t sequence, Fault fault) : Error(std::move(fault)), sequence_(sequence) {}
@@ -34,9 +34,9 @@ class Misfit : public Error {
   std::size_t sequence_;
 };
 
-// What packing needs besides, used again from minibatch to minibatch.
+// Working memory of packing, reused from minibatch to minibatch.
 struct Scratch {
-  // Whether the chunks take more memory than caches hold: lines asked for ahead then go to the second-level cache
+  // Whether the chunks take more memory than caches hold: they are then prefetched to the second-level cache
   // (20 % faster from memory; from a third-level cache 20 % slower).
   bool far = false;
   bool in_order = false;  // the slices of this minibatch seem to be
@@ -48,7 +48,7 @@ struct Scratch {
   std::vector<std::uint32_t> steps;    // of a layout's rows
 };
 
-// Layouts (minibatch.md 10.3, 10.4), from the sequences' real lengths. `memory` and `out` are used again.
+// Layouts (minibatch.md 10.3, 10.4), from the sequences' real lengths. The memory of `memory` and `out` is reused.
 void layout_sequences(std::span<const std::uint32_t> lengths, std::vector<std::uint32_t>& memory, Layout& out);
 void layout_frames(std::uint32_t sequences, Layout& out);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A minibatch on its way from its plan to the caller, and what runs leave to each
-// other for making more of them.
+// A minibatch on its way from its plan to the caller, and the memory that a run
+// leaves to the next.
 #pragma once
 
 #include <batchfeed/minibatch.h>
@@ -19,14 +19,14 @@
 
 namespace batchfeed::reader {
 
-// Its plan with the chunks it needs, then its data; or an error instead.
+// Resolved: the plan and its rows in chunks in memory. Done: the packed batch, or an error instead.
 struct Answer {
   enum class Stage : std::uint8_t { resolved, packing, done };
   Stage stage = Stage::resolved;
   std::unique_ptr<Plan> plan;
   std::vector<pack::Slice> slices;
   std::vector<pack::Piece> pieces;
-  ChunkStore::Taken whole;  // the chunk, if it is all of one and that is nobody else's
+  ChunkStore::Taken whole;  // the chunk, if the answer consists of all its rows and owns it
   pack::Scratch scratch;
   Minibatch batch;
   Mark mark;
@@ -35,15 +35,15 @@ struct Answer {
   std::uint64_t bytes = 0;  // of the batch, when it is done
 };
 
-// What a run leaves to the next, so that it need not ask the system for it again.
+// Memory that outlives a run, so that the next need not ask the system for it again.
 struct RunMemory {
   explicit RunMemory(std::size_t minibatches) : pool(std::make_shared<detail::MinibatchPool>(minibatches)) {}
   ~RunMemory() { pool->close(); }
   RunMemory(const RunMemory&) = delete;
   RunMemory& operator=(const RunMemory&) = delete;
 
-  std::vector<std::unique_ptr<Answer>> answers;  // the pipeline's, with its lock held
-  std::vector<std::unique_ptr<Plan>> plans;      // the producer's
+  std::vector<std::unique_ptr<Answer>> answers;  // used by the pipeline, with its lock held
+  std::vector<std::unique_ptr<Plan>> plans;      // used by the producer
   std::shared_ptr<detail::MinibatchPool> pool;   // thread-safe
 };
 

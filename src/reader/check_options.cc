@@ -68,7 +68,7 @@ void check_truncated(const ReaderOptions& o) {
   }
 }
 
-// Options that rearrange what the order gives, which only one line for all workers can.
+// For options that rearrange the order's sequences, which needs one timeline for all workers.
 void check_one_line(const ReaderOptions& o, const char* option) {
   if (o.legacy_speech) usage("one-line", std::string(option) + " is not for HTKMLFReader", "");
   if (o.shard == Shard::even || o.workers == 1) return;
@@ -149,7 +149,7 @@ bool crosses_sweeps(const ReaderOptions& o) noexcept {
 std::optional<Notice> warn_of_starving(const ReaderOptions& o, std::uint64_t chunks, std::uint64_t sequences,
                                        std::uint64_t samples) {
   // In file order workers share sequences by number, wherever chunks end.
-  const bool deals_rows = o.legacy_speech && o.pack.kind != Packing::frames;  // evenly is no choice then
+  const bool deals_rows = o.legacy_speech && o.pack.kind != Packing::frames;  // Shard::even is refused then
   if (o.shard == Shard::chunk && o.order.kind != OrderKind::file && chunks < o.workers) {
     return Notice{.severity = Severity::warning,
                   .fault = {.kind = FaultKind::usage,
@@ -181,7 +181,7 @@ void check_gaps(const ReaderOptions& o, std::uint64_t samples, const Limits& lim
   const std::uint64_t size = *std::max_element(o.minibatch_size.begin(), o.minibatch_size.end());
   const std::uint64_t rows =
       o.rows_per_epoch.empty() ? 1 : *std::max_element(o.rows_per_epoch.begin(), o.rows_per_epoch.end());
-  // One row at least; where the length is that of a minibatch, a list says how many rows.
+  // At least one row of truncation_length; without it, rows of the minibatch's size, as many as a list says.
   const std::uint64_t places = o.pack.truncation_length != 0 && !o.legacy_speech
                                    ? std::max(size, o.pack.truncation_length)
                                    : mul_sat(size, rows);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What cannot work is refused when a reader is opened, by name.
+// Refuses options that cannot work when a reader is opened.
 #pragma once
 
 #include <batchfeed/limits.h>
@@ -16,12 +16,12 @@ namespace batchfeed::reader {
 // there are to be mixed; 1 without a mixture.
 void check_options(const ReaderOptions& options, std::size_t corpora);
 
-// Throws Error (limit) where minibatches of truncated packing, whose rows are as long as the options say whatever
-// there is to fill them, would be gaps for the most part. The samples are those of a sweep.
+// Throws Error (limit) where minibatches of truncated packing would be mostly gaps: their rows are as long as the
+// options say, however few samples there are. `samples`: of a sweep.
 void check_gaps(const ReaderOptions& options, std::uint64_t samples, const Limits& limits);
 
-// What is allowed and probably not meant, as some workers go without data: minibatches too small for Shard::even,
-// fewer chunks than workers for Shard::chunk. The counts are those of a sweep.
+// Warns of what is allowed but probably not meant, as some workers go without data: minibatches too small for
+// Shard::even, fewer chunks than workers for Shard::chunk. The counts are those of a sweep.
 std::optional<Notice> warn_of_starving(const ReaderOptions& options, std::uint64_t chunks, std::uint64_t sequences,
                                        std::uint64_t samples);
 

@@ -63,7 +63,7 @@ void ChunkStore::want(std::uint32_t id) {
   bool wake = false;
   {
     const std::lock_guard lock(mutex_);
-    // Before one was read, nobody knows what they take.
+    // Before the first chunk was read, it is unknown how much memory chunks take.
     if (stop_ || slots_.count(id) != 0 || (settings_.memory_limit != 0 && expansion_ == 0) || !has_room(id)) return;
     queue_.push_back(id);
     try {
@@ -107,7 +107,7 @@ const LoadedChunk& ChunkStore::get(std::uint32_t id) {
   }
 }
 
-// Errors count in the order of get(), whichever chunk was read first; and a chunk that is one too many fails for good.
+// Errors count in the order of get(), whichever chunk was read first; the chunk that exceeds the budget fails for good.
 void ChunkStore::settle(std::uint32_t id, std::unique_lock<std::mutex>& lock) {
   const auto found = errors_.find(id);
   if (found == errors_.end()) return;
@@ -176,7 +176,7 @@ ChunkStore::Taken ChunkStore::take_out(std::uint32_t id) {
   return taken;
 }
 
-// Its buffers may be others than it went with.
+// Its buffers may have been swapped for others since take_out(), so its memory is counted anew.
 void ChunkStore::come_back(std::unique_ptr<LoadedChunk> chunk) noexcept {
   const std::lock_guard lock(mutex_);
   add_memory(chunk->memory, chunk->bytes());
@@ -233,7 +233,7 @@ void ChunkStore::load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>
   slot.error = error;
   slot.state = error ? State::failed : State::ready;
   done_.notify_all();
-  if (worth_waking()) work_.notify_one();  // what waits seemed to take less
+  if (worth_waking()) work_.notify_one();  // want() may have expected shorter reads and woken none
 }
 
 void ChunkStore::read(std::uint32_t id, LoadedChunk& out) {
@@ -259,7 +259,7 @@ void ChunkStore::read(std::uint32_t id, LoadedChunk& out) {
 std::optional<std::uint32_t> ChunkStore::id_of(const Chunk& chunk) const {
   const std::lock_guard lock(mutex_);
   for (const auto& [id, slot] : slots_) {
-    if (slot->state == State::loading) continue;  // its thread has it
+    if (slot->state == State::loading) continue;  // only its thread may look at its data
     if (slot->data != nullptr && &slot->data->chunk == &chunk) return id;
   }
   return std::nullopt;

@@ -40,35 +40,34 @@ struct LoadedChunk {
 struct Stopped : std::exception {};
 
 // Two sides: loader threads of its own, and one user thread that calls the
-// functions below. What get() returned stays valid until the user drops it.
+// functions below. A chunk from get() is valid until drop_unless() drops it.
 //
-// With a memory limit, chunks are asked for ahead only while there is room, and
-// those that nobody has got yet make room for one that is needed. What is needed
-// does not depend on threads; so neither does whether it fits.
+// With a memory limit, want() asks for chunks only while there is room, and get()
+// drops chunks that were read ahead, but not got yet, to make room. Which chunks are
+// got at once does not depend on threads; so neither does whether they fit.
 class ChunkStore {
  public:
   struct Settings {
-    // Every stream must have at least the nominal samples of a sequence; those that
-    // do not are marked as damaged.
+    // Marks sequences as damaged if a stream has fewer samples than their nominal length.
     bool frames = false;
-    bool equal = false;              // the same of those whose streams differ in length
+    bool equal = false;              // marks those whose streams differ in length
     unsigned threads = 0;            // 0: all in the caller's thread
-    std::size_t spares = 1;          // chunks let go whose memory is kept for others; none with a limit
+    std::size_t spares = 1;          // dropped chunks whose memory is kept for reuse; none with a limit
     std::uint64_t memory_limit = 0;  // bytes; 0: none
   };
   ChunkStore(const Source& source, const Settings& settings);
   ~ChunkStore();  // waits for the reads under way
-  // No read begins after it: what would need one throws Stopped. By any thread.
+  // No read begins after it: a get() that needs one throws Stopped. Callable from any thread.
   void stop() noexcept;
   ChunkStore(const ChunkStore&) = delete;
   ChunkStore& operator=(const ChunkStore&) = delete;
 
   // Asks for a chunk that will be needed. Does nothing without threads or room.
   void want(std::uint32_t id);
-  // Reads it now if nobody has begun to. Throws what reading it threw, and Error
-  // (limit) if what was got and not dropped takes more than the limit.
+  // Reads the chunk now if no thread has begun to. Throws what reading it threw, and Error
+  // (limit) if the chunks got and not dropped take more than the memory limit.
   const LoadedChunk& get(std::uint32_t id);
-  // Frees what is not to be kept. Chunks under way are kept.
+  // Drops the chunks for which keep(number) is false, except those being read.
   template <class Keep>
   void drop_unless(Keep&& keep) {
     const std::lock_guard lock(mutex_);
@@ -76,11 +75,12 @@ class ChunkStore {
       at = droppable(*at->second) && !keep(at->first) ? drop(at) : std::next(at);
   }
 
-  // The user begins anew: what it got may make room for what it needs now, and what could not be read is tried again.
+  // The user begins a new run: chunks that it got count as not got, and make room like others; reads that failed are
+  // tried again.
   void give_back();
 
-  // What get() returned, as the user's own: the chunk is as if dropped, and read anew if it is needed again. Its memory
-  // comes back, by any thread, as long as the store lives. Without a memory limit.
+  // Hands a chunk that was got over to the user: the store has it no longer, and reads it anew if it is needed again.
+  // Its destruction, on any thread, returns the memory to the store, which must outlive it. Not with a memory limit.
   struct ComeBack {
     ChunkStore* store = nullptr;
     void operator()(LoadedChunk* chunk) const noexcept { store->come_back(std::unique_ptr<LoadedChunk>(chunk)); }
@@ -91,7 +91,7 @@ class ChunkStore {
   // The number of a chunk that is held; nothing if it is not.
   std::optional<std::uint32_t> id_of(const Chunk& chunk) const;
 
-  // Whether all that was asked for is read, or under way, or read in no time.
+  // Whether all chunks asked for are read or being read, or will be in less time than it takes to wake a thread.
   bool keeps_up() const {
     const std::lock_guard lock(mutex_);
     return queue_.empty() || !worth_waking();
@@ -108,13 +108,13 @@ class ChunkStore {
     std::unique_ptr<LoadedChunk> data;  // when read, unless there was no memory for it
     std::exception_ptr error;
     bool got = false;            // the user has it
-    bool of_before = false;      // was under way when the user began anew: if it fails, it is read again
+    bool of_before = false;      // was being read during give_back(): if it fails, it is read again
     std::uint64_t expected = 0;  // bytes, as counted in coming_
   };
   using Slots = std::unordered_map<std::uint32_t, std::unique_ptr<Slot>>;
 
-  // With the lock held: whether what waits to be read takes longer than waking a thread for it. A few tiny chunks are
-  // read by whoever needs them.
+  // With the lock held: whether reading all of the queue takes longer than waking a thread for it. If not, get() reads
+  // these few tiny chunks itself.
   bool worth_waking() const noexcept { return took_ * queue_.size() > kWakingAThread; }
 
   static bool droppable(const Slot& slot) noexcept { return slot.state != State::loading; }
@@ -141,13 +141,12 @@ class ChunkStore {
   Slots slots_;
   std::deque<std::uint32_t> queue_;
   std::vector<std::unique_ptr<LoadedChunk>> free_;
-  std::unordered_map<std::uint32_t, ErrorsAhead>
-      errors_;  // of chunks that were read, and that the user did not get yet
+  std::unordered_map<std::uint32_t, ErrorsAhead> errors_;  // by chunk: what its reading found, until get() settles it
   std::atomic<std::uint64_t> memory_{0}, peak_{0};
   std::uint64_t coming_ = 0;                               // bytes expected of chunks queued or under way
   std::uint64_t got_ = 0;                                  // bytes of chunks the user has
-  std::chrono::nanoseconds took_ = std::chrono::hours(1);  // the last chunk to be read
-  double expansion_ = 0;  // the most bytes in memory for one of the file; 0: none was read yet
+  std::chrono::nanoseconds took_ = std::chrono::hours(1);  // time of the last read of a chunk
+  double expansion_ = 0;  // the most bytes in memory for one byte of the file; 0: no chunk was read yet
   std::vector<std::thread> threads_;
 };
 

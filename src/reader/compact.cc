@@ -16,12 +16,12 @@
 namespace batchfeed::reader {
 namespace {
 
-// Of the file: what is read at once, and the least worth the trouble.
+// Bytes of the file: of a part that is read at once, and of the smallest chunk that is read in parts.
 constexpr std::uint64_t kPart = 1 << 19, kLeast = 4 << 20;
 constexpr std::uint64_t kLeastDim = 16;
 
-// Room for `whole` times what a column holds of its first part.
-void expect(Column& column, const Column& part, double whole, bool narrow) {
+// Room for `whole` times the first part of a column.
+void reserve(Column& column, const Column& part, double whole, bool narrow) {
   const auto of = [&](std::size_t n) { return static_cast<std::size_t>(static_cast<double>(n) * whole * 1.05) + 1; };
   column.first_sample.reserve(of(part.first_sample.size()));
   column.begin.reserve(of(part.begin.size()));
@@ -43,7 +43,7 @@ void widen(Column& column) {
   column.values = std::move(values);
 }
 
-// Behind the values of a column, those of a part; wide, and all that were before, if one of them has to be.
+// Appends the values of a part. If one of them does not fit into a byte, all of a narrow column become floats.
 void append_values(const Column& part, Column& to, double whole, bool& narrow) {
   const std::size_t before = to.values.size();
   if (narrow) {
@@ -81,8 +81,8 @@ bool all_ones(const Column& column) noexcept {
                                         : all_are(column.values, std::bit_cast<std::uint64_t>(1.0));
 }
 
-// A sparse column of ones as any other.
-void tell_ones(Column& column) {
+// Writes out the `values` and `first_value` that a narrow sparse column leaves out.
+void write_ones(Column& column) {
   const std::size_t samples = column.indices.size();
   column.first_value.resize(samples + 1);
   std::iota(column.first_value.begin(), column.first_value.end(), 0U);
@@ -97,9 +97,9 @@ void tell_ones(Column& column) {
 void append(const Column& part, Column& to, double whole, bool& narrow) {
   if (narrow && part.storage == Storage::sparse) {
     narrow = pack::plain_of(part).values && all_ones(part);
-    if (!narrow) tell_ones(to);
+    if (!narrow) write_ones(to);
   }
-  if (to.first_sample.size() == 1) expect(to, part, whole, narrow);
+  if (to.first_sample.size() == 1) reserve(to, part, whole, narrow);
   append_offsets(part.first_sample, to.first_sample);
   if (!narrow || part.storage == Storage::dense) {
     append_offsets(part.first_value, to.first_value);

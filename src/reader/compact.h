@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Chunks as a window keeps them. Dense streams of whole numbers from 0 to 255, as pixels are, lie in a byte each: the
-// chunk is read part by part, so that floats are only in the cache. Of sparse streams with one 1 a sample, as
-// labels and words are, only the indices stay: what else is read goes where that of the next chunk goes.
+// Chunks in the compact form in which a window keeps them. A dense stream of whole numbers from 0 to 255 (pixels) is
+// stored as a byte a value: the chunk is read part by part, so that its floats never leave the cache. Of a sparse
+// stream with a single 1 a sample (labels, words) only the indices stay: other buffers are lent to one chunk after
+// another.
 #pragma once
 
 #include <batchfeed/source.h>
@@ -18,15 +19,17 @@ namespace batchfeed::reader {
 
 class Compactor {
  public:
-  // `reuse`: memory for what is not kept is; else what a chunk takes depends on nothing that was read before.
+  // `reuse`: buffers that a chunk does not keep serve the next one. If false, the memory that a chunk takes does not
+  // depend on the chunks read before.
   Compactor(const Source& source, bool reuse);
 
-  // As Source::read(), and what is known of the columns. `values` of a narrow one are bytes, or it has neither `values`
-  // nor `first_value` to look at. What is narrow depends on the chunk alone. Thread-safe.
+  // As Source::read(), and fills `known` for each column. The `values` of a narrow dense column are bytes; a narrow
+  // sparse one has no meaningful `values` and `first_value`. Which columns are narrow depends on the chunk alone.
+  // Thread-safe.
   void read(std::uint32_t id, Chunk& out, std::vector<pack::Plain>& known);
 
  private:
-  // Memory for what is not kept of a sparse column, if it is lent to the chunk that is read.
+  // Buffers of a sparse column that are not kept if it is narrow, lent to the chunk that is being read.
   struct Loan {
     bool lent = false;
     Buffer<std::byte> values;
@@ -47,8 +50,8 @@ class Compactor {
   const bool reuse_;
   std::mutex mutex_;
   std::vector<Chunk> parts_;              // for reuse
-  std::vector<std::vector<Loan>> loans_;  // as well; a column each
-  std::vector<bool> lends_;               // to each column: not where other samples were seen, with which loans stay
+  std::vector<std::vector<Loan>> loans_;  // for reuse; of each, one for every column
+  std::vector<bool> lends_;               // by column: false once it was not narrow, as such a chunk keeps the buffers
 };
 
 }  // namespace batchfeed::reader

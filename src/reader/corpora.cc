@@ -16,9 +16,9 @@ namespace batchfeed::reader {
 namespace {
 using Sources = std::vector<std::shared_ptr<const Source>>;
 
-// Of a file. What comes of it and its minibatches stay in the caches of two cores; shorter ones would cost more in
-// hand-overs than they gain. Of sparse text less comes than it has bytes, and of windows of frames, which overlap, less
-// is stored than seems.
+// Bytes of the file in a piece. Its columns and minibatches stay in the caches of two cores; shorter pieces would cost
+// more in hand-overs than they gain. The longer ones are for sparse text, which takes less memory than it has bytes,
+// and for overlapping windows of frames, which store less than they deliver.
 constexpr std::uint64_t kPiece = 2u << 20, kShortPiece = 1u << 20;
 
 bool is_read_as_stored(const Source& part) {
@@ -37,8 +37,8 @@ std::uint64_t piece_bytes(const Source& part) {
   return dense > all.bytes / 2 && dense < mul_sat(all.bytes, 4) ? kShortPiece : kPiece;
 }
 
-// As they come from the first sequence on, where handing pieces over gains something: not of binary data, which have
-// lengths between the values, nor of speech, whose values are written past the cache.
+// The minibatches from the first sequence on, if they are known and handing over pieces gains something: not for binary
+// data, which have lengths between the values, nor for speech, whose values are written past the cache.
 Minibatches minibatches_of(const Source& part, const ReaderOptions& options) {
   const bool known = options.mix_weights.empty() && options.workers == 1 && options.bucket_minibatches == 0 &&
                      options.pack.kind != Packing::truncated;

@@ -19,14 +19,14 @@ namespace batchfeed::reader {
 
 class Corpora {
  public:
-  // Chunks that can be read in parts are, where the order allows it.
+  // Cuts chunks into pieces (model/pieces.h) where the order allows it.
   // Throws Error (config) if the streams of a mixture differ, (format) if there are no samples.
   Corpora(std::vector<std::shared_ptr<const Source>> parts, const ReaderOptions& options);
 
   const std::shared_ptr<const Source>& source() const noexcept { return source_; }  // all parts, one behind the other
   // The same, as it is read: its chunks are those of the order.
   const std::shared_ptr<const Source>& as_read() const noexcept { return as_read_; }
-  // Whether it was cut, and no large chunk is left.
+  // Whether chunks were cut into pieces, and none of those is large.
   bool in_pieces() const noexcept;
   const order::Corpus& whole() const noexcept { return whole_; }
   bool split_frames() const noexcept { return whole_.split_frames(); }
@@ -35,7 +35,7 @@ class Corpora {
   std::uint32_t part_of(std::uint32_t chunk) const noexcept;
   Pieces::Part in_source(std::uint32_t chunk) const noexcept;
 
-  // Answers of all workers for Shard::even, else of one.
+  // Of all workers together for Shard::even, else of this one.
   std::unique_ptr<order::Timeline> make_timeline(const ReaderOptions& options) const;
 
  private:

@@ -46,7 +46,7 @@ void Draws::forget() {
   exhausted_ = false;
 }
 
-// The next of this worker, or of any.
+// The next sequence of this worker; of any worker with Data::all_workers.
 void Draws::draw_one() { timeline_->next(data_.all_workers ? 1 : order::Timeline::kUnlimited, 1, one_); }
 
 // One more draw at the end of ahead_.

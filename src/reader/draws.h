@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// One sequence after the other, for planners that lay sequences end to end. They
-// need real lengths, and those stand in the data; so the order is drawn ahead of
-// them and the chunks they will look into are read in time.
+// Draws one sequence after the other, for planners that lay sequences end to end.
+// They need real lengths, which only the data have; so the order is drawn ahead, and
+// the chunks that will be inspected are read in time.
 #pragma once
 
 #include <batchfeed/options.h>
@@ -37,9 +37,9 @@ class Draws {
     // delivered, which is counted in the mark. Empty: nominal lengths are taken.
     std::function<std::optional<std::uint32_t>(const order::Item&, Mark&)> inspect = {};
     std::function<void(std::uint32_t chunk)> want = {};  // will be inspected
-    bool all_workers = false;                            // those of others are drawn too
+    bool all_workers = false;                            // sequences of other workers are drawn too
     std::size_t chunks_ahead = 0;                        // to be asked for outside the window; 0: do not draw ahead
-    std::uint64_t most_damaged = ~0ull;                  // samples of the timeline without a sound sequence
+    std::uint64_t most_damaged = ~0ull;                  // samples without a sound sequence after which next() throws
   };
 
   Draws(std::unique_ptr<order::Timeline> timeline, Data data)
@@ -52,18 +52,18 @@ class Draws {
   // The next sound sequence of this worker; nothing at the end of the epoch. Throws Error where none comes: an
   // epoch may have no end.
   std::optional<Drawn> next(Mark& mark);
-  // Of the timeline behind its end, which enters the next sweep (minibatch.md 6.3).
+  // Draws once more behind the end of the epoch, by which the timeline enters the next sweep (minibatch.md 6.3).
   void ask_again() { draw_one(); }
   // Behind what next() gave last.
   std::uint64_t position() const noexcept { return position_; }
   bool exhausted() const noexcept { return exhausted_; }
-  // Whether lengths are those of the tables, as nobody looks into the data.
+  // Whether lengths are nominal ones, as the data are not inspected.
   bool nominal() const noexcept { return !data_.inspect; }
-  // Chunks that the order draws from here, and those drawn ahead.
+  // Appends the chunks of the order's window here, then those of sequences drawn ahead.
   void add_window(std::vector<std::uint32_t>& out) const;
 
-  // Goes back to `position`, after giving again what was drawn at `waiting`, in that
-  // order. Throws Error (state) if nothing was drawn at one of them.
+  // Draws the sequences at the positions `waiting` again and returns them in that order;
+  // goes on at `position`. Throws Error (state) if no sequence is drawn at one of them.
   std::vector<Drawn> restore(std::uint64_t position, const std::vector<std::uint64_t>& waiting);
 
  private:

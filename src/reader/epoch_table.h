@@ -14,7 +14,7 @@
 
 namespace batchfeed::reader {
 
-// What a list says of an epoch: the last one repeats.
+// The entry of a list for an epoch; the last one repeats.
 template <class T>
 const T& by_epoch(const std::vector<T>& list, std::uint64_t epoch) noexcept {
   return list[static_cast<std::size_t>(std::min<std::uint64_t>(epoch, list.size() - 1))];
@@ -38,15 +38,16 @@ class EpochTable {
 // The minibatch size of an answer: a list by epoch, or by call on the timeline.
 std::uint64_t minibatch_size(const ReaderOptions& options, std::uint64_t epoch, std::uint64_t index);
 
-// Whether a list by call gives the next answer another size than the last, which the reference takes for a reader that
-// is configured anew (minibatch.md 13).
+// Whether a list of sizes by call gives the next answer another size than the last answer had: the reference configures
+// its reader anew then (minibatch.md 13).
 bool is_resized(const ReaderOptions& options, const Mark& mark);
-// The numbers of sequences, by which ordered workers share them, begin at the mark's place in the sweep, as in a
-// reader that is configured anew.
+// For the files' own order, where workers share by sequence number: numbers count from the begin of the mark's sweep
+// again, as in a reader that is configured anew.
 void number_anew(const ReaderOptions& options, std::uint64_t sweep_samples, Mark& mark);
 
 // Whether sequences may be lost and repeated between two epochs as in the reference
-// (Timeline::next_epoch). Neither its older speech reader does that nor what it has not.
+// (Timeline::next_epoch). Not for HTKMLFReader, which does not do that, and not for
+// Shard::even, which the reference does not have.
 constexpr bool reorders_between_epochs(const ReaderOptions& options) noexcept {
   return options.shard == Shard::chunk && !options.legacy_speech;
 }

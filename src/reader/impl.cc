@@ -61,8 +61,8 @@ Reader::Impl::Impl(std::vector<std::shared_ptr<const Source>> parts, const Reade
     for (StreamInfo& s : streams) s.storage = Storage::dense;
   check_gaps(options, corpus.total_samples(), limits);
   mark.epoch = options.driver == ReaderOptions::Driver::timeline ? 0 : options.start_epoch;
-  static_cast<void>(epochs().begin(mark.epoch));  // is there such an epoch
-  // Of minibatches that wait, two that are being packed and two that the caller has.
+  static_cast<void>(epochs().begin(mark.epoch));  // throws if there is no such epoch
+  // For the minibatches that wait, two that are being packed and two that the caller has.
   memory = std::make_unique<RunMemory>(add_sat(options.prefetch ? options.prefetch_depth : 0, 4));
   tell();
 }
@@ -104,8 +104,8 @@ void Reader::Impl::give_up_waiting() {
 
 void Reader::Impl::number_anew() { reader::number_anew(options, corpus.total_samples(), mark); }
 
-// In a forked child there is no thread to wait for, and whatever one of them was changing stays half changed: all of it
-// is left as it is.
+// In a forked child there is no thread to wait for, and what one of them was changing may be half changed: the Impl is
+// not destroyed there.
 void Reader::Impl::end(std::unique_ptr<Impl>& impl) noexcept {
   if (impl && impl->pid != ::getpid()) static_cast<void>(impl.release());
   if (impl && impl->store) impl->store->stop();
@@ -133,7 +133,7 @@ std::unique_ptr<Planner> Reader::Impl::make_whole_planner(bool with_data) {
         ++(chunk.invalid[item.row] == Chunk::kUnpaid ? place.invalid : place.tolerated);
         return std::nullopt;
       }
-      // Of a sequence that the first stream lacks the packer is to see that others have it.
+      // Where the first stream has none, the packer is to see that another has some, and to report it.
       std::uint32_t samples = 0;
       for (std::size_t s = 0; s < chunk.columns.size() && samples == 0; ++s)
         samples = chunk.columns[s].samples(item.row);
@@ -149,7 +149,8 @@ std::unique_ptr<Planner> Reader::Impl::make_whole_planner(bool with_data) {
   return std::make_unique<TruncatedPlanner>(std::move(draws), corpus.total_samples(), options);
 }
 
-// Two sweeps hold a whole one. Of several workers, or of a mixture, one may get the damaged part again and again.
+// Two sweeps of samples hold a whole sweep. But one of several workers, or of a mixture's corpora, may give the damaged
+// part again and again.
 std::uint64_t Reader::Impl::most_damaged() const noexcept {
   const bool gets_all = options.workers == 1 && options.mix_weights.empty();
   return mul_sat(gets_all ? 2 : 1000, corpus.total_samples());
@@ -191,7 +192,7 @@ void Reader::Impl::expect_same_process() const {
 void Reader::Impl::start() {
   if (pipeline) return;
   if (!store) {
-    // Where none is tolerated, packing names the first one instead.
+    // Where no damaged sequence is tolerated, packing reports the first one instead.
     const bool equal = options.pack.kind == Packing::truncated && !options.legacy_speech && options.max_invalid != 0;
     store = std::make_unique<ChunkStore>(*as_read, ChunkStore::Settings{.frames = frames,
                                                                         .equal = equal,

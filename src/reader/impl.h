@@ -36,22 +36,22 @@ struct Reader::Impl {
   // What is under way is given up; the next call goes on behind `mark`.
   void stop();
   void expect_same_process() const;
-  // Once a reader, when the first minibatch of such an epoch is handed out.
+  // Warns once a reader, when the first minibatch of a reordered epoch (order::Past) is handed out.
   void tell_of_reordering();
-  // What waits in rows of truncated packing: another size or number of rows drops it.
+  // Drops the sequences that wait in rows of truncated packing, when the minibatch size or the workers change.
   void give_up_waiting();
   // After a change of options that cuts minibatches anew.
   void number_anew();
 
-  // Samples of the timeline without a sound sequence behind which none will come.
+  // After so many samples of the timeline without a sound sequence none will come.
   std::uint64_t most_damaged() const noexcept;
-  // Whether nobody lives to see the end of the epoch.
+  // Whether the epoch is as good as endless.
   bool has_no_end(std::uint64_t epoch) const noexcept { return epochs().size(epoch) >= 1ull << 44; }
   // Bytes of chunks: those of the window, and those being read ahead.
   std::uint64_t memory_needed() const noexcept;
   bool small_chunks() const noexcept { return corpora.in_pieces() && options.memory_limit == 0; }
-  // As many as are read at once. Small ones are read in less time than a thread may wait for its turn of a CPU, so as
-  // many again wait to be read, and one waits to be packed.
+  // Chunks to ask for ahead of the window: as many as are read at once. Small ones are read in less time than a thread
+  // may wait for a CPU, so of these as many again wait to be read, and one more waits to be packed.
   std::size_t chunks_ahead() const noexcept;
   std::uint64_t fingerprint() const;
   reader::EpochTable epochs() const { return {options, corpus.total_samples()}; }
@@ -71,7 +71,7 @@ struct Reader::Impl {
   reader::Mark before;  // the place of that minibatch, if one was handed out
   bool handed_out = false;
   bool told_of_reordering = false;
-  mutable std::optional<std::uint64_t> known_fingerprint, known_cuts;  // of the data; with their chunks
+  mutable std::optional<std::uint64_t> known_fingerprint, known_cuts;  // of the data; of the data and their chunks
   std::unique_ptr<reader::ChunkStore> store;
   std::unique_ptr<reader::Planner> planner;
   std::unique_ptr<reader::RunMemory> memory;

@@ -51,8 +51,8 @@ void LegacyPlanner::enter(std::uint64_t epoch) {
   rows_.resize(static_cast<std::size_t>(share(all, options_.workers, options_.rank)));
 }
 
-// One utterance at least; more as long as all workers' stay below the request and in the sweep. What has none of this
-// worker's is no piece of its.
+// One utterance at least; more as long as those of all workers together stay below the request and in the sweep. Only
+// this worker's utterances are kept; pieces without any are passed over.
 std::optional<LegacyPlanner::Piece> LegacyPlanner::fetch_piece() {
   if (!pending_) pending_ = draws_.next(mark_);
   Piece piece;
@@ -76,7 +76,7 @@ std::optional<LegacyPlanner::Piece> LegacyPlanner::fetch_piece() {
 
 void LegacyPlanner::put(const Piece& piece, std::uint32_t first, std::uint32_t count, std::uint32_t row,
                         std::uint32_t step, Plan& out) {
-  std::uint32_t at = 0;  // of the utterance in the piece
+  std::uint32_t at = 0;  // where the utterance begins in the piece
   bool joins = false;
   for (const Utterance& u : piece.utterances) {
     const std::uint32_t from = std::max(first, at), to = std::min(first + count, at + u.length);

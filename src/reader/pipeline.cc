@@ -10,8 +10,8 @@
 namespace batchfeed::reader {
 
 namespace {
-// Waking a thread costs tens of microseconds. Answers that cost less by far are handed
-// over together: as many as take so many bytes.
+// Waking a thread costs tens of microseconds. Answers that cost far less (kSmall) are
+// handed over together, up to kTogether bytes of them.
 constexpr std::uint64_t kSmall = 48 << 10, kTogether = 256 << 10;
 constexpr std::size_t kSmallItems = 200, kMostTogether = 32;
 
@@ -38,7 +38,7 @@ Pipeline::~Pipeline() {
   producer_.stop();
   room_.notify_all();
   if (thread_.joinable()) thread_.join();
-  // What there is no memory for is given up.
+  // Answers that there is no memory to keep are freed.
   try {
     for (auto* const all : {&fresh_, &made_, &used_}) {
       for (auto& answer : *all) put_away(std::move(answer));
@@ -50,7 +50,7 @@ Pipeline::~Pipeline() {
   }
 }
 
-// An answer that nobody waits for any more.
+// Keeps the memory of an answer that nobody waits for any more.
 void Pipeline::put_away(std::unique_ptr<Answer> answer) {
   if (!answer) return;
   memory_.pool->keep(answer->batch.streams);
@@ -78,7 +78,7 @@ void Pipeline::pop(Minibatch& out, Mark& mark) {
   std::swap(mark, used_.back()->mark);
 }
 
-// All of the next answer in this thread, unless it waits there. What `out` held is used for it.
+// Makes the next answer in this thread, unless it is made already. Reuses the memory of `out`.
 void Pipeline::produce_alone(Minibatch& out) {
   if (alone_made_) return;
   alone_.batch.swap(out);
@@ -89,11 +89,11 @@ void Pipeline::produce_alone(Minibatch& out) {
     if (!alone_.slices.empty()) memory_.pool->lend(alone_.batch.streams);
     producer_.pack(alone_);
   }
-  alone_made_ = true;  // and if it failed, for good
+  alone_made_ = true;  // also if it failed: every later call fails alike
 }
 
-// Waits for the next answer, and takes it out of the queue with the small ones behind it. What `out` held is
-// used for others. False if it did not come until then.
+// Waits for the next answer, and takes it out of the queue with the small ones behind it. Reuses the memory of
+// `out`. False if it did not come until `until` (null: no limit).
 bool Pipeline::take(Minibatch& out, const std::chrono::steady_clock::time_point* until) {
   std::unique_lock lock(mutex_);
   caller_cpu_ = current_cpu();
@@ -114,7 +114,7 @@ bool Pipeline::take(Minibatch& out, const std::chrono::steady_clock::time_point*
     queue_bytes_ -= of_this;
   } while (!queue_.empty() && queue_.front()->stage == Answer::Stage::done && !queue_.front()->error &&
            bytes + queue_.front()->bytes <= kTogether);
-  // Woken for several answers at a time.
+  // The producer is woken when there is room for several answers.
   const bool low = queue_.size() <= settings_.depth / 2 || settings_.memory_limit != 0;
   lock.unlock();
   if (low) room_.notify_one();
@@ -124,7 +124,7 @@ bool Pipeline::take(Minibatch& out, const std::chrono::steady_clock::time_point*
 bool Pipeline::wait(std::chrono::milliseconds most, Minibatch& out) {
   if (!settings_.prefetch) produce_alone(out);
   if (!settings_.prefetch) return true;
-  constexpr std::chrono::hours kLong(24 * 365);  // a clock has an end
+  constexpr std::chrono::hours kLong(24 * 365);  // so that now + most does not overflow
   using std::chrono::milliseconds;
   const auto until = std::chrono::steady_clock::now() + std::clamp<milliseconds>(most, milliseconds(0), kLong);
   while (!took_one_to_look_at()) {
@@ -135,7 +135,7 @@ bool Pipeline::wait(std::chrono::milliseconds most, Minibatch& out) {
   return true;
 }
 
-// Of empty ones, those of other loaders or workers, the next may be far.
+// Empty answers (those of other loaders or workers) do not count: the next with data may be far.
 bool Pipeline::took_one_to_look_at() const noexcept {
   for (std::size_t i = 0; i < taken_.size(); ++i) {
     if (!taken_[i]->batch.empty() || taken_[i]->batch.end_of_epoch) return true;
@@ -143,7 +143,7 @@ bool Pipeline::took_one_to_look_at() const noexcept {
   return taken_.size() >= kMostTogether;
 }
 
-// With mutex_ held: the memory of what was handed out is that of what comes.
+// With mutex_ held: the memory of answers handed out becomes that of answers to come.
 void Pipeline::give_back() {
   while (!used_.empty()) {
     memory_.pool->keep(used_.back()->batch.streams);
@@ -159,7 +159,7 @@ void Pipeline::wake_producer() {
   room_.notify_one();
 }
 
-// Until the next answer is done, or this time has come; packs meanwhile what nobody packs.
+// Waits until the next answer is done, or until `until`, and packs meanwhile what nobody packs. Whether it is done.
 bool Pipeline::await_front(std::unique_lock<std::mutex>& lock, const std::chrono::steady_clock::time_point* until) {
   for (;;) {
     if (!queue_.empty() && queue_.front()->stage == Answer::Stage::done) return true;
@@ -194,7 +194,7 @@ void Pipeline::pack_unlocked(Answer& job, std::unique_lock<std::mutex>& lock) {
   small_ = is_small(job);
 }
 
-// Of something to take or to pack; without the lock, on which it would only wait again.
+// That there is an answer to take or to pack; without the lock, on which the caller would only wait again.
 void Pipeline::tell_caller(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   ready_.notify_one();
@@ -204,9 +204,9 @@ void Pipeline::tell_caller(std::unique_lock<std::mutex>& lock) {
 // With mutex_ held.
 bool Pipeline::shares_cpu() const { return caller_cpu_ >= 0 && caller_cpu_ == current_cpu(); }
 
-// Where both have one CPU nothing is gained by packing ahead while the caller has something to do: he packs in memory
-// that is still in the cache, and nobody is switched. But where threads cannot keep up with reading chunks they would
-// take his turn. Once for each answer; false if there is nobody to make way for.
+// Where this thread and the caller share a CPU, packing ahead gains nothing while the caller has something to do: it
+// packs itself, from memory that is still in the cache and without a switch of threads. But where threads cannot keep
+// up with reading chunks, they would take its turn. Once for each answer; false if there is nobody to make way for.
 bool Pipeline::give_way(std::unique_lock<std::mutex>& lock) {
   gave_way_ = !gave_way_ && shares_cpu() && store_.keeps_up();
   if (!gave_way_) return false;
@@ -216,7 +216,7 @@ bool Pipeline::give_way(std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-// Until nothing looks into chunks any more.
+// Packs, or waits, until no answer of the queue looks into chunks any more.
 void Pipeline::finish_all(std::unique_lock<std::mutex>& lock) {
   finishing_ = true;
   while (!stop_) {
@@ -232,7 +232,7 @@ void Pipeline::finish_all(std::unique_lock<std::mutex>& lock) {
   finishing_ = false;
 }
 
-// The chunks of what is not packed yet stay, and nobody waits; they go with the next ones.
+// The chunks of answers that are not packed yet: they stay, so that nobody waits, and are dropped with the next ones.
 void Pipeline::note_looked_into() {
   looked_into_.clear();
   for (std::size_t i = 0; i < queue_.size(); ++i) {
@@ -247,7 +247,7 @@ void Pipeline::note_looked_into() {
 // What fails outside of an answer, for want of memory, ends the run behind the answers there are.
 void Pipeline::run() {
   try {
-    // So that the first are read while the order is drawn, which takes some 20 ns a sequence.
+    // So that the first chunks are read while the order is drawn, which takes some 20 ns a sequence.
     producer_.ask_for_first_chunks();
     produce_all();
   } catch (...) {
@@ -257,7 +257,7 @@ void Pipeline::run() {
   ready_.notify_one();
 }
 
-// With mutex_ held: answers handed back, to be filled again; those that are packed at once with buffers.
+// With mutex_ held: takes answers that were handed back, to be filled again; with buffers, if they are packed at once.
 void Pipeline::take_answers(bool together) {
   while (!memory_.answers.empty() && fresh_.size() < kMostTogether) {
     fresh_.push_back(std::move(memory_.answers.back()));
@@ -278,7 +278,7 @@ std::size_t Pipeline::most_at_once(bool together) const {
 void Pipeline::produce_all() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    // Asked once: what the store holds changes meanwhile.
+    // Decided once for each wake-up: has_room() may change at any time with what the store holds.
     bool may_resolve = false;
     Answer* job = nullptr;
     room_.wait(lock, [&] {
@@ -315,7 +315,7 @@ void Pipeline::produce_all() {
   }
 }
 
-// One answer resolved, or several as long as nothing has to be waited for; packed too if they are small.
+// Resolves one answer, or several as long as no chunk has to be waited for; packs them, too, if `together`.
 void Pipeline::make_answers(bool together, std::size_t most) {
   std::uint64_t bytes = 0;
   for (;;) {
@@ -336,7 +336,7 @@ void Pipeline::make_answers(bool together, std::size_t most) {
     }
     made_.push_back(std::move(next));
     if (ends || made_.size() >= most || bytes >= kTogether || !producer_.next_is_loaded()) return;
-    if (producer_.window_moved() && !together) return;  // those made now look into chunks
+    if (producer_.window_moved() && !together) return;  // the answers in made_ need the chunks
   }
 }
 
@@ -354,7 +354,7 @@ bool Pipeline::all_done() const { return count(Answer::Stage::done) == queue_.si
 bool Pipeline::has_room() const {
   if (queue_.empty()) return true;
   if (settings_.memory_limit != 0) {
-    if (first_resolved() != nullptr) return false;  // nobody knows yet what it takes
+    if (first_resolved() != nullptr) return false;  // its bytes are not known yet
     return queue_.size() < settings_.depth && store_.memory() + queue_bytes_ <= settings_.memory_limit;
   }
   return queue_.size() < settings_.depth || (small_ && queue_.size() < kMostTogether && queue_bytes_ < kTogether);

@@ -30,12 +30,12 @@ class Pipeline {
  public:
   struct Settings {
     std::uint64_t memory_limit = 0;
-    bool small_chunks = false;  // may stay a little longer than needed, rather than be waited for
+    bool small_chunks = false;  // these may stay longer than needed, so that packing need not be waited for
     bool prefetch = true;
     std::size_t depth = 4;  // minibatches that wait
   };
 
-  // The memory of a run that is over becomes that of this one; nobody else may look at it meanwhile.
+  // Uses the memory of a run that is over; nobody else may touch `memory` while the pipeline lives.
   Pipeline(Producer& producer, const ChunkStore& store, RunMemory& memory, const Settings& settings);
   ~Pipeline();  // waits for the minibatch being packed
   Pipeline(const Pipeline&) = delete;
@@ -45,11 +45,11 @@ class Pipeline {
   // `out`, whose memory is used again. Throws at the place of the fault, and again
   // each time after.
   void pop(Minibatch& out, Mark& mark);
-  // Whether pop() has an answer ready that is not empty, or is the last of an epoch, now or within this time; or many
-  // empty ones. Always, where nothing is prefetched: then one is made, however long that takes. The memory of `out` is
-  // used meanwhile, as by pop().
+  // Waits for at most `most`, and tells whether pop() then has an answer ready that is not empty or is the last of an
+  // epoch, or many empty ones. Without prefetch it makes an answer, however long that takes, and returns true. Reuses
+  // the memory of `out`, as pop() does.
   bool wait(std::chrono::milliseconds most, Minibatch& out);
-  // Whether pop() has taken over its answer before, and it is no empty one on the way.
+  // Whether the next answer of pop() is out of the queue already, and is not empty or is the last of an epoch.
   bool at_hand() const noexcept {
     return !taken_.empty() && (!taken_.front()->batch.empty() || taken_.front()->batch.end_of_epoch);
   }
@@ -96,7 +96,7 @@ class Pipeline {
 
   // Owned by the caller's side.
   Answer alone_;                               // where nothing is prefetched
-  bool alone_made_ = false;                    // and not handed out yet
+  bool alone_made_ = false;                    // alone_ is made and not handed out yet
   Ring<std::unique_ptr<Answer>> taken_;        // out of the queue, not handed out yet
   std::vector<std::unique_ptr<Answer>> used_;  // handed out
 
@@ -105,12 +105,12 @@ class Pipeline {
   std::condition_variable room_, ready_;
   Ring<std::unique_ptr<Answer>> queue_;  // in the order of the stream, whatever is packed first
   std::uint64_t queue_bytes_ = 0;
-  bool small_ = false;  // the last one packed was
+  bool small_ = false;  // the last answer packed was small
   bool stop_ = false;
-  bool waiting_at_end_ = false;
-  int caller_cpu_ = -1;        // on which he asked last
-  bool finishing_ = false;     // finish_all() waits for the caller
-  std::exception_ptr broken_;  // ended thread_, behind what is in the queue
+  bool waiting_at_end_ = false;  // behind the end of an epoch, until the caller asks for more
+  int caller_cpu_ = -1;          // on which the caller asked last
+  bool finishing_ = false;       // finish_all() waits for the caller
+  std::exception_ptr broken_;    // what ended thread_; thrown behind the answers in the queue
   std::thread thread_;
 };
 

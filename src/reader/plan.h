@@ -24,10 +24,10 @@ struct Mark {
   std::uint64_t position = 0;        // of the timeline
   bool begun = false;                // false: the epoch has not been entered yet
   bool ended = false;                // the last answer carried end_of_epoch
-  bool follows = false;              // not begun, and all else is of the end of the epoch before
-  bool none_yet = false;             // answers came, and no sequence with them
+  bool follows = false;              // not begun; position, past and queue are of the end of the epoch before
+  bool none_yet = false;             // there were answers, but none had a sequence
   std::uint64_t invalid = 0;         // damaged sequences so far that count against max_invalid
-  std::uint64_t tolerated = 0;       // others, which their source counts itself (max_errors)
+  std::uint64_t tolerated = 0;       // damaged sequences that their source counts itself (max_errors)
   std::uint64_t skipped = 0;         // sequences left out on request (too long, last partial minibatch)
   Padding padding;                   // what bucketing saved so far
   order::Past past;                  // of the timeline, as of the begin of the epoch
@@ -73,7 +73,7 @@ struct Plan {
   std::uint64_t chunks_ahead = 0;  // the producer's own: chunks it asked for outside the window
 };
 
-// A sequence that no minibatch may hold. Where it stands knows who has the source.
+// A sequence that no minibatch may hold. Its place in the file is added by the catcher, who has the source.
 class TooLong : public Error {
  public:
   TooLong(std::uint32_t chunk, std::uint32_t row, Fault fault) : Error(std::move(fault)), chunk_(chunk), row_(row) {}
@@ -84,7 +84,7 @@ class TooLong : public Error {
   std::uint32_t chunk_, row_;
 };
 
-// Where a whole sweep held nothing but damaged sequences, and the run may have no end.
+// Throws Error (format): a whole sweep held only damaged sequences, and the run may have no end.
 [[noreturn]] void all_damaged();
 
 // Decides answer after answer. One per run; not thread-safe.
@@ -93,7 +93,7 @@ class Planner {
   virtual ~Planner() = default;
   virtual void begin_epoch(std::uint64_t epoch) = 0;
   virtual void restore(const Mark& mark) = 0;
-  // To whatever comes behind a place.
+  // Goes to the answer behind a place.
   void enter(const Mark& place) {
     if (place.begun) {
       restore(place);  // behind an epoch's end the next answer begins the next one
@@ -117,7 +117,7 @@ class Planner {
   // Whether it asks for chunks ahead by itself, because it looks into them.
   virtual bool draws_ahead() const { return false; }
 
-  // What the run counted before it came to this planner.
+  // Goes on from what the run counted before this planner.
   virtual void count_on(const Mark& before) {
     mark_.invalid = before.invalid;
     mark_.tolerated = before.tolerated;
@@ -133,7 +133,7 @@ class Planner {
     mark_.begun = true;
     mark_.ended = false;
   }
-  // Puts the mark behind an answer that is complete but for it.
+  // Completes an answer: its number, and the mark behind it.
   void leave_mark(std::uint64_t position, Plan& out) {
     out.epoch = mark_.epoch;
     out.index = mark_.index++;

@@ -13,9 +13,9 @@ namespace batchfeed::reader {
 namespace {
 // Plans made ahead at most; metadata only, some kilobytes each.
 constexpr std::size_t kMostPlans = 512;
-// Chunks in their windows, each of which is a list of its own.
+// Chunks listed in their windows at most; each plan has a list of its own.
 constexpr std::size_t kMostListed = 1 << 20;
-// Chunks of more bytes are far from the CPU.
+// Chunks that together take more bytes are not in the caches (pack::Scratch::far).
 constexpr std::uint64_t kFar = 64 << 20;
 
 std::uint64_t bytes_of(const Minibatch& batch) {
@@ -40,7 +40,7 @@ Producer::Producer(const Source& source, ChunkStore& store, Planner& planner, Ru
 }
 
 Producer::~Producer() {
-  // What there is no memory for is given up.
+  // Plans that there is no memory to keep are freed.
   try {
     while (!planned_.empty()) memory_.plans.push_back(planned_.pop_front());
   } catch (const std::bad_alloc&) {
@@ -51,7 +51,7 @@ void Producer::expect_running() const {
   if (stop_.load(std::memory_order_relaxed)) throw Stopped();
 }
 
-// In the thread of answers, as a queue of rows looks into chunks.
+// In the thread that makes answers, as a planner that restores a queue of rows looks into chunks.
 void Producer::enter() {
   if (entered_) return;
   planner_.enter(settings_.place);
@@ -85,15 +85,15 @@ void Producer::resolve_next(Answer& out) {
   }
 }
 
-// Made ahead, where there is one.
+// How many plans to make ahead, when there is one.
 std::size_t Producer::most_plans() {
   if (planner_.draws_ahead()) return 1;
-  // Where every chunk is there, nothing is gained but plans that have left the cache when they are used.
+  // Where every chunk is in memory, more plans would only have left the cache by the time they are used.
   if (holds_ == held_.size()) return 2;
   return std::clamp<std::size_t>(kMostListed / (planned_.back()->window.size() + 1), 2, kMostPlans);
 }
 
-// Plans on until so many chunks are asked for ahead of the window.
+// Plans ahead until `chunks_ahead` chunks outside the window are asked for.
 void Producer::look_ahead() {
   while (!planning_error_ && !paused_ &&
          (planned_.empty() || (planned_.size() < most_plans() && ahead_ < settings_.chunks_ahead))) {
@@ -175,9 +175,9 @@ void expect_within(std::uint64_t invalid, std::uint64_t most) {
               "with deserializers"});
 }
 
-// How many samples a part of a sequence has, which are the same in each stream. It was cut from the nominal length; a
-// sequence with damaged samples that are tolerated has fewer, and one of a file that says too little has more: these
-// come with the last part, as they come with a sequence that is whole.
+// How many samples a part of a sequence has, the same in each stream. Parts are cut by the nominal length: a sequence
+// with tolerated damaged samples has fewer, and one whose file states too small a length has more, which come with the
+// last part, as they would with a whole sequence.
 std::uint32_t Producer::samples_of_part(const PlanItem& item, const LoadedChunk& chunk) const {
   const std::vector<Column>& columns = chunk.chunk.columns;
   const std::uint32_t samples = columns[0].samples(item.row);
@@ -206,7 +206,7 @@ void Producer::resolve(const Plan& plan, Answer& out) {
   batch.end_of_sweep = plan.end_of_sweep;
   batch.position = plan.after.position;
   out.mark = plan.after;
-  // One that was here before may be looked into by answers that wait to be packed.
+  // A chunk that was got before may be looked into by answers that wait to be packed.
   const bool fresh = !plan.items.empty() && held_[plan.items[0].chunk] == nullptr;
   const Lost lost = find_rows(plan, out);
   count_damaged(plan, lost, out);
@@ -224,13 +224,13 @@ void Producer::resolve(const Plan& plan, Answer& out) {
   }
 }
 
-// The rows of the plan that are sound, with their keys; what was lost with the others.
+// Finds the sound rows of the plan, with their keys; returns how many damaged sequences there were.
 Producer::Lost Producer::find_rows(const Plan& plan, Answer& out) {
   Minibatch& batch = out.batch;
   batch.num_samples = 0;
   out.slices.clear();
   Lost lost;
-  // Keys of rows lie anywhere in memory, and are asked for ahead; frames share theirs.
+  // Keys of rows lie anywhere in memory, and are prefetched; the frames of a sequence share its key.
   constexpr std::size_t kAhead = 16;
   const std::size_t asked = settings_.frames ? 0 : plan.items.size();
   for (std::size_t i = 0; i < plan.items.size(); ++i) {
@@ -263,12 +263,12 @@ Producer::Lost Producer::find_rows(const Plan& plan, Answer& out) {
   return lost;
 }
 
-// A chunk all of which comes with this answer, as in the files' order pieces do, is taken out of the store: packing may
-// hand over its buffers, and need not copy them. Not where another plan asks for it, or the same one is all there is.
+// Takes a chunk out of the store if this answer is all of it, as with pieces in the files' order: packing may hand over
+// its buffers, and need not copy them. Not if another plan asks for the chunk, or it is the only one of the corpus.
 void Producer::take_whole(const Plan& plan, Answer& out) {
   if (!settings_.hands_over || plan.rectangular || out.slices.empty() || held_.size() == 1) return;
   const std::uint32_t id = plan.items[0].chunk;
-  if (out.slices[0].chunk != &held_[id]->chunk) return;  // of the first all rows are damaged
+  if (out.slices[0].chunk != &held_[id]->chunk) return;  // all rows of the first item's chunk are damaged
   if (!out.slices[0].is_whole() || out.slices[0].row != 0) return;
   if (out.slices.size() != held_[id]->keys.size() || planned_uses_[id] != 1) return;
   if (pack::following(out.slices) != out.slices.size()) return;
@@ -286,8 +286,8 @@ void Producer::count_damaged(const Plan& plan, Lost lost, Answer& out) {
   out.batch.invalid = lost.unpaid + lost.paid;
   out.mark.invalid = invalid_ += lost.unpaid;
   out.mark.tolerated = tolerated_ += lost.paid;
-  // As long as there was none but damaged ones, the answers are empty, as in the reference (minibatch.md 9). It did not
-  // look at later empty ones either. HTKMLFReader looks at all before it begins.
+  // Before the first sound sequence the answers are empty and nothing is checked, as in the reference (minibatch.md 9),
+  // which does not check later empty answers either. HTKMLFReader checks all before it begins.
   delivered_ = delivered_ || !out.slices.empty();
   out.mark.none_yet = !delivered_;
   if (delivered_ || settings_.at_once) expect_within(invalid_, settings_.max_invalid);

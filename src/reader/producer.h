@@ -28,13 +28,13 @@ void expect_within(std::uint64_t invalid, std::uint64_t most);
 class Producer {
  public:
   struct Settings {
-    Mark place;                       // which the first answer comes behind
+    Mark place;                       // the first answer is the one behind it
     std::vector<StreamInfo> streams;  // as delivered
     std::uint64_t max_invalid = 0;
-    bool at_once = false;  // more are an error before one was sound, too
+    bool at_once = false;  // more than max_invalid are an error even before a sound sequence was delivered
     bool keep_in_memory = false;
     bool frames = false;           // frame packing
-    bool hands_over = false;       // chunks of which an answer takes all become it; without a memory limit
+    bool hands_over = false;       // an answer that takes all of a chunk may own it; without a memory limit
     std::size_t chunks_ahead = 0;  // asked for in front of the window, to keep the loaders busy
   };
 
@@ -48,15 +48,15 @@ class Producer {
   // Asks for what the first answers will need, if the planner knows before it plans.
   void ask_for_first_chunks();
 
-  // The next answer without its data; or its error, which each later call then gives too, if it was one of planning.
-  // What pack() needs of chunks is in memory then, and stays until window_moved().
+  // Makes the next answer without its data, or with an error; an error of planning is that of each later call, too.
+  // The chunks that pack() needs are in memory then, and stay until let_go().
   void resolve_next(Answer& out);
   // Packs what was resolved. Changes nothing but the answer, and a chunk that is its own.
   void pack(Answer& out) const noexcept;
 
-  // Whether chunks may go when what was resolved until now is packed.
+  // Whether let_go() may drop chunks, once the answers resolved so far are packed.
   bool window_moved() const noexcept { return window_moved_; }
-  // Drops the chunks that neither the window nor a plan wants, but for those that somebody looks into.
+  // Drops the chunks that neither the window nor a plan wants, except `looked_into`.
   void let_go(std::span<const std::uint32_t> looked_into);
 
   // Whether the next answer is planned and its chunks are there.
@@ -64,9 +64,9 @@ class Producer {
   // Whether planning itself looks into chunks, and so may take long.
   bool draws_ahead() const { return planner_.draws_ahead(); }
 
-  // Nobody waits for an answer any more.
+  // Gives up the work under way, as nobody waits for answers any more.
   void stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
-  // Throws if so: an answer, and its plan, may need hundreds of slow chunks.
+  // Throws Stopped after stop(): an answer, and its plan, may need hundreds of slow chunks.
   void expect_running() const;
 
  private:
@@ -99,7 +99,7 @@ class Producer {
   bool paused_ = false;                      // the last plan ended an epoch
   std::vector<std::uint32_t> planned_uses_;  // per chunk: plans in planned_ that need it
   std::vector<const LoadedChunk*> held_;     // per chunk: got from the store and not dropped since
-  std::size_t holds_ = 0;                    // of held_
+  std::size_t holds_ = 0;                    // how many of held_ are set
   std::vector<std::uint8_t> in_window_;      // per chunk: in window_
   std::uint64_t ahead_ = 0;                  // chunks outside window_ that planned_ asked for
   std::vector<std::uint64_t> seen_;          // per chunk: number of the plan that saw it last
@@ -110,7 +110,7 @@ class Producer {
   std::uint64_t invalid_ = settings_.place.invalid;  // damaged sequences, as in Mark
   std::uint64_t tolerated_ = settings_.place.tolerated;
   std::uint64_t planned_invalid_ = invalid_, planned_tolerated_ = tolerated_;  // those the planner knows of
-  // A sequence, ever.
+  // Whether any sequence was delivered, up to here or before settings_.place.
   bool delivered_ = (settings_.place.begun || settings_.place.follows) && !settings_.place.none_yet;
 };
 

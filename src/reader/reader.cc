@@ -45,16 +45,17 @@ bool Reader::read(Minibatch& out) {
   std::swap(impl_->mark, impl_->before);
   impl_->handed_out = true;
   impl_->tell_of_reordering();
-  // The empty answer that only says the run is over is not one.
+  // An empty answer that only says that the run is over does not count.
   return !(impl_->options.driver == ReaderOptions::Driver::timeline && out.end_of_epoch && out.empty() &&
            out.invalid == 0);
 }
 
 namespace {
 
-// A share may have no end and nothing in it.
+// Throws if `empty` samples of the timeline, none of them this worker's, mean that its share is empty: it may have no
+// end.
 void expect_share(std::uint64_t empty, const ReaderOptions& options, std::uint64_t sweep) {
-  constexpr std::uint64_t kSweeps = 10;  // it may come by chance, as minibatches differ
+  constexpr std::uint64_t kSweeps = 10;  // fewer may be chance, as minibatches differ
   if (empty <= mul_sat(kSweeps, sweep)) return;
   throw Error(Fault{.kind = FaultKind::usage,
                     .id = "reader.no-share",
@@ -73,7 +74,7 @@ bool Reader::next(Minibatch& out) {
   do {
     any = read(out);
     damaged += out.invalid;
-    // The answers between are those of readers that load for the same worker.
+    // Answers of other offsets are those of readers that load for the same worker.
     if (!first && out.index % options.stride == options.offset) passed += out.position - behind;
     first = false;
     behind = out.position;
@@ -84,7 +85,7 @@ bool Reader::next(Minibatch& out) {
       all_damaged();
   } while (any && out.empty() && !out.end_of_epoch);
   if (any && !out.empty()) return true;
-  expect_within(impl_->mark.invalid, impl_->options.max_invalid);  // none but damaged ones is no epoch
+  expect_within(impl_->mark.invalid, impl_->options.max_invalid);  // an epoch may have held damaged sequences only
   return false;
 }
 
@@ -114,7 +115,7 @@ void Reader::begin_epoch(std::uint64_t epoch) {
   impl_->expect_same_process();
   Mark& mark = impl_->mark;
   if (mark.follows && mark.epoch == epoch) return;
-  static_cast<void>(impl_->epochs().begin(epoch));  // is there such an epoch
+  static_cast<void>(impl_->epochs().begin(epoch));  // throws if there is no such epoch
   if (mark.ended && epoch == mark.epoch + 1 && impl_->options.driver == ReaderOptions::Driver::epochs) {
     mark.epoch = epoch;  // the planner goes on to it by itself
     mark.index = 0;

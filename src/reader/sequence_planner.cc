@@ -12,7 +12,7 @@
 namespace batchfeed::reader {
 
 namespace {
-// Of a sequence that is split; each is an item of the plan.
+// Parts that a sequence may be split into; each is an item of the plan.
 constexpr std::uint64_t kMostParts = 1 << 21;
 }  // namespace
 
@@ -46,7 +46,7 @@ void SequencePlanner::restore(const Mark& mark) {
   drawn_to_ = timeline_->position();
 }
 
-// This worker's part where each has a timeline of its own.
+// This worker's part of a minibatch size, where each worker has a timeline of its own.
 std::uint64_t SequencePlanner::own_size(std::uint64_t size) const noexcept {
   if (options_.shard == Shard::even) return size;
   if (options_.size_unit == SizeUnit::samples && !options_.local_timeline) return size;
@@ -140,7 +140,8 @@ bool SequencePlanner::ends_sweep(std::uint64_t begin, std::uint64_t end) const n
   return begin / sweep_samples_ != end / sweep_samples_;
 }
 
-// All of a batch was skipped, so the next one is of this answer as well, and not of the one that it was drawn for.
+// All of a batch was skipped, so the batch drawn ahead becomes part of this answer: draws it again if it was drawn with
+// the size of the next.
 void SequencePlanner::draw_again() {
   if (!has_ahead_) return;
   if (minibatch_size(options_, mark_.epoch, mark_.index) == minibatch_size(options_, mark_.epoch, mark_.index + 1))
@@ -150,8 +151,8 @@ void SequencePlanner::draw_again() {
   has_pending_ = has_ahead_ = false;
 }
 
-// A last batch of less than half the size takes from the one before it. The
-// position between them leads to the same last batch, flags and all.
+// A last batch of less than half the size takes from the one before it. Drawing from
+// the position that is then between them gives the same last batch, flags and all.
 void SequencePlanner::even_out(std::uint64_t size) {
   std::vector<order::Item>& before = now_.batch.items;
   std::vector<order::Item>& last = ahead_.batch.items;
@@ -227,9 +228,9 @@ void SequencePlanner::emit(const order::Item& item, std::uint64_t size, Plan& ou
   }
 }
 
-// A timeline that crosses sweeps may have no end at which to say that there is nothing.
+// Throws if all of a sweep was skipped: a timeline that crosses sweeps may have no end at which to find that out.
 void SequencePlanner::expect_some(std::uint64_t size, std::uint64_t skipped_samples) const {
-  // Two hold a whole one; of a mixture, one of little weight may come round late.
+  // Two sweeps of samples hold a whole one; in a mixture, a corpus of little weight may end its sweep late.
   const std::uint64_t sweeps = options_.mix_weights.empty() ? 2 : 1000;
   if (skipped_samples / sweeps <= sweep_samples_) return;
   throw Error(Fault{.kind = FaultKind::limit,
@@ -249,14 +250,14 @@ void SequencePlanner::keep_own(Plan& out) {
   out.items.erase(out.items.begin(), out.items.begin() + static_cast<std::ptrdiff_t>(from));
 }
 
-// Of HTKMLFReader's minibatchMode = full: whether the batch of all workers is not full, so that none of it is given.
+// HTKMLFReader with minibatchMode = full: whether the batch of all workers is not full, and so is left out.
 bool SequencePlanner::is_short_legacy(std::uint64_t size) const noexcept {
   const std::uint64_t samples = now_.batch.position - now_.begin;
   const bool none_is_full = sweep_samples_ <= size && epochs_.size(mark_.epoch) < sweep_samples_;
   return options_.full_minibatches && samples < size && samples < sweep_samples_ && !none_is_full;
 }
 
-// The last minibatch of an epoch, or of a sweep that none crosses, when it is to be full or not at all.
+// LastMinibatch::drop: leaves out the last minibatch of an epoch, or of a sweep that none crosses, if it is not full.
 void SequencePlanner::drop_partial(std::uint64_t size, Plan& out) {
   if (options_.last_minibatch != LastMinibatch::drop || !is_last(now_.batch)) return;
   order::Fill fill(options_.size_unit, size);
@@ -289,7 +290,7 @@ void SequencePlanner::next(Plan& out) {
       if (batch.end_of_epoch) break;
       continue;
     }
-    // Of HTKMLFReader: what other workers have in front of the first of this one in an epoch.
+    // HTKMLFReader passes over batches of other workers before the first one of this worker in an epoch.
     if (options_.legacy_speech && batch.items.empty() && mark_.index == 0 && !batch.end_of_epoch) continue;
     for (const order::Item& item : batch.items) emit(item, size, out);
     if (!out.items.empty() || batch.items.empty() || is_last(batch)) break;

@@ -17,11 +17,11 @@
 namespace batchfeed::reader {
 
 // The order's batches become answers. With Shard::even one batch is drawn ahead, so
-// that a small last one is shared out with the one before it; where a batch begins
-// depends on the position alone, so states need not know of that.
+// that a small last one can be evened out with the one before it. Drawing again from a
+// position gives the same batch, so states need not hold the one drawn ahead.
 class SequencePlanner final : public Planner {
  public:
-  // The timeline counts all workers' samples; with Shard::even it is that of one worker.
+  // `timeline`: that of this worker; with Shard::even that of a single worker, which all share.
   SequencePlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples, const ReaderOptions& options);
 
   void begin_epoch(std::uint64_t epoch) override;
@@ -32,7 +32,7 @@ class SequencePlanner final : public Planner {
  private:
   struct Drawn {
     order::Batch batch;
-    std::uint64_t begin = 0;  // its position; the batch has the one behind it
+    std::uint64_t begin = 0;  // position before the batch; batch.position is behind it
     Padding padding;          // as the timeline had counted it behind this batch
   };
 
@@ -65,7 +65,7 @@ class SequencePlanner final : public Planner {
   std::uint64_t drawn_to_ = 0;  // position behind the last batch drawn
   order::Batch one_, pending_;  // drawn one by one; the pending one did not fit
   bool has_pending_ = false;
-  Padding padding_;  // of the timeline, as far as it is in mark_
+  Padding padding_;  // what the timeline had counted when mark_ was last brought up to date
 };
 
 }  // namespace batchfeed::reader

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kVersion = 1;
 
-// Fields as they are written. Whoever keeps a state may bring them into another order; its checksum is over this one.
+// Fields in the order in which they are written and checksummed. Whoever stores a state may reorder them.
 constexpr const char* kFields[] = {"batchfeed_state",
                                    "data",
                                    "epoch",
@@ -66,7 +66,7 @@ Fault state_fault(std::string id, std::string what, std::string hint) {
   throw Error(state_fault("damaged", "the saved state is damaged: " + std::string(why), "use another saved state"));
 }
 
-// Other writers of JSON put some between its parts.
+// Other writers of JSON put blanks between its tokens.
 std::string without_blanks(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -100,7 +100,7 @@ class Fields {
   Fields(const Fields&) = delete;
   Fields& operator=(const Fields&) = delete;
 
-  // As they were written, but for the checksum; nothing if there are others.
+  // The object as it was written, up to the checksum; empty if it has other fields than kFields.
   std::string in_order() const {
     std::string out;
     std::size_t found = 0;
@@ -137,7 +137,7 @@ class Fields {
  private:
   static constexpr std::size_t kMostFields = 100;
 
-  // As JSON has numbers.
+  // No leading zeros, as in JSON.
   static std::uint64_t to_number(std::string_view text) {
     if (text.size() > 1 && text[0] == '0') damaged("not a number: '" + std::string(text) + '\'');
     std::uint64_t value = 0;
@@ -200,7 +200,7 @@ class Fields {
   const std::string text_;
   std::string_view rest_;
   std::map<std::string, std::string> values_;
-  std::map<std::string, std::string_view> written_;  // with quotes and brackets
+  std::map<std::string, std::string_view> written_;  // the values with their quotes and brackets
 };
 
 std::string list(const std::vector<std::uint64_t>& values, char between) {
@@ -296,7 +296,7 @@ std::string write_state(const Mark& mark, std::uint64_t data, const ReaderOption
 
 namespace {
 
-// That a state is whole, and of these options and data.
+// Throws unless a state is undamaged, and of these options and data.
 void check_binding(const Fields& fields, std::string_view text, std::uint64_t data, const ReaderOptions& options) {
   const std::uint64_t version = fields.number("batchfeed_state");
   if (version == 0) damaged("there is no state version 0");
@@ -378,7 +378,7 @@ void check_place(const Mark& mark, const EpochTable& epochs, std::uint64_t sweep
       damaged("an epoch that has not begun, and a place in it");
     return;
   }
-  // The last sequence may go beyond the end. Whole minibatches make epochs of another size when theirs changes.
+  // The last sequence may go beyond the end of the epoch. With full_minibatches epochs change with the minibatch size.
   const std::uint64_t epoch = mark.follows ? mark.epoch - 1 : mark.epoch;
   const std::uint64_t begin = options.full_minibatches ? 0 : epochs.begin(epoch);
   const std::uint64_t end =

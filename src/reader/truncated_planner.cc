@@ -97,7 +97,7 @@ void TruncatedPlanner::restore(const Mark& mark) {
     draws_.restore(mark.position, {});
     return;
   }
-  // What is queued has the rows of the minibatch before; the next one may have others.
+  // The queue was saved with the rows of the minibatch before; the next one may have another number of rows.
   if (mark.index != 0) --mark_.index;
   resize_rows();
   mark_.index = mark.index;
@@ -120,14 +120,15 @@ void TruncatedPlanner::restore(const Mark& mark) {
     row.queue.assign(from, from + static_cast<std::ptrdiff_t>(counts[r]));
     from += static_cast<std::ptrdiff_t>(counts[r]);
     for (const Draws::Drawn& one : row.queue) row.available += one.length;
-    // More than its table says may have been given of a sequence whose end is still to come.
+    // A sequence may be longer than its table says: without its data, the cursor may lie behind the nominal length.
     if (draws_.nominal() && !row.queue.empty()) row.cursor = std::min(row.cursor, row.queue.front().length - 1);
     if (row.queue.empty() ? row.cursor != 0 : row.cursor >= row.queue.front().length) QueueFields::damaged();
     row.available -= row.cursor;
   }
 }
 
-// As the reference does for each row that has run dry: in which sweep it is then decides how the next epoch finds it.
+// As the reference does for each row that has run dry. This may enter the next sweep, on which the order of the next
+// epoch depends (Timeline::next_epoch()).
 void TruncatedPlanner::ask_again() {
   if (asked_again_ || !options_.mix_weights.empty()) return;
   draws_.ask_again();

@@ -16,7 +16,7 @@
 
 namespace batchfeed::reader {
 
-// Sequences in rows of a Mark::queue that this planner wrote.
+// How many sequences wait in the rows of a Mark::queue that TruncatedPlanner wrote.
 std::uint64_t waiting(const std::vector<std::uint64_t>& queue) noexcept;
 
 class TruncatedPlanner final : public Planner {
@@ -31,8 +31,8 @@ class TruncatedPlanner final : public Planner {
  private:
   struct Row {
     std::deque<Draws::Drawn> queue;
-    std::uint32_t cursor = 0;  // into the first
-    std::uint64_t available = 0;
+    std::uint32_t cursor = 0;     // the sample of the first sequence that comes next
+    std::uint64_t available = 0;  // samples of the queue behind the cursor
   };
 
   std::uint64_t length() const;  // steps of a minibatch
@@ -51,7 +51,7 @@ class TruncatedPlanner final : public Planner {
   std::uint64_t size_ = 0;                      // minibatch size that the rows were made for
   std::uint64_t first_row_ = 0, own_rows_ = 0;  // Shard::even plans all rows and delivers these
   std::uint64_t epoch_end_ = 0;
-  bool asked_again_ = false;  // behind it
+  bool asked_again_ = false;  // ask_again() has drawn behind the end of the epoch
   bool swept_ = false;
 };
 

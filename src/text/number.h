@@ -96,20 +96,20 @@ inline T with_sign(T value, bool negative) noexcept {
 // The nearest double of a well-formed number [p, end), which may be infinite or zero.
 double exact(const char* p, const char* end) noexcept;
 
-// What a short number is divided by; one digit behind the point comes third.
+// What a short number is divided by: element n + 1 for n digits behind the point.
 template <class T>
 inline constexpr T kShortTen[9] = {1, 1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000};
 }  // namespace detail
 
-// A number of at most seven bytes, digits ['.' [digits]] or '.' digits, that a blank ends, or with `below` that or a
-// byte below it: one load shows it whole. Gives the nearest T and the place of that byte, or nullptr for any other
-// text.
+// A number of at most seven bytes, digits ['.' [digits]] or '.' digits, and the byte behind it: a blank, or with
+// `below` any byte up to a blank. So one load holds all of it. Sets `out` to the nearest T and returns where the byte
+// behind the number stands; nullptr for any other text.
 template <bool below = false, class T>
 inline const char* read_short(const char* p, T& out) noexcept {
   const auto ends = [](char c) { return below ? static_cast<unsigned char>(c) <= ' ' : c == ' '; };
   const std::uint64_t word = eight_digits(p), others = no_digits(word);
   if (others == 0) return nullptr;
-  const auto first = static_cast<unsigned>(std::countr_zero(others));  // eight times its place and 7
+  const auto first = static_cast<unsigned>(std::countr_zero(others));  // of the first byte that is no digit: its bit 7
   if (ends(p[first / 8])) {
     if (first == 7) return nullptr;
     out = static_cast<T>(static_cast<std::int64_t>(spell_eight(word << ((7 - first) & 63))));
@@ -120,7 +120,7 @@ inline const char* read_short(const char* p, T& out) noexcept {
   if (static_cast<int>(p[first / 8] != '.') | static_cast<int>(rest == 0)) return nullptr;
   const auto end = static_cast<unsigned>(std::countr_zero(rest));
   if (!ends(p[end / 8]) || end == 15) return nullptr;  // a point alone is none
-  // What is in front of the point moves over it.
+  // The digits in front of the point move up by one byte, over it.
   const std::uint64_t up_to_point = others ^ (others - 1), front = word & up_to_point;
   const std::uint64_t digits = (word ^ front) | ((front << 8) & up_to_point);
   const auto mantissa = static_cast<T>(static_cast<std::int64_t>(spell_eight(digits << ((7 - end) & 63))));

@@ -25,8 +25,8 @@ inline constexpr std::array<double, kMostPower - kLeastPower + 1> kPowersOfTen =
 inline double power_of_ten(int power) noexcept { return kPowersOfTen[static_cast<std::size_t>(power - kLeastPower)]; }
 
 namespace detail {
-// A double that was rounded up to three times, so is off by less than 4 units of its last place: only near the middle
-// between two floats can that matter.
+// Rounds a double to float, which was rounded up to three times before, so is off by less than 4 units of its last
+// place. False if that may matter: near the middle between two floats.
 inline bool rounded(double d, float& out) noexcept {
   const std::uint64_t low = std::bit_cast<std::uint64_t>(d) & 0x1FFFFFFFu;
   if (low - (0x10000000u - 4) <= 8) return false;
@@ -42,8 +42,9 @@ inline constexpr std::array<std::uint64_t, 28> kFives = [] {
   return fives;
 }();
 
-// mantissa / 10^k for a mantissa above 0 and k up to 27. Both sides as 64 bits, the first of them set: the quotient has
-// at least 63, of which a double keeps 53, and the rest of the division tells on which side of a middle it lies.
+// mantissa / 10^k for a mantissa above 0 and k up to 27. Dividend and divisor are shifted so that the top bit of 64 is
+// set: the quotient has at least 63 bits, of which a double keeps 53, and the remainder tells on which side of a middle
+// between two doubles it lies.
 inline double divided(std::uint64_t mantissa, unsigned k) noexcept {
   __extension__ using Wide = unsigned __int128;
   const int up = std::countl_zero(mantissa), wide = std::countl_zero(kFives[k]);
@@ -70,7 +71,7 @@ inline bool scaled_down(std::uint64_t mantissa, unsigned fraction, float& out) n
   return detail::rounded(static_cast<double>(mantissa) * power_of_ten(-static_cast<int>(fraction)), out);
 }
 
-// mantissa * 10^power, likewise; false also where either is beyond what can be told here.
+// mantissa * 10^power, likewise; false also if either is too large or too small for one exact step.
 inline bool scaled(std::uint64_t mantissa, int power, double& out) noexcept {
   if (power <= 0 && power >= -22) return scaled_down(mantissa, static_cast<unsigned>(-power), out);
   if (power > 22 || power < 0 || mantissa > (1ull << 53)) return false;
@@ -80,7 +81,7 @@ inline bool scaled(std::uint64_t mantissa, int power, double& out) noexcept {
 inline bool scaled(std::uint64_t mantissa, int power, float& out) noexcept {
   if (power < kLeastPower || power > kMostPower) return false;
   const double d = static_cast<double>(mantissa) * power_of_ten(power);
-  // Below the least normal float middles are elsewhere.
+  // Below the least normal float, the middles between two floats are not where rounded() looks for them.
   using Float = std::numeric_limits<float>;
   if (!(d >= static_cast<double>(Float::min()) && d <= static_cast<double>(Float::max())) && mantissa != 0)
     return false;

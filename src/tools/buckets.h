@@ -24,7 +24,8 @@ class Buckets {
  public:
   static constexpr std::uint64_t kMost = 400;  // two descriptors each
 
-  // In a new folder beside `target`, which goes with this object. `keys`: rows have them, not numbers alone.
+  // Writes to a new folder beside `target`, which the destructor removes. `keys`: rows have keys, not numbers alone.
+  // About bytes / memory buckets are made, so that each fits in `memory` bytes.
   Buckets(const std::string& target, const std::vector<StreamInfo>& streams, bool keys, std::uint64_t bytes,
           std::uint64_t memory, std::uint64_t seed);
   ~Buckets();
@@ -46,7 +47,7 @@ class Buckets {
     friend class Buckets;
     struct Row {
       std::uint32_t chunk = 0, row = 0;
-      std::uint64_t name = 0;  // where it stands in `names_`
+      std::uint64_t name = 0;  // where its number and key stand in `names_`
     };
     std::vector<Chunk> chunks_;
     std::vector<Row> rows_;
@@ -57,7 +58,7 @@ class Buckets {
   void drop(std::size_t bucket) const;
 
  private:
-  // Sequences, and beside them what each is called: its number (8 bytes) and, where there are keys, the length of its
+  // A file of sequences, and one of what each is called: its number (8 bytes) and, if there are keys, the length of its
   // key (4 bytes) and the key.
   struct Bucket {
     CbfWriter sequences;

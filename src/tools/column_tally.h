@@ -47,7 +47,7 @@ class ColumnTally {
     }
   }
 
-  // Of so many samples: what a sparse one did not name is 0 in it.
+  // `samples`: those of the stream. A column for which a sparse sample has no entry counts as 0 in it.
   StreamSurvey::Columns finish(std::uint64_t samples) {
     StreamSurvey::Columns out;
     for (std::vector<double>* const row : {&out.min, &out.max, &out.mean, &out.deviation})

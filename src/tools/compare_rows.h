@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Two sequences beside each other: what is the first that differs?
+// Compares two sequences and describes the first difference.
 #pragma once
 
 #include <batchfeed/source.h>

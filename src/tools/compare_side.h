@@ -24,11 +24,11 @@ struct Print {
 
 class Side {
  public:
-  // Reads all of it. Of progress, `before` of `all` bytes are those of the other corpus.
+  // Reads all of the source. Progress counts from `before`, the bytes of the corpus read earlier, to `all`.
   Side(std::shared_ptr<const Source> source, const CompareOptions& options, std::uint64_t before, std::uint64_t all);
 
   Located locate(std::size_t number) const;
-  // Read again, unless it is the chunk of the last one.
+  // The chunk of a sequence: read again, unless it is the one of the last call.
   const Chunk& chunk_of(std::size_t number) const;
 
   std::vector<Print> prints;  // in the order of the corpus

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What was taken for a text corpus because of its name, or of a few bytes, and is something else.
+// Refuses files that were taken for text corpora because of their name or a few bytes, and are something else.
 #pragma once
 
 #include <batchfeed/tools.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A loop whose body is made by several threads and taken in order by one: item i
-// is made ahead of need, never more than a few at a time; or by the one, where
-// waking a thread would take longer.
+// is made ahead of need, never more than a few at a time; or by the one itself,
+// where waking a thread would take longer.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,9 @@
 
 namespace batchfeed {
 
-// make(i, item) for i = 0 .. n-1 on `jobs` threads or the calling one, take(i, item) in
-// order on that. Items are used again. What either throws ends the loop and is
-// thrown here, the earliest first.
+// Calls make(i, item) for i = 0 .. n-1 on `jobs` threads or the calling one, and take(i, item)
+// in order on the calling one. Items are used again. An exception of either ends the loop and
+// is thrown here, the one of the lowest i.
 template <class Item, class Make, class Take>
 class InOrder {
  public:
@@ -67,7 +67,7 @@ class InOrder {
     }
   }
 
-  // With the lock held, which is given up meanwhile.
+  // Called with the lock held, and releases it while the item is made.
   Made make(std::uint64_t i, std::unique_lock<std::mutex>& lock) {
     Made made{.there = true, .item = {}, .error = {}};
     if (!idle_.empty()) {
@@ -91,7 +91,7 @@ class InOrder {
   void consume(std::uint64_t i) {
     std::unique_lock lock(mutex_);
     Made made;
-    if (next_ == i) {  // nobody has begun to
+    if (next_ == i) {  // no thread has begun to make it
       ++next_;
       made = make(i, lock);
     } else {

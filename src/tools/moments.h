@@ -10,7 +10,7 @@ namespace batchfeed {
 
 struct Moments {
   std::uint64_t n = 0;
-  double mean = 0, squares = 0;  // of the distances from the mean
+  double mean = 0, squares = 0;  // the sum of the squared distances from the mean
 
   // Welford.
   void add(double value) {

@@ -20,7 +20,7 @@ namespace batchfeed {
                     .stream = stream});
 }
 
-// The same for what only the data can tell: whoever asked could not know.
+// The same for what only the data can tell, so that it is no fault of the caller's (usage).
 [[noreturn]] inline void refuse_data(const char* id, const std::string& file, std::string what, std::string hint,
                                      const std::string& stream = {}) {
   throw Error(Fault{.kind = FaultKind::format,
@@ -31,7 +31,8 @@ namespace batchfeed {
                     .stream = stream});
 }
 
-// To a writer whoever hands it a sequence is its caller; in a conversion that sequence is data.
+// Runs `work`, which hands a sequence to a writer. The writer blames its caller (usage) for a bad one; in a conversion
+// the data is to blame (format).
 template <class Work>
 void write_data(const Work& work) {
   try {

@@ -16,7 +16,8 @@ namespace batchfeed {
 
 class RowHash {
  public:
-  // `dense`: sparse samples count as what they are with their zeros; of a repeated index the last counts.
+  // `dense`: a sparse sample has the hash of the dense sample with the same values; of a repeated index the last one
+  // counts.
   explicit RowHash(bool dense = false) : dense_(dense) {}
   std::uint64_t operator()(const Chunk& chunk, std::uint32_t row, std::string_view key);
 
@@ -26,7 +27,7 @@ class RowHash {
 
   bool dense_;
   std::vector<std::byte> sample_;  // with its zeros
-  // The last sample of one value, and its hash.
+  // The last sample that had a single value, and its hash.
   std::int32_t last_index_ = 0;
   std::uint64_t last_value_ = 0, last_ = 0;
   std::size_t last_width_ = 0;

@@ -24,11 +24,11 @@ class SpeechTarget {
   void write(const Chunk& chunk, std::uint32_t row, const std::string& key);
   void seal();
   void commit();
-  // What stands beside a list of features, else empty.
+  // Path of the file or folder beside a list of features, else empty.
   std::string companion() const;
-  // Of all files, where there are several; 0: one.
+  // Bytes of the feature files and their list together; 0 for labels.
   std::uint64_t companion_bytes() const noexcept { return features_ ? features_->bytes() : 0; }
-  // What reads it back, but for the key of HtkLayout::single.
+  // Options that read the target back; the key of HtkLayout::single gets lost.
   SourceOptions reopen() const;
 
  private:

@@ -22,7 +22,7 @@ namespace batchfeed {
 
 class StreamTally {
  public:
-  // What may still be counted one by one: indices, and columns looked at. A stream takes its own, if they suffice.
+  // How many more indices, and columns, may be counted one by one. A stream takes as many as it has, if there are.
   struct Left {
     std::uint64_t indices = 0, columns = 0;
   };
@@ -45,7 +45,7 @@ class StreamTally {
     }
   }
 
-  // A whole sequence; the label of its first sample.
+  // Counts a whole sequence; returns the label of its first sample.
   std::uint32_t add(const Column& column, std::uint32_t row) {
     return column.element == Element::f32 ? add_row<float>(column, row) : add_row<double>(column, row);
   }
@@ -129,8 +129,9 @@ class StreamTally {
     return label_of(hot);
   }
 
-  // Samples that are the same as sample i, which was added: labels come in runs, and a few bytes may stand for very
-  // many. Only where they leave the moments as they are, so that it does not show.
+  // Counts at once the samples behind sample i, which was added, that are equal to it; returns how many. Labels come in
+  // runs, and a few bytes may stand for very many. Only if they leave the moments as they are, so that sums are the
+  // same as one by one.
   template <class T>
   std::uint32_t add_run(const Column& column, std::uint32_t row, std::uint32_t i) {
     const std::size_t n = std::size_t{column.first_sample[row]} + i, end = column.first_sample[row + 1];
@@ -158,7 +159,7 @@ class StreamTally {
   }
 
   struct Hot {
-    std::size_t values = 0, index = 0;  // that are not 0; the last one's index
+    std::size_t values = 0, index = 0;  // number of values that are not 0; index of the last of them
     bool is_one = true;
   };
 

@@ -31,7 +31,7 @@ class Tally {
     if (faults_ + warnings_ <= most_ && report_) report_(notice);
   }
 
-  // Counts one that would not be passed on; false: add() has to see it.
+  // Counts a notice that would not be passed on. False, and not counted: it has to go to add().
   bool count_only(Severity severity, std::string_view id) {
     if (severity == Severity::info) return !report_;
     const std::lock_guard lock(mutex_);

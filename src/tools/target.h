@@ -29,7 +29,7 @@ struct RowRef {
 // Whether a row is sound and has a sample. Others are left out, and counted.
 bool has_data(const Chunk& chunk, std::uint32_t row);
 
-// Refuses a target that would leave a part of what it is read from in its place.
+// Throws Error (usage) if the target is a file of the source: it would be replaced by a part of itself.
 void expect_not_read(const Source& source, const std::string& target);
 
 // Some sequences on their way.
@@ -44,7 +44,7 @@ class Target {
   Target(const std::string& path, std::vector<StreamInfo> streams, const ConvertOptions& options, bool keys);
 
   void encode(Batch& batch) const;  // thread-safe
-  // In order. `step` is called every few sequences, for a file of its own may be written for each; it may throw.
+  // In order. `step` is called every few sequences, as this takes long if each becomes a file; it may throw.
   void write(const Batch& batch, const std::function<void()>& step);
   // All of commit() that is likely to fail.
   void seal();
@@ -54,12 +54,12 @@ class Target {
   bool keys() const noexcept { return keys_; }
   std::uint64_t sequences() const noexcept { return sequences_; }
   std::uint64_t samples() const noexcept { return samples_; }
-  // What reads the target back; keys are numbers if all were.
+  // Options that read the target back; keys are numbers if all were.
   SourceOptions reopen() const;
   KeyMode key_mode() const noexcept { return speech_ || (text_ && !numeric_) ? KeyMode::text : KeyMode::numeric; }
-  // What stands beside a list of features, else empty.
+  // Path of the file or folder beside a list of features, else empty.
   std::string companion() const { return speech_ ? speech_->companion() : std::string(); }
-  // Of all files, where there are several; 0: one.
+  // Bytes of feature files and their list together; 0 for another target.
   std::uint64_t companion_bytes() const noexcept { return speech_ ? speech_->companion_bytes() : 0; }
 
  private:

@@ -162,7 +162,7 @@ void ChunkBuilder::check_pointers(const Stream& stream, const Piece& piece, cons
   expect(!sparse || piece.indices != nullptr || piece.nnz == 0, "indices");
 }
 
-// Without a branch, until one is found to be outside: the sign bit tells.
+// The first loop has no branch: an index outside sets the sign bit of itself or of `top - index`. The second finds it.
 void ChunkBuilder::check_indices(const Stream& stream, const Piece& piece, const WrittenSequence& who) const {
   if (piece.nnz > kMaxI32)
     refuse("cbf.write-too-many-entries", who.path,

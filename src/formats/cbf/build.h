@@ -46,7 +46,7 @@ class ChunkBuilder {
   // Bytes of the chunk with one more sequence like this.
   std::uint64_t size_with(const std::vector<Piece>& sequence) const;
   std::uint64_t size() const;
-  // Makes room for `times` as much as there is.
+  // Reserves `times` the bytes that each stream has now.
   void expect(std::uint64_t times);
 
   std::uint32_t sequences() const noexcept { return static_cast<std::uint32_t>(lengths_.size()); }

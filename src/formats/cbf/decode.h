@@ -28,10 +28,10 @@ struct Decoder {
   const Limits& limits;
   const Faults& faults;
   FaultSink& sink;
-  // Damage that does not hide what follows is given to the sink, the sequence
-  // marked invalid; otherwise it is thrown.
+  // True: damage behind which decoding can go on is given to the sink and its
+  // sequence marked invalid. False: any damage is thrown.
   bool check = false;
-  // Warnings of what stands before this byte have been given (modern layout).
+  // Offset in the file; warnings about bytes before it have been given already (modern layout).
   std::uint64_t told = 0;
 
   void damaged(Chunk& out, std::uint32_t row, Fault fault) const;
@@ -40,10 +40,10 @@ struct Decoder {
 // `feed` covers exactly the chunk. Throws Error.
 void decode(const Decoder& decoder, std::size_t chunk, const Lengths& lengths, Feed& feed, Chunk& out);
 
-// What both layouts share.
-// n values from the feed to the end of column.values, as the stream is delivered.
+// For both layouts:
+// Appends n values of the feed to column.values, converted to column.element.
 void append_values(Feed& feed, std::uint64_t n, Element stored, Column& column);
-// n values of type `stored` at `from` to `to`, as type `wanted`.
+// Converts n values of type `stored` (little-endian, as in the file) to type `wanted`.
 void convert_values(const std::byte* from, Element stored, std::byte* to, Element wanted, std::size_t n);
 
 }  // namespace batchfeed::cbf

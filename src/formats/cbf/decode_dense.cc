@@ -8,9 +8,9 @@
 namespace batchfeed::cbf {
 namespace {
 
-// Streams of 4-byte values are read as they stand, lengths included: a sequence
-// begins one element behind its length. It takes lengths that are as announced,
-// so that the end of the stream is known before it is read; false: they are not.
+// Reads a stream of 4-byte values as it stands, lengths included: the values of a sequence
+// begin one element behind its length. The lengths have to be those announced, so that the end
+// of the stream is known before it is read. False, and nothing taken from the feed: not possible.
 bool in_place(const StreamJob& job) {
   Column& column = job.column;
   if (job.stream.element != Element::f32 || column.element != Element::f32) return false;

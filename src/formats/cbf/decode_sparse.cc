@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Sequences that lie whole in the piece at hand go from there straight to the
-// column, looked at on the way. All that is odd (a sequence over the end of a
-// piece, counts that do not fit) takes the careful road, which has the words for it.
+// column, checked on the way. Anything odd (a sequence over the end of a piece,
+// counts that do not fit) goes through careful(), which makes the messages.
 #include <algorithm>
 #include <bit>
 
@@ -34,8 +34,8 @@ class SparseStream {
   }
 
  private:
-  // From sequence s on, those that lie whole in the bytes at hand and whose
-  // counts agree; returns the first that does not.
+  // Takes sequences from s on that lie whole in the bytes at hand and whose
+  // counts agree; returns the first that was not taken.
   std::uint32_t plain(std::uint32_t s) {
     const std::span<const std::byte> bytes = feed_.ready();
     make_room(s, bytes);
@@ -63,9 +63,9 @@ class SparseStream {
     return rows.sequence;
   }
 
-  // So that nothing grows inside the loop. How much all sequences will need is guessed
-  // from those at hand, and a little more, as growing would copy all; where all are at
-  // hand, and by far not all that is, the rest is of other streams.
+  // Reserves space, so that nothing grows inside the loop. What the sequences left will need is
+  // estimated from those at hand, and a little more, as growing would copy everything. If all
+  // are at hand and take far less than the bytes there, the rest belongs to other streams.
   void make_room(std::uint32_t s, std::span<const std::byte> bytes) {
     constexpr std::uint64_t kOver = 64;  // rows are copied in whole vectors
     const std::size_t had = column_.indices.size();
@@ -87,7 +87,8 @@ class SparseStream {
     column_.first_value.reserve(column_.first_value.size() + samples_at_hand(bytes));
   }
 
-  // As many as sequences like the first one have, and a quarter more; never more than there can be.
+  // Estimates the samples in `bytes`: as if all sequences were like the first one, and a quarter more; never more than
+  // the bytes can hold.
   std::size_t samples_at_hand(std::span<const std::byte> bytes) const {
     const std::size_t most = bytes.size() / 4;
     if (bytes.size() < 8) return most;
@@ -96,7 +97,7 @@ class SparseStream {
     return std::min<std::uint64_t>((bytes.size() / size + 1) * samples * 5 / 4 + 64, most);
   }
 
-  // Of so many sequences those that lie whole in the bytes.
+  // How many of the next `sequences` sequences lie whole in the bytes, and their entries.
   struct Whole {
     std::uint64_t sequences = 0, entries = 0;
   };
@@ -144,7 +145,7 @@ class SparseStream {
     if (!fine) explain(s, at);
   }
 
-  // As they are stored; to_native() puts them right where bytes stand the other way.
+  // Appends n indices as stored, little-endian; to_native() swaps their bytes on other machines.
   void append_indices(std::uint64_t n) {
     const std::size_t old = column_.indices.size();
     column_.indices.resize(old + static_cast<std::size_t>(n));
@@ -155,11 +156,11 @@ class SparseStream {
     for (std::size_t i = from; i < column_.indices.size(); ++i) column_.indices[i] = byte_swap(column_.indices[i]);
   }
 
-  // What is wrong with the indices of the sequence taken last.
+  // Reports what is wrong with the indices of the sequence taken last.
   void explain(const SparseRows& rows) const {
     explain(rows.sequence - 1, feed_.at() + static_cast<std::uint64_t>(rows.before - feed_.ready().data()));
   }
-  // Of one that stands at `at`.
+  // The same of sequence s, which begins at offset `at` of the file.
   [[gnu::cold]] void explain(std::uint32_t s, std::uint64_t at) const {
     const Decoder& d = job_.decoder;
     const std::string& stream = job_.stream.name;
@@ -200,8 +201,8 @@ class SparseStream {
                              job_.stream.name);
   }
 
-  // Thrown, unless this is a check: then the entries are given to the first
-  // sample, so that the offsets stay whole.
+  // Throws, unless this is a check: then all entries are given to the first
+  // sample, so that the offsets stay consistent.
   [[gnu::cold]] void bad_sizes(std::uint32_t s, std::uint32_t n, std::uint64_t nnz, std::uint64_t at) {
     std::uint64_t sum = 0;
     bool negative = false;

@@ -50,7 +50,8 @@ class Feed {
     return load<T>(next(sizeof(T)));
   }
 
-  // The next n bytes, n <= left(), into memory at once, to seek in. Bytes that were there go.
+  // Reads the next n bytes, n <= left(), into memory in one piece, so that seek() finds them there. The bytes that
+  // were in memory before are dropped.
   void fetch(std::uint64_t n) {
     if (file_ == nullptr) return;
     next_ = at();

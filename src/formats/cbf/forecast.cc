@@ -62,7 +62,7 @@ class Placing {
   }
 
  private:
-  // Whether a dense stream fits between `front` and `back`, where begin(its bytes) says.
+  // Places dense stream i at begin(its bytes), between `front` and `back`. False: neither kind of lengths fits there.
   template <class Begin>
   bool place(std::size_t i, std::uint64_t front, Begin&& begin, std::uint64_t back) {
     const FileStream& stream = header_.streams[i];

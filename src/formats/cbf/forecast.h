@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Where the streams of a chunk stand, told before they are read (modern layout). The file
-// says only how long sequences are; it is supposed that in each dense stream all of them
-// have that length, or all have one sample, as a label or a vector of a sequence does. What
-// one sparse stream takes is the rest. Whoever reads so compares it all with the data:
-// every stream but the largest before any row is believed, and that one row by row.
-// Values that were made to look like lengths, at every sequence, deceive it until the largest
-// stream differs: rows were then given that hold other values of the chunk, so it is refused.
+// Where the streams of a chunk stand, computed before they are read (modern layout). The file
+// says only how long sequences are; the forecast assumes that in each dense stream all of them
+// have that length, or all have one sample, as a label or a vector of a sequence does. A sparse
+// stream, of which there may be one, takes the rest of the chunk. A reader has to compare the
+// forecast with the data: every stream but the largest before it delivers any row (is_true()),
+// and the largest row by row. A false forecast passes only if values look like lengths at every
+// sequence; once the largest stream differs, rows delivered before held other values of the
+// chunk, so the chunk is refused.
 #pragma once
 
 #include <cstddef>
@@ -26,21 +27,21 @@ struct Forecast {
   };
   std::vector<Stream> streams;
 
-  // The lengths that the sequences of a dense stream have.
+  // The lengths that sequences `rows` of a dense stream have; `announced` are those at the begin of the chunk.
   Lengths lengths(const Lengths& announced, std::size_t stream, RowRange rows) const {
     return streams[stream].single ? Lengths(1, rows.last - rows.first) : announced.part(rows);
   }
-  // The first byte of a row of a dense stream.
+  // The offset in the file at which a row of a dense stream begins (with its length).
   std::uint64_t at(const Header& header, const Lengths& announced, std::size_t stream, std::uint32_t row) const;
 };
 
-// None if the sizes, or the first and last lengths that a stream has in the file, do not
-// fit; if it might hold more than the limits allow; or if the largest stream is not most of
-// the chunk, as the others are read twice.
+// None for the older layout and for an empty chunk; if the sizes, or the first and last lengths that a dense stream
+// has in the file, do not fit; if a stream might hold more values than the limits allow; or if the largest stream is
+// less than three quarters of the chunk, as the others are read twice. Throws Error (io).
 std::optional<Forecast> forecast(const Header& header, std::size_t chunk, const Lengths& lengths, const Limits& limits,
                                  const io::File& file);
 
-// Whether each sequence of every stream but the largest is where it is supposed to be.
+// Whether each sequence of every stream but the largest stands where the forecast says.
 bool is_true(const Forecast& told, const Header& header, std::size_t chunk, const Lengths& lengths,
              const io::File& file);
 

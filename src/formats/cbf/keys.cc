@@ -24,7 +24,7 @@ std::string keys_trailer(std::uint64_t sequences, std::uint64_t bytes) {
 
 namespace {
 
-// Where the system cannot tell, that is no answer: other keys than the file's would be taken. Throws Error(io).
+// Throws Error (io) if the system cannot tell: taken for "no", it would leave stale keys in place, or ignore good ones.
 bool is_file(const std::string& name, const std::string& place) {
   struct ::stat found {};
   int result = 0;
@@ -72,7 +72,7 @@ bool has_other_keys(const std::string& path, std::uint64_t sequences, std::uint6
     file.read(file.size() - end.size(), std::as_writable_bytes(std::span(end)));
     return end != trailer;
   } catch (const Error&) {
-    return false;  // whoever asks for a key is told
+    return false;  // reading the keys will report it
   }
 }
 
@@ -84,7 +84,7 @@ void commit_without_keys(io::AtomicFile& file, const std::string& path, bool rep
 
 namespace {
 
-// Keys that are not there, or not to be had from afar, are no fault: sequences have numbers.
+// None if there is no such file, or a remote one cannot be opened: no fault, as sequences then have numbers for keys.
 std::optional<io::File> open_keys(const std::string& name, const FileSystem& file_system) {
   if (is_file(name, io::located(name, file_system))) return io::File(name, file_system);
   if (!file_system.open || !is_url(name)) return std::nullopt;

@@ -6,7 +6,7 @@
 //   KEY                          one line a sequence, in the order of the file
 //   #end SEQUENCES BYTES         as many as the file has
 //
-// A side file that does not fit its data is as good as none.
+// A side file whose numbers do not fit its data is ignored.
 #pragma once
 
 #include <batchfeed/files.h>
@@ -28,12 +28,12 @@ std::string keys_trailer(std::uint64_t sequences, std::uint64_t bytes);
 // Throws Error if there is a PATH.keys that batchfeed did not write.
 void refuse_foreign_keys(const std::string& path);
 
-// Whether there is a PATH.keys of batchfeed's that belongs to other data: of no use, and worth a word.
+// Whether there is a PATH.keys of batchfeed's that belongs to other data, and so is ignored; worth a notice.
 bool has_other_keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes);
 
-// file.commit(), where keys of an older file must not outlive it: readers trust keys that fit.
-// They go before `file` takes the place of another, but if it may not, only behind it:
-// until then they may be of one who was first.
+// Calls file.commit() and deletes the PATH.keys of an older file, which readers would trust if its numbers fit. With
+// `replace` they are deleted before the commit, else after it: until it succeeds, they may belong to another writer
+// that created PATH first.
 void commit_without_keys(io::AtomicFile& file, const std::string& path, bool replace);
 
 class Keys {

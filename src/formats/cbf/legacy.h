@@ -26,7 +26,7 @@ struct LegacyBlock {
   std::uint32_t nnz = 0;
 };
 
-// That the chunk can hold the sequences its row claims, before anything is allocated.
+// Throws Error if the chunk is too small for the sequences its row claims; called before anything is allocated.
 void check_legacy_room(const Header& header, std::size_t chunk, const Faults& faults);
 // `feed` stands at the start of the block.
 LegacyBlock legacy_block(const Header& header, std::size_t chunk, const FileStream& stream, Feed& feed,

@@ -31,9 +31,9 @@ class Lengths {
   bool uniform() const noexcept { return each_.empty(); }
   std::uint64_t sum() const noexcept { return sum_; }
   std::uint64_t zeros() const noexcept { return zeros_; }
-  // Samples of the sequences in front of one.
+  // Samples of all sequences in front of this one.
   std::uint64_t before(std::uint32_t sequence) const noexcept;
-  // Those of a few sequences, as if there were no others.
+  // The lengths of these sequences alone.
   Lengths part(RowRange sequences) const;
 
  private:

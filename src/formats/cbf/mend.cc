@@ -81,7 +81,7 @@ class Mender {
     return out;
   }
 
-  // Where the trailer leads nowhere: the only place that can be a header.
+  // For a trailer that leads to no header: looks for the only place that can be one.
   std::optional<Found> search() {
     constexpr std::size_t kBlock = 1u << 20;
     std::optional<Found> out;
@@ -100,7 +100,7 @@ class Mender {
     return out;
   }
 
-  // Walks over the data.
+  // Computes the offsets and samples of the table from the data.
   void compute(Found& found) {
     Feed feed(file_, kPrefixBytes, found.at, scratch_);
     for (std::size_t c = 0; c < found.rows.size(); ++c) {
@@ -117,7 +117,7 @@ class Mender {
       copy_.give_up(feed.at(), counted(feed.left(), "byte") + " behind the last chunk, where the header is expected");
   }
 
-  // Over the data of a chunk; its samples.
+  // Passes over the data of chunk c; returns the sum of its sequences' lengths.
   std::uint64_t walk(const Found& found, std::size_t c, Feed& feed) const {
     const TableRow& row = found.rows[c];
     const auto take = [&](std::uint64_t bytes) {

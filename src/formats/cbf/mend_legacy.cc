@@ -162,7 +162,7 @@ class LegacyMender {
       std::uint64_t at = begin_of(row);
       for (const FileStream& stream : streams_) {
         const std::optional<Block> block = block_at(stream, row.sequences, at, file_.size());
-        if (!block) return copy_.upto(file_.size());  // changed meanwhile, as will be found
+        if (!block) return copy_.upto(file_.size());  // the file has changed meanwhile: expect_unchanged() throws
         if (block->sparse) sort(*block, row.sequences, size_of(stream.element));
         at = block->end;
       }

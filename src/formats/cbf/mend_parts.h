@@ -20,7 +20,7 @@
 
 namespace batchfeed::cbf {
 
-// Of a chunk table, as it stands there.
+// A row of the chunk table, its numbers as in the file.
 struct TableRow {
   std::int64_t offset = 0;
   std::uint32_t sequences = 0, samples = 0;
@@ -49,7 +49,7 @@ class MendedCopy {
   const io::File& file_;
   io::AtomicFile& target_;
   const FixOptions& options_;
-  std::uint64_t at_ = 0;  // the old bytes before are done with
+  std::uint64_t at_ = 0;  // old bytes before this offset have been appended or replaced
   std::string piece_;
 };
 
@@ -58,8 +58,7 @@ struct Entries {
   std::vector<std::byte> values, indices;
   std::size_t width = 4;  // of a value
 
-  // Puts entries [first, last) in order of their indices; equal ones keep theirs.
-  // False if they were in order.
+  // Sorts entries [first, last) by index, stably. False if they were sorted.
   bool sort(std::size_t first, std::size_t last);
   std::int32_t index(std::size_t i) const { return load<std::int32_t>(indices.data() + i * 4); }
 };

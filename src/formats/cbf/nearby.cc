@@ -8,7 +8,7 @@ namespace batchfeed::cbf {
 
 Nearby::Lease::~Lease() {
   if (!scratch_ && !block_) return;
-  const std::lock_guard lock(owner_->mutex_);  // so that whoever uses the memory next comes after the last look
+  const std::lock_guard lock(owner_->mutex_);  // orders the last read of this memory before its next use
   block_.reset();
   if (!scratch_) return;
   try {
@@ -79,7 +79,7 @@ std::shared_ptr<Nearby::Lease::Block> Nearby::block(std::uint64_t begin, std::ui
   return fresh;
 }
 
-// The oldest one, if there are enough and nobody looks into it any more.
+// The oldest block, if there are kBlocks and no lease holds it, else a new one.
 std::shared_ptr<Nearby::Lease::Block> Nearby::unused_block() const {
   {
     const std::lock_guard lock(mutex_);

@@ -26,7 +26,8 @@ class Nearby {
 
   explicit Nearby(const io::File& file) : file_(&file) {}
 
-  // Bytes of one chunk for as long as this lives; gives its memory back after.
+  // Access to bytes of one chunk: feeds of it are valid as long as it lives. Must not outlive the Nearby, which gets
+  // its memory back.
   class Lease {
    public:
     Lease(Lease&&) = default;
@@ -49,15 +50,15 @@ class Nearby {
   };
 
   Lease chunk(std::uint64_t begin, std::uint64_t end) const { return prefix(begin, end, end - begin); }
-  // These bytes without their neighbours: a part of a chunk that is read by parts.
+  // Bytes [begin, end), without neighbours: a part of a chunk that is read in parts.
   Lease part(std::uint64_t begin, std::uint64_t end) const;
-  // As chunk(), of which only the first `wanted` bytes will be looked at.
+  // As chunk(), if only its first `wanted` bytes will be read.
   Lease prefix(std::uint64_t begin, std::uint64_t end, std::uint64_t wanted) const;
 
  private:
   static constexpr std::size_t kBlocks = 4;
-  // Where chunks lie one behind the other more is read each time, up to kBlock: among chunks in random order some do
-  // too.
+  // A tiny chunk behind one lately read is read with kGrowth times as many bytes as that one, kFirstBlock to kBlock.
+  // The first block is small, as chunks in random order follow one another by chance too.
   static constexpr std::uint64_t kFirstBlock = piece_bytes(16 << 10), kGrowth = 4;
   struct Read {
     std::uint64_t end = 0, bytes = 0;

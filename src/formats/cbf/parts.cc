@@ -56,8 +56,8 @@ struct Parts::Ahead {
   explicit Ahead(FaultSink& sink) : held(sink) {}
 
   HeldFaults held;
-  std::uint64_t begin = 0;           // in the sparse stream, if there is one
-  std::optional<std::uint64_t> end;  // none: they have to be read again
+  std::uint64_t begin = 0;           // offset of the rows in the sparse stream, if there is one
+  std::optional<std::uint64_t> end;  // none: the rows have to be decoded again
 };
 
 bool Parts::can(const Which& which) const {
@@ -69,7 +69,7 @@ bool Parts::can(const Which& which) const {
   bool can = false;
   try {
     can = forecast(decoder_.header, which.row, which.lengths, decoder_.limits, file_).has_value();
-  } catch (const Error&) {  // reading the chunk will tell
+  } catch (const Error&) {  // reading the chunk will throw it again
   }
   const std::lock_guard lock(mutex_);
   can_[which.chunk] = can ? Answer::yes : Answer::no;
@@ -83,10 +83,10 @@ Parts::State& Parts::state_of(const Which& which) const {
   }();
   const std::lock_guard lock(state.mutex);
   if (state.made) return state;
-  // None, or not what can() found: the file has changed, of which reading all of it tells.
-  std::optional<Forecast> told = forecast(decoder_.header, which.row, which.lengths, decoder_.limits, file_);
-  state.odd = !told || !is_true(*told, decoder_.header, which.row, which.lengths, file_);
-  if (told) state.forecast = *std::move(told);
+  // None now, or another than can() found: the file has changed, which reading the whole chunk reports.
+  std::optional<Forecast> fresh = forecast(decoder_.header, which.row, which.lengths, decoder_.limits, file_);
+  state.odd = !fresh || !is_true(*fresh, decoder_.header, which.row, which.lengths, file_);
+  if (fresh) state.forecast = *std::move(fresh);
   state.known.emplace(0, 0);
   for (std::size_t i = 0; i < state.forecast.streams.size(); ++i) {
     const FileStream& stream = decoder_.header.streams[i];
@@ -101,7 +101,7 @@ Parts::State& Parts::state_of(const Which& which) const {
 void Parts::read(const Which& which, RowRange rows, Chunk& out) const {
   if (rows.first == 0 && rows.last == decoder_.header.rows[which.row].sequences) return whole_(which.chunk, 0, out);
   State& state = state_of(which);
-  std::optional<std::uint64_t> at;  // if all of this is known
+  std::optional<std::uint64_t> at;  // of the rows in the sparse stream, if all of them are known
   bool odd = false;
   {
     const std::lock_guard lock(state.mutex);
@@ -129,16 +129,16 @@ void Parts::read(const Which& which, RowRange rows, Chunk& out) const {
   copy_rows(*chunk, rows, decoder_.streams, out);
 }
 
-// Of a chunk of which rows were read by a forecast that then turned out to be wrong.
-void Parts::refuse_two_readings(const Forecast& told, const Which& which, const Chunk& chunk) const {
+// Throws if a stream of `chunk` (read whole) does not begin where the forecast says, by which rows were delivered.
+void Parts::refuse_two_readings(const Forecast& forecast, const Which& which, const Chunk& chunk) const {
   std::uint64_t begin =
       decoder_.header.rows[which.row].begin + std::uint64_t{decoder_.header.rows[which.row].sequences} * 4;
-  for (std::size_t i = 0; i < told.streams.size(); ++i) {
+  for (std::size_t i = 0; i < forecast.streams.size(); ++i) {
     const FileStream& stream = decoder_.header.streams[i];
-    if (begin != told.streams[i].begin) {
+    if (begin != forecast.streams[i].begin) {
       decoder_.faults.fail("cbf.two-readings", begin,
                            "chunk " + std::to_string(which.row) + ": stream '" + printable(stream.name) +
-                               "' begins here; byte " + std::to_string(told.streams[i].begin) +
+                               "' begins here; byte " + std::to_string(forecast.streams[i].begin) +
                                ", where it would if sequences had the lengths announced, has data that look the same",
                            "its first sequences were read from there; write the file anew with `convert()`",
                            stream.name);
@@ -148,12 +148,12 @@ void Parts::refuse_two_readings(const Forecast& told, const Which& which, const 
 }
 
 void Parts::read_ahead(State& state, const Which& which, RowRange rows, Ahead& ahead, Chunk& out) const {
-  const Forecast& told = state.forecast;
+  const Forecast& forecast = state.forecast;
   if (!state.walk) {
-    ahead.end = decode(told, which, rows, nullptr, ahead.held, out);
+    ahead.end = decode(forecast, which, rows, nullptr, ahead.held, out);
     return;
   }
-  const Forecast::Stream& sparse = told.streams[sparse_stream()];
+  const Forecast::Stream& sparse = forecast.streams[sparse_stream()];
   const Nearby::Lease lease = nearby_.part(sparse.begin, sparse.end);
   Feed feed = lease.feed();
   try {
@@ -162,15 +162,15 @@ void Parts::read_ahead(State& state, const Which& which, RowRange rows, Ahead& a
     return;
   }
   ahead.begin = feed.at();
-  ahead.end = decode(told, which, rows, &feed, ahead.held, out);
+  ahead.end = decode(forecast, which, rows, &feed, ahead.held, out);
 }
 
-// From the last place known in front of the rows. False: something differs.
+// Decodes from the last row known up to `rows`, and these unless read_ahead() did. False: something differs.
 bool Parts::go_on(State& state, const Which& which, RowRange rows, Ahead& ahead, Chunk& out) const {
   const auto known = std::prev(state.known.upper_bound(rows.first));
   std::uint32_t row = known->first;
   std::uint64_t at = known->second;
-  const bool told = state.known.rbegin()->first > row;  // by whoever wanted later ones
+  const bool told = state.known.rbegin()->first > row;  // a reader of later rows has reported the faults of these
   Chunk passed;
   const auto learn = [&](std::uint32_t last, std::uint64_t end) {
     if (state.walk) state.walk->learn(last, end);
@@ -180,7 +180,7 @@ bool Parts::go_on(State& state, const Which& which, RowRange rows, Ahead& ahead,
     row = last;
     at = end;
   };
-  // Of rows that are passed all is told now, so that it comes in order, and not when their reader comes.
+  // Faults of rows that are passed are reported now, and not when those rows are read, so that they come in order.
   while (row < rows.first) {
     HeldFaults held(decoder_.sink);
     const std::uint32_t last = row + std::min(rows.first - row, rows.last - rows.first);
@@ -202,7 +202,7 @@ bool Parts::go_on(State& state, const Which& which, RowRange rows, Ahead& ahead,
   return true;
 }
 
-// What there is to tell of rows, unless who passed them did.
+// Reports the faults of rows, unless a reader that passed them has.
 void Parts::tell(State& state, RowRange rows, HeldFaults& held) {
   {
     const std::lock_guard lock(state.mutex);
@@ -230,7 +230,7 @@ bool Parts::RowSet::take(RowRange rows) {
   return true;
 }
 
-// `at`: where the rows begin in the sparse stream, if there is one.
+// `at`: the offset at which the rows begin in the sparse stream, if there is one.
 std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which& which, RowRange rows,
                                            std::uint64_t at, HeldFaults& held, Chunk& out) const {
   const std::size_t sparse = sparse_stream();
@@ -240,8 +240,8 @@ std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which
   return decode(forecast, which, rows, &feed, held, out);
 }
 
-// `sparse` stands at the rows, if there is such a stream. Returns where it stands behind them, or 0;
-// or nothing if anything is not as the forecast says.
+// `sparse` stands at the begin of the rows; null without such a stream. Returns the offset behind them (0 without
+// one); none if anything is not as the forecast says.
 std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which& which, RowRange rows, Feed* sparse,
                                            HeldFaults& held, Chunk& out) const {
   const Header& header = decoder_.header;
@@ -266,7 +266,7 @@ std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which
       decode_dense({decoder, which.row, part, stream, lengths, feed, out, column, rows.first});
       if (feed.left() != 0 || !have_lengths(column, lengths)) return {};
     }
-  } catch (const Error&) {  // the whole chunk has the right words for it
+  } catch (const Error&) {  // reading the whole chunk makes the right message
     return {};
   }
   return sparse != nullptr ? sparse->at() : 0;
@@ -279,7 +279,7 @@ std::size_t Parts::sparse_stream() const {
       streams.begin());
 }
 
-// The chunk in one, for whoever wants these rows of it. Two are kept until all their rows were asked for.
+// The whole chunk, for a reader of these rows. The last kKept chunks are kept until all their rows were asked for.
 std::shared_ptr<const Chunk> Parts::whole(const Which& which, RowRange rows, std::uint64_t told) const {
   const auto asked = [&](Kept& kept) {
     kept.left -= std::min<std::uint64_t>(kept.left, rows.last - rows.first);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Reads rows of a chunk without the others, from where a forecast says that they stand.
-// What is read so has been compared with the forecast from the chunk's first row on; where
-// anything differs, or is odd in another way, the chunk is read whole once and its rows
-// are copied out of that. So rows, faults and notices are those of a whole chunk.
+// Before rows are delivered, all rows from the chunk's first one on have been compared with
+// the forecast; if anything differs, or is odd in another way, the chunk is read whole and the
+// rows are copied out of it. So rows, faults and notices are those of a chunk read whole.
 #pragma once
 
 #include <batchfeed/source.h>
@@ -30,14 +30,13 @@ class Parts {
  public:
   // A chunk of the file that has sequences.
   struct Which {
-    std::uint32_t chunk;  // as `whole` knows it
+    std::uint32_t chunk;  // number to call `whole` with
     std::size_t row;      // of the header
     const Lengths& lengths;
   };
   using Whole = std::function<void(std::uint32_t chunk, std::uint64_t told, Chunk& out)>;
 
-  // `whole` reads a chunk as if there were no parts, but does not warn again of what stands
-  // before the byte `told`.
+  // `whole` reads a whole chunk, without warnings about what stands before offset `told`: they have been given.
   Parts(const Decoder& decoder, const io::File& file, const Nearby& nearby, Whole whole)
       : decoder_(decoder),
         file_(file),
@@ -45,16 +44,16 @@ class Parts {
         whole_(std::move(whole)),
         can_(decoder.header.rows.size(), Answer::unknown) {}
 
-  // Whether there is a forecast. Thread-safe, as read() is.
+  // Whether there is a forecast for the chunk, or it has one sequence. Thread-safe, as read() is.
   bool can(const Which& which) const;
   void read(const Which& which, RowRange rows, Chunk& out) const;
 
  private:
-  // Rows of a chunk.
+  // A set of rows of a chunk.
   class RowSet {
    public:
-    void add(RowRange rows);  // none of which is in it
-    // False, and as it was, if one of them is not.
+    void add(RowRange rows);  // none of them may be in the set
+    // Removes the rows. False, and nothing removed, unless all of them are in the set.
     bool take(RowRange rows);
 
    private:
@@ -62,22 +61,23 @@ class Parts {
   };
   struct State {
     Forecast forecast;         // not changed once it is made
-    Turns turns;               // to add to what is known
+    Turns turns;               // one thread at a time adds to `known`
     std::optional<Walk> walk;  // of the sparse stream, if there is one
     std::mutex mutex;
     bool made = false;
-    bool odd = false;  // not as the forecast says
-    // Rows up to which all is as it says, and the byte where the sparse stream goes on there.
+    bool odd = false;  // something is not as the forecast says
+    // {row, offset at which it begins in the sparse stream, 0 without one}: all rows before it are as the forecast
+    // says.
     std::map<std::uint32_t, std::uint64_t> known;
-    RowSet told;  // passed, with all there is to tell of them, by whoever wanted later ones
+    RowSet told;  // rows whose faults were reported by a reader of later rows, and not yet read themselves
   };
   enum class Answer : std::uint8_t { unknown, yes, no };
-  // Rows read before those in front of them are known to be as told, and what is to be told of them.
+  // Rows decoded before those in front of them are known to be as the forecast says; their faults are held back.
   struct Ahead;
   struct Kept {
     std::uint32_t chunk;
     std::shared_ptr<const Chunk> data;
-    std::uint64_t left;  // rows that nobody has asked for
+    std::uint64_t left;  // rows that have not been asked for
   };
   static constexpr std::size_t kKept = 2;
 
@@ -90,7 +90,7 @@ class Parts {
   std::optional<std::uint64_t> decode(const Forecast& forecast, const Which& which, RowRange rows, Feed* sparse,
                                       HeldFaults& held, Chunk& out) const;
   std::size_t sparse_stream() const;  // the number of streams, if there is none
-  void refuse_two_readings(const Forecast& told, const Which& which, const Chunk& chunk) const;
+  void refuse_two_readings(const Forecast& forecast, const Which& which, const Chunk& chunk) const;
   std::shared_ptr<const Chunk> whole(const Which& which, RowRange rows, std::uint64_t told) const;
 
   const Decoder decoder_;
@@ -100,7 +100,7 @@ class Parts {
   mutable std::mutex mutex_;
   mutable std::vector<Answer> can_;                // per chunk
   mutable std::map<std::uint32_t, State> states_;  // of chunks that were read
-  mutable std::vector<Kept> kept_;                 // the last one read whole is the last
+  mutable std::vector<Kept> kept_;                 // chunks read whole, the latest last
 };
 
 }  // namespace batchfeed::cbf

@@ -138,7 +138,7 @@ class CbfSource final : public Source, private RowReader {
   }
   void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
     const Table& table = tables_[chunk];
-    // Those of length 0 at the end, which nobody asks for, belong to what is looked at.
+    // Sequences of length 0 at the end of the chunk, which no caller asks for, are checked along with the last rows.
     if (table.lengths.before(rows.last) == table.lengths.sum()) rows.last = header_.rows[table.row].sequences;
     parts_.read(which(chunk), rows, out);
     file_.expect_unchanged();
@@ -167,8 +167,8 @@ class CbfSource final : public Source, private RowReader {
     }
   }
 
-  // An entry that fits nothing renames nothing, as in the reference; but unless a stream has its name already, as in
-  // what was converted from text, somebody mistook one.
+  // A rename whose alias no stream has is ignored, as in the reference. It is warned of, unless a stream has the new
+  // name already, as in files converted from text: the alias is probably misspelt.
   void expect_streams(const CbfOptions& options) {
     const auto has = [this](const std::string& name) {
       return std::ranges::any_of(header_.streams, [&](const FileStream& stream) { return stream.name == name; });
@@ -237,8 +237,8 @@ class CbfSource final : public Source, private RowReader {
     }
   }
 
-  // An order is planned over all samples, so a few bytes must not claim billions. In the modern layout one takes at
-  // least 4 bytes of the longest stream; in the older one empty ones take none, and 16 pass for each 4 bytes.
+  // An order is planned over all samples, so a few bytes must not claim billions. In the modern layout a sample takes
+  // at least 4 bytes of the longest stream; in the older one empty samples take none, so 16 are allowed per 4 bytes.
   void expect_room(std::size_t chunk, std::uint64_t samples) const {
     const ChunkRow& row = header_.rows[chunk];
     const std::uint64_t words = (row.end - row.begin) / 4;
@@ -259,7 +259,7 @@ class CbfSource final : public Source, private RowReader {
                                "chunk " + std::to_string(chunk) + ": the table says " + counted(row.samples, "sample") +
                                    ", its sequences have " + std::to_string(sum),
                                "the lengths of the sequences are used");
-    // Writers of the older layout often put the number of sequences there.
+    // Writers of the older layout often put the number of sequences in place of that of samples.
     header_.layout == Layout::legacy&& row.samples == row.sequences ? sink_.info(std::move(fault))
                                                                     : sink_.warning(std::move(fault));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Sequences of a sparse stream that lie whole in memory, from there to the column,
-// looked at on the way, with vector code for the CPU at hand. Tiers differ in time alone.
+// Copies sequences of a sparse stream that lie whole in memory to the column, and checks them on
+// the way, with vector code for the CPU at hand. Tiers differ in time alone.
 #pragma once
 
 #include <cstddef>
@@ -15,28 +15,28 @@ namespace batchfeed::cbf {
 struct SparseRows {
   const std::byte* at;      // the next sequence, as in decode.h; 64 readable bytes before it
   const std::byte* end;     // of the bytes at hand; 64 readable ones behind it
-  const std::byte* before;  // where the last one taken stood
+  const std::byte* before;  // begin of the last sequence taken
   std::uint32_t sequence;   // number of the next one
-  std::uint32_t sequences;  // how many there are
-  std::uint32_t samples;    // of those before the next one
-  std::size_t room;         // for so many more
+  std::uint32_t sequences;  // of the chunk
+  std::uint32_t samples;    // of all sequences before the next one
+  std::size_t room;         // samples for which first_value has space
   std::size_t width;        // bytes of a value
   std::uint64_t longest;    // samples that a sequence may have
   std::uint64_t dim;
-  // Where the next one goes, with room for all bytes at hand and for 64 more.
+  // Where the next sequence goes, with space for all bytes at hand and for 64 more.
   std::byte* values;
   std::byte* indices;
-  std::uint32_t* first_value;   // of the next sample, holds where its entries begin
+  std::uint32_t* first_value;   // element of the next sample: the number of its first entry
   std::uint32_t* first_sample;  // of sequence 0
 };
 
-// Takes sequences until one does not lie whole before the end, or is too long, or has no room, or its counts disagree:
-// that is the next one then. Or until one has been taken whose indices are not sound: false.
+// Takes sequences until one reaches beyond the end, is too long, has no room, or its counts disagree; that one is not
+// taken, and is the next. Returns false right after it has taken a sequence whose indices are not sound.
 using TakeRows = bool (*)(SparseRows& rows) noexcept;
 TakeRows take_rows(std::string_view tier) noexcept;
 
-// Where the entries of each of n samples begin, from first[0] on, to first[1..n]; false if they do not add up to the
-// sequence's.
+// Writes where the entries of each of n samples begin, from first[0] on, to first[1..n]; false if the counts do not
+// add up to `count`, the entries of the sequence, or one is negative.
 inline bool add_counts(const std::byte* counts, std::uint32_t n, std::uint64_t count, std::uint32_t* first) noexcept {
   const std::uint32_t before = first[0];
   std::uint64_t sum = 0;
@@ -58,9 +58,9 @@ inline std::size_t count_falls(const std::byte* indices, std::size_t count) noex
   return static_cast<std::size_t>(falls);
 }
 
-// Whether indices with so many falls are inside the dimension and ascend in each of the n samples, whose entries begin
-// at first[0..n]. They ascend if they fall in no more places than samples begin in with a fall; then the ends tell of
-// all of them.
+// Whether indices are inside the dimension and ascend in each of the n samples, whose entries begin at first[0..n].
+// `falls` is what count_falls() returned: they ascend if each fall is at the begin of a sample, and then the first and
+// the last index of a sample bound those between.
 inline bool sound(const std::byte* indices, std::size_t falls, const std::uint32_t* first, std::uint32_t n,
                   std::uint64_t dim) noexcept {
   const auto x = [indices](std::size_t i) { return load<std::int32_t>(indices + i * 4); };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Readers of a chunk one at a time: of those who have come the one with the first rows,
-// behind which the others go on.
+// Lets readers of a chunk in one at a time: of those that wait or are still reading ahead,
+// the one with the first rows goes first, as the others go on behind it.
 #pragma once
 
 #include <condition_variable>
@@ -13,7 +13,8 @@ namespace batchfeed::cbf {
 
 class Turns {
  public:
-  // Who lives has come; after wait() nobody else's wait() returns until this is gone.
+  // A reader whose rows begin at `row`. Counts from construction on: no later row's wait() returns before it is gone.
+  // After its own wait(), no other one's returns until it is gone.
   class Turn {
    public:
     Turn(Turns& turns, std::uint32_t row) : turns_(turns) {
@@ -46,7 +47,7 @@ class Turns {
  private:
   std::mutex mutex_;
   std::condition_variable next_;
-  std::multiset<std::uint32_t> come_;  // first rows of those who read
+  std::multiset<std::uint32_t> come_;  // first rows of the Turns that live
   bool busy_ = false;
 };
 

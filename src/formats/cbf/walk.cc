@@ -5,9 +5,10 @@
 
 namespace batchfeed::cbf {
 namespace {
-// Who begins far behind what was found had better read what is in between at once.
+// A reader that wants n rows passes over no more than kMostPieces * n rows: so far from a row that was found, it is
+// cheaper to decode the rows between.
 constexpr std::uint32_t kMostPieces = 4;
-// Guesses reach so much further than the worst of those before, and never further than that.
+// Bytes read around a guess: twice the error of the worst guess so far and kSlack, at most kMostSlack.
 constexpr std::uint64_t kSlack = 4 << 10, kMostSlack = 256 << 10;
 }  // namespace
 
@@ -63,8 +64,8 @@ bool Walk::find(RowRange rows, Feed& feed) {
   return true;
 }
 
-// Over so many rows. Where the next one stands is known from this one, so that it is
-// waited for; the one after it most likely stands as far behind.
+// Passes over so many rows. Where one begins follows from the counts of the one before, so that each
+// load would be waited for; the row eight on is prefetched, at the place it has if all are as long.
 bool Walk::pass(Feed& feed, std::uint32_t rows) const {
   const auto size = [this](const std::byte* p) {
     return 8 + load<std::uint32_t>(p + 4) * entry_ + std::uint64_t{load<std::uint32_t>(p)} * 4;
@@ -84,7 +85,7 @@ bool Walk::pass(Feed& feed, std::uint32_t rows) const {
     }
     feed.skip(bytes.size() - left);
     if (rows == 0) return true;
-    // This one stands over the end of what is in memory.
+    // This row reaches beyond what is in memory.
     if (feed.left() < 8) return false;
     const std::uint64_t n = size(feed.next(8)) - 8;
     if (n > feed.left()) return false;

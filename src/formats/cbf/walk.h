@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Where rows of a sparse stream begin. Only the counts of those in front of them tell, which
-// one reader after the other walks over. Bytes are read before that, from about where the
-// rows will be found, and decoded after it, by several readers at a time.
+// Finds where rows of a sparse stream begin. That follows only from the counts of all rows in
+// front of them, which readers walk over one after the other. Before that, several readers at a
+// time read bytes from about where their rows will be found; after it, they decode them.
 #pragma once
 
 #include <batchfeed/source.h>
@@ -19,14 +19,14 @@ namespace batchfeed::cbf {
 
 class Walk {
  public:
-  // Of a stream with so many rows, which stands there.
+  // `place`: where the stream, of so many rows, stands in the file.
   Walk(const FileStream& stream, const Forecast::Stream& place, std::uint32_t rows);
 
-  // Leaves `feed`, which is one of this stream, at the first of the rows; mostly all their bytes
-  // are in memory then. False: counts lead out of the stream, or the way there is too long.
+  // Leaves `feed`, which covers this stream, at the first of the rows; mostly all their bytes
+  // are in memory then. False: counts lead out of the stream, or too many rows have to be passed.
   // Nothing else is checked. Thread-safe.
   bool find(RowRange rows, Feed& feed);
-  // That a row begins there, or that the stream ends.
+  // Notes that a row begins at offset `at`, or, for the number of rows, that the stream ends there. Thread-safe.
   void learn(std::uint32_t row, std::uint64_t at);
 
  private:
@@ -40,11 +40,11 @@ class Walk {
 
   const std::uint64_t entry_;  // bytes
   const Forecast::Stream place_;
-  const double row_bytes_;  // in the mean
+  const double row_bytes_;  // mean bytes of a row
   Turns turns_;
   mutable std::mutex mutex_;
-  std::map<std::uint32_t, std::uint64_t> found_;
-  std::uint64_t off_ = 0;  // by which guesses were wrong at most
+  std::map<std::uint32_t, std::uint64_t> found_;  // offsets of rows
+  std::uint64_t off_ = 0;                         // bytes by which the worst guess was wrong
 };
 
 }  // namespace batchfeed::cbf

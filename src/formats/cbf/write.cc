@@ -123,7 +123,7 @@ struct CbfWriter::Impl {
 
   void flush() {
     if (builder.sequences() == 0) return;
-    measured = true;  // its memory is used again
+    measured = true;  // the builder keeps its memory for the next chunk
     rows.push_back({data().size(), builder.sequences(), static_cast<std::uint32_t>(builder.samples())});
     samples += builder.samples();
     builder.flush([&](std::span<const std::byte> bytes) { data().append(bytes); });
@@ -150,7 +150,7 @@ struct CbfWriter::Impl {
   void seal() {
     if (state == State::sealed) return;
     if (state != State::open) io::refuse_written(path);
-    state = State::done;  // unless it gets to the end
+    state = State::done;  // stays so if anything below throws
     flush();
     // The reference's converter leaves one empty chunk where there is nothing to write.
     if (rows.empty() && !spool) rows.push_back({out.size(), 0, 0});
@@ -187,10 +187,10 @@ struct CbfWriter::Impl {
   std::vector<cbf::Row> rows;
   std::vector<cbf::Piece> pieces;
   std::uint64_t sequences = 0, samples = 0;
-  bool measured = false;  // the builder has the room for a chunk
+  bool measured = false;  // the builder has reserved memory for a chunk
   enum class State { open, sealed, done } state = State::open;
 
-  // The first part of a first chunk of this many tells how large each stream will be.
+  // Once 1/kMeasured of the first chunk is there, memory for the rest is reserved, by the sizes of its streams so far.
   static constexpr std::uint64_t kMeasured = 16;
 };
 

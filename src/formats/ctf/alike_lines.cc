@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Lines that have a sample of one pair for the same streams in the same order, once each, as far as
+// Reads lines that have one sample of one pair for each of the same streams, in the same order, as far as
 // they were found ahead (one_hots.h): all samples of a stream at a time.
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 namespace batchfeed::ctf {
 namespace {
 
-// Of a stream in a chunk; one by one, the parser tells of too many.
+// Samples of a stream in a chunk; where there are more, the parser reads one by one and reports it.
 constexpr std::uint64_t kMostSamples = 0xFFFFFFFFu;
 
 // The notes of the first line, its newline the last, if it has one sample for each of some streams, the
@@ -67,7 +67,7 @@ bool write_alike(const Stream& s, const Samples& from) noexcept {
 
 }  // namespace
 
-// Gives the line behind them, or p if it cannot read any.
+// Returns the line behind those it has read, or p if it cannot read any.
 template <class T>
 const char* Parser<T>::alike_lines(const char* p, const char* const end) {
   const std::span<const std::int16_t> line = first_line(marks_.notes(), schema_.main());

@@ -103,13 +103,13 @@ BATCHFEED_INLINE std::uint64_t mantissa(const char* point, std::uint64_t whole, 
 
 #include "formats/ctf/tokens.inc"
 
-// The digits of a token, other bytes below '1'.
+// The digits of a token, as text; all other bytes are below '1'.
 BATCHFEED_INLINE __m128i digits(const Token& token) noexcept {
   return _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(token.end - 16)),
                           _mm_load_si128(reinterpret_cast<const __m128i*>(token.shuffle->data())));
 }
 
-// Numbers of 4 digits, as they lie in two tokens; of 8 from two vectors of such tokens.
+// The numbers that every 4 digits of two tokens spell; those of every 8, from two vectors of such numbers.
 BATCHFEED_INLINE __m256i four_digits(__m256i text) noexcept {
   const __m256i digits = _mm256_subs_epu8(text, _mm256_set1_epi8('0'));
   return _mm256_madd_epi16(_mm256_maddubs_epi16(digits, _mm256_set1_epi16(0x010A)), _mm256_set1_epi32(0x00010064));
@@ -153,8 +153,8 @@ BATCHFEED_INLINE void put_two(double* out, __m256d values) noexcept {
   _mm_storeu_pd(out, _mm256_castpd256_pd128(values));
 }
 
-// 32 bytes, of each the number of two digits that it ends, and what the two digits in front of those spell; 0 where
-// there are none. `before` are the bytes one before, `last` the numbers of the 32 bytes before.
+// For each of 32 bytes: `low`, what it and the digit before it spell, and `high`, what the two digits before those
+// spell; 0 where there are none. `before`: the 32 bytes from one byte earlier; `last`: `low` of the 32 bytes before.
 struct TwoDigits {
   __m256i low, high;
 };
@@ -188,7 +188,7 @@ BATCHFEED_INLINE void store(const Whole& whole, T* out) noexcept {
     };
     const __m256i even = draw(_mm256_unpacklo_epi8(two.low, two.high), 0);
     const __m256i odd = draw(_mm256_unpackhi_epi8(two.low, two.high), 8);
-    // What a store has too much the next one writes over.
+    // Each store writes four values; those too many are overwritten by the next.
     put_whole(out, _mm256_castsi256_si128(even));
     put_whole(out + count(1), _mm256_castsi256_si128(odd));
     put_whole(out + count(2), _mm256_extracti128_si256(even, 1));
@@ -201,7 +201,7 @@ BATCHFEED_INLINE void store(const Whole& whole, T* out) noexcept {
 
 BATCHFEED_INLINE bool any(__m256i doubt) noexcept { return _mm256_movemask_epi8(doubt) != 0; }
 
-// Of at most 7 bytes: whole number and power of ten are exact as float, so the division rounds once.
+// Tokens of at most 7 bytes: whole number and power of ten are exact as float, so the division rounds once.
 BATCHFEED_INLINE void store_brief(Tokens& tokens, unsigned n, float* out) noexcept {
   for (unsigned i = 0; i < n; i += 8) {
     const Token a = tokens.next(), b = tokens.next(), c = tokens.next(), d = tokens.next();
@@ -214,7 +214,8 @@ BATCHFEED_INLINE void store_brief(Tokens& tokens, unsigned n, float* out) noexce
                      _mm256_div_ps(_mm256_cvtepi32_ps(whole), _mm256_set_m128(brief_scales(e, f, g, h), front)));
   }
 }
-// The first 8 of the 16 digits of a, the last 8, the first 8 of c ..., and those of b and d: as four values.
+// Stores four numbers of 16 digits each, as scaled values: `ac` holds the digits of the first and the third, `bd` those
+// of the second and the fourth.
 template <class T>
 BATCHFEED_INLINE void put_scaled(__m256i ac, __m256i bd, __m256d scale, __m256i& doubt, T* out) noexcept {
   const __m256i eights = eight_digits(four_digits(ac), four_digits(bd));
@@ -238,7 +239,7 @@ BATCHFEED_INLINE bool store(Tokens& tokens, unsigned n, bool brief, T* out) noex
   return !any(doubt);
 }
 
-// 0 for bytes that are of the form.
+// 0 for each byte that is of the form.
 BATCHFEED_INLINE Bytes above(const Form& form, const char* p) noexcept {
   const Bytes x = load(p), bytes = load(form.bytes.data()), most = load(form.most.data());
   return {_mm256_subs_epu8(_mm256_xor_si256(x.a, bytes.a), most.a),
@@ -250,7 +251,7 @@ BATCHFEED_INLINE bool alike(const Form& form, const char* p) noexcept {
   return _mm256_testz_si256(any, any) != 0;
 }
 BATCHFEED_INLINE std::uint64_t unlike(const Form& form, const char* p) noexcept { return ~equal(above(form, p), 0); }
-// Those of entries i and j.
+// The digits of entries i and j of the form.
 BATCHFEED_INLINE __m256i digits(const Form& form, const char* p, unsigned i, unsigned j) noexcept {
   const auto vector = [](const void* at) BATCHFEED_AVX2 { return _mm_loadu_si128(static_cast<const __m128i*>(at)); };
   return _mm256_shuffle_epi8(_mm256_set_m128i(vector(p + form.at[j]), vector(p + form.at[i])),
@@ -277,10 +278,11 @@ BATCHFEED_INLINE bool store(const Form& form, const char* p, bool brief, T* out)
   return !any(doubt);
 }
 
-// Of two brief pairs each, a and c, b and d. Gives where an index is above `most`.
+// Stores four brief pairs, of which `ac` holds the first and the third, `bd` the others. Returns where an index is
+// above `most`.
 BATCHFEED_INLINE __m128i put_brief(__m256i ac, __m256i bd, __m128 scales, __m128i most, float* values,
                                    std::int32_t* indices) noexcept {
-  // Index, value, index ...
+  // The numbers of `eights` alternate: index, value, index ...
   const __m256i eights = eight_digits(four_digits(ac), four_digits(bd));
   const __m256i halves = _mm256_permutevar8x32_epi32(eights, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
   const __m128i index = _mm256_castsi256_si128(halves);
@@ -288,7 +290,7 @@ BATCHFEED_INLINE __m128i put_brief(__m256i ac, __m256i bd, __m128 scales, __m128
   _mm_storeu_ps(values, _mm_div_ps(_mm_cvtepi32_ps(_mm256_extracti128_si256(halves, 1)), scales));
   return _mm_cmpgt_epi32(index, most);
 }
-// Of the first 8 and the last 8 digits of two indices and two values.
+// Stores two pairs, whose indices and values have 16 digits each.
 template <class T>
 BATCHFEED_INLINE __m128i put_pairs(__m256i ab, __m256i cd, __m256d scales, __m128i most, __m256i& doubt, T* values,
                                    std::int32_t* indices) noexcept {

@@ -30,7 +30,7 @@ alignas(64) constexpr std::array<double, 16> kTenD = {1e0, 1e1, 1e2,  1e3,  1e4,
 alignas(64) constexpr std::array<double, 16> kTenthD = {1e0,  1e-1, 1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,
                                                         1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1};
 
-// n (1..16) numbers below 2^24: both operands are exact, the division rounds once.
+// Stores n (1..16) numbers with digits below 2^24: both operands are exact, the division rounds once.
 BATCHFEED_AVX512_INLINE void store_small(__m512i mantissa, const Tokens& t, const Lanes& fractions, unsigned n,
                                          float* out) noexcept {
   __m512 value = _mm512_cvtepi32_ps(mantissa);
@@ -42,7 +42,7 @@ BATCHFEED_AVX512_INLINE void store_small(__m512i mantissa, const Tokens& t, cons
   _mm512_mask_storeu_ps(out, static_cast<__mmask16>(first(n)), value);
 }
 
-// n (1..8) whole numbers with the places of their points. Returns the lanes whose rounding is in doubt.
+// Stores n (1..8) whole numbers divided by 10^fraction. Returns the lanes whose rounding is in doubt.
 BATCHFEED_AVX512_INLINE __mmask8 store_scaled(__m512d mantissa, __m512i fraction, std::uint64_t negative, unsigned n,
                                               float* out) noexcept {
   const __m512d tenth =
@@ -59,7 +59,7 @@ BATCHFEED_AVX512_INLINE __mmask8 store_scaled(__m512d mantissa, __m512i fraction
   return 0;
 }
 
-// n (1..16) numbers of at most 8 digits. False where scan.h must decide about one of them.
+// Stores n (1..16) numbers of at most 8 digits. False where scan.h must decide about one of them.
 template <class T>
 BATCHFEED_AVX512_INLINE bool store_eights(const Tokens& t, unsigned n, T* out) noexcept {
   const __m512i mantissa = eight_digits(spread(t, kTokens8[0], kFromEnd8), spread(t, kTokens8[1], kFromEnd8));
@@ -77,7 +77,7 @@ BATCHFEED_AVX512_INLINE bool store_eights(const Tokens& t, unsigned n, T* out) n
           (n > 8 ? store_scaled(high, fractions(rest, kFractions8), rest.negative, n - 8, out + 8) : 0)) == 0;
 }
 
-// n (1..8) numbers, likewise; whatever their length, for a branch on it could not be foreseen.
+// The same for n (1..8) numbers of any length, as no CPU could predict a branch on it.
 template <class T>
 BATCHFEED_AVX512_INLINE bool store_few(const Tokens& t, unsigned n, T* out) noexcept {
   const __m512i which = load(kFewTokens8), next = _mm512_add_epi8(which, all(1));
@@ -93,7 +93,7 @@ BATCHFEED_AVX512_INLINE bool store_few(const Tokens& t, unsigned n, T* out) noex
   return store_scaled(_mm512_cvtepi64_pd(mantissa), fraction, t.negative, n, out) == 0;
 }
 
-// n (1..31) numbers to out[0..n). False where scan.h must decide about one of them.
+// Stores n (1..31) numbers to out[0..n). False where scan.h must decide about one of them.
 template <class T>
 BATCHFEED_AVX512_INLINE bool store(Tokens t, unsigned n, T* out) noexcept {
   if constexpr (std::is_same_v<T, float>) {
@@ -129,8 +129,8 @@ BATCHFEED_AVX512_INLINE bool store(Tokens t, unsigned n, T* out) noexcept {
   }
 }
 
-// A block with blanks side by side, as numbers that are filled up to one width have them: its numbers to out, at most
-// `room`. Gives how many there are; 0 where scan.h must decide. Apart from the loop, which has no registers to spare.
+// Stores the numbers of a block with blanks side by side, as between numbers padded to one width: at most `room` of
+// them. Returns how many; 0 where scan.h must decide. Apart from the loop, which has no registers to spare.
 template <class T>
 BATCHFEED_AVX512_INLINE unsigned store_apart(Block block, std::uint64_t room, T* out) noexcept {
   const std::uint64_t kept = ~(block.blanks & block.blanks >> 1);
@@ -146,14 +146,14 @@ BATCHFEED_AVX512_INLINE unsigned store_apart(Block block, std::uint64_t room, T*
   return tokens.plain && store(tokens, n, out) ? n : 0;
 }
 
-// Loads here, not where the compiler finds it convenient.
+// Keeps the compiler from moving the load to a later place.
 BATCHFEED_AVX512_INLINE __m512i load_now(const char* p) noexcept {
   __m512i x = _mm512_loadu_si512(p);
   asm volatile("" : "+v"(x));
   return x;
 }
 
-// As dense() reads blocks without blanks side by side.
+// Reads blocks with blanks side by side, as dense() does those without.
 template <class T>
 BATCHFEED_AVX512 __attribute__((noinline)) const char* dense_apart(const char* p, T* const out,
                                                                    DenseRoom& room) noexcept {
@@ -202,8 +202,8 @@ BATCHFEED_AVX512_INLINE const char* dense(const char* p, T* const out, DenseRoom
       }
     }
     const char* const end = block.others == 0 ? nullptr : cut(block, x, p);
-    // Before all else what the next block waits for, so that there is work for two of them. If this one does not end
-    // the sample, there are 64 bytes to read behind the next one, too.
+    // The next block is loaded first, so that the CPU can work on both. If this one does not end the sample, there are
+    // 64 bytes to read behind the next one, too.
     const char* const next = p + width(block.blanks) - 1;
     const __m512i next_x = load_now(next);
     const Block next_block = block_of<false>(next_x);
@@ -230,7 +230,7 @@ BATCHFEED_AVX512_INLINE const char* dense(const char* p, T* const out, DenseRoom
   return p;
 }
 
-// n (1..8) pairs of at most 8 digits each, n (1..4) of at most 15. False where scan.h must decide about one of them.
+// Store n (1..8) pairs of at most 8 digits each, n (1..4) of at most 15. False where scan.h must decide about one.
 template <class T>
 BATCHFEED_AVX512_INLINE bool store_pairs8(const Tokens& t, unsigned n, std::uint64_t dim, T* values,
                                           std::int32_t* indices) noexcept {
@@ -258,7 +258,7 @@ BATCHFEED_AVX512_INLINE bool store_pairs16(const Tokens& t, unsigned n, std::uin
   return store_scaled(_mm512_cvtepi64_pd(mantissa), fractions(t, kFractionsOfPairs8), t.negative, n, values) == 0;
 }
 
-// n (1..15) pairs.
+// The same for n (1..15) pairs of any length.
 template <class T>
 BATCHFEED_AVX512_INLINE bool store_pairs(Tokens t, unsigned n, std::uint64_t dim, T* values,
                                          std::int32_t* indices) noexcept {
@@ -280,7 +280,7 @@ BATCHFEED_AVX512_INLINE bool store_pairs(Tokens t, unsigned n, std::uint64_t dim
   }
 }
 
-// Blocks of the known form, of up to 4 pairs, from p on.
+// Reads blocks of the known form, of up to 4 pairs each, from p on; returns where it got to.
 BATCHFEED_AVX512_INLINE const char* alike_from(const Form& known, const char* p, std::uint64_t& count,
                                                const SparseRoom<float>& room) noexcept {
   const Form form = known;
@@ -298,7 +298,7 @@ BATCHFEED_AVX512_INLINE const char* alike_from(const Form& known, const char* p,
   return p;
 }
 
-// As learn_numbers(), of pairs.
+// As learn_numbers(), for pairs.
 BATCHFEED_AVX512 __attribute__((noinline, cold)) void learn_pairs(Form& form, const char* p) noexcept {
   const __m512i x = _mm512_loadu_si512(p);
   Block block = block_of<true>(x);
@@ -328,7 +328,7 @@ BATCHFEED_AVX512_INLINE const char* sparse(const char* p, SparseRoom<T>& room) n
     if (n != 0) [[likely]] {
       const std::uint64_t colons = block.colons & first(last), separators = block.blanks | colons;
       const Tokens tokens = tokens_of(block, separators, colons, colons);
-      // Index and value take turns.
+      // Indices and values alternate.
       const bool pairs = _pext_u64(colons, separators) == (0xAAAAAAAAAAAAAAAAu & first(2 * n));
       if (!tokens.plain || !pairs || count + n > room.capacity ||
           !store_pairs(tokens, n, room.dim, room.values + count, room.indices + count)) [[unlikely]]

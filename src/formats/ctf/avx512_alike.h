@@ -59,7 +59,7 @@ BATCHFEED_AVX512 __attribute__((noinline)) inline Reached alike_but_for_signs_fr
   return {p, at};
 }
 
-// The form of the numbers between separators, which are plain.
+// Learns the form of the numbers between separators, which are plain.
 BATCHFEED_AVX512_INLINE void learn_numbers(Form& form, __m512i x, const Block& block, std::uint64_t separators,
                                            const Tokens& t) noexcept {
   const auto n = static_cast<unsigned>(std::popcount(separators)) - 1;
@@ -68,15 +68,15 @@ BATCHFEED_AVX512_INLINE void learn_numbers(Form& form, __m512i x, const Block& b
   else if (n <= 8 && !above_seven(t.runs))
     know(form, x, block, separators, t, n, true, moves(t, kFewTokens8, kFromEnd8), kFractions4);
 }
-// That of the block at p, which is one of plain numbers. Apart from the loop, which has no registers to spare.
+// The same for the block at p, which is one of plain numbers. Apart from the loop, which has no registers to spare.
 BATCHFEED_AVX512 __attribute__((noinline, cold)) inline void learn_numbers(Form& form, const char* p) noexcept {
   const __m512i x = _mm512_loadu_si512(p);
   Block block = block_of<false>(x);
   if (block.others != 0) cut(block, x, p);
   learn_numbers(form, x, block, block.blanks, tokens_of(block, block.blanks, block.blanks, 0));
 }
-// That of the numbers at p without their signs, if some have one: of so many that there is room for a sign in front of
-// nearly all of them.
+// The same for the numbers at p without their signs, if some have one: for so many that a sign in front of each would
+// still fit into the block.
 BATCHFEED_AVX512 __attribute__((noinline, cold)) inline void learn_but_for_signs(Form& form, const char* p) noexcept {
   alignas(64) std::array<char, 64> text;  // NOLINT(cppcoreguidelines-pro-type-member-init): written below
   std::size_t size = 0, signs = 0;

@@ -40,7 +40,7 @@ BATCHFEED_AVX512_INLINE Form& form_in(KernelMemory& memory) noexcept {
   return *std::launder(reinterpret_cast<Form*>(memory.bytes.data()));
 }
 
-// A block of no known form: twice in a row it is worth to be known.
+// Whether a block of no known form looks like the one before: then its form is worth knowing.
 BATCHFEED_AVX512_INLINE bool comes_back(Form& form, std::uint64_t separators, std::uint64_t dots) noexcept {
   dots &= first(width(separators));
   if (form.separators == separators && form.dots == dots) return true;

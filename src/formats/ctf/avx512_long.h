@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What programs write of floating-point numbers as they are: up to 19 digits, and
+// Floating-point numbers as programs print them in full: up to 19 digits, and
 // exponents. A block of 64 bytes has two to four of them. The functions are apart from
 // the loops for short numbers, which have no registers to spare, and static, so that
 // the compiler knows which ones they leave alone.
@@ -22,8 +22,8 @@ BATCHFEED_AVX512_INLINE __m512i long_numbers(const Tokens& t, const Lanes& which
   return _mm512_add_epi64(low, _mm512_mullo_epi64(_mm512_cvtepu32_epi64(_mm512_castsi512_si256(high)),
                                                   _mm512_set1_epi64(10'000'000'000'000'000)));
 }
-// Where text::kPowersOfTen has their scales, or would have them. `fraction`: in each byte of a lane the number of
-// digits behind the point, or 255 for none.
+// Where text::kPowersOfTen has the scales of numbers; may lie outside of it. `fraction`: in each byte of a lane the
+// number of digits behind the point, or 255 for none.
 BATCHFEED_AVX512_INLINE __m512i scale_places(__m512i fraction, __m512i exponent) noexcept {
   const __m512i known = _mm512_maskz_mov_epi8(_mm512_cmpneq_epi8_mask(fraction, all(-1)), fraction);
   return _mm512_sub_epi64(_mm512_add_epi64(exponent, _mm512_set1_epi64(-text::kLeastPower)),

@@ -192,8 +192,8 @@ BATCHFEED_AVX512_INLINE void pass(Tokens& t) noexcept {
   t.negative >>= (kPairs ? 4 : 8) * words;
 }
 
-// Where the digits of tokens stand, each token at the right end of a lane; for what is in front of them
-// where a separator stands.
+// Where in the block the bytes of each lane come from: the digits of a token, at the right end; in front
+// of them a separator, whose value is 0.
 BATCHFEED_AVX512_INLINE __m512i moves(const Tokens& t, const Lanes& token, const Lanes& from_end) noexcept {
   const __m512i which = load(token), next = _mm512_add_epi8(which, all(1)), back = load(from_end);
   const __m512i begin = _mm512_permutexvar_epi8(which, t.separators);

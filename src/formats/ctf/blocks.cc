@@ -52,12 +52,11 @@ namespace {
 
 constexpr std::size_t kLargestSpare = 4 << 20;
 
-// No lock: in a forked child nobody may be left to give it back, and whoever had to do without a block would make one
-// more.
+// Without a lock: in a forked child the thread that held it would not exist. Who finds no spare block makes one more.
 using Spares = std::vector<std::atomic<Buffer<char>*>>;
 
 Spares& spares() {
-  static auto* const all =  // for threads that outlive what is static
+  static auto* const all =  // never destroyed: threads may outlive static objects
       new Spares(2 * std::max(std::thread::hardware_concurrency(), 8U));
   return *all;
 }
@@ -120,7 +119,7 @@ bool LineBlocks::next() {
       return true;
     }
     searched = filled_;
-    if (filled_ - kFront > std::max<std::uint64_t>(line_.bytes, kBlock)) {  // whatever a block is here
+    if (filled_ - kFront > std::max<std::uint64_t>(line_.bytes, kBlock)) {  // kBlock, however small block_ is
       throw Error(Fault{.kind = FaultKind::limit,
                         .id = "limit.line",
                         .at = {.file = file_, .byte = offset_, .has_byte = true},

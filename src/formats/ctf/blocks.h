@@ -25,8 +25,8 @@ using Fill = std::function<std::size_t(char* to, std::size_t size)>;
 // on a fresh handle; the file must still be the same.
 Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end);
 
-// Memory of a block, of all files together: a corpus may be thousands of them, each of which is read once in a while.
-// As many as were in use at once are kept for who comes next, and 16 or two for each CPU at most. Thread-safe.
+// Lends the memory of a block, which all files share: a corpus may have thousands, each of which is read once in a
+// while. As many blocks as were in use at once are kept, at most two for each CPU, or 16. Thread-safe.
 class SpareBlock {
  public:
   SpareBlock();
@@ -45,8 +45,8 @@ class LineBlocks {
   static constexpr std::size_t kFront =
       64;  // readable bytes before begin(), as behind end(): kernels load whole vectors
 
-  // `offset`: of the first byte that `fill` gives, where a line starts. `buffer`
-  // is the caller's, to be used again; one at a time. Error(limit) for a line longer than `line`.
+  // `offset`: of the first byte that `fill` gives, where a line starts. `buffer` is the
+  // caller's, and can be reused afterwards. next() throws Error(limit) for a line longer than `line`.
   LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file, io::Room line,
              std::size_t block = kBlock);
 

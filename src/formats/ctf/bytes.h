@@ -48,7 +48,7 @@ inline const char* skip_blanks(const char* p) noexcept {
   return p;
 }
 
-// The high bit of the first byte that is 0; above it there may be others.
+// The lowest bit that is set is the high bit of the first byte that is 0; bits above it may be wrong.
 inline std::uint64_t zero_bytes(std::uint64_t bytes) noexcept {
   return (bytes - 0x0101010101010101u) & ~bytes & 0x8080808080808080u;
 }

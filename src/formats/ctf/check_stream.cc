@@ -262,7 +262,7 @@ CheckResult StreamCheck<T>::run(int descriptor) {
       }
       result_.bytes = blocks.offset_of(blocks.end()) - (blocks.closed_by_end_of_file() ? 1 : 0);
       if (check_.progress) check_.progress(result_.bytes, 0);
-      // Long sequences keep their counts, not their values; what they have told is told.
+      // Of a long sequence only the counts are kept, and what is pending is reported now.
       parser_->discard_values();
       if (open_ && rows_ > 0) {
         tell_repeated();

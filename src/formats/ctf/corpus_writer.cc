@@ -11,7 +11,7 @@ namespace batchfeed {
 
 namespace {
 
-// As one who reads numbers takes an id: 007 is 7. Empty: it is no number.
+// The id as a reader of numeric keys takes it: 007 is 7. Empty: it is no number.
 std::string_view number_in(std::string_view id) {
   if (!std::all_of(id.begin(), id.end(), [](char c) { return c >= '0' && c <= '9'; })) return {};
   return id.substr(std::min(id.find_first_not_of('0'), id.size() - 1));

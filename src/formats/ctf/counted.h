@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Of which sequences the errors were counted: each counts once, however often and in
-// which runs a file is read.
+// Sequences whose errors were counted: each counts once, however often and in whatever
+// runs a file is read.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class Counted {
  public:
   explicit Counted(std::size_t sequences) : words_((sequences + 63) / 64) {}
 
-  // What was known of a run of sequences before it was claimed.
+  // Which sequences of a run were counted before it was claimed.
   struct Before {
     bool all = false, none = false;
     std::vector<bool> each = {};  // where it is neither
@@ -25,7 +25,7 @@ class Counted {
     bool operator[](std::size_t i) const { return each.empty() ? all : each[i]; }
   };
 
-  // Sequences [first, last) are being counted.
+  // Marks sequences [first, last) as counted; returns which of them were before.
   Before claim(std::size_t first, std::size_t last) {
     const std::lock_guard lock(mutex_);
     Before before{.all = true, .none = true};
@@ -40,7 +40,7 @@ class Counted {
     return before;
   }
 
-  // The run [first, last) could be read up to `reached` only: from there on, as it was.
+  // The run [first, last) could be read up to `reached` only: restores the marks behind that.
   void give_back(std::size_t first, std::size_t reached, std::size_t last, const Before& before) {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = reached; i < last; ++i) {

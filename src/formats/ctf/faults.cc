@@ -72,7 +72,7 @@ std::string number_hint(const char* p) {
   return "numbers look like -1, 0.25 or 1e-5";
 }
 
-// Of what is wrong with a sample; null: nothing.
+// The id of the fault; null if nothing is wrong.
 const char* id_of(ScanCode code) {
   switch (code) {
     case ScanCode::bad_value: return "ctf.bad-number";

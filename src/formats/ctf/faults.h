@@ -36,7 +36,7 @@ using batchfeed::quoted;
 // The text at p up to a blank, pipe or line end.
 std::string quoted(const char* p);
 
-// Tells the sink what the parser meets, while it is in one block of one file.
+// Reports to the sink what the parser meets, while it is in one block of one file.
 class FaultLog {
  public:
   static constexpr std::uint64_t kGuessed = 16 << 10;
@@ -46,15 +46,17 @@ class FaultLog {
     std::string file;
     std::function<std::uint64_t(std::uint64_t byte, const char* at)> line_of;  // `at` may be null
     std::function<std::string(std::uint64_t key)> key_text;
-    // The line the parser is in, where that is known for nothing; may be empty.
+    // The number of the line the parser is in, where it is known without counting; may be empty.
     std::function<std::uint64_t()> line_now = {};
-    // The line at a byte, or kGuessed bytes of it, for what may have been meant; may be empty.
+    // The text of the line at a byte, up to kGuessed bytes, to guess what was meant; may be empty.
     std::function<std::string(std::uint64_t byte)> line_at = {};
-    // Whether a short sample of this stream is the first of its chunk, where several logs are of one; may be empty.
+    // Whether a short sample of this stream is the first of its chunk, of which several logs may read parts; may be
+    // empty.
     std::function<bool(std::size_t stream)> first_short = {};
-    // Where the first sequence begins, and how many bytes of its line, blanks, stand before it: blocks begin there.
+    // Where the first sequence begins, and how many blank bytes stand before it in its line: the block begins behind
+    // these, but columns count them.
     std::uint64_t first_begin = 0, before_first = 0;
-    // Of a hole that ends there it is told already.
+    // A hole that ends at this byte was reported when the file was opened.
     std::uint64_t told_end = ~0ull;
     bool quiet = false;  // these sequences were read before: nothing is counted or told again
     int trace_level = 1;

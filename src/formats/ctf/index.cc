@@ -94,7 +94,7 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
     IndexEntries one;
     if (!judge.close(open, end, open.id, result.notes, one)) return;
     IndexEntry entry = one.back();
-    // What is left out has no number: the numbers must not depend on the ranges.
+    // Ids of sequences that are left out get no number, or the numbers would depend on the ranges.
     if (text) entry.key = context.keys->id(open.text);
     entries.push_back(entry);
   };
@@ -122,7 +122,7 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
   }
   if (running) close(*running, file.size());
   entries.close();
-  // Each range has kept to it by itself.
+  // Each range has kept to this limit by itself only.
   if (entries.size() > io::room_for_index(file, context.limits).bytes / sizeof(IndexEntry))
     throw Error(
         io::large_index(file, {.file = file.path(), .byte = entries.back().begin, .has_byte = true}, context.limits));
@@ -159,7 +159,8 @@ std::vector<ChunkInfo> cut_chunks(Index& index, std::uint64_t limit) {
     std::array<IndexEntry, 32> some;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
     for (const IndexEntry& e : std::span(some).first(entries.read(i, some))) {
       const std::uint64_t end = e.begin + e.bytes;
-      // What lies between it and the one before does not count until there is another.
+      // Bytes between this entry and the one before do not count for whether it fits, but for whether the next one
+      // does.
       if (chunks.empty() || !fits(chunks.back().bytes + e.bytes, 1)) {
         index.chunk_first.push_back(i);
         chunks.emplace_back();

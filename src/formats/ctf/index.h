@@ -35,7 +35,7 @@ struct IndexNotes {
     std::uint64_t key, first, second;  // bytes where the two begin
     std::uint64_t sequences;           // that have the key of an earlier one, this and others
   };
-  std::optional<Repeated> repeated;  // the first key that comes back; the caller's to find
+  std::optional<Repeated> repeated;  // the first key that comes back; set by the caller
 };
 
 struct IndexResult {

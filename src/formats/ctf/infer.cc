@@ -285,7 +285,7 @@ Streams read_range(const Range& range, const std::function<void(std::uint64_t)>&
         const std::string_view word = name_at(p + 1);
         if (!counted) ++streams.sequences;
         counted = true;
-        // One that is too long stays too long, which who reads the stream says.
+        // A name that is too long stays too long: opening the stream refuses it.
         Seen* const seen = streams.find(word.substr(0, range.limits.name_bytes + 1), range.limits);
         if (seen == nullptr) {
           streams.full_at = blocks.offset_of(p);

@@ -10,12 +10,12 @@
 
 namespace batchfeed::ctf {
 
-// Reads plain values from the front of what is left of a sample: `p` is behind the
-// name or behind a value, out (or the room's arrays) the start of the sample's
-// (of the column's) values. Takes as many as it can judge and moves room.count;
+// Reads plain values of a sample from `p` on, which is behind its name or a value.
+// `out` is where the sample's values begin; the arrays of a SparseRoom are those of
+// the column. Takes as many values as it can decide and adds them to room.count;
 // returns the byte behind the last of them, or the byte that ends the sample if it
-// got there. Touches nothing else of the room, and writes no further than the room
-// allows. 64 readable bytes before and behind the text.
+// got there. Changes nothing else of the room, and writes no further than the room
+// allows. There must be 64 readable bytes before and behind the text.
 template <class T>
 using DenseKernel = const char* (*)(const char* p, T* out, DenseRoom& room) noexcept;
 template <class T>
@@ -39,11 +39,11 @@ extern template Kernels<double> kernels_for(std::string_view) noexcept;
 extern template Kernels<float> kernels() noexcept;
 extern template Kernels<double> kernels() noexcept;
 
-// After a value that is nothing for a kernel scan.h reads so many, and more where the kernel took none.
+// How many values scan.h reads where a kernel that has taken `taken` values cannot go on.
 inline std::uint64_t turn_after(std::uint64_t taken) noexcept { return taken >= 3 ? 1 : taken == 0 ? 64 : 4; }
 
-// One sample as scan_dense and scan_sparse read it, in turns with a kernel; nullptr where the sample is too short for
-// one.
+// One sample as scan_dense and scan_sparse read it, in turns with a kernel; `kernel` is null where samples are too
+// short for one.
 template <class T>
 inline ScanEnd read_dense(DenseKernel<T> kernel, const char* p, T* out, DenseRoom& room) noexcept {
   if (kernel == nullptr) return scan_dense(p, out, room);

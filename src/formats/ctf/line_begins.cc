@@ -21,14 +21,14 @@ inline std::uint32_t behind(std::uint64_t bits, std::uint32_t at) noexcept {
   return at + 1 + static_cast<unsigned>(std::countr_zero(bits));
 }
 
-// Whether there is at most one newline in each of some steps, whose bits these are, as in long lines.
+// Whether each of some steps, with a bit for each newline, has at most one, as in long lines.
 template <std::size_t kSteps>
 [[gnu::always_inline]] inline bool alone(const std::array<std::uint64_t, kSteps>& steps) noexcept {
   std::uint64_t second = 0;
   for (const std::uint64_t bits : steps) second |= bits & (bits - 1);
   return second == 0;
 }
-// Behind each of these, counted from `at`; returns how many.
+// Lists the places behind these newlines, counted from `at`; returns how many.
 template <std::size_t kSteps>
 [[gnu::always_inline]] inline std::size_t list_alone(const std::array<std::uint64_t, kSteps>& steps, std::uint32_t at,
                                                      std::uint32_t* const out) noexcept {
@@ -40,7 +40,7 @@ template <std::size_t kSteps>
   }
   return n;
 }
-// The same of any number of them. `kPopcount`: the CPU has an instruction for it.
+// The same for any number of newlines. `kPopcount`: the CPU has an instruction for it.
 template <bool kPopcount, std::size_t kSteps>
 [[gnu::always_inline]] inline std::size_t list(const std::array<std::uint64_t, kSteps>& steps, std::uint32_t at,
                                                std::uint32_t* const out) noexcept {
@@ -51,7 +51,7 @@ template <bool kPopcount, std::size_t kSteps>
     // Four without a branch, which could not be foreseen; what is too many is overwritten.
     for (std::size_t i = n; i < n + 4; ++i, bits &= bits - 1) {
       out[i] = behind(bits | kSome, at);
-      asm("" : "+m"(out[i]));  // one by one: four in a vector take longer to get there
+      asm("" : "+m"(out[i]));  // one by one: it takes longer to get four into a vector
     }
     for (std::size_t i = n + 4; i < end; ++i, bits &= bits - 1) out[i] = behind(bits, at);
     n = end;
@@ -105,7 +105,7 @@ namespace avx512 {
 BATCHFEED_TARGET inline __mmask64 newlines(const char* p) noexcept {
   return _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(p), _mm512_set1_epi8('\n'));
 }
-// The numbers of the bytes, drawn together.
+// Compresses the numbers of the bytes that are newlines.
 BATCHFEED_TARGET inline std::size_t add(const char* p, std::uint32_t from, std::uint32_t* out) noexcept {
   alignas(64) static constexpr auto kNumbers = [] {
     std::array<std::uint8_t, 64> numbers{};

@@ -11,8 +11,8 @@ namespace batchfeed::ctf {
 
 constexpr std::size_t kLineStep = 64;  // bytes
 
-// Behind each newline in the `steps` times 64 bytes from p on, counted from p, in order; returns how many. There is
-// room in `out` for one for each byte and 16 more.
+// Lists the places behind the newlines in the `steps` times 64 bytes from p on, counted from p, in order; returns how
+// many. `out` must have room for one for each byte and 16 more.
 using LineBegins = std::size_t (*)(const char* p, std::size_t steps, std::uint32_t* out) noexcept;
 
 // The one for this CPU, as `tier` allows (see kernels.h).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Line numbers for people: found by counting newlines when somebody asks, so
-// that the index need not carry them.
+// Line numbers for messages: found by counting newlines when they are needed,
+// so that the index need not carry them.
 #pragma once
 
 #include <cstddef>

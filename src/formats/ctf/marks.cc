@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::uint64_t kHighest = std::uint64_t{1} << 63;
 
-// Six without a branch, which could not be foreseen; what is too many is overwritten.
+// Lists the places of marks. The first six are always written, as no CPU could predict a branch on how many there are;
+// those too many are overwritten.
 inline std::uint16_t* write(std::uint64_t marks, unsigned count, std::uint32_t at, std::uint16_t* out) noexcept {
   std::uint16_t* const end = out + count;
   const auto place = [at](std::uint64_t m) {
@@ -138,10 +139,10 @@ void MarkList::fill() noexcept {
     const std::size_t count = std::min((left + kPiece - 1) / kPiece, kPieces);
     last_ = list_(from_, count, marks_.data());
     scanned_ = from_ + count * kPiece;
-    // What lies behind the block is none of its marks.
+    // Drops marks behind the end of the block.
     while (last_ != 0 && place(last_ - 1) >= end_) --last_;
   } while (last_ == 0);  // part of a long line
-  // Whole lines, if there are any; the rest comes with the next ones.
+  // Keeps the marks of whole lines, if there are any; the rest comes with the next ones.
   for (std::size_t n = last_; n > 0; --n) {
     const char* const mark = place(n - 1);
     if (*mark != '\n') continue;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The pipes and newlines of a block of short lines, found ahead of reading them:
-// where the next value stands then does not wait for the one before it. Samples of one
-// pair are read ahead, too.
+// The pipes and newlines of a block of short lines, found before the lines are read: so
+// finding the next value does not wait for the end of the one before. Samples of one pair
+// are read ahead, too (one_hots.h).
 #pragma once
 
 #include <array>
@@ -49,13 +49,13 @@ class MarkList {
   }
   void next() noexcept { ++at_; }
 
-  // What is at now(), which was called before; and what has been found ahead, now() first.
+  // What was found at now(), which must have been called; and the marks found ahead, now() first.
   OneHot found() const noexcept { return {.index = index_[at_], .note = note_[at_]}; }
   const char* ahead(std::size_t n) const noexcept { return place(at_ + n); }
   std::span<const std::int16_t> notes() const noexcept { return {note_.data() + at_, last_ - at_}; }
   const std::int32_t* indices() const noexcept { return index_.data() + at_; }
-  // How many of these have the same kind as the one `width` in front of each, the first `width` among them, and whether
-  // all that were looked at have the same value as that, too.
+  // How many marks from now() on, the first `width` included, have the same kind as the one `width` before them; and
+  // whether all that were compared have the same value, too.
   struct Alike {
     std::size_t marks = 0;
     bool values = false;
@@ -65,7 +65,7 @@ class MarkList {
 
  private:
   static constexpr std::size_t kPiece = 64, kPieces = kMostMarks / kPiece;
-  // Where next to nothing was found, so many pieces are not looked at.
+  // Calls of fill() that do not look for one-hots, after one that found next to none.
   static constexpr unsigned kRest = 16;
 
   const char* place(std::size_t n) const noexcept { return from_ + mark_distance(marks_[n]); }

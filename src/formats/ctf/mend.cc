@@ -42,7 +42,8 @@ std::string_view front_of(std::string_view line) {
   return line.substr(0, static_cast<std::size_t>(std::find_if(line.begin(), line.end(), ends_name) - line.begin()));
 }
 
-// The id in it: of numbers the digits, without zeros in front. Without any the line is one of the sequence before it.
+// The id in such a front: if ids are numbers, the digits without zeros in front. A line without an id belongs to the
+// sequence before it.
 std::string_view id_of(std::string_view id, bool numeric) {
   if (!numeric) return id;
   id = id.substr(0, static_cast<std::size_t>(std::find_if_not(id.begin(), id.end(), is_digit) - id.begin()));
@@ -145,7 +146,7 @@ class Mender {
     }
   }
 
-  // Runs behind the first one with their id; neighbours in the file as one.
+  // The runs in their new order, each behind the first one with its id; neighbours in the file become one.
   std::vector<Run> in_order() {
     std::vector<std::pair<std::uint64_t, std::size_t>> by_id;
     for (std::size_t i = 0; i < runs_.size(); ++i) by_id.emplace_back(runs_[i].id, i);

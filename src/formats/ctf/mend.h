@@ -18,8 +18,8 @@ namespace batchfeed::ctf {
 // Appends the mended text to `target`, which the caller commits.
 std::vector<Fix> mend(const io::File& file, io::AtomicFile& target, const FixOptions& options);
 
-// A line with the entries of every sparse sample in ascending order of their indices,
-// behind what `out` holds; how many samples had to be sorted.
+// Appends a line to `out`, the entries of every sparse sample in ascending order of
+// their indices; returns how many samples had to be sorted.
 std::size_t sort_entries(std::string_view line, std::string& out);
 
 }  // namespace batchfeed::ctf

@@ -50,11 +50,12 @@ struct Found {
 };
 
 // Looks at the `count` pieces from p on; those with a newline or a name in them go to
-// `out`, in order. `named`: whether the line that is open at p holds a name, and then the
-// last one. Names::kBytes + 1 bytes behind the last piece are read.
+// `out`, in order. `named`: whether the line that is open at p has a name before it; set to
+// the same for the line that is open at the end. Names::kBytes + 1 bytes behind the last
+// piece are read.
 using FindNames = Found (*)(const char* p, std::size_t count, const Names& names, bool& named, Piece* out) noexcept;
 
-// The one for this CPU, as `tier` allows (see kernels.h); nullptr where lines are as well read one by one.
+// The one for this CPU, as `tier` allows (see kernels.h); nullptr where reading line by line is as fast.
 FindNames find_names(std::string_view tier) noexcept;
 
 }  // namespace batchfeed::ctf

@@ -92,7 +92,7 @@ BATCHFEED_INLINE std::uint64_t mantissa(const char* point, std::uint64_t whole, 
 BATCHFEED_INLINE uint8x16_t digits(const Token& token) noexcept {
   return vqsubq_u8(vqtbl1q_u8(bytes_at(token.end - 16), bytes_at(token.shuffle->data())), vdupq_n_u8('0'));
 }
-// Numbers of 8 digits: of the halves of a, of those of b.
+// The numbers that the 8 digits of each half of a, then of b, spell.
 BATCHFEED_INLINE uint32x4_t eight_digits(uint8x16_t a, uint8x16_t b) noexcept {
   const uint8x16_t ten = {10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1};
   const uint8x16_t twos = vpaddq_u8(vmulq_u8(a, ten), vmulq_u8(b, ten));
@@ -140,14 +140,14 @@ template <class T>
 BATCHFEED_INLINE void store(const Whole& whole, T* out) noexcept {
   const Bytes x = load(whole.p), before = load(whole.p - 1);
   uint8x16_t last = vdupq_n_u8(0);
-  // A number of two digits for each byte that ends one, and what the two digits in front of it spell.
+  // For each byte: what it and the digit before it spell (low), and what the two digits before those spell (high).
   const auto put = [&](uint8x16_t v, uint8x16_t v1, std::uint64_t ends) {
     const uint8x16_t zero = vdupq_n_u8('0'), below = vdupq_n_u8('0' - 1);
     const uint8x16_t sum = vmlaq_u8(vqsubq_u8(v, zero), vqsubq_u8(v1, zero), vdupq_n_u8(10));
     const uint8x16_t low = vandq_u8(sum, vcgtq_u8(v, below));
     const uint8x16_t high = vandq_u8(vextq_u8(last, low, 14), vcgtq_u8(v1, below));
     last = low;
-    // What a store has too much the next one writes over.
+    // Each store writes four values; those too many are overwritten by the next.
     const auto draw = [&](uint8x16_t pairs, std::uint64_t some) {
       const uint32x4_t drawn = vreinterpretq_u32_u8(vqtbl1q_u8(pairs, bytes_at(kEndShuffles.at[some].data())));
       put_four(out, vmlaq_u32(vandq_u32(drawn, vdupq_n_u32(0xFF)), vshrq_n_u32(drawn, 8), vdupq_n_u32(100)));
@@ -188,7 +188,7 @@ BATCHFEED_INLINE bool store(Tokens& tokens, unsigned n, bool brief, T* out) noex
   uint64x2_t doubt = vdupq_n_u64(0);
   for (unsigned i = 0; i < n; i += 2) {
     const Token a = tokens.next(), b = tokens.next();
-    // The first 8 of the 16 digits of the first token, the last 8, the first 8 of the second ...
+    // `eights`: the first 8 of the 16 digits of a, the last 8, then those of b.
     const uint32x4_t eights = eight_digits(digits(a), digits(b));
     const uint32x2_t high = vget_low_u32(vuzp1q_u32(eights, eights)), low = vget_low_u32(vuzp2q_u32(eights, eights));
     put_two(out + i, scaled(high, low, scales_of<T>(a, b), doubt, T()));
@@ -196,7 +196,7 @@ BATCHFEED_INLINE bool store(Tokens& tokens, unsigned n, bool brief, T* out) noex
   return !any(doubt);
 }
 
-// 0 for bytes that are of the form.
+// 0 for each byte that is of the form.
 BATCHFEED_INLINE Bytes above(const Form& form, const char* p) noexcept {
   const Bytes x = load(p), bytes = load(form.bytes.data()), most = load(form.most.data());
   const auto above = [](uint8x16_t v, uint8x16_t as, uint8x16_t at_most) { return vcgtq_u8(veorq_u8(v, as), at_most); };
@@ -234,17 +234,17 @@ BATCHFEED_INLINE bool store(const Form& form, const char* p, bool brief, T* out)
   return !any(doubt);
 }
 
-// Four brief pairs. Gives where an index is above `highest`.
+// Stores four brief pairs. Returns where an index is above `highest`.
 BATCHFEED_INLINE uint32x4_t put_brief(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d, float32x4_t scales,
                                       std::uint32_t highest, float* values, std::int32_t* indices) noexcept {
-  // Index, value, index ...
+  // The numbers of `ab` and `cd` alternate: index, value, index ...
   const uint32x4_t ab = eight_digits(a, b), cd = eight_digits(c, d);
   const uint32x4_t index = vuzp1q_u32(ab, cd), value = vuzp2q_u32(ab, cd);
   vst1q_s32(indices, vreinterpretq_s32_u32(index));
   vst1q_f32(values, vdivq_f32(vcvtq_f32_u32(value), scales));
   return vcgtq_u32(index, vdupq_n_u32(highest));
 }
-// Two pairs: indices a and c, values b and d. The first 8 digits of an index must be 0.
+// Stores two pairs: indices a and c, values b and d. The first 8 digits of an index must be 0.
 template <class T>
 BATCHFEED_INLINE uint32x4_t put_pairs(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d, float64x2_t scales,
                                       std::uint32_t highest, uint64x2_t& doubt, T* values,

@@ -33,17 +33,17 @@ OneHotNames::OneHotNames(const Schema& schema) {
 
 namespace {
 
-constexpr unsigned kLastColon = 12;  // in front of the three bytes more that are looked at
+constexpr unsigned kLastColon = 12;  // of 16 bytes: three more behind it are looked at
 
 // A name as the first eight bytes of a sample, and how many digits may follow.
 struct Head {
-  std::uint64_t text = 1, mask = 0;       // like nothing
+  std::uint64_t text = 1, mask = 0;       // matches nothing
   std::uint64_t rest = 0, rest_mask = 0;  // the eight bytes behind
   unsigned length = 0, digits = 0;
   int note = 0;
 };
 
-// What is found at a mark, but the index, whose digits are given as spell_eight() takes them.
+// The note of what is found at a mark; the digits of its index go to `eight`, as spell_eight() takes them.
 template <bool kLonger>
 [[gnu::always_inline]] inline std::int16_t read_one(const char* mark, const Head& name, std::uint64_t& eight) noexcept {
   constexpr std::int16_t kNothing = OneHot{}.note;
@@ -63,7 +63,7 @@ template <bool kLonger>
   return static_cast<std::int16_t>(name.note + static_cast<int>(value));
 }
 
-// One by one; for an index that was found nowhere the digits are 0.
+// Reads mark by mark; where no sample is found, the digits are 0.
 template <std::size_t kNames, bool kLonger>
 [[gnu::always_inline]] inline std::size_t read_all(const char* from, const std::uint16_t* marks, std::size_t count,
                                                    const OneHotNames& names, std::uint64_t* eight,
@@ -103,7 +103,7 @@ template <std::size_t kNames, bool kLonger>
   return found;
 }
 
-// What `count` times eight digits spell, or up to three more.
+// Writes the numbers that `count` times eight digits spell, and up to three more.
 #if defined(__SSE2__)
 inline void spell_all(const std::uint64_t* eight, std::size_t count, std::int32_t* index) noexcept {
   const auto fours = [eight](std::size_t k) {
@@ -125,7 +125,7 @@ inline void spell_all(const std::uint64_t* eight, std::size_t count, std::int32_
 [[gnu::always_inline]] inline std::size_t find_by_one(const char* from, const std::uint16_t* marks, std::size_t count,
                                                       const OneHotNames& names, const OneHots& out) noexcept {
   alignas(16) std::array<std::uint64_t, kMostMarks + 4> eight;
-  constexpr std::size_t kMost = OneHotNames::kMost, kFew = kMost / 2;  // a loop without an end in sight costs a tenth
+  constexpr std::size_t kMost = OneHotNames::kMost, kFew = kMost / 2;  // loops of a length not constant take 10 % more
   std::size_t found = 0;
   if (names.longer)
     found = read_all<kMost, true>(from, marks, count, names, eight.data(), out.note);
@@ -144,7 +144,7 @@ std::size_t find_plain(const char* from, const std::uint16_t* marks, std::size_t
 
 #if defined(__x86_64__)
 
-// The same with the instructions of that CPU for bits.
+// The same with the bit instructions of such CPUs.
 __attribute__((target("avx2,bmi,bmi2"))) std::size_t find_avx2(const char* from, const std::uint16_t* marks,
                                                                std::size_t count, const OneHotNames& names,
                                                                const OneHots& out) noexcept {
@@ -153,7 +153,7 @@ __attribute__((target("avx2,bmi,bmi2"))) std::size_t find_avx2(const char* from,
 
 constexpr std::uint64_t kEach = 0x0001000100010001u;  // times a mask of 16 bits: that for each sample
 
-// The bit behind `bytes` of each sample, which are its first ones, if all of them are in `equal`.
+// For each sample whose first bytes, those in `bytes`, are all in `equal`: the bit behind these.
 inline std::uint64_t behind_all(std::uint64_t equal, std::uint64_t bytes, std::uint64_t behind) noexcept {
   return ((equal & bytes) + kEach) & behind;
 }
@@ -169,7 +169,7 @@ inline std::uint64_t behind_index(const Bytes& is, std::uint64_t begin) noexcept
   return (digits + begin) & ~digits;
 }
 
-// Of those places the ones where all is as it should be; each has room for three more bytes.
+// Of these ends of indices, those with all that a sample must have: at most seven digits, a colon, a digit and an end.
 inline std::uint64_t good(const Bytes& is, std::uint64_t begin, std::uint64_t end) noexcept {
   const std::uint64_t up_to_seven = (begin << 8) - (begin << 1);
   return end & up_to_seven & kEach * 0x1FFF & is.colons & is.digits >> 1 &
@@ -273,7 +273,7 @@ BATCHFEED_AVX512_INLINE std::size_t find_at_pipes(const char* from, const std::u
   return found;
 }
 
-// Newlines, a third of the marks of short lines, are left out in between.
+// Newlines, a third of the marks of short lines, are taken out before and put back behind.
 BATCHFEED_AVX512 std::size_t find_avx512(const char* from, const std::uint16_t* marks, std::size_t count,
                                          const OneHotNames& names, const OneHots& out) noexcept {
   constexpr std::size_t kLanes = 32;

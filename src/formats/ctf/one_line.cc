@@ -20,7 +20,7 @@ constexpr std::uint64_t kMostSamples = 0xFFFFFFF0u;  // of a stream in a chunk; 
 
 }  // namespace
 
-// What a pipe stands in front of, up to the next mark. False where its name cannot be compared at once.
+// Describes what a pipe stands in front of, up to the next mark. False where its name cannot be compared at once.
 template <class T>
 bool Parser<T>::take_part(const char* pipe, typename Shape::Part& part) const {
   const bool comment = pipe[1] == '#';
@@ -77,8 +77,8 @@ bool Parser<T>::take_shape(const char* mark, bool alone) {
   return *mark == '\n' && (alone ? samples == streams_.size() : samples != 0 && counts);
 }
 
-// The values of a sample behind what its column holds, of which they are no part yet; gives the byte behind them, or
-// nullptr where there is anything to be told, or no room.
+// Reads the values of a sample into the memory behind its column; returns the byte behind them, or nullptr where there
+// is anything to report, or no room.
 template <class T>
 inline const char* Parser<T>::values(const char* p, StreamState& s) {
   if (s.stored >= kMostSamples) return nullptr;
@@ -108,7 +108,8 @@ inline const char* Parser<T>::values(const char* p, StreamState& s) {
   return end.at;
 }
 
-// A row, behind its id, which has no known form; `look`: it was looked for one. False: it is of another shape.
+// Reads a row, from behind its id, by its shape. `look`: its form was looked for, and is not known. False: it is of
+// another shape.
 template <class T>
 bool Parser<T>::like_the_last(const char* const p, const char* const end, bool look) {
   if (new_rows_ != 0) enter_rows();

@@ -110,7 +110,7 @@ void Parser<T>::short_lines(const char* p, const char* const end) {
         continue;
       }
       remember_id(p,
-                  line_front.begin == p ? static_cast<std::size_t>(mark - p) : 0);  // a margin may have to be told of
+                  line_front.begin == p ? static_cast<std::size_t>(mark - p) : 0);  // front() must see every margin
     }
     for (;;) {
       const OneHot found = marks_.found();
@@ -188,7 +188,8 @@ const char* Parser<T>::rest(const char* p, Row& row) {
   }
 }
 
-// What a pipe stands in front of; no comment. Gives the byte behind it, or nullptr where the next pipe is.
+// Reads what a pipe stands in front of, which is no comment. Returns the byte behind it, or nullptr: go on at the next
+// pipe.
 template <class T>
 inline const char* Parser<T>::named(const char* name, Row& row) {
   if (ends_name(*name)) [[unlikely]] {
@@ -220,7 +221,7 @@ inline void Parser<T>::count(std::size_t stream, Row& row) noexcept {
   ++row.samples;
 }
 
-// A sample of one pair that was read ahead. False: its index is none of the stream's, or there is no room.
+// Appends a sample of one pair that was read ahead. False: its index is not below dim, or there is no room.
 template <class T>
 inline bool Parser<T>::append(const OneHot& found, const char* name, Row& row) {
   const auto stream = static_cast<std::size_t>(found.kind());

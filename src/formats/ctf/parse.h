@@ -40,30 +40,30 @@ class Parser {
   void block(const char* end) noexcept { marks_.block(end); }
   // Whole lines of one sequence, [p, end).
   void lines(const char* p, const char* end);
-  // The next sequences, of which the first begins at p: reads them for as long as they end up to `stop`, a place in the
-  // file, and are lines like the one that learn() saw. Gives how many; of the others nothing has changed.
+  // Reads the next sequences, the first of which begins at p, for as long as they end at `stop`, a place in the file,
+  // or before, and are lines like the one that learn() saw. Returns how many; the others leave nothing changed.
   std::size_t one_lines(const char* p, std::span<const IndexEntry> sequences, std::uint64_t stop) {
     return shape_.alone && !log_.curious() ? read_rows(p, sequences, stop) : 0;
   }
-  // How the lines of sequences look, by the one that ended last, whole, and begins at p.
+  // Learns how the lines of sequences look from the one that ended last, which is whole and begins at p.
   void learn(const char* p) {
     if (!shape_.parts.empty()) return;
     if (shape_.wait == 0) return look_at(p);
     --shape_.wait;
   }
-  // One line, wherever it belongs; gives the next one.
+  // Reads one line, wherever it belongs; returns the next one.
   const char* line(const char* p);
-  // Checks the sequence; a dropped one leaves rows without samples, unless they are to be kept. Returns whether it is
-  // whole.
+  // Checks the sequence; a dropped one leaves rows without samples, unless look_closely() was called. Returns whether
+  // it is whole.
   bool end();
-  // Whether the sequence that ended has the length that an index says; of a damaged one nobody knows what it was.
+  // Whether the sequence that ended has the length that an index says; true for a damaged one, as its length is
+  // unknown.
   bool lasts(std::uint64_t samples) const noexcept;
-  // For those who want to see damage: what an invalid sequence has is kept, and an index that stands twice in a sample
-  // is told.
+  // For checks: keeps the samples of invalid sequences, and reports an index that occurs twice in a sample.
   void look_closely() noexcept { closely_ = true; }
 
-  // Makes room at once for `parts` times the bytes that have been read so far; for all rows, where so many of them show
-  // what they take.
+  // Makes room at once for `parts` times what was read so far; for dense streams that have one sample in each of the
+  // `rows` read, exactly for `all_rows`.
   void expect(double parts, std::uint64_t rows, std::uint64_t all_rows);
 
   // Gives the columns their sizes.
@@ -80,7 +80,7 @@ class Parser {
     std::uint64_t dim;
     std::uint32_t name_length;
     bool sparse;
-    bool vector;                // samples are long enough for a kernel; of sparse ones the last tells
+    bool vector;                // samples are long enough for a kernel; for sparse streams: the last one was
     std::uint64_t samples = 0;  // of the running sequence, well-formed
     std::uint64_t stored = 0;   // samples in the column
     std::uint64_t values = 0;   // values in the column
@@ -95,12 +95,12 @@ class Parser {
     KernelMemory memory;
   };
 
-  // A line in which no stream stands twice.
+  // How a line looks in which no stream occurs twice.
   struct Shape {
     static constexpr int kMostCredit = 64, kPrice = 4;
 
     struct Part {
-      int stream = Schema::kNone;  // or what is left out
+      int stream = Schema::kNone;  // kNone: a comment or an undeclared input, which is left out
       Prefix<kLongestName> name;
       std::size_t length = 0;  // of the name and the pipe
       std::size_t bytes = 0;   // up to the next mark, in the line that was looked at
@@ -109,11 +109,11 @@ class Parser {
       bool left_out() const noexcept { return stream == Schema::kNone; }
     };
     std::vector<Part> parts;  // in order; empty: none is known
-    bool alone = false;       // the line is a sequence, which each stream is in; else one of several
+    bool alone = false;       // the line is a whole sequence, with all streams; else it is one line of several
     bool id = false;
-    // Sequences until the next is looked at: the more, the more often none was like the one before.
+    // Sequences until learn() looks at one again: the more, the more often its shape was of no use.
     unsigned wait = 0, misses = 0;
-    int credit = 0;  // of one of several: a line like it earns one, another one costs kPrice
+    int credit = 0;  // if not `alone`: a line of the shape earns one, another line costs kPrice
   };
 
   // Neighbours in a line of that shape: samples that are read at once, and what is left out between them.
@@ -136,7 +136,7 @@ class Parser {
   };
 
   void short_lines(const char* p, const char* end);
-  // Whether a line whose first mark this is has the id of the last one, or none.
+  // Whether a line at p, with its first mark at `mark`, has the id of the last line, or none.
   bool begins_like_the_last(const char* p, const char* mark) const noexcept {
     return mark == p || (p + id_length_ == mark && id_.same(p));
   }
@@ -204,7 +204,8 @@ class Parser {
   const Kernels<T> kernels_;
   MarkList marks_;
   const std::uint64_t max_values_, max_implied_;
-  // Of the text at hand: places of dropped sequences in the columns, values that rows which are too short lack.
+  // Of the text at hand: places of dropped sequences in the columns, and values filled in for rows that are too short;
+  // how many there may be.
   std::uint64_t lost_ = 0, filled_ = 0, max_lost_ = ~0ull, max_filled_ = ~0ull;
   // By which a sparse column grows: little for a short text, as there may be very many of them in memory.
   static constexpr std::uint64_t kMoreValues = 1024;
@@ -213,11 +214,11 @@ class Parser {
   int likely_ = 0;
   bool short_ = false;  // the last lines were short ones
   Shape shape_;
-  std::span<Group> groups_;          // of lines of the shape, in order; empty: they are not read so
-  std::vector<Group> group_memory_;  // of which they are the first
+  std::span<Group> groups_;          // of lines of the shape, in order; empty: lines are not read in groups
+  std::vector<Group> group_memory_;  // its first ones are groups_
   std::uint32_t new_rows_ = 0;       // sequences read in groups since enter_rows()
   std::uint64_t rows_of_room_ = 0;   // lines for which no column grows
-  // How the last of them began: an id of up to 15 bytes and a blank.
+  // How the last line began: an id of up to 15 bytes and a blank.
   std::size_t id_length_ = 0;
   Prefix<16> id_;
   std::uint64_t rows_ = 0;     // with a declared input

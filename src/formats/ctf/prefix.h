@@ -12,7 +12,7 @@
 
 namespace batchfeed::ctf {
 
-// At most N bytes; at first like no text. N bytes are read wherever it looks.
+// At most N bytes; matches no text at first. All functions read N bytes of a text.
 template <std::size_t N>
 class Prefix {
   static_assert(N % 16 == 0);
@@ -28,7 +28,7 @@ class Prefix {
     }
   }
   void forget() noexcept { *this = Prefix(); }
-  // As many bytes as before.
+  // Takes as many bytes as before, at p.
   void move_to(const char* p) noexcept {
     for (std::size_t i = 0; i < N; i += sizeof(Word)) {
       const Word here = word_at(p + i) & word_at(mask_.data() + i);
@@ -49,7 +49,7 @@ class Prefix {
       differs |= (word_at(p + i) ^ word_at(q + i)) & word_at(mask_.data() + i);
     return unlike_zero(differs);
   }
-  // The same, but for byte `at`, of p not 0xFF, which is one more at q.
+  // 0 if they are the same but for byte `at`, which is one more at q, and not 0xFF at p.
   unsigned differs_by_one(const char* p, const char* q, std::size_t at) const noexcept {
     const char* const one = kOne.data() + (N - at);
     Word differs{};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A sequence is as long as the stream that stands most often in it, but not longer than its lines with a name are
-// many (ctf.md 7.4). So where one stream stands in every line it has as many samples as lines, and only newlines and
-// the first bytes of lines have to be looked at.
+// The length of a sequence is the number of samples of the stream that occurs most often in it, but at most the number
+// of its lines with a name (ctf.md 7.4). So where one stream occurs in every line it is the number of lines, and only
+// newlines and the first bytes of lines have to be looked at.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,10 +14,9 @@
 namespace batchfeed::ctf {
 
 namespace {
-constexpr std::uint64_t kFew = 8;  // lines of a sequence, behind which others are supposed to be as short
+constexpr std::uint64_t kFew = 8;  // lines of a short sequence, behind which others are supposed to be short, too
 }
 
-// A name at `name` is the first in the line.
 bool RangeIndexer::take_front(const char* line, const char* id, const char* name) {
   if (*name != '|' || name[1] == '#' || ends_name(name[1])) return false;
   const int stream = schema_.match(name + 1, likely_);
@@ -41,7 +40,7 @@ bool RangeIndexer::enter_alike(Part& part, const LineBlocks& blocks, const char*
   return true;
 }
 
-// An id of up to 16 digits at p, with the name behind it that front_ ends with. False: it is none such.
+// Reads an id of up to 16 digits at p, if the name behind it is that of front_; else false.
 inline bool RangeIndexer::take_number(const char* p, Number& out) const {
   text::Digits digits = text::leading_digits(p);
   if (digits.count == 0) return false;
@@ -60,7 +59,7 @@ bool RangeIndexer::go_on_text(Part& part, const LineBlocks& blocks, const char* 
   if (rows > most_samples() || next.empty() || next.size() + name_length_ > kLongestFront ||
       !name_.same(p + next.size()) || next.size() > context_.limits.key_bytes)
     return false;
-  // It is another id than the running one: with the name behind it, it is not as front_ is.
+  // It is another id than the running one: the name is the same, and the line does not begin as front_ does.
   const std::uint64_t at = blocks.offset_of(p);
   list({.key = part.texts.size(),
         .begin = current_.begin,
@@ -107,7 +106,7 @@ RangeIndexer::Running RangeIndexer::count_on(Part& part, const LineBlocks& block
     const unsigned no_digit = now[last_digit] > '9' ? 1 : 0;
     const unsigned other = front.differs(before, now), next = front.differs_by_one(before, now, last_digit) | no_digit;
     *entry = {.key = id, .begin = begin, .bytes = at - begin, .samples = static_cast<std::uint32_t>(rows + 1)};
-    // One comparison for both, as nobody can foresee where a sequence ends.
+    // One branch for both, as no CPU can predict where a sequence ends.
     if (other * next != 0) {
       Number number;
       if (!take_number(now, number) || number.id == id) break;
@@ -139,7 +138,7 @@ RangeIndexer::Running RangeIndexer::count_on(Part& part, const LineBlocks& block
 }
 
 const char* RangeIndexer::alike(Part& part, const LineBlocks& blocks, const char* const from, const char* const stop) {
-  // The first may go on from the range before, and then its names matter.
+  // The first sequence may have begun in the range before: then its names must be counted.
   if ((inside_ && !part.first && !current_.has_id) || !enter_alike(part, blocks, from)) return from;
   std::array<std::uint32_t, kAtOnce * kLineStep + 16> begins;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const char* sequence = from;

@@ -17,7 +17,7 @@
 namespace batchfeed::ctf {
 namespace {
 
-// Names of the stream that has most.
+// How often the stream is named that is named most.
 std::uint64_t longest(const Open& open) {
   return open.tokens.empty() ? 0 : *std::max_element(open.tokens.begin(), open.tokens.end());
 }
@@ -100,7 +100,7 @@ void RangeIndexer::switch_to(Part& part, const LineFront& front, std::uint64_t a
   if (text_) current_.text = front.text();
 }
 
-// Where a line of a corpus with ids begins.
+// A line of a corpus with ids begins at `line`: another id begins another sequence.
 void RangeIndexer::enter(Part& part, const char* line, std::uint64_t at) {
   const LineFront front = text_ ? text_front(line) : numeric_front(line);
   if (!front.has_id()) return;
@@ -144,7 +144,7 @@ void RangeIndexer::add(const Piece& piece, std::uint64_t bytes) {
   for (std::size_t n = 0; n < names_.size(); ++n) current_.tokens[names_.stream(n)] += ones(piece.names[n] & bytes);
 }
 
-// Adds whole pieces, up to the one with the byte before `p`, which it gives.
+// Adds whole pieces up to the one with the byte before `p`, and returns that one.
 const Piece* RangeIndexer::add_up_to(const Piece* piece, const Piece* last, const char* p) {
   const Piece* to = std::min(piece + (p - 1 - piece->at) / static_cast<std::ptrdiff_t>(Piece::kBytes), last);
   while (to->at >= p) --to;  // some may have been left out
@@ -203,7 +203,7 @@ void RangeIndexer::sequence_by_sequence(Part& part, const LineBlocks& blocks, st
     constexpr std::uint64_t kSome = std::uint64_t{1} << 63;
     for (unsigned i = 0; i < 4; ++i, ends &= ends - 1) {
       out[i] = at + static_cast<unsigned>(std::countr_zero(ends | kSome));
-      asm("" : "+m"(out[i]));  // one by one: four in a vector take longer to get there
+      asm("" : "+m"(out[i]));  // one by one: it takes longer to get four into a vector
     }
     for (unsigned i = 4; ends != 0; ++i, ends &= ends - 1) out[i] = at + static_cast<unsigned>(std::countr_zero(ends));
   }

@@ -29,14 +29,15 @@ struct Open {
   std::string text;  // the id in the modes text and hashed
   std::uint64_t begin = 0;
   std::uint64_t rows = 0;             // lines with a declared input (with the main stream, where there is one)
-  std::vector<std::uint64_t> tokens;  // names of each stream; of no interest where there is a main stream
+  std::vector<std::uint64_t> tokens;  // how often each stream is named; empty where there is a main stream
   bool damaged = false;               // known only while there is no row and no main stream
 
   bool same_id(const Open& other) const { return id == other.id && text == other.text; }
 };
 
-// What one range of the file holds. Its first lines may belong to a sequence
-// that began before it, its last sequence may go on behind it. Of the first range only that is left open: `first`.
+// What one range of the file holds. Its first lines may belong to a sequence that began
+// before it, its last sequence may go on behind it. In the first range only the last
+// sequence is left open, as `first`.
 struct Part {
   std::uint64_t lines = 0;
   std::optional<Open> head;         // lines before the first id
@@ -49,23 +50,23 @@ struct Part {
 
 class RangeIndexer {
   static constexpr std::size_t kAtOnce = 64;            // pieces
-  static constexpr std::size_t kLongestId = 16;         // bytes, with the one behind it, that are compared at once,
-  static constexpr std::size_t kLongestName = 16;       // of the first name and what is around it,
-  static constexpr std::size_t kLongestFront = 32;      // and of both
-  static constexpr std::ptrdiff_t kLongest = 32 << 10;  // bytes of a sequence that may be read twice,
-  static constexpr int kMostOdd = 8;                    // and how many in a block are, before names are looked for
+  static constexpr std::size_t kLongestId = 16;         // bytes of an id and the one behind it that Prefix can compare,
+  static constexpr std::size_t kLongestName = 16;       // of the first name with the bytes around it,
+  static constexpr std::size_t kLongestFront = 32;      // and of both together
+  static constexpr std::ptrdiff_t kLongest = 32 << 10;  // bytes of a sequence that may be read twice at most,
+  static constexpr int kMostOdd = 8;  // and such sequences in a block before names are looked for in the rest
 
  public:
-  // `every_line`: nothing is taken together; what tests compare with.
+  // `every_line`: looks at each line by itself; for tests to compare with.
   RangeIndexer(const io::File& file, const Start& start, const Schema& schema, const OpenContext& context,
                bool every_line = false);
 
   // The lines that begin in [begin, end).
   Part run(std::uint64_t begin, std::uint64_t end, const std::function<void(std::uint64_t)>& passed);
 
-  // Enters a sequence that ends before `end`, if there is anything in it.
+  // Lists a sequence that ends at `end`, unless it is left out: then `notes` counts it and the result is false.
   bool close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes, IndexEntries& out);
-  // `more`: bytes that go with the entry.
+  // Appends an entry, within room_. `more`: bytes of memory that it takes beside the entry.
   void list(const IndexEntry& entry, std::uint64_t more, IndexEntries& out) {
     const std::uint64_t bytes = sizeof(IndexEntry) + more;
     if (bytes > room_) [[unlikely]]
@@ -95,9 +96,10 @@ class RangeIndexer {
   const char* alike_lines(Part& part, const LineBlocks& blocks, const char* p, const char* stop);
   // Enters the sequence that begins at p, if its first line is so and it is not the running one.
   bool enter_alike(Part& part, const LineBlocks& blocks, const char* p);
-  // The same if a sequence of `rows` such lines ends there, and the next begins as it did but for the id.
+  // The running sequence has `rows` such lines and ends at p: lists it and enters the next one, if that begins as it
+  // did but for the id, which is text.
   bool go_on_text(Part& part, const LineBlocks& blocks, const char* p, std::uint64_t rows);
-  // The same of a number.
+  // The same for ids of both kinds.
   bool go_on_alike(Part& part, const LineBlocks& blocks, const char* p, std::uint64_t rows);
   // Where lines begin, counted from `from`.
   struct Lines {
@@ -114,15 +116,16 @@ class RangeIndexer {
     std::size_t digits = 0;
   };
   bool take_number(const char* p, Number& out) const;
-  // The first of the lines begins the running sequence. Those behind it may go on with it, or begin another as it did
-  // but for the number: up to the first that does neither. No branch depends on which, where the number comes next and
-  // differs in its last digit alone.
+  // The first of the lines begins the running sequence. Each line behind it may go on with it, or begin another one
+  // that differs only in the number; stops at the first that does neither. Which of the two takes no branch where the
+  // number is one more and only its last digit differs.
   Running count_on(Part& part, const LineBlocks& blocks, Lines lines);
-  // `id`: behind it.
+  // Remembers how a line begins, whose id ends at `id` and whose first name is at `name`. False if that is no name that
+  // counts, or is too long.
   bool take_front(const char* line, const char* id, const char* name);
   // Behind the lines that begin with the same id as the one at p; `stop` if they are many.
   const char* behind(const char* p, const char* stop) const;
-  // The same by pieces; lines without a name are left to lines().
+  // Whole lines [p, stop), by pieces; lines without a name are left to lines().
   void pieces(Part& part, const LineBlocks& blocks, const char* p, const char* stop);
   void sequence_by_sequence(Part& part, const LineBlocks& blocks, std::span<const Piece> pieces, const char* stop);
   void line_by_line(Part& part, const LineBlocks& blocks, std::span<const Piece> pieces, const char* line,
@@ -143,14 +146,14 @@ class RangeIndexer {
   bool inside_ = false;  // there is a range before this one
   Open current_;
   Prefix<kLongestId> id_;  // of a line with the running sequence's id, up to the byte behind it
-  // Of a line of sequences alike, up to the byte behind the name that stands first in it;
+  // How a line of sequences alike begins: the id and the first name, up to the byte behind it.
   Prefix<kLongestFront> front_;
-  std::size_t last_digit_ = 0;  // where go_on_alike() found it;
-  Prefix<kLongestName> name_;   // what of it stands behind the id, if it is not longer,
-  std::size_t name_length_ = 0;
-  std::size_t front_stream_ = 0;  // and the stream of that name
+  std::size_t last_digit_ = 0;    // place of the id's last digit in front_
+  Prefix<kLongestName> name_;     // what stands behind the id in front_, if it is not too long
+  std::size_t name_length_ = 0;   // bytes of it
+  std::size_t front_stream_ = 0;  // the stream of that name
   int likely_ = 0;
-  std::uint64_t room_;  // that entries of the index may still take
+  std::uint64_t room_;  // bytes that entries of the index may still take
 };
 
 }  // namespace batchfeed::ctf

@@ -20,7 +20,7 @@ struct Ranges {
   std::uint64_t begin = 0, end = 0;
   std::size_t count = 1;
 
-  // As many as pay, of at least so many bytes, and no more than threads.
+  // One for each thread, but none of less than `least` bytes; only one where reading out of order is slow.
   Ranges(const io::File& file, std::uint64_t from, std::uint64_t to, std::uint64_t least, unsigned threads)
       : begin(from), end(to) {
     const std::uint64_t most = file.is_slow_out_of_order() ? 1 : std::max(threads, 1u);

@@ -13,7 +13,7 @@
 namespace batchfeed::ctf {
 namespace {
 
-// The sequences of a run, of which those that lie in one block are read after those in the one before.
+// Reads the sequences of a run, block by block.
 template <class T>
 struct RunReader {
   static constexpr std::uint64_t kFew = 16 << 10;  // bytes that a few rows take
@@ -23,8 +23,8 @@ struct RunReader {
   FaultLog& log;
   const Counted::Before& counted;
   Chunk& out;
-  const std::string* const
-      cache;  // of the index: its lengths, by which minibatches are made, are compared with the text
+  // The index cache, or null: its lengths, by which minibatches are made, are compared with the text.
+  const std::string* const cache;
   IndexEntries::Iterator next;
   const std::uint64_t begin, end;  // of them all in the file
   const std::size_t rows;
@@ -62,18 +62,18 @@ struct RunReader {
     first_block = false;
   }
 
-  // How much there will be up to one place is told by what there was up to the other: by the first rows for the first
+  // Makes room for what there will be up to `place`, by what there was up to `read`: by the first rows for the first
   // block, and by that for all.
   void foretell(std::uint64_t place, std::uint64_t read) {
     parser.expect(static_cast<double>(place - begin) / static_cast<double>(read - begin), row, rows);
   }
 
-  // Sequences that may be read together: each is told of by itself, and few for so long as the rest is not foretold.
+  // Sequences that may be read together: one by one where some of them are quiet, and until the rest is foretold.
   std::span<const IndexEntry> at_once() const noexcept {
     const std::span<const IndexEntry> ready = next.ready();
     return ready.first(few != kTold || !counted.each.empty() ? 1 : std::min(ready.size(), rows - row));
   }
-  // Of sequences of one line.
+  // Throws if the index says another length of one of these sequences, which have one line.
   void expect_ones(std::span<const IndexEntry> sequences) const {
     for (const IndexEntry& e : sequences) {
       if (e.samples != 1) log.other_length(e.key, e.begin, e.samples, *cache);
@@ -83,7 +83,7 @@ struct RunReader {
     return blocks.begin() + (next->begin - blocks.offset());
   }
 
-  // What the block, which ends at `stop`, has of the next sequence; false if that goes on behind it.
+  // Reads what the block, which ends at `stop`, has of the next sequence; false if that goes on behind it.
   bool read_next(const LineBlocks& blocks, std::uint64_t stop) {
     const IndexEntry& e = *next;
     const std::uint64_t e_end = e.begin + e.bytes;
@@ -211,7 +211,7 @@ void CtfSource::told_ahead(Run run, const Counted::Before& counted) const {
       [this, run, counted] { counted_->give_back(run.first, run.first, run.last, counted); });
 }
 
-// As pixels are, which have neither a sign nor a point, or labels: a look at the text of the first sequence.
+// Looks at the text of the first sequence: values without a sign or a point, as pixels are, or labels.
 bool CtfSource::may_be_narrow(std::uint32_t chunk, std::size_t stream) const {
   const IndexEntry e = index_.entries[run_of(chunk).first];
   std::string text(static_cast<std::size_t>(std::min<std::uint64_t>(e.bytes, 4096)), '\0');

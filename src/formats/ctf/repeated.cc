@@ -43,7 +43,7 @@ Keys look_at(const IndexEntries& entries) {
 }
 
 struct Repeats {
-  std::size_t second = 0;  // the first entry whose key one before it has
+  std::size_t second = 0;  // the first entry with the key of an earlier one
   std::uint64_t sequences = 0;
 };
 

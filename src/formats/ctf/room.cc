@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The memory that the parser's rows go to: columns grow while it writes behind what they count as theirs.
+// The memory of the parser's columns: it writes beyond their sizes, which are set when they grow and at the end.
 #include <algorithm>
 
 #include "formats/ctf/parse.h"

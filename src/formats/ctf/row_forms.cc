@@ -153,7 +153,8 @@ inline std::uint64_t bit_behind(std::uint64_t bits, std::size_t n) noexcept {
   for (; n != 0; --n) bits &= bits - 1;
   return bits & (0 - bits);
 }
-// The bit of the mark that the samples end at, of those of newlines or pipes; 0 if it lies elsewhere.
+// The bit of the mark that the samples end at, of `marks`: newlines if they go to the end, else pipes. 0: it is none of
+// these.
 template <class T>
 inline std::uint64_t end_mark(const RowForms<T>& forms, std::uint64_t marks) noexcept {
   return bit_behind(marks, forms.to_end() ? 0 : forms.samples());

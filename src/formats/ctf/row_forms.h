@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Short lines differ in their digits, and in how many of them a number has: most lines have one of a few forms. Some
-// samples of a line, of whatever streams, show in one comparison that they are of a form that is known, and all their
-// numbers are made at once. What lies between them and is not read, comments of any length for one, is cut out before.
+// Short lines differ in their digits, and in how many digits a number has: most lines have one of a few forms. One
+// comparison tells that some samples of a line, of whatever streams, have a known form, and all their numbers are made
+// at once. What lies between them and is not read, such as comments, is cut out before.
 #pragma once
 
 #include <array>
@@ -26,18 +26,18 @@ struct RowForm {
   struct Sample {
     std::uint8_t first = 0, count = 0;
   };
-  std::uint64_t others = 0;  // bytes that are no digits, the mark behind the samples too: no two forms have the same
-  std::uint64_t fixed = 0;   // bytes that belong to no number, but to all samples of the form
+  std::uint64_t others = 0;  // bytes that are no digits, the mark behind the samples too; no two forms have the same
+  std::uint64_t fixed = 0;   // bytes that belong to no number: they are the same in all samples of the form
   alignas(64) std::array<char, kRowBytes> text{};          // these bytes, 0 for the others
   alignas(64) std::array<std::uint8_t, kRowBytes> keep{};  // 0xFF for these, 0 for the others
   // Where the digits of each number come from, eight for each, the last ones at the end; for AVX-512 places in the
   // line, for AVX2 behind `begins`, with 0x80 where there is none. Numbers stand as packing will put them in order: of
   // four the first two in one vector, the others in the other.
   alignas(64) std::array<std::array<std::uint8_t, 64>, 2> digits{};
-  std::array<std::uint64_t, 2> present{};                      // those that there are
+  std::array<std::uint64_t, 2> present{};                      // bytes of `digits` that are digits
   std::array<std::uint8_t, kRowNumbers> begins{};              // of the numbers
   alignas(64) std::array<T, kRowNumbers> scales{};             // what digits are divided by; negative behind a sign
-  alignas(64) std::array<std::uint32_t, kRowNumbers> below{};  // what they have to be below
+  alignas(64) std::array<std::uint32_t, kRowNumbers> below{};  // what digits have to be below
   std::array<Sample, kRowSamples> samples{};                   // in the order of the line
   std::size_t numbers = 0;
 };
@@ -46,7 +46,7 @@ template <class T>
 struct RowNumbers {
   alignas(64) std::array<T, kRowNumbers + 4> values{};  // four more may be copied than there are
   alignas(64) std::array<std::int32_t, kRowNumbers + 4> indices{};
-  std::size_t bytes = 0;  // that they and the gaps stood in, up to the pipe or with the newline behind them
+  std::size_t bytes = 0;  // of their text and the gaps, up to the pipe behind them or with the newline
 };
 
 template <class T>
@@ -93,8 +93,8 @@ class RowForms {
     if (form != nullptr && credit_ < kMostCredit) ++credit_;
     return form;
   }
-  // Samples that read() could not read, those that start() was told of, without the gaps and with the mark behind them:
-  // their form is known from now on, if it is one.
+  // Learns the form of the samples at p, if they have one: those that start() was told of and read() could not read,
+  // without the gaps and with the mark behind them.
   void learn(const char* p, std::size_t bytes);
 
   const RowForm<T>* find(std::uint64_t others) const noexcept {
@@ -111,7 +111,7 @@ class RowForms {
 
  private:
   static constexpr std::size_t kForms = 256;
-  // Samples of a known form earn one; learning a form, and failing to, costs these.
+  // Of credit_: a row of a known form earns one; learning a form costs kPrice, failing to kPriceOfNone.
   static constexpr int kMostCredit = 512, kPrice = 4, kPriceOfNone = 32;
   static constexpr unsigned kSleep = 1024;  // lines
 

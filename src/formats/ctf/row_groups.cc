@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMostSamples = 0xFFFFFFF0u;  // of a stream in a chunk; the parser tells of too many
 constexpr std::size_t kAtOnce = 4;                   // values copied; fewer than RowNumbers has behind its last
-// Of a group, in the line that it is cut by: others may be a little longer.
+// Bytes of a group in the line by which groups are cut: in others it may be a little longer.
 constexpr std::size_t kMostBytes = kRowBytes - 6;
 
 }  // namespace
@@ -28,7 +28,7 @@ typename Parser<T>::Group& Parser<T>::add_group() {
   return groups_.back();
 }
 
-// None if some sample does not fit into a group, or where they would gain nothing.
+// Cuts the shape into groups; none if some sample does not fit into one, or where they would gain nothing.
 template <class T>
 void Parser<T>::cut_into_groups() {
   groups_ = {};
@@ -71,7 +71,7 @@ void Parser<T>::cut_into_groups() {
   if ((all_samples < 2 * count && all_numbers < 4 * count) || (pairs && !shape_.alone)) leave_groups();
 }
 
-// All numbers of a line that begins at p, behind its id; gives the next line, or nullptr if not all of it is known.
+// Reads all numbers of a line from p, behind its id; returns the next line, or nullptr if not all forms are known.
 template <class T>
 inline const char* Parser<T>::groups(const char* p) {
   for (Group& group : groups_) {
@@ -111,7 +111,7 @@ inline bool Parser<T>::append_groups() {
   return true;
 }
 
-// Of a line that groups() could not read, behind its id. False: it is of another shape.
+// Learns the forms of a line that groups() could not read, from behind its id. False: it is of another shape.
 template <class T>
 bool Parser<T>::learn_forms(const char* p) {
   auto part = shape_.parts.begin();
@@ -138,7 +138,7 @@ bool Parser<T>::learn_forms(const char* p) {
   return true;
 }
 
-// Reads lines of a sequence for as long as it pays to look at their forms; gives the first that is left.
+// Reads lines of a sequence for as long as it pays to look at their forms; returns the first that is left.
 template <class T>
 const char* Parser<T>::known_lines(const char* p, const char* const end) {
   std::uint64_t lines = 0;
@@ -174,7 +174,7 @@ const char* Parser<T>::known_lines(const char* p, const char* const end) {
   return p;
 }
 
-// A line that is a sequence, behind its id.
+// Reads a line that is a sequence, from behind its id, if all forms are known.
 template <class T>
 inline bool Parser<T>::known_row(const char* p, const char* const end) {
   const auto bytes = static_cast<std::size_t>(end - p);
@@ -209,7 +209,7 @@ std::size_t Parser<T>::read_rows(const char* p, std::span<const IndexEntry> sequ
   return n;
 }
 
-// Columns learn where the samples of sequences begin that have one each.
+// Enters the last new_rows_ sequences, which have one sample of each stream, into the columns' offsets.
 template <class T>
 void Parser<T>::enter_rows() {
   const std::uint32_t rows = new_rows_;

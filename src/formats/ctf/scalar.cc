@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Numbers of up to eight bytes in 64-bit registers, in two ways. Text with a fixed number of digits, and pairs whose
-// indices go up, look like what stands before them, mostly: where a number ends is known then, and nothing waits for
-// it. Of others each is looked at by itself.
+// Numbers of up to eight bytes in 64-bit registers, read in two ways. Text with a fixed number of digits, and pairs
+// whose indices go up, mostly have the form of the number or pair before: then it is known where one ends, and no load
+// waits for it. Others are looked at one by one.
 #include "formats/ctf/scalar.h"
 
 #include <array>
@@ -13,40 +13,40 @@ namespace {
 
 constexpr std::uint64_t kEach = 0x0101010101010101u;
 
-// The last n (1 to 8) of eight bytes.
+// A mask of the last n (1 to 8) of eight bytes.
 constexpr std::uint64_t last_bytes(unsigned n) noexcept { return ~std::uint64_t{0} << (64 - 8 * n); }
-// Byte i of eight.
+// The value c in byte i of eight.
 constexpr std::uint64_t byte_at(unsigned i, unsigned c) noexcept { return std::uint64_t{c} << (8 * i); }
 
 bool ends_value(char c) noexcept { return static_cast<unsigned char>(c) <= ' '; }
 
-// A value without its sign that is the last of eight bytes: "0.25". With a point it has at most seven digits, so that
-// these and the power of ten are exact and the division rounds once.
+// The form of a value without its sign, such as "0.25", that ends a word of eight bytes. With a point it has at most
+// seven digits, so that these and the power of ten are exact and the division rounds once.
 struct ValueForm {
-  std::uint64_t bytes;  // of the value
+  std::uint64_t bytes;  // a mask of those of the value
   std::uint64_t look;   // '0' for digits, else the point
-  std::uint64_t most;   // 7F less than what each byte xor `look` may be
-  std::uint64_t front;  // the bytes before the point
+  std::uint64_t most;   // for each byte 7F less what it xor `look` may be at most
+  std::uint64_t front;  // a mask of those before the point
   double ten;           // what the digits are divided by
   bool signs;           // some values had one: looking for it takes half as long again
 
-  // As they are, xor `look`.
+  // The bytes of the value that ends at `end`, xor `look`.
   std::uint64_t load_from(const char* end) const noexcept { return (load<std::uint64_t>(end - 8) ^ look) & bytes; }
-  // High bits where they are not of this form.
+  // Has the high bit of each byte that is not of this form.
   std::uint64_t odd(std::uint64_t v) const noexcept { return (v + most) | v; }
   template <class T>
   T digits(std::uint64_t v) const noexcept {
-    const std::uint64_t before = v & front;  // moves over the point
+    const std::uint64_t before = v & front;  // is moved over the point
     return static_cast<T>(static_cast<std::int64_t>(text::spell_eight((v ^ before) + (before << 8))));
   }
-  // Signs are as good as random, so they choose what is divided by.
+  // Indexed by whether there is a minus: signs are as good as random, so a branch would cost more.
   template <class T>
   std::array<T, 2> divisors() const noexcept {
     return {static_cast<T>(ten), static_cast<T>(-ten)};
   }
 };
 
-// The bytes of the value at p without its sign, or 0 if it has no such form.
+// Learns the form of the value at p. Returns its size in bytes without a sign; 0 if it has no such form.
 unsigned learn_value(ValueForm& form, const char* p) noexcept {
   const bool minus = *p == '-';
   p += static_cast<int>(minus);
@@ -69,14 +69,15 @@ unsigned learn_value(ValueForm& form, const char* p) noexcept {
   return size;
 }
 
-// What is known of the samples of a stream. Looking for a form that does not come back costs more than it saves.
+// What a stream's samples of before have taught (KernelMemory). Looking for a form that does not come back costs more
+// than it saves.
 struct Known {
   ValueForm value;
-  std::uint32_t end;      // of the number or pair behind its blank, without a sign; 0: no form is known
-  std::uint32_t colon;    // of the pair
-  std::uint64_t index;    // its bytes, the last of eight
-  std::uint32_t misses;   // forms in a row that hardly came back
-  std::uint32_t waiting;  // samples since they were too many
+  std::uint32_t end;      // bytes from the blank to the end of the number or pair, without a sign; 0: no form is known
+  std::uint32_t colon;    // bytes from the blank to the colon of a pair
+  std::uint64_t index;    // a mask of the index's bytes, in a word that the index ends
+  std::uint32_t misses;   // forms in a row that came back less than kRun times
+  std::uint32_t waiting;  // samples since there were kMisses of them
 
   static constexpr std::uint32_t kMisses = 8, kWait = 128;
   static constexpr std::uint64_t kRun = 8;
@@ -95,7 +96,7 @@ static_assert(sizeof(Known) <= sizeof(KernelMemory));
 
 Known& known_in(KernelMemory& memory) noexcept { return *std::launder(reinterpret_cast<Known*>(memory.bytes.data())); }
 
-// That of the number behind the blank at p; false if it has none.
+// Learns the form of the number, or the pair, behind the blank at p; false if it has none.
 bool learn(Known& known, const char* p) noexcept {
   const unsigned size = learn_value(known.value, p + 1);
   if (size == 0) return false;
@@ -113,10 +114,10 @@ bool learn_pair(Known& known, const char* p) noexcept {
   return true;
 }
 
-// Numbers or pairs of the known form from the blank at p on. Gives the byte behind the last of them.
+// Reads numbers or pairs of the known form from the blank at p on. Returns the byte behind the last of them.
 template <bool kSigns, class T>
 const char* alike(const Known& known, const char* p, T* out, std::uint64_t most, std::uint64_t& count) noexcept {
-  const ValueForm form = known.value;  // of this function alone, as what is written could be its fields
+  const ValueForm form = known.value;  // a copy: for the compiler, writing to `out` might change `known`
   const std::size_t end = known.end;
   const std::array<T, 2> divisors = form.divisors<T>();
   std::uint64_t n = count;
@@ -167,7 +168,7 @@ const char* alike_pairs(const Known& known, const char* p, const SparseRoom<T>& 
   return known.value.signs ? alike_pairs<true>(known, p, room, count) : alike_pairs<false>(known, p, room, count);
 }
 
-// Short numbers (text::read_short) behind single blanks. Gives the blank behind the last of them.
+// Reads short numbers (text::read_short) behind single blanks. Returns the blank behind the last of them.
 template <class T>
 const char* short_values(const char* p, T* out, std::uint64_t most, std::uint64_t& count) noexcept {
   std::uint64_t n = count;
@@ -176,8 +177,8 @@ const char* short_values(const char* p, T* out, std::uint64_t most, std::uint64_
   return p;
 }
 
-// Pairs of an index of at most seven digits and a value of at most eight bytes behind single blanks. Gives the blank
-// behind the last of them. Without a branch for what a value looks like, as it may be any time.
+// Reads pairs of an index of at most seven digits and a value of at most eight bytes behind single blanks. Returns the
+// blank behind the last of them. No branch depends on what a value looks like, as no CPU could predict it.
 template <class T>
 const char* short_pairs(const char* p, const SparseRoom<T>& room, std::uint64_t& count) noexcept {
   T* const values = room.values;
@@ -187,7 +188,7 @@ const char* short_pairs(const char* p, const SparseRoom<T>& room, std::uint64_t&
   while (n < most) {
     const std::uint64_t word = text::eight_digits(p + 1), others = text::no_digits(word);
     if (others == 0) break;
-    const auto first = static_cast<unsigned>(std::countr_zero(others));  // eight times its place and 7
+    const auto first = static_cast<unsigned>(std::countr_zero(others));  // of the byte behind the index: its bit 7
     const char* const value = p + 2 + first / 8;
     if (value[-1] != ':' || first == 7) break;
     const std::uint64_t index = text::spell_eight(word << ((7 - first) & 63));
@@ -198,16 +199,16 @@ const char* short_pairs(const char* p, const SparseRoom<T>& room, std::uint64_t&
     const std::uint64_t rest = no_digits & (no_digits - point);
     const unsigned end = rest == 0 ? 71 : static_cast<unsigned>(std::countr_zero(rest));
     const char* const next = value + end / 8;
-    // A blank and a digit in front of it, and an index that there is.
+    // Stops unless the value has a digit and a blank behind it, and the index is below dim.
     if ((static_cast<int>(*next != ' ') | static_cast<int>(end == 7 + 8 * point) | static_cast<int>(index >= dim)) != 0)
       break;
-    // What is in front of the point moves over it.
+    // The digits in front of the point move up by one byte, over it.
     const std::uint64_t up_to_point = (no_digits ^ (no_digits - 1)) & -point, front = bytes & up_to_point;
     const std::uint64_t digits = (bytes ^ front) | ((front << 8) & up_to_point);
     const std::uint64_t mantissa = text::spell_eight(digits << ((7 - end) & 63));
     values[n] = static_cast<T>(static_cast<std::int64_t>(mantissa)) / text::detail::kShortTen<T>[(end - front_end) / 8];
     indices[n++] = static_cast<std::int32_t>(index);
-    // The same place, mostly, without waiting for the colon's.
+    // Mostly the same as `next`, but found without waiting for the place of the colon.
     const std::uint64_t blanks = zero_bytes(load<std::uint64_t>(p + 8) ^ ' ' * kEach);
     if (next - p > 8 && blanks != 0) [[likely]] {
       p += 8 + std::countr_zero(blanks) / 8;
@@ -219,8 +220,9 @@ const char* short_pairs(const char* p, const SparseRoom<T>& room, std::uint64_t&
   return p;
 }
 
-// Numbers or pairs from p on, of one form after the other, or where these hardly come back each by itself. Takes what
-// reads on from a place and gives where it got to, and what learns the form there.
+// Reads numbers or pairs from p on, of one form after the other; one by one where forms hardly come back. `alike` reads
+// those of the known form, `each` short ones of any form; both take a place and return where they got to. `learn`
+// learns the form at a place.
 template <class Alike, class Learn, class Short>
 const char* in_turns(Known& known, const char* p, const std::uint64_t& count, const Alike& alike, const Learn& learn,
                      const Short& each) noexcept {

@@ -71,7 +71,7 @@ Schema::Schema(const CtfOptions& options, const Limits& limits) {
   index_names();
 }
 
-// Beside those that are there already.
+// Adds a stream, if it can stand beside those added before.
 void Schema::add(const StreamSpec& spec, Element element, const std::string& file) {
   const std::string& alias = alias_of(spec);
   for (std::size_t i = 0; i < streams_.size(); ++i) {

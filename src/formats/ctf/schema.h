@@ -42,9 +42,9 @@ class Schema {
     return static_cast<std::size_t>(stream) + 1 == names_.size() ? 0 : stream + 1;
   }
 
-  // Longer names are no slip of another.
+  // Longer names are not taken for misspelt ones.
   static constexpr std::size_t kLongestGuess = 64;
-  // A name that is less edits away may be meant.
+  // A name that is fewer edits away may be meant.
   static std::size_t edits_below(std::string_view name) noexcept {
     return std::max<std::size_t>(name.size() / 3, 1) + 1;
   }

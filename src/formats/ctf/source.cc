@@ -57,9 +57,9 @@ std::string others_like_it(std::uint64_t more) {
 
 }  // namespace
 
-// Of a file that was not written, or not fetched, to its end: a line that breaks off before its first sample, or zeros
-// where the system had not yet written when it went down. Both are blank to a reader, so sequences would be missing
-// without a word.
+// Warns of a file that was not written, or not fetched, to its end: it has a last line that breaks off before its first
+// sample, or zeros where the system had not yet written when it went down. Both are blank to a reader, so sequences
+// would be missing without a word.
 void CtfSource::look_at_end() {
   std::string end(static_cast<std::size_t>(std::min<std::uint64_t>(file_.size(), 4096)), '\0');
   file_.read(file_.size() - end.size(), std::as_writable_bytes(std::span(end)));
@@ -102,7 +102,7 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
   } else {
     make_index(options.skip_sequence_ids);
   }
-  // With an index that was kept, the end of these is still to be unpacked or fetched.
+  // With an index from a cache, the end of a compressed or remote file is still to be unpacked or fetched.
   if (indexed_ || !(file_.is_compressed() || file_.is_remote())) look_at_end();
   if (!start_.line_mode) notes_.repeated = find_repeated(index_.entries);
   chunks_ = cut_chunks(index_, std::min(options.chunk_bytes, file_.size()));

@@ -91,11 +91,11 @@ class CtfSource final : public Source, private RowReader {
   bool may_be_narrow(std::uint32_t chunk, std::size_t stream) const override;
   void sequences(Run run, std::vector<SequenceInfo>& out) const;
   void read(Run run, Chunk& out) const;
-  // Rows that were `counted` before are quiet.
+  // Errors of rows that were `counted` before are not reported again.
   void read(Run run, Chunk& out, const Counted::Before& counted) const;
-  // What was told while a run was read ahead of its turn.
+  // Closes the errors of a run that was read ahead of its turn (ErrorsAhead).
   void told_ahead(Run run, const Counted::Before& counted) const;
-  // From `row` on, which goes on as sequences are read.
+  // Reads the run; `row` counts the sequences that were read.
   template <class T>
   void parse(Run run, Chunk& out, const Counted::Before& counted, std::size_t& row) const;
   std::string line_at(std::uint64_t byte) const;
@@ -107,7 +107,7 @@ class CtfSource final : public Source, private RowReader {
   io::File file_;
   Tuning tuning_;
   CacheState cache_;
-  bool indexed_ = false;      // now, not from a cache
+  bool indexed_ = false;      // the index was built now, not loaded from a cache
   bool ends_in_nul_ = false;  // which was told at open
   Start start_;
   Index index_;

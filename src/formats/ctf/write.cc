@@ -41,8 +41,9 @@ bool reads_back(char* text, const char* end, T value) {
   return stop == padded + (end - text) && std::memcmp(&again, &value, sizeof value) == 0;
 }
 
-// One that is whole or has few digits, which are found by multiplying; false for any other. No two decimals of up to
-// six digits are one float, so these are the shortest, and where others would have an exponent std::to_chars is asked.
+// Writes a number that is whole or has few digits, which are found by multiplying; false for any other. No two decimals
+// of up to six digits are the same float, so these digits are the shortest; numbers that std::to_chars() writes with an
+// exponent are left to it.
 template <class T>
 bool put_short(T value, std::string& out) {
   constexpr int kMost = 6;  // behind the point
@@ -130,7 +131,7 @@ Fault of_sequence(Fault fault, const std::string& file, const std::string& seque
 
 Writer::Writer(std::vector<StreamInfo> streams, bool ids) : streams_(std::move(streams)), ids_(ids) {
   for (auto s = streams_.begin(); s != streams_.end(); ++s) {
-    // Who reads them by these names does not tell them apart.
+    // A reader does not tell upper and lower case apart.
     const auto other = std::find_if(streams_.begin(), s, [&](const StreamInfo& before) {
       return before.name != s->name && same_word(before.name, s->name);
     });

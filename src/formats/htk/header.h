@@ -13,14 +13,14 @@
 
 namespace batchfeed::htk {
 
-// Of the kind: compressed, with a checksum, vector quantised (_C, _K, _V).
+// Bits of the kind: compressed, with a checksum, vector quantised (_C, _K, _V).
 inline constexpr std::uint16_t kCompressed = 02000, kChecksum = 010000, kVq = 040000;
 
 enum class Encoding : std::uint8_t { f32, compressed, bytes };
 
 struct Header {
   std::uint64_t frames = 0;  // as the header says, compressed data corrected
-  std::uint64_t held = 0;    // whole frames that the file has room for; may be fewer
+  std::uint64_t held = 0;    // whole frames in the file; may be fewer than `frames`
   std::uint64_t data = 0;    // offset of the first frame
   std::uint32_t period = 0;  // of a frame, in 100 ns
   std::uint32_t frame_bytes = 0;

@@ -29,8 +29,8 @@ std::unique_ptr<Source> open(const HtkOptions& options, const OpenContext& conte
 // Of a source that open() gave: utterances of its lists that it left out for their length.
 std::uint64_t too_long(const Source& source);
 
-// Of a source that open() gave: leaves out sequences by their numbers over its chunks, ascending, and cuts chunks of
-// the others anew. Not beside any other call.
+// Of a source that open() gave: leaves out sequences and cuts the others into chunks anew. `gone`: their numbers,
+// counted over all chunks, ascending. No other call to the source may run meanwhile.
 void leave_out(Source& source, const std::vector<std::uint64_t>& gone);
 
 }  // namespace batchfeed::htk

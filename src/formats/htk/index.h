@@ -36,7 +36,8 @@ struct Index {
   std::uint64_t too_long = 0;              // entries of the lists that were left out for their length
   std::string damage;                      // of the first file or line that was left out for it
 
-  // Cuts chunks, none of which holds more than it must.
+  // Cuts chunks: each ends with the first utterance that takes it beyond `chunk_frames` (legacy: or at a number of
+  // utterances).
   void cut(const HtkOptions& options);
   // Leaves out utterances by number, ascending, and cuts the others anew.
   void leave_out(const std::vector<std::uint64_t>& gone, const HtkOptions& options);
@@ -45,7 +46,7 @@ struct Index {
   Position place(std::uint64_t utterance, const HtkOptions& options) const;
 };
 
-// `faults` receives single damages: fatal, unless it tolerates them.
+// Damage of a single line or file goes to `faults`, which throws unless it tolerates more.
 Index build_index(const HtkOptions& options, const OpenContext& context, FaultSink& faults);
 
 }  // namespace batchfeed::htk

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Files of a list that cannot be opened, of which there may be any number: an exception for each takes longest.
+// Files of a list that cannot be opened. There may be any number of them, and an exception for each would take most of
+// the time.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ class MissingFiles {
  public:
   explicit MissingFiles(const FileSystem& file_system) : file_system_(file_system) {}
 
-  // Behind some files in a row that could not be opened: the fault of one more such file, without an exception.
-  // Null: open it. Valid until the next call.
+  // Called before a file is opened. After kMany files in a row that could not be: tries this one and returns its fault,
+  // without an exception; valid until the next call. Null: open it.
   const Fault* expected(const std::string& path) {
     if (in_a_row_ < kMany) return nullptr;
     if (!last_ || last_->at.file != path) last_ = io::cannot_open(path, file_system_);
@@ -29,11 +30,11 @@ class MissingFiles {
   void opened() noexcept { in_a_row_ = 0; }
   void failed(const Fault& fault) noexcept { in_a_row_ = fault.id == "io.open" ? in_a_row_ + 1 : 0; }
 
-  // Those that are told together: the first few are named.
+  // Keeps a fault for refuse(), which names the files of the first kNamed ones.
   void keep(Fault fault) {
     if (++kept_ <= kNamed) named_.push_back(std::move(fault));
   }
-  // Throws what was kept, if anything, of so many files listed.
+  // Throws one Error for all faults kept, if there are any; `files` is how many are listed.
   void refuse(std::size_t files) {
     if (named_.empty()) return;
     Fault fault = named_.front();

@@ -15,7 +15,7 @@
 
 namespace batchfeed::htk {
 
-// Dropped around a path and around a key.
+// Characters that are dropped around a path and around a key.
 inline constexpr std::string_view kBlanks = " \t\r\v\f";
 
 struct ScpEntry {
@@ -38,7 +38,7 @@ struct ScpRules {
 // prefixPathInSCP as it is used: `\` -> `/`, one `/` at the end.
 std::string normalise_prefix(std::string_view prefix);
 
-// A logical name without its extension: the last dot of its last component.
+// A logical name without its extension, which begins at the last dot of its last component.
 std::string_view without_extension(std::string_view name) noexcept;
 
 // `line` has no line end. Throws Error(format, io or limit); `at` is the

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What parameter files and their list can hold, and the words for what they cannot:
-// all of these throw Error(usage) with the path of what is written.
+// Checks what parameter files and their list can hold: all of these throw Error(usage) for
+// what they cannot; `path` is that of what is written.
 #pragma once
 
 #include <batchfeed/speech_writer.h>

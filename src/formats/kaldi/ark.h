@@ -31,8 +31,9 @@ struct Item {
 };
 
 // The object at `offset` (behind key and blank), with sizes that fit the file.
-// `integers` tells which text it is. A text is read to its end, whose bytes `looked_at` gets,
-// also where it is damaged. `block` may have its bytes. Throws Error(format or limit).
+// `integers`: it is one of integers, not a matrix or vector. A text is read to its end, and the number
+// of its bytes goes to `looked_at`, also if it is damaged. `block` may hold bytes of the file already.
+// Throws Error(format or limit).
 Item read_item(const io::File& file, std::uint64_t offset, bool integers, const Limits& limits,
                const io::Block& block = {}, std::uint64_t* looked_at = nullptr);
 
@@ -48,7 +49,7 @@ struct Wanted {
   T* out = nullptr;
 };
 
-// All that is wanted of one text, which is read once; sorted by first row. T: float or double, std::int32_t of
+// Reads all wanted rows of one text in one pass; `wanted` is sorted by first row. T: float or double, std::int32_t for
 // integers.
 template <class T>
 void read_text(const io::File& file, const Item& item, const std::vector<Wanted<T>>& wanted);

@@ -20,13 +20,13 @@ namespace batchfeed::kaldi {
 struct Entry {
   std::uint64_t key = 0;
   std::uint64_t offset = 0;  // of its object
-  std::uint64_t end = 0;     // behind that
+  std::uint64_t end = 0;     // offset behind the object
   std::uint32_t file = 0;    // of Index::paths
   std::uint32_t first = 0;   // row
   std::uint32_t frames = 0;
 };
 inline bool same_object(const Entry& a, const Entry& b) noexcept { return a.file == b.file && a.offset == b.offset; }
-// Puts those of one object together, in the order of their rows.
+// Sorts entries so that those of one object stand together, in the order of their rows.
 inline bool before_in_file(const Entry& a, const Entry& b) noexcept {
   return std::tie(a.file, a.offset, a.first) < std::tie(b.file, b.offset, b.first);
 }
@@ -40,7 +40,7 @@ struct Index {
   std::vector<Notice> notices;
 };
 
-// A list (scp), also a compressed one, not an archive: by its name.
+// Whether a path is that of a list (scp, also compressed) and not of an archive, by its name.
 bool is_list(std::string_view path) noexcept;
 
 // One line of a scp file: key, then path, path:offset, and perhaps [first:last].
@@ -52,7 +52,7 @@ struct ScpLine {
 };
 ScpLine parse_scp_line(std::string_view line, const Position& at, const Limits& limits);
 
-// A file of the index once more; Error(stale) if it is no longer what was indexed.
+// Opens a file of the index again; throws Error(stale) if it is no longer what was indexed.
 io::File reopen(const Index& index, std::uint32_t number, const FileSystem& file_system);
 
 Index build_index(const KaldiOptions& options, const OpenContext& context, FaultSink& faults);

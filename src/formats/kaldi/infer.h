@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What Kaldi files that come without options are read as.
+// Options for Kaldi files that come without any, out of the files.
 #pragma once
 
 #include <batchfeed/options.h>

@@ -22,7 +22,7 @@ void index_cached(const io::File& file, const MlfOptions& options, const std::fu
 struct CacheState {
   bool valid = false;
   std::string path;  // of the cache
-  std::string why;   // there is one that does not fit
+  std::string why;   // the cache at `path` does not fit; empty if there is none
   std::uint64_t utterances = 0;
 };
 CacheState find_cache(const MlfOptions& options, const std::string& file, const OpenContext& context);

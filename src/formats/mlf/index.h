@@ -38,15 +38,15 @@ class IndexBuilder {
 
   // The file must stay open until the next one begins, or the last utterance was added.
   void begin_file(const io::File& file);
-  // One that was read before, as file number `earlier`: all its utterances are repeated ones.
+  // A file that was read before, as file number `earlier`: counts all its utterances as repeated ones.
   void repeat_file(const io::File& file, std::size_t earlier);
   // `at` is the place of the key, for messages.
   void add(std::string_view key, const Position& at, std::uint64_t begin, std::uint64_t bytes, std::uint64_t samples);
-  // One that was indexed before, its key a number.
+  // An utterance out of a cache, whose key is a number of the key table already.
   void add(const IndexEntry& entry, const Position& at);
-  // Whether add() would take all of them behind begin_file(), from a file of so many bytes.
+  // Whether add() would take all these entries, as the first ones of a file of so many bytes.
   bool within_limits(const IndexEntries& entries, std::uint64_t file_bytes) const;
-  // An utterance that is left out, or another thing worth a word: counted by id.
+  // Reports an utterance that is left out, or another fault; counts those whose id is in counts_.
   void skip(Fault fault);
   // The file ends without the end line of its last utterance.
   void ends_open() { open_end_ = true; }
@@ -71,12 +71,12 @@ class IndexBuilder {
     std::string first_file = {};  // that has one
   };
 
-  // What an utterance asks for beyond a limit; `frames` are those of its file up to its end.
+  // The fault of an utterance that is beyond a limit, else none. `frames`: those of its file up to its end.
   std::optional<Fault> beyond_limit(const IndexEntry& entry, const Position& at, std::uint64_t frames,
                                     std::uint64_t file_bytes) const;
-  // Whether the file may have it.
+  // Adds its frames to the file's; throws Error if it is beyond a limit.
   void check(const IndexEntry& entry, const Position& at);
-  // Puts those whose names wait behind the others.
+  // Gives the waiting utterances the keys of their names, and moves them to index_.
   void take_waiting();
   void drop_duplicates();
   void cut();
@@ -86,7 +86,7 @@ class IndexBuilder {
   FaultSink& faults_;
   MlfIndex index_;
   WaitingNames names_{*context_.keys};
-  std::vector<IndexEntry> waiting_;  // behind those of `index_`
+  std::vector<IndexEntry> waiting_;  // those that follow the ones of `index_`; their names are in names_
   bool open_end_ = false;
   std::optional<io::IndexRoom> room_;  // of the file that was begun last, which is open
   std::uint64_t file_frames_ = 0;      // of the file that was begun last

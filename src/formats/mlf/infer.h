@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What label files that come without a configuration are read as.
+// Options for label files that come without a configuration, out of the files.
 #pragma once
 
 #include <batchfeed/options.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The label lines of one utterance of a text MLF, and the words the format's
-// faults are told with.
+// The key line, label lines and end line of an utterance of a text MLF.
 #pragma once
 
 #include <batchfeed/error.h>
@@ -51,7 +50,7 @@ struct Labels {
 };
 
 // All of one utterance: `text` is what follows the key line, up to the end line or
-// the end of the text; `at` is its first byte. Throws Error for what no utterance may have.
+// the end of the text; `at` is its first byte. Throws Error for damage that concerns more than this utterance.
 void parse_labels(std::string_view text, const Position& at, std::string_view key, const LabelRules& rules,
                   Labels& out);
 

@@ -25,7 +25,7 @@ class StateList {
 
   // Throws Error: no label at all, or one twice.
   StateList(const std::string& path, const Limits& limits, const FileSystem& file_system);
-  // Of names in memory, which are checked alike; `place` is told in faults.
+  // From names in memory, which are checked alike; faults give `place` as where they stand.
   StateList(const std::vector<std::string>& names, const std::string& place, const Limits& limits);
   StateList(const StateList&) = delete;
   StateList& operator=(const StateList&) = delete;
@@ -36,7 +36,7 @@ class StateList {
   }
   std::size_t size() const noexcept { return names_.size(); }
   std::string_view name(std::size_t state) const noexcept { return names_[state]; }
-  std::uint64_t line(std::size_t state) const;  // where it stands
+  std::uint64_t line(std::size_t state) const;  // of the file
 
  private:
   void split(const std::string& path, const Limits& limits);
@@ -46,8 +46,8 @@ class StateList {
   std::unordered_map<std::string_view, std::uint32_t, SeededHash> classes_;
 };
 
-// For each class the ones of its target: lines `label bits`, in the order of the
-// state list, bits all `dim` long. Throws Error.
+// For each class the indices of the ones in its target vector. The file has lines
+// `label bits`, in the order of the state list, bits all `dim` long. Throws Error.
 std::vector<std::vector<std::int32_t>> read_targets(const std::string& path, const StateList& states, std::uint64_t dim,
                                                     const Limits& limits, const FileSystem& file_system);
 
