@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What kernels that convert one token in 16 bytes look up: where its digits go, and
-// what the number they spell is scaled by.
+// Tables of the kernels that convert a token in a vector of 16 bytes: where its digits
+// go, and the power of ten that scales the whole number they spell.
 #pragma once
 
 #include <array>
@@ -90,7 +90,7 @@ inline constexpr Scales<double, 17> kTens =
     scales<double, 17>({1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15});
 inline constexpr Scales<float, 9> kShortTens = scales<float, 9>({1e0F, 1e1F, 1e2F, 1e3F, 1e4F, 1e5F, 1e6F, 1e7F});
 
-// 0 behind those that 64 bits hold: what it is multiplied with is 0 then.
+// Powers of ten as far as 64 bits hold them, then 0, which is only multiplied by 0.
 inline constexpr auto kWholeTens = [] {
   std::array<std::uint64_t, 23> tens{1};
   for (std::size_t n = 1; n < 20; ++n) tens[n] = tens[n - 1] * 10;
