@@ -31,11 +31,7 @@ struct Limits {
   std::uint64_t unpacked_bytes = 1ull << 40;   // bytes that a compressed file unpacks to
   std::uint64_t unpack_ratio = 2000;           // unpacked bytes for each compressed byte; up to 64 MiB always pass
   std::uint64_t unpack_window_bytes = 128ull << 20;  // memory that unpacking a zstd file may need
-<<<<<<< HEAD
-  std::uint64_t unpack_held_ratio = 256;  // line or index of a compressed text, for each byte of it; 64 and 32 MiB pass
-=======
   std::uint64_t unpack_held_ratio = 256;  // bytes of a line or index per byte of compressed text; 64 and 32 MiB pass
->>>>>>> c3c44b28f459edae4393d02605d02deedb08111c
 };
 
 }  // namespace batchfeed
